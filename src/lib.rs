@@ -4,6 +4,7 @@
 
 pub use gradus_draw as draw;
 pub use gradus_files as files;
+pub use gradus_gpu as gpu;
 pub use gradus_ir as ir;
 pub use gradus_ir::{Aval, DType, Error, Graph, Kind, Literal, Result, Shape};
 pub use gradus_lang as lang;

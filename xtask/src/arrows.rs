@@ -44,6 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gradus-mem",
             "gradus-compile",
             "gradus-cpu",
+            "gradus-gpu",
             "gradus-wgpu",
             "gradus-cuda",
             "gradus-tensor",

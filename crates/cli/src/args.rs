@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand};
+use gradus::gpu::Dialect;
 use std::path::PathBuf;
 
 /// Tensor equations: run them, differentiate them into equations, check and explain them.
@@ -56,6 +57,9 @@ Examples:
   gradus explain mlp.eq --json
   gradus explain mlp.eq --svg mlp.svg
   gradus explain mlp.eq --svg mlp.svg --order    nodes numbered as they are evaluated
+  gradus explain mlp.eq --kernels                WGSL; --kernels=cuda: CUDA C
+  gradus explain mlp.eq --asm                    instructions for the CPU
+  gradus explain mlp.eq --profile trace.json     times of steps, for Perfetto
   gradus grad mlp.eq | gradus explain -")]
     Explain(ExplainArgs),
     /// Write a program in the one form that all programs are printed in; comments and blank lines stay
@@ -188,6 +192,15 @@ fn pair(text: &str) -> Result<Pair, String> {
             Ok(Pair { name: name.trim().to_string(), value: value.trim().to_string() })
         }
         _ => Err("expected NAME=VALUE".into()),
+    }
+}
+
+/// The language of GPU kernels.
+fn dialect(text: &str) -> Result<Dialect, String> {
+    match text {
+        "wgsl" => Ok(Dialect::Wgsl),
+        "cuda" => Ok(Dialect::Cuda),
+        _ => Err("expected wgsl or cuda".into()),
     }
 }
 
@@ -337,6 +350,23 @@ pub(crate) struct ExplainArgs {
     /// With --svg: number the nodes in the order of evaluation
     #[arg(long, requires = "svg")]
     pub(crate) order: bool,
+    /// Print the graph, buffers and GPU kernels instead; needs no GPU
+    #[arg(
+        long,
+        value_name = "wgsl|cuda",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "wgsl",
+        value_parser = dialect,
+        conflicts_with_all = ["json", "asm"]
+    )]
+    pub(crate) kernels: Option<Dialect>,
+    /// Print the generated instructions instead; with --device, the kernels
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) asm: bool,
+    /// Write the times of the plan's steps as a trace, which Perfetto opens
+    #[arg(long, value_name = "OUT")]
+    pub(crate) profile: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -1,6 +1,7 @@
 //! `gradus explain`: what every equation costs on its own, and what the program costs as one plan.
 
 mod apart;
+mod code;
 mod unfolded;
 
 use crate::args::ExplainArgs;
@@ -50,6 +51,19 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
         let options = gradus::draw::Options { wrt: None, order: args.order };
         let picture = gradus::draw::svg_with(&drawn(&lowered)?, &options)?;
         atomic::write(path, &[picture.as_bytes()])?;
+    }
+    if let Some(path) = &args.profile {
+        let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
+        let compiled = lowered.compiled()?;
+        // The first runs are those of cold caches.
+        fastest(&compiled, &ins)?;
+        atomic::write(path, &[compiled.timeline(&ins)?.trace().as_bytes()])?;
+    }
+    if let Some(dialect) = args.kernels {
+        return code::kernels(&drawn(&lowered)?, &lowered, dialect, terminal);
+    }
+    if args.asm {
+        return code::instructions(&lowered.compiled()?, terminal);
     }
     let rounds = if repeats(&lowered.graph) { unfolded.rounds(&needed)? } else { HashMap::new() };
     let source = program.sources.first().map_or("", |s| &s.text);

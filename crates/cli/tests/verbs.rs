@@ -467,3 +467,61 @@ fn explain_draws_the_order_of_evaluation() {
     let outcome = gradus(&["explain", &file, "--order"]);
     assert!(outcome.code == 2 && outcome.err.contains("--svg"), "{}", outcome.err);
 }
+
+/// `--kernels` prints GPU code without a GPU, and names outputs. `f64` has none.
+#[test]
+fn explain_prints_kernels() {
+    let folder = Folder::new("verbs-kernels");
+    let file = folder.file("p.eq", "Y[i] = tanh(W[i,j] X[j])\nLoss = Y[i] Y[i]\n");
+    let given = ["--set", "W=[[1, 2, 3], [4, 5, 6]]", "--set", "X=[1, 0, 2]"];
+    let gradient = folder.0.join("g.eq").display().to_string();
+    output("", &["grad", &file, "-o", &gradient]);
+    let wgsl = output("", &[&["explain", &gradient, "--kernels"], &given[..]].concat());
+    for part in
+        ["graph (", "// output 1: Grad_W", "dispatches of", "b0: ", "input 0", "@compute @workgroup_size("]
+    {
+        assert!(wgsl.contains(part), "{part}: {wgsl}");
+    }
+    let cuda = output("", &[&["explain", &gradient, "--kernels=cuda"], &given[..]].concat());
+    assert!(cuda.contains("extern \"C\" __global__ void") && !cuda.contains("@compute"), "{cuda}");
+    let wide = gradus(&[&["explain", &file, "--kernels", "--f64"], &given[..]].concat());
+    assert!(wide.code == 1 && wide.err.contains("has no kernels for GPUs"), "{}", wide.err);
+}
+
+/// `--asm` prints instructions where the processor has generated code; the last one of a kernel returns.
+#[cfg(all(target_arch = "x86_64", unix))]
+#[test]
+fn explain_prints_instructions() {
+    let folder = Folder::new("verbs-asm");
+    let file = folder.file("p.eq", "Y[i] = exp(X[i]) + X[i]\n");
+    let text = output("", &["explain", &file, "--set", "X=[1, 2, 3]", "--asm"]);
+    assert!(text.starts_with("step 0: kernel"), "{text}");
+    if std::arch::is_x86_feature_detected!("avx2") {
+        assert!(text.contains("         0  push rbx\n") && text.contains("  ret\n"), "{text}");
+        assert!(!text.contains("(bad)"), "{text}");
+    }
+}
+
+/// `--profile` writes a trace: a complete event for each step of the plan, one after the other.
+#[test]
+fn explain_writes_a_trace() {
+    let folder = Folder::new("verbs-trace");
+    let file = folder.file("p.eq", "Y[i,k] = W[i,j] X[j,k]\nZ = Y[i,k] Y[i,k]\n");
+    let path = folder.0.join("trace.json").display().to_string();
+    let given = ["--set", "W=[[1, 2], [3, 4]]", "--set", "X=[[1, 2], [3, 4]]"];
+    let text = output("", &[&["explain", &file, "--json", "--profile", &path], &given[..]].concat());
+    let costs: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let trace: serde_json::Value = serde_json::from_str(&folder.read("trace.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let steps: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
+    let names: Vec<_> = steps.iter().map(|e| e["name"].clone()).collect();
+    assert_eq!(serde_json::Value::from(names), costs["program"]["kernels"]);
+    let mut end = 0.0;
+    for (i, step) in steps.iter().enumerate() {
+        assert_eq!(step["args"]["step"], i);
+        assert!((step["ts"].as_f64().unwrap() - end).abs() < 1e-9, "{step}");
+        end += step["dur"].as_f64().unwrap();
+    }
+    assert!(end > 0.0);
+    assert_eq!(events[0]["args"]["name"], "cpu");
+}

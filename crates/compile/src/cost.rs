@@ -94,7 +94,7 @@ impl Step {
                 let after = if c.finish.is_some() { ", finished in place" } else { "" };
                 format!("product {batch}{}×{}×{}{after}", c.m.0, c.n.0, c.k.0)
             }
-            Step::Routine(r) => r.op.name().to_string(),
+            Step::Routine(r) => r.name().to_string(),
             Step::Switch(_) => "switch".into(),
             Step::Scan { length, .. } => format!("scan of {length}"),
             Step::Slices { control, extents, .. } => {

@@ -1,4 +1,4 @@
-//! From graphs to plans: inline regions, lighten loops, simplify, fuse into kernels, place memory.
+//! From graphs to plans: inline regions that no device code replaces, lighten loops, simplify, fuse into kernels, place memory.
 //!
 //! Each stage has one representation that can be printed and checked: [`Graph`], then units of
 //! fused ops, then a [`Plan`] of [`Kernel`]s. Devices run plans; nothing here knows one: what a pass
@@ -30,7 +30,7 @@ pub use kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 pub use layout::Layout;
 pub use lowered::Apart;
 pub use plan::{Buffer, Control, Place, Plan, Routine, Step};
-pub use profile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split, Text};
+pub use profile::{Claim, Fuse, Loops, Memory, Profile, Recompute, Slices, Split, Text};
 pub use simplify::{Options, Rule, Simplified, rules, simplify};
 
 use gradus_ir::{Graph, Result, stop};
@@ -51,8 +51,9 @@ pub fn compile(graph: &Graph, profile: &Profile) -> Result<Plan> {
 
 /// Compiles a graph whose inputs are stored as `given` says for a device.
 pub fn compile_with(graph: &Graph, given: &[Given], profile: &Profile) -> Result<Plan> {
+    let inlined = graph.inlined_except(&|call, types| profile.claims(call, types))?;
     let Simplified { graph, fired, .. } =
-        simplify(&loops::lightened(graph.inlined()?, &profile.loops)?, &Options::default())?;
+        simplify(&loops::lightened(inlined, &profile.loops)?, &Options::default())?;
     let mut lowered = lower::lower(&graph, given, profile)?;
     checked(|| lowered.verify())?;
     recompute::recompute(&mut lowered, &profile.recompute);

@@ -107,7 +107,6 @@ impl Lowering<'_> {
             Form::Contract { lhs, rhs, out: labels } if out.dtype.class() == Class::Float => {
                 self.contract([&lhs, &rhs, &labels], ins, &types, out)?
             }
-            Form::Region(_) => return Err(Error::verify("regions are inlined before lowering")),
             _ => return Ok(self.routine(node, &ins, &types)),
         }])
     }

@@ -2,7 +2,8 @@
 //! Passes read limits and sizes here; the values are in the device crates. Limits that protect the compiler's own
 //! running time describe no machine and stay in their passes.
 
-use gradus_ir::DType;
+use gradus_ir::ops::call::Call;
+use gradus_ir::{Aval, DType};
 
 /// The limits by which a graph is compiled for a device.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,30 @@ pub struct Profile {
     pub products: &'static [DType],
     /// Dtypes that tensors of the device may have.
     pub dtypes: &'static [DType],
+    /// Regions that the device runs as one step. All others are inlined.
+    pub claims: &'static [Claim],
+}
+
+/// A region that a device runs as one step, with code of its own for the whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// The name of the region.
+    pub name: &'static str,
+    /// Whether there is code for a call with operands of these types.
+    pub fits: fn(&Call, &[Aval]) -> bool,
+}
+
+impl PartialEq for Claim {
+    fn eq(&self, other: &Claim) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Profile {
+    /// Whether the device runs this call as one step.
+    pub(crate) fn claims(&self, call: &Call, types: &[Aval]) -> bool {
+        self.claims.iter().any(|c| *c.name == *call.name && (c.fits)(call, types))
+    }
 }
 
 /// Limits of fusion.

@@ -4,7 +4,9 @@
 use crate::executable::Executable;
 use crate::{Isa, PROFILE, Pool};
 use gradus_compile::{Plan, Profile, Work};
-use gradus_device::{Argument, Device, Done, Pending, Request, Sink, Statistics, memory_error};
+use gradus_device::{
+    Argument, Code, CodeBody, Device, Done, Pending, Request, Sink, Statistics, memory_error,
+};
 use gradus_ir::{Error, Result};
 use gradus_mem::{HOST, Storage, live_bytes, stats, trim};
 use std::ops::Range;
@@ -95,5 +97,10 @@ impl gradus_device::Executable for Executable {
 
     fn done(&self) -> Done {
         Executable::done(self)
+    }
+
+    fn code(&self) -> Vec<Code> {
+        let code = |(step, code): (usize, &[u8])| Code { step, body: CodeBody::Instructions(code.to_vec()) };
+        self.instructions().map(code).collect()
     }
 }

@@ -69,6 +69,17 @@ impl Work {
         })
     }
 
+    /// The generated instructions, those of nested plans included.
+    fn code(&self) -> Vec<&[u8]> {
+        match self {
+            Work::None => Vec::new(),
+            Work::Program(program) => program.instructions(),
+            Work::Rolled(rolled) => rolled.program().instructions(),
+            Work::Nested(all) => all.iter().flat_map(Executable::instructions).map(|(_, c)| c).collect(),
+            Work::Slices(one) => one.instructions().map(|(_, c)| c).collect(),
+        }
+    }
+
     fn poisoned(self) -> Work {
         match self {
             Work::Nested(all) => Work::Nested(all.into_iter().map(Executable::poisoned).collect()),
@@ -162,6 +173,12 @@ impl Executable {
     /// The plan that is run.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The generated instructions of each step that has some.
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let steps = self.work.iter().enumerate();
+        steps.flat_map(|(step, work)| work.code().into_iter().map(move |code| (step, code)))
     }
 
     /// The work of all runs so far, as it was done: of loops every turn, of choices what was taken.

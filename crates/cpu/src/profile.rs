@@ -31,4 +31,5 @@ pub const PROFILE: Profile = Profile {
     memory: Memory { align: 64, most: size::MOST_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
     dtypes: &DType::ALL,
+    claims: &[],
 };

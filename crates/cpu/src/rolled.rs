@@ -54,6 +54,11 @@ impl Rolled {
         Some(Rolled { program, inner, outer, length: counts.length, cost: kernel.body.len(), carries })
     }
 
+    /// The kernel of a step of the loop.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// # Safety
     /// Memory is that of the loop's plan, and nobody else uses it meanwhile.
     pub(crate) unsafe fn run(&self, pool: &Pool, memory: Memory<'_>) {

@@ -79,6 +79,26 @@ pub trait Executable: Send + Sync + Debug {
     fn arena(&self) -> usize;
     /// What all runs so far have done.
     fn done(&self) -> Done;
+    /// The generated code of its steps, in order. A step that calls prepared routines has none.
+    fn code(&self) -> Vec<Code>;
+}
+
+/// Generated code of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The step, by number.
+    pub step: usize,
+    /// The code itself.
+    pub body: CodeBody,
+}
+
+/// Code in the form that a device runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CodeBody {
+    /// Source text of a kernel, such as WGSL.
+    Text(String),
+    /// Machine instructions of the host.
+    Instructions(Vec<u8>),
 }
 
 /// Takes the times of a run.

@@ -10,7 +10,9 @@ mod pending;
 mod roofline;
 mod table;
 
-pub use device::{Argument, Device, Done, Executable, Request, Sink, Statistics, memory_error};
+pub use device::{
+    Argument, Code, CodeBody, Device, Done, Executable, Request, Sink, Statistics, memory_error,
+};
 pub use gradus_compile::{Plan, Profile, Text, Work};
 pub use pending::{Pending, Reading};
 pub use roofline::Roofline;

@@ -6,6 +6,7 @@
 mod build;
 mod dialect;
 mod elementwise;
+mod explain;
 mod host;
 mod int;
 mod library;
@@ -26,4 +27,4 @@ pub use dialect::Dialect;
 pub use limits::{Barriers, Limits};
 pub use profile::profile;
 pub use program::{Check, Command, Memory, Module, Program, SMALL, Word};
-pub use translate::translate;
+pub use translate::{program_of, translate};

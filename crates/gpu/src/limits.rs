@@ -19,6 +19,19 @@ pub struct Limits {
     pub f16: bool,
 }
 
+impl Limits {
+    /// The limits that every WebGPU adapter has at least. With them, programs can be made without an adapter.
+    pub const WEBGPU: Limits = Limits {
+        group: 256,
+        shared: 16 << 10,
+        bindings: 8,
+        binding: 128 << 20,
+        groups: 65_535,
+        barriers: Barriers::Cheap,
+        f16: false,
+    };
+}
+
 /// What a workgroup barrier costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barriers {

@@ -1,6 +1,7 @@
 //! The profile of GPUs for the compiler: first guesses, to be set by benchmarks.
 
 use crate::limits::{Barriers, Limits};
+use crate::routine::CLAIMS;
 use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Split};
 use gradus_ir::DType;
 
@@ -25,5 +26,6 @@ pub fn profile(limits: &Limits) -> Profile {
         memory: Memory { align: 256, most },
         products: if software { &[DType::F32] } else { &[DType::F32, DType::F16, DType::BF16] },
         dtypes: &DType::WITHOUT_F64,
+        claims: CLAIMS,
     }
 }

@@ -4,11 +4,19 @@ use crate::build::Launch;
 use crate::dialect::Dialect;
 use crate::limits::Limits;
 use crate::nest::Nest;
+use crate::profile::profile;
 use crate::program::{ALIGN, Command, Module, Program};
 use crate::{elementwise, host, product, routine, rows};
-use gradus_compile::{Contraction, Kernel, Plan, Routine, Step, Text};
-use gradus_ir::{DType, Op, Result, stop};
+use gradus_compile::{Contraction, Kernel, Plan, Routine, Step, Text, compile};
+use gradus_ir::{DType, Graph, Op, Result, stop};
 use std::collections::HashMap;
+
+/// Compiles a graph for an adapter; gives its plan and its program.
+pub fn program_of(graph: &Graph, limits: &Limits, dialect: Dialect) -> Result<(Plan, Program)> {
+    let plan = compile(graph, &profile(limits))?;
+    let program = translate(&plan, limits, dialect, Text::Special)?;
+    Ok((plan, program))
+}
 
 /// Turns a plan into a program for an adapter, in a dialect.
 pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> Result<Program> {

@@ -5,11 +5,11 @@ use crate::cell::Cell;
 use crate::data::Data;
 use crate::device::{Device, mixed_devices};
 use crate::execute::{Keeps, Ready, argument, program, row_major};
-use crate::profile::report;
+use crate::profile::Timeline;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function};
 use gradus_cpu::Argument;
-use gradus_device::Sink;
+use gradus_device::{Code, Sink};
 use gradus_ir::{Aval, Error, Graph, Result};
 use gradus_mem::Storage;
 use std::panic::Location;
@@ -159,15 +159,27 @@ impl Compiled {
         self.ready.steps()
     }
 
-    /// Runs it and says how long each step took, the longest first, with operations and bytes per second and how near
-    /// that comes to what the device can do (`Device::roofline`).
+    /// The generated code of the steps that have some, in order: source text of kernels, or instructions of the CPU.
+    pub fn code(&self) -> Vec<Code> {
+        self.ready.code()
+    }
+
+    /// Runs it and gives the time and the cost of each step, in order. They can be written as a trace
+    /// ([`Timeline::trace`]).
     #[track_caller]
-    pub fn profile(&self, ins: &[&Tensor]) -> Result<String> {
+    pub fn timeline(&self, ins: &[&Tensor]) -> Result<Timeline> {
         let place = Location::caller();
         let mut times = Times::default();
         self.run_with(ins, &mut |ready, arguments| ready.run_timed(arguments, &mut times))
             .map_err(|e| e.or_at(place))?;
-        Ok(report(&self.ready, &times.0, self.device.roofline()?))
+        Ok(Timeline::new(&self.ready, &times.0, self.device))
+    }
+
+    /// Runs it and says how long each step took, the longest first, with operations and bytes per second and how near
+    /// that comes to what the device can do (`Device::roofline`).
+    #[track_caller]
+    pub fn profile(&self, ins: &[&Tensor]) -> Result<String> {
+        Ok(self.timeline(ins)?.report(self.device.roofline()?))
     }
 
     /// Runs it on arguments of the types it was compiled for.

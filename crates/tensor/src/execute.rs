@@ -5,7 +5,7 @@ use crate::device::{Device, device_of};
 use crate::plan::Bounded;
 use crate::{moved, recent};
 use gradus_cpu::{Argument, Executable, Given, Layout, Pool};
-use gradus_device::{Done, Request, Sink, Text, Work};
+use gradus_device::{Code, Done, Request, Sink, Text, Work};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::{Form, Scalar};
 use gradus_ir::{Aval, Error, Graph, Op, Result, size};
@@ -88,6 +88,10 @@ impl Ready {
 
     pub(crate) fn costs(&self) -> Vec<Work> {
         self.get().costs()
+    }
+
+    pub(crate) fn code(&self) -> Vec<Code> {
+        self.get().code()
     }
 
     pub(crate) fn arena(&self) -> usize {

@@ -66,7 +66,7 @@ pub use func::loss_more::{
 pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot};
 pub use gradus_cpu::ask_to_stop;
-pub use gradus_device::Roofline;
+pub use gradus_device::{Code, CodeBody, Roofline};
 pub use gradus_ir::transform::Unreachable;
 pub use hook::{HookHandle, Payload, hooks_changed};
 pub use leaves::{
@@ -74,6 +74,7 @@ pub use leaves::{
 };
 pub use movement::Dims;
 pub use place::{Index, Ix, NEW, REST, step};
+pub use profile::{TimedStep, Timeline};
 pub use random::{Generator, default_generator, manual_seed};
 pub use region::{Args, arg, region, region1, region1_with_grad};
 pub use require::require;

@@ -1,41 +1,130 @@
-//! How long the steps of a plan took, beside what the machine could do.
+//! Times of the steps of one run: as a table that compares them with the device's peak rates, and as a trace file.
 
+use crate::device::Device;
 use crate::execute::Ready;
 use gradus_cpu::amount;
-use gradus_device::Roofline;
+use gradus_device::{Roofline, Work};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// A line per step, the longest first: time, share, rates, and the part of the roof that the rates reach.
-pub(crate) fn report(ready: &Ready, times: &[Duration], roof: Roofline) -> String {
-    let (titles, costs) = (ready.steps(), ready.costs());
-    let total: Duration = times.iter().sum();
-    let mut order: Vec<usize> = (0..times.len()).collect();
-    order.sort_by_key(|&i| std::cmp::Reverse(times[i]));
-    let mut text = format!(
-        "{} steps in {total:?}; roof: {}, {}\n",
-        titles.len(),
-        amount(roof.flops, "FLOP/s"),
-        amount(roof.bytes, "B/s")
-    );
-    let _ =
-        writeln!(text, "{:>10} {:>6} {:>12} {:>12} {:>6}  step", "time", "share", "FLOP/s", "B/s", "roof");
-    for i in order {
-        let (work, seconds) = (costs[i], times[i].as_secs_f64());
-        if seconds == 0.0 {
-            continue;
-        }
-        let least = (work.flops / roof.flops).max(work.bytes / roof.bytes);
+/// The steps of one run, in order. Made by [`Compiled::timeline`](crate::Compiled::timeline).
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// The device, by name.
+    pub device: String,
+    /// The steps.
+    pub steps: Vec<TimedStep>,
+}
+
+/// A step of a run.
+#[derive(Clone, Debug)]
+pub struct TimedStep {
+    /// What it does.
+    pub title: String,
+    /// Operations and bytes.
+    pub work: Work,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Timeline {
+    pub(crate) fn new(ready: &Ready, times: &[Duration], device: Device) -> Timeline {
+        let steps = ready.steps().into_iter().zip(ready.costs()).enumerate();
+        let took = |i: usize| times.get(i).copied().unwrap_or_default();
+        let step = |(i, (title, work))| TimedStep { title, work, took: took(i) };
+        Timeline { device: device.name(), steps: steps.map(step).collect() }
+    }
+
+    /// A line per step, the longest first: time, share, rates, and what part of the peak rates they reach.
+    pub fn report(&self, peak: Roofline) -> String {
+        let total: Duration = self.steps.iter().map(|s| s.took).sum();
+        let mut order: Vec<(usize, &TimedStep)> = self.steps.iter().enumerate().collect();
+        order.sort_by_key(|(_, step)| std::cmp::Reverse(step.took));
+        let mut text = format!(
+            "{} steps in {total:?}; roof: {}, {}\n",
+            self.steps.len(),
+            amount(peak.flops, "FLOP/s"),
+            amount(peak.bytes, "B/s")
+        );
         let _ = writeln!(
             text,
-            "{:>10} {:>5.1}% {:>12} {:>12} {:>5.0}%  {i}: {}",
-            format!("{:.1?}", times[i]),
-            100.0 * seconds / total.as_secs_f64(),
-            amount(work.flops / seconds, ""),
-            amount(work.bytes / seconds, ""),
-            100.0 * least / seconds,
-            titles[i]
+            "{:>10} {:>6} {:>12} {:>12} {:>6}  step",
+            "time", "share", "FLOP/s", "B/s", "roof"
         );
+        for (i, TimedStep { title, work, took }) in order {
+            let seconds = took.as_secs_f64();
+            if seconds == 0.0 {
+                continue;
+            }
+            let least = (work.flops / peak.flops).max(work.bytes / peak.bytes);
+            let _ = writeln!(
+                text,
+                "{:>10} {:>5.1}% {:>12} {:>12} {:>5.0}%  {i}: {title}",
+                format!("{took:.1?}"),
+                100.0 * seconds / total.as_secs_f64(),
+                amount(work.flops / seconds, ""),
+                amount(work.bytes / seconds, ""),
+                100.0 * least / seconds,
+            );
+        }
+        text
     }
-    text
+
+    /// The steps as a trace in the JSON format of Chrome's trace viewer, which Perfetto opens. Steps follow each other
+    /// without gaps: only their lengths are measured.
+    pub fn trace(&self) -> String {
+        let name = |text: &str| {
+            format!(
+                r#"{{"ph":"M","pid":1,"tid":1,"name":"{text}","args":{{"name":{}}}}}"#,
+                json(&self.device)
+            )
+        };
+        let mut events = vec![name("process_name"), name("thread_name")];
+        let mut start = 0.0;
+        for (i, TimedStep { title, work, took }) in self.steps.iter().enumerate() {
+            let micros = took.as_secs_f64() * 1e6;
+            events.push(format!(
+                r#"{{"ph":"X","pid":1,"tid":1,"ts":{start},"dur":{micros},"name":{},"args":{{"step":{i},"flops":{},"bytes":{}}}}}"#,
+                json(title), work.flops, work.bytes
+            ));
+            start += micros;
+        }
+        format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
+    }
+}
+
+/// A string in JSON.
+fn json(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_has_the_steps_in_order() {
+        let step = |title: &str, micros| TimedStep {
+            title: title.into(),
+            work: Work { flops: 8.0, bytes: 16.0 },
+            took: Duration::from_micros(micros),
+        };
+        let timeline = Timeline { device: "cpu".into(), steps: vec![step("a \"b\"\n", 3), step("c", 4)] };
+        let trace = timeline.trace();
+        assert!(
+            trace.contains(r#""ts":0,"dur":3,"name":"a \"b\"\u000a","args":{"step":0,"flops":8,"bytes":16}"#),
+            "{trace}"
+        );
+        assert!(trace.contains(r#""ts":3,"dur":4,"name":"c""#), "{trace}");
+    }
 }

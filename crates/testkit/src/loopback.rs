@@ -4,7 +4,9 @@
 
 use gradus_compile::{Plan, Profile, Work};
 use gradus_cpu::{Cpu, PROFILE};
-use gradus_device::{Argument, Device, Done, Executable, Pending, Request, Sink, Statistics, memory_error};
+use gradus_device::{
+    Argument, Code, Device, Done, Executable, Pending, Request, Sink, Statistics, memory_error,
+};
 use gradus_ir::{DType, Error, Result};
 use gradus_mem::{HOST, Remote, Storage};
 use std::collections::HashMap;
@@ -301,6 +303,10 @@ impl Executable for Ready {
 
     fn steps(&self) -> Vec<String> {
         self.ready.steps()
+    }
+
+    fn code(&self) -> Vec<Code> {
+        self.ready.code()
     }
 
     fn costs(&self) -> Vec<Work> {

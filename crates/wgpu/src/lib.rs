@@ -11,7 +11,6 @@ mod context;
 mod copy;
 mod device;
 mod execute;
-mod explain;
 mod heap;
 mod late;
 mod memory;

@@ -9,7 +9,7 @@ use crate::memory::{Block, Owned, Place};
 use crate::pipeline::Pipeline;
 use crate::queue::{Bound, State};
 use gradus_compile::{Place as At, Plan, Text, Work};
-use gradus_device::{Argument, Device, Done, Executable, Request, Sink};
+use gradus_device::{Argument, Code, CodeBody, Device, Done, Executable, Request, Sink};
 use gradus_gpu::{Command, Memory, Program};
 use gradus_ir::{Error, Result, stop};
 use gradus_mem::{HOST, Storage};
@@ -347,7 +347,18 @@ impl Executable for Loaded {
     }
 
     fn explain(&self) -> String {
-        crate::explain::explain(&self.program, self.plan.as_ref())
+        self.program.explained(self.plan.as_ref())
+    }
+
+    fn code(&self) -> Vec<Code> {
+        let text = |c: &Command| match c {
+            Command::Dispatch { module, step, .. } => {
+                let text = self.program.modules[*module].text.clone();
+                Some(Code { step: *step, body: CodeBody::Text(text) })
+            }
+            Command::Host { .. } => None,
+        };
+        self.program.commands.iter().filter_map(text).collect()
     }
 
     fn steps(&self) -> Vec<String> {

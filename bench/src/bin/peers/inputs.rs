@@ -1,6 +1,6 @@
 //! The inputs that all systems share: numbers by a hash of their position.
 
-use gradus::Tensor;
+use gradus::{Device, Tensor};
 
 fn bits(seed: u64, i: u64) -> u64 {
     let mut z = (seed << 32).wrapping_add(i).wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -16,17 +16,17 @@ pub(crate) fn fill(seed: u64, shape: &[usize], scale: f64) -> Tensor {
         let u = (bits(seed, i as u64) >> 40) as f64 / (1u64 << 24) as f64;
         ((2.0 * u - 1.0) * scale) as f32
     };
-    Tensor::from_slice(&(0..n).map(one).collect::<Vec<f32>>(), shape)
+    Tensor::from_slice(&(0..n).map(one).collect::<Vec<f32>>(), shape).to(Device::default())
 }
 
 /// Integers below `m`.
 pub(crate) fn ints(seed: u64, shape: &[usize], m: u64) -> Tensor {
     let n: usize = shape.iter().product();
     let one = |i: usize| ((bits(seed, i as u64) >> 33) % m) as i64;
-    Tensor::from_slice(&(0..n).map(one).collect::<Vec<i64>>(), shape)
+    Tensor::from_slice(&(0..n).map(one).collect::<Vec<i64>>(), shape).to(Device::default())
 }
 
 /// The same number everywhere.
 pub(crate) fn full(n: usize, value: f32) -> Tensor {
-    Tensor::from_slice(&vec![value; n], [n])
+    Tensor::from_slice(&vec![value; n], [n]).to(Device::default())
 }

@@ -1,7 +1,7 @@
 //! Our column in the comparison with other systems: a worker that answers one JSON object per line.
 //!
 //! `{"cmd":"hello"}` names it; `prep` builds a workload and gives its check value; `run` times repetitions; `drop` and
-//! `quit` end. See `bench/README.md`.
+//! `quit` end. `--device NAME`, anywhere, runs it all on that device. See `bench/README.md`.
 
 mod inputs;
 mod models;
@@ -17,8 +17,13 @@ use workloads::Workload;
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
-    match std::env::args().nth(1).as_deref() {
-        None | Some("--worker") => {}
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|a| a == "--device") {
+        let name = arguments.get(at + 1).ok_or("--device NAME")?;
+        gradus::Device::named(name)?.set_default();
+    }
+    match arguments.get(1).map(String::as_str) {
+        None | Some("--worker" | "--device") => {}
         Some("--growth") => return growth(),
         Some("--cold") => return cold(),
         Some(name) => return once(name),

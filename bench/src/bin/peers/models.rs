@@ -5,7 +5,8 @@ use gradus::func::conv::{ConvOptions, conv2d};
 use gradus::func::pool::{MaxPoolOptions, max_pool};
 use gradus::nn::{Param, module};
 use gradus::{
-    AttentionOptions, CrossEntropyOptions, Tensor, cross_entropy, embedding, scaled_dot_product_attention,
+    All, AttentionOptions, CrossEntropyOptions, Device, Reduction, Tensor, cross_entropy, embedding,
+    scaled_dot_product_attention,
 };
 
 /// A loss over parameters and data.
@@ -143,6 +144,84 @@ pub(crate) fn bengio() -> Model {
         let x = embedding(&d[0], &p[0], None).reshape([32, 30]);
         let h = (x.matmul(&p[1]) + &p[2]).tanh();
         entropy(&(h.matmul(&p[3]) + &p[4]), &d[1])
+    }
+    Model::new(parameters, data, loss)
+}
+
+/// 1-64-64-1 with relu and the mean squared error: sine regression.
+pub(crate) fn sine() -> Model {
+    let sizes = [1usize, 64, 64, 1];
+    let mut parameters = Vec::new();
+    for i in 0..3 {
+        let scale = 1.0 / (sizes[i] as f64).sqrt();
+        parameters.push(fill(60 + i as u64, &[sizes[i], sizes[i + 1]], scale));
+        parameters.push(full(sizes[i + 1], 0.0));
+    }
+    let x = fill(66, &[256, 1], 3.0);
+    let y = x.sin();
+    fn loss(p: &[Tensor], d: &[Tensor]) -> Tensor {
+        let h = (d[0].matmul(&p[0]) + &p[1]).relu();
+        let h = (h.matmul(&p[2]) + &p[3]).relu();
+        (h.matmul(&p[4]) + &p[5] - &d[1]).square().mean(All)
+    }
+    Model::new(parameters, vec![x, y], loss)
+}
+
+/// Two padded convolutions, each with a pool, and two linear layers.
+pub(crate) fn digits() -> Model {
+    let parameters = vec![
+        fill(70, &[16, 1, 3, 3], 1.0 / 3.0),
+        full(16, 0.0),
+        fill(71, &[32, 16, 3, 3], 1.0 / 12.0),
+        full(32, 0.0),
+        fill(72, &[1568, 64], 1.0 / 1568f64.sqrt()),
+        full(64, 0.0),
+        fill(73, &[64, 10], 1.0 / 8.0),
+        full(10, 0.0),
+    ];
+    let data = vec![fill(74, &[64, 1, 28, 28], 1.0), ints(75, &[64], 10)];
+    fn loss(p: &[Tensor], d: &[Tensor]) -> Tensor {
+        let options = ConvOptions { padding: 1.into(), ..ConvOptions::default() };
+        let pool = |x: &Tensor| max_pool(x, &[2, 2], &MaxPoolOptions::default());
+        let h = pool(&conv2d(&d[0], &p[0], Some(&p[1]), &options).relu());
+        let h = pool(&conv2d(&h, &p[2], Some(&p[3]), &options).relu()).reshape([64, 1568]);
+        let h = (h.matmul(&p[4]) + &p[5]).relu();
+        entropy(&(h.matmul(&p[6]) + &p[7]), &d[1])
+    }
+    Model::new(parameters, data, loss)
+}
+
+/// A transformer that adds numbers digit by digit: 3 layers, 4 heads, width 64, 8 tokens of 12 kinds, batch 128.
+pub(crate) fn addition() -> Model {
+    const D: usize = 64;
+    let mut parameters = vec![fill(80, &[12, D], 0.1), fill(81, &[8, D], 0.1)];
+    for l in 0..3u64 {
+        let w = |i: u64, a: usize, b: usize| fill(82 + 6 * l + i, &[a, b], 1.0 / (a as f64).sqrt());
+        parameters.extend([full(D, 1.0), full(D, 0.0)]);
+        parameters.extend((0..4).map(|i| w(i, D, D)));
+        parameters.extend([full(D, 1.0), full(D, 0.0)]);
+        parameters.extend([w(4, D, 4 * D), full(4 * D, 0.0), w(5, 4 * D, D), full(D, 0.0)]);
+    }
+    parameters.extend([full(D, 1.0), full(D, 0.0)]);
+    let mask = Tensor::from_slice(&[0.0f32, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0], [8]).to(Device::default());
+    let data = vec![ints(78, &[128, 8], 12), ints(79, &[128, 8], 12), mask];
+    fn loss(p: &[Tensor], d: &[Tensor]) -> Tensor {
+        let norm = |x: &Tensor, w: &Tensor, b: &Tensor| x.layer_norm([D], Some(w), Some(b), 1e-5);
+        let mut x = embedding(&d[0], &p[0], None) + &p[1];
+        for q in p[2..p.len() - 2].chunks(12) {
+            let h = norm(&x, &q[0], &q[1]);
+            let head = |w: &Tensor| h.matmul(w).reshape([128, 8, 4, D / 4]).transpose(1, 2);
+            let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
+            let o = scaled_dot_product_attention(&head(&q[2]), &head(&q[3]), &head(&q[4]), &options);
+            x = x + o.transpose(1, 2).reshape([128, 8, D]).matmul(&q[5]);
+            let m = (norm(&x, &q[6], &q[7]).matmul(&q[8]) + &q[9]).relu();
+            x = x + (m.matmul(&q[10]) + &q[11]);
+        }
+        let [.., w, b] = p else { return Tensor::from(0.0f32) };
+        let logits = norm(&x, w, b).matmul(&p[0].transpose(0, 1)).reshape([1024, 12]);
+        let options = CrossEntropyOptions { reduction: Reduction::None, ..CrossEntropyOptions::default() };
+        let each = cross_entropy(&logits, &d[1].reshape([1024]), &options).reshape([128, 8]);
+        (each * &d[2]).sum(All) * (1.0 / 384.0)
     }
     Model::new(parameters, data, loss)
 }

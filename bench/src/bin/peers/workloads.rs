@@ -3,9 +3,9 @@
 use crate::Failure;
 use crate::inputs::fill;
 use crate::models::{self, Model};
-use gradus::nn::optim::{Adam, Sgd};
-use gradus::nn::{Module, Optimizer, Rule, compile_training};
-use gradus::{All, Compiled, DType, ScanOptions, Tensor, compile, scan, vjp};
+use gradus::nn::optim::{Adam, AdamW, Sgd};
+use gradus::nn::{Clip, Module, Optimizer, Rule, compile_training};
+use gradus::{All, Compiled, DType, Device, ScanOptions, Tensor, compile, scan, vjp};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -49,6 +49,9 @@ pub(crate) const NAMES: &[&str] = &[
     "W9.grad",
     "W11",
     "W11.compiled",
+    "T.sine",
+    "T.digits",
+    "T.addition",
 ];
 
 /// Builds a workload.
@@ -65,11 +68,14 @@ pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
         "W3.softmax_fb" => compiled(&[rows(), upstream()], |x| pulled(&x[..1], &x[1], |x| x[0].softmax(-1)))?,
         "W3.ln" => compiled(&norm_inputs()[..3], |x| vec![normed(x)])?,
         "W3.ln_fb" => compiled(&norm_inputs(), |x| pulled(&x[..3], &x[3], normed))?,
-        "W4" => training(models::mlp(), Adam::default())?,
-        "W5" => training(models::gpt(4, 16), Adam::default())?,
-        "W6" => training(models::cnn(), Sgd { rate: 0.01, ..Sgd::default() })?,
+        "W4" => training(models::mlp(), Adam::default(), None)?,
+        "W5" => training(models::gpt(4, 16), Adam::default(), None)?,
+        "W6" => training(models::cnn(), Sgd { rate: 0.01, ..Sgd::default() }, None)?,
         "W7" => lstm()?,
-        "W8" => training(models::bengio(), Sgd { rate: 0.1, ..Sgd::default() })?,
+        "W8" => training(models::bengio(), Sgd { rate: 0.1, ..Sgd::default() }, None)?,
+        "T.sine" => training(models::sine(), Adam { rate: 0.005, ..Adam::default() }, None)?,
+        "T.digits" => training(models::digits(), AdamW::default(), Some(Clip::Norm(1.0)))?,
+        "T.addition" => training(models::addition(), AdamW::default(), Some(Clip::Norm(1.0)))?,
         "W9.nograd" => eager_add(false),
         "W9.grad" => eager_add(true),
         "W11" => eager_chain(),
@@ -82,7 +88,7 @@ pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
             // Layers and batch, to see how cost grows.
             (_, Some(size)) => {
                 let (layers, batch) = size.split_once('x').ok_or("W5.LAYERSxBATCH")?;
-                training(models::gpt(layers.parse()?, batch.parse()?), Adam::default())?
+                training(models::gpt(layers.parse()?, batch.parse()?), Adam::default(), None)?
             }
             _ => return Err(format!("no workload {name}").into()),
         },
@@ -106,7 +112,10 @@ fn compiled(ins: &[Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Result<
     let run = |step: Arc<Compiled>, ins: Arc<Vec<Tensor>>| move || step.run(&ins.iter().collect::<Vec<_>>());
     let (once, checked, kept) = (run(step.clone(), ins.clone()), run(step.clone(), ins.clone()), ins);
     Ok(Workload {
-        repeat: Box::new(move || once().map(drop).map_err(Failure::from)),
+        repeat: Box::new(move || {
+            once()?;
+            Ok(Device::default().finish()?)
+        }),
         reset: Box::new(|| Ok(())),
         check: Box::new(move || mean_abs(&checked()?)),
         inner: 1,
@@ -146,9 +155,12 @@ fn pulled(ins: &[Tensor], g: &Tensor, f: impl FnOnce(&[Tensor]) -> Tensor) -> Ve
 }
 
 /// Forward, backward and update as one compiled step over cells.
-fn training(model: Model, rule: impl Rule + 'static) -> Result<Workload, Failure> {
+fn training(model: Model, rule: impl Rule + 'static, clip: Option<Clip>) -> Result<Workload, Failure> {
     let (data, model) = (model.data.clone(), Rc::new(model));
-    let optimizer = Optimizer::new(model.parameters(), rule);
+    let mut optimizer = Optimizer::new(model.parameters(), rule);
+    if let Some(clip) = clip {
+        optimizer = optimizer.clip(clip);
+    }
     let loss = |m: &Model, d: &[Tensor]| (m.loss)(&m.cells(), d);
     let step = Rc::new(RefCell::new(compile_training(model.clone(), loss, optimizer, &data)?));
     let reset = {

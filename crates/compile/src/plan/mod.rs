@@ -128,6 +128,13 @@ pub struct Routine {
     pub origin: Option<Origin>,
 }
 
+impl Routine {
+    /// The name of its op; of a region that a device runs as a whole, that of the region.
+    pub fn name(&self) -> &str {
+        if let Op::Call(call) = &self.op { &call.name } else { self.op.name() }
+    }
+}
+
 /// Plans run by another.
 #[derive(Clone, Debug)]
 pub struct Control {

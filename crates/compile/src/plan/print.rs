@@ -37,7 +37,7 @@ impl fmt::Display for Step {
         match self {
             Step::Kernel(k) => write!(f, "{k}"),
             Step::Contract(c) => write!(f, "{c}"),
-            Step::Routine(r) => writeln!(f, "{} := {}({})", list(&r.outs), r.op.name(), list(&r.ins)),
+            Step::Routine(r) => writeln!(f, "{} := {}({})", list(&r.outs), r.name(), list(&r.ins)),
             Step::Switch(c) => nested(f, "switch", c),
             Step::Scan { control, length, .. } => nested(f, &format!("scan of {length}"), control),
             Step::Slices { control, extents, .. } => nested(f, &format!("slices of {extents:?}"), control),

@@ -16,6 +16,10 @@ impl Native {
         match *self {}
     }
 
+    pub(crate) fn code(&self) -> Vec<&[u8]> {
+        match *self {}
+    }
+
     pub(crate) fn scratch(&self) -> usize {
         match *self {}
     }

@@ -41,6 +41,11 @@ struct Stage {
 }
 
 impl Columns {
+    /// The instructions of each stage.
+    pub(super) fn code(&self) -> Vec<&[u8]> {
+        self.stages.iter().map(|stage| stage.code.shared.pages.bytes()).collect()
+    }
+
     /// The code of a kernel whose accesses lie in their buffers, if there is any.
     pub(super) fn new(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Columns> {
         let lane = kernel.parallel.checked_sub(1)?;

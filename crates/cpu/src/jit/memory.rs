@@ -33,6 +33,12 @@ impl Pages {
         (changed == 0).then_some(pages)
     }
 
+    /// The instructions.
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: the memory has this length, is readable, and nobody writes to it.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
     /// The first byte.
     pub(super) fn start(&self) -> *const u8 {
         self.start.as_ptr()

@@ -56,6 +56,14 @@ impl Native {
         if let Native::Rows(code, _) = self { code.shared.nodes } else { 0 }
     }
 
+    /// The generated instructions: one list along rows, one for each stage along columns.
+    pub(crate) fn code(&self) -> Vec<&[u8]> {
+        match self {
+            Native::Rows(code, _) => vec![code.shared.pages.bytes()],
+            Native::Columns(columns) => columns.code(),
+        }
+    }
+
     /// Bytes of memory that a run needs for itself.
     pub(crate) fn scratch(&self) -> usize {
         match self {

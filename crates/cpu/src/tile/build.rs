@@ -156,6 +156,11 @@ impl Program {
         PART.min(self.row.max(1))
     }
 
+    /// The generated instructions, if there are any.
+    pub(crate) fn instructions(&self) -> Vec<&[u8]> {
+        self.native.as_ref().map(Native::code).unwrap_or_default()
+    }
+
     /// How much there is to do per row, in elements times lines. Some functions are many instructions, and pieces are
     /// looked for.
     pub(crate) fn cost(&self) -> usize {

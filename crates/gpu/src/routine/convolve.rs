@@ -1,8 +1,9 @@
 //! Windows: convolution, the sum of overlapping windows, and padding between elements. A thread computes one element.
 
-use super::{Call, each, implicit};
+use super::{Call, each, implicit, windows};
 use crate::build::{Build, Launch};
 use crate::int::Int;
+use crate::limits::Barriers;
 use crate::memory::{load, register, zero};
 use crate::nest::decompose;
 use crate::pointwise::{combine, identity};
@@ -59,15 +60,17 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
         (routine.types[0].shape.to_vec(), routine.types[1].shape.to_vec(), routine.results[0].shape.to_vec());
     let n = window.stride.len();
     let terms: usize = ws[2..].iter().product();
-    if call.limits.barriers == crate::Barriers::Dear && terms > 1 << 15 {
+    if call.limits.barriers == Barriers::Dear && terms > 1 << 15 {
         return Err("its windows have more elements than a loop may have iterations here".into());
     }
     times(dtype, "a", "b")?;
     let float = register(dtype) == Some("f32");
-    if float
-        && call.limits.barriers == crate::Barriers::Cheap
-        && let Some(all) = implicit::launches(call, window)?
-    {
+    let product = match call.limits.barriers {
+        Barriers::Cheap if float => implicit::launches(call, window)?,
+        Barriers::Dear if float => windows::launches(call, window)?,
+        _ => None,
+    };
+    if let Some(all) = product {
         return Ok(all);
     }
     each::launch(call, &[x, w], out, |b, flat| {

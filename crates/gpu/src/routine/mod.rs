@@ -1,7 +1,8 @@
-//! Ops that are not loop nests: indexing, sorting, running combinations, random bits, convolution.
+//! Ops that are not loop nests: indexing, sorting, running combinations, random bits, convolution, attention.
 //! Takes a routine of a plan; returns its kernels in order, or why there are none. Temporaries follow the plan's arena.
 
 mod arg;
+mod attention;
 mod bits;
 mod convolve;
 mod cumulate;
@@ -9,6 +10,9 @@ mod each;
 mod implicit;
 mod index;
 mod sort;
+mod windows;
+
+pub(crate) use attention::CLAIMS;
 
 use crate::build::Launch;
 use crate::dialect::Dialect;
@@ -18,7 +22,7 @@ use crate::program::{ALIGN, Check, Program};
 use crate::translate::kernel_launch;
 use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Routine, Store, Text};
 use gradus_ir::ops::{Combine, Form, Scalar, pointwise};
-use gradus_ir::{Aval, DType};
+use gradus_ir::{Aval, DType, Op};
 
 /// A routine that is being translated.
 pub(crate) struct Call<'a> {
@@ -50,6 +54,9 @@ pub(crate) fn launches(call: &mut Call<'_>) -> Result<Vec<Launch>, String> {
     }
     if types.clone().any(|a| a.shape.numel() >= 1 << 31) {
         return Err("an operand has more than 2^31 elements".into());
+    }
+    if let Op::Call(region) = &routine.op {
+        return attention::launches(call, region);
     }
     match routine.op.def().form(&routine.types) {
         Form::Take { axis } => index::take(call, axis),

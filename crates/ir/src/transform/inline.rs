@@ -2,6 +2,7 @@
 
 use crate::attr::Attr;
 use crate::graph::{Builder, Id, Var};
+use crate::ops::call::Call;
 use crate::ops::{Form, Op};
 use crate::{Aval, Graph, Result};
 use std::sync::Arc;
@@ -12,16 +13,24 @@ impl Graph {
     /// values; not what a checkpoint computes again, which stays behind its barriers. Names, regions' own gradients and
     /// the marks of checkpoints not yet differentiated are lost: differentiate first.
     pub fn inlined(&self) -> Result<Graph> {
+        self.inlined_except(&|_, _| false)
+    }
+
+    /// As [`Graph::inlined`], but calls stay for which `keep` is true, given their operand types.
+    pub fn inlined_except(&self, keep: Keep<'_>) -> Result<Graph> {
         let b = Builder::with_room(self.nodes().len());
         let ins: Vec<Var<'_>> =
             self.inputs().iter().map(|(n, id)| b.input(n, self.aval(*id).clone())).collect();
-        let outs: Vec<Id> = inline_into(&b, self, &ins)?.into_iter().map(Var::id).collect();
+        let outs: Vec<Id> = inline_into(&b, self, &ins, keep)?.into_iter().map(Var::id).collect();
         b.into_graph(&outs)
     }
 }
 
-/// Outputs of a graph over these inputs, without regions.
-fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+/// Says which calls are not inlined.
+type Keep<'k> = &'k dyn Fn(&Call, &[Aval]) -> bool;
+
+/// Outputs of a graph over these inputs, without regions other than those that are kept.
+fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>], keep: Keep<'_>) -> Result<Vec<Var<'g>>> {
     let mut values: Vec<Vec<Var<'g>>> = Vec::with_capacity(graph.nodes().len());
     for node in graph.nodes() {
         crate::stop::poll()?;
@@ -32,10 +41,13 @@ fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>]) -> Result<Vec
             let operands: Vec<Var<'g>> =
                 node.ins.iter().map(|id| values[id.node as usize][id.out as usize]).collect();
             let avals: Vec<Aval> = operands.iter().map(|v| v.aval()).collect();
+            let kept = matches!(&node.op, Op::Call(call) if keep(call, &avals));
             match node.op.def().form(&avals) {
-                Form::Region(body) => b.from_origin(&node.origin, || inline_into(b, &body, &operands))?,
+                Form::Region(body) if !kept => {
+                    b.from_origin(&node.origin, || inline_into(b, &body, &operands, keep))?
+                }
                 _ => {
-                    let op = without_regions(&node.op)?;
+                    let op = if kept { node.op.clone() } else { without_regions(&node.op, keep)? };
                     b.from_origin(&node.origin, || b.try_apply(op, &operands))?
                 }
             }
@@ -46,25 +58,25 @@ fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>]) -> Result<Vec
 }
 
 /// An op whose graphs have no regions, if it holds graphs.
-fn without_regions(op: &Op) -> Result<Op> {
+fn without_regions(op: &Op, keep: Keep<'_>) -> Result<Op> {
     let attrs = op.def().attrs();
     if attrs.iter().all(|(_, a)| a.graphs().is_empty()) {
         return Ok(op.clone());
     }
     let mut flat = Vec::with_capacity(attrs.len());
     for (name, attr) in &attrs {
-        flat.push((*name, inlined_attr(attr)?));
+        flat.push((*name, inlined_attr(attr, keep)?));
     }
     // A user's op that has not registered a parser stays as it is.
     let found = |name: &str| flat.iter().find(|(n, _)| *n == name).map(|(_, a)| a.clone());
     Ok(Op::parse(op.name(), &found).unwrap_or_else(|| op.clone()))
 }
 
-fn inlined_attr(attr: &Attr) -> Result<Attr> {
+fn inlined_attr(attr: &Attr, keep: Keep<'_>) -> Result<Attr> {
     Ok(match attr {
-        Attr::Graph(g) => Attr::Graph(Arc::new(g.inlined()?)),
+        Attr::Graph(g) => Attr::Graph(Arc::new(g.inlined_except(keep)?)),
         Attr::Map(entries) => {
-            let one = |(name, a): &(String, Attr)| Ok((name.clone(), inlined_attr(a)?));
+            let one = |(name, a): &(String, Attr)| Ok((name.clone(), inlined_attr(a, keep)?));
             Attr::Map(entries.iter().map(one).collect::<Result<Vec<_>>>()?)
         }
         other => other.clone(),

@@ -1,0 +1,432 @@
+//! Attention as a whole, forward and backward, without the scores in memory.
+//! A thread owns one row: a query in the forward pass, and a query or a key in the backward pass. It walks over the other
+//! side in order with a running maximum, so results do not depend on how threads are grouped, and there are no barriers.
+
+use super::Call;
+use super::each::begin;
+use crate::build::{Build, GROUP, Launch};
+use crate::dialect::Unit;
+use crate::int::Int;
+use crate::limits::Limits;
+use crate::memory::{load, load_four, store, store_four};
+use crate::program::Word;
+use gradus_compile::Claim;
+use gradus_ir::attr::Attr;
+use gradus_ir::ops::call::Call as Region;
+use gradus_ir::{Aval, DType};
+
+/// Regions that are run as a whole.
+pub(crate) const CLAIMS: &[Claim] = &[
+    Claim { name: FORWARD, fits: |call, types| Attention::of(call, types, 1).is_some() },
+    Claim { name: BACKWARD, fits: |call, types| Attention::of(call, types, 2).is_some() },
+];
+const FORWARD: &str = "scaled_dot_product_attention";
+const BACKWARD: &str = "scaled_dot_product_attention_vjp";
+
+/// Most features that a thread holds in registers.
+const REGISTERS: usize = 192;
+/// Fewest rows that occupy a GPU. With fewer, a product that shares the work of a row is faster.
+const FEWEST: usize = 1024;
+/// Most rows that a thread walks over: adapters in software end loops after 65,535 iterations.
+const LONGEST: usize = 1 << 15;
+/// Keys or queries that a step of a walk takes together.
+const STEP: usize = 4;
+/// Less than every score of use, but finite: WGSL has no infinities.
+const LOWEST: &str = "-3.0e38f";
+
+/// What a call of attention computes.
+struct Attention {
+    /// Query heads of all batches.
+    heads: usize,
+    /// Query heads that share a head of keys.
+    group: usize,
+    queries: usize,
+    keys: usize,
+    /// Features of queries and keys.
+    width: usize,
+    /// Features of values.
+    values: usize,
+    causal: bool,
+    window: Option<usize>,
+    scale: f64,
+    softcap: Option<f64>,
+}
+
+impl Attention {
+    /// The meaning of a call, if kernels whose threads hold `times` rows of queries and one of values can run it.
+    fn of(call: &Region, types: &[Aval], times: usize) -> Option<Attention> {
+        let arg = |name: &str| call.args.iter().find(|(n, _)| n == name).map(|(_, a)| a);
+        let float = |name: &str| match arg(name) {
+            Some(Attr::Float(bits)) => Some(f64::from_bits(*bits)),
+            _ => None,
+        };
+        let int = |name: &str| match arg(name) {
+            Some(Attr::Int(n)) => usize::try_from(*n).ok(),
+            _ => None,
+        };
+        let is = |name: &str| matches!(arg(name), Some(Attr::Bool(true)));
+        // A backward pass for some operands only is inlined: its results do not say which these are.
+        let results = call.body.outputs().len();
+        let operands = if times == 1 { (3, 1) } else { (4, 3) };
+        if is("mask") || float("dropout") != Some(0.0) || (types.len(), results) != operands {
+            return None;
+        }
+        let [q, k, v] = [&types[0], &types[1], &types[2]];
+        let shared = matches!(q.dtype, DType::F32 | DType::BF16 | DType::F16);
+        if !shared || types.iter().any(|t| t.dtype != q.dtype) || q.rank() < 3 {
+            return None;
+        }
+        let group = int("group")?;
+        let (lead, own) = q.shape.split_at(q.rank() - 2);
+        let mut fewer = lead.to_vec();
+        *fewer.last_mut()? /= group;
+        let fits = |t: &Aval| t.rank() == q.rank() && t.shape[..q.rank() - 2] == fewer;
+        if !fits(k) || !fits(v) {
+            return None;
+        }
+        let (queries, width) = (own[0], own[1]);
+        let (keys, values) = (k.shape[q.rank() - 2], v.shape[q.rank() - 1]);
+        let window = int("window");
+        let a = Attention {
+            heads: lead.iter().product(),
+            group,
+            queries,
+            keys,
+            width,
+            values,
+            causal: is("causal") || window.is_some(),
+            window,
+            scale: float("scale").unwrap_or(1.0 / (width.max(1) as f64).sqrt()),
+            softcap: float("softcap"),
+        };
+        let long = keys.max(queries * group);
+        let narrow = times * width + values <= REGISTERS && width > 0 && values > 0 && keys > 0;
+        (narrow && long <= LONGEST && a.heads * queries >= FEWEST).then_some(a)
+    }
+
+    /// Whether elements are read and written four at a time.
+    fn unit(&self) -> Unit {
+        if self.width.is_multiple_of(4) && self.values.is_multiple_of(4) { Unit::Four } else { Unit::Word }
+    }
+}
+
+/// The kernels of a claimed region.
+pub(super) fn launches(call: &mut Call<'_>, region: &Region) -> Result<Vec<Launch>, String> {
+    let types = &call.routine.types;
+    let unfit = || format!("there is no kernel for {}", region.name);
+    if &*region.name == FORWARD {
+        let a = Attention::of(region, types, 1).ok_or_else(unfit)?;
+        return Ok(vec![forward(call, &a)?]);
+    }
+    let a = Attention::of(region, types, 2).ok_or_else(unfit)?;
+    // Per query row: the logarithm of the sum of exponentials, and the product of the result with its cotangent.
+    let statistics = call.scratch(DType::F32, a.heads * a.queries * 4);
+    Ok(vec![
+        row_statistics(call, &a, statistics)?,
+        query_gradient(call, &a, statistics)?,
+        key_gradient(call, &a, statistics, true)?,
+        key_gradient(call, &a, statistics, false)?,
+    ])
+}
+
+/// A kernel that is being written, with the numbers that all passes use.
+struct Kernel<'a> {
+    b: Build<'a>,
+    a: &'a Attention,
+    buffers: Vec<usize>,
+    scale: String,
+    softcap: Option<String>,
+    queries: Int,
+    keys: Int,
+}
+
+impl<'a> Kernel<'a> {
+    /// Starts a kernel that reads the first buffers and writes the last `outs`, with a thread for each row.
+    fn new(
+        call: &'a Call<'_>,
+        a: &'a Attention,
+        buffers: Vec<usize>,
+        rows: usize,
+        outs: usize,
+    ) -> (Self, Int) {
+        let mut b = Build::new(call.program, call.dialect, call.text);
+        let first = buffers.len() - outs;
+        for (i, buffer) in buffers.iter().enumerate() {
+            let unit = match (b.dtype(*buffer).size(), a.unit()) {
+                (4, unit) => unit,
+                // Threads own parts of words.
+                (_, Unit::Word) if i >= first => Unit::Atomic,
+                _ => Unit::Word,
+            };
+            b.bind(*buffer, unit, i >= first);
+        }
+        let number = |b: &mut Build<'_>, x: f64| {
+            let bits = b.parameter(Word::Value((x as f32).to_bits()));
+            b.constant(format!("bitcast<f32>({bits})"))
+        };
+        let scale = number(&mut b, a.scale);
+        let softcap = a.softcap.map(|c| number(&mut b, c));
+        let (queries, keys) = (b.size(a.queries as i64), b.size(a.keys as i64));
+        let row = begin(&mut b, rows);
+        (Kernel { b, a, buffers, scale, softcap, queries, keys }, row)
+    }
+
+    fn finish(self, rows: usize, limits: &Limits) -> Result<Launch, String> {
+        self.b.finish(rows.div_ceil(GROUP as usize), limits.groups, limits.bindings)
+    }
+
+    /// Where a row of an operand starts.
+    fn at(&mut self, operand: usize, row: &Int, width: usize) -> Int {
+        let start = self.b.start(self.buffers[operand], 0);
+        self.b.int(start.plus(&row.times(&Int::Literal(width as u32))))
+    }
+
+    /// The elements of a row.
+    fn row(&mut self, operand: usize, row: &Int, width: usize) -> Vec<String> {
+        let at = self.at(operand, row, width);
+        self.elements(operand, &at, width)
+    }
+
+    fn elements(&mut self, operand: usize, at: &Int, width: usize) -> Vec<String> {
+        let (b, buffer) = (&mut self.b, self.buffers[operand]);
+        let mut all = Vec::with_capacity(width);
+        while all.len() < width {
+            let next = b.int(at.plus(&Int::Literal(all.len() as u32)));
+            let found = match self.a.unit() {
+                Unit::Four => load_four(b, buffer, &next).to_vec(),
+                _ => vec![load(b, buffer, &next)],
+            };
+            all.extend(found.into_iter().map(|v| b.value(v)));
+        }
+        all
+    }
+
+    /// Writes a row.
+    fn put(&mut self, operand: usize, row: &Int, values: &[String]) {
+        let at = self.at(operand, row, values.len());
+        let (b, buffer) = (&mut self.b, self.buffers[operand]);
+        let step = if self.a.unit() == Unit::Four { 4 } else { 1 };
+        for (i, part) in values.chunks(step).enumerate() {
+            let at = b.int(at.plus(&Int::Literal((i * step) as u32)));
+            match part {
+                [one] => store(b, buffer, &at, one),
+                four => store_four(b, buffer, &at, four),
+            }
+        }
+    }
+
+    /// New variables that are zero.
+    fn zeros(&mut self, n: usize) -> Vec<String> {
+        (0..n).map(|_| self.b.variable("0.0f")).collect()
+    }
+
+    /// The sum of products of two rows, in four chains.
+    fn product(&mut self, x: &[String], y: &[String]) -> String {
+        let mut chains: Vec<String> = Vec::new();
+        for (i, (x, y)) in x.iter().zip(y).enumerate() {
+            match chains.get_mut(i % 4) {
+                Some(sum) => *sum = format!("fma({x}, {y}, {sum})"),
+                None => chains.push(format!("({x} * {y})")),
+            }
+        }
+        let chains: Vec<String> = chains.into_iter().map(|c| self.b.value(c)).collect();
+        self.b.value(chains.join(" + "))
+    }
+
+    /// The score of a product, and what its gradient is multiplied by for that of the product.
+    fn score(&mut self, product: &str) -> (String, Option<String>) {
+        let scaled = self.b.value(format!("{product} * {}", self.scale));
+        let Some(c) = self.softcap.clone() else { return (scaled, None) };
+        let bent = self.b.value(format!("f_tanh({scaled} / {c})"));
+        let slope = self.b.value(format!("1.0f - {bent} * {bent}"));
+        (self.b.value(format!("{bent} * {c}")), Some(slope))
+    }
+
+    /// The keys that a query sees: the first, and the one after the last.
+    fn seen(&mut self, query: &Int) -> (String, String) {
+        let next = query.plus(&Int::Literal(1));
+        let end = match self.a.causal {
+            true => format!("min({}, {})", next.text(), self.keys.text()),
+            false => self.keys.text(),
+        };
+        let first = match self.a.window {
+            Some(w) => {
+                let w = self.b.size(w as i64);
+                format!("max({}, {}) - {}", next.text(), w.text(), w.text())
+            }
+            None => "0u".into(),
+        };
+        (self.b.value(first), self.b.value(end))
+    }
+
+    /// The queries that see a key: the first, and the one after the last.
+    fn seeing(&mut self, key: &Int) -> (String, String) {
+        let first = if self.a.causal { key.text() } else { "0u".into() };
+        let end = match self.a.window {
+            Some(w) => {
+                let w = self.b.size(w as i64);
+                format!("min({}, {})", key.plus(&w).text(), self.queries.text())
+            }
+            None => self.queries.text(),
+        };
+        (self.b.value(first), self.b.value(end))
+    }
+
+    /// The head of keys that a row of queries reads, and the query's own number.
+    fn query(&mut self, row: &Int) -> (Int, Int) {
+        let head = self.b.int(row.over(&self.queries.times(&Int::Literal(self.a.group as u32))));
+        let own = self.b.int(row.modulo(&self.queries));
+        (head, own)
+    }
+
+    /// Walks over the keys of a query with a running maximum; gives that, the sum of exponentials, and the sum of values by
+    /// their exponentials. Operands 0, 1 and 2 are queries, keys and values.
+    fn walk(&mut self, row: &Int) -> (String, String, Vec<String>) {
+        let a = self.a;
+        let q = self.row(0, row, a.width);
+        let (head, own) = self.query(row);
+        let (first, end) = self.seen(&own);
+        let (top, total) = (self.b.variable(LOWEST), self.b.variable("0.0f"));
+        let sums = self.zeros(a.values);
+        let base = self.b.int(head.times(&self.keys.clone()));
+        let j = self.b.name();
+        self.b.line(format!("for (var {j} = {first}; {j} < {end}; {j} = {j} + {STEP}u) {{"));
+        let (mut keys, mut scores) = (Vec::new(), Vec::new());
+        for s in 0..STEP {
+            // Keys beyond the last repeat it, with a weight of zero.
+            let key = match s {
+                0 => Int::Text(j.clone()),
+                _ => Int::Text(self.b.value(format!("min({j} + {s}u, {end} - 1u)"))),
+            };
+            let at = self.b.int(base.plus(&key));
+            let k = self.row(1, &at, a.width);
+            let product = self.product(&q, &k);
+            let (score, _) = self.score(&product);
+            let score = match s {
+                0 => score,
+                _ => self.b.value(format!("select({LOWEST}, {score}, {j} + {s}u < {end})")),
+            };
+            keys.push(at);
+            scores.push(score);
+        }
+        let next = scores.iter().fold(top.clone(), |top, s| format!("f_maximum({top}, {s})"));
+        let next = self.b.value(next);
+        let factor = self.b.value(format!("f_exp({top} - {next})"));
+        self.b.line(format!("{top} = {next};\n{total} = {total} * {factor};"));
+        sums.iter().for_each(|x| self.b.line(format!("{x} = {x} * {factor};")));
+        for (s, (at, score)) in keys.iter().zip(&scores).enumerate() {
+            let weight = match s {
+                0 => format!("f_exp({score} - {next})"),
+                _ => format!("select(0.0f, f_exp({score} - {next}), {j} + {s}u < {end})"),
+            };
+            let weight = self.b.value(weight);
+            self.b.line(format!("{total} = {total} + {weight};"));
+            let v = self.row(2, at, a.values);
+            for (sum, v) in sums.iter().zip(&v) {
+                self.b.line(format!("{sum} = fma({weight}, {v}, {sum});"));
+            }
+        }
+        self.b.line("}");
+        (top, total, sums)
+    }
+
+    /// The weight of a key for a query, given its score and the query's statistics, and the gradient of the score's product.
+    fn score_gradient(&mut self, product: &str, statistics: &[String], dp: &str) -> String {
+        let (score, slope) = self.score(product);
+        let weight = self.b.value(format!("f_exp({score} - {})", statistics[0]));
+        let slope = slope.map_or(String::new(), |s| format!(" * {s}"));
+        self.b.value(format!("{weight} * ({dp} - {}){slope} * {}", statistics[1], self.scale))
+    }
+}
+
+/// The result of attention.
+fn forward(call: &Call<'_>, a: &Attention) -> Result<Launch, String> {
+    let routine = call.routine;
+    let rows = a.heads * a.queries;
+    let buffers = [&routine.ins[..3], &routine.outs[..1]].concat();
+    let (mut k, row) = Kernel::new(call, a, buffers, rows, 1);
+    let (_, total, sums) = k.walk(&row);
+    // Where all scores are minus infinity, nothing is seen, and the result is zero.
+    let whole = k.b.value(format!("1.0f / select({total}, 1.0f, {total} == 0.0f)"));
+    let values: Vec<String> = sums.iter().map(|x| k.b.value(format!("{x} * {whole}"))).collect();
+    k.put(3, &row, &values);
+    k.finish(rows, call.limits)
+}
+
+/// Statistics of each query row: the logarithm of the sum of exponentials, and the product of the result with its cotangent.
+fn row_statistics(call: &Call<'_>, a: &Attention, to: usize) -> Result<Launch, String> {
+    let ins = &call.routine.ins;
+    let rows = a.heads * a.queries;
+    let (mut k, row) = Kernel::new(call, a, vec![ins[0], ins[1], ins[2], ins[3], to], rows, 1);
+    let (top, total, sums) = k.walk(&row);
+    let whole = k.b.value(format!("select({total}, 1.0f, {total} == 0.0f)"));
+    let g = k.row(3, &row, a.values);
+    let product = k.product(&sums, &g);
+    let log = k.b.value(format!("{top} + f_log({whole})"));
+    let mean = k.b.value(format!("{product} / {whole}"));
+    k.put(4, &row, &[log, mean, "0.0f".into(), "0.0f".into()]);
+    k.finish(rows, call.limits)
+}
+
+/// The gradient of queries.
+fn query_gradient(call: &Call<'_>, a: &Attention, statistics: usize) -> Result<Launch, String> {
+    let (ins, out) = (&call.routine.ins, call.routine.outs[0]);
+    let rows = a.heads * a.queries;
+    let buffers = vec![ins[0], ins[1], ins[2], ins[3], statistics, out];
+    let (mut k, row) = Kernel::new(call, a, buffers, rows, 1);
+    let (q, g) = (k.row(0, &row, a.width), k.row(3, &row, a.values));
+    let known = k.row(4, &row, 4);
+    let (head, own) = k.query(&row);
+    let (first, end) = k.seen(&own);
+    let sums = k.zeros(a.width);
+    let base = k.b.int(head.times(&k.keys.clone()));
+    let j = k.b.name();
+    k.b.line(format!("for (var {j} = {first}; {j} < {end}; {j} = {j} + 1u) {{"));
+    let at = k.b.int(base.plus(&Int::Text(j)));
+    let (key, value) = (k.row(1, &at, a.width), k.row(2, &at, a.values));
+    let (product, dp) = (k.product(&q, &key), k.product(&g, &value));
+    let ds = k.score_gradient(&product, &known, &dp);
+    for (sum, key) in sums.iter().zip(&key) {
+        k.b.line(format!("{sum} = fma({ds}, {key}, {sum});"));
+    }
+    k.b.line("}");
+    k.put(5, &row, &sums);
+    k.finish(rows, call.limits)
+}
+
+/// The gradient of keys, or of values. Each sums over the queries of all heads that share the key.
+fn key_gradient(call: &Call<'_>, a: &Attention, statistics: usize, keys: bool) -> Result<Launch, String> {
+    let ins = &call.routine.ins;
+    let out = call.routine.outs[if keys { 1 } else { 2 }];
+    let rows = a.heads / a.group * a.keys;
+    let buffers = vec![ins[0], ins[1], ins[2], ins[3], statistics, out];
+    let (mut k, row) = Kernel::new(call, a, buffers, rows, 1);
+    let key = k.row(1, &row, a.width);
+    let value = if keys { k.row(2, &row, a.values) } else { Vec::new() };
+    let head = k.b.int(row.over(&k.keys.clone()));
+    let own = k.b.int(row.modulo(&k.keys.clone()));
+    let (first, end) = k.seeing(&own);
+    let sums = k.zeros(if keys { a.width } else { a.values });
+    let head = k.b.int(head.times(&Int::Literal(a.group as u32)));
+    let (h, i) = (k.b.name(), k.b.name());
+    k.b.line(format!("for (var {h} = 0u; {h} < {}u; {h} = {h} + 1u) {{", a.group));
+    k.b.line(format!("for (var {i} = {first}; {i} < {end}; {i} = {i} + 1u) {{"));
+    let at = head.plus(&Int::Text(h)).times(&k.queries.clone()).plus(&Int::Text(i));
+    let at = k.b.int(at);
+    let (q, g) = (k.row(0, &at, a.width), k.row(3, &at, a.values));
+    let known = k.row(4, &at, 4);
+    let product = k.product(&q, &key);
+    let (factor, terms) = if keys {
+        let dp = k.product(&g, &value);
+        (k.score_gradient(&product, &known, &dp), &q)
+    } else {
+        let (score, _) = k.score(&product);
+        (k.b.value(format!("f_exp({score} - {})", known[0])), &g)
+    };
+    for (sum, x) in sums.iter().zip(terms) {
+        k.b.line(format!("{sum} = fma({factor}, {x}, {sum});"));
+    }
+    k.b.line("}\n}");
+    k.put(5, &row, &sums);
+    k.finish(rows, call.limits)
+}
