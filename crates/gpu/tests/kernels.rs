@@ -8,6 +8,7 @@ use gradus_gpu::Barriers;
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::conv::Conv;
 use gradus_ir::ops::cumulate::Cumulate;
+use gradus_ir::ops::fft::Fft;
 use gradus_ir::ops::reduce::{ArgMax, Max};
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::sort::Sort;
@@ -234,6 +235,22 @@ fn running_combinations() {
                     check(&name, &g, 1.0);
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn fourier_transforms() {
+    let lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 30, 97, 100, 128, 210, 1009, 1024, 4096];
+    for inverse in [false, true] {
+        for n in lengths {
+            let g = graph(&[(DType::C64, &[2, n])], |b, x| vec![b.apply1(Fft { axis: 1, inverse }, &[x[0]])]);
+            check(&format!("lines of {n}, inverse {inverse}"), &g, 1.0);
+        }
+        for n in [12, 13, 64] {
+            let shape = [3, n, 5];
+            let g = graph(&[(DType::C64, &shape)], |b, x| vec![b.apply1(Fft { axis: 1, inverse }, &[x[0]])]);
+            check(&format!("an inner axis of {n}, inverse {inverse}"), &g, 1.0);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Ops that are not loop nests: indexing, sorting, running combinations, random bits, convolution, attention.
+//! Ops that are not loop nests: indexing, sorting, running combinations, random bits, convolution,
+//! Fourier transforms, attention.
 //! Takes a routine of a plan; returns its kernels in order, or why there are none. Temporaries follow the plan's arena.
 
 mod arg;
@@ -7,6 +8,7 @@ mod bits;
 mod convolve;
 mod cumulate;
 mod each;
+mod fft;
 mod implicit;
 mod index;
 mod sort;
@@ -55,8 +57,10 @@ pub(crate) fn launches(call: &mut Call<'_>) -> Result<Vec<Launch>, String> {
     if types.clone().any(|a| a.shape.numel() >= 1 << 31) {
         return Err("an operand has more than 2^31 elements".into());
     }
-    if let Op::Call(region) = &routine.op {
-        return attention::launches(call, region);
+    match &routine.op {
+        Op::Call(region) => return attention::launches(call, region),
+        Op::Fft(fft) => return fft::launches(call, fft.axis, fft.inverse),
+        _ => {}
     }
     match routine.op.def().form(&routine.types) {
         Form::Take { axis } => index::take(call, axis),
