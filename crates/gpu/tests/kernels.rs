@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Gpu, limits};
+use common::{Gpu, attention, limits};
 use gradus_compile::Text;
 use gradus_gpu::Barriers;
 use gradus_ir::graph::{Builder, Var};
@@ -15,6 +15,7 @@ use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::source::RandomBits;
 use gradus_ir::ops::{Bound, Combine, Form, movement};
 use gradus_ir::reference::evaluate;
+use gradus_ir::transform::vjp;
 use gradus_ir::{Aval, DType, Graph, Literal, Op};
 use gradus_testkit::compare::{Allowed, compare, largest};
 use gradus_testkit::random::Random;
@@ -39,6 +40,7 @@ fn bounds(graph: &Graph) -> f64 {
         let ins: Vec<Aval> = n.ins.iter().map(|id| graph.aval(*id).clone()).collect();
         match n.op.def().form(&ins) {
             Form::Scan(scan) => bounds(&scan.body) * scan.length as f64,
+            Form::Region(body) => bounds(&body),
             _ => one(&n.op),
         }
     };
@@ -236,6 +238,17 @@ fn running_combinations() {
                 }
             }
         }
+    }
+}
+
+/// Threads share rows where there are few of them and barriers are cheap; with the last sizes each has a row of its own.
+#[test]
+fn attention_with_gradients() {
+    for (sizes, causal) in [([4, 300, 300, 4], false), ([8, 250, 130, 5], true), ([70, 1000, 9, 4], false)] {
+        let forward = attention(sizes, causal);
+        check(&format!("attention {sizes:?}"), &forward, 1.0);
+        let backward = vjp(&forward, &[0, 1, 2]).expect("a gradient");
+        check(&format!("gradients of attention {sizes:?}"), &backward, 1.0);
     }
 }
 

@@ -4,12 +4,10 @@
 mod common;
 mod nvrtc;
 
-use common::limits;
+use common::{attention, limits};
 use gradus_compile::Text;
 use gradus_gpu::{Barriers, Command, Dialect, Program, translate};
-use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Builder, Var};
-use gradus_ir::ops::call::Call;
 use gradus_ir::ops::conv::Conv;
 use gradus_ir::ops::movement::Concat;
 use gradus_ir::ops::reduce::Max;
@@ -18,7 +16,6 @@ use gradus_ir::{Aval, DType, Graph, ops};
 use gradus_testkit::catalog::graph_of;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 fn graph(
     inputs: &[(DType, &[usize])],
@@ -30,24 +27,6 @@ fn graph(
 }
 
 const F: DType = DType::F32;
-
-/// Attention of four heads as a region, which has kernels for the whole.
-fn attention() -> Graph {
-    let shape = [4usize, 300, 4];
-    let body = graph(&[(F, &shape), (F, &shape), (F, &shape)], |b, x| {
-        fn wide(v: Var<'_>) -> Var<'_> {
-            v.reshape(vec![4, 300, 1]).broadcast_to(&[4, 300, 300][..].into())
-        }
-        let scores = x[0].dot(x[1], "hid", "hjd", "hij") * 0.5;
-        let e = (scores - wide(b.apply1(Max { axes: vec![2] }, &[scores]))).exp();
-        vec![(e / wide(e.sum(&[2]))).dot(x[2], "hij", "hjd", "hid")]
-    });
-    let args = [("mask", Attr::Bool(false)), ("causal", Attr::Bool(false)), ("group", Attr::Int(1))];
-    let mut args: Vec<(String, Attr)> = args.into_iter().map(|(n, a)| (n.to_string(), a)).collect();
-    args.push(("dropout".into(), Attr::Float(0f64.to_bits())));
-    let call = Call::new("scaled_dot_product_attention", args, Arc::new(body));
-    graph(&[(F, &shape), (F, &shape), (F, &shape)], |b, x| b.apply(call.clone(), x))
-}
 
 /// Graphs whose kernels are kept as files.
 fn kept() -> Vec<(&'static str, Graph)> {
@@ -77,7 +56,7 @@ fn kept() -> Vec<(&'static str, Graph)> {
         ),
         ("sum_rows", graph(&[(F, &[50, 600])], |_, x| vec![x[0].sum(&[1])])),
         ("sum_columns", graph(&[(F, &[600, 50])], |_, x| vec![x[0].sum(&[0])])),
-        ("attention", attention()),
+        ("attention", attention([4, 300, 300, 4], false)),
         (
             "convolution",
             graph(&[(F, &[2, 1, 4, 9, 9]), (F, &[1, 16, 4, 3, 3])], |b, x| {
@@ -117,7 +96,7 @@ fn program(graph: &Graph, barriers: Barriers, dialect: Dialect, text: Text) -> O
 fn all(dialect: Dialect) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let samples = ops::samples().cases.into_iter().filter_map(|s| graph_of(&s.op, &s.ins).ok());
-    let gradient = vjp(&attention(), &[0, 1, 2]).expect("a gradient");
+    let gradient = vjp(&attention([4, 300, 300, 4], false), &[0, 1, 2]).expect("a gradient");
     for graph in samples.chain(kept().into_iter().map(|(_, g)| g)).chain([gradient]) {
         for barriers in [Barriers::Cheap, Barriers::Dear] {
             for text in [Text::Generic, Text::Special] {

@@ -5,7 +5,10 @@ use crate::inputs::fill;
 use crate::models::{self, Model};
 use gradus::nn::optim::{Adam, AdamW, Sgd};
 use gradus::nn::{Clip, Module, Optimizer, Rule, compile_training};
-use gradus::{All, Compiled, DType, Device, ScanOptions, Tensor, compile, scan, vjp};
+use gradus::{
+    All, AttentionOptions, Compiled, DType, Device, ScanOptions, Tensor, compile,
+    scaled_dot_product_attention, scan, vjp,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -85,6 +88,7 @@ pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
                 let n: usize = n.parse()?;
                 matmul(fill(1, &[n, n], 1.0), fill(2, &[n, n], 1.0))?
             }
+            _ if name.starts_with("A.") => attention(name[2..].parse()?)?,
             // Layers and batch, to see how cost grows.
             (_, Some(size)) => {
                 let (layers, batch) = size.split_once('x').ok_or("W5.LAYERSxBATCH")?;
@@ -129,6 +133,17 @@ fn matmul(a: Tensor, b: Tensor) -> Result<Workload, Failure> {
 
 fn chain(n: usize) -> Result<Workload, Failure> {
     compiled(&[fill(3, &[n], 3.0)], |x| vec![(&x[0] * 1.5 + 0.25).gelu_tanh() * 0.75 + &x[0]])
+}
+
+/// Causal attention of 16 heads of 64 features with its gradients, for a context of `n` tokens.
+fn attention(n: usize) -> Result<Workload, Failure> {
+    let ins = [1, 2, 3, 4].map(|seed| fill(seed, &[1, 16, n, 64], 1.0));
+    compiled(&ins, |x| {
+        pulled(&x[..3], &x[3], |x| {
+            let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
+            scaled_dot_product_attention(&x[0], &x[1], &x[2], &options)
+        })
+    })
 }
 
 fn rows() -> Tensor {

@@ -1,13 +1,13 @@
 //! Attention as a whole, forward and backward, without the scores in memory.
-//! A thread owns one row: a query in the forward pass, and a query or a key in the backward pass. It walks over the other
-//! side in order with a running maximum, so results do not depend on how threads are grouped, and there are no barriers.
+//! A few threads share a row: a query in the forward pass, and a query or a key in the backward pass. Each walks over its part
+//! of the other side with a running maximum, and a fixed tree in shared memory adds the parts. How many share a row follows
+//! from the sizes alone. Where barriers are dear, a row has one thread, and there are none.
 
 use super::Call;
-use super::each::begin;
-use crate::build::{Build, GROUP, Launch};
+use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
-use crate::limits::Limits;
+use crate::limits::{Barriers, Limits};
 use crate::memory::{load, load_four, store, store_four};
 use crate::program::Word;
 use gradus_compile::Claim;
@@ -25,8 +25,11 @@ const BACKWARD: &str = "scaled_dot_product_attention_vjp";
 
 /// Most features that a thread holds in registers.
 const REGISTERS: usize = 192;
-/// Fewest rows that occupy a GPU. With fewer, a product that shares the work of a row is faster.
+/// Fewest rows. With fewer, as when one token is generated, a product that shares the work of a row is faster.
 const FEWEST: usize = 1024;
+/// Threads that occupy a GPU, and most of them that share a row.
+const ENOUGH: usize = 1 << 16;
+const MOST_LANES: usize = 16;
 /// Most rows that a thread walks over: adapters in software end loops after 65,535 iterations.
 const LONGEST: usize = 1 << 15;
 /// Keys or queries that a step of a walk takes together.
@@ -134,6 +137,12 @@ struct Kernel<'a> {
     b: Build<'a>,
     a: &'a Attention,
     buffers: Vec<usize>,
+    rows: usize,
+    /// Threads that share a row, and the number of this one among them.
+    lanes: usize,
+    lane: String,
+    /// Whether this thread writes its row.
+    writes: Option<String>,
     scale: String,
     softcap: Option<String>,
     queries: Int,
@@ -167,12 +176,85 @@ impl<'a> Kernel<'a> {
         let scale = number(&mut b, a.scale);
         let softcap = a.softcap.map(|c| number(&mut b, c));
         let (queries, keys) = (b.size(a.queries as i64), b.size(a.keys as i64));
-        let row = begin(&mut b, rows);
-        (Kernel { b, a, buffers, scale, softcap, queries, keys }, row)
+        let lanes = match call.limits.barriers {
+            Barriers::Dear => 1,
+            Barriers::Cheap => (ENOUGH / rows).next_power_of_two().clamp(1, MOST_LANES),
+        };
+        let most = b.size(rows as i64);
+        let item = b.value(format!("{GROUP_NUMBER} * {GROUP}u + local"));
+        let mut k = Kernel {
+            b,
+            a,
+            buffers,
+            rows,
+            lanes,
+            lane: "0u".into(),
+            writes: None,
+            scale,
+            softcap,
+            queries,
+            keys,
+        };
+        if lanes == 1 {
+            k.b.line(format!("if ({item} >= {}) {{\nreturn;\n}}", most.text()));
+            return (k, Int::Text(item));
+        }
+        // All threads reach the barriers: those beyond the last row repeat it, and write nothing.
+        k.lane = k.b.value(format!("{item} % {lanes}u"));
+        let own = k.b.value(format!("{item} / {lanes}u"));
+        k.writes = Some(k.b.value(format!("{} == 0u && {own} < {}", k.lane, most.text())));
+        let row = k.b.value(format!("min({own}, {} - 1u)", most.text()));
+        k.b.shared_array("parts", "vec4<f32>", GROUP);
+        (k, Int::Text(row))
     }
 
-    fn finish(self, rows: usize, limits: &Limits) -> Result<Launch, String> {
-        self.b.finish(rows.div_ceil(GROUP as usize), limits.groups, limits.bindings)
+    fn finish(self, limits: &Limits) -> Result<Launch, String> {
+        let groups = (self.rows * self.lanes).div_ceil(GROUP as usize);
+        self.b.finish(groups, limits.groups, limits.bindings)
+    }
+
+    /// Combines variables of all threads of a row, by a fixed tree. All of them have the results.
+    fn combine(&mut self, variables: &[String], two: impl Fn(&str, &str) -> String) {
+        if self.lanes == 1 {
+            return;
+        }
+        let (b, lane) = (&mut self.b, self.lane.clone());
+        let components = ["x", "y", "z", "w"];
+        for four in variables.chunks(4) {
+            let value = |i: usize| four.get(i).map_or("0.0f", String::as_str);
+            let all: Vec<&str> = (0..4).map(value).collect();
+            b.line(format!("parts[local] = vec4<f32>({});\nworkgroupBarrier();", all.join(", ")));
+            let mut half = self.lanes / 2;
+            while half > 0 {
+                b.line(format!("if ({lane} < {half}u) {{"));
+                let (mine, other) = (b.value("parts[local]"), b.value(format!("parts[local + {half}u]")));
+                let sums = components.map(|c| two(&format!("{mine}.{c}"), &format!("{other}.{c}")));
+                b.line(format!("parts[local] = vec4<f32>({});\n}}\nworkgroupBarrier();", sums.join(", ")));
+                half /= 2;
+            }
+            let found = b.value(format!("parts[local - {lane}]"));
+            for (variable, c) in four.iter().zip(components) {
+                b.line(format!("{variable} = {found}.{c};"));
+            }
+            b.line("workgroupBarrier();");
+        }
+    }
+
+    /// Adds up variables of all threads of a row.
+    fn total(&mut self, variables: &[String]) {
+        self.combine(variables, |a, b| format!("({a} + {b})"));
+    }
+
+    /// A loop over this thread's share of a range, so many at a time; gives its variable.
+    fn share(&mut self, first: &str, end: &str, step: usize) -> String {
+        let j = self.b.name();
+        let stride = step * self.lanes;
+        let from = match self.lanes {
+            1 => first.to_string(),
+            _ => format!("{first} + {} * {step}u", self.lane),
+        };
+        self.b.line(format!("for (var {j} = {from}; {j} < {end}; {j} = {j} + {stride}u) {{"));
+        j
     }
 
     /// Where a row of an operand starts.
@@ -203,6 +285,10 @@ impl<'a> Kernel<'a> {
 
     /// Writes a row.
     fn put(&mut self, operand: usize, row: &Int, values: &[String]) {
+        let writes = self.writes.clone();
+        if let Some(writes) = &writes {
+            self.b.line(format!("if ({writes}) {{"));
+        }
         let at = self.at(operand, row, values.len());
         let (b, buffer) = (&mut self.b, self.buffers[operand]);
         let step = if self.a.unit() == Unit::Four { 4 } else { 1 };
@@ -212,6 +298,9 @@ impl<'a> Kernel<'a> {
                 [one] => store(b, buffer, &at, one),
                 four => store_four(b, buffer, &at, four),
             }
+        }
+        if writes.is_some() {
+            self.b.line("}");
         }
     }
 
@@ -289,8 +378,7 @@ impl<'a> Kernel<'a> {
         let (top, total) = (self.b.variable(LOWEST), self.b.variable("0.0f"));
         let sums = self.zeros(a.values);
         let base = self.b.int(head.times(&self.keys.clone()));
-        let j = self.b.name();
-        self.b.line(format!("for (var {j} = {first}; {j} < {end}; {j} = {j} + {STEP}u) {{"));
+        let j = self.share(&first, &end, STEP);
         let (mut keys, mut scores) = (Vec::new(), Vec::new());
         for s in 0..STEP {
             // Keys beyond the last repeat it, with a weight of zero.
@@ -327,6 +415,15 @@ impl<'a> Kernel<'a> {
             }
         }
         self.b.line("}");
+        if self.lanes > 1 {
+            let own = self.b.value(&top);
+            self.combine(std::slice::from_ref(&top), |a, b| format!("f_maximum({a}, {b})"));
+            let factor = self.b.value(format!("f_exp({own} - {top})"));
+            for x in sums.iter().chain([&total]) {
+                self.b.line(format!("{x} = {x} * {factor};"));
+            }
+            self.total(&[&[total.clone()], &sums[..]].concat());
+        }
         (top, total, sums)
     }
 
@@ -350,7 +447,7 @@ fn forward(call: &Call<'_>, a: &Attention) -> Result<Launch, String> {
     let whole = k.b.value(format!("1.0f / select({total}, 1.0f, {total} == 0.0f)"));
     let values: Vec<String> = sums.iter().map(|x| k.b.value(format!("{x} * {whole}"))).collect();
     k.put(3, &row, &values);
-    k.finish(rows, call.limits)
+    k.finish(call.limits)
 }
 
 /// Statistics of each query row: the logarithm of the sum of exponentials, and the product of the result with its cotangent.
@@ -365,7 +462,7 @@ fn row_statistics(call: &Call<'_>, a: &Attention, to: usize) -> Result<Launch, S
     let log = k.b.value(format!("{top} + f_log({whole})"));
     let mean = k.b.value(format!("{product} / {whole}"));
     k.put(4, &row, &[log, mean, "0.0f".into(), "0.0f".into()]);
-    k.finish(rows, call.limits)
+    k.finish(call.limits)
 }
 
 /// The gradient of queries.
@@ -380,8 +477,7 @@ fn query_gradient(call: &Call<'_>, a: &Attention, statistics: usize) -> Result<L
     let (first, end) = k.seen(&own);
     let sums = k.zeros(a.width);
     let base = k.b.int(head.times(&k.keys.clone()));
-    let j = k.b.name();
-    k.b.line(format!("for (var {j} = {first}; {j} < {end}; {j} = {j} + 1u) {{"));
+    let j = k.share(&first, &end, 1);
     let at = k.b.int(base.plus(&Int::Text(j)));
     let (key, value) = (k.row(1, &at, a.width), k.row(2, &at, a.values));
     let (product, dp) = (k.product(&q, &key), k.product(&g, &value));
@@ -390,8 +486,9 @@ fn query_gradient(call: &Call<'_>, a: &Attention, statistics: usize) -> Result<L
         k.b.line(format!("{sum} = fma({ds}, {key}, {sum});"));
     }
     k.b.line("}");
+    k.total(&sums);
     k.put(5, &row, &sums);
-    k.finish(rows, call.limits)
+    k.finish(call.limits)
 }
 
 /// The gradient of keys, or of values. Each sums over the queries of all heads that share the key.
@@ -408,9 +505,9 @@ fn key_gradient(call: &Call<'_>, a: &Attention, statistics: usize, keys: bool) -
     let (first, end) = k.seeing(&own);
     let sums = k.zeros(if keys { a.width } else { a.values });
     let head = k.b.int(head.times(&Int::Literal(a.group as u32)));
-    let (h, i) = (k.b.name(), k.b.name());
+    let h = k.b.name();
     k.b.line(format!("for (var {h} = 0u; {h} < {}u; {h} = {h} + 1u) {{", a.group));
-    k.b.line(format!("for (var {i} = {first}; {i} < {end}; {i} = {i} + 1u) {{"));
+    let i = k.share(&first, &end, 1);
     let at = head.plus(&Int::Text(h)).times(&k.queries.clone()).plus(&Int::Text(i));
     let at = k.b.int(at);
     let (q, g) = (k.row(0, &at, a.width), k.row(3, &at, a.values));
@@ -427,6 +524,7 @@ fn key_gradient(call: &Call<'_>, a: &Attention, statistics: usize, keys: bool) -
         k.b.line(format!("{sum} = fma({factor}, {x}, {sum});"));
     }
     k.b.line("}\n}");
+    k.total(&sums);
     k.put(5, &row, &sums);
-    k.finish(rows, call.limits)
+    k.finish(call.limits)
 }

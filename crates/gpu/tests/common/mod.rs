@@ -3,9 +3,13 @@
 
 use gradus_compile::{Place, Plan, Text, compile};
 use gradus_gpu::{Barriers, Command, Dialect, Limits, Memory, Program, Word, profile, translate};
-use gradus_ir::{Graph, Literal};
+use gradus_ir::attr::Attr;
+use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::call::Call;
+use gradus_ir::ops::reduce::Max;
+use gradus_ir::{Aval, DType, Graph, Literal};
 use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Limits of tests: those that every WebGPU adapter has, and more bindings.
 pub(crate) fn limits(barriers: Barriers) -> Limits {
@@ -23,6 +27,37 @@ pub(crate) fn limits(barriers: Barriers) -> Limits {
 /// The plan of a graph for an adapter.
 pub(crate) fn planned(graph: &Graph, limits: &Limits) -> gradus_ir::Result<Plan> {
     compile(graph, &profile(limits))
+}
+
+/// Attention as a region, which has kernels for the whole: heads, queries, keys and features.
+pub(crate) fn attention([heads, n, m, d]: [usize; 4], causal: bool) -> Graph {
+    fn wide(v: Var<'_>, m: usize) -> Var<'_> {
+        let shape = [v.shape().to_vec(), vec![m]].concat();
+        let one = [v.shape().to_vec(), vec![1]].concat();
+        v.reshape(one).broadcast_to(&shape.into())
+    }
+    fn inputs(b: &Builder, [heads, n, m, d]: [usize; 4]) -> [Var<'_>; 3] {
+        [n, m, m].map(|rows| b.input("x", Aval::new(DType::F32, [heads, rows, d])))
+    }
+    let sizes = [heads, n, m, d];
+    let r = Builder::new();
+    let [q, k, v] = inputs(&r, sizes);
+    let mut scores = q.dot(k, "hid", "hjd", "hij") * (1.0 / (d as f64).sqrt());
+    if causal {
+        let hidden = |i: usize| if i % m > i / m { -1e30 } else { 0.0 };
+        let hidden = Literal::floats(DType::F32, [n, m], (0..n * m).map(hidden).collect());
+        scores = scores + r.constant(hidden.expect("a matrix")).broadcast_to(&scores.shape());
+    }
+    let e = (scores - wide(r.apply1(Max { axes: vec![2] }, &[scores]), m)).exp();
+    let out = (e / wide(e.sum(&[2]), m)).dot(v, "hij", "hjd", "hid");
+    let body = Arc::new(r.finish(&[out]).expect("a body"));
+    let args = [("mask", Attr::Bool(false)), ("causal", Attr::Bool(causal)), ("group", Attr::Int(1))];
+    let mut args: Vec<(String, Attr)> = args.into_iter().map(|(n, a)| (n.to_string(), a)).collect();
+    args.push(("dropout".into(), Attr::Float(0f64.to_bits())));
+    let b = Builder::new();
+    let ins = inputs(&b, sizes);
+    let outs = b.apply(Call::new("scaled_dot_product_attention", args, body), &ins);
+    b.finish(&outs).expect("a call")
 }
 
 pub(crate) struct Gpu {
