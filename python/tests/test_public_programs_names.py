@@ -264,6 +264,15 @@ def test_cotangents_as_arrays_and_lists():
         x = gradus.ones(2, requires_grad=True)
         (x * 2).backward(cotangent)
         assert x.grad.tolist() == [2.0, 6.0]
+    array, x = np.array([1.0, 3.0]), gradus.ones(2, requires_grad=True)
+    assert gradus.autograd.grad(x * 2, x, array)[0].tolist() == [2.0, 6.0]
+    assert gradus.autograd.grad([x * 2, x * 3], x, [array, array.astype(np.float32)])[0].tolist() == [5.0, 15.0]
+    batched = gradus.autograd.grad(x * 2, x, np.eye(2), is_grads_batched=True)[0]
+    assert batched.tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    gradus.autograd.backward(x * 2, array)
+    assert x.grad.tolist() == [2.0, 6.0]
+    with pytest.raises(RuntimeError, match="got 2 tensors and 1 gradients"):
+        gradus.autograd.grad([x * 2, x * 3], x, [array])
 
 
 def test_the_packages_own_version_is_reachable():
