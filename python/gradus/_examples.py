@@ -143,6 +143,7 @@ EXAMPLES = {
     'linear_cross_entropy': '>>> import gradus\n>>> from gradus.nn import functional as F\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> F.linear_cross_entropy(m, m, gradus.tensor([0, 1]))\ntensor(3.0012)',
     'linearize': '>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> y, push = gradus.linearize(lambda x: x * x, u)\n>>> push(gradus.ones(2))\ntensor([0.5000, 1.0000])',
     'load': '>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> import tempfile, os\n>>> path = os.path.join(tempfile.mkdtemp(), "x")\n>>> gradus.save({"u": u}, path)\n>>> gradus.load(path)\n{\'u\': tensor([0.2500, 0.5000])}',
+    'local_response_norm': '>>> import gradus\n>>> from gradus.nn import functional as F\n>>> line = gradus.tensor([[[1.0, 3.0, 2.0, 4.0]]])\n>>> F.local_response_norm(line, 1)\ntensor([[[0.9999, 2.9980, 1.9994, 3.9952]]])',
     'logaddexp2': '>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.logaddexp2(w)\ntensor([2.5850, 2.0875, 3.2348])',
     'logit_': '>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.logit_()\ntensor([-1.0986,  0.0000])',
     'lp_pool1d': '>>> import gradus\n>>> from gradus.nn import functional as F\n>>> line = gradus.tensor([[[1.0, 3.0, 2.0, 4.0]]])\n>>> F.lp_pool1d(line, 2, 2)\ntensor([[[3.1623, 4.4721]]])',

@@ -41,7 +41,7 @@ adjoint as_strided
 gather index_fill index_select take take_along_dim masked_select masked_fill scatter scatter_add scatter_reduce index_add index_copy
 nonzero argwhere cross
 
-matmul mm bmm mv dot outer inner kron addmm matrix_power matrix_exp det logdet inverse pinverse cholesky
+matmul mm bmm mv dot outer inner kron addmm matrix_power matrix_exp det logdet inverse pinverse
 
 softmax log_softmax
 """.split()
@@ -71,7 +71,7 @@ for _name in ("empty_like", "full_like", "ones_like", "rand_like", "randn_like",
 
 # Where PyTorch takes functions as methods too.
 for _name in composed.__all__:
-    if not hasattr(Tensor, _name) and _name not in composed.FUNCTIONS_ONLY:
+    if _name in composed.REPLACING or (not hasattr(Tensor, _name) and _name not in composed.FUNCTIONS_ONLY):
         setattr(Tensor, _name, _located(getattr(composed, _name)))
 for _name in composed.__all__:
     globals()[_name] = _with_keywords(getattr(composed, _name), first=None, creates=_name in _CREATING)

@@ -7,7 +7,7 @@ from ._examples import documented as _documented
 from . import _ldl
 from ._native import Tensor, _value_error, solve_triangular  # noqa: F401
 from .composed.factor import (
-    _check_pivot, _completed, _first, _hermitian, _lu_factor, _lu_info, _lu_solve, _qr, _reflected, _with_rule,
+    _check_pivot, cholesky as _cholesky, _completed, _first, _hermitian, _lu_factor, _lu_info, _lu_solve, _qr, _reflected, _with_rule,
 )
 from .composed.movement import broadcast_shapes as _broadcast_shapes
 from .composed.product import _powers, multi_dot
@@ -98,8 +98,7 @@ def cholesky(A, *, upper=False):
     tensor([[2., 1.],
             [0., 2.]])
     """
-    factor = _hermitian(A, upper).cholesky()
-    return factor.mH if upper else factor
+    return _cholesky(A, upper)
 
 
 def svdvals(A, *, driver=None):

@@ -131,6 +131,19 @@ def test_function(text, inputs):
             same(a, b, what=f"gradient {i}")
 
 
+@needs_torch
+@pytest.mark.parametrize("upper", [True, False])
+def test_cholesky_takes_upper(upper):
+    """`cholesky(upper=)`, which PyTorch itself has only in `linalg` by now, as function and method."""
+    a = spd(2, 3, 3) + (np.tril if upper else np.triu)(f(3, 3), -1 if upper else 1)
+    theirs, (gradient,) = both(f"t.linalg.cholesky(x, upper={upper})", [a])[1]
+    for text in (f"t.cholesky(x, upper={upper})", f"t.cholesky(x, {upper})", f"x.cholesky(upper={upper})", f"x.cholesky({upper})"):
+        (x,) = tensors(gradus, [a])
+        factor = eval(text, {"t": gradus, "x": x})
+        pull_back([factor])
+        same((factor, x.grad), (theirs, gradient), what=text)
+
+
 #: Functions of matrices, and shapes that have no elements.
 EMPTY = [(name, shape) for name, shapes in {
     "cholesky": [(0, 0), (0, 2, 2)], "cholesky_ex": [(0, 0), (0, 2, 2), (2, 0, 0)], "inv_ex": [(0, 0), (0, 2, 2), (3, 0, 0)], "inv": [(0, 0)], "eigh": [(0, 0), (0, 3, 3)],

@@ -136,6 +136,16 @@ def test_embedding_limits_norms_in_place(more, bag):
 
 
 @needs_torch
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_local_response_norm_of_integers(axes, size):
+    """The mean of squares is an integer, the result float32: a few of its units in the last place."""
+    x = ints(-50, 50, 2, 5, *[3] * axes)
+    ours, theirs = (t.nn.functional.local_response_norm(t.tensor(x), size, alpha=0.01, k=2.0) for t in (gradus, torch))
+    same(ours, theirs, rtol=5e-7)
+
+
+@needs_torch
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest", "nearest-exact"])
 @pytest.mark.parametrize("antialias", [False, True])
 @pytest.mark.parametrize("size", [(6, 6), (2, 3), (11, 4)])
@@ -182,6 +192,10 @@ ERRORS = [
     ("F.affine_grid(x, (2, 1, 3))", [f(2, 2, 3)], NotImplementedError), ("F.grid_sample(x, x[..., :2], 'cubic')", [image], ValueError),
     ("F.feature_alpha_dropout(x, 0.5, True)", [f(3)], RuntimeError), ("F.embedding(t.tensor([0]), x, padding_idx=9)", [f(3, 2)], AssertionError),
     ("F.linear_cross_entropy(x, x, t.tensor([0]))", [f(1, 2, 2)], RuntimeError),
+    # Means of integers between elements.
+    *[(f"F.interpolate(t.ones({', '.join('1124222'[:n])}, dtype=t.{dtype}), scale_factor=2, mode='{mode}')", [], NotImplementedError)
+      for mode, n in (("linear", 3), ("bilinear", 4), ("bicubic", 4), ("trilinear", 5), ("area", 4)) for dtype in ("uint8", "int64", "bool")
+      if dtype != "uint8" or mode not in ("bilinear", "bicubic")],
 ]
 
 

@@ -264,6 +264,37 @@ def test_cotangents_as_arrays_and_lists():
         x = gradus.ones(2, requires_grad=True)
         (x * 2).backward(cotangent)
         assert x.grad.tolist() == [2.0, 6.0]
+    array, x = np.array([1.0, 3.0]), gradus.ones(2, requires_grad=True)
+    assert gradus.autograd.grad(x * 2, x, array)[0].tolist() == [2.0, 6.0]
+    assert gradus.autograd.grad([x * 2, x * 3], x, [array, array.astype(np.float32)])[0].tolist() == [5.0, 15.0]
+    batched = gradus.autograd.grad(x * 2, x, np.eye(2), is_grads_batched=True)[0]
+    assert batched.tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    gradus.autograd.backward(x * 2, array)
+    assert x.grad.tolist() == [2.0, 6.0]
+    with pytest.raises(RuntimeError, match="got 2 tensors and 1 gradients"):
+        gradus.autograd.grad([x * 2, x * 3], x, [array])
+
+
+@needs_torch
+@pytest.mark.filterwarnings("ignore")
+def test_kernels_of_attention_are_remembered():
+    names = ("flash", "math", "mem_efficient", "cudnn")
+
+    def reported(t):
+        settings = t.backends.cuda
+        flags = lambda: [getattr(settings, f"{name}_sdp_enabled")() for name in names]  # noqa: E731
+        before = flags()
+        x = t.arange(24.0).reshape(1, 2, 3, 4) / 10
+        with settings.sdp_kernel(enable_flash=False, enable_math=True, enable_mem_efficient=False):
+            inside, y = flags(), t.nn.functional.scaled_dot_product_attention(x, x, x)
+        settings.enable_flash_sdp(False)
+        changed = flags()
+        settings.enable_flash_sdp(True)
+        return [before, inside, changed, flags()], y
+
+    (ours, values), (theirs, wanted) = reported(gradus), reported(torch)
+    assert ours == theirs
+    same(values, wanted, rtol=1e-6)
 
 
 def test_the_packages_own_version_is_reachable():

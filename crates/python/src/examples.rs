@@ -96,7 +96,6 @@ macro_rules! example {
     (celu) => { "\n>>> import gradus\n>>> from gradus.nn import functional as F\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> F.celu(v)\ntensor([ 1.0000, -0.8647,  3.0000])" };
     (cfloat) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.cfloat()\ntensor([0.2500+0.j, 0.5000+0.j])" };
     (char) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.char()\ntensor([0, 0], dtype=gradus.int8)" };
-    (cholesky) => { "\n>>> import gradus\n>>> s = gradus.tensor([[2.0, 1.0], [1.0, 2.0]])\n>>> s.cholesky()\ntensor([[1.4142, 0.0000],\n        [0.7071, 1.2247]])" };
     (chunk) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.chunk(2)\n[tensor([ 1., -2.]), tensor([3.])]" };
     (clamp) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.clamp(-1.0, 1.0)\ntensor([ 1., -1.,  1.])" };
     (clamp_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> v.clamp_(-1.0, 1.0)\ntensor([ 1., -1.,  1.])" };

@@ -20,7 +20,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     18.0
     """
     outs = _listed(outputs)
-    seeds = [None] * len(outs) if grad_outputs is None else _listed(grad_outputs)
+    seeds = _cotangents(outs, grad_outputs)
     inputs = _listed(inputs)
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
@@ -36,6 +36,17 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return found
 
 
+def _cotangents(outs, given):
+    """A cotangent or `None` for each of `outs`. Arrays become tensors of the dtype and on the device of their output."""
+    if given is None:
+        return [None] * len(outs)
+    seeds = [given] if hasattr(given, "__array__") else list(given)
+    if len(seeds) < len(outs):
+        raise RuntimeError(f"got {len(outs)} tensors and {len(seeds)} gradients")
+    return [seed if seed is None or isinstance(seed, _native.Tensor) else _native.tensor(seed, dtype=out.dtype).to(out.device)
+            for out, seed in zip(outs, seeds)]
+
+
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
     """Adds the gradients of `tensors` to the leaves they depend on.
 
@@ -46,7 +57,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     7.0
     """
     outs = _listed(tensors)
-    seeds = [None] * len(outs) if grad_tensors is None else _listed(grad_tensors)
+    seeds = _cotangents(outs, grad_tensors)
     for i, (out, seed) in enumerate(zip(outs, seeds)):
         keep = retain_graph or create_graph or i + 1 < len(outs)
         out.backward(seed, retain_graph=keep, create_graph=create_graph, inputs=inputs)

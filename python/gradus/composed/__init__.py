@@ -13,6 +13,9 @@ FUNCTIONS_ONLY = {
     "vander", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "pdist", "isin", "view_as_real", "view_as_complex", "promote_types", "result_type", "can_cast", "gradient", "fake_quantize_per_tensor_affine",
 }
 
+#: Those that take the place of a native method, which has fewer arguments.
+REPLACING = {"cholesky"}
+
 __all__ = []
 for _module in (pointwise, reduce, order, histogram, copies, movement, index, product, factor, create, bessel, spectrum, whole, normalized):
     for _name, _value in list(vars(_module).items()):

@@ -7,10 +7,13 @@ import math
 from collections import namedtuple
 
 from .. import _native, _results
-from .._native import cat, eye, solve_triangular, where
+from .._native import Tensor, cat, eye, solve_triangular, where
 from .movement import broadcast_shapes as _broadcast_shapes
 
 _SVD = namedtuple("svd", "U S V")
+
+#: The native method, which reads both halves of a matrix. `cholesky` below takes its place.
+_cholesky = Tensor.cholesky
 
 
 def _with_rule(forward, rule, *tensors):
@@ -30,6 +33,12 @@ def _hermitian(A, upper=False):
         return [half + other.mH]
 
     return _with_rule(mirrored, lambda x, y, g: list(g), A)[0]
+
+
+def cholesky(input, upper=False):
+    """The triangular factor of positive definite matrices, the lower or the upper one. Only that half of a matrix is read."""
+    factor = _cholesky(_hermitian(input, upper))
+    return factor.mH if upper else factor
 
 
 def cholesky_solve(input, L, upper=False):

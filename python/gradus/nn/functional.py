@@ -9,7 +9,7 @@ from ..core import (  # noqa: F401
     avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d,
     conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,
     linear, bilinear, one_hot, dropout, scaled_dot_product_attention,
-    batch_norm, group_norm, layer_norm, local_response_norm, rms_norm, normalize,
+    batch_norm, group_norm, layer_norm, rms_norm, normalize,
     relu, relu6, leaky_relu, prelu, elu, selu, celu, gelu, silu, mish, softplus, softsign, sigmoid, logsigmoid,
     tanh, tanhshrink, softshrink, hardshrink, hardtanh, hardsigmoid, hardswish, threshold, glu,
     softmax, log_softmax,
@@ -18,7 +18,7 @@ from ..core import (  # noqa: F401
     hinge_embedding_loss, margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, soft_margin_loss,
     cosine_similarity, pairwise_distance,
     pad, unfold, fold, pixel_shuffle, pixel_unshuffle,
-    channel_shuffle, full_like, no_grad, ones, pdist, rand, rand_like, stack, uint8, where, zeros_like,
+    channel_shuffle, constant_pad_nd, full_like, no_grad, ones, pdist, rand, rand_like, stack, uint8, where, zeros_like,
 )
 from .. import _native, core as _core
 from .._examples import documented as _documented
@@ -209,9 +209,22 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     axes = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}.get(mode, input.dim())
     if input.dim() != axes:
         raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {axes}D input")
+    is_float = input.is_floating_point() or input.is_complex()
+    if mode not in ("nearest", "nearest-exact") and not is_float and not (input.dtype == uint8 and mode in ("bilinear", "bicubic")):
+        raise NotImplementedError(f"interpolate with mode {mode!r} is not implemented for {str(input.dtype).split('.')[1]}: convert to a float dtype")
     if antialias or mode == "bicubic" or (mode == "bilinear" and input.dtype == uint8):
         return _resampled(input, size, scale_factor, bool(align_corners), recompute_scale_factor, mode, antialias)
     return _native.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """Each element divided by a power of the mean square of neighbouring channels."""
+    if input.is_floating_point() or input.is_complex() or input.numel() == 0:
+        return _native.local_response_norm(input, size, alpha, beta, k)
+    # PyTorch's mean of integers is an integer.
+    squares = constant_pad_nd(input.long().square().movedim(1, -1), (size // 2, (size - 1) // 2))
+    mean = squares.unfold(-1, size, 1).sum(-1).div(size, rounding_mode="trunc").movedim(-1, 1)
+    return input / (mean * alpha + k) ** beta
 
 
 def _in_place(function, arguments="", gives="1."):
