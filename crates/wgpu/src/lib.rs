@@ -11,6 +11,7 @@ mod context;
 mod copy;
 mod device;
 mod execute;
+mod floats;
 mod heap;
 mod late;
 mod memory;

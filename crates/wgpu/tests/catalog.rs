@@ -6,7 +6,7 @@ use gradus_cpu::Cpu;
 use gradus_device::{Argument, Device, Request};
 use gradus_ir::{Aval, DType, Graph, Literal, Result, ops};
 use gradus_testkit::catalog::graph_of;
-use gradus_testkit::checks::{describe, device};
+use gradus_testkit::checks::{Floats, describe, device_with};
 use gradus_wgpu::{Gpu, Options, adapters, open_gpu};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -35,6 +35,7 @@ fn every_op() {
     }
     let options = Options { cache: None, ..Options::default() };
     let gpu = open_gpu(0, 1, Arc::new(Cpu), &options).expect("the first adapter opens");
+    let floats = Floats { subnormals: gpu.keeps_subnormals().expect("a product") };
     let (on_device, elsewhere) = (Cell::new(0), Cell::new(0));
     let mut failures = Vec::new();
     for sample in &ops::samples().cases {
@@ -57,7 +58,7 @@ fn every_op() {
                 }
             }
         };
-        if let Err(f) = device(&graph, &sample.ins, &run) {
+        if let Err(f) = device_with(&graph, &sample.ins, &run, floats) {
             failures.push(format!("{}: {}", sample.op.name(), f.of(describe(&graph, &sample.ins))));
         }
     }

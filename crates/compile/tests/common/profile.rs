@@ -22,4 +22,5 @@ pub(crate) const PROFILE: Profile = Profile {
     memory: Memory { align: 64, most: gradus_ir::size::MOST_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
     dtypes: &DType::ALL,
+    claims: &[],
 };

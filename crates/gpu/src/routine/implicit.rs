@@ -14,6 +14,8 @@ use gradus_ir::ops::{Combine, Window};
 
 /// Elements of the summed axis in a tile.
 const DEPTH: u32 = 16;
+/// Terms of a sum that one thread should not add alone.
+const LONG: usize = 1024;
 /// Tiles that occupy a GPU.
 const ENOUGH: usize = 256;
 
@@ -51,7 +53,9 @@ pub(super) fn launches(call: &mut Call<'_>, window: &Window) -> Result<Option<Ve
     let shape = |t: &gradus_ir::Aval| t.shape.to_vec();
     let (xs, ws, os) = (shape(&routine.types[0]), shape(&routine.types[1]), shape(&routine.results[0]));
     let mut g = Geometry { window, xs, ws, os, side: 64, parts: 1 };
-    if g.m() < 16 || g.n() < 16 || g.k() < 16 {
+    // Few results of long sums, such as gradients of weights, are worth tiles that are mostly empty: the sums are split.
+    let few = (g.m() < 16 || g.n() < 16) && g.k() < LONG;
+    if few || g.k() < 16 {
         return Ok(None);
     }
     if g.tiles(128) >= 128 && g.m() >= 128 && g.n() >= 128 {

@@ -57,10 +57,8 @@ pub(crate) fn launches(call: &mut Call<'_>) -> Result<Vec<Launch>, String> {
     if types.clone().any(|a| a.shape.numel() >= 1 << 31) {
         return Err("an operand has more than 2^31 elements".into());
     }
-    match &routine.op {
-        Op::Call(region) => return attention::launches(call, region),
-        Op::Fft(fft) => return fft::launches(call, fft.axis, fft.inverse),
-        _ => {}
+    if let Op::Call(region) = &routine.op {
+        return attention::launches(call, region);
     }
     match routine.op.def().form(&routine.types) {
         Form::Take { axis } => index::take(call, axis),
@@ -69,6 +67,7 @@ pub(crate) fn launches(call: &mut Call<'_>) -> Result<Vec<Launch>, String> {
         Form::Cumulate { combine, axis, reverse } => cumulate::launches(call, combine, axis, reverse),
         Form::Sort { axis, descending, .. } => sort::launches(call, axis, descending),
         Form::Bits => bits::launches(call),
+        Form::Fourier(fft) => fft::launches(call, fft.axis, fft.inverse),
         Form::Convolve(window) => convolve::convolve(call, &window),
         Form::Fold(window) => convolve::fold(call, &window),
         Form::Pad { low, interior } => convolve::pad(call, &low, &interior),

@@ -36,8 +36,7 @@ impl Primitive for Fft {
         batch.apply(Fft { axis: self.axis + 1, ..self.clone() })
     }
     fn form(&self, _ins: &[Aval]) -> Form {
-        let op = self.clone();
-        Form::External(Arc::new(move |ins: &[Literal]| op.run(ins)))
+        Form::Fourier(self.clone())
     }
     fn bound(&self) -> Bound {
         Bound::Largest(64.0)
@@ -45,7 +44,7 @@ impl Primitive for Fft {
 }
 
 impl Fft {
-    fn run(&self, ins: &[Literal]) -> Result<Vec<Literal>> {
+    pub(crate) fn run(&self, ins: &[Literal]) -> Result<Vec<Literal>> {
         let [x] = ins else { return Err(Error::verify("one operand")) };
         let n = x.shape()[self.axis];
         let inner: usize = x.shape()[self.axis + 1..].iter().product();

@@ -357,6 +357,8 @@ pub enum Form {
     },
     /// A routine of its own.
     External(Arc<Routine>),
+    /// A discrete Fourier transform.
+    Fourier(fft::Fft),
     /// A graph over the operands.
     Region(Arc<Graph>),
     /// One of several graphs, by the first operand.

@@ -131,6 +131,7 @@ fn apply_exact<'l>(
         Form::Scan(scan) => control::scan(&scan, ins, outs, live),
         Form::While(op) => control::while_loop(&op, ins, live),
         Form::External(routine) => routine(&literals(&ins)).map(|r| values(&r, live)),
+        Form::Fourier(fft) => fft.run(&literals(&ins)).map(|r| values(&r, live)),
         form => form_data(&form, &literals(&ins), outs)
             .and_then(|data| data.into_iter().zip(outs).map(one).collect::<Result<Vec<_>>>())
             .map(|r| values(&r, live)),
@@ -162,7 +163,12 @@ fn form_data(form: &Form, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Data>> {
     let out = &outs[0];
     Ok(vec![match form {
         Form::Input => return Err(Error::verify("an input has no value of its own")),
-        Form::Region(_) | Form::External(_) | Form::Switch(_) | Form::Scan(_) | Form::While(_) => {
+        Form::Region(_)
+        | Form::External(_)
+        | Form::Fourier(_)
+        | Form::Switch(_)
+        | Form::Scan(_)
+        | Form::While(_) => {
             return Err(Error::verify("a region is evaluated by its body"));
         }
         Form::Constant(value) => value.data().clone(),

@@ -20,7 +20,7 @@ mod types;
 
 pub use batch::batch;
 pub use derivative::{adjoint, jvp};
-pub use device::{Evaluator, device, dtypes, narrow};
+pub use device::{Evaluator, Floats, device, device_with, dtypes, narrow};
 pub use second::{second, third};
 pub use types::{text, types};
 
