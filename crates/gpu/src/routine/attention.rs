@@ -422,7 +422,7 @@ impl<'a> Kernel<'a> {
             for x in sums.iter().chain([&total]) {
                 self.b.line(format!("{x} = {x} * {factor};"));
             }
-            self.total(&[&[total.clone()], &sums[..]].concat());
+            self.total(&[std::slice::from_ref(&total), &sums[..]].concat());
         }
         (top, total, sums)
     }
