@@ -160,7 +160,7 @@ impl Engine {
         let left = self.cache.capacity - self.held.len();
         // The shortest that holds the rest, or else the longest; padding must fit the cache too.
         let fits = || CHUNKS.iter().copied().filter(|n| *n <= left);
-        let length = fits().find(|n| *n >= rest.len()).or_else(|| fits().last()).unwrap_or(1);
+        let length = fits().find(|n| *n >= rest.len()).or_else(|| fits().next_back()).unwrap_or(1);
         let count = rest.len().min(length);
         let mut ids = rest[..count].to_vec();
         ids.resize(length, 0);
