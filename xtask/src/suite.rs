@@ -21,12 +21,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
     tidy::run(workspace)?;
     step(workspace, "clippy --workspace --all-targets -- -D warnings")?;
     step_with(workspace, "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
-    let nvrtc = match options.oracles {
-        true => python::nvrtc(&python::environment(workspace, true)?).unwrap_or_default(),
-        false => String::new(),
-    };
+    let (mut nvrtc, mut weights) = (String::new(), String::new());
     if options.oracles {
-        kit.extend([("GRADUS_ORACLES", "required"), ("GRADUS_NVRTC", &nvrtc)]);
+        let python = python::environment(workspace, true)?;
+        nvrtc = python::nvrtc(&python).unwrap_or_default();
+        weights = python::weights(workspace, &python)?;
+    }
+    if options.oracles {
+        kit.extend([("GRADUS_ORACLES", "required"), ("GRADUS_NVRTC", &nvrtc), ("GRADUS_WEIGHTS", &weights)]);
     }
     // Benchmarks are built by the lints above and run by no test.
     step_with(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests", &kit)?;

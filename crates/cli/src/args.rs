@@ -133,6 +133,42 @@ Examples:
   gradus sample run --count 5 --temperature 0.8 --seed 7
   gradus sample run/checkpoint.safetensors --length 500")]
     Sample(SampleArgs),
+    /// Continue a text with a language model from a file
+    #[command(after_help = "\
+Examples:
+  gradus generate model.gguf 'The capital of France is'
+  gradus generate folder 'Once upon a time' --tokens 200 --temperature 0.8 --top-p 0.9
+  gradus generate model.gguf 'Q: 1+1? A:' --stop Q: --stats
+
+Special tokens in the prompt are taken as text.")]
+    Generate(crate::generate::GenerateArgs),
+    /// Talk with a language model: a line is a message, /clear begins anew, /exit ends
+    #[command(after_help = "\
+Examples:
+  gradus chat model.gguf
+  gradus chat model.gguf --system 'You answer in one sentence.' --temperature 0.7
+  echo 'Who are you?' | gradus chat model.gguf")]
+    Chat(crate::generate::ChatArgs),
+    /// Vectors of texts, by a sentence encoder from a folder: a JSON list for each
+    #[command(after_help = "\
+Examples:
+  gradus embed folder 'A text' 'Another text'
+  gradus embed folder < texts.txt")]
+    Embed(crate::embed::EmbedArgs),
+    /// What a file of weights holds: tensors, types, parameters, memory
+    #[command(after_help = "\
+Examples:
+  gradus inspect model.gguf
+  gradus inspect model.safetensors --json")]
+    Inspect(crate::inspect::InspectArgs),
+    /// Write a model in the other form: a GGUF file as a Hugging Face folder, or back
+    #[command(after_help = "\
+Examples:
+  gradus convert model.gguf folder --dtype bf16
+  gradus convert folder model.gguf
+
+Quantised weights of a GGUF file become numbers of the dtype.")]
+    Convert(crate::convert::ConvertArgs),
     /// The devices that programs can run on, with their limits
     #[command(after_help = "\
 Examples:
@@ -205,14 +241,20 @@ fn dialect(text: &str) -> Result<Dialect, String> {
 }
 
 /// A number of times.
-fn count(text: &str) -> Result<usize, String> {
+pub(crate) fn count(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "expected a whole number, 0 or more".to_string())
 }
 
 /// A number that is not negative.
-fn size(text: &str) -> Result<f64, String> {
+pub(crate) fn size(text: &str) -> Result<f64, String> {
     let x: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
     if x.is_finite() && x >= 0.0 { Ok(x) } else { Err("expected a number from 0 on".into()) }
+}
+
+/// A part of everything.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let x: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
+    if x > 0.0 && x <= 1.0 { Ok(x) } else { Err("expected a number above 0, at most 1".into()) }
 }
 
 /// Where programs run.

@@ -3,11 +3,15 @@
 
 mod args;
 mod check;
+mod convert;
 mod devices;
+mod embed;
 mod explain;
 mod fmt;
+mod generate;
 mod given;
 mod grad;
+mod inspect;
 mod open;
 mod query;
 mod repl;
@@ -128,6 +132,11 @@ where
         Verb::Query(args) => query::run(args, terminal),
         Verb::Train(args) => train::run(args, terminal),
         Verb::Sample(args) => sample::run(args, terminal),
+        Verb::Generate(args) => generate::run(args, terminal),
+        Verb::Chat(args) => generate::chat(args, terminal),
+        Verb::Embed(args) => embed::run(args, terminal),
+        Verb::Inspect(args) => inspect::run(args, terminal),
+        Verb::Convert(args) => convert::run(args, terminal),
         Verb::Repl(args) => repl::run(args, terminal),
         Verb::Completions { shell } => {
             let mut text = Vec::new();

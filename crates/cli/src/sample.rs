@@ -9,7 +9,7 @@ use gradus::nn::Sampling;
 pub(crate) fn run(args: &SampleArgs, terminal: &mut Terminal<'_>) -> Done {
     let path = if args.path.is_dir() { args.path.join(CHECKPOINT) } else { args.path.clone() };
     let model = Language::load(&path, args.on.device()?)?;
-    let sampling = Sampling { temperature: args.temperature, top_k: args.top_k };
+    let sampling = Sampling { temperature: args.temperature, top_k: args.top_k, ..Sampling::default() };
     let g = Generator::new(args.seed);
     for _ in 0..args.count {
         writeln!(terminal.out, "{}", model.sample(args.length, &sampling, &g)?)?;

@@ -4,6 +4,7 @@
 pub mod atomic;
 pub mod csv;
 mod digits;
+pub mod gguf;
 pub mod idx;
 pub mod json;
 pub mod npy;

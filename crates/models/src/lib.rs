@@ -1,5 +1,18 @@
-//! The models that come with Gradus: a struct, its loss, and what makes its data and samples.
+//! The models that come with Gradus: small ones with their data and samples, and language models loaded from files.
 #![forbid(unsafe_code)]
 
+pub mod bert;
+pub mod chat;
+pub mod config;
+pub mod convert;
+pub mod decoder;
+pub mod engine;
+pub mod gguf;
 pub mod gpt;
+pub mod language;
 pub mod names;
+mod stop;
+pub mod tokenizer;
+pub mod weights;
+
+pub use language::{Generated, LanguageModel};

@@ -49,3 +49,33 @@ fn tokens_follow_each_other_until_it_is_enough() {
     let fails = |_: i64| Err(gradus_ir::Error::value("a model", "fails"));
     assert!(Sampling::default().generate(0, &Generator::new(3), fails, |_| true).is_err());
 }
+
+#[test]
+fn limits_leave_the_likeliest() {
+    let logits = [0.5f32.ln(), 0.3f32.ln(), 0.15f32.ln(), 0.05f32.ln()];
+    let close = |how: Sampling, right: [f64; 4]| {
+        let found = shares(how, &logits);
+        assert!(found.iter().zip(right).all(|(a, b)| (a - b).abs() < 0.03), "{found:?} is not {right:?}");
+    };
+    let usual = Sampling::default();
+    // The second reaches 0.7; of the third the share 0.9 is reached at 0.95.
+    close(Sampling { top_p: 0.7, ..usual }, [0.625, 0.375, 0.0, 0.0]);
+    close(Sampling { top_p: 0.9, ..usual }, [0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0.0]);
+    close(Sampling { top_p: 1e-9, ..usual }, [1.0, 0.0, 0.0, 0.0]);
+    close(Sampling { min_p: 0.2, ..usual }, [0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0.0]);
+    close(Sampling { top_k: Some(3), top_p: 0.8, ..usual }, [0.625, 0.375, 0.0, 0.0]);
+    let g = Generator::new(0);
+    let greedy = Sampling { temperature: 0.0, repetition_penalty: 2.0, ..usual };
+    // 3 becomes 1.5 and -1 becomes -2; what came longer ago than `recent` is not punished.
+    assert_eq!(greedy.choose_after(&[3.0, 2.0, -1.0], &[0], &g).unwrap(), 1);
+    assert_eq!(greedy.choose_after(&[-1.0, -1.5, -9.0], &[0, 0], &g).unwrap(), 1);
+    assert_eq!(Sampling { recent: 1, ..greedy }.choose_after(&[3.0, 2.0, -1.0], &[0, 2], &g).unwrap(), 0);
+    let bad = [
+        Sampling { top_p: 0.0, ..usual },
+        Sampling { min_p: -0.1, ..usual },
+        Sampling { repetition_penalty: 0.0, ..usual },
+    ];
+    assert!(bad.iter().all(|how| how.choose_after(&[1.0], &[], &g).is_err()));
+    assert!(usual.choose_after(&[f32::NAN], &[], &g).is_err());
+    assert!(usual.choose_after(&[], &[], &g).is_err());
+}

@@ -1,0 +1,147 @@
+//! `gradus generate` and `gradus chat`: text of a language model, as it comes.
+
+use crate::args::{On, count, share, size};
+use crate::{Done, Failure, Terminal};
+use clap::Args;
+use gradus::models::chat::Message;
+use gradus::models::engine::{Finish, Options, WhenFull};
+use gradus::models::{Generated, LanguageModel};
+use gradus::nn::Sampling;
+use std::path::PathBuf;
+
+/// How text is generated.
+#[derive(Args, Debug)]
+pub(crate) struct Choice {
+    /// Most new tokens
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = count)]
+    tokens: usize,
+    /// Below 1 what is likely becomes likelier; 0 always takes the likeliest
+    #[arg(long, value_name = "T", default_value_t = 0.0, value_parser = size)]
+    temperature: f64,
+    /// Choose among this many of the likeliest only
+    #[arg(long, value_name = "N")]
+    top_k: Option<usize>,
+    /// Choose among the likeliest that have this share of the probability together
+    #[arg(long, value_name = "P", default_value_t = 1.0, value_parser = share)]
+    top_p: f64,
+    /// Choose among those with at least this share of the likeliest's probability
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = size)]
+    min_p: f64,
+    /// Above 1 tokens of the last 64 become less likely
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = size)]
+    repetition_penalty: f64,
+    /// Where random numbers begin
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// End the text before this; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    stop: Vec<String>,
+    /// When the context is full, forget the earlier half of the text and go on
+    #[arg(long)]
+    forget: bool,
+}
+
+impl Choice {
+    fn options(&self) -> Options {
+        let sampling = Sampling {
+            temperature: self.temperature,
+            top_k: self.top_k,
+            top_p: self.top_p,
+            min_p: self.min_p,
+            repetition_penalty: self.repetition_penalty,
+            ..Sampling::default()
+        };
+        let when_full = if self.forget { WhenFull::Forget { keep: 0 } } else { WhenFull::Stop };
+        Options { tokens: self.tokens, sampling, seed: self.seed, when_full }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GenerateArgs {
+    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors
+    pub(crate) model: PathBuf,
+    /// The beginning of the text
+    pub(crate) prompt: String,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    /// Say at the end how many tokens there were, and how long they took
+    #[arg(long)]
+    pub(crate) stats: bool,
+    #[command(flatten)]
+    pub(crate) on: On,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ChatArgs {
+    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors
+    pub(crate) model: PathBuf,
+    /// What the model is told before the conversation
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    #[command(flatten)]
+    pub(crate) on: On,
+}
+
+/// Writes pieces as they come. A reader that has seen enough (`| head`) ends the text.
+fn shown<'a>(terminal: &'a mut Terminal<'_>) -> impl FnMut(&str) -> bool + 'a {
+    |piece| write!(terminal.out, "{piece}").and_then(|()| terminal.out.flush()).is_ok()
+}
+
+pub(crate) fn run(args: &GenerateArgs, terminal: &mut Terminal<'_>) -> Done {
+    let mut model = LanguageModel::load(&args.model, args.on.device()?)?;
+    let done = model.generate(&args.prompt, &args.choice.options(), &args.choice.stop, shown(terminal))?;
+    writeln!(terminal.out)?;
+    if done.finish == Finish::Full {
+        writeln!(terminal.err, "note: the context of the model is full; --forget goes on")?;
+    }
+    if args.stats {
+        writeln!(terminal.err, "{}", speed(&done))?;
+    }
+    Ok(())
+}
+
+fn speed(done: &Generated) -> String {
+    let rate = |n: usize, time: std::time::Duration| n as f64 / time.as_secs_f64().max(1e-9);
+    format!(
+        "{} tokens of prompt, {:.1} per second; {} new tokens, {:.1} per second",
+        done.prompt,
+        rate(done.prompt, done.prefill),
+        done.tokens,
+        rate(done.tokens.saturating_sub(1), done.decode)
+    )
+}
+
+/// A conversation: a line of input is a message, `/clear` begins anew, `/exit` or the end of the input ends it.
+pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
+    let mut model = LanguageModel::load(&args.model, args.on.device()?)?;
+    if model.template.is_none() {
+        return Err(Failure::Run("the model has no chat template: use `gradus generate`".into()));
+    }
+    let begin = || args.system.iter().map(|text| Message::new("system", text)).collect::<Vec<_>>();
+    let mut messages = begin();
+    loop {
+        if terminal.interactive {
+            write!(terminal.out, "> ")?;
+            terminal.out.flush()?;
+        }
+        let mut line = String::new();
+        if terminal.input.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        match line.trim() {
+            "" => continue,
+            "/exit" => return Ok(()),
+            "/clear" => messages = begin(),
+            text => {
+                messages.push(Message::new("user", text));
+                let options = args.choice.options();
+                let done = model.chat(&messages, &options, &args.choice.stop, shown(terminal))?;
+                writeln!(terminal.out)?;
+                writeln!(terminal.err, "({})", speed(&done))?;
+                messages.push(Message::new("assistant", done.text));
+            }
+        }
+    }
+}

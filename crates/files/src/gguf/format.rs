@@ -1,0 +1,326 @@
+//! The element formats of GGUF files: identifiers, block sizes, and how blocks become `f32`.
+//!
+//! A quantised format stores blocks of 32 or 256 consecutive elements of a row. Every element is `scale · q + offset`, where `q` is
+//! a small integer and scale and offset belong to a group of elements. A format only says how its block packs these three.
+
+use gradus_ir::DType;
+use half::{bf16, f16};
+
+/// How the elements of a tensor are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Format {
+    F32,
+    F16,
+    BF16,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    Q4_0,
+    Q4_1,
+    Q5_0,
+    Q5_1,
+    Q8_0,
+    Q2K,
+    Q3K,
+    Q4K,
+    Q5K,
+    Q6K,
+}
+
+/// One line of the table of formats.
+struct Row {
+    format: Format,
+    id: u32,
+    name: &'static str,
+    elements: usize,
+    bytes: usize,
+}
+
+const fn row(format: Format, id: u32, name: &'static str, elements: usize, bytes: usize) -> Row {
+    Row { format, id, name, elements, bytes }
+}
+
+/// Formats with their identifiers, names, elements in a block and bytes of a block.
+const FORMATS: &[Row] = &[
+    row(Format::F32, 0, "F32", 1, 4),
+    row(Format::F16, 1, "F16", 1, 2),
+    row(Format::Q4_0, 2, "Q4_0", 32, 18),
+    row(Format::Q4_1, 3, "Q4_1", 32, 20),
+    row(Format::Q5_0, 6, "Q5_0", 32, 22),
+    row(Format::Q5_1, 7, "Q5_1", 32, 24),
+    row(Format::Q8_0, 8, "Q8_0", 32, 34),
+    row(Format::Q2K, 10, "Q2_K", 256, 84),
+    row(Format::Q3K, 11, "Q3_K", 256, 110),
+    row(Format::Q4K, 12, "Q4_K", 256, 144),
+    row(Format::Q5K, 13, "Q5_K", 256, 176),
+    row(Format::Q6K, 14, "Q6_K", 256, 210),
+    row(Format::I8, 24, "I8", 1, 1),
+    row(Format::I16, 25, "I16", 1, 2),
+    row(Format::I32, 26, "I32", 1, 4),
+    row(Format::I64, 27, "I64", 1, 8),
+    row(Format::F64, 28, "F64", 1, 8),
+    row(Format::BF16, 30, "BF16", 1, 2),
+];
+
+/// Most elements in a block of any format.
+const MOST: usize = 256;
+
+impl Format {
+    /// All formats.
+    pub fn all() -> impl Iterator<Item = Format> {
+        FORMATS.iter().map(|row| row.format)
+    }
+
+    /// The format with this identifier.
+    pub fn of_id(id: u32) -> Option<Format> {
+        FORMATS.iter().find(|row| row.id == id).map(|row| row.format)
+    }
+
+    /// The format that holds exactly the elements of a dtype.
+    pub fn of_dtype(dtype: DType) -> Option<Format> {
+        Format::all().find(|f| f.dtype() == Some(dtype))
+    }
+
+    fn row(self) -> &'static Row {
+        // Every variant has a row, which a test checks.
+        FORMATS.iter().find(|row| row.format == self).unwrap_or(&FORMATS[0])
+    }
+
+    /// The identifier in files.
+    pub fn id(self) -> u32 {
+        self.row().id
+    }
+
+    /// The usual name, such as `Q4_K`.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Consecutive elements of a row that are stored together.
+    pub fn block_elements(self) -> usize {
+        self.row().elements
+    }
+
+    /// Bytes of a block.
+    pub fn block_bytes(self) -> usize {
+        self.row().bytes
+    }
+
+    /// The dtype with the same elements, if there is one: formats of blocks have none.
+    pub fn dtype(self) -> Option<DType> {
+        match self {
+            Format::F32 => Some(DType::F32),
+            Format::F16 => Some(DType::F16),
+            Format::BF16 => Some(DType::BF16),
+            Format::F64 => Some(DType::F64),
+            Format::I8 => Some(DType::I8),
+            Format::I32 => Some(DType::I32),
+            Format::I64 => Some(DType::I64),
+            _ => None,
+        }
+    }
+
+    /// Whether elements are stored in blocks with common scales.
+    pub fn is_quantized(self) -> bool {
+        self.block_elements() > 1
+    }
+
+    /// Bytes of `elements` elements, if they are a whole number of blocks and the count does not overflow.
+    pub fn bytes_of(self, elements: usize) -> Option<usize> {
+        let row = self.row();
+        let blocks = elements.is_multiple_of(row.elements).then_some(elements / row.elements)?;
+        blocks.checked_mul(row.bytes)
+    }
+
+    /// Writes the elements of `bytes` to `out` as `f32`, for as many blocks as both have.
+    pub fn dequantize(self, bytes: &[u8], out: &mut [f32]) {
+        let row = self.row();
+        let blocks = bytes.chunks_exact(row.bytes).zip(out.chunks_exact_mut(row.elements));
+        if !self.is_quantized() {
+            return blocks.for_each(|(b, out)| out[0] = self.number(b));
+        }
+        let mut parts = Parts::new();
+        for (block, out) in blocks {
+            self.unpack(block, &mut parts);
+            parts.write(out);
+        }
+    }
+
+    /// One element of a format without blocks.
+    fn number(self, b: &[u8]) -> f32 {
+        match self {
+            Format::F16 => f16::from_le_bytes([b[0], b[1]]).to_f32(),
+            Format::BF16 => bf16::from_le_bytes([b[0], b[1]]).to_f32(),
+            Format::F64 => f64::from_le_bytes(std::array::from_fn(|i| b[i])) as f32,
+            Format::I8 => f32::from(b[0] as i8),
+            Format::I16 => f32::from(i16::from_le_bytes([b[0], b[1]])),
+            Format::I32 => i32::from_le_bytes(std::array::from_fn(|i| b[i])) as f32,
+            Format::I64 => i64::from_le_bytes(std::array::from_fn(|i| b[i])) as f32,
+            _ => f32::from_le_bytes(std::array::from_fn(|i| b[i])),
+        }
+    }
+
+    /// Unpacks the integers, scales and offsets of a block.
+    fn unpack(self, b: &[u8], p: &mut Parts) {
+        match self {
+            Format::Q4_0 | Format::Q4_1 | Format::Q5_0 | Format::Q5_1 => self.unpack_simple(b, p),
+            Format::Q2K => p.q2_k(b),
+            Format::Q3K => p.q3_k(b),
+            Format::Q4K | Format::Q5K => self.unpack_k(b, p),
+            Format::Q6K => p.q6_k(b),
+            // Q8_0, and formats without blocks, which never come here.
+            _ => {
+                p.begin(32, false);
+                p.scales[0] = half_at(b, 0);
+                (0..32).for_each(|i| p.q[i] = b[2 + i] as i8);
+            }
+        }
+    }
+
+    /// One scale, perhaps an offset, perhaps a fifth bit of every element, then 16 bytes of low and high nibbles.
+    fn unpack_simple(self, b: &[u8], p: &mut Parts) {
+        let offset = matches!(self, Format::Q4_1 | Format::Q5_1);
+        let fifth = matches!(self, Format::Q5_0 | Format::Q5_1);
+        p.begin(32, offset);
+        p.scales[0] = half_at(b, 0);
+        p.offsets[0] = if offset { half_at(b, 2) } else { 0.0 };
+        let bits = if offset { &b[4..] } else { &b[2..] };
+        let (high, nibbles) = bits.split_at(if fifth { 4 } else { 0 });
+        // Without an offset the integers are centred.
+        let centre = match (offset, fifth) {
+            (true, _) => 0,
+            (false, false) => 8,
+            (false, true) => 16,
+        };
+        for i in 0..32 {
+            let low = nibble(nibbles[i % 16], i >= 16);
+            let fifth = high.get(i / 8).map_or(0, |byte| (byte >> (i % 8)) & 1);
+            p.q[i] = (low | fifth << 4) as i8 - centre;
+        }
+    }
+
+    /// Eight groups of 32, with scales and offsets of six bits each; Q5_K has a fifth bit of every element.
+    fn unpack_k(self, b: &[u8], p: &mut Parts) {
+        let (d, least, packed) = (half_at(b, 0), half_at(b, 2), &b[4..16]);
+        let (high, nibbles) = b[16..].split_at(if self == Format::Q5K { 32 } else { 0 });
+        p.begin(32, true);
+        for j in 0..8 {
+            let (scale, offset) = if j < 4 {
+                (packed[j] & 63, packed[j + 4] & 63)
+            } else {
+                let both = packed[j + 4];
+                ((both & 15) | (packed[j - 4] >> 6) << 4, (both >> 4) | (packed[j] >> 6) << 4)
+            };
+            p.scales[j] = d * f32::from(scale);
+            p.offsets[j] = -(least * f32::from(offset));
+        }
+        for i in 0..256 {
+            let (group, within) = (i / 32, i % 32);
+            let low = nibble(nibbles[group / 2 * 32 + within], group % 2 == 1);
+            let fifth = high.get(within).map_or(0, |byte| (byte >> group) & 1);
+            p.q[i] = (low | fifth << 4) as i8;
+        }
+    }
+}
+
+/// The integers of a block, and scales and offsets of its groups.
+struct Parts {
+    q: [i8; MOST],
+    scales: [f32; 16],
+    offsets: [f32; 16],
+    /// Elements that share a scale.
+    group: usize,
+    has_offsets: bool,
+}
+
+impl Parts {
+    fn new() -> Parts {
+        Parts { q: [0; MOST], scales: [0.0; 16], offsets: [0.0; 16], group: MOST, has_offsets: false }
+    }
+
+    fn begin(&mut self, group: usize, has_offsets: bool) {
+        (self.group, self.has_offsets) = (group, has_offsets);
+    }
+
+    /// `scale · q + offset` of every element, each operation rounded to `f32`.
+    fn write(&self, out: &mut [f32]) {
+        let groups = out.chunks_mut(self.group).zip(self.q.chunks(self.group));
+        for ((out, q), (scale, offset)) in groups.zip(self.scales.iter().zip(&self.offsets)) {
+            for (x, q) in out.iter_mut().zip(q) {
+                let product = scale * f32::from(*q);
+                // Adding zero would lose the sign of a negative zero.
+                *x = if self.has_offsets { product + offset } else { product };
+            }
+        }
+    }
+
+    /// 16 groups: a byte of scale and offset each, two bits per element.
+    fn q2_k(&mut self, b: &[u8]) {
+        let (packed, bits, d, least) = (&b[..16], &b[16..80], half_at(b, 80), half_at(b, 82));
+        self.begin(16, true);
+        for (j, byte) in packed.iter().enumerate() {
+            self.scales[j] = d * f32::from(byte & 15);
+            self.offsets[j] = -(least * f32::from(byte >> 4));
+        }
+        for i in 0..256 {
+            self.q[i] = two_bits(bits, i) as i8;
+        }
+    }
+
+    /// 16 groups: scales of six bits, centred; two bits per element and a mask of third bits, which say what not to subtract.
+    fn q3_k(&mut self, b: &[u8]) {
+        let (mask, bits, packed, d) = (&b[..32], &b[32..96], &b[96..108], half_at(b, 108));
+        self.begin(16, false);
+        for j in 0..16 {
+            let low = nibble(packed[j % 8], j >= 8);
+            let high = (packed[8 + j % 4] >> (2 * (j / 4))) & 3;
+            self.scales[j] = d * f32::from((low | high << 4) as i8 - 32);
+        }
+        for i in 0..256 {
+            let third = (mask[i % 32] >> (i / 32)) & 1;
+            self.q[i] = two_bits(bits, i) as i8 - if third == 1 { 0 } else { 4 };
+        }
+    }
+
+    /// 16 groups: signed scales of a byte; four low and two high bits per element, centred.
+    fn q6_k(&mut self, b: &[u8]) {
+        let (low, high, scales, d) = (&b[..128], &b[128..192], &b[192..208], half_at(b, 208));
+        self.begin(16, false);
+        for (j, scale) in scales.iter().enumerate() {
+            self.scales[j] = d * f32::from(*scale as i8);
+        }
+        for i in 0..256 {
+            let low = nibble(low[i / 128 * 64 + i % 64], i % 128 >= 64);
+            self.q[i] = (low | two_bits(high, i) << 4) as i8 - 32;
+        }
+    }
+}
+
+/// Two bits of element `i`: each 128 elements have 32 bytes, whose bit pairs are four rows of 32 elements.
+fn two_bits(bytes: &[u8], i: usize) -> u8 {
+    (bytes[i / 128 * 32 + i % 32] >> (2 * (i % 128 / 32))) & 3
+}
+
+fn nibble(byte: u8, high: bool) -> u8 {
+    if high { byte >> 4 } else { byte & 15 }
+}
+
+fn half_at(b: &[u8], at: usize) -> f32 {
+    f16::from_le_bytes([b[at], b[at + 1]]).to_f32()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_its_own_row() {
+        for format in Format::all() {
+            assert_eq!(Format::of_id(format.id()), Some(format));
+            assert_eq!(format.row().format, format);
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The GGUF format: metadata, then a table of tensors, then their aligned bytes.
+//!
+//! [`Reader`] maps a file and checks all of its header before anything is used: counts against the bytes that are left, names,
+//! shapes, alignment, places inside of the file, no overlap. [`write()`] makes the same form. What metadata means to a model is
+//! decided elsewhere.
+
+mod format;
+mod value;
+mod write;
+
+pub use format::Format;
+pub use value::{Kind, Metadata, Value};
+pub use write::{Content, Entry, write};
+
+use crate::atomic;
+use gradus_ir::{Aval, DType, Error, Result, Shape};
+use gradus_mem::FileMap;
+use gradus_tensor::Tensor;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The first bytes of a file.
+const MAGIC: &[u8; 4] = b"GGUF";
+
+/// The version that is written. The one before, with the same layout, is read too.
+const VERSION: u32 = 3;
+
+/// The key under which files state their alignment.
+const ALIGNMENT: &str = "general.alignment";
+
+/// The alignment of files that state none.
+const USUAL_ALIGNMENT: usize = 32;
+
+/// Most values in all arrays of the metadata together: each takes far more memory than bytes of the file.
+const MOST_VALUES: usize = 1 << 22;
+
+/// Most arrays inside of each other.
+const MOST_DEPTH: usize = 4;
+
+/// Most tensors.
+const MOST_TENSORS: usize = 1 << 20;
+
+/// Most axes of a tensor.
+const MOST_AXES: usize = 4;
+
+/// Most bytes of a name.
+const MOST_NAME: usize = 1 << 10;
+
+/// What the table says about a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Info {
+    /// Its name.
+    pub name: String,
+    /// How its elements are stored.
+    pub format: Format,
+    /// Its extents, the last the one whose elements are next to each other.
+    pub shape: Shape,
+    /// Its first byte, counted from the start of the file.
+    pub offset: usize,
+    /// Its bytes.
+    pub bytes: usize,
+}
+
+/// A GGUF file, read by memory map: only the tensors that are asked for are read.
+pub struct Reader {
+    path: PathBuf,
+    map: FileMap,
+    metadata: Metadata,
+    tensors: Vec<Info>,
+    index: HashMap<String, usize>,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("path", &self.path).field("tensors", &self.tensors.len()).finish()
+    }
+}
+
+impl Reader {
+    /// Opens a file and checks its header.
+    pub fn open(path: impl AsRef<Path>) -> Result<Reader> {
+        let path = path.as_ref().to_path_buf();
+        crate::refuse_named_pipe(&path)?;
+        let map = FileMap::open(&path).map_err(|e| atomic::failed(&path, format!("cannot be read: {e}")))?;
+        let (metadata, tensors) = header(&map).map_err(|why| atomic::failed(&path, why))?;
+        let index = tensors.iter().enumerate().map(|(i, t)| (t.name.clone(), i)).collect();
+        Ok(Reader { path, map, metadata, tensors, index })
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The metadata.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// All tensors, in the order of the table.
+    pub fn tensors(&self) -> &[Info] {
+        &self.tensors
+    }
+
+    /// What the table says about a tensor.
+    pub fn info(&self, name: &str) -> Result<&Info> {
+        let found = self.index.get(name).and_then(|at| self.tensors.get(*at));
+        found.ok_or_else(|| self.failed(format!("has no tensor `{name}`")))
+    }
+
+    /// The bytes of a tensor as the file stores them.
+    pub fn bytes(&self, name: &str) -> Result<&[u8]> {
+        let info = self.info(name)?;
+        let bytes = self.map.get(info.offset..info.offset + info.bytes);
+        bytes.ok_or_else(|| self.failed(format!("tensor `{name}` is outside of the file")))
+    }
+
+    /// A tensor in the dtype that has its elements; of a quantised format and of 16-bit integers in `f32`.
+    pub fn tensor(&self, name: &str) -> Result<Tensor> {
+        let (info, bytes) = (self.info(name)?, self.bytes(name)?);
+        let Some(dtype) = info.format.dtype() else { return self.dequantized(name) };
+        let t = Tensor::from_bytes(&Aval::new(dtype, info.shape.clone()), bytes);
+        t.check().map_err(|e| self.failed(format!("tensor `{name}` cannot be read: {e}")))?;
+        Ok(t)
+    }
+
+    /// A tensor as `f32`, whatever its format.
+    pub fn dequantized(&self, name: &str) -> Result<Tensor> {
+        let (info, bytes) = (self.info(name)?, self.bytes(name)?);
+        if info.format == Format::F32 {
+            return self.tensor(name);
+        }
+        // A file may state more elements than there is memory for.
+        let mut out = Vec::new();
+        let n = info.shape.iter().product();
+        out.try_reserve_exact(n).map_err(|_| self.failed(format!("no memory for tensor `{name}`")))?;
+        out.resize(n, 0.0f32);
+        info.format.dequantize(bytes, &mut out);
+        let t = Tensor::from_slice(&out, info.shape.clone());
+        t.check().map_err(|e| self.failed(format!("tensor `{name}` cannot be read: {e}")))?;
+        Ok(t)
+    }
+
+    /// The bytes of a tensor as a `u8` tensor of its rows: the last axis counts bytes instead of elements.
+    pub fn stored(&self, name: &str) -> Result<Tensor> {
+        let (info, bytes) = (self.info(name)?, self.bytes(name)?);
+        let mut extents = info.shape.to_vec();
+        if let Some(last) = extents.last_mut() {
+            *last = info.format.bytes_of(*last).unwrap_or(0);
+        }
+        let t = Tensor::from_bytes(&Aval::new(DType::U8, extents.into_iter().collect::<Shape>()), bytes);
+        t.check().map_err(|e| self.failed(format!("tensor `{name}` cannot be read: {e}")))?;
+        Ok(t)
+    }
+
+    /// An error that names the file.
+    pub fn failed(&self, why: impl ToString) -> Error {
+        atomic::failed(&self.path, why)
+    }
+}
+
+/// Whether a file begins as GGUF files do.
+pub fn is_gguf(path: &Path) -> bool {
+    use std::io::Read;
+    let mut first = [0; 4];
+    crate::open(path).is_ok_and(|mut f| f.read_exact(&mut first).is_ok()) && &first == MAGIC
+}
+
+/// What is not yet read of a header.
+struct Cursor<'a> {
+    all: &'a [u8],
+    at: usize,
+    /// Values of arrays that were read so far.
+    values: usize,
+}
+
+type Parsed<T> = std::result::Result<T, String>;
+
+impl<'a> Cursor<'a> {
+    fn left(&self) -> usize {
+        self.all.len() - self.at
+    }
+
+    fn take(&mut self, n: usize) -> Parsed<&'a [u8]> {
+        let end = self.at.checked_add(n).filter(|end| *end <= self.all.len());
+        let end = end.ok_or_else(|| {
+            format!("is truncated: byte {} needs {n} more, of {} that are left", self.at, self.left())
+        })?;
+        let bytes = &self.all[self.at..end];
+        self.at = end;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Parsed<[u8; N]> {
+        let bytes = self.take(N)?;
+        Ok(std::array::from_fn(|i| bytes[i]))
+    }
+
+    fn u32(&mut self) -> Parsed<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Parsed<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A count of things that take at least `bytes` each, which the rest of the file must have.
+    fn count(&mut self, bytes: usize, what: &str) -> Parsed<usize> {
+        let n = self.u64()?;
+        match usize::try_from(n).ok().filter(|n| *n <= self.left() / bytes) {
+            Some(n) => Ok(n),
+            None => Err(format!("states {n} {what}, more than its {} remaining bytes can hold", self.left())),
+        }
+    }
+
+    fn string(&mut self) -> Parsed<String> {
+        let n = self.count(1, "bytes of text")?;
+        let at = self.at;
+        let text = std::str::from_utf8(self.take(n)?);
+        text.map(str::to_string).map_err(|_| format!("has text that is not UTF-8 at byte {at}"))
+    }
+
+    fn name(&mut self, what: &str) -> Parsed<String> {
+        let name = self.string()?;
+        match name.len() {
+            1..=MOST_NAME => Ok(name),
+            n => Err(format!("has a {what} name of {n} bytes; 1 to {MOST_NAME} are allowed")),
+        }
+    }
+
+    fn kind(&mut self) -> Parsed<Kind> {
+        let id = self.u32()?;
+        Kind::of_id(id).ok_or_else(|| format!("has a value of unknown type {id}"))
+    }
+
+    fn value(&mut self, kind: Kind, depth: usize) -> Parsed<Value> {
+        Ok(match kind {
+            Kind::U8 => Value::U8(u8::from_le_bytes(self.array()?)),
+            Kind::I8 => Value::I8(i8::from_le_bytes(self.array()?)),
+            Kind::U16 => Value::U16(u16::from_le_bytes(self.array()?)),
+            Kind::I16 => Value::I16(i16::from_le_bytes(self.array()?)),
+            Kind::U32 => Value::U32(self.u32()?),
+            Kind::I32 => Value::I32(i32::from_le_bytes(self.array()?)),
+            Kind::F32 => Value::F32(f32::from_le_bytes(self.array()?)),
+            Kind::U64 => Value::U64(self.u64()?),
+            Kind::I64 => Value::I64(i64::from_le_bytes(self.array()?)),
+            Kind::F64 => Value::F64(f64::from_le_bytes(self.array()?)),
+            Kind::Bool => match self.array::<1>()? {
+                [0] => Value::Bool(false),
+                [1] => Value::Bool(true),
+                [other] => return Err(format!("has a boolean with the value {other}")),
+            },
+            Kind::String => Value::String(self.string()?),
+            Kind::Array => {
+                let kind = self.kind()?;
+                if depth == MOST_DEPTH {
+                    return Err(format!("has more than {MOST_DEPTH} arrays inside of each other"));
+                }
+                let n = self.count(kind.least_bytes(), "values in an array")?;
+                self.values += n;
+                if self.values > MOST_VALUES {
+                    return Err(format!("has more than {MOST_VALUES} values in arrays"));
+                }
+                let items = (0..n).map(|_| self.value(kind, depth + 1)).collect::<Parsed<_>>()?;
+                Value::Array(kind, items)
+            }
+        })
+    }
+
+    fn metadata(&mut self, n: usize) -> Parsed<Metadata> {
+        let mut metadata = Metadata::new();
+        for _ in 0..n {
+            let name = self.name("metadata")?;
+            let kind = self.kind()?;
+            let value = self.value(kind, 0).map_err(|why| format!("{why} (in `{name}`)"))?;
+            if metadata.set(name.clone(), value).is_some() {
+                return Err(format!("has the metadata `{name}` twice"));
+            }
+        }
+        Ok(metadata)
+    }
+
+    /// One line of the table. The offset is still counted from the start of the data.
+    fn info(&mut self) -> Parsed<Info> {
+        let name = self.name("tensor")?;
+        let axes = self.u32()? as usize;
+        if axes > MOST_AXES {
+            return Err(format!("has tensor `{name}` with {axes} axes; at most {MOST_AXES} are allowed"));
+        }
+        let extents = (0..axes).map(|_| self.u64()).collect::<Parsed<Vec<u64>>>()?;
+        let id = self.u32()?;
+        let format = Format::of_id(id)
+            .ok_or_else(|| format!("has tensor `{name}` in format {id}, which is not supported"))?;
+        let offset = self.u64()?;
+        // The file names the fastest axis first.
+        let shape: Option<Vec<usize>> = extents.iter().rev().map(|n| usize::try_from(*n).ok()).collect();
+        let elements = shape.as_ref().and_then(|s| s.iter().try_fold(1usize, |all, n| all.checked_mul(*n)));
+        let row = shape.as_ref().map_or(1, |s| s.last().copied().unwrap_or(1));
+        if !row.is_multiple_of(format.block_elements()) {
+            let (name_of, block) = (format.name(), format.block_elements());
+            return Err(format!(
+                "has tensor `{name}` with rows of {row} elements; {name_of} needs a multiple of {block}"
+            ));
+        }
+        let bytes = elements.and_then(|n| format.bytes_of(n));
+        match (shape, bytes, usize::try_from(offset)) {
+            (Some(shape), Some(bytes), Ok(offset)) if !shape.contains(&0) => {
+                Ok(Info { name, format, shape: shape.into_iter().collect(), offset, bytes })
+            }
+            _ => Err(format!("has tensor `{name}` with the impossible extents {extents:?}")),
+        }
+    }
+}
+
+/// Metadata and table of a file, checked.
+fn header(all: &[u8]) -> Parsed<(Metadata, Vec<Info>)> {
+    let mut c = Cursor { all, at: 0, values: 0 };
+    if c.take(4).ok() != Some(MAGIC) {
+        return Err("is not a GGUF file: it does not begin with `GGUF`".to_string());
+    }
+    match c.u32()? {
+        2 | VERSION => {}
+        swapped if swapped.swap_bytes() <= VERSION => {
+            return Err("is a big-endian GGUF file, which is not supported".to_string());
+        }
+        other => return Err(format!("has GGUF version {other}; 2 and {VERSION} are supported")),
+    }
+    // A line of the table has a name, the number of axes, a format and an offset at least.
+    let tensors = c.count(24, "tensors")?;
+    if tensors > MOST_TENSORS {
+        return Err(format!("states {tensors} tensors; at most {MOST_TENSORS} are allowed"));
+    }
+    let entries = c.count(13, "metadata entries")?;
+    let metadata = c.metadata(entries)?;
+    let mut infos = (0..tensors).map(|_| c.info()).collect::<Parsed<Vec<Info>>>()?;
+    let alignment = match metadata.get(ALIGNMENT).map(|v| v.integer()) {
+        None => USUAL_ALIGNMENT,
+        Some(Some(n)) if (8..=1 << 16).contains(&n) && (n as u64).is_power_of_two() => n as usize,
+        Some(_) => return Err(format!("has a `{ALIGNMENT}` that is not a power of two from 8 to 65536")),
+    };
+    place(&mut infos, c.at, alignment, all.len())?;
+    Ok((metadata, infos))
+}
+
+/// Counts offsets from the start of the file, and checks them.
+fn place(infos: &mut [Info], header: usize, alignment: usize, len: usize) -> Parsed<()> {
+    let data = header.next_multiple_of(alignment);
+    let mut order: Vec<(usize, usize, &str)> = Vec::with_capacity(infos.len());
+    for info in infos.iter_mut() {
+        if !info.offset.is_multiple_of(alignment) {
+            return Err(format!("has tensor `{}` at an offset that {alignment} does not divide", info.name));
+        }
+        let from = info.offset.checked_add(data);
+        let end = from.and_then(|from| from.checked_add(info.bytes)).filter(|end| *end <= len);
+        let (Some(from), Some(_)) = (from, end) else {
+            return Err(format!("is truncated: tensor `{}` is not all there", info.name));
+        };
+        info.offset = from;
+    }
+    order.extend(infos.iter().map(|info| (info.offset, info.offset + info.bytes, info.name.as_str())));
+    order.sort_unstable();
+    if let Some([a, b]) = order.windows(2).map(|w| [w[0], w[1]]).find(|[a, b]| a.1 > b.0) {
+        return Err(format!("has tensors `{}` and `{}` that overlap", a.2, b.2));
+    }
+    let mut names: Vec<&str> = order.iter().map(|(_, _, name)| *name).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|w| w[0] == w[1]) {
+        Some(twice) => Err(format!("has tensor `{}` twice", twice[0])),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,192 @@
+//! Language models from files: weights, tokeniser and chat template together, and text out of them.
+
+use crate::chat::{Message, Template};
+use crate::config::{Config, tokens};
+use crate::decoder::Decoder;
+use crate::engine::{Engine, Finish, Options};
+use crate::tokenizer::{Tokenizer, json_of_gguf};
+use crate::weights::Weights;
+use crate::{gguf, stop::StopStrings};
+use gradus_ir::{Error, Result};
+use gradus_nn::Module;
+use gradus_nn::file::{atomic, bytes_up_to, gguf as file};
+use gradus_tensor::Device;
+use serde_json::Value as Json;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Most bytes of a tokeniser's file.
+const MOST_TOKENIZER: u64 = 256 << 20;
+
+/// Most bytes of other files of a folder.
+const MOST_CONFIG: u64 = 16 << 20;
+
+/// A model with its tokeniser and, if it has one, its chat template.
+pub struct LanguageModel {
+    /// The weights, with the cache of the last text.
+    pub engine: Engine,
+    /// Text to tokens and back.
+    pub tokenizer: Tokenizer,
+    /// Messages to tokens.
+    pub template: Option<Template>,
+}
+
+/// What was generated.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// The text.
+    pub text: String,
+    /// Tokens of the prompt.
+    pub prompt: usize,
+    /// New tokens.
+    pub tokens: usize,
+    /// Why it ended.
+    pub finish: Finish,
+    /// Time until the first token.
+    pub prefill: Duration,
+    /// Time for the others.
+    pub decode: Duration,
+}
+
+impl LanguageModel {
+    /// Loads a GGUF file, or a Hugging Face folder.
+    pub fn load(path: impl AsRef<Path>, device: Device) -> Result<LanguageModel> {
+        let path = path.as_ref();
+        let model =
+            if path.is_dir() { LanguageModel::of_folder(path)? } else { LanguageModel::of_gguf(path)? };
+        if !device.is_cpu() {
+            model.engine.model().to(device)?;
+            return Ok(LanguageModel { engine: Engine::new(model.engine.shared()), ..model });
+        }
+        Ok(model)
+    }
+
+    fn of_gguf(path: &Path) -> Result<LanguageModel> {
+        let source = gguf::Model::open(path)?;
+        let config = source.config()?;
+        let (m, failed) = (source.file.metadata().clone(), |e: Error| atomic::failed(path, e));
+        let json = json_of_gguf(&m).map_err(failed)?;
+        let tokenizer = Tokenizer::from_json(json.to_string().as_bytes()).map_err(failed)?;
+        let mut config = Config::from_json(&config).map_err(failed)?;
+        config.end.extend(m.integer("tokenizer.ggml.eot_token_id"));
+        let weights = Weights::Gguf(Box::new(source));
+        let decoder = Decoder::new(config, &weights).map_err(failed)?;
+        let text = |key: &str| m.integer(key).and_then(|id| tokenizer.token(id)).unwrap_or_default();
+        let template = m.text("tokenizer.chat_template").map(|source| Template {
+            source: source.to_string(),
+            bos_token: text("tokenizer.ggml.bos_token_id"),
+            eos_token: text("tokenizer.ggml.eos_token_id"),
+        });
+        Ok(LanguageModel { engine: Engine::new(Arc::new(decoder)), tokenizer, template })
+    }
+
+    fn of_folder(folder: &Path) -> Result<LanguageModel> {
+        let config = read_json(&folder.join("config.json"))?;
+        let failed = |e: Error| atomic::failed(folder, e);
+        let mut config = Config::from_json(&config).map_err(failed)?;
+        let tokenizer = Tokenizer::from_json(&bytes_up_to(&folder.join("tokenizer.json"), MOST_TOKENIZER)?)
+            .map_err(failed)?;
+        let optional = |name: &str| {
+            let path = folder.join(name);
+            if path.exists() { read_json(&path) } else { Ok(Json::Null) }
+        };
+        config.end.extend(tokens(&optional("generation_config.json")?["eos_token_id"]));
+        let own = optional("tokenizer_config.json")?;
+        let template = template_of(folder, &own)?;
+        let decoder = Decoder::new(config, &Weights::of_folder(folder)?).map_err(failed)?;
+        Ok(LanguageModel { engine: Engine::new(Arc::new(decoder)), tokenizer, template })
+    }
+
+    /// The text that follows a prompt, piece by piece; `each` says whether to go on. A stop string ends the text before it.
+    pub fn generate(
+        &mut self,
+        prompt: &str,
+        options: &Options,
+        stop: &[String],
+        each: impl FnMut(&str) -> bool,
+    ) -> Result<Generated> {
+        let prompt = self.tokenizer.encode(prompt)?;
+        self.continue_tokens(&prompt, options, stop, each)
+    }
+
+    /// The answer to a conversation.
+    pub fn chat(
+        &mut self,
+        messages: &[Message],
+        options: &Options,
+        stop: &[String],
+        each: impl FnMut(&str) -> bool,
+    ) -> Result<Generated> {
+        let Some(template) = &self.template else {
+            return Err(Error::value("the model", "has no chat template; give a plain prompt instead"));
+        };
+        let prompt = template.encode(messages, &self.tokenizer)?;
+        self.continue_tokens(&prompt, options, stop, each)
+    }
+
+    /// The text that follows tokens.
+    pub fn continue_tokens(
+        &mut self,
+        prompt: &[i64],
+        options: &Options,
+        stop: &[String],
+        mut each: impl FnMut(&str) -> bool,
+    ) -> Result<Generated> {
+        let (began, mut first) = (Instant::now(), None);
+        let (mut stream, mut held, mut text) =
+            (self.tokenizer.stream(), StopStrings::new(stop), String::new());
+        let mut tokens = 0;
+        let mut hear = |piece: &str, text: &mut String| {
+            text.push_str(piece);
+            piece.is_empty() || each(piece)
+        };
+        let finish = self.engine.generate(prompt, options, |token| {
+            first.get_or_insert_with(Instant::now);
+            tokens += 1;
+            let (piece, stopped) = held.push(&stream.push(token)?);
+            Ok(hear(&piece, &mut text) && !stopped)
+        })?;
+        if !held.stopped() {
+            let (piece, _) = held.push(&stream.finish()?);
+            hear(&(piece + &held.finish()), &mut text);
+        }
+        let now = Instant::now();
+        let first = first.unwrap_or(now);
+        let (prefill, decode) = (first - began, now - first);
+        Ok(Generated { text, prompt: prompt.len(), tokens, finish, prefill, decode })
+    }
+}
+
+/// The chat template of a folder: a file of its own, or an entry of the tokeniser's configuration.
+pub(crate) fn template_of(folder: &Path, config: &Json) -> Result<Option<Template>> {
+    let file = folder.join("chat_template.jinja");
+    let source = match &config["chat_template"] {
+        _ if file.exists() => {
+            let bytes = bytes_up_to(&file, MOST_CONFIG)?;
+            Some(String::from_utf8(bytes).map_err(|_| atomic::failed(&file, "is not UTF-8"))?)
+        }
+        Json::String(text) => Some(text.clone()),
+        // Several by name.
+        Json::Array(all) => {
+            let usual = all.iter().find(|t| t["name"] == "default");
+            usual.and_then(|t| t["template"].as_str()).map(str::to_string)
+        }
+        _ => None,
+    };
+    let token = |key: &str| {
+        let own = &config[key];
+        own.as_str().or(own["content"].as_str()).unwrap_or_default().to_string()
+    };
+    Ok(source.map(|source| Template { source, bos_token: token("bos_token"), eos_token: token("eos_token") }))
+}
+
+/// Reads a small JSON file.
+pub(crate) fn read_json(path: &Path) -> Result<Json> {
+    serde_json::from_slice(&bytes_up_to(path, MOST_CONFIG)?).map_err(|e| atomic::failed(path, e))
+}
+
+/// Whether a path is something that [`LanguageModel::load`] reads.
+pub fn is_model(path: &Path) -> bool {
+    path.join("config.json").exists() || file::is_gguf(path)
+}

@@ -1,0 +1,187 @@
+//! Weights by name: from a GGUF file, from safetensors in one file or several, or random.
+//!
+//! A model asks a [`Loader`] for each parameter with its name and shape, and is built of what comes. Everything that does not fit
+//! is collected, so that one message lists missing, misshapen and unknown tensors together.
+
+use crate::gguf;
+use gradus_ir::{DType, Error, Result, Shape};
+use gradus_nn::Param;
+use gradus_nn::file::{atomic, bytes_up_to, safetensors};
+use gradus_tensor::{Generator, Tensor};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Where weights come from. Names are those of Hugging Face's files.
+pub enum Weights {
+    /// A GGUF file, whose quantised tensors become `f32`.
+    Gguf(Box<gguf::Model>),
+    /// Safetensors files, and which has which tensor.
+    Safetensors(Vec<safetensors::Reader>, BTreeMap<String, usize>),
+    /// Random weights of any name, for tests and for training anew.
+    Random(Generator),
+}
+
+/// Most bytes of an index of shards.
+const MOST_INDEX: u64 = 64 << 20;
+
+/// Most names that one message lists for each kind of problem.
+const MOST_LISTED: usize = 20;
+
+impl Weights {
+    /// The safetensors of a Hugging Face folder: one file, or several with an index.
+    pub fn of_folder(folder: &Path) -> Result<Weights> {
+        let one = folder.join("model.safetensors");
+        let index = folder.join("model.safetensors.index.json");
+        let files: BTreeSet<String> = if one.exists() {
+            ["model.safetensors".to_string()].into()
+        } else {
+            let text = bytes_up_to(&index, MOST_INDEX)?;
+            let json: serde_json::Value =
+                serde_json::from_slice(&text).map_err(|e| atomic::failed(&index, e))?;
+            let map = json["weight_map"].as_object();
+            let map = map.ok_or_else(|| atomic::failed(&index, "has no `weight_map`"))?;
+            map.values().filter_map(|v| v.as_str()).map(str::to_string).collect()
+        };
+        // A name in an index must not lead out of the folder.
+        if let Some(bad) = files.iter().find(|f| Path::new(f).file_name() != Some(f.as_ref())) {
+            return Err(atomic::failed(&index, format!("names `{bad}`, which is not a file of this folder")));
+        }
+        Weights::of_files(&files.iter().map(|f| folder.join(f)).collect::<Vec<_>>())
+    }
+
+    /// Safetensors files.
+    pub fn of_files(paths: &[impl AsRef<Path>]) -> Result<Weights> {
+        let (mut files, mut names) = (Vec::new(), BTreeMap::new());
+        for (i, path) in paths.iter().enumerate() {
+            let file = safetensors::Reader::open(path)?;
+            for name in file.names() {
+                if names.insert(name.clone(), i).is_some() {
+                    return Err(file.failed(format!("has tensor `{name}`, which another file has too")));
+                }
+            }
+            files.push(file);
+        }
+        Ok(Weights::Safetensors(files, names))
+    }
+
+    /// The names of all tensors.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Weights::Gguf(file) => file.names(),
+            Weights::Safetensors(_, names) => names.keys().cloned().collect(),
+            Weights::Random(_) => Vec::new(),
+        }
+    }
+
+    /// The shape of a tensor, if there is one of this name.
+    pub fn shape(&self, name: &str) -> Option<Shape> {
+        match self {
+            Weights::Gguf(file) => file.shape(name),
+            Weights::Safetensors(files, names) => files[*names.get(name)?].aval(name).ok().map(|a| a.shape),
+            Weights::Random(_) => None,
+        }
+    }
+
+    /// A tensor as it is stored; of quantised formats in `f32`.
+    pub fn tensor(&self, name: &str) -> Result<Tensor> {
+        match self {
+            Weights::Gguf(file) => file.tensor(name),
+            Weights::Safetensors(files, names) => match names.get(name) {
+                Some(i) => files[*i].tensor(name),
+                None => Err(Error::value(format!("tensor `{name}`"), "is in none of the files")),
+            },
+            Weights::Random(_) => {
+                Err(Error::value(format!("tensor `{name}`"), "random weights need a shape"))
+            }
+        }
+    }
+}
+
+/// Hands out weights to a model that is being built.
+pub struct Loader<'a> {
+    weights: &'a Weights,
+    /// Put before every name, such as `bert.` in files whose names have it.
+    prefix: String,
+    taken: BTreeSet<String>,
+    missing: Vec<String>,
+    misshapen: Vec<String>,
+    failed: Option<Error>,
+}
+
+impl<'a> Loader<'a> {
+    /// Of these weights.
+    pub fn new(weights: &'a Weights) -> Loader<'a> {
+        Loader {
+            weights,
+            prefix: String::new(),
+            taken: BTreeSet::new(),
+            missing: Vec::new(),
+            misshapen: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// Puts a prefix before every name from now on.
+    pub fn prefixed(mut self, prefix: &str) -> Loader<'a> {
+        self.prefix = prefix.to_string();
+        self
+    }
+
+    /// Whether there is a tensor of this name. Random weights have every name.
+    pub fn has(&self, name: &str) -> bool {
+        let name = format!("{}{name}", self.prefix);
+        matches!(self.weights, Weights::Random(_)) || self.weights.shape(&name).is_some()
+    }
+
+    /// A parameter in `f32`. One that does not fit is noted, and zeros stand for it until [`finish`](Loader::finish).
+    pub fn param<const N: usize>(&mut self, name: &str, shape: [usize; N]) -> Param {
+        let name = format!("{}{name}", self.prefix);
+        let value = self.value(&name, &Shape::from(shape)).unwrap_or_else(|| Tensor::zeros([1]));
+        Param::new(&value)
+    }
+
+    fn value(&mut self, name: &str, shape: &Shape) -> Option<Tensor> {
+        if let Weights::Random(g) = self.weights {
+            // Vectors are norms' weights; matrices keep the size of what they are applied to.
+            let scale = (*shape.last()? as f64).sqrt().recip();
+            return Some(if shape.len() == 1 { g.randn(shape) * 0.1 + 1.0 } else { g.randn(shape) * scale });
+        }
+        self.taken.insert(name.to_string());
+        match self.weights.shape(name) {
+            None => self.missing.push(format!("{name} {shape}")),
+            Some(found) if found != *shape => self.misshapen.push(format!("{name} is {found}, not {shape}")),
+            Some(_) => match self.weights.tensor(name).and_then(|t| as_f32(&t)) {
+                Ok(t) => return Some(t),
+                Err(e) => self.failed = self.failed.take().or(Some(e)),
+            },
+        }
+        None
+    }
+
+    /// Lists everything that did not fit. Tensors that nothing asked for are unknown, unless `ignored` accepts their name.
+    pub fn finish(self, ignored: impl Fn(&str) -> bool) -> Result<()> {
+        if let Some(e) = self.failed {
+            return Err(e);
+        }
+        let unknown: Vec<String> =
+            self.weights.names().into_iter().filter(|n| !self.taken.contains(n) && !ignored(n)).collect();
+        let kinds = [("missing", &self.missing), ("misshapen", &self.misshapen), ("unknown", &unknown)];
+        let listed = |(kind, names): &(&str, &Vec<String>)| {
+            let shown = names.iter().take(MOST_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = names.len().saturating_sub(MOST_LISTED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            (!names.is_empty()).then(|| format!("{kind}: {shown}{more}"))
+        };
+        let lists: Vec<String> = kinds.iter().filter_map(listed).collect();
+        match lists.is_empty() {
+            true => Ok(()),
+            false => Err(Error::value("the weights", format!("do not fit the model; {}", lists.join("; ")))),
+        }
+    }
+}
+
+/// Converts weights of any float dtype.
+fn as_f32(t: &Tensor) -> Result<Tensor> {
+    let t = if t.dtype() == DType::F32 { t.clone() } else { t.to_dtype(DType::F32) };
+    t.check().cloned()
+}

@@ -1,0 +1,234 @@
+//! Small decoders of each architecture: logits against NumPy in `float64`, caches, files, what does not fit.
+
+mod common;
+
+use common::{Folder, Tiny};
+use gradus_ir::DType;
+use gradus_models::LanguageModel;
+use gradus_models::config::Config;
+use gradus_models::convert;
+use gradus_models::decoder::Decoder;
+use gradus_models::engine::{Engine, Finish, Options, WhenFull};
+use gradus_models::weights::Weights;
+use gradus_nn::file::safetensors;
+use gradus_nn::{Module, Sampling};
+use gradus_tensor::{Device, Tensor};
+use std::sync::Arc;
+
+const ALL: [&str; 4] = ["llama", "mistral", "qwen2", "qwen3"];
+
+fn batch(ids: &[i64]) -> Tensor {
+    Tensor::from_slice(ids, [1, ids.len()])
+}
+
+fn close(found: &[f32], right: &[f32], within: f32, what: &str) {
+    assert_eq!(found.len(), right.len(), "{what}");
+    for (i, (a, b)) in found.iter().zip(right).enumerate() {
+        assert!((a - b).abs() <= within, "{what}: {a} is not {b} at {i}");
+    }
+}
+
+#[test]
+fn logits_are_those_of_numpy_with_and_without_a_cache() {
+    for name in ALL {
+        let (tiny, folder) = (Tiny::read(name), Folder::new(&format!("logits-{name}")));
+        let model = Arc::new(tiny.decoder(&folder.0));
+        let rows = model.logits(&batch(&tiny.ids)).reshape([tiny.ids.len(), 272]).to_vec2::<f32>().unwrap();
+        for (i, (found, right)) in rows.iter().zip(&tiny.logits).enumerate() {
+            close(found, right, 2e-5, &format!("{name}, position {i}"));
+        }
+        // All at once with padding, then one by one.
+        let mut engine = Engine::new(model);
+        let first = 11;
+        for n in [first].into_iter().chain(first + 1..=tiny.ids.len()) {
+            let found = engine.logits_after(&tiny.ids[..n]).unwrap();
+            close(&found, &tiny.logits[n - 1], 2e-5, &format!("{name}, {n} tokens cached"));
+        }
+        assert_eq!(engine.plans(), 2, "one for the prompt, one for single tokens");
+    }
+}
+
+#[test]
+fn a_common_beginning_is_not_computed_again_and_changes_nothing() {
+    let (tiny, folder) = (Tiny::read("llama"), Folder::new("prefix"));
+    let mut engine = Engine::new(Arc::new(tiny.decoder(&folder.0)));
+    let fresh = |ids: &[i64]| Engine::new(engine.shared()).logits_after(ids).unwrap();
+    let mut other = tiny.ids[..20].to_vec();
+    other[15] = (other[15] + 1) % 272;
+    let (a, b) = (fresh(&tiny.ids[..20]), fresh(&other));
+    assert_ne!(a, b);
+    for (ids, right) in
+        [(&tiny.ids[..20], &a), (&other[..], &b), (&tiny.ids[..20], &a), (&tiny.ids[..20], &a)]
+    {
+        close(&engine.logits_after(ids).unwrap(), right, 1e-5, "after another text");
+        assert_eq!(engine.held(), ids);
+    }
+    assert!(engine.logits_after(&[]).is_err());
+    assert!(engine.logits_after(&[272]).is_err());
+    assert!(engine.logits_after(&[-1]).is_err());
+    assert!(engine.logits_after(&[1; 65]).unwrap_err().to_string().contains("1 to 64"));
+}
+
+#[test]
+fn a_full_context_stops_or_forgets() {
+    let (tiny, folder) = (Tiny::read("qwen2"), Folder::new("full"));
+    let mut engine = Engine::new(Arc::new(tiny.decoder(&folder.0)));
+    let mut run = |when_full| {
+        let options = Options { tokens: 100, when_full, ..Options::default() };
+        let mut tokens = Vec::new();
+        let finish = engine.generate(&tiny.ids, &options, |t| {
+            tokens.push(t);
+            Ok(true)
+        });
+        (finish.unwrap(), tokens)
+    };
+    let (finish, stopped) = run(WhenFull::Stop);
+    // The last token is chosen with all 64 places taken.
+    assert_eq!((finish, stopped.len()), (Finish::Full, 64 - tiny.ids.len() + 1));
+    let (finish, forgot) = run(WhenFull::Forget { keep: 4 });
+    assert_eq!((finish, forgot.len()), (Finish::Length, 100));
+    assert_eq!(forgot[..stopped.len() - 1], stopped[..stopped.len() - 1]);
+    // What follows is what follows the first four and the later half of the others.
+    let mut text = [&tiny.ids[..], &forgot[..64 - tiny.ids.len()]].concat();
+    text.drain(4..34);
+    let logits = Engine::new(engine.shared()).logits_after(&text).unwrap();
+    let best = logits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
+    assert_eq!(forgot[64 - tiny.ids.len()], best as i64);
+}
+
+#[test]
+fn caches_grow_with_the_text() {
+    let (mut tiny, folder) = (Tiny::read("llama"), Folder::new("grow"));
+    tiny.config["max_position_embeddings"] = 600.into();
+    let model = Arc::new(tiny.decoder(&folder.0));
+    let long: Vec<i64> = (0..600).map(|i| (i * 37 + i / 11) % 272).collect();
+    let all = model.logits(&batch(&long)).reshape([600, 272]).to_vec2::<f32>().unwrap();
+    let mut engine = Engine::new(model);
+    for n in [250, 256, 257, 300, 513, 600] {
+        close(&engine.logits_after(&long[..n]).unwrap(), &all[n - 1], 5e-5, &format!("{n} tokens"));
+    }
+}
+
+#[test]
+fn seeds_and_stop_strings_decide_what_is_said() {
+    let (tiny, folder) = (Tiny::read("mistral"), Folder::new("seeds"));
+    tiny.write(&folder.0);
+    let mut model = LanguageModel::load(&folder.0, Device::CPU).unwrap();
+    let mut say = |seed, temperature, stop: &[&str]| {
+        let sampling = Sampling { temperature, ..Sampling::default() };
+        let options = Options { tokens: 30, seed, sampling, ..Options::default() };
+        let stop: Vec<String> = stop.iter().map(|s| s.to_string()).collect();
+        let mut heard = String::new();
+        let done = model.generate("hello world", &options, &stop, |piece| {
+            heard.push_str(piece);
+            true
+        });
+        let done = done.unwrap();
+        assert_eq!(done.text, heard);
+        done
+    };
+    let (a, b, c) = (say(1, 1.0, &[]), say(1, 1.0, &[]), say(2, 1.0, &[]));
+    assert_eq!(a.text, b.text);
+    assert_ne!(a.text, c.text);
+    let middle: String = a.text.chars().skip(4).take(3).collect();
+    let stopped = say(1, 1.0, &[&middle, "never there"]);
+    assert_eq!(stopped.finish, Finish::Stop);
+    assert_eq!(stopped.text, a.text[..a.text.find(&middle).unwrap()]);
+}
+
+#[test]
+fn weights_that_do_not_fit_are_listed_together() {
+    let (mut tiny, folder) = (Tiny::read("qwen2"), Folder::new("unfit"));
+    tiny.weights.retain(|(name, _)| name != "model.norm.weight");
+    let bias = tiny.weights.iter_mut().find(|(n, _)| n == "model.layers.1.self_attn.k_proj.bias").unwrap();
+    bias.1 = Tensor::zeros([7]);
+    tiny.weights.push(("model.extra".into(), Tensor::zeros([1])));
+    tiny.write(&folder.0);
+    let e = LanguageModel::load(&folder.0, Device::CPU).err().unwrap().to_string();
+    for part in [
+        "missing: model.norm.weight [16]",
+        "misshapen: model.layers.1.self_attn.k_proj.bias is [7], not [8]",
+        "unknown: model.extra",
+    ] {
+        assert!(e.contains(part), "{e}");
+    }
+}
+
+#[test]
+fn configurations_that_make_no_sense_are_refused() {
+    let good = Tiny::read("llama").config;
+    let refused = |key: &str, value: serde_json::Value, why: &str| {
+        let mut config = good.clone();
+        config[key] = value;
+        let e = Config::from_json(&config).unwrap_err().to_string();
+        assert!(e.contains(key) && e.contains(why), "{e}");
+    };
+    refused("model_type", "mamba".into(), "supported are llama");
+    refused("num_hidden_layers", 0.into(), "must be an integer from 1");
+    refused("num_hidden_layers", (1u64 << 40).into(), "must be an integer from 1");
+    refused("num_key_value_heads", 3.into(), "does not divide 4 heads");
+    refused("head_dim", 7.into(), "pairs of features");
+    refused("rope_theta", (-1.0).into(), "must be positive");
+    refused("rope_scaling", serde_json::json!({ "rope_type": "yarn" }), "is not supported");
+    refused("rope_scaling", serde_json::json!({ "rope_type": "linear" }), "must be a positive number");
+}
+
+#[test]
+fn shards_are_one_model() {
+    let (tiny, folder) = (Tiny::read("llama"), Folder::new("shards"));
+    tiny.write(&folder.0);
+    std::fs::remove_file(folder.0.join("model.safetensors")).unwrap();
+    let (a, b) = tiny.weights.split_at(tiny.weights.len() / 2);
+    let mut map = serde_json::Map::new();
+    for (file, part) in [("model-1.safetensors", a), ("model-2.safetensors", b)] {
+        safetensors::write(folder.0.join(file), part, &Default::default()).unwrap();
+        part.iter().for_each(|(name, _)| drop(map.insert(name.clone(), file.into())));
+    }
+    let index = folder.0.join("model.safetensors.index.json");
+    std::fs::write(&index, serde_json::json!({ "weight_map": map }).to_string()).unwrap();
+    let weights = Weights::of_folder(&folder.0).unwrap();
+    let model = Decoder::new(Config::from_json(&tiny.config).unwrap(), &weights).unwrap();
+    let found = model.logits(&batch(&tiny.ids)).reshape([-1]).to_vec::<f32>().unwrap();
+    close(&found, &tiny.logits.concat(), 2e-5, "shards");
+    std::fs::write(&index, r#"{"weight_map": {"a": "../outside.safetensors"}}"#).unwrap();
+    let e = Weights::of_folder(&folder.0).err().unwrap().to_string();
+    assert!(e.contains("not a file of this folder"), "{e}");
+}
+
+#[test]
+fn conversion_there_and_back_keeps_every_logit() {
+    for name in ["llama", "qwen2", "qwen3"] {
+        let (tiny, folder) = (Tiny::read(name), Folder::new(&format!("convert-{name}")));
+        tiny.write(&folder.0);
+        let (file, back) = (folder.0.join("model.gguf"), folder.0.join("back"));
+        convert::to_gguf(&folder.0, &file).unwrap();
+        convert::to_folder(&file, &back, DType::F32).unwrap();
+        for path in [&file, &back] {
+            let mut model = LanguageModel::load(path, Device::CPU).unwrap();
+            let n = tiny.ids.len();
+            let found = model.engine.logits_after(&tiny.ids).unwrap();
+            close(&found, &tiny.logits[n - 1], 2e-5, &format!("{name} from {}", path.display()));
+            assert_eq!(model.tokenizer.encode("hello world the").unwrap(), [261, 266, 34, 118, 258]);
+            assert_eq!(model.template.as_ref().unwrap().eos_token, "<|end|>");
+            assert_eq!(model.engine.model().config.end, [0]);
+        }
+        let (a, b) = (Weights::of_folder(&folder.0).unwrap(), Weights::of_folder(&back).unwrap());
+        for name in a.names() {
+            assert_eq!(
+                a.tensor(&name).unwrap().to_bytes().unwrap(),
+                b.tensor(&name).unwrap().to_bytes().unwrap()
+            );
+        }
+    }
+}
+
+#[test]
+fn random_weights_train() {
+    let tiny = Tiny::read("qwen3");
+    let config = Config::from_json(&tiny.config).unwrap();
+    let model = Decoder::new(config, &Weights::Random(gradus_tensor::Generator::new(3))).unwrap();
+    assert_eq!(model.parameters().len(), tiny.weights.len());
+    model.logits(&batch(&tiny.ids)).logsumexp(-1, false).mean(()).backward().unwrap();
+    let (name, p) = &model.parameters()[1];
+    assert!(p.grad().unwrap().square().sum(()).item::<f32>().unwrap() > 0.0, "{name}");
+}
