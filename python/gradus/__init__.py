@@ -29,7 +29,7 @@ from .serialization import load, save
 from .sparse import sparse_coo_tensor, spmm
 from .storage import FloatStorage, Storage, TypedStorage, UntypedStorage
 from .version import __version__
-from . import _C, fx, hub, multiprocessing, onnx, overrides, serialization, sparse, storage, types, version
+from . import _C, fx, hub, models, multiprocessing, onnx, overrides, serialization, sparse, storage, types, version
 
 import sys as _sys
 

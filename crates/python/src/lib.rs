@@ -35,6 +35,7 @@ mod index;
 mod jit;
 mod linalg;
 mod loss;
+mod models;
 mod norm;
 mod noted;
 mod operators;
@@ -111,6 +112,8 @@ mod _native {
         gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss, margin_ranking_loss, mse_loss,
         nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
     };
+    #[pymodule_export]
+    use crate::models::PyLanguageModel;
     #[pymodule_export]
     use crate::norm::{
         batch_norm, cosine_similarity, group_norm, instance_norm, layer_norm, local_response_norm, normalize,

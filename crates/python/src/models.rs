@@ -1,0 +1,134 @@
+//! Language models from files, dressed by `python/gradus/models.py`.
+
+use crate::device::parse;
+use crate::error::raise;
+use crate::tensor::PyTensor;
+use gradus::models::chat::Message;
+use gradus::models::engine::{Options, WhenFull};
+use gradus::models::{Generated, LanguageModel};
+use gradus::nn::Sampling;
+use gradus::{Device, Tensor};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A language model; calls of several threads wait for each other.
+#[pyclass(name = "_LanguageModel", frozen)]
+pub(crate) struct PyLanguageModel(Mutex<LanguageModel>);
+
+/// How text is generated, by the names of the keywords.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings {
+    tokens: usize,
+    temperature: f64,
+    top_k: Option<usize>,
+    top_p: f64,
+    min_p: f64,
+    repetition_penalty: f64,
+    seed: u64,
+    stop: Vec<String>,
+    keep: Option<usize>,
+}
+
+impl Settings {
+    fn options(&self) -> Options {
+        let sampling = Sampling {
+            temperature: self.temperature,
+            top_k: self.top_k,
+            top_p: self.top_p,
+            min_p: self.min_p,
+            repetition_penalty: self.repetition_penalty,
+            ..Sampling::default()
+        };
+        let when_full = self.keep.map_or(WhenFull::Stop, |keep| WhenFull::Forget { keep });
+        Options { tokens: self.tokens, sampling, seed: self.seed, when_full }
+    }
+}
+
+impl PyLanguageModel {
+    fn lock(&self) -> MutexGuard<'_, LanguageModel> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Generates without Python's lock, which is taken to call `each` with every piece. An exception of `each` ends the text.
+    fn run(
+        &self,
+        py: Python<'_>,
+        each: Option<Py<PyAny>>,
+        generate: impl FnOnce(&mut LanguageModel, &mut dyn FnMut(&str) -> bool) -> gradus::Result<Generated>
+        + Send,
+    ) -> PyResult<(String, String)> {
+        let mut failed = None;
+        let done = py.detach(|| {
+            let mut hear = |piece: &str| {
+                let Some(each) = &each else { return true };
+                match Python::attach(|py| each.call1(py, (piece,)).map(drop)) {
+                    Ok(()) => true,
+                    Err(e) => {
+                        failed = Some(e);
+                        false
+                    }
+                }
+            };
+            generate(&mut self.lock(), &mut hear)
+        });
+        match failed {
+            Some(e) => Err(e),
+            None => raise(done).map(|done| (done.text, format!("{:?}", done.finish).to_lowercase())),
+        }
+    }
+}
+
+#[pymethods]
+impl PyLanguageModel {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, device: Option<&Bound<'_, PyAny>>) -> PyResult<PyLanguageModel> {
+        let device = parse(device)?.unwrap_or(Device::CPU);
+        let model = raise(py.detach(|| LanguageModel::load(path, device)))?;
+        Ok(PyLanguageModel(Mutex::new(model)))
+    }
+
+    /// The text after a prompt, and why it ended.
+    fn generate(
+        &self,
+        py: Python<'_>,
+        prompt: String,
+        settings: Settings,
+        each: Option<Py<PyAny>>,
+    ) -> PyResult<(String, String)> {
+        self.run(py, each, |m, hear| m.generate(&prompt, &settings.options(), &settings.stop, hear))
+    }
+
+    /// The answer to a conversation of roles and contents, and why it ended.
+    fn chat(
+        &self,
+        py: Python<'_>,
+        messages: Vec<(String, String)>,
+        settings: Settings,
+        each: Option<Py<PyAny>>,
+    ) -> PyResult<(String, String)> {
+        let messages: Vec<Message> =
+            messages.into_iter().map(|(role, text)| Message::new(&role, text)).collect();
+        self.run(py, each, |m, hear| m.chat(&messages, &settings.options(), &settings.stop, hear))
+    }
+
+    fn encode(&self, text: &str) -> PyResult<Vec<i64>> {
+        raise(self.lock().tokenizer.encode(text))
+    }
+
+    fn decode(&self, tokens: Vec<i64>) -> PyResult<String> {
+        raise(self.lock().tokenizer.decode(&tokens))
+    }
+
+    /// Logits of every position of tokens.
+    fn logits(&self, py: Python<'_>, tokens: Vec<i64>) -> PyResult<PyTensor> {
+        let logits = py.detach(|| {
+            let model = self.lock().engine.shared();
+            let ids = Tensor::from_slice(&tokens, [1, tokens.len()]);
+            let ids = ids.to(gradus::nn::Module::device(&*model));
+            gradus::no_grad(|| model.logits(&ids).reshape([tokens.len(), model.config.vocabulary]))
+        });
+        PyTensor::out(raise(logits.check().cloned())?)
+    }
+}
