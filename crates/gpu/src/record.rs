@@ -193,7 +193,11 @@ impl Real for Symbol {
 pub(crate) fn record(name: &str, arity: u8, f: impl FnOnce(&[Symbol]) -> Symbol) -> String {
     RECORD.with_borrow_mut(|r| *r = Record::default());
     let arguments: Vec<Symbol> = (0..arity).map(|k| Symbol(push(Node::Argument(k)))).collect();
-    let result = f(&arguments);
+    let mut result = f(&arguments);
+    if let [x] = arguments[..] {
+        // Compilers turn comparisons with limits into `min` and `max`, which lose NaN. All these functions keep it.
+        result = Symbol::select(x.is_nan(), x, result);
+    }
     let nodes = RECORD.with_borrow_mut(|r| std::mem::take(&mut r.nodes));
     let list: Vec<String> = (0..arity).map(|k| format!("{}: f32", ARGUMENTS[k as usize])).collect();
     let mut text = format!("fn {name}({}) -> f32 {{\n", list.join(", "));

@@ -1,5 +1,6 @@
 @group(0) @binding(0) var<storage, read_write> m0: array<vec4<u32>>;
 @group(0) @binding(1) var<uniform> p: array<vec4<u32>, 3>;
+var<workgroup> parts: array<vec4<f32>, 256>;
 fn f_is_nan(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
@@ -39,154 +40,256 @@ fn f_exp(a: f32) -> f32 {
   let v42 = f_fence(v41);
   let v43 = (v42 * v40);
   let v44 = select(v43, 0.0f, v2);
-  return v44;
+  let v45 = f_is_nan(a);
+  let v46 = select(v44, a, v45);
+  return v46;
 }
 @compute @workgroup_size(256, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
   let v1 = bitcast<f32>(p[0].y);
   let v2 = (group.y * groups.x + group.x) * 256u + local;
-  if (v2 >= 1200u) {
-    return;
-  }
-  let v3 = (p[0].z + (v2 * 4u));
-  let v4 = m0[(v3 / 4u)];
-  let v5 = bitcast<f32>(v4.x);
-  let v6 = bitcast<f32>(v4.y);
-  let v7 = bitcast<f32>(v4.z);
-  let v8 = bitcast<f32>(v4.w);
-  let v9 = (v2 / 300u);
-  let v10 = (v2 % 300u);
-  let v11 = 0u;
-  let v12 = 300u;
-  var v13 = -3.0e38f;
-  var v14 = 0.0f;
-  var v15 = 0.0f;
-  var v16 = 0.0f;
-  var v17 = 0.0f;
+  let v3 = v2 % 16u;
+  let v4 = v2 / 16u;
+  let v5 = v3 == 0u && v4 < 1200u;
+  let v6 = min(v4, 1200u - 1u);
+  let v7 = (p[0].z + (v6 * 4u));
+  let v8 = m0[(v7 / 4u)];
+  let v9 = bitcast<f32>(v8.x);
+  let v10 = bitcast<f32>(v8.y);
+  let v11 = bitcast<f32>(v8.z);
+  let v12 = bitcast<f32>(v8.w);
+  let v13 = (v6 / 300u);
+  let v14 = (v6 % 300u);
+  let v15 = 0u;
+  let v16 = 300u;
+  var v17 = -3.0e38f;
   var v18 = 0.0f;
-  let v19 = (v9 * 300u);
-  for (var v20 = v11; v20 < v12; v20 = v20 + 4u) {
-    let v21 = (v19 + v20);
-    let v22 = (p[0].w + (v21 * 4u));
-    let v23 = m0[(v22 / 4u)];
-    let v24 = bitcast<f32>(v23.x);
-    let v25 = bitcast<f32>(v23.y);
-    let v26 = bitcast<f32>(v23.z);
-    let v27 = bitcast<f32>(v23.w);
-    let v28 = (v5 * v24);
-    let v29 = (v6 * v25);
-    let v30 = (v7 * v26);
-    let v31 = (v8 * v27);
-    let v32 = v28 + v29 + v30 + v31;
-    let v33 = v32 * v1;
-    let v34 = min(v20 + 1u, v12 - 1u);
-    let v35 = (v19 + v34);
-    let v36 = (p[1].x + (v35 * 4u));
-    let v37 = m0[(v36 / 4u)];
-    let v38 = bitcast<f32>(v37.x);
-    let v39 = bitcast<f32>(v37.y);
-    let v40 = bitcast<f32>(v37.z);
-    let v41 = bitcast<f32>(v37.w);
-    let v42 = (v5 * v38);
-    let v43 = (v6 * v39);
-    let v44 = (v7 * v40);
-    let v45 = (v8 * v41);
-    let v46 = v42 + v43 + v44 + v45;
-    let v47 = v46 * v1;
-    let v48 = select(-3.0e38f, v47, v20 + 1u < v12);
-    let v49 = min(v20 + 2u, v12 - 1u);
-    let v50 = (v19 + v49);
-    let v51 = (p[1].y + (v50 * 4u));
-    let v52 = m0[(v51 / 4u)];
-    let v53 = bitcast<f32>(v52.x);
-    let v54 = bitcast<f32>(v52.y);
-    let v55 = bitcast<f32>(v52.z);
-    let v56 = bitcast<f32>(v52.w);
-    let v57 = (v5 * v53);
-    let v58 = (v6 * v54);
-    let v59 = (v7 * v55);
-    let v60 = (v8 * v56);
-    let v61 = v57 + v58 + v59 + v60;
-    let v62 = v61 * v1;
-    let v63 = select(-3.0e38f, v62, v20 + 2u < v12);
-    let v64 = min(v20 + 3u, v12 - 1u);
-    let v65 = (v19 + v64);
-    let v66 = (p[1].z + (v65 * 4u));
-    let v67 = m0[(v66 / 4u)];
-    let v68 = bitcast<f32>(v67.x);
-    let v69 = bitcast<f32>(v67.y);
-    let v70 = bitcast<f32>(v67.z);
-    let v71 = bitcast<f32>(v67.w);
-    let v72 = (v5 * v68);
-    let v73 = (v6 * v69);
-    let v74 = (v7 * v70);
-    let v75 = (v8 * v71);
-    let v76 = v72 + v73 + v74 + v75;
-    let v77 = v76 * v1;
-    let v78 = select(-3.0e38f, v77, v20 + 3u < v12);
-    let v79 = f_maximum(f_maximum(f_maximum(f_maximum(v13, v33), v48), v63), v78);
-    let v80 = f_exp(v13 - v79);
-    v13 = v79;
-    v14 = v14 * v80;
-    v15 = v15 * v80;
-    v16 = v16 * v80;
-    v17 = v17 * v80;
-    v18 = v18 * v80;
-    let v81 = f_exp(v33 - v79);
-    v14 = v14 + v81;
-    let v82 = (p[1].w + (v21 * 4u));
-    let v83 = m0[(v82 / 4u)];
-    let v84 = bitcast<f32>(v83.x);
-    let v85 = bitcast<f32>(v83.y);
-    let v86 = bitcast<f32>(v83.z);
-    let v87 = bitcast<f32>(v83.w);
-    v15 = fma(v81, v84, v15);
-    v16 = fma(v81, v85, v16);
-    v17 = fma(v81, v86, v17);
-    v18 = fma(v81, v87, v18);
-    let v88 = select(0.0f, f_exp(v48 - v79), v20 + 1u < v12);
-    v14 = v14 + v88;
-    let v89 = (p[2].x + (v35 * 4u));
-    let v90 = m0[(v89 / 4u)];
-    let v91 = bitcast<f32>(v90.x);
-    let v92 = bitcast<f32>(v90.y);
-    let v93 = bitcast<f32>(v90.z);
-    let v94 = bitcast<f32>(v90.w);
-    v15 = fma(v88, v91, v15);
-    v16 = fma(v88, v92, v16);
-    v17 = fma(v88, v93, v17);
-    v18 = fma(v88, v94, v18);
-    let v95 = select(0.0f, f_exp(v63 - v79), v20 + 2u < v12);
-    v14 = v14 + v95;
-    let v96 = (p[2].y + (v50 * 4u));
-    let v97 = m0[(v96 / 4u)];
-    let v98 = bitcast<f32>(v97.x);
-    let v99 = bitcast<f32>(v97.y);
-    let v100 = bitcast<f32>(v97.z);
-    let v101 = bitcast<f32>(v97.w);
-    v15 = fma(v95, v98, v15);
-    v16 = fma(v95, v99, v16);
-    v17 = fma(v95, v100, v17);
-    v18 = fma(v95, v101, v18);
-    let v102 = select(0.0f, f_exp(v78 - v79), v20 + 3u < v12);
-    v14 = v14 + v102;
-    let v103 = (p[2].z + (v65 * 4u));
-    let v104 = m0[(v103 / 4u)];
-    let v105 = bitcast<f32>(v104.x);
-    let v106 = bitcast<f32>(v104.y);
-    let v107 = bitcast<f32>(v104.z);
-    let v108 = bitcast<f32>(v104.w);
-    v15 = fma(v102, v105, v15);
-    v16 = fma(v102, v106, v16);
-    v17 = fma(v102, v107, v17);
-    v18 = fma(v102, v108, v18);
+  var v19 = 0.0f;
+  var v20 = 0.0f;
+  var v21 = 0.0f;
+  var v22 = 0.0f;
+  let v23 = (v13 * 300u);
+  for (var v24 = v15 + v3 * 4u; v24 < v16; v24 = v24 + 64u) {
+    let v25 = (v23 + v24);
+    let v26 = (p[0].w + (v25 * 4u));
+    let v27 = m0[(v26 / 4u)];
+    let v28 = bitcast<f32>(v27.x);
+    let v29 = bitcast<f32>(v27.y);
+    let v30 = bitcast<f32>(v27.z);
+    let v31 = bitcast<f32>(v27.w);
+    let v32 = (v9 * v28);
+    let v33 = (v10 * v29);
+    let v34 = (v11 * v30);
+    let v35 = (v12 * v31);
+    let v36 = v32 + v33 + v34 + v35;
+    let v37 = v36 * v1;
+    let v38 = min(v24 + 1u, v16 - 1u);
+    let v39 = (v23 + v38);
+    let v40 = (p[1].x + (v39 * 4u));
+    let v41 = m0[(v40 / 4u)];
+    let v42 = bitcast<f32>(v41.x);
+    let v43 = bitcast<f32>(v41.y);
+    let v44 = bitcast<f32>(v41.z);
+    let v45 = bitcast<f32>(v41.w);
+    let v46 = (v9 * v42);
+    let v47 = (v10 * v43);
+    let v48 = (v11 * v44);
+    let v49 = (v12 * v45);
+    let v50 = v46 + v47 + v48 + v49;
+    let v51 = v50 * v1;
+    let v52 = select(-3.0e38f, v51, v24 + 1u < v16);
+    let v53 = min(v24 + 2u, v16 - 1u);
+    let v54 = (v23 + v53);
+    let v55 = (p[1].y + (v54 * 4u));
+    let v56 = m0[(v55 / 4u)];
+    let v57 = bitcast<f32>(v56.x);
+    let v58 = bitcast<f32>(v56.y);
+    let v59 = bitcast<f32>(v56.z);
+    let v60 = bitcast<f32>(v56.w);
+    let v61 = (v9 * v57);
+    let v62 = (v10 * v58);
+    let v63 = (v11 * v59);
+    let v64 = (v12 * v60);
+    let v65 = v61 + v62 + v63 + v64;
+    let v66 = v65 * v1;
+    let v67 = select(-3.0e38f, v66, v24 + 2u < v16);
+    let v68 = min(v24 + 3u, v16 - 1u);
+    let v69 = (v23 + v68);
+    let v70 = (p[1].z + (v69 * 4u));
+    let v71 = m0[(v70 / 4u)];
+    let v72 = bitcast<f32>(v71.x);
+    let v73 = bitcast<f32>(v71.y);
+    let v74 = bitcast<f32>(v71.z);
+    let v75 = bitcast<f32>(v71.w);
+    let v76 = (v9 * v72);
+    let v77 = (v10 * v73);
+    let v78 = (v11 * v74);
+    let v79 = (v12 * v75);
+    let v80 = v76 + v77 + v78 + v79;
+    let v81 = v80 * v1;
+    let v82 = select(-3.0e38f, v81, v24 + 3u < v16);
+    let v83 = f_maximum(f_maximum(f_maximum(f_maximum(v17, v37), v52), v67), v82);
+    let v84 = f_exp(v17 - v83);
+    v17 = v83;
+    v18 = v18 * v84;
+    v19 = v19 * v84;
+    v20 = v20 * v84;
+    v21 = v21 * v84;
+    v22 = v22 * v84;
+    let v85 = f_exp(v37 - v83);
+    v18 = v18 + v85;
+    let v86 = (p[1].w + (v25 * 4u));
+    let v87 = m0[(v86 / 4u)];
+    let v88 = bitcast<f32>(v87.x);
+    let v89 = bitcast<f32>(v87.y);
+    let v90 = bitcast<f32>(v87.z);
+    let v91 = bitcast<f32>(v87.w);
+    v19 = fma(v85, v88, v19);
+    v20 = fma(v85, v89, v20);
+    v21 = fma(v85, v90, v21);
+    v22 = fma(v85, v91, v22);
+    let v92 = select(0.0f, f_exp(v52 - v83), v24 + 1u < v16);
+    v18 = v18 + v92;
+    let v93 = (p[2].x + (v39 * 4u));
+    let v94 = m0[(v93 / 4u)];
+    let v95 = bitcast<f32>(v94.x);
+    let v96 = bitcast<f32>(v94.y);
+    let v97 = bitcast<f32>(v94.z);
+    let v98 = bitcast<f32>(v94.w);
+    v19 = fma(v92, v95, v19);
+    v20 = fma(v92, v96, v20);
+    v21 = fma(v92, v97, v21);
+    v22 = fma(v92, v98, v22);
+    let v99 = select(0.0f, f_exp(v67 - v83), v24 + 2u < v16);
+    v18 = v18 + v99;
+    let v100 = (p[2].y + (v54 * 4u));
+    let v101 = m0[(v100 / 4u)];
+    let v102 = bitcast<f32>(v101.x);
+    let v103 = bitcast<f32>(v101.y);
+    let v104 = bitcast<f32>(v101.z);
+    let v105 = bitcast<f32>(v101.w);
+    v19 = fma(v99, v102, v19);
+    v20 = fma(v99, v103, v20);
+    v21 = fma(v99, v104, v21);
+    v22 = fma(v99, v105, v22);
+    let v106 = select(0.0f, f_exp(v82 - v83), v24 + 3u < v16);
+    v18 = v18 + v106;
+    let v107 = (p[2].z + (v69 * 4u));
+    let v108 = m0[(v107 / 4u)];
+    let v109 = bitcast<f32>(v108.x);
+    let v110 = bitcast<f32>(v108.y);
+    let v111 = bitcast<f32>(v108.z);
+    let v112 = bitcast<f32>(v108.w);
+    v19 = fma(v106, v109, v19);
+    v20 = fma(v106, v110, v20);
+    v21 = fma(v106, v111, v21);
+    v22 = fma(v106, v112, v22);
   }
-  let v109 = 1.0f / select(v14, 1.0f, v14 == 0.0f);
-  let v110 = v15 * v109;
-  let v111 = v16 * v109;
-  let v112 = v17 * v109;
-  let v113 = v18 * v109;
-  let v114 = (p[2].w + (v2 * 4u));
-  m0[(v114 / 4u)] = vec4<u32>(bitcast<u32>(v110), bitcast<u32>(v111), bitcast<u32>(v112), bitcast<u32>(v113));
+  let v113 = v17;
+  parts[local] = vec4<f32>(v17, 0.0f, 0.0f, 0.0f);
+  workgroupBarrier();
+  if (v3 < 8u) {
+    let v114 = parts[local];
+    let v115 = parts[local + 8u];
+    parts[local] = vec4<f32>(f_maximum(v114.x, v115.x), f_maximum(v114.y, v115.y), f_maximum(v114.z, v115.z), f_maximum(v114.w, v115.w));
+  }
+  workgroupBarrier();
+  if (v3 < 4u) {
+    let v116 = parts[local];
+    let v117 = parts[local + 4u];
+    parts[local] = vec4<f32>(f_maximum(v116.x, v117.x), f_maximum(v116.y, v117.y), f_maximum(v116.z, v117.z), f_maximum(v116.w, v117.w));
+  }
+  workgroupBarrier();
+  if (v3 < 2u) {
+    let v118 = parts[local];
+    let v119 = parts[local + 2u];
+    parts[local] = vec4<f32>(f_maximum(v118.x, v119.x), f_maximum(v118.y, v119.y), f_maximum(v118.z, v119.z), f_maximum(v118.w, v119.w));
+  }
+  workgroupBarrier();
+  if (v3 < 1u) {
+    let v120 = parts[local];
+    let v121 = parts[local + 1u];
+    parts[local] = vec4<f32>(f_maximum(v120.x, v121.x), f_maximum(v120.y, v121.y), f_maximum(v120.z, v121.z), f_maximum(v120.w, v121.w));
+  }
+  workgroupBarrier();
+  let v122 = parts[local - v3];
+  v17 = v122.x;
+  workgroupBarrier();
+  let v123 = f_exp(v113 - v17);
+  v19 = v19 * v123;
+  v20 = v20 * v123;
+  v21 = v21 * v123;
+  v22 = v22 * v123;
+  v18 = v18 * v123;
+  parts[local] = vec4<f32>(v18, v19, v20, v21);
+  workgroupBarrier();
+  if (v3 < 8u) {
+    let v124 = parts[local];
+    let v125 = parts[local + 8u];
+    parts[local] = vec4<f32>((v124.x + v125.x), (v124.y + v125.y), (v124.z + v125.z), (v124.w + v125.w));
+  }
+  workgroupBarrier();
+  if (v3 < 4u) {
+    let v126 = parts[local];
+    let v127 = parts[local + 4u];
+    parts[local] = vec4<f32>((v126.x + v127.x), (v126.y + v127.y), (v126.z + v127.z), (v126.w + v127.w));
+  }
+  workgroupBarrier();
+  if (v3 < 2u) {
+    let v128 = parts[local];
+    let v129 = parts[local + 2u];
+    parts[local] = vec4<f32>((v128.x + v129.x), (v128.y + v129.y), (v128.z + v129.z), (v128.w + v129.w));
+  }
+  workgroupBarrier();
+  if (v3 < 1u) {
+    let v130 = parts[local];
+    let v131 = parts[local + 1u];
+    parts[local] = vec4<f32>((v130.x + v131.x), (v130.y + v131.y), (v130.z + v131.z), (v130.w + v131.w));
+  }
+  workgroupBarrier();
+  let v132 = parts[local - v3];
+  v18 = v132.x;
+  v19 = v132.y;
+  v20 = v132.z;
+  v21 = v132.w;
+  workgroupBarrier();
+  parts[local] = vec4<f32>(v22, 0.0f, 0.0f, 0.0f);
+  workgroupBarrier();
+  if (v3 < 8u) {
+    let v133 = parts[local];
+    let v134 = parts[local + 8u];
+    parts[local] = vec4<f32>((v133.x + v134.x), (v133.y + v134.y), (v133.z + v134.z), (v133.w + v134.w));
+  }
+  workgroupBarrier();
+  if (v3 < 4u) {
+    let v135 = parts[local];
+    let v136 = parts[local + 4u];
+    parts[local] = vec4<f32>((v135.x + v136.x), (v135.y + v136.y), (v135.z + v136.z), (v135.w + v136.w));
+  }
+  workgroupBarrier();
+  if (v3 < 2u) {
+    let v137 = parts[local];
+    let v138 = parts[local + 2u];
+    parts[local] = vec4<f32>((v137.x + v138.x), (v137.y + v138.y), (v137.z + v138.z), (v137.w + v138.w));
+  }
+  workgroupBarrier();
+  if (v3 < 1u) {
+    let v139 = parts[local];
+    let v140 = parts[local + 1u];
+    parts[local] = vec4<f32>((v139.x + v140.x), (v139.y + v140.y), (v139.z + v140.z), (v139.w + v140.w));
+  }
+  workgroupBarrier();
+  let v141 = parts[local - v3];
+  v22 = v141.x;
+  workgroupBarrier();
+  let v142 = 1.0f / select(v18, 1.0f, v18 == 0.0f);
+  let v143 = v19 * v142;
+  let v144 = v20 * v142;
+  let v145 = v21 * v142;
+  let v146 = v22 * v142;
+  if (v5) {
+    let v147 = (p[2].w + (v6 * 4u));
+    m0[(v147 / 4u)] = vec4<u32>(bitcast<u32>(v143), bitcast<u32>(v144), bitcast<u32>(v145), bitcast<u32>(v146));
+  }
 }

@@ -12,6 +12,9 @@ fn f_fence(x: f32) -> f32 {
 fn f_copysign(x: f32, s: f32) -> f32 {
   return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(s) & 0x80000000u));
 }
+fn f_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
 fn f_tanh(a: f32) -> f32 {
   let v1 = f_abs(a);
   let v2 = (a * a);
@@ -43,10 +46,9 @@ fn f_tanh(a: f32) -> f32 {
   let v45 = (v1 < 0.58f);
   let v46 = select(v43, v13, v45);
   let v47 = f_copysign(v46, a);
-  return v47;
-}
-fn f_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+  let v48 = f_is_nan(a);
+  let v49 = select(v47, a, v48);
+  return v49;
 }
 fn h_to_bf16(x: f32) -> u32 {
   let b = bitcast<u32>(x);

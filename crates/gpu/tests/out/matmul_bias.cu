@@ -37,6 +37,9 @@ FN f32 f_abs(f32 x) {
 FN f32 f_copysign(f32 x, f32 s) {
   return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(s) & 0x80000000u));
 }
+FN bool f_is_nan(f32 x) {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
 FN f32 f_tanh(f32 a) {
   let v1 = f_abs(a);
   let v2 = (a * a);
@@ -68,7 +71,9 @@ FN f32 f_tanh(f32 a) {
   let v45 = (v1 < 0.58f);
   let v46 = select(v43, v13, v45);
   let v47 = f_copysign(v46, a);
-  return v47;
+  let v48 = f_is_nan(a);
+  let v49 = select(v47, a, v48);
+  return v49;
 }
 extern "C" __global__ void __launch_bounds__(256)
 entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {

@@ -9,6 +9,9 @@ fn f_fence(x: f32) -> f32 {
 fn f_copysign(x: f32, s: f32) -> f32 {
   return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(s) & 0x80000000u));
 }
+fn f_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
 fn f_tanh(a: f32) -> f32 {
   let v1 = f_abs(a);
   let v2 = (a * a);
@@ -40,7 +43,9 @@ fn f_tanh(a: f32) -> f32 {
   let v45 = (v1 < 0.58f);
   let v46 = select(v43, v13, v45);
   let v47 = f_copysign(v46, a);
-  return v47;
+  let v48 = f_is_nan(a);
+  let v49 = select(v47, a, v48);
+  return v49;
 }
 fn finish(x0: f32, x1: f32, x2: f32, x3: f32, place: u32, left: u32) {
   let v1 = (p[0].y + place);

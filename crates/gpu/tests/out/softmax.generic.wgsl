@@ -42,7 +42,9 @@ fn f_exp(a: f32) -> f32 {
   let v42 = f_fence(v41);
   let v43 = (v42 * v40);
   let v44 = select(v43, 0.0f, v2);
-  return v44;
+  let v45 = f_is_nan(a);
+  let v46 = select(v44, a, v45);
+  return v46;
 }
 @compute @workgroup_size(256, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,

@@ -70,7 +70,9 @@ FN f32 f_exp(f32 a) {
   let v42 = f_fence(v41);
   let v43 = (v42 * v40);
   let v44 = select(v43, 0.0f, v2);
-  return v44;
+  let v45 = f_is_nan(a);
+  let v46 = select(v44, a, v45);
+  return v46;
 }
 FN u32 h_to_bf16(f32 x) {
   let b = bitcast<u32>(x);
