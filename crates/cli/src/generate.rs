@@ -9,7 +9,7 @@ use gradus::models::{Generated, LanguageModel};
 use gradus::nn::Sampling;
 use std::path::PathBuf;
 
-/// How text is generated.
+/// Options of text generation.
 #[derive(Args, Debug)]
 pub(crate) struct Choice {
     /// Most new tokens

@@ -33,7 +33,7 @@ pub struct Profile {
 pub struct Claim {
     /// The name of the region.
     pub name: &'static str,
-    /// Whether there is code for a call with operands of these types.
+    /// Returns true if the device has code for a call with these operand types.
     pub fits: fn(&Call, &[Aval]) -> bool,
 }
 
@@ -44,7 +44,7 @@ impl PartialEq for Claim {
 }
 
 impl Profile {
-    /// Whether the device runs this call as one step.
+    /// Returns true if the device runs this call as one step.
     pub(crate) fn claims(&self, call: &Call, types: &[Aval]) -> bool {
         self.claims.iter().any(|c| *c.name == *call.name && (c.fits)(call, types))
     }

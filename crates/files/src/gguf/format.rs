@@ -6,7 +6,7 @@
 use gradus_ir::DType;
 use half::{bf16, f16};
 
-/// How the elements of a tensor are stored.
+/// Storage format of the elements of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Format {
@@ -123,7 +123,7 @@ impl Format {
         }
     }
 
-    /// Whether elements are stored in blocks with common scales.
+    /// Returns true if elements are stored in blocks that share a scale.
     pub fn is_quantized(self) -> bool {
         self.block_elements() > 1
     }
