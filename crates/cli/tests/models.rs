@@ -200,7 +200,7 @@ fn texts_have_vectors() {
     let found = vectors(&output("", &["embed", &path, "one", "two", "one", &"x".repeat(60)]));
     assert_eq!(found, vectors(&output(&format!("one\ntwo\none\n{}\n", "x".repeat(60)), &["embed", &path])));
     assert!(found.len() == 4 && found[0] == found[2] && found[0] != found[1]);
-    // The model attends to 40 of the 60 tokens.
+    // A text of 60 tokens is cut to 40.
     assert_eq!(found[3], vectors(&output("", &["embed", &path, &"x".repeat(40)]))[0]);
     for v in &found {
         assert!((v.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-5, "{v:?}");
