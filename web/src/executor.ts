@@ -143,8 +143,9 @@ export class Executor implements Memory {
     })
   }
 
-  /** Waits for everything that was queued. Throws what failed. */
+  /** Waits for everything that was queued, and for all kernels. Throws what failed. */
   async idle(): Promise<void> {
+    await Promise.all([...this.programs.values()].map((p) => p.ready))
     await this.readAll([])
     await this.device.queue.onSubmittedWorkDone()
     this.report()
