@@ -5,7 +5,7 @@ import { feed, fieldsOf, fixedTypes, type Field, type InputArrays, type InputDec
 import { runtime, type Info, type Runtime } from './module.js'
 import type { Module, Parameter } from './nn.js'
 import { findNonFinite } from './nonfinite.js'
-import type { Optimizer } from './optim.js'
+import { rateAt, type Optimizer, type Rate } from './optim.js'
 import type { DType } from './plan.js'
 import * as safetensors from './safetensors.js'
 import { Tensor } from './tensor.js'
@@ -105,10 +105,13 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   private step_: number | null = null
   private types: Resolved[] | null
   private isDisposed = false
+  /** The learning rate: a schedule that began after so many steps, and the rate that the module has. */
+  private rate: { schedule: Rate, from: number, last: number }
 
   constructor(private spec: TrainingSpec<M, I>) {
     const { model, loss } = spec
     this.fields = fieldsOf(spec.inputs)
+    this.rate = { schedule: spec.optimizer.rate, from: 0, last: rateAt(spec.optimizer.rate, 0) }
     this.parameters = model.parameters()
     this.names = [...this.parameters.keys()]
     if (!this.names.length) throw new ValueError('the model has no parameters; assign them to properties of a Module')
@@ -131,6 +134,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
       const before = this.spec.checkFinite ? this.copies() : []
       if (this.step_ === null) this.compile(types)
       this.types = types
+      this.applyRate()
       const answer = session.call('step', { step: this.step_, batch: ids }) as { loss: Info, outputs: Info[] }
       ids.forEach((id) => session.free(id))
       const step = ++this.steps
@@ -166,8 +170,8 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     return new LocalForward({ ...options, model: this.model })
   }
 
-  async setLR(rate: number): Promise<void> {
-    this.session.call('rate', { step: this.started(), rate })
+  async setLR(rate: Rate): Promise<void> {
+    this.rate = { ...this.rate, schedule: rate, from: this.steps }
   }
 
   async resetOptimizer(): Promise<void> {
@@ -176,7 +180,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
 
   async reset(seed = this.spec.seed ?? 0): Promise<void> {
     this.seed(seed)
-    this.steps = 0
+    this.steps = this.rate.from = 0
     await this.resetOptimizer()
   }
 
@@ -229,7 +233,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   }
 
   private seed(seed: number): void {
-    this.session.call('seed', { seed })
+    this.session.seed(seed)
     this.model.init(seed)
   }
 
@@ -241,9 +245,17 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   private compile(types: Resolved[]): void {
     const parameters = [...this.parameters].map(([name, p]) => ({ name, id: p.id }))
     const noDecay = [...this.parameters].filter(([, p]) => !p.decay).map(([name]) => name)
-    const optimizer = { ...this.spec.optimizer, noDecay }
+    const optimizer = { ...this.spec.optimizer, rate: this.rate.last, noDecay }
     const request = { function: this.traced.number, parameters, inputs: types, optimizer, captures: [] }
     this.step_ = (this.session.call('train', request) as { step: number }).step
+  }
+
+  /** Tells the module the rate of the next step, if it is another one. */
+  private applyRate(): void {
+    const { schedule, from, last } = this.rate
+    const rate = rateAt(schedule, this.steps - from)
+    if (rate !== last) this.session.call('rate', { step: this.step_, rate })
+    this.rate.last = rate
   }
 
   private checked(loss: Tensor): Tensor {

@@ -2,6 +2,7 @@
 import type { Data } from './arrays.js'
 import type { InputArrays, InputDecls, InputTensors } from './inputs.js'
 import type { Module } from './nn.js'
+import type { Rate } from './optim.js'
 import type { Tensor } from './tensor.js'
 import type { Value } from './train.js'
 
@@ -46,8 +47,8 @@ export interface Training<M extends Module, I extends InputDecls> {
   }): Promise<StepResult>
   /** A compiled function of the same parameters. */
   attach<J extends InputDecls>(options: ForwardOptions<M, J>): Promise<Forward<J>>
-  /** The learning rate from now on. */
-  setLR(rate: number): Promise<void>
+  /** The learning rate from now on; a schedule begins now. */
+  setLR(rate: Rate): Promise<void>
   /** The optimiser begins anew. */
   resetOptimizer(): Promise<void>
   /** Parameters and optimiser begin anew. */

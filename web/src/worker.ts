@@ -3,6 +3,7 @@ import { errorOf } from './errors.js'
 import type { InputArrays, InputDecls } from './inputs.js'
 import type { Session } from './module.js'
 import type { Module } from './nn.js'
+import type { Rate } from './optim.js'
 import type { ModuleSpec } from './spec.js'
 import type { Forward, ForwardOptions, RunResult, StepOptions, StepResult, Training } from './training.js'
 
@@ -131,7 +132,7 @@ export class RemoteTraining implements Training<Module, InputDecls> {
     }
   }
 
-  setLR = (rate: number): Promise<void> => this.call('setLR', rate)
+  setLR = (rate: Rate): Promise<void> => this.call('setLR', rate)
   resetOptimizer = (): Promise<void> => this.call('resetOptimizer')
   params = (): Promise<Record<string, Float32Array>> => this.call('params')
   setParams = (values: Record<string, ArrayLike<number>>): Promise<void> => this.call('setParams', values)
