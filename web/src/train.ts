@@ -10,7 +10,7 @@ import type { DType } from './plan.js'
 import * as safetensors from './safetensors.js'
 import { Tensor } from './tensor.js'
 import { traced } from './transform.js'
-import type { Forward, ForwardOptions, RunResult, StepOptions, StepResult, Training } from './training.js'
+import { fitWith, type FitOptions, type Forward, type ForwardOptions, type RunResult, type StepOptions, type StepResult, type Training } from './training.js'
 
 export interface TrainingSpec<M extends Module, I extends InputDecls> {
   model: M
@@ -154,15 +154,9 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     }
   }
 
-  async fit(options: Parameters<Training<M, I>['fit']>[0]): Promise<StepResult> {
-    const { steps, batch, signal, onStep } = options
-    let last: StepResult = { type: 'aborted' }
-    for (let i = 0; i < steps; i++) {
-      last = await this.step(await batch(i), { signal })
-      if (last.type !== 'completed') return last
-      if ((await onStep?.(last)) === false) return last
-    }
-    return last
+  async fit(options: FitOptions<I>): Promise<StepResult> {
+    // A step that is taken back must be the last one that was begun.
+    return fitWith((inputs, o) => this.step(inputs, o), this.spec.checkFinite ? { ...options, ahead: 0 } : options)
   }
 
   async attach<J extends InputDecls>(options: ForwardOptions<M, J>): Promise<Forward<J>> {

@@ -159,3 +159,19 @@ test('steps without waiting train too', { skip }, async () => {
   close((await train.params()).w, [4 * 0.5 ** 4])
   assert.equal(train.steps, 4)
 })
+
+test('fit takes the steps in order, some ahead, and stops when told', { skip }, async () => {
+  class Model extends g.nn.Module { w = this.param([1], { init: { value: 1 } }) }
+  for (const ahead of [0, 1, 3]) {
+    const train = await g.compileTraining({ model: new Model(), inputs: { x: [1] }, optimizer: g.optim.sgd({ rate: 0.5 }), loss: (m, { x }) => m.w.mul(x).sum() })
+    const seen = []
+    const all = await train.fit({ steps: 5, ahead, batch: (i) => ({ x: [i] }), onStep: (r) => { seen.push([r.step, r.loss]) } })
+    // w goes 1, 1, 0.5, -0.5, -2; the loss is w * i.
+    assert.deepEqual(seen, [[1, 0], [2, 1], [3, 1], [4, -1.5], [5, -8]])
+    assert.equal(all.loss, -8)
+    const stopped = await train.fit({ steps: 50, ahead, batch: () => ({ x: [0] }), onStep: (r) => r.step < 8 })
+    assert.equal(stopped.step, 8)
+    assert.equal(train.steps, 8 + ahead)
+    assert.equal((await train.fit({ steps: 0, ahead, batch: () => ({ x: [0] }) })).type, 'aborted')
+  }
+})
