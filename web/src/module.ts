@@ -197,6 +197,15 @@ export class Runtime implements Session {
     }
   }
 
+  /** Waits for the GPU: kernels that compile and commands that are queued. */
+  async idle(): Promise<void> {
+    try {
+      await this.executor?.idle()
+    } catch (e) {
+      throw this.translated(e)
+    }
+  }
+
   /** Errors of the executor as errors of the package. */
   private translated(e: unknown): unknown {
     if (e instanceof GradusError) return e
@@ -271,6 +280,7 @@ export async function init(options: InitOptions = {}): Promise<Session> {
   }
   const [wasm, gpu] = await Promise.all([compile(options.wasm ?? new URL('./gradus.wasm', import.meta.url)), open()])
   const made = await Runtime.load(wasm, gpu, note)
+  shared[KEY]?.executor?.destroy()
   shared[KEY] = made
   made.seed(options.seed ?? 0)
   return made

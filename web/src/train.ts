@@ -91,7 +91,7 @@ async function collect(session: Runtime, infos: Info[]): Promise<Value[]> {
 /** Compiles a training step. With fixed extents errors of the loss are thrown here, else by the first step. */
 export async function compileLocal<M extends Module, I extends InputDecls>(spec: TrainingSpec<M, I>): Promise<LocalTraining<M, I>> {
   const made = new LocalTraining(spec)
-  await made.session.executor?.idle()
+  await made.session.idle()
   return made
 }
 
@@ -131,12 +131,17 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     try {
       const { session } = this
       const { ids, types } = feed(this.fields, inputs)
-      const before = this.spec.checkFinite ? this.copies() : []
-      if (this.step_ === null) this.compile(types)
-      this.types = types
-      this.applyRate()
-      const answer = session.call('step', { step: this.step_, batch: ids }) as { loss: Info, outputs: Info[] }
-      ids.forEach((id) => session.free(id))
+      let before: Tensor[] = []
+      let answer: { loss: Info, outputs: Info[] }
+      try {
+        if (this.spec.checkFinite) before = this.copies()
+        if (this.step_ === null) this.compile(types)
+        this.types = types
+        this.applyRate()
+        answer = session.call('step', { step: this.step_, batch: ids }) as typeof answer
+      } finally {
+        ids.forEach((id) => session.free(id))
+      }
       const step = ++this.steps
       const infos = [answer.loss, ...answer.outputs]
       if (!read) {
@@ -300,8 +305,12 @@ export class LocalForward<M extends Module, J extends InputDecls> implements For
     try {
       const { session } = this
       const { ids, types } = feed(this.fields, inputs)
-      const infos = session.call('run', { compiled: this.compiled, ins: ids }) as Info[]
-      ids.forEach((id) => session.free(id))
+      let infos: Info[]
+      try {
+        infos = session.call('run', { compiled: this.compiled, ins: ids }) as Info[]
+      } finally {
+        ids.forEach((id) => session.free(id))
+      }
       const values = await collect(session, infos)
       if (signal?.aborted) return { type: 'aborted' }
       const { outputs, captures } = this.traced.split(values, types)

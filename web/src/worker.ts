@@ -143,6 +143,8 @@ export class RemoteTraining implements Training<Module, InputDecls> {
   dispose(): void {
     if (this.isDisposed) return
     this.isDisposed = true
+    // A worker of the page goes on, without this training.
+    void this.call('dispose').catch(() => null)
     this.channel.close()
   }
 
