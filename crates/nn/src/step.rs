@@ -199,8 +199,13 @@ impl Step<'_> {
 
     /// The plan for a batch, as text.
     pub fn explain(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
+        self.executable(batch).map(Compiled::explain)
+    }
+
+    /// The compiled function that runs a batch like this one.
+    pub fn executable(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<&Compiled> {
         let at = self.compiled(&refs(batch))?;
-        Ok(self.known[at].compiled.explain())
+        Ok(&self.known[at].compiled)
     }
 
     /// How long each part of a step takes, the longest first. The step is taken.

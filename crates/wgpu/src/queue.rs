@@ -3,7 +3,7 @@
 //! `run` decides what is queued, and when a list is submitted early.
 
 use crate::context::{Context, lock};
-use crate::heap::Ranges;
+use gradus_gpu::Ranges;
 use crate::memory::Owned;
 use crate::pipeline::Pipeline;
 use crate::timer::Timer;
