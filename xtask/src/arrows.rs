@@ -33,6 +33,22 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gradus-nn", &["gradus-files", "gradus-tensor", "gradus-ir"]),
     ("gradus-models", &["gradus-nn", "gradus-tensor", "gradus-ir"]),
     (
+        "gradus-web",
+        &[
+            "gradus-compile",
+            "gradus-cpu",
+            "gradus-device",
+            "gradus-draw",
+            "gradus-files",
+            "gradus-gpu",
+            "gradus-ir",
+            "gradus-lang",
+            "gradus-mem",
+            "gradus-nn",
+            "gradus-tensor",
+        ],
+    ),
+    (
         "gradus-testkit",
         &["gradus-ir", "gradus-mem", "gradus-tensor", "gradus-compile", "gradus-device", "gradus-cpu"],
     ),

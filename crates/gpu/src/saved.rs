@@ -69,7 +69,9 @@ impl Program {
                     let bytes = buffer.numel.checked_mul(buffer.dtype.size());
                     bytes.and_then(|bytes| bytes.checked_add(*at)).is_some_and(|end| end <= self.arena)
                 }
-                Place::Constant(literal) => literal.aval().shape.numel() == buffer.numel && literal.dtype() == buffer.dtype,
+                Place::Constant(literal) => {
+                    literal.aval().shape.numel() == buffer.numel && literal.dtype() == buffer.dtype
+                }
             };
             if !fits {
                 return Err(wrong(format!("has buffer {number} in a place that does not fit it")));
@@ -82,7 +84,10 @@ impl Program {
             let writable = self.modules.get(*module).map(|m| m.writable.len());
             let memory = |m: &Memory| !matches!(m, Memory::Own(b) if !known(*b));
             let word = |w: &Word| !matches!(w, Word::Start { buffer, .. } if !known(*buffer));
-            if writable != Some(bindings.len()) || !bindings.iter().all(memory) || !parameters.iter().all(word) {
+            if writable != Some(bindings.len())
+                || !bindings.iter().all(memory)
+                || !parameters.iter().all(word)
+            {
                 return Err(wrong("has a command whose module, bindings and parameters do not fit together"));
             }
         }

@@ -269,7 +269,7 @@ impl Step<'_> {
                 outs.extend(self.chosen(named));
                 outs
             })?;
-            self.end(&grads, updates)?;
+            self.end(&grads, outs.first(), updates)?;
             Ok(outs)
         };
         let failing = |batch: &[Tensor]| whole(batch).unwrap_or_else(|e: Error| vec![Tensor::failed(e)]);
@@ -293,10 +293,10 @@ impl Step<'_> {
     }
 
     /// What becomes of the gradients of a batch.
-    fn end(&self, grads: &[Tensor], updates: bool) -> Result<()> {
+    fn end(&self, grads: &[Tensor], loss: Option<&Tensor>, updates: bool) -> Result<()> {
         let n = self.batches.of as f64;
         if self.batches.sums.is_empty() {
-            return self.optimizer.update(grads);
+            return self.optimizer.update(grads, loss);
         }
         let trained = self.optimizer.parameters().zip(&self.batches.sums);
         let sums: Vec<&Tensor> =
@@ -305,7 +305,7 @@ impl Step<'_> {
             return sums.iter().zip(grads).try_for_each(|(sum, g)| sum.set_(&(*sum + g)));
         }
         let means: Vec<Tensor> = sums.iter().zip(grads).map(|(sum, g)| (*sum + g) / n).collect();
-        self.optimizer.update(&means)?;
+        self.optimizer.update(&means, loss)?;
         sums.iter().try_for_each(|sum| sum.set_(&sum.zeros_like()))
     }
 }

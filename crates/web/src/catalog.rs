@@ -7,8 +7,8 @@ mod table;
 use crate::request::{Fault, Request};
 use crate::session;
 use arguments::Arguments;
-use gradus_ir::{Error, Result};
 use gradus_ir::ops::Pointwise;
+use gradus_ir::{Error, Result};
 use gradus_tensor::{Arg, Tensor, pointwise};
 use serde_json::{Value, json};
 
@@ -44,7 +44,16 @@ impl Entry {
 
 /// The table, for the page.
 pub(crate) fn describe() -> Value {
-    let row = |e: Entry| json!({"name": e.name, "arguments": e.arguments, "doc": e.doc, "method": e.method});
+    let results = |name: &str| match name {
+        "sort" | "topk" | "qr" | "eigh" => json!(2),
+        "svd" => json!(3),
+        "split" | "chunk" | "unbind" => json!("list"),
+        _ => json!(1),
+    };
+    let row = |e: Entry| {
+        let results = results(e.name);
+        json!({"name": e.name, "arguments": e.arguments, "doc": e.doc, "method": e.method, "results": results})
+    };
     table::entries().into_iter().map(row).collect()
 }
 

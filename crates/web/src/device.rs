@@ -43,7 +43,8 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
         "open" => open(request).map_err(Fault::from),
         "host" => {
             let program = loaded(request.number("program")?)?;
-            let reads = request.list("reads")?.iter().map(|b| bytes(b, "reads")).collect::<Result<Vec<_>>>()?;
+            let reads =
+                request.list("reads")?.iter().map(|b| bytes(b, "reads")).collect::<Result<Vec<_>>>()?;
             let results = program.run_on_host(request.number("command")? as usize, &reads)?;
             let page = page()?;
             let give = |bytes: Vec<u8>| json!({"bytes": bytes.len(), "at": page.give(bytes)});
@@ -148,7 +149,8 @@ impl Device for WebGpu {
         let wide = |d: DType| matches!(d, DType::F64 | DType::C128);
         if let Some(buffer) = plan.buffers.iter().find(|b| wide(b.dtype)) {
             let narrow = if buffer.dtype == DType::F64 { "f32" } else { "c64" };
-            let why = format!("has no {}; convert the tensor to {narrow}, or move it to the cpu", buffer.dtype);
+            let why =
+                format!("has no {}; convert the tensor to {narrow}, or move it to the cpu", buffer.dtype);
             return Err(self.error(why));
         }
         // Only cells are written over: other operands may still be in use.
@@ -406,4 +408,3 @@ pub(crate) fn place_of(storage: &Storage, offset: usize) -> Result<Value> {
     let place = block_of(storage)?.place;
     Ok(place.map_or(Value::Null, |(buffer, start)| json!([buffer, start + offset])))
 }
-

@@ -40,7 +40,11 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
             let outs = call("program", &lowered.graph, &ins)?;
             named(&program, lowered.outputs.iter().cloned().zip(outs))?
         }
-        _ => return Err(gradus_ir::Error::value(format!("the request `program.{verb}`"), "is not known").into()),
+        _ => {
+            return Err(
+                gradus_ir::Error::value(format!("the request `program.{verb}`"), "is not known").into()
+            );
+        }
     })
 }
 
@@ -52,11 +56,13 @@ fn lowered(source: Source, request: &Request) -> Result<(Program, Lowered, BTree
         let name = row["name"].as_str().ok_or_else(|| wrong("name", row, "a text"))?;
         inputs.insert(name.into(), tensor(number(&row["id"], "id")?)?);
     }
-    let mut wanted: Vec<Name> = request.list("outputs")?.iter().filter_map(Value::as_str).map(Into::into).collect();
+    let mut wanted: Vec<Name> =
+        request.list("outputs")?.iter().filter_map(Value::as_str).map(Into::into).collect();
     if wanted.is_empty() {
         wanted = program.outputs();
     }
-    let avals: BTreeMap<Name, Aval> = inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
+    let avals: BTreeMap<Name, Aval> =
+        inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
     let lowered = program.lower(&avals, &Settings::default(), &wanted)?;
     Ok((program, lowered, inputs))
 }
@@ -92,7 +98,10 @@ fn check(source: Source) -> Value {
         Ok(program) => {
             let sizes = program.check_sizes().err().map_or_else(Vec::new, |f| f.faults);
             let all: Vec<&Diagnostic> = sizes.iter().chain(&program.warnings).collect();
-            let faults = Faults { sources: program.sources.clone(), faults: all.iter().map(|d| (*d).clone()).collect() };
+            let faults = Faults {
+                sources: program.sources.clone(),
+                faults: all.iter().map(|d| (*d).clone()).collect(),
+            };
             let inputs: Vec<Value> =
                 program.inputs().map(|n| json!({"name": &**n, "axes": axes(&program, n)})).collect();
             let outputs: Vec<String> = program.outputs().iter().map(|n| n.to_string()).collect();

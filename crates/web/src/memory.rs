@@ -70,14 +70,8 @@ pub(crate) fn post(command: Value) {
 
 impl Memory {
     pub(crate) fn new(device: u16, binding: usize) -> Arc<Memory> {
-        let state = State {
-            heap: Ranges::new(FIRST),
-            next: 1,
-            arena: None,
-            used: 0,
-            peak: 0,
-            reserved: FIRST,
-        };
+        let state =
+            State { heap: Ranges::new(FIRST), next: 1, arena: None, used: 0, peak: 0, reserved: FIRST };
         Arc::new(Memory { state: Mutex::new(state), binding, device })
     }
 

@@ -19,7 +19,10 @@ pub(crate) struct Fault {
 
 impl From<Error> for Fault {
     fn from(e: Error) -> Fault {
-        Fault { kind: crate::kind_of(&e), message: e.to_string() }
+        let text = e.to_string();
+        // The line of this crate that called says nothing to the page, which knows its own.
+        let message = text.split_once("\n  at ").map_or(text.as_str(), |(message, _)| message);
+        Fault { kind: crate::kind_of(&e), message: message.to_string() }
     }
 }
 

@@ -78,7 +78,8 @@ pub(crate) fn function(number: u32) -> impl Fn(&[Tensor]) -> Vec<Tensor> + 'stat
 fn call_page(number: u32, ins: &[Tensor]) -> Result<Vec<Tensor>> {
     let request = json!({"args": keep_all(ins.iter().cloned())?});
     let answer = page()?.callback(number, &request.to_string());
-    let answer: Value = serde_json::from_str(&answer).map_err(|e| Error::value("an answer", e.to_string()))?;
+    let answer: Value =
+        serde_json::from_str(&answer).map_err(|e| Error::value("an answer", e.to_string()))?;
     if let Some(message) = answer["error"]["message"].as_str() {
         return Err(Error::trace(message));
     }

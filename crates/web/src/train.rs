@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 type Function = Box<dyn Fn(&[Tensor]) -> Vec<Tensor>>;
 
@@ -43,19 +42,17 @@ impl Module for Model {
     }
 }
 
-/// The learning rate: a schedule, until the page sets a number.
-struct Rate {
-    schedule: Schedule,
-    /// The bits of the number; none is `u64::MAX`.
-    fixed: AtomicU64,
-}
+/// The learning rate: a schedule and the step at which it began. The page can replace it.
+struct Rate(Mutex<(Schedule, u64)>);
 
 impl Rate {
+    fn set(&self, schedule: Schedule, from: u64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (schedule, from);
+    }
+
     fn at(&self, step: u64) -> f64 {
-        match self.fixed.load(Ordering::Relaxed) {
-            u64::MAX => self.schedule.factor(step),
-            bits => f64::from_bits(bits),
-        }
+        let (schedule, from) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        schedule.factor(step.saturating_sub(*from))
     }
 }
 
@@ -65,9 +62,9 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
         "train" => json!({"step": train(request)?}),
         "step" => step(request)?,
         "rate" => {
-            let rate = request.field("rate").as_f64();
-            let rate = rate.ok_or_else(|| wrong("rate", request.field("rate"), "a number"))?;
-            training(request)?.borrow().rate.fixed.store(rate.to_bits(), Ordering::Relaxed);
+            let (schedule, training) = (schedule(request.field("rate"))?, training(request)?);
+            let training = training.borrow();
+            training.rate.set(schedule, training.step.optimizer().steps());
             Value::Null
         }
         "restart" => {
@@ -134,9 +131,9 @@ fn train(request: &Request) -> Result<u32> {
         inputs.push(Tensor::zeros_of(&aval).to(device));
     }
     let options = request.field("optimizer");
-    let schedule = schedule(&options["rate"])?;
-    let rate = Arc::new(Rate { schedule, fixed: AtomicU64::new(u64::MAX) });
-    let optimizer = optimizer(options, parameters.clone(), &rate)?;
+    let rate = Arc::new(Rate(Mutex::new((schedule(&options["rate"])?, 0))));
+    // The page learns of a loss that is not finite when it reads it, and must then still have the parameters.
+    let optimizer = optimizer(options, parameters.clone(), &rate)?.skip_not_finite();
     let loss = function(request.number("function")?);
     let call = move |_: &Model, batch: &[Tensor]| loss(batch);
     let names = request.list("captures")?;
@@ -203,7 +200,8 @@ fn optimizer(options: &Value, parameters: Vec<(String, Tensor)>, rate: &Arc<Rate
         }
         Some("adam") => {
             let eps = option(options, "eps", 1e-8);
-            let rule = Adam { rate: 1.0, betas: betas(0.9, 0.999), eps, weight_decay: decay(0.0), amsgrad: false };
+            let rule =
+                Adam { rate: 1.0, betas: betas(0.9, 0.999), eps, weight_decay: decay(0.0), amsgrad: false };
             Optimizer::new(parameters, rule)
         }
         Some("adamw") => {
@@ -211,7 +209,8 @@ fn optimizer(options: &Value, parameters: Vec<(String, Tensor)>, rate: &Arc<Rate
             let rule =
                 AdamW { rate: 1.0, betas: betas(0.9, 0.999), eps, weight_decay: decay(0.01), amsgrad: false };
             // Parameters whose names the page lists are not decayed.
-            let kept: Vec<&str> = options["noDecay"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let kept: Vec<&str> =
+                options["noDecay"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let (kept, decayed): (Vec<_>, Vec<_>) =
                 parameters.into_iter().partition(|(name, _)| kept.contains(&name.as_str()));
             Optimizer::new(decayed, rule).group(kept, AdamW { weight_decay: 0.0, ..rule })

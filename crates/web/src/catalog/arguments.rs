@@ -59,14 +59,17 @@ impl<'a> Arguments<'a> {
     }
 
     pub(crate) fn tensors(&self, i: usize) -> Result<Vec<Tensor>> {
-        let all = self.get(i).as_array().ok_or_else(|| wrong("an argument", self.get(i), "a list of tensors"))?;
+        let all =
+            self.get(i).as_array().ok_or_else(|| wrong("an argument", self.get(i), "a list of tensors"))?;
         all.iter().map(tensor).collect()
     }
 
     pub(crate) fn operand(&self, i: usize) -> Result<Operand> {
         let value = self.get(i);
         match value {
-            Value::Number(n) if n.is_i64() => Ok(Operand::Number(Number::Int(n.as_i64().unwrap_or_default()))),
+            Value::Number(n) if n.is_i64() => {
+                Ok(Operand::Number(Number::Int(n.as_i64().unwrap_or_default())))
+            }
             Value::Number(n) => Ok(Operand::Number(Number::Float(n.as_f64().unwrap_or(f64::NAN)))),
             Value::Bool(b) => Ok(Operand::Number(Number::Bool(*b))),
             // JSON has no numbers that are not finite.
@@ -109,7 +112,8 @@ impl<'a> Arguments<'a> {
     }
 
     pub(crate) fn integers(&self, i: usize) -> Result<Vec<i64>> {
-        let all = self.get(i).as_array().ok_or_else(|| wrong("an argument", self.get(i), "a list of integers"))?;
+        let all =
+            self.get(i).as_array().ok_or_else(|| wrong("an argument", self.get(i), "a list of integers"))?;
         all.iter().map(|n| integer(n, "an integer")).collect()
     }
 
