@@ -60,6 +60,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gradus-mem",
             "gradus-compile",
             "gradus-cpu",
+            "gradus-device",
             "gradus-gpu",
             "gradus-wgpu",
             "gradus-cuda",

@@ -7,6 +7,7 @@ mod convert;
 mod devices;
 mod embed;
 mod explain;
+mod export;
 mod fmt;
 mod generate;
 mod given;
@@ -127,6 +128,7 @@ where
         Verb::Grad(args) => grad::run(args, terminal),
         Verb::Check(args) => check::run(args, terminal),
         Verb::Explain(args) => explain::run(args, terminal),
+        Verb::Export(args) => export::run(args, terminal),
         Verb::Devices(args) => devices::run(args, terminal),
         Verb::Fmt(args) => fmt::run(args, terminal),
         Verb::Query(args) => query::run(args, terminal),

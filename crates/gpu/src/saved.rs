@@ -61,10 +61,23 @@ impl Program {
         if !ends || !donors {
             return Err(wrong("has an input, output or donor that is no buffer"));
         }
+        // A value that only exists inside of a kernel has a buffer without memory.
+        let mut used = vec![false; self.buffers.len()];
+        for command in &self.commands {
+            let Command::Dispatch { parameters, .. } = command else { continue };
+            for word in parameters {
+                if let Word::Start { buffer, .. } = word
+                    && let Some(used) = used.get_mut(*buffer)
+                {
+                    *used = true;
+                }
+            }
+        }
         for (number, buffer) in self.buffers.iter().enumerate() {
             let fits = match &buffer.place {
                 Place::Input(i) => self.inputs.get(*i) == Some(&number),
                 Place::Output(k) => *k < self.outputs.len(),
+                Place::Arena(_) if !used[number] => true,
                 Place::Arena(at) => {
                     let bytes = buffer.numel.checked_mul(buffer.dtype.size());
                     bytes.and_then(|bytes| bytes.checked_add(*at)).is_some_and(|end| end <= self.arena)

@@ -187,6 +187,24 @@ impl Optimizer {
         all
     }
 
+    /// The cells of numbers that change from step to step, such as rates, each with its values for the next steps.
+    pub fn numbers(&self, steps: u64) -> Vec<(Tensor, Tensor)> {
+        let mut all = Vec::new();
+        for group in &self.groups {
+            let mut columns = vec![Vec::new(); group.numbers.len()];
+            for step in self.steps..self.steps + steps {
+                let rate = group.rule.rate() * self.schedule.factor(step);
+                let numbers = group.rule.numbers(rate, step + 1);
+                columns.iter_mut().zip(numbers).for_each(|(column, x)| column.push(x));
+            }
+            for (cell, column) in group.numbers.iter().zip(columns) {
+                let rows = Tensor::from_slice(&column, [column.len()]).to_dtype(cell.dtype());
+                all.push((cell.clone(), rows));
+            }
+        }
+        all
+    }
+
     /// Moves the state to a device, where the parameters must be too. The numbers of a step stay on the CPU, which
     /// changes them at every step.
     pub fn to(&self, device: Device) -> Result<()> {
