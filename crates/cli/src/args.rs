@@ -72,6 +72,12 @@ The folder holds plan.json (kernels and commands), weights.safetensors, a
 runtime of less than 20 kB and a page that calls it. Sizes are those of the
 inputs given here. Steps without a kernel are refused by name.")]
     Export(crate::export::ExportArgs),
+    /// Show the playground, or any folder of static files, in a browser; serves this computer only
+    #[command(after_help = "\
+Examples:
+  gradus web           the page that `cargo xtask web` has built
+  gradus web site      a folder that `gradus export` has written")]
+    Web(crate::web::WebArgs),
     /// Write a program in the one form that all programs are printed in; comments and blank lines stay
     #[command(after_help = "\
 Examples:

@@ -21,6 +21,7 @@ mod sample;
 mod show;
 mod terminal;
 mod train;
+mod web;
 
 pub use terminal::Terminal;
 
@@ -129,6 +130,7 @@ where
         Verb::Check(args) => check::run(args, terminal),
         Verb::Explain(args) => explain::run(args, terminal),
         Verb::Export(args) => export::run(args, terminal),
+        Verb::Web(args) => web::run(args, terminal),
         Verb::Devices(args) => devices::run(args, terminal),
         Verb::Fmt(args) => fmt::run(args, terminal),
         Verb::Query(args) => query::run(args, terminal),
