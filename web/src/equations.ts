@@ -1,0 +1,76 @@
+/** Programs of equations: checking, formatting, gradients, drawings and values. */
+import { fromBytes, type Data } from './arrays.js'
+import { runtime, type Info } from './module.js'
+import type { DType } from './plan.js'
+import { tensor, Tensor, tidy, type Nested } from './tensor.js'
+
+/** A message about a place of the source. Lines and columns count from 1. */
+export interface Diagnostic {
+  severity: 'error' | 'warning'
+  message: string
+  help: string | null
+  line: number
+  column: number
+  endLine: number
+  endColumn: number
+}
+
+export interface Checked {
+  diagnostics: Diagnostic[]
+  /** All messages with the lines and carets, as the command prints them. */
+  text: string
+  inputs: { name: string, axes: string[] }[]
+  outputs: string[]
+}
+
+/** Values of inputs by name. */
+export type ProgramInputs = Record<string, Tensor | Nested | ArrayBufferView>
+
+export interface Value {
+  axes: string[]
+  data: Data
+  shape: readonly number[]
+  dtype: DType
+}
+
+type Answer = { name: string, axes: string[], tensor: Info }[]
+
+/** Mistakes, inputs and outputs of a program. Never throws for mistakes in the source. */
+export function check(source: string): Checked {
+  return runtime().call('program.check', { source }) as Checked
+}
+
+/** The source in the usual layout. Throws a ProgramError if it cannot be read. */
+export function format(source: string): string {
+  return runtime().call('program.format', { source }) as string
+}
+
+/** The gradient program, as equations. `of` is the loss, `wrt` the names to differentiate by. */
+export function gradient(source: string, options: { of?: string, wrt?: string[] } = {}): string {
+  return runtime().call('program.gradient', { source, of: options.of ?? null, wrt: options.wrt ?? [] }) as string
+}
+
+/** A drawing of the graph, as SVG text. */
+export function draw(source: string, inputs: ProgramInputs = {}): string {
+  return tidy(() => runtime().call('program.draw', { source, inputs: named(inputs) }) as string)
+}
+
+/** Runs a program; gives its outputs, or those that are named. */
+export async function run(source: string, inputs: ProgramInputs = {}, outputs?: string[]): Promise<Record<string, Value>> {
+  const session = runtime()
+  const answer = tidy(() => session.call('program.run', { source, inputs: named(inputs), outputs: outputs ?? [] }) as Answer)
+  const bytes = await session.readAll(answer.map((a) => a.tensor.id))
+  answer.forEach((a) => session.free(a.tensor.id))
+  return Object.fromEntries(answer.map(({ name, axes, tensor: { shape, dtype } }, i) =>
+    [name, { axes, shape, dtype: dtype as DType, data: fromBytes(dtype as DType, bytes[i]!) }]))
+}
+
+/** The same with tensors, inside of traced functions too, so that programs can be trained. */
+export function apply(source: string, inputs: ProgramInputs = {}, outputs?: string[]): Record<string, Tensor> {
+  const answer = runtime().call('program.apply', { source, inputs: named(inputs), outputs: outputs ?? [] }) as Answer
+  return Object.fromEntries(answer.map(({ name, tensor: info }) => [name, Tensor.of(info)]))
+}
+
+function named(inputs: ProgramInputs): { name: string, id: number }[] {
+  return Object.entries(inputs).map(([name, value]) => ({ name, id: (value instanceof Tensor ? value : tensor(value)).id }))
+}

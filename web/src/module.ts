@@ -1,0 +1,299 @@
+/**
+ * The wasm module: loads it, makes calls, and connects it to the executor. See crates/web/PROTOCOL.md.
+ * `init` makes the session that tensors use; calls are synchronous, and only values of the GPU are waited for.
+ */
+import { Executor, openGpu, LostDevice, type Command, type Gpu } from './executor.js'
+import { errorOf, GradusError, LostDeviceError } from './errors.js'
+
+export type DeviceName = 'cpu' | 'webgpu'
+
+export interface InitOptions {
+  /** `auto` takes WebGPU where there is an adapter, else the CPU. */
+  device?: 'auto' | DeviceName
+  /** The module: an address, its bytes, or compiled. By default `gradus.wasm` beside this file. */
+  wasm?: string | URL | BufferSource | WebAssembly.Module
+  /** Seed of random numbers inside of programs. */
+  seed?: number
+}
+
+/** A tensor of the module. */
+export interface Info {
+  id: number
+  shape: number[]
+  dtype: string
+  device: string
+}
+
+/** Bytes for or from the module. */
+export interface Block {
+  at: number
+  bytes: number
+}
+
+interface Exports {
+  memory: WebAssembly.Memory
+  gradus_alloc(bytes: number): number
+  gradus_free(at: number, bytes: number): void
+  gradus_call(at: number, bytes: number): number
+}
+
+/** A function of the page that the module calls with tensors. */
+export type PageFunction = (args: Info[]) => number[]
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** What `init` answers. */
+export interface Session {
+  readonly device: DeviceName
+  /** Whether the adapter is in software, and slow. */
+  readonly software: boolean
+  readonly adapter: string
+  /** Why the device is not the GPU; empty if it is. */
+  readonly note: string
+  /** Resolves with the reason if the GPU is lost. */
+  readonly lost: Promise<Error>
+}
+
+export class Runtime implements Session {
+  readonly device: DeviceName
+  readonly software: boolean
+  readonly adapter: string
+  readonly lost: Promise<Error>
+  readonly executor: Executor | null = null
+  private exports!: Exports
+  private functions = new Map<number, PageFunction>()
+  private last = 0
+  private depth = 0
+  private garbage: number[] = []
+  private stopped = ''
+  /** What a function of the page threw, while the module reports that it did. */
+  private thrown: { message: string, error: unknown } | null = null
+  private registry = new FinalizationRegistry<number>((id) => this.free(id))
+
+  private constructor(gpu: Gpu | null, readonly note: string) {
+    this.device = gpu ? 'webgpu' : 'cpu'
+    this.software = gpu?.software ?? true
+    this.adapter = gpu?.name ?? ''
+    if (gpu) {
+      this.executor = new Executor(gpu, {
+        host: (program, command, reads) => {
+          const results = this.call('host', { program, command, reads: reads.map((r) => this.give(r)) }) as Block[]
+          return results.map((r) => this.take(r))
+        },
+        fault: (program, check, position) => this.call('fault', { program, check, position }) as string,
+      })
+    }
+    this.lost = this.executor?.lost.then((e) => errorOf('lost', e.message)) ?? new Promise(() => null)
+  }
+
+  static async load(wasm: WebAssembly.Module, gpu: Gpu | null, note: string): Promise<Runtime> {
+    const runtime = new Runtime(gpu, note)
+    const page = {
+      post: (at: number, bytes: number) => {
+        const commands = JSON.parse(runtime.text(at, bytes)) as Command[]
+        runtime.executor?.post(commands, (at, bytes) => runtime.view(at, bytes))
+      },
+      callback: (f: number, at: number, bytes: number) => runtime.callback(f, at, bytes),
+      panic: (at: number, bytes: number) => { runtime.stopped = runtime.text(at, bytes) },
+      now: () => performance.now(),
+    }
+    const instance = await WebAssembly.instantiate(wasm, { page })
+    runtime.exports = instance.exports as unknown as Exports
+    if (gpu) runtime.call('open', { software: gpu.software, limits: gpu.limits })
+    return runtime
+  }
+
+  /** Makes a call. Throws an error of the class that fits. */
+  call(verb: string, fields: object = {}): unknown {
+    if (this.stopped) throw new GradusError(`the module has stopped: ${this.stopped}`, 'stopped')
+    if (this.depth === 0) this.thrown = null
+    if (this.depth === 0 && this.garbage.length && verb !== 'free') this.call('free', { ids: this.garbage.splice(0) })
+    const [at, bytes] = this.put(encoder.encode(JSON.stringify({ do: verb, ...fields })))
+    this.depth++
+    let record: number
+    try {
+      record = this.exports.gradus_call(at, bytes)
+    } catch (e) {
+      this.stopped ||= String(e)
+      throw new GradusError(`the module has stopped: ${this.stopped}`, 'stopped')
+    } finally {
+      this.depth--
+    }
+    const length = new DataView(this.exports.memory.buffer).getUint32(record, true)
+    const answer = JSON.parse(this.text(record + 4, length)) as { ok?: unknown, error?: { kind: string, message: string } }
+    this.exports.gradus_free(record, 4 + length)
+    if (!answer.error) return answer.ok
+    const { thrown } = this
+    if (thrown && answer.error.message.includes(thrown.message.split('\n')[0]!)) {
+      if (this.depth === 0) this.thrown = null
+      throw thrown.error
+    }
+    throw errorOf(answer.error.kind, answer.error.message)
+  }
+
+  /** Seeds random numbers. */
+  seed(seed: number): void {
+    this.call('seed', { seed })
+    // The first number makes the generator of the device; inside of a trace that is too late.
+    const [drawn] = this.call('op', { name: 'rand', args: [[1], this.device] }) as [Info]
+    this.free(drawn.id)
+  }
+
+  /** Copies bytes into the module, for a request. */
+  give(bytes: Uint8Array): Block {
+    const [at, count] = this.put(bytes)
+    return { at, bytes: count }
+  }
+
+  /** Copies bytes of an answer and frees them. */
+  take({ at, bytes }: Block): Uint8Array<ArrayBuffer> {
+    const copy = new Uint8Array(bytes)
+    copy.set(this.view(at, bytes))
+    if (bytes) this.exports.gradus_free(at, bytes)
+    return copy
+  }
+
+  /** Gives a function a number. */
+  register(f: PageFunction): number {
+    this.functions.set(++this.last, f)
+    return this.last
+  }
+
+  unregister(f: number): void {
+    this.functions.delete(f)
+  }
+
+  /** Frees a tensor when its owner is collected. */
+  watch(owner: object, id: number): void {
+    this.registry.register(owner, id, owner)
+  }
+
+  /** Frees a tensor before the next call. */
+  free(id: number, owner?: object): void {
+    if (owner) this.registry.unregister(owner)
+    this.garbage.push(id)
+  }
+
+  /** Elements of a tensor as bytes. */
+  async read(id: number): Promise<Uint8Array<ArrayBuffer>> {
+    return (await this.readAll([id]))[0]!
+  }
+
+  /** Elements of several tensors, with one wait. */
+  async readAll(ids: number[]): Promise<Uint8Array<ArrayBuffer>[]> {
+    type Located = { data?: Block, buffer?: [number, number] | null, bytes?: number }
+    // The module keeps at most one located copy alive, so each read is queued before the next tensor is located.
+    const reads = ids.map(async (id) => {
+      const found = this.call('locate', { id }) as Located
+      if (found.data) return this.take(found.data)
+      if (!found.buffer) return new Uint8Array(0)
+      return this.executor!.read(found.buffer, found.bytes!)
+    })
+    try {
+      return await Promise.all(reads)
+    } catch (e) {
+      throw this.translated(e)
+    }
+  }
+
+  /** Errors of the executor as errors of the package. */
+  private translated(e: unknown): unknown {
+    if (e instanceof GradusError) return e
+    if (e instanceof LostDevice) return new LostDeviceError(e.message, 'lost')
+    return errorOf(/out of range|must be at least 0 and below/.test((e as Error).message) ? 'value' : 'device', (e as Error).message)
+  }
+
+  private put(bytes: Uint8Array): [at: number, bytes: number] {
+    if (!bytes.length) return [0, 0]
+    const at = this.exports.gradus_alloc(bytes.length)
+    this.view(at, bytes.length).set(bytes)
+    return [at, bytes.length]
+  }
+
+  private view(at: number, bytes: number): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.exports.memory.buffer as ArrayBuffer, at, bytes)
+  }
+
+  private text(at: number, bytes: number): string {
+    return decoder.decode(this.view(at, bytes))
+  }
+
+  private callback(f: number, at: number, bytes: number): number {
+    let answer: object
+    try {
+      const { args } = JSON.parse(this.text(at, bytes)) as { args: Info[] }
+      const found = this.functions.get(f)
+      if (!found) throw new GradusError(`function ${f} is gone`)
+      answer = { ok: found(args) }
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      this.thrown = { message, error }
+      answer = { error: { kind: error instanceof GradusError ? error.kind : 'value', message } }
+    }
+    const text = encoder.encode(JSON.stringify(answer))
+    const record = this.exports.gradus_alloc(4 + text.length)
+    new DataView(this.exports.memory.buffer).setUint32(record, text.length, true)
+    this.view(record + 4, text.length).set(text)
+    return record
+  }
+}
+
+/** One session for all copies of the package in a page or worker. */
+const shared = globalThis as { [key: symbol]: Runtime | undefined }
+const KEY = Symbol.for('gradus.runtime')
+
+/** The session. Throws if `init` has not finished. */
+export function runtime(): Runtime {
+  const found = shared[KEY]
+  if (!found) throw new GradusError('the package is not ready; call `await init()` first')
+  return found
+}
+
+/** Whether `init` has finished. */
+export function isReady(): boolean {
+  return Boolean(shared[KEY])
+}
+
+/** Loads the module and opens the device. A later call makes a new session; tensors of the old one cannot be used with it. */
+export async function init(options: InitOptions = {}): Promise<Session> {
+  const { device = 'auto' } = options
+  let note = ''
+  const open = async () => {
+    if (device === 'cpu') return null
+    try {
+      return await openGpu()
+    } catch (e) {
+      if (device === 'webgpu') throw errorOf('device', (e as Error).message)
+      note = `running on the CPU: ${(e as Error).message}`
+      return null
+    }
+  }
+  const [wasm, gpu] = await Promise.all([compile(options.wasm ?? new URL('./gradus.wasm', import.meta.url)), open()])
+  const made = await Runtime.load(wasm, gpu, note)
+  shared[KEY] = made
+  made.seed(options.seed ?? 0)
+  return made
+}
+
+async function compile(source: NonNullable<InitOptions['wasm']>): Promise<WebAssembly.Module> {
+  if (source instanceof WebAssembly.Module) return source
+  if (typeof source !== 'string' && !(source instanceof URL)) return WebAssembly.compile(source)
+  const answer = await fetch(source)
+  if (!answer.ok) throw new GradusError(`cannot load ${source}: ${answer.status}`)
+  // Servers that do not know the type of wasm files are common.
+  if (/^application\/wasm/.test(answer.headers.get('Content-Type') ?? '')) return WebAssembly.compileStreaming(answer)
+  return WebAssembly.compile(await answer.arrayBuffer())
+}
+
+/** Whether WebGPU has an adapter here; `message` is for users. */
+export async function checkWebGPU(): Promise<{ ok: boolean, message: string, reason?: 'no-webgpu' | 'no-adapter' }> {
+  try {
+    const { device } = await openGpu()
+    device.destroy()
+    return { ok: true, message: '' }
+  } catch (e) {
+    const message = (e as Error).message
+    return { ok: false, message, reason: /no WebGPU/.test(message) ? 'no-webgpu' : 'no-adapter' }
+  }
+}

@@ -1,0 +1,326 @@
+/** Compiled training and inference on this thread. A step is one program: loss, gradients and update. */
+import { fromBytes, type Data } from './arrays.js'
+import { FormatError, NonFiniteError, ShapeError, ValueError } from './errors.js'
+import { feed, fieldsOf, fixedTypes, type Field, type InputArrays, type InputDecls, type InputTensors, type Resolved } from './inputs.js'
+import { runtime, type Info, type Runtime } from './module.js'
+import type { Module, Parameter } from './nn.js'
+import { findNonFinite } from './nonfinite.js'
+import { rateAt, type Optimizer, type Rate } from './optim.js'
+import type { DType } from './plan.js'
+import * as safetensors from './safetensors.js'
+import { Tensor } from './tensor.js'
+import { traced } from './transform.js'
+import type { Forward, ForwardOptions, RunResult, StepOptions, StepResult, Training } from './training.js'
+
+export interface TrainingSpec<M extends Module, I extends InputDecls> {
+  model: M
+  /** The loss of a batch, a scalar. Traced once per types of inputs. */
+  loss: (model: M, inputs: InputTensors<I>) => Tensor
+  inputs: I
+  optimizer: Optimizer
+  /** Seed of the initial parameters and of random numbers. Without it the model keeps the values it has. */
+  seed?: number
+  /** Keeps a copy of the parameters before each step, restores it when the loss is not finite, and names the op that made it so. */
+  checkFinite?: boolean
+}
+
+export interface ForwardSpec<M extends Module, I extends InputDecls> extends ForwardOptions<M, I> {
+  model: M
+}
+
+/** A value that came back: elements in row-major order. */
+export interface Value {
+  data: Data
+  shape: readonly number[]
+  dtype: DType
+}
+
+let captures: Map<string, Tensor> | null = null
+
+/** Names an intermediate of a traced loss or forward function; its value comes back with every result. Returns the tensor. */
+export function capture<T extends Tensor>(name: string, t: T): T {
+  if (captures?.has(name)) throw new ValueError(`two intermediates are captured as ${name}; names must differ`)
+  captures?.set(name, t)
+  return t
+}
+
+/** A function of a model whose captured intermediates are further results. */
+class Traced {
+  readonly number: number
+  /** Per types of the inputs: the number of results, and the names of captured intermediates. */
+  private known = new Map<string, { results: number, names: string[] }>()
+  constructor(readonly session: Runtime, readonly fields: Field[], model: Module, training: boolean, f: (inputs: Record<string, Tensor>) => Tensor[]) {
+    this.number = session.register(traced((...args) => {
+      const modes = [...model.modules()].map((m) => [m, m.training] as const)
+      const outer = captures
+      captures = new Map()
+      try {
+        model.train(training)
+        const outs = f(Object.fromEntries(fields.map((field, i) => [field.name, args[i]!])))
+        this.known.set(signature(args), { results: outs.length, names: [...captures.keys()] })
+        return [...outs, ...captures.values()]
+      } finally {
+        captures = outer
+        modes.forEach(([m, on]) => { m.training = on })
+      }
+    }))
+  }
+
+  /** Splits results into those of the function and captured ones. */
+  split(values: Value[], types: Resolved[]): { outputs: Value[], captures: Record<string, Value> } {
+    const { results, names } = this.known.get(signature(types)) ?? { results: values.length, names: [] }
+    return {
+      outputs: values.slice(0, results),
+      captures: Object.fromEntries(names.map((name, i) => [name, values[results + i]!])),
+    }
+  }
+}
+
+function signature(types: readonly { shape: readonly number[], dtype: string }[]): string {
+  return types.map((t) => `${t.dtype}[${t.shape}]`).join()
+}
+
+/** Reads results and frees them. */
+async function collect(session: Runtime, infos: Info[]): Promise<Value[]> {
+  const reading = session.readAll(infos.map((i) => i.id))
+  infos.forEach((i) => session.free(i.id))
+  const bytes = await reading
+  return infos.map(({ shape, dtype }, i) => ({ shape, dtype: dtype as DType, data: fromBytes(dtype as DType, bytes[i]!) }))
+}
+
+/** Compiles a training step. With fixed extents errors of the loss are thrown here, else by the first step. */
+export async function compileLocal<M extends Module, I extends InputDecls>(spec: TrainingSpec<M, I>): Promise<LocalTraining<M, I>> {
+  const made = new LocalTraining(spec)
+  await made.session.executor?.idle()
+  return made
+}
+
+export class LocalTraining<M extends Module, I extends InputDecls> implements Training<M, I> {
+  readonly session = runtime()
+  readonly names: string[]
+  steps = 0
+  private fields: Field[]
+  private traced: Traced
+  private parameters: Map<string, Parameter>
+  private step_: number | null = null
+  private types: Resolved[] | null
+  private isDisposed = false
+  /** The learning rate: a schedule that began after so many steps, and the rate that the module has. */
+  private rate: { schedule: Rate, from: number, last: number }
+
+  constructor(private spec: TrainingSpec<M, I>) {
+    const { model, loss } = spec
+    this.fields = fieldsOf(spec.inputs)
+    this.rate = { schedule: spec.optimizer.rate, from: 0, last: rateAt(spec.optimizer.rate, 0) }
+    this.parameters = model.parameters()
+    this.names = [...this.parameters.keys()]
+    if (!this.names.length) throw new ValueError('the model has no parameters; assign them to properties of a Module')
+    if (spec.seed !== undefined) this.seed(spec.seed)
+    this.traced = new Traced(this.session, this.fields, model, true, (inputs) => [this.checked(loss(model, inputs as InputTensors<I>))])
+    this.types = fixedTypes(this.fields)
+    if (this.types) this.compile(this.types)
+  }
+
+  get model(): M {
+    return this.spec.model
+  }
+
+  async step(inputs: InputArrays<I>, options: StepOptions = {}): Promise<StepResult> {
+    const { signal, read = true } = options
+    if (signal?.aborted || this.isDisposed) return { type: 'aborted' }
+    try {
+      const { session } = this
+      const { ids, types } = feed(this.fields, inputs)
+      const before = this.spec.checkFinite ? this.copies() : []
+      if (this.step_ === null) this.compile(types)
+      this.types = types
+      this.applyRate()
+      const answer = session.call('step', { step: this.step_, batch: ids }) as { loss: Info, outputs: Info[] }
+      ids.forEach((id) => session.free(id))
+      const step = ++this.steps
+      const infos = [answer.loss, ...answer.outputs]
+      if (!read) {
+        infos.forEach((i) => session.free(i.id))
+        return { type: 'completed', loss: NaN, step, captures: {} }
+      }
+      const values = await collect(session, infos)
+      if (signal?.aborted) return { type: 'aborted' }
+      const loss = Number(values[0]!.data[0])
+      if (!Number.isFinite(loss)) throw await this.blame(loss, inputs, before)
+      before.forEach((t) => t.dispose())
+      return { type: 'completed', loss, step, captures: this.traced.split(values, types).captures }
+    } catch (e) {
+      return { type: 'failed', error: e as Error }
+    }
+  }
+
+  async fit(options: Parameters<Training<M, I>['fit']>[0]): Promise<StepResult> {
+    const { steps, batch, signal, onStep } = options
+    let last: StepResult = { type: 'aborted' }
+    for (let i = 0; i < steps; i++) {
+      last = await this.step(await batch(i), { signal })
+      if (last.type !== 'completed') return last
+      if ((await onStep?.(last)) === false) return last
+    }
+    return last
+  }
+
+  async attach<J extends InputDecls>(options: ForwardOptions<M, J>): Promise<Forward<J>> {
+    if (typeof options.forward === 'string') throw new ValueError('a forward function has a name only if the model comes from a module')
+    return new LocalForward({ ...options, model: this.model })
+  }
+
+  async setLR(rate: Rate): Promise<void> {
+    this.rate = { ...this.rate, schedule: rate, from: this.steps }
+  }
+
+  async resetOptimizer(): Promise<void> {
+    if (this.step_ !== null) this.session.call('restart', { step: this.step_ })
+  }
+
+  async reset(seed = this.spec.seed ?? 0): Promise<void> {
+    this.seed(seed)
+    this.steps = this.rate.from = 0
+    await this.resetOptimizer()
+  }
+
+  async params(): Promise<Record<string, Float32Array>> {
+    const bytes = await this.session.readAll([...this.parameters.values()].map((p) => p.id))
+    return Object.fromEntries(this.names.map((name, i) => [name, fromBytes('f32', bytes[i]!) as Float32Array]))
+  }
+
+  async setParams(values: Record<string, ArrayLike<number>>): Promise<void> {
+    const unknown = Object.keys(values).filter((n) => !this.parameters.has(n))
+    const missing = this.names.filter((n) => !values[n])
+    if (unknown.length || missing.length) {
+      throw new ValueError(`these parameters do not fit the model: missing ${missing.join(', ') || 'none'}; unknown ${unknown.join(', ') || 'none'}`)
+    }
+    for (const [name, p] of this.parameters) p.assign(values[name]!)
+  }
+
+  saveParams(): Promise<Uint8Array> {
+    return safetensors.save(this.parameters)
+  }
+
+  async loadParams(file: Uint8Array): Promise<void> {
+    const tensors = safetensors.load(file)
+    for (const [name, t] of Object.entries(tensors)) {
+      const p = this.parameters.get(name)
+      if (p && `${p.shape}` !== `${t.shape}`) {
+        throw new FormatError(`${name} has the shape [${t.shape}] in the file and [${p.shape}] in the model`, 'file')
+      }
+    }
+    const entries = await Promise.all(Object.entries(tensors).map(async ([n, t]) => [n, Float32Array.from(await t.data() as Float32Array, Number)] as const))
+    Object.values(tensors).forEach((t) => t.dispose())
+    await this.setParams(Object.fromEntries(entries))
+  }
+
+  async explain(): Promise<{ text: string, dispatches: number, arena: number, code: string[] }> {
+    const types = this.types
+    if (!types) throw new ValueError('batch sizes are not known yet; take a step first')
+    const zeros = Object.fromEntries(types.map((t, i) => [this.fields[i]!.name, new Uint8Array(t.shape.reduce((a, b) => a * b, 1))]))
+    const { ids } = feed(this.fields, zeros)
+    const answer = this.session.call('explain', { step: this.started(), ins: ids })
+    ids.forEach((id) => this.session.free(id))
+    return answer as { text: string, dispatches: number, arena: number, code: string[] }
+  }
+
+  dispose(): void {
+    if (this.isDisposed) return
+    this.isDisposed = true
+    if (this.step_ !== null) this.session.call('drop', { step: this.step_ })
+    this.session.unregister(this.traced.number)
+  }
+
+  private seed(seed: number): void {
+    this.session.seed(seed)
+    this.model.init(seed)
+  }
+
+  private started(): number {
+    if (this.step_ === null) throw new ValueError('batch sizes are not known yet; take a step first')
+    return this.step_
+  }
+
+  private compile(types: Resolved[]): void {
+    const parameters = [...this.parameters].map(([name, p]) => ({ name, id: p.id }))
+    const noDecay = [...this.parameters].filter(([, p]) => !p.decay).map(([name]) => name)
+    const optimizer = { ...this.spec.optimizer, rate: this.rate.last, noDecay }
+    const request = { function: this.traced.number, parameters, inputs: types, optimizer, captures: [] }
+    this.step_ = (this.session.call('train', request) as { step: number }).step
+  }
+
+  /** Tells the module the rate of the next step, if it is another one. */
+  private applyRate(): void {
+    const { schedule, from, last } = this.rate
+    const rate = rateAt(schedule, this.steps - from)
+    if (rate !== last) this.session.call('rate', { step: this.step_, rate })
+    this.rate.last = rate
+  }
+
+  private checked(loss: Tensor): Tensor {
+    if (!(loss instanceof Tensor) || loss.size !== 1) {
+      throw new ShapeError(`the loss must be a scalar, but it is ${loss instanceof Tensor ? loss : typeof loss}; take its mean() or sum()`, 'shape')
+    }
+    return loss.rank ? loss.reshape([]) : loss
+  }
+
+  private copies(): Tensor[] {
+    return [...this.parameters.values()].map((p) => p.mul(1))
+  }
+
+  /** The error of a loss that is not finite. */
+  private async blame(loss: number, inputs: InputArrays<I>, before: Tensor[]): Promise<Error> {
+    const { spec } = this
+    if (before.length) {
+      [...this.parameters.values()].forEach((p, i) => this.session.call('set', { id: p.id, value: before[i]!.id }))
+      before.forEach((t) => t.dispose())
+    }
+    const { text, line } = await findNonFinite(spec.model, (tensors) => spec.loss(spec.model, tensors as InputTensors<I>), this.fields, inputs)
+    const help = /^the parameter/.test(text) && !spec.checkFinite ? '; with checkFinite: true the op is named' : ''
+    return new NonFiniteError(`the loss is ${loss} at step ${this.steps}${text && `: ${text}`}${help}`, 'nonfinite', line)
+  }
+}
+
+/** Compiles a function of a model. It reads the parameters as they are when it runs. */
+export class LocalForward<M extends Module, J extends InputDecls> implements Forward<J> {
+  private session = runtime()
+  private fields: Field[]
+  private traced: Traced
+  private compiled: number
+  private isDisposed = false
+
+  constructor(spec: ForwardSpec<M, J>) {
+    const { model, forward } = spec
+    if (typeof forward === 'string') throw new ValueError('a forward function has a name only if the model comes from a module')
+    this.fields = fieldsOf(spec.inputs)
+    // Parameters must have their values before a trace begins.
+    for (const p of model.parameters().values()) void p.id
+    this.traced = new Traced(this.session, this.fields, model, spec.training ?? false, (inputs) => [forward(model, inputs as InputTensors<J>)].flat())
+    this.compiled = (this.session.call('compile', { function: this.traced.number }) as { compiled: number }).compiled
+  }
+
+  async run(inputs: InputArrays<J>, options: { signal?: AbortSignal } = {}): Promise<RunResult> {
+    const { signal } = options
+    if (signal?.aborted || this.isDisposed) return { type: 'aborted' }
+    try {
+      const { session } = this
+      const { ids, types } = feed(this.fields, inputs)
+      const infos = session.call('run', { compiled: this.compiled, ins: ids }) as Info[]
+      ids.forEach((id) => session.free(id))
+      const values = await collect(session, infos)
+      if (signal?.aborted) return { type: 'aborted' }
+      const { outputs, captures } = this.traced.split(values, types)
+      return { type: 'completed', output: outputs[0]!.data, outputs, captures }
+    } catch (e) {
+      return { type: 'failed', error: e as Error }
+    }
+  }
+
+  dispose(): void {
+    if (this.isDisposed) return
+    this.isDisposed = true
+    this.session.call('drop', { compiled: this.compiled })
+    this.session.unregister(this.traced.number)
+  }
+}

@@ -1,0 +1,72 @@
+/** What compiled training and inference offer, on this thread and in a worker alike. */
+import type { Data } from './arrays.js'
+import type { InputArrays, InputDecls, InputTensors } from './inputs.js'
+import type { Module } from './nn.js'
+import type { Rate } from './optim.js'
+import type { Tensor } from './tensor.js'
+import type { Value } from './train.js'
+
+/** A step: done, given up because its signal was aborted or the training disposed of, or failed. */
+export type StepResult =
+  | { type: 'completed', loss: number, step: number, captures: Record<string, Value> }
+  | { type: 'aborted' }
+  | { type: 'failed', error: Error }
+
+export type RunResult =
+  | { type: 'completed', /** The first output. */ output: Data, outputs: Value[], captures: Record<string, Value> }
+  | { type: 'aborted' }
+  | { type: 'failed', error: Error }
+
+export interface StepOptions {
+  signal?: AbortSignal
+  /** `false` does not wait for the loss, which is then NaN in the result. */
+  read?: boolean
+}
+
+export interface ForwardOptions<M extends Module, J extends InputDecls> {
+  /** A function of the model, or the name of an export of the module that training was compiled from. */
+  forward: ((model: M, inputs: InputTensors<J>) => Tensor | Tensor[]) | string
+  inputs: J
+  /** Whether layers such as Dropout act as in training. */
+  training?: boolean
+}
+
+export interface Training<M extends Module, I extends InputDecls> {
+  /** Names of the parameters. */
+  readonly names: readonly string[]
+  /** Steps taken. */
+  readonly steps: number
+  /** One step on a batch. Never rejects. */
+  step(inputs: InputArrays<I>, options?: StepOptions): Promise<StepResult>
+  /** Takes steps until one does not complete or `onStep` gives false. */
+  fit(options: {
+    steps: number
+    batch: (step: number) => InputArrays<I> | Promise<InputArrays<I>>
+    signal?: AbortSignal
+    onStep?: (result: StepResult & { type: 'completed' }) => boolean | void | Promise<boolean | void>
+  }): Promise<StepResult>
+  /** A compiled function of the same parameters. */
+  attach<J extends InputDecls>(options: ForwardOptions<M, J>): Promise<Forward<J>>
+  /** The learning rate from now on; a schedule begins now. */
+  setLR(rate: Rate): Promise<void>
+  /** The optimiser begins anew. */
+  resetOptimizer(): Promise<void>
+  /** Parameters and optimiser begin anew. */
+  reset(seed?: number): Promise<void>
+  params(): Promise<Record<string, Float32Array>>
+  /** Replaces all parameters. */
+  setParams(values: Record<string, ArrayLike<number>>): Promise<void>
+  /** The parameters as a safetensors file. */
+  saveParams(): Promise<Uint8Array>
+  /** Replaces the parameters by those of a safetensors file. */
+  loadParams(file: Uint8Array): Promise<void>
+  /** The compiled step: its plan as text, kernels launched per step, bytes of temporaries, texts of kernels. */
+  explain(): Promise<{ text: string, dispatches: number, arena: number, code: string[] }>
+  dispose(): void
+}
+
+export interface Forward<J extends InputDecls> {
+  /** Runs the function. Never rejects. */
+  run(inputs: InputArrays<J>, options?: { signal?: AbortSignal }): Promise<RunResult>
+  dispose(): void
+}

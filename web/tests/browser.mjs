@@ -1,0 +1,64 @@
+/** A page of a real browser for tests: serves this package on the loopback address and opens Chromium with WebGPU in software. */
+import { chromium } from 'playwright-core'
+import { createServer } from 'node:http'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, extname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm', '.map': 'application/json', '.json': 'application/json' }
+const browser = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+/** Whether tests in a browser can run; else the reason. */
+export const skip = existsSync(browser) ? false : `there is no ${browser}`
+export const skipWasm = skip || (existsSync(join(root, 'dist/gradus.wasm')) ? false : 'there is no dist/gradus.wasm')
+
+/** Files that only tests serve, by address. */
+const extra = new Map()
+
+/** Opens a page. `webgpu: false` is a browser without an adapter. Call `close` at the end. */
+export async function open({ webgpu = true } = {}) {
+  const server = createServer(async (request, response) => {
+    const path = normalize(new URL(request.url, 'http://x').pathname)
+    if (path === '/favicon.ico') return response.writeHead(204).end()
+    try {
+      const body = extra.get(path) ?? (path === '/' ? '<!doctype html><title>test</title>' : await readFile(join(root, path)))
+      response.writeHead(200, {
+        'Content-Type': path === '/' ? 'text/html' : TYPES[extname(path)] ?? 'application/octet-stream',
+        // The strictest policy that the package promises to work under.
+        'Content-Security-Policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'",
+      })
+      response.end(body)
+    } catch {
+      response.writeHead(404).end()
+    }
+  })
+  await new Promise((done) => server.listen(0, '127.0.0.1', done))
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-web-'))
+  const args = ['--headless=new', '--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking',
+    '--disable-component-update', '--disable-sync', `--user-data-dir=${folder}`, '--remote-debugging-pipe',
+    ...(webgpu ? ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'] : []), 'about:blank']
+  const context = await chromium.launchPersistentContext(folder, { executablePath: browser, headless: false, ignoreDefaultArgs: true, args })
+  const page = await context.newPage()
+  const problems = []
+  page.on('console', (m) => { if (m.type() === 'error') problems.push(m.text()) })
+  page.on('pageerror', (e) => problems.push(e.message))
+  await page.goto(`http://127.0.0.1:${server.address().port}/`)
+  return {
+    page, problems,
+    /** Runs the default export of a module text in the page and gives back what it returns. */
+    async run(text, argument) {
+      const path = `/test-${extra.size}.js`
+      extra.set(path, text)
+      return page.evaluate(async ([path, argument]) => (await import(path)).default(argument), [path, argument])
+    },
+    serve: (path, text) => extra.set(path, text),
+    async close() {
+      await context.close()
+      server.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
