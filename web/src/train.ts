@@ -20,8 +20,6 @@ export interface TrainingSpec<M extends Module, I extends InputDecls> {
   optimizer: Optimizer
   /** Seed of the initial parameters and of random numbers. Without it the model keeps the values it has. */
   seed?: number
-  /** Keeps a copy of the parameters before each step, restores it when the loss is not finite, and names the op that made it so. */
-  checkFinite?: boolean
 }
 
 export interface ForwardSpec<M extends Module, I extends InputDecls> extends ForwardOptions<M, I> {
@@ -131,10 +129,8 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     try {
       const { session } = this
       const { ids, types } = feed(this.fields, inputs)
-      let before: Tensor[] = []
       let answer: { loss: Info, outputs: Info[] }
       try {
-        if (this.spec.checkFinite) before = this.copies()
         if (this.step_ === null) this.compile(types)
         this.types = types
         this.applyRate()
@@ -151,17 +147,15 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
       const values = await collect(session, infos)
       if (signal?.aborted) return { type: 'aborted' }
       const loss = Number(values[0]!.data[0])
-      if (!Number.isFinite(loss)) throw await this.blame(loss, inputs, before)
-      before.forEach((t) => t.dispose())
+      if (!Number.isFinite(loss)) throw await this.blame(loss, inputs)
       return { type: 'completed', loss, step, captures: this.traced.split(values, types).captures }
     } catch (e) {
       return { type: 'failed', error: e as Error }
     }
   }
 
-  async fit(options: FitOptions<I>): Promise<StepResult> {
-    // A step that is taken back must be the last one that was begun.
-    return fitWith((inputs, o) => this.step(inputs, o), this.spec.checkFinite ? { ...options, ahead: 0 } : options)
+  fit(options: FitOptions<I>): Promise<StepResult> {
+    return fitWith((inputs, o) => this.step(inputs, o), options)
   }
 
   async attach<J extends InputDecls>(options: ForwardOptions<M, J>): Promise<Forward<J>> {
@@ -264,20 +258,11 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     return loss.rank ? loss.reshape([]) : loss
   }
 
-  private copies(): Tensor[] {
-    return [...this.parameters.values()].map((p) => p.mul(1))
-  }
-
-  /** The error of a loss that is not finite. */
-  private async blame(loss: number, inputs: InputArrays<I>, before: Tensor[]): Promise<Error> {
+  /** The error of a loss that is not finite. Such a step does not change the parameters, so the loss can be run again. */
+  private async blame(loss: number, inputs: InputArrays<I>): Promise<Error> {
     const { spec } = this
-    if (before.length) {
-      [...this.parameters.values()].forEach((p, i) => this.session.call('set', { id: p.id, value: before[i]!.id }))
-      before.forEach((t) => t.dispose())
-    }
     const { text, line } = await findNonFinite(spec.model, (tensors) => spec.loss(spec.model, tensors as InputTensors<I>), this.fields, inputs)
-    const help = /^the parameter/.test(text) && !spec.checkFinite ? '; with checkFinite: true the op is named' : ''
-    return new NonFiniteError(`the loss is ${loss} at step ${this.steps}${text && `: ${text}`}${help}`, 'nonfinite', line)
+    return new NonFiniteError(`the loss is ${loss} at step ${this.steps}${text && `: ${text}`}`, 'nonfinite', line)
   }
 }
 
