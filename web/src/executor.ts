@@ -345,7 +345,7 @@ export class Executor implements Memory {
     for (const check of checks ?? []) {
       const word = prepared.slots[program.plan.checks[check]!.word]
       if (!word) continue
-      if (this.pending.length === WORDS) this.collect([]).catch((e) => this.fail(e as Error))
+      if (this.pending.length === WORDS) this.gather([]).catch((e) => this.fail(e as Error))
       this.commands().copyBufferToBuffer(this.buffer(word[0]), word[1], this.words, 4 * this.pending.length, 4)
       this.pending.push({ program: program.id, check })
     }
@@ -374,14 +374,20 @@ export class Executor implements Memory {
     })
   }
 
-  /** Copies ranges and check words to a staging buffer. Resolves once they are here. */
+  /** Reads ranges and check words. Throws what failed before. */
   private async collect(ranges: [from: Place, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
+    const results = await this.gather(ranges)
+    this.report()
+    return results
+  }
+
+  /** Copies ranges and check words to a staging buffer. Resolves once they are here, and keeps the failure of a check. */
+  private async gather(ranges: [from: Place, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
     const { pending } = this
     const total = ranges.reduce((sum, [, bytes]) => sum + padded(bytes), 4 * pending.length)
     const results = ranges.map(([, bytes]) => new Uint8Array(bytes))
     if (!total) {
       this.flush()
-      this.report()
       return results
     }
     const staging = this.stage(total)
@@ -419,7 +425,6 @@ export class Executor implements Memory {
     if (this.staging.length < STAGING && staging.size <= STAGING_BYTES) this.staging.push(staging)
     else staging.destroy()
     if (fault) this.fail(this.faultError(...(fault as [Pending, number])))
-    this.report()
     return results
   }
 
