@@ -2,10 +2,10 @@
 import type { DType } from './plan.js'
 
 /** Arrays that elements come in. `f16` and `bf16` come as `Float32Array`, complex numbers as pairs. */
-export type Data = Float32Array | Float64Array | Int32Array | Uint8Array | Int8Array | Int16Array | BigInt64Array
+export type Data = Float32Array | Float64Array | Int32Array | Uint8Array | Int8Array | Uint32Array | BigInt64Array
 
 const KINDS = {
-  bool: Uint8Array, u8: Uint8Array, i8: Int8Array, i16: Int16Array, i32: Int32Array, i64: BigInt64Array,
+  bool: Uint8Array, u8: Uint8Array, i8: Int8Array, i32: Int32Array, u32: Uint32Array, i64: BigInt64Array,
   f32: Float32Array, f64: Float64Array, c64: Float32Array, c128: Float64Array,
 } as const
 
@@ -34,7 +34,7 @@ export function toBytes(dtype: DType, values: ArrayLike<number | bigint | boolea
 
 /** The dtype that a typed array holds by default. */
 export function dtypeOf(values: ArrayBufferView): DType {
-  for (const dtype of ['f32', 'f64', 'i32', 'u8', 'i8', 'i16', 'i64'] as const) {
+  for (const dtype of ['f32', 'f64', 'i32', 'u8', 'i8', 'u32', 'i64'] as const) {
     if (values instanceof KINDS[dtype]) return dtype
   }
   if (values instanceof Uint8ClampedArray) return 'u8'

@@ -7,10 +7,10 @@ const OWN = import.meta.url.replace(/[?#].*$/, '')
 export class GradusError extends Error {
   /** The caller's line, as `address:line:column`, if the stack has it. */
   readonly line: string | undefined
-  constructor(message: string, readonly kind: string = 'value') {
+  constructor(message: string, readonly kind: string = 'value', line?: string) {
     super(message)
     this.name = new.target.name
-    this.line = callerLine(this.stack ?? '')
+    this.line = line ?? callerLine(this.stack ?? '')
     if (this.line) this.message += `\n  at ${this.line}`
   }
 }

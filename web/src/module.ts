@@ -125,7 +125,7 @@ export class Runtime implements Session {
     this.exports.gradus_free(record, 4 + length)
     if (!answer.error) return answer.ok
     const { thrown } = this
-    if (thrown && answer.error.message.includes(thrown.message)) {
+    if (thrown && answer.error.message.includes(thrown.message.split('\n')[0]!)) {
       if (this.depth === 0) this.thrown = null
       throw thrown.error
     }

@@ -6,20 +6,26 @@ import { runtime } from './module.js'
 import type { Module } from './nn.js'
 import { Tensor, tidy } from './tensor.js'
 
+/** What made a value that is not finite, and the caller's line. */
+export interface Blame {
+  text: string
+  line?: string
+}
+
 /** Says which op made the value that is not finite; an empty text if all values are finite this time. */
 export async function findNonFinite(
   model: Module,
   loss: (inputs: Record<string, Tensor>) => Tensor,
   fields: Field[],
   arrays: Record<string, ArrayLike<number | bigint | boolean>>,
-): Promise<string> {
+): Promise<Blame> {
   for (const [name, p] of model.parameters()) {
-    if (!(await isFinite(p))) return `the parameter ${name} is not finite`
+    if (!(await isFinite(p))) return { text: `the parameter ${name} is not finite` }
   }
   const { ids, types } = feed(fields, arrays)
   const inputs = fields.map((_, i) => Tensor.of({ id: ids[i]!, ...types[i]!, device: runtime().device }))
   for (const [i, t] of inputs.entries()) {
-    if (!(await isFinite(t))) return `the input ${fields[i]!.name} is not finite`
+    if (!(await isFinite(t))) return { text: `the input ${fields[i]!.name} is not finite` }
   }
   const ops = recording(() => loss(Object.fromEntries(fields.map((f, i) => [f.name, inputs[i]!]))))
   const bad = new Set<Tensor>()
@@ -30,8 +36,7 @@ export async function findNonFinite(
       const isSource = op.outputs.some((t) => bad.has(t)) && !op.inputs.some((t) => bad.has(t))
       if (isSource && (await hasNaN(op.outputs, op.name))) {
         const of = op.inputs.map((t) => `${t.dtype}[${t.shape}]`).join(', ')
-        const line = callerLine(op.stack)
-        return `${op.name}(${of}) made it${line ? `\n  at ${line}` : ''}`
+        return { text: `${op.name}(${of}) made it`, line: callerLine(op.stack) }
       }
     }
   } finally {
@@ -39,7 +44,7 @@ export async function findNonFinite(
     inputs.forEach((t) => t.dispose())
   }
   const first = ops.find((op) => op.outputs.some((t) => bad.has(t)))
-  return first ? `${first.name} made it` : ''
+  return { text: first ? `${first.name} made it` : '' }
 }
 
 async function isFinite(t: Tensor): Promise<boolean> {

@@ -1,10 +1,10 @@
 /** Types of plans and commands, as described by crates/web/PROTOCOL.md. Used by the executor, bundles and the wasm module. */
 
-export type DType = 'bool' | 'u8' | 'i8' | 'i16' | 'i32' | 'i64' | 'f16' | 'bf16' | 'f32' | 'f64' | 'c64' | 'c128'
+export type DType = 'bool' | 'u8' | 'i8' | 'i32' | 'u32' | 'i64' | 'f16' | 'bf16' | 'f32' | 'f64' | 'c64' | 'c128'
 
 /** Bytes of one element. */
 export const SIZES: Record<DType, number> =
-  { bool: 1, u8: 1, i8: 1, i16: 2, i32: 4, i64: 8, f16: 2, bf16: 2, f32: 4, f64: 8, c64: 8, c128: 16 }
+  { bool: 1, u8: 1, i8: 1, i32: 4, u32: 4, i64: 8, f16: 2, bf16: 2, f32: 4, f64: 8, c64: 8, c128: 16 }
 
 export interface Kernel {
   text: string

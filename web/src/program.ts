@@ -121,6 +121,8 @@ export class Program {
 
   constructor(private device: GPUDevice, pipelines: Pipelines, readonly id: number, readonly plan: Plan) {
     if (plan.version !== 1) throw new Error(`program ${id}: plan version ${plan.version}; this executor reads version 1`)
+    const strange = plan.buffers.find((b) => !(b.dtype in SIZES))
+    if (strange) throw new Error(`program ${id}: this executor does not know the dtype ${strange.dtype}`)
     this.pipelines = plan.modules.map((m, i) => pipelines.use(m.text, m.writable, `program ${id}, kernel ${i}`))
     this.ready = Promise.all(this.pipelines.map((p) => p.ready)).then(() => { this.isReady = true })
     this.ready.catch(() => null)

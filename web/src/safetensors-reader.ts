@@ -2,7 +2,7 @@
 import { SIZES, type DType } from './plan.js'
 
 const DTYPES: Record<string, DType> = {
-  BOOL: 'bool', U8: 'u8', I8: 'i8', I16: 'i16', I32: 'i32', I64: 'i64', F16: 'f16', BF16: 'bf16', F32: 'f32', F64: 'f64',
+  BOOL: 'bool', U8: 'u8', I8: 'i8', I32: 'i32', U32: 'u32', I64: 'i64', F16: 'f16', BF16: 'bf16', F32: 'f32', F64: 'f64',
   C64: 'c64',
 }
 

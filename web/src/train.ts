@@ -264,9 +264,9 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
       [...this.parameters.values()].forEach((p, i) => this.session.call('set', { id: p.id, value: before[i]!.id }))
       before.forEach((t) => t.dispose())
     }
-    const found = await findNonFinite(spec.model, (tensors) => spec.loss(spec.model, tensors as InputTensors<I>), this.fields, inputs)
-    const help = /^the parameter/.test(found) && !spec.checkFinite ? '; with checkFinite: true the op is named' : ''
-    return new NonFiniteError(`the loss is ${loss} at step ${this.steps}${found && `: ${found}`}${help}`, 'nonfinite')
+    const { text, line } = await findNonFinite(spec.model, (tensors) => spec.loss(spec.model, tensors as InputTensors<I>), this.fields, inputs)
+    const help = /^the parameter/.test(text) && !spec.checkFinite ? '; with checkFinite: true the op is named' : ''
+    return new NonFiniteError(`the loss is ${loss} at step ${this.steps}${text && `: ${text}`}${help}`, 'nonfinite', line)
   }
 }
 

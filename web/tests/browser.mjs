@@ -22,6 +22,7 @@ const extra = new Map()
 export async function open({ webgpu = true } = {}) {
   const server = createServer(async (request, response) => {
     const path = normalize(new URL(request.url, 'http://x').pathname)
+    if (path === '/favicon.ico') return response.writeHead(204).end()
     try {
       const body = extra.get(path) ?? (path === '/' ? '<!doctype html><title>test</title>' : await readFile(join(root, path)))
       response.writeHead(200, {
