@@ -33,7 +33,7 @@ export async function start({ webgpu = true } = {}) {
       await page.setViewportSize({ width, height })
       await page.emulateMedia({ colorScheme: scheme })
       await page.goto(`${server.url}${query}${hash}`)
-      await page.waitForSelector('html[data-ready]', { timeout: 30_000 })
+      await page.waitForSelector('html[data-ready]', { timeout: 120_000 })
       return { page, problems }
     },
     async close() {
