@@ -40,7 +40,7 @@ async function compare(text: string, gradient: string, name: string): Promise<nu
   const constant = constants(text).find((c) => c.name === name)!
   const { data, shape } = readValue(constant.text, [], new Map(), name)
   const open = withInputs(text, new Set([name]))
-  const given = (values: Float32Array) => ({ [name]: tensor(values, { shape }) })
+  const given = (values: Float32Array) => ({ [name]: tensor(values, { shape, device: 'cpu' }) })
   const by = Array.from((await equations.run(`${open}\n${gradient}`, given(data), [`Grad_${name}`]))[`Grad_${name}`]!.data, Number)
   const loss = async (i: number, by: number) => Number((await equations.run(open, given(data.map((v, k) => (k === i ? v + by : v))), ['Loss'])).Loss!.data[0])
   // The loss is in single precision, so a wide step is the most exact one.

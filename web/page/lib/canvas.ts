@@ -43,7 +43,7 @@ export class Curve extends Surface {
     const { g, w, h } = begun
     const box = { left: 46, right: w - 10, top: 10, bottom: h - 20 }
     const positive = points.filter((p) => p.loss > 0 && Number.isFinite(p.loss))
-    const values = [...positive.map((p) => p.loss), ...(target ? [target] : [])]
+    const values = [...positive.map((p) => p.loss), ...(target ? [target] : []), ...(positive.length ? [] : [1])]
     const least = Math.log10(Math.min(...values, 1)) - 0.05
     const most = Math.max(Math.log10(Math.max(...values, 1e-9)) + 0.05, least + 0.5)
     const last = Math.max(10, points.at(-1)?.step ?? 10)
@@ -140,7 +140,7 @@ export function heatMap(data: ArrayLike<number>, rows: number, columns: number, 
   const most = Math.max(1e-12, ...Array.from(data, (v) => (Number.isFinite(Number(v)) ? Math.abs(Number(v)) : 0)))
   const ground = paper()
   pixels(canvas, columns, rows, (x, y) => diverging(Number(data[y * columns + x]) / most, ground))
-  const scale = Math.max(2, Math.min(28, Math.floor(360 / Math.max(columns, 1)), Math.floor(220 / Math.max(rows, 1))))
+  const scale = Math.max(2, Math.min(20, Math.floor(280 / Math.max(columns, 1)), Math.floor(160 / Math.max(rows, 1))))
   canvas.style.width = `${columns * scale}px`
   canvas.style.height = `${rows * scale}px`
   return canvas

@@ -45,7 +45,7 @@ export function select(options: [value: string, text: string][], value: string, 
 export function show(n: number, digits = 4): string {
   if (!Number.isFinite(n)) return String(n)
   const size = Math.abs(n)
-  if (n !== 0 && (size >= 1e6 || size < 10 ** -digits)) return n.toExponential(2).replace('e+', 'e')
+  if (n !== 0 && (size >= 1e6 || size < 1e-3)) return n.toExponential(2).replace(/\.?0*e\+?/, 'e')
   return size >= 1000 ? String(Math.round(n)) : String(Number(n.toPrecision(digits)))
 }
 

@@ -16,11 +16,13 @@ export function valueCard(name: string, value: equations.Value): HTMLElement {
   const head = el('h3', null, name, axes.length ? el('span', { class: 'axes' }, `[${axes.map((a, i) => `${a || '·'} = ${shape[i]}`).join(', ')}]`) : '', el('span', { class: 'dtype' }, dtype))
   const card = el('section', { class: 'value', 'data-name': name }, head)
   const cell = (v: number) => (dtype === 'bool' ? (v ? '✓' : '·') : show(v))
-  if (!shape.length) card.append(el('p', { class: 'scalar' }, dtype === 'bool' ? String(Boolean(data[0])) : show(data[0]!, 7)))
+  const body = el('div', { class: 'value-body' })
+  card.append(body)
+  if (!shape.length) body.append(el('p', { class: 'scalar' }, dtype === 'bool' ? String(Boolean(data[0])) : show(data[0]!, 7)))
   else if (rows <= MOST_ROWS && columns <= MOST_COLUMNS) {
-    card.append(el('div', { class: 'scroll' }, el('table', { class: 'numbers-table' }, el('tbody', null, ...Array.from({ length: rows }, (_, r) =>
+    body.append(el('div', { class: 'scroll' }, el('table', { class: 'numbers-table' }, el('tbody', null, ...Array.from({ length: rows }, (_, r) =>
       el('tr', null, ...data.slice(r * columns, (r + 1) * columns).map((v) => el('td', null, cell(v)))))))))
-  } else card.append(el('p', { class: 'muted' }, `${data.length} elements, from ${show(Math.min(...data.slice(0, 60000)))} to ${show(Math.max(...data.slice(0, 60000)))}`))
-  if (data.length > 2 && columns <= 1024 && rows <= 1024) card.append(heatMap(data, rows, columns, `Heat map of ${name}`))
+  } else body.append(el('p', { class: 'muted' }, `${data.length} elements, from ${show(Math.min(...data.slice(0, 60000)))} to ${show(Math.max(...data.slice(0, 60000)))}`))
+  if (data.length > 2 && dtype !== 'bool' && columns <= 1024 && rows <= 1024) body.append(heatMap(data, rows, columns, `Heat map of ${name}`))
   return card
 }

@@ -57,10 +57,11 @@ export function costView(): View {
     const e = await explain(program)
     const onGpu = session().device === 'webgpu'
     const kernels = new Set(e.code).size
+    const found = (what: string) => (new RegExp(`([\\d,.]+) ${what}`).exec(e.text)?.[1] ?? '–')
     panel.replaceChildren(
       el('div', { class: 'controls' }, choose),
       el('dl', { class: 'numbers' },
-        ...([[onGpu ? 'dispatches' : 'kernels run', e.dispatches], ['different kernels', kernels], ['bytes of temporaries', e.arena.toLocaleString('en')]] as const)
+        ...([[onGpu ? 'dispatches' : 'kernels run', e.dispatches], ['operations', found('operations')], ['bytes moved', found('B moved')], ['different kernels', kernels], ['bytes of temporaries', e.arena.toLocaleString('en')]] as const)
           .map(([k, v]) => el('div', null, el('dt', null, k), el('dd', null, String(v))))),
       el('details', { open: true }, el('summary', null, 'Plan'), el('pre', { class: 'code plan', tabindex: '0', role: 'region', 'aria-label': 'Plan' }, e.text)),
       ...e.code.slice(0, 60).map((text, i) => el('details', { open: i === 0 && e.code.length === 1 }, el('summary', null, `${onGpu ? 'WGSL' : 'Code'} of kernel ${i + 1}`), codeBlock(text, 'wgsl', `Code of kernel ${i + 1}`))))

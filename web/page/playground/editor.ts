@@ -6,6 +6,7 @@ import { highlight, type Mark } from '../lib/highlight.js'
 export class Editor {
   readonly root: HTMLElement
   private area: HTMLTextAreaElement
+  private sheet: HTMLElement
   private layer = el('pre', { class: 'layer', 'aria-hidden': 'true' })
   private gutter = el('div', { class: 'gutter', 'aria-hidden': 'true' })
   private report = el('pre', { class: 'report', id: uid(), role: 'status', 'aria-live': 'polite', tabindex: '0' })
@@ -29,7 +30,8 @@ export class Editor {
       },
     })
     this.area.setAttribute('autocorrect', 'off')
-    this.root = el('div', { class: 'editor' }, el('div', { class: 'sheet' }, this.gutter, el('div', { class: 'text' }, this.layer, this.area)), this.report)
+    this.sheet = el('div', { class: 'sheet' }, this.gutter, el('div', { class: 'text' }, this.layer, this.area))
+    this.root = el('div', { class: 'editor' }, this.sheet, this.report)
   }
 
   get value(): string {
@@ -72,6 +74,8 @@ export class Editor {
     const bad = new Map(this.diagnostics.map((d) => [d.line, d.severity]))
     this.layer.replaceChildren(highlight(text, 'equations', marks), '\n')
     this.gutter.replaceChildren(...lines.map((_, i) => el('span', { class: bad.get(i + 1) ?? '' }, String(i + 1))))
+    // As tall as the text, within bounds.
+    this.sheet.style.height = `clamp(12rem, calc(${(lines.length + 1) * 1.6 * 0.86}rem + 1.6rem), 58vh)`
     this.follow()
   }
 

@@ -96,6 +96,11 @@ export async function playground(host: HTMLElement, code: string): Promise<() =>
   async function refresh(): Promise<void> {
     const shown = views[current]!
     if (!program) return
+    if (program.checked.diagnostics.some((d) => d.severity === 'error')) {
+      // A training that runs goes on with the program as it was.
+      if (current !== 'train') shown.panel.replaceChildren(el('p', { class: 'muted' }, 'The program has mistakes; the text below the editor says where.'))
+      return
+    }
     try {
       await shown.update(program)
     } catch (e) {
@@ -151,7 +156,8 @@ export async function playground(host: HTMLElement, code: string): Promise<() =>
   host.append(el('div', { class: 'playground' },
     el('section', { class: 'left', 'aria-label': 'Program' },
       el('div', { class: 'controls' }, choose, button('Format', layout), button('Share', () => void share()), said),
-      editor.root, inputs),
+      editor.root, inputs,
+      el('p', { class: 'muted' }, 'Models in TypeScript are in the ', el('a', { href: '#/gallery' }, 'gallery'), ', each with its source to read. They are not edited here, because the policy of this page forbids running text as code.')),
     el('section', { class: 'right', 'aria-label': 'Views' }, view.root)))
   view.select('gradient')
   load()

@@ -21,7 +21,7 @@ export function valuesView(): View {
       last = program
       const mine = ++turn
       const values = program.values()
-      const tensors = Object.fromEntries(Object.entries(values).map(([n, v]) => [n, tensor(v.data, { shape: v.shape })]))
+      const tensors = Object.fromEntries(Object.entries(values).map(([n, v]) => [n, tensor(v.data, { shape: v.shape, device: 'cpu' })]))
       const from = performance.now()
       try {
         const names = which === 'all' ? definedNames(program.state.source) : undefined
@@ -29,7 +29,7 @@ export function valuesView(): View {
         if (mine !== turn) return
         const ms = performance.now() - from
         panel.replaceChildren(
-          el('div', { class: 'controls' }, choose, el('span', { class: 'muted' }, `computed in ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`)),
+          el('div', { class: 'controls' }, choose, el('span', { class: 'muted' }, `computed on the CPU in ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`)),
           el('div', { class: 'cards-of-values' }, ...Object.entries(answer).map(([name, value]) => valueCard(name, value))))
       } finally {
         Object.values(tensors).forEach((t) => t.dispose())
