@@ -2,6 +2,8 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod bundle;
+
 pub use gradus_draw as draw;
 pub use gradus_files as files;
 pub use gradus_gpu as gpu;

@@ -132,6 +132,14 @@ export class Runtime implements Session {
     throw errorOf(answer.error.kind, answer.error.message)
   }
 
+  /** Seeds random numbers. */
+  seed(seed: number): void {
+    this.call('seed', { seed })
+    // The first number makes the generator of the device; inside of a trace that is too late.
+    const [drawn] = this.call('op', { name: 'rand', args: [[1], this.device] }) as [Info]
+    this.free(drawn.id)
+  }
+
   /** Copies bytes into the module, for a request. */
   give(bytes: Uint8Array): Block {
     const [at, count] = this.put(bytes)
@@ -184,6 +192,15 @@ export class Runtime implements Session {
     })
     try {
       return await Promise.all(reads)
+    } catch (e) {
+      throw this.translated(e)
+    }
+  }
+
+  /** Waits for the GPU: kernels that compile and commands that are queued. */
+  async idle(): Promise<void> {
+    try {
+      await this.executor?.idle()
     } catch (e) {
       throw this.translated(e)
     }
@@ -263,8 +280,9 @@ export async function init(options: InitOptions = {}): Promise<Session> {
   }
   const [wasm, gpu] = await Promise.all([compile(options.wasm ?? new URL('./gradus.wasm', import.meta.url)), open()])
   const made = await Runtime.load(wasm, gpu, note)
+  shared[KEY]?.executor?.destroy()
   shared[KEY] = made
-  if (options.seed !== undefined) made.call('seed', { seed: options.seed })
+  made.seed(options.seed ?? 0)
   return made
 }
 

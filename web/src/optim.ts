@@ -7,6 +7,7 @@ export type Schedule =
   | { kind: 'cosine', rate: number, steps: number, least?: number }
   | { kind: 'warmup', steps: number, after: Schedule }
   | { kind: 'stairs', rate: number, every: number, factor: number }
+  | { kind: 'milestones', rate: number, at: readonly number[], factor: number }
 
 export type Rate = number | Schedule
 
@@ -36,6 +37,21 @@ export const adamw = (options: AdamOptions): Optimizer => ({ kind: 'adamw', ...o
 export const rmsprop = (options: RmsPropOptions): Optimizer => ({ kind: 'rmsprop', ...options })
 export const lion = (options: LionOptions): Optimizer => ({ kind: 'lion', ...options })
 
+/** The rate after so many steps. */
+export function rateAt(rate: Rate, step: number): number {
+  if (typeof rate === 'number') return rate
+  const part = 'steps' in rate ? Math.min(step / Math.max(1, rate.steps), 1) : 0
+  switch (rate.kind) {
+    case 'constant': return rate.rate
+    case 'linear': return rate.from + (rate.to - rate.from) * part
+    case 'cosine': return (rate.least ?? 0) + (rate.rate - (rate.least ?? 0)) * 0.5 * (1 + Math.cos(Math.PI * part))
+    case 'warmup':
+      return step < rate.steps ? (rateAt(rate.after, 0) * (step + 1)) / (rate.steps + 1) : rateAt(rate.after, step - rate.steps)
+    case 'stairs': return rate.rate * rate.factor ** Math.floor(step / Math.max(1, rate.every))
+    case 'milestones': return rate.rate * rate.factor ** rate.at.filter((a) => a <= step).length
+  }
+}
+
 /** Constructors of schedules. */
 export const schedule = {
   constant: (rate: number): Schedule => ({ kind: 'constant', rate }),
@@ -48,4 +64,6 @@ export const schedule = {
     ({ kind: 'warmup', steps, after: typeof after === 'number' ? { kind: 'constant', rate: after } : after }),
   /** Multiplied by `factor` after every so many steps. */
   stairs: (rate: number, every: number, factor: number): Schedule => ({ kind: 'stairs', rate, every, factor }),
+  /** Multiplied by `factor` at each of these steps. */
+  milestones: (rate: number, at: readonly number[], factor: number): Schedule => ({ kind: 'milestones', rate, at, factor }),
 }

@@ -5,12 +5,12 @@ import { feed, fieldsOf, fixedTypes, type Field, type InputArrays, type InputDec
 import { runtime, type Info, type Runtime } from './module.js'
 import type { Module, Parameter } from './nn.js'
 import { findNonFinite } from './nonfinite.js'
-import type { Optimizer } from './optim.js'
+import { rateAt, type Optimizer, type Rate } from './optim.js'
 import type { DType } from './plan.js'
 import * as safetensors from './safetensors.js'
 import { Tensor } from './tensor.js'
 import { traced } from './transform.js'
-import type { Forward, ForwardOptions, RunResult, StepOptions, StepResult, Training } from './training.js'
+import { fitWith, type FitOptions, type Forward, type ForwardOptions, type RunResult, type StepOptions, type StepResult, type Training } from './training.js'
 
 export interface TrainingSpec<M extends Module, I extends InputDecls> {
   model: M
@@ -20,8 +20,6 @@ export interface TrainingSpec<M extends Module, I extends InputDecls> {
   optimizer: Optimizer
   /** Seed of the initial parameters and of random numbers. Without it the model keeps the values it has. */
   seed?: number
-  /** Keeps a copy of the parameters before each step, restores it when the loss is not finite, and names the op that made it so. */
-  checkFinite?: boolean
 }
 
 export interface ForwardSpec<M extends Module, I extends InputDecls> extends ForwardOptions<M, I> {
@@ -91,7 +89,7 @@ async function collect(session: Runtime, infos: Info[]): Promise<Value[]> {
 /** Compiles a training step. With fixed extents errors of the loss are thrown here, else by the first step. */
 export async function compileLocal<M extends Module, I extends InputDecls>(spec: TrainingSpec<M, I>): Promise<LocalTraining<M, I>> {
   const made = new LocalTraining(spec)
-  await made.session.executor?.idle()
+  await made.session.idle()
   return made
 }
 
@@ -105,10 +103,13 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   private step_: number | null = null
   private types: Resolved[] | null
   private isDisposed = false
+  /** The learning rate: a schedule that began after so many steps, and the rate that the module has. */
+  private rate: { schedule: Rate, from: number, last: number }
 
   constructor(private spec: TrainingSpec<M, I>) {
     const { model, loss } = spec
     this.fields = fieldsOf(spec.inputs)
+    this.rate = { schedule: spec.optimizer.rate, from: 0, last: rateAt(spec.optimizer.rate, 0) }
     this.parameters = model.parameters()
     this.names = [...this.parameters.keys()]
     if (!this.names.length) throw new ValueError('the model has no parameters; assign them to properties of a Module')
@@ -128,11 +129,15 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     try {
       const { session } = this
       const { ids, types } = feed(this.fields, inputs)
-      const before = this.spec.checkFinite ? this.copies() : []
-      if (this.step_ === null) this.compile(types)
-      this.types = types
-      const answer = session.call('step', { step: this.step_, batch: ids }) as { loss: Info, outputs: Info[] }
-      ids.forEach((id) => session.free(id))
+      let answer: { loss: Info, outputs: Info[] }
+      try {
+        if (this.step_ === null) this.compile(types)
+        this.types = types
+        this.applyRate()
+        answer = session.call('step', { step: this.step_, batch: ids }) as typeof answer
+      } finally {
+        ids.forEach((id) => session.free(id))
+      }
       const step = ++this.steps
       const infos = [answer.loss, ...answer.outputs]
       if (!read) {
@@ -142,23 +147,15 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
       const values = await collect(session, infos)
       if (signal?.aborted) return { type: 'aborted' }
       const loss = Number(values[0]!.data[0])
-      if (!Number.isFinite(loss)) throw await this.blame(loss, inputs, before)
-      before.forEach((t) => t.dispose())
+      if (!Number.isFinite(loss)) throw await this.blame(loss, inputs)
       return { type: 'completed', loss, step, captures: this.traced.split(values, types).captures }
     } catch (e) {
       return { type: 'failed', error: e as Error }
     }
   }
 
-  async fit(options: Parameters<Training<M, I>['fit']>[0]): Promise<StepResult> {
-    const { steps, batch, signal, onStep } = options
-    let last: StepResult = { type: 'aborted' }
-    for (let i = 0; i < steps; i++) {
-      last = await this.step(await batch(i), { signal })
-      if (last.type !== 'completed') return last
-      if ((await onStep?.(last)) === false) return last
-    }
-    return last
+  fit(options: FitOptions<I>): Promise<StepResult> {
+    return fitWith((inputs, o) => this.step(inputs, o), options)
   }
 
   async attach<J extends InputDecls>(options: ForwardOptions<M, J>): Promise<Forward<J>> {
@@ -166,8 +163,8 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     return new LocalForward({ ...options, model: this.model })
   }
 
-  async setLR(rate: number): Promise<void> {
-    this.session.call('rate', { step: this.started(), rate })
+  async setLR(rate: Rate): Promise<void> {
+    this.rate = { ...this.rate, schedule: rate, from: this.steps }
   }
 
   async resetOptimizer(): Promise<void> {
@@ -176,7 +173,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
 
   async reset(seed = this.spec.seed ?? 0): Promise<void> {
     this.seed(seed)
-    this.steps = 0
+    this.steps = this.rate.from = 0
     await this.resetOptimizer()
   }
 
@@ -229,7 +226,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   }
 
   private seed(seed: number): void {
-    this.session.call('seed', { seed })
+    this.session.seed(seed)
     this.model.init(seed)
   }
 
@@ -241,9 +238,17 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   private compile(types: Resolved[]): void {
     const parameters = [...this.parameters].map(([name, p]) => ({ name, id: p.id }))
     const noDecay = [...this.parameters].filter(([, p]) => !p.decay).map(([name]) => name)
-    const optimizer = { ...this.spec.optimizer, noDecay }
+    const optimizer = { ...this.spec.optimizer, rate: this.rate.last, noDecay }
     const request = { function: this.traced.number, parameters, inputs: types, optimizer, captures: [] }
     this.step_ = (this.session.call('train', request) as { step: number }).step
+  }
+
+  /** Tells the module the rate of the next step, if it is another one. */
+  private applyRate(): void {
+    const { schedule, from, last } = this.rate
+    const rate = rateAt(schedule, this.steps - from)
+    if (rate !== last) this.session.call('rate', { step: this.step_, rate })
+    this.rate.last = rate
   }
 
   private checked(loss: Tensor): Tensor {
@@ -253,20 +258,11 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     return loss.rank ? loss.reshape([]) : loss
   }
 
-  private copies(): Tensor[] {
-    return [...this.parameters.values()].map((p) => p.mul(1))
-  }
-
-  /** The error of a loss that is not finite. */
-  private async blame(loss: number, inputs: InputArrays<I>, before: Tensor[]): Promise<Error> {
+  /** The error of a loss that is not finite. Such a step does not change the parameters, so the loss can be run again. */
+  private async blame(loss: number, inputs: InputArrays<I>): Promise<Error> {
     const { spec } = this
-    if (before.length) {
-      [...this.parameters.values()].forEach((p, i) => this.session.call('set', { id: p.id, value: before[i]!.id }))
-      before.forEach((t) => t.dispose())
-    }
     const { text, line } = await findNonFinite(spec.model, (tensors) => spec.loss(spec.model, tensors as InputTensors<I>), this.fields, inputs)
-    const help = /^the parameter/.test(text) && !spec.checkFinite ? '; with checkFinite: true the op is named' : ''
-    return new NonFiniteError(`the loss is ${loss} at step ${this.steps}${text && `: ${text}`}${help}`, 'nonfinite', line)
+    return new NonFiniteError(`the loss is ${loss} at step ${this.steps}${text && `: ${text}`}`, 'nonfinite', line)
   }
 }
 
@@ -294,8 +290,12 @@ export class LocalForward<M extends Module, J extends InputDecls> implements For
     try {
       const { session } = this
       const { ids, types } = feed(this.fields, inputs)
-      const infos = session.call('run', { compiled: this.compiled, ins: ids }) as Info[]
-      ids.forEach((id) => session.free(id))
+      let infos: Info[]
+      try {
+        infos = session.call('run', { compiled: this.compiled, ins: ids }) as Info[]
+      } finally {
+        ids.forEach((id) => session.free(id))
+      }
       const values = await collect(session, infos)
       if (signal?.aborted) return { type: 'aborted' }
       const { outputs, captures } = this.traced.split(values, types)

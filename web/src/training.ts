@@ -2,6 +2,7 @@
 import type { Data } from './arrays.js'
 import type { InputArrays, InputDecls, InputTensors } from './inputs.js'
 import type { Module } from './nn.js'
+import type { Rate } from './optim.js'
 import type { Tensor } from './tensor.js'
 import type { Value } from './train.js'
 
@@ -30,6 +31,34 @@ export interface ForwardOptions<M extends Module, J extends InputDecls> {
   training?: boolean
 }
 
+export interface FitOptions<I extends InputDecls> {
+  steps: number
+  batch: (step: number) => InputArrays<I> | Promise<InputArrays<I>>
+  signal?: AbortSignal
+  onStep?: (result: StepResult & { type: 'completed' }) => boolean | void | Promise<boolean | void>
+  /** Steps that are begun before the loss of an earlier one is known, by default 1. With 0 the device waits for the page. */
+  ahead?: number
+}
+
+/** Takes steps as `Training.fit` says. */
+export async function fitWith<I extends InputDecls>(
+  step: (inputs: InputArrays<I>, options: StepOptions) => Promise<StepResult>,
+  { steps, batch, signal, onStep, ahead = 1 }: FitOptions<I>,
+): Promise<StepResult> {
+  const begun: Promise<StepResult>[] = []
+  let last: StepResult = { type: 'aborted' }
+  for (let i = 0; i < steps || begun.length; i++) {
+    if (i < steps) begun.push(step(await batch(i), { signal }))
+    if (i < steps - 1 && begun.length <= ahead) continue
+    last = await begun.shift()!
+    if (last.type === 'completed' && (await onStep?.(last)) !== false) continue
+    // What was begun is waited for, so that the next call finds the device idle.
+    await Promise.all(begun)
+    return last
+  }
+  return last
+}
+
 export interface Training<M extends Module, I extends InputDecls> {
   /** Names of the parameters. */
   readonly names: readonly string[]
@@ -38,16 +67,11 @@ export interface Training<M extends Module, I extends InputDecls> {
   /** One step on a batch. Never rejects. */
   step(inputs: InputArrays<I>, options?: StepOptions): Promise<StepResult>
   /** Takes steps until one does not complete or `onStep` gives false. */
-  fit(options: {
-    steps: number
-    batch: (step: number) => InputArrays<I> | Promise<InputArrays<I>>
-    signal?: AbortSignal
-    onStep?: (result: StepResult & { type: 'completed' }) => boolean | void | Promise<boolean | void>
-  }): Promise<StepResult>
+  fit(options: FitOptions<I>): Promise<StepResult>
   /** A compiled function of the same parameters. */
   attach<J extends InputDecls>(options: ForwardOptions<M, J>): Promise<Forward<J>>
-  /** The learning rate from now on. */
-  setLR(rate: number): Promise<void>
+  /** The learning rate from now on; a schedule begins now. */
+  setLR(rate: Rate): Promise<void>
   /** The optimiser begins anew. */
   resetOptimizer(): Promise<void>
   /** Parameters and optimiser begin anew. */

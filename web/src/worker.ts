@@ -3,8 +3,9 @@ import { errorOf } from './errors.js'
 import type { InputArrays, InputDecls } from './inputs.js'
 import type { Session } from './module.js'
 import type { Module } from './nn.js'
+import type { Rate } from './optim.js'
 import type { ModuleSpec } from './spec.js'
-import type { Forward, ForwardOptions, RunResult, StepOptions, StepResult, Training } from './training.js'
+import { fitWith, type FitOptions, type Forward, type ForwardOptions, type RunResult, type StepOptions, type StepResult, type Training } from './training.js'
 
 /** A call of the page. `target` 0 is the worker itself, others are what it has compiled. */
 export interface Request {
@@ -109,13 +110,8 @@ export class RemoteTraining implements Training<Module, InputDecls> {
     return result
   }
 
-  async fit({ steps, batch, signal, onStep }: Parameters<Training<Module, InputDecls>['fit']>[0]): Promise<StepResult> {
-    let last: StepResult = { type: 'aborted' }
-    for (let i = 0; i < steps; i++) {
-      last = await this.step(await batch(i), { signal })
-      if (last.type !== 'completed' || (await onStep?.(last)) === false) return last
-    }
-    return last
+  fit(options: FitOptions<InputDecls>): Promise<StepResult> {
+    return fitWith((inputs, o) => this.step(inputs, o), options)
   }
 
   async attach<J extends InputDecls>({ forward, inputs, training }: ForwardOptions<Module, J>): Promise<Forward<J>> {
@@ -131,7 +127,7 @@ export class RemoteTraining implements Training<Module, InputDecls> {
     }
   }
 
-  setLR = (rate: number): Promise<void> => this.call('setLR', rate)
+  setLR = (rate: Rate): Promise<void> => this.call('setLR', rate)
   resetOptimizer = (): Promise<void> => this.call('resetOptimizer')
   params = (): Promise<Record<string, Float32Array>> => this.call('params')
   setParams = (values: Record<string, ArrayLike<number>>): Promise<void> => this.call('setParams', values)
@@ -147,6 +143,8 @@ export class RemoteTraining implements Training<Module, InputDecls> {
   dispose(): void {
     if (this.isDisposed) return
     this.isDisposed = true
+    // A worker of the page goes on, without this training.
+    void this.call('dispose').catch(() => null)
     this.channel.close()
   }
 

@@ -8,7 +8,7 @@ import { dirname, extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm', '.map': 'application/json' }
+const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm', '.map': 'application/json', '.json': 'application/json' }
 const browser = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
 /** Whether tests in a browser can run; else the reason. */

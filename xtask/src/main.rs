@@ -11,6 +11,7 @@ mod suite;
 mod tidy;
 mod tree;
 mod wasm;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -39,7 +40,9 @@ Commands:
   arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, no part of `test`
   mutants change the source in small ways and look whether a test fails, no part of `test` (needs cargo-mutants)
             [K/N]      mutants K, K + N, K + 2 N … (0/60, about 80 of them, if nothing is given)
-  wasm    build the crates that run in a browser for wasm32-unknown-unknown, no part of `test`
+  wasm    build the WebAssembly module of the browser package, no part of `test`
+  web     build the module, the browser package and its page, no part of `test` (needs Node.js)
+            --test     run the tests of the package and of the page in Chromium
   python  build the Python package's wheel and run its tests, a part of `test` [--oracles]
 ";
 
@@ -64,6 +67,8 @@ fn main() -> ExitCode {
             Box::new(move |workspace| mutants::run(workspace, Some(&shard)))
         }
         ["wasm"] => Box::new(wasm::run),
+        ["web"] => Box::new(|workspace| web::run(workspace, false)),
+        ["web", "--test"] => Box::new(|workspace| web::run(workspace, true)),
         ["python"] | ["python", "--oracles"] => {
             Box::new(move |workspace| python::run(workspace, options.oracles))
         }

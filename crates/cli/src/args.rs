@@ -62,6 +62,22 @@ Examples:
   gradus explain mlp.eq --profile trace.json     times of steps, for Perfetto
   gradus grad mlp.eq | gradus explain -")]
     Explain(ExplainArgs),
+    /// Write a program and its tensors as a folder that a web page runs on WebGPU
+    #[command(after_help = "\
+Examples:
+  gradus export mlp.eq --web site --input W=w.npy --input X=x.npy --feed X
+  gradus export mlp.eq --web site ... --feed X,Y --train W --rate 0.01
+
+The folder holds plan.json (kernels and commands), weights.safetensors, a
+runtime of less than 20 kB and a page that calls it. Sizes are those of the
+inputs given here. Steps without a kernel are refused by name.")]
+    Export(crate::export::ExportArgs),
+    /// Show the playground, or any folder of static files, in a browser; serves this computer only
+    #[command(after_help = "\
+Examples:
+  gradus web           the page that `cargo xtask web` has built
+  gradus web site      a folder that `gradus export` has written")]
+    Web(crate::web::WebArgs),
     /// Write a program in the one form that all programs are printed in; comments and blank lines stay
     #[command(after_help = "\
 Examples:
@@ -200,6 +216,7 @@ impl Verb {
             Verb::Grad(args) => Some(&mut args.command),
             Verb::Check(args) => Some(&mut args.given.command),
             Verb::Explain(args) => Some(&mut args.given.command),
+            Verb::Export(args) => Some(&mut args.given.command),
             Verb::Query(args) => Some(&mut args.given.command),
             Verb::Repl(args) => Some(&mut args.given.command),
             _ => None,

@@ -7,6 +7,7 @@ mod convert;
 mod devices;
 mod embed;
 mod explain;
+mod export;
 mod fmt;
 mod generate;
 mod given;
@@ -20,6 +21,7 @@ mod sample;
 mod show;
 mod terminal;
 mod train;
+mod web;
 
 pub use terminal::Terminal;
 
@@ -127,6 +129,8 @@ where
         Verb::Grad(args) => grad::run(args, terminal),
         Verb::Check(args) => check::run(args, terminal),
         Verb::Explain(args) => explain::run(args, terminal),
+        Verb::Export(args) => export::run(args, terminal),
+        Verb::Web(args) => web::run(args, terminal),
         Verb::Devices(args) => devices::run(args, terminal),
         Verb::Fmt(args) => fmt::run(args, terminal),
         Verb::Query(args) => query::run(args, terminal),

@@ -8,6 +8,8 @@ pub mod gguf;
 pub mod idx;
 pub mod json;
 pub mod npy;
+// The crate that reads archives asks the page of a browser for random numbers, and pages open no archives.
+#[cfg(not(target_arch = "wasm32"))]
 pub mod npz;
 pub mod png;
 pub mod safetensors;
@@ -51,6 +53,7 @@ pub fn ending(path: &Path) -> String {
 pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
     match ending(path).as_str() {
         "npy" => npy::read(path),
+        #[cfg(not(target_arch = "wasm32"))]
         "npz" => npz::read_one(path, wanted.name),
         "json" => json::read(path, wanted.name, wanted.whole),
         "csv" | "tsv" if wanted.relation => table::Facts::read(path)?.tensor(wanted.extents, 0),
@@ -69,6 +72,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
 pub fn write(path: &Path, name: &str, tensor: &Tensor) -> Result<()> {
     match ending(path).as_str() {
         "npy" => npy::write(path, tensor),
+        #[cfg(not(target_arch = "wasm32"))]
         "npz" => npz::write(path, &[(name.to_string(), tensor.clone())]),
         "json" => json::write(path, tensor),
         "csv" => table::write(path, tensor, ','),

@@ -8,6 +8,7 @@ use safetensors::tensor::{Dtype, Metadata, SafeTensorError, SafeTensors};
 use serde_json::json;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 /// Text that goes with the tensors of a file.
@@ -35,6 +36,24 @@ const SUM: &str = "crc32.";
 /// notes are the same bytes, in whatever order they come.
 pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)], notes: &Notes) -> Result<()> {
     let path = path.as_ref();
+    let (header, order) = arranged(path, tensors, notes)?;
+    atomic::write_with(path, |file| {
+        let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(|e| atomic::failed(path, e));
+        put(&header)?;
+        // One after the other: a model need not fit into memory twice.
+        order.iter().try_for_each(|t| put(&t.to_bytes()?))
+    })
+}
+
+/// The bytes of a file with these tensors and notes, as [`write`] writes it.
+pub fn to_bytes(tensors: &[(String, Tensor)], notes: &Notes) -> Result<Vec<u8>> {
+    let (mut file, order) = arranged(Path::new("safetensors"), tensors, notes)?;
+    order.iter().try_for_each(|t| t.to_bytes().map(|bytes| file.extend(bytes)))?;
+    Ok(file)
+}
+
+/// The header of a file with its length, and the tensors in the order of the file.
+fn arranged(path: &Path, tensors: &[(String, Tensor)], notes: &Notes) -> Result<(Vec<u8>, Vec<Tensor>)> {
     // Large elements first, so that all are aligned.
     let mut order: Vec<&(String, Tensor)> = tensors.iter().collect();
     order.sort_by_key(|(name, t)| (Reverse(t.dtype().size()), name));
@@ -59,19 +78,14 @@ pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)], notes: &Notes
     header.insert("__metadata__".to_string(), json!(notes));
     let mut header = serde_json::Value::Object(header).to_string();
     header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
-    atomic::write_with(path, |file| {
-        let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(|e| atomic::failed(path, e));
-        put(&(header.len() as u64).to_le_bytes())?;
-        put(header.as_bytes())?;
-        // One after the other: a model need not fit into memory twice.
-        order.iter().try_for_each(|(_, t)| put(&t.to_bytes()?))
-    })
+    let bytes = (header.len() as u64).to_le_bytes().into_iter().chain(header.into_bytes()).collect();
+    Ok((bytes, order.into_iter().map(|(_, t)| t).collect()))
 }
 
-/// A file of tensors, read by memory map: only what is asked for is read.
+/// A file of tensors. On disk it is read by memory map: only what is asked for is read.
 pub struct Reader {
     path: PathBuf,
-    map: FileMap,
+    bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>,
     /// Where elements begin.
     from: usize,
     header: Metadata,
@@ -84,12 +98,21 @@ impl Reader {
         let path = path.as_ref().to_path_buf();
         crate::refuse_named_pipe(&path)?;
         let map = FileMap::open(&path).map_err(|e| atomic::failed(&path, e))?;
-        let (header, metadata) = match SafeTensors::read_metadata(&map) {
+        Reader::new(path, Box::new(map))
+    }
+
+    /// Reads a file that is in memory; errors call it `name`.
+    pub fn from_bytes(name: impl AsRef<Path>, bytes: Vec<u8>) -> Result<Reader> {
+        Reader::new(name.as_ref().to_path_buf(), Box::new(bytes))
+    }
+
+    fn new(path: PathBuf, bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>) -> Result<Reader> {
+        let (header, metadata) = match SafeTensors::read_metadata(&bytes) {
             Ok(read) => read,
-            Err(e) => return Err(atomic::failed(&path, explained(&map, e))),
+            Err(e) => return Err(atomic::failed(&path, explained(&bytes, e))),
         };
         let notes = metadata.metadata().iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
-        Ok(Reader { path, map, from: 8 + header, header: metadata, notes })
+        Ok(Reader { path, bytes, from: 8 + header, header: metadata, notes })
     }
 
     /// The text that goes with the tensors.
@@ -124,9 +147,9 @@ impl Reader {
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
         let aval = self.aval(name)?;
         let places = self.header.info(name).map(|i| i.data_offsets);
-        let bytes = places.and_then(|(from, to)| self.map.get(self.from + from..self.from + to));
+        let bytes = places.and_then(|(from, to)| self.bytes.get(self.from + from..self.from + to));
         let Some(bytes) = bytes else {
-            return Err(self.failed(format!("`{name}` lies outside of the file")));
+            return Err(self.failed(format!("`{name}` is outside of the file")));
         };
         let sum = self.notes.get(&format!("{SUM}{name}"));
         if sum.is_some_and(|sum| *sum != crc32fast::hash(bytes).to_string()) {

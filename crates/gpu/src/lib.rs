@@ -17,9 +17,11 @@ mod pointwise;
 mod product;
 mod profile;
 mod program;
+mod ranges;
 mod record;
 mod routine;
 mod rows;
+mod saved;
 mod scan;
 mod translate;
 
@@ -27,4 +29,6 @@ pub use dialect::Dialect;
 pub use limits::{Barriers, Limits};
 pub use profile::profile;
 pub use program::{Check, Command, Memory, Module, Program, SMALL, Word};
+pub use ranges::{GRAIN, Ranges};
+pub use saved::VERSION;
 pub use translate::{program_of, translate};

@@ -41,6 +41,11 @@ impl Param {
     pub fn new(value: &Tensor) -> Param {
         Param(value.requires_grad_())
     }
+
+    /// The parameter that is this leaf, which others may hold too.
+    pub fn of(leaf: &Tensor) -> Param {
+        Param(leaf.clone())
+    }
 }
 
 impl Deref for Param {

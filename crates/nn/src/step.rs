@@ -199,8 +199,13 @@ impl Step<'_> {
 
     /// The plan for a batch, as text.
     pub fn explain(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
+        self.executable(batch).map(Compiled::explain)
+    }
+
+    /// The compiled function that runs a batch like this one.
+    pub fn executable(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<&Compiled> {
         let at = self.compiled(&refs(batch))?;
-        Ok(self.known[at].compiled.explain())
+        Ok(&self.known[at].compiled)
     }
 
     /// How long each part of a step takes, the longest first. The step is taken.
@@ -264,7 +269,7 @@ impl Step<'_> {
                 outs.extend(self.chosen(named));
                 outs
             })?;
-            self.end(&grads, updates)?;
+            self.end(&grads, outs.first(), updates)?;
             Ok(outs)
         };
         let failing = |batch: &[Tensor]| whole(batch).unwrap_or_else(|e: Error| vec![Tensor::failed(e)]);
@@ -288,10 +293,10 @@ impl Step<'_> {
     }
 
     /// What becomes of the gradients of a batch.
-    fn end(&self, grads: &[Tensor], updates: bool) -> Result<()> {
+    fn end(&self, grads: &[Tensor], loss: Option<&Tensor>, updates: bool) -> Result<()> {
         let n = self.batches.of as f64;
         if self.batches.sums.is_empty() {
-            return self.optimizer.update(grads);
+            return self.optimizer.update(grads, loss);
         }
         let trained = self.optimizer.parameters().zip(&self.batches.sums);
         let sums: Vec<&Tensor> =
@@ -300,7 +305,7 @@ impl Step<'_> {
             return sums.iter().zip(grads).try_for_each(|(sum, g)| sum.set_(&(*sum + g)));
         }
         let means: Vec<Tensor> = sums.iter().zip(grads).map(|(sum, g)| (*sum + g) / n).collect();
-        self.optimizer.update(&means)?;
+        self.optimizer.update(&means, loss)?;
         sums.iter().try_for_each(|sum| sum.set_(&sum.zeros_like()))
     }
 }

@@ -296,6 +296,12 @@ impl Tensor {
         }
     }
 
+    /// The storage of the elements in row-major order, and the first byte. A view is copied first.
+    pub fn row_major_storage(&self) -> Result<(Storage, usize)> {
+        let data = row_major(&self.check()?.concrete()?)?;
+        Ok((data.storage.clone(), data.offset * data.aval.dtype.size()))
+    }
+
     /// Moves the value and the gradient of a cell to a device.
     #[track_caller]
     pub fn move_(&self, device: Device) -> Result<()> {

@@ -73,6 +73,7 @@ pub use leaves::{
     TracedGradient, Whose, traced_argument, traced_differentiates, traced_gradients, traced_requirements,
 };
 pub use movement::Dims;
+pub use ops::pointwise;
 pub use place::{Index, Ix, NEW, REST, step};
 pub use profile::{TimedStep, Timeline};
 pub use random::{Generator, default_generator, manual_seed};

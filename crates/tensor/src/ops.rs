@@ -7,7 +7,7 @@ use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::complex::{Complex, Conj, Im, Re};
 use gradus_ir::ops::pointwise::rows;
 use gradus_ir::ops::select::{Select, StopGradient};
-use gradus_ir::{C, Class, DType};
+use gradus_ir::{C, Class, DType, Error};
 use std::ops::{
     Add, AddAssign, BitAnd, BitOr, BitXor, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, Sub, SubAssign,
 };
@@ -65,6 +65,22 @@ fn ternary(row: &'static Pointwise, [a, b, c]: [&Tensor; 3]) -> Tensor {
     match all() {
         Ok([a, b, c]) => apply1(row, &[&a, &b, &c]),
         Err::<_, Tensor>(failed) => failed,
+    }
+}
+
+/// Applies a pointwise op of the catalog to tensors and numbers, which are promoted and broadcast as by its method. At least
+/// one operand must be a tensor.
+#[track_caller]
+pub fn pointwise(row: &'static Pointwise, operands: &[Arg<'_>]) -> Tensor {
+    match *operands {
+        [Arg::Tensor(x)] if row.arity == 1 => unary(row, x),
+        [Arg::Tensor(a), b] if row.arity == 2 => binary(row, a, b),
+        [number, Arg::Tensor(b)] if row.arity == 2 => number_and(row, number, b),
+        [Arg::Tensor(a), Arg::Tensor(b), Arg::Tensor(c)] if row.arity == 3 => ternary(row, [a, b, c]),
+        _ => {
+            let why = format!("takes {} operands, of which one must be a tensor", row.arity);
+            Tensor::failed(Error::value(format!("`{}`", row.name), why).at(Location::caller()))
+        }
     }
 }
 

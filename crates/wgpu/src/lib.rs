@@ -12,7 +12,6 @@ mod copy;
 mod device;
 mod execute;
 mod floats;
-mod heap;
 mod late;
 mod memory;
 mod open;

@@ -186,7 +186,7 @@ impl Context {
     /// Replaces the heap by one that is at least twice as large; `false` if it is as large as it may be.
     fn grow(&self, state: &mut State, bytes: usize) -> Result<bool> {
         let size = state.ranges.size();
-        let limit = HEAP.min(self.binding()) / crate::heap::GRAIN * crate::heap::GRAIN;
+        let limit = HEAP.min(self.binding()) / gradus_gpu::GRAIN * gradus_gpu::GRAIN;
         let wanted = (2 * size).max((size + bytes).next_power_of_two()).min(limit);
         if wanted <= size {
             return Ok(false);

@@ -3,10 +3,10 @@
 //! `run` decides what is queued, and when a list is submitted early.
 
 use crate::context::{Context, lock};
-use crate::heap::Ranges;
 use crate::memory::Owned;
 use crate::pipeline::Pipeline;
 use crate::timer::Timer;
+use gradus_gpu::Ranges;
 use gradus_ir::{Error, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;

@@ -4,8 +4,15 @@ use super::mask::contains_word;
 use crate::tree::{File, Tree, Violation};
 
 /// The crates that touch memory, devices or another language.
-const HOMES: &[&str] =
-    &["crates/mem", "crates/cpu", "crates/wgpu", "crates/cuda", "crates/python", "crates/gpu/tests/nvrtc"];
+const HOMES: &[&str] = &[
+    "crates/mem",
+    "crates/cpu",
+    "crates/wgpu",
+    "crates/cuda",
+    "crates/python",
+    "crates/web",
+    "crates/gpu/tests/nvrtc",
+];
 
 const FORBID: &str = "#![forbid(unsafe_code)]";
 

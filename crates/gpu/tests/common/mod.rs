@@ -303,6 +303,10 @@ impl Gpu {
                 return Ok(Err(why.clone()));
             }
         }
+        // What runs is the program as it is saved and read again.
+        let (saved, constants) = program.to_json();
+        let saved = serde_json::from_str(&saved.to_string()).expect("JSON");
+        let program = Program::from_json(&saved, &constants)?;
         let inputs: Vec<Vec<u8>> = inputs.iter().map(Literal::to_bytes).collect();
         let outputs = self.run(&program, &inputs).map_err(gradus_ir::Error::verify)?;
         let avals = graph.output_avals();

@@ -71,7 +71,7 @@ fn load_cells(file: &Reader, cells: &[(String, Tensor)], exact: bool) -> Result<
 
 impl Step<'_> {
     /// Every cell of the run by name: parameters and buffers, the optimiser's state, generators.
-    pub(crate) fn cells(&self) -> Vec<(String, Tensor)> {
+    pub fn cells(&self) -> Vec<(String, Tensor)> {
         let named = |(name, part): &(String, Part)| match part {
             Part::Param(t) | Part::Buffer(t) => Some((format!("model.{name}"), t.clone())),
             Part::Generator(g) => Some((format!("generator.{name}"), g.state().clone())),

@@ -85,6 +85,8 @@ pub struct Optimizer {
     schedule: Schedule,
     clip: Option<Clip>,
     average: Option<Average>,
+    /// Whether a step whose loss is not finite changes nothing.
+    skips: bool,
     /// Steps that were taken.
     steps: u64,
     /// What is wrong with the groups: it comes out at the first step.
@@ -101,7 +103,15 @@ impl Optimizer {
     /// Parameters under a rule.
     pub fn new(parameters: Vec<(String, Tensor)>, rule: impl Rule + 'static) -> Optimizer {
         let groups = vec![Group::new(parameters, Box::new(rule))];
-        Optimizer { groups, schedule: Schedule::constant(), clip: None, average: None, steps: 0, fault: None }
+        Optimizer {
+            groups,
+            schedule: Schedule::constant(),
+            clip: None,
+            average: None,
+            skips: false,
+            steps: 0,
+            fault: None,
+        }
     }
 
     /// More parameters, under a rule of their own.
@@ -126,6 +136,13 @@ impl Optimizer {
     /// Gradients are clipped.
     pub fn clip(mut self, clip: Clip) -> Optimizer {
         self.clip = Some(clip);
+        self
+    }
+
+    /// A compiled step whose loss is not finite leaves parameters and state as they are. The step decides this itself, so
+    /// that nobody waits for the loss.
+    pub fn skip_not_finite(mut self) -> Optimizer {
+        self.skips = true;
         self
     }
 
@@ -170,6 +187,24 @@ impl Optimizer {
         all
     }
 
+    /// The cells of numbers that change from step to step, such as rates, each with its values for the next steps.
+    pub fn numbers(&self, steps: u64) -> Vec<(Tensor, Tensor)> {
+        let mut all = Vec::new();
+        for group in &self.groups {
+            let mut columns = vec![Vec::new(); group.numbers.len()];
+            for step in self.steps..self.steps + steps {
+                let rate = group.rule.rate() * self.schedule.factor(step);
+                let numbers = group.rule.numbers(rate, step + 1);
+                columns.iter_mut().zip(numbers).for_each(|(column, x)| column.push(x));
+            }
+            for (cell, column) in group.numbers.iter().zip(columns) {
+                let rows = Tensor::from_slice(&column, [column.len()]).to_dtype(cell.dtype());
+                all.push((cell.clone(), rows));
+            }
+        }
+        all
+    }
+
     /// Moves the state to a device, where the parameters must be too. The numbers of a step stay on the CPU, which
     /// changes them at every step.
     pub fn to(&self, device: Device) -> Result<()> {
@@ -195,8 +230,8 @@ impl Optimizer {
     }
 
     /// Parameters and state follow from the gradients of [`trained`](Optimizer::trained) parameters. Nothing is written
-    /// unless everything can be.
-    pub(crate) fn update(&self, grads: &[Tensor]) -> Result<()> {
+    /// unless everything can be. A loss that is not finite may keep all as it is.
+    pub(crate) fn update(&self, grads: &[Tensor], loss: Option<&Tensor>) -> Result<()> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
@@ -223,6 +258,10 @@ impl Optimizer {
                 writes.push((p, next));
                 writes.extend(old.into_iter().zip(new));
             }
+        }
+        if let Some(loss) = loss.filter(|_| self.skips) {
+            let finite = loss.all_finite();
+            writes.iter_mut().for_each(|(cell, value)| *value = finite.select(&*value, &*cell));
         }
         writes.iter().try_for_each(|(_, value)| value.check().map(drop))?;
         writes.iter().try_for_each(|(cell, value)| cell.set_(value))
@@ -252,7 +291,7 @@ impl Optimizer {
         let grads: Vec<Tensor> =
             trained.iter().map(|p| p.grad().unwrap_or_else(|| p.data_().zeros_like())).collect();
         self.advance()?;
-        if let Err(e) = no_grad(|| self.update(&grads)) {
+        if let Err(e) = no_grad(|| self.update(&grads, None)) {
             self.steps -= 1;
             return Err(e);
         }

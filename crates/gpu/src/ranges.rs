@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Ranges start and end at multiples of this, in bytes.
-pub(crate) const GRAIN: usize = 256;
+pub const GRAIN: usize = 256;
 
 /// Free ranges of a buffer.
 #[derive(Debug)]
-pub(crate) struct Ranges {
+pub struct Ranges {
     size: usize,
     /// Size of each free range, by its start.
     starts: BTreeMap<usize, usize>,
@@ -18,19 +18,19 @@ pub(crate) struct Ranges {
 
 impl Ranges {
     /// All of a buffer is free.
-    pub(crate) fn new(size: usize) -> Ranges {
+    pub fn new(size: usize) -> Ranges {
         let mut ranges = Ranges { size: 0, starts: BTreeMap::new(), sizes: BTreeSet::new() };
         ranges.extend(size);
         ranges
     }
 
     /// Bytes of the buffer.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.size
     }
 
     /// Takes a range of at least `bytes`; gives its start.
-    pub(crate) fn take(&mut self, bytes: usize) -> Option<usize> {
+    pub fn take(&mut self, bytes: usize) -> Option<usize> {
         let bytes = bytes.max(1).checked_next_multiple_of(GRAIN)?;
         let (size, start) = self.sizes.range((bytes, 0)..).next().copied()?;
         self.remove(start, size);
@@ -41,7 +41,7 @@ impl Ranges {
     }
 
     /// Gives a range back.
-    pub(crate) fn give(&mut self, start: usize, bytes: usize) {
+    pub fn give(&mut self, start: usize, bytes: usize) {
         let (mut start, mut size) = (start, bytes.max(1).next_multiple_of(GRAIN));
         if let Some((&s, &n)) = self.starts.range(..start).next_back()
             && s + n == start
@@ -57,7 +57,7 @@ impl Ranges {
     }
 
     /// The buffer is now this large; its new end is free.
-    pub(crate) fn extend(&mut self, size: usize) {
+    pub fn extend(&mut self, size: usize) {
         let (from, size) = (self.size, size / GRAIN * GRAIN);
         if size > from {
             self.size = size;

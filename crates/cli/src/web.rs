@@ -1,0 +1,151 @@
+//! `gradus web`: a server on the loopback address for the page of the browser package, or for any folder of static files.
+
+use crate::{Done, Failure, Terminal};
+use clap::Args;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Where `cargo xtask web` writes the page.
+const PAGE: &str = "web/dist/page";
+/// Most bytes of the head of a request.
+const HEAD: u64 = 16 << 10;
+/// How long a client may take to send it, or to read the answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Args, Debug)]
+pub(crate) struct WebArgs {
+    /// The folder to serve, such as one that `gradus export` has written
+    #[arg(default_value = PAGE)]
+    pub(crate) folder: PathBuf,
+    /// The port; 0 is any that is free
+    #[arg(long, default_value_t = 8770)]
+    pub(crate) port: u16,
+    /// Do not open a browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// Stop after this many requests
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) requests: Option<usize>,
+}
+
+pub(crate) fn run(args: &WebArgs, terminal: &mut Terminal<'_>) -> Done {
+    let root = args.folder.canonicalize().ok().filter(|folder| folder.join("index.html").is_file());
+    let Some(root) = root else {
+        let build = if args.folder == Path::new(PAGE) { "; `cargo xtask web` builds it" } else { "" };
+        let why = format!("{}: there is no index.html{build}", args.folder.display());
+        return Err(Failure::Run(why));
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(|e| {
+        Failure::Run(format!("port {} cannot be used: {e}; choose another with --port", args.port))
+    })?;
+    let address = format!("http://{}/", listener.local_addr()?);
+    writeln!(terminal.out, "{address} serves {}; Ctrl-C stops it", args.folder.display())?;
+    terminal.out.flush()?;
+    if !args.no_open {
+        open(&address);
+    }
+    for (count, stream) in listener.incoming().enumerate() {
+        let root = root.clone();
+        // A client that goes away is no reason to stop.
+        let answer = move || drop(stream.and_then(|stream| answer(stream, &root)));
+        match args.requests {
+            // In order, so that all are answered when it ends.
+            Some(_) => answer(),
+            None => drop(std::thread::spawn(answer)),
+        }
+        if args.requests.is_some_and(|most| count + 1 >= most) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Asks the system to show the page. If there is no browser, the address was printed.
+fn open(address: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let quiet = || Stdio::null();
+    let _ = Command::new(program).arg(address).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+}
+
+/// Answers one request.
+fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut reader = BufReader::new(stream.try_clone()?.take(HEAD));
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    // The rest of the head is read so that closing does not reset the connection.
+    let mut line = String::new();
+    while reader.read_line(&mut line)? > 2 {
+        line.clear();
+    }
+    let mut words = first.split_whitespace();
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    if !["GET", "HEAD"].contains(&method) {
+        return send(
+            &mut stream,
+            "405 Method Not Allowed",
+            "text/plain",
+            b"only GET and HEAD are answered\n",
+            true,
+        );
+    }
+    let with_body = method == "GET";
+    match file(root, target).and_then(|path| Some((std::fs::read(&path).ok()?, path))) {
+        Some((bytes, path)) => send(&mut stream, "200 OK", kind(&path), &bytes, with_body),
+        None => send(&mut stream, "404 Not Found", "text/plain", b"there is no such file\n", with_body),
+    }
+}
+
+/// The file that a request is for, if it is inside of the folder.
+fn file(root: &Path, target: &str) -> Option<PathBuf> {
+    let path = target.split(['?', '#']).next()?.strip_prefix('/')?;
+    let path = Path::new(path);
+    if path.components().any(|c| !matches!(c, Component::Normal(_))) {
+        return None;
+    }
+    let mut path = root.join(path);
+    if path.is_dir() {
+        path.push("index.html");
+    }
+    // A link may lead out of the folder.
+    path.canonicalize().ok().filter(|path| path.starts_with(root) && path.is_file())
+}
+
+fn send(
+    stream: &mut TcpStream,
+    status: &str,
+    kind: &str,
+    body: &[u8],
+    with_body: bool,
+) -> std::io::Result<()> {
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-cache\r\n\
+         Cross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Embedder-Policy: require-corp\r\n\
+         X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+        body.len()
+    )?;
+    if with_body {
+        stream.write_all(body)?;
+    }
+    stream.flush()
+}
+
+/// The type of a file, by its ending.
+fn kind(path: &Path) -> &'static str {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js" | "mjs") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("json" | "map") => "application/json",
+        Some("wasm") => "application/wasm",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some("txt" | "eq" | "tsv" | "ts") => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}

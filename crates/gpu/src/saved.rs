@@ -1,0 +1,258 @@
+//! Programs as JSON: what a web page or a file needs to run a program without the compiler.
+//! `crates/web/PROTOCOL.md` describes the format. Constants are kept apart, as literals. Reading checks all numbers.
+
+use crate::program::{Check, Command, Memory, Module, Program, Word};
+use gradus_compile::{Buffer, Place};
+use gradus_ir::{DType, Error, Literal, Result};
+use serde_json::{Value, json};
+
+/// The version of the format.
+pub const VERSION: u64 = 1;
+
+/// Most workgroups, parameters and the like that a file may ask for; larger numbers are mistakes.
+const MOST: u64 = u32::MAX as u64;
+
+impl Program {
+    /// The program as JSON, and its constants in the order of their numbers. A host step is written with its reason; such a
+    /// program runs only next to its plan.
+    pub fn to_json(&self) -> (Value, Vec<Literal>) {
+        let mut constants = Vec::new();
+        let buffers: Vec<Value> = self.buffers.iter().map(|b| buffer_json(b, &mut constants)).collect();
+        let value = json!({
+            "version": VERSION,
+            "modules": self.modules.iter().map(module_json).collect::<Vec<_>>(),
+            "buffers": buffers,
+            "commands": self.commands.iter().map(command_json).collect::<Vec<_>>(),
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "donors": self.donors,
+            "arena": self.arena,
+            "checks": self.checks.iter().map(check_json).collect::<Vec<_>>(),
+        });
+        (value, constants)
+    }
+
+    /// Reads a program. Refuses other versions, host steps, and numbers that do not fit together.
+    pub fn from_json(value: &Value, constants: &[Literal]) -> Result<Program> {
+        let version = number(&value["version"], "version")?;
+        if version != VERSION {
+            return Err(wrong(format!("has version {version}; this build reads version {VERSION}")));
+        }
+        let program = Program {
+            modules: list(value, "modules", module)?,
+            buffers: list(value, "buffers", |b| buffer(b, constants))?,
+            commands: list(value, "commands", command)?,
+            inputs: list(value, "inputs", index)?,
+            outputs: list(value, "outputs", index)?,
+            donors: list(value, "donors", |d| if d.is_null() { Ok(None) } else { index(d).map(Some) })?,
+            arena: index(&value["arena"])?,
+            checks: list(value, "checks", check)?,
+        };
+        program.verify()?;
+        Ok(program)
+    }
+
+    /// Returns an error unless all numbers of buffers, modules and bytes are in range.
+    fn verify(&self) -> Result<()> {
+        let known = |b: usize| b < self.buffers.len();
+        let ends = self.inputs.iter().chain(&self.outputs).all(|b| known(*b));
+        let donors = self.donors.len() <= self.outputs.len()
+            && self.donors.iter().flatten().all(|i| *i < self.inputs.len());
+        if !ends || !donors {
+            return Err(wrong("has an input, output or donor that is no buffer"));
+        }
+        // A value that only exists inside of a kernel has a buffer without memory.
+        let mut used = vec![false; self.buffers.len()];
+        for command in &self.commands {
+            let Command::Dispatch { parameters, .. } = command else { continue };
+            for word in parameters {
+                if let Word::Start { buffer, .. } = word
+                    && let Some(used) = used.get_mut(*buffer)
+                {
+                    *used = true;
+                }
+            }
+        }
+        for (number, buffer) in self.buffers.iter().enumerate() {
+            let fits = match &buffer.place {
+                Place::Input(i) => self.inputs.get(*i) == Some(&number),
+                Place::Output(k) => *k < self.outputs.len(),
+                Place::Arena(_) if !used[number] => true,
+                Place::Arena(at) => {
+                    let bytes = buffer.numel.checked_mul(buffer.dtype.size());
+                    bytes.and_then(|bytes| bytes.checked_add(*at)).is_some_and(|end| end <= self.arena)
+                }
+                Place::Constant(literal) => {
+                    literal.aval().shape.numel() == buffer.numel && literal.dtype() == buffer.dtype
+                }
+            };
+            if !fits {
+                return Err(wrong(format!("has buffer {number} in a place that does not fit it")));
+            }
+        }
+        for command in &self.commands {
+            let Command::Dispatch { module, bindings, parameters, .. } = command else {
+                return Err(wrong("has a host step, which cannot be loaded"));
+            };
+            let writable = self.modules.get(*module).map(|m| m.writable.len());
+            let memory = |m: &Memory| !matches!(m, Memory::Own(b) if !known(*b));
+            let word = |w: &Word| !matches!(w, Word::Start { buffer, .. } if !known(*buffer));
+            if writable != Some(bindings.len())
+                || !bindings.iter().all(memory)
+                || !parameters.iter().all(word)
+            {
+                return Err(wrong("has a command whose module, bindings and parameters do not fit together"));
+            }
+        }
+        if !self.checks.iter().all(|c| known(c.word) && known(c.index)) {
+            return Err(wrong("has a check of a buffer that it does not have"));
+        }
+        Ok(())
+    }
+}
+
+fn wrong(why: impl Into<String>) -> Error {
+    Error::value("a saved program", why)
+}
+
+fn buffer_json(buffer: &Buffer, constants: &mut Vec<Literal>) -> Value {
+    let place = match &buffer.place {
+        Place::Input(i) => json!(["input", i]),
+        Place::Output(k) => json!(["output", k]),
+        Place::Arena(at) => json!(["arena", at]),
+        Place::Constant(literal) => {
+            constants.push(literal.clone());
+            json!(["constant", constants.len() - 1])
+        }
+    };
+    json!({"dtype": buffer.dtype.name(), "numel": buffer.numel, "place": place})
+}
+
+fn buffer(value: &Value, constants: &[Literal]) -> Result<Buffer> {
+    let name = text(&value["dtype"], "dtype")?;
+    let dtype = DType::parse(&name).ok_or_else(|| wrong(format!("has the unknown dtype `{name}`")))?;
+    let at = index(&value["place"][1])?;
+    let place = match value["place"][0].as_str() {
+        Some("input") => Place::Input(at),
+        Some("output") => Place::Output(at),
+        Some("arena") => Place::Arena(at),
+        Some("constant") => match constants.get(at) {
+            Some(literal) => Place::Constant(literal.clone()),
+            None => return Err(wrong(format!("lacks constant {at}"))),
+        },
+        _ => return Err(wrong("has a buffer without a place")),
+    };
+    Ok(Buffer { dtype, numel: index(&value["numel"])?, place })
+}
+
+fn module_json(module: &Module) -> Value {
+    json!({"text": module.text, "writable": module.writable, "group": module.group})
+}
+
+fn module(value: &Value) -> Result<Module> {
+    let flag = |v: &Value| v.as_bool().ok_or_else(|| wrong("has a binding that is neither read nor written"));
+    Ok(Module {
+        text: text(&value["text"], "text")?,
+        writable: list(value, "writable", flag)?,
+        group: three(value, "group")?,
+    })
+}
+
+fn command_json(command: &Command) -> Value {
+    match command {
+        Command::Dispatch { module, bindings, parameters, groups, step } => json!({
+            "module": module,
+            "bindings": bindings.iter().map(binding_json).collect::<Vec<_>>(),
+            "parameters": parameters.iter().map(word_json).collect::<Vec<_>>(),
+            "groups": groups,
+            "step": step,
+        }),
+        Command::Host { reads, writes, why, step, .. } => {
+            json!({"host": why, "reads": reads, "writes": writes, "step": step})
+        }
+    }
+}
+
+fn command(value: &Value) -> Result<Command> {
+    if let Some(why) = value["host"].as_str() {
+        return Err(wrong(format!("has a host step, which cannot be loaded ({why})")));
+    }
+    Ok(Command::Dispatch {
+        module: index(&value["module"])?,
+        bindings: list(value, "bindings", binding)?,
+        parameters: list(value, "parameters", word)?,
+        groups: three(value, "groups")?,
+        step: index(&value["step"])?,
+    })
+}
+
+fn binding_json(memory: &Memory) -> Value {
+    match memory {
+        Memory::Heap => json!(-1),
+        Memory::Arena => json!(-2),
+        Memory::Own(b) => json!(b),
+    }
+}
+
+fn binding(value: &Value) -> Result<Memory> {
+    match value.as_i64() {
+        Some(-1) => Ok(Memory::Heap),
+        Some(-2) => Ok(Memory::Arena),
+        _ => index(value).map(Memory::Own),
+    }
+}
+
+fn word_json(word: &Word) -> Value {
+    match word {
+        Word::Value(bits) => json!(bits),
+        Word::Start { buffer, plus } => json!([buffer, plus]),
+    }
+}
+
+fn word(value: &Value) -> Result<Word> {
+    if value.is_array() {
+        let plus = number(&value[1], "parameter")? as u32;
+        return Ok(Word::Start { buffer: index(&value[0])?, plus });
+    }
+    Ok(Word::Value(number(value, "parameter")? as u32))
+}
+
+fn check_json(check: &Check) -> Value {
+    json!({"word": check.word, "index": check.index, "extent": check.extent, "step": check.step})
+}
+
+fn check(value: &Value) -> Result<Check> {
+    Ok(Check {
+        step: index(&value["step"])?,
+        word: index(&value["word"])?,
+        index: index(&value["index"])?,
+        extent: index(&value["extent"])?,
+    })
+}
+
+fn list<T>(value: &Value, name: &str, read: impl Fn(&Value) -> Result<T>) -> Result<Vec<T>> {
+    let all = value[name].as_array().ok_or_else(|| wrong(format!("lacks the list `{name}`")))?;
+    all.iter().map(read).collect()
+}
+
+fn three(value: &Value, name: &str) -> Result<[u32; 3]> {
+    let all = list(value, name, |v| number(v, name))?;
+    match all[..] {
+        [x, y, z] => Ok([x as u32, y as u32, z as u32]),
+        _ => Err(wrong(format!("has `{name}` of {} numbers instead of 3", all.len()))),
+    }
+}
+
+fn text(value: &Value, name: &str) -> Result<String> {
+    value.as_str().map(str::to_string).ok_or_else(|| wrong(format!("lacks the text `{name}`")))
+}
+
+fn number(value: &Value, name: &str) -> Result<u64> {
+    let fits = value.as_u64().filter(|n| *n <= MOST);
+    fits.ok_or_else(|| wrong(format!("has {value} as `{name}`; it must be an integer of 32 bits")))
+}
+
+fn index(value: &Value) -> Result<usize> {
+    let fits = value.as_u64().and_then(|n| usize::try_from(n).ok());
+    fits.ok_or_else(|| wrong(format!("has {value} where an index or a size must be")))
+}

@@ -1,0 +1,60 @@
+//! Saved programs: text that was changed is refused, not run.
+
+use gradus_gpu::{Dialect, Limits, Program, program_of};
+use gradus_ir::graph::Builder;
+use gradus_ir::ops::index::Take;
+use gradus_ir::{Aval, DType, Literal};
+use serde_json::{Value, json};
+
+/// A program with a constant, a temporary, a check and an output.
+fn saved() -> (Value, Vec<Literal>) {
+    let b = Builder::new();
+    let x = b.input("x", Aval::new(DType::F32, [64, 8]));
+    let i = b.input("i", Aval::new(DType::I32, [5]));
+    let table = b.constant(
+        Literal::new(Aval::new(DType::F32, [8]), (1..9).map(f64::from).collect::<Vec<_>>())
+            .expect("a literal"),
+    );
+    let taken = b.apply1(Take { axis: 0 }, &[x, i]);
+    let y = taken * table.reshape([1, 8]).broadcast_to(&[5, 8].into());
+    let graph = b.finish(&[y.sum(&[1]), x.sum(&[0])]).expect("a graph");
+    let (_, program) = program_of(&graph, &Limits::WEBGPU, Dialect::Wgsl).expect("a program");
+    program.to_json()
+}
+
+#[test]
+fn what_was_saved_is_read_again() {
+    let (value, constants) = saved();
+    let program = Program::from_json(&value, &constants).expect("a program");
+    assert_eq!(program.to_json().0, value);
+    assert!(!program.checks.is_empty() && !program.commands.is_empty());
+}
+
+#[test]
+fn changed_programs_are_refused() {
+    let (value, constants) = saved();
+    let changes: [(&str, Value, &str); 12] = [
+        ("/version", json!(2), "version 2"),
+        ("/modules", json!(7), "lacks the list `modules`"),
+        ("/modules/0/writable", json!([true]), "do not fit together"),
+        ("/modules/0/group", json!([1, 2]), "2 numbers instead of 3"),
+        ("/commands/0/module", json!(99), "do not fit together"),
+        ("/commands/0/bindings/0", json!(-3), "where an index or a size must be"),
+        ("/commands/0/parameters/0", json!([999, 0]), "do not fit together"),
+        ("/commands/0/groups", json!([1, 1, 1_u64 << 40]), "an integer of 32 bits"),
+        ("/buffers/0/dtype", json!("f33"), "unknown dtype `f33`"),
+        ("/inputs", json!([0, 77]), "that is no buffer"),
+        ("/arena", json!(0), "in a place that does not fit it"),
+        ("/donors", json!([9]), "that is no buffer"),
+    ];
+    for (at, new, why) in changes {
+        let mut changed = value.clone();
+        *changed.pointer_mut(at).unwrap_or_else(|| panic!("no {at}")) = new;
+        let error = Program::from_json(&changed, &constants).expect_err(at).to_string();
+        assert!(error.contains(why), "{at}: {error}");
+    }
+    assert!(
+        Program::from_json(&value, &[]).expect_err("no constants").to_string().contains("lacks constant")
+    );
+    assert!(Program::from_json(&json!({"version": 1}), &[]).is_err());
+}

@@ -1,0 +1,73 @@
+//! The operations of the page, by name: how each is called, and what runs it. The types of the TypeScript package are written
+//! from this table.
+
+mod arguments;
+mod table;
+
+use crate::request::{Fault, Request};
+use crate::session;
+use arguments::Arguments;
+use gradus_ir::ops::Pointwise;
+use gradus_ir::{Error, Result};
+use gradus_tensor::{Arg, Tensor, pointwise};
+use serde_json::{Value, json};
+
+/// An operation.
+pub(crate) struct Entry {
+    name: &'static str,
+    /// Its arguments in TypeScript, after the tensor itself for a method.
+    arguments: &'static str,
+    doc: &'static str,
+    /// Whether it is a method of a tensor.
+    method: bool,
+    run: Run,
+}
+
+/// What runs an operation.
+enum Run {
+    /// A pointwise op of the graph's catalog.
+    Row(&'static Pointwise),
+    Function(fn(&Arguments<'_>) -> Result<Vec<Tensor>>),
+}
+
+impl Entry {
+    fn call(&self, arguments: &Arguments<'_>) -> Result<Vec<Tensor>> {
+        match self.run {
+            Run::Function(f) => f(arguments),
+            Run::Row(row) => {
+                let operands = (0..row.arity).map(|i| arguments.operand(i)).collect::<Result<Vec<_>>>()?;
+                Ok(vec![pointwise(row, &operands.iter().map(Arg::from).collect::<Vec<_>>())])
+            }
+        }
+    }
+}
+
+/// The table, for the page.
+pub(crate) fn describe() -> Value {
+    let results = |name: &str| match name {
+        "sort" | "topk" | "qr" | "eigh" => json!(2),
+        "svd" => json!(3),
+        "split" | "chunk" | "unbind" => json!("list"),
+        _ => json!(1),
+    };
+    let row = |e: Entry| {
+        let results = results(e.name);
+        json!({"name": e.name, "arguments": e.arguments, "doc": e.doc, "method": e.method, "results": results})
+    };
+    table::entries().into_iter().map(row).collect()
+}
+
+/// Answers `op`.
+pub(crate) fn apply(request: &Request) -> Result<Value, Fault> {
+    thread_local! {
+        static ENTRIES: std::collections::HashMap<&'static str, Entry> =
+            table::entries().into_iter().map(|e| (e.name, e)).collect();
+    }
+    let name = request.text("name")?;
+    let arguments = Arguments::new(request.list("args")?);
+    let outs = ENTRIES.with(|entries| match entries.get(name.as_str()) {
+        Some(entry) => entry.call(&arguments),
+        None => Err(Error::value(format!("the operation `{name}`"), "does not exist")),
+    })?;
+    Ok(session::keep_all(outs)?)
+}

@@ -1,0 +1,158 @@
+//! Memory of the page's GPU: which bytes of which buffer belong to which storage. The page allocates the buffers in the order
+//! of the commands, so memory that is freed can be used again by the next command.
+
+use crate::page::page;
+use gradus_device::{Statistics, memory_error};
+use gradus_gpu::{GRAIN, Ranges, SMALL};
+use gradus_ir::Result;
+use gradus_mem::{Remote, Storage};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of the heap at the start.
+const FIRST: usize = 1 << 20;
+/// Most bytes of the heap.
+const HEAP: usize = 256 << 20;
+
+/// The buffers of the page.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    state: Mutex<State>,
+    /// Most bytes of a buffer.
+    binding: usize,
+    /// The number of the device.
+    device: u16,
+}
+
+#[derive(Debug)]
+struct State {
+    heap: Ranges,
+    /// The number of the next buffer; 0 is the heap.
+    next: u32,
+    /// The buffer of temporaries, which all programs share because they run one after the other.
+    arena: Option<(u32, usize)>,
+    used: usize,
+    peak: usize,
+    reserved: usize,
+}
+
+/// Bytes of a buffer that a storage owns.
+pub(crate) struct Block {
+    memory: Arc<Memory>,
+    /// The buffer and the first byte; none without bytes.
+    pub(crate) place: Option<(u32, usize)>,
+    bytes: usize,
+}
+
+impl Remote for Block {}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let Some((buffer, start)) = self.place else { return };
+        let mut state = self.memory.state();
+        state.used -= self.bytes;
+        if buffer == 0 {
+            state.heap.give(start, self.bytes);
+        } else {
+            state.reserved -= self.bytes;
+            drop(state);
+            post(json!({"c": "drop", "id": buffer}));
+        }
+    }
+}
+
+/// Sends one command. Without a page there is nobody to carry it out.
+pub(crate) fn post(command: Value) {
+    if let Ok(page) = page() {
+        page.post(&json!([command]).to_string());
+    }
+}
+
+impl Memory {
+    pub(crate) fn new(device: u16, binding: usize) -> Arc<Memory> {
+        let state =
+            State { heap: Ranges::new(FIRST), next: 1, arena: None, used: 0, peak: 0, reserved: FIRST };
+        Arc::new(Memory { state: Mutex::new(state), binding, device })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// New memory, rounded up to whole words.
+    pub(crate) fn take(self: &Arc<Memory>, bytes: usize) -> Result<Block> {
+        let mut block = Block { memory: self.clone(), place: None, bytes: 0 };
+        if bytes == 0 {
+            return Ok(block);
+        }
+        let rounded = bytes.checked_next_multiple_of(GRAIN).ok_or_else(|| memory_error(bytes))?;
+        if rounded > self.binding {
+            return Err(memory_error(bytes));
+        }
+        let mut state = self.state();
+        let place = if bytes <= SMALL {
+            (0, state.small(rounded, HEAP.min(self.binding)).ok_or_else(|| memory_error(bytes))?)
+        } else {
+            let id = state.next;
+            state.next += 1;
+            state.reserved += rounded;
+            post(json!({"c": "buffer", "id": id, "bytes": rounded}));
+            (id, 0)
+        };
+        state.used += rounded;
+        state.peak = state.peak.max(state.used);
+        (block.place, block.bytes) = (Some(place), rounded);
+        Ok(block)
+    }
+
+    /// The buffer for temporaries of so many bytes.
+    pub(crate) fn arena(&self, bytes: usize) -> Result<u32> {
+        let bytes = bytes.max(GRAIN);
+        if bytes > self.binding {
+            return Err(memory_error(bytes));
+        }
+        let mut state = self.state();
+        if let Some((id, size)) = state.arena {
+            if size >= bytes {
+                return Ok(id);
+            }
+            state.reserved -= size;
+            post(json!({"c": "drop", "id": id}));
+        }
+        let id = state.next;
+        state.next += 1;
+        state.reserved += bytes;
+        state.arena = Some((id, bytes));
+        post(json!({"c": "buffer", "id": id, "bytes": bytes.next_multiple_of(GRAIN)}));
+        Ok(id)
+    }
+
+    /// A storage with this memory.
+    pub(crate) fn storage(&self, block: Block, bytes: usize) -> Result<Storage> {
+        Storage::on_device(self.device, bytes, Box::new(block)).ok_or_else(|| memory_error(bytes))
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        let state = self.state();
+        Statistics { used: state.used, reserved: state.reserved, peak: state.peak }
+    }
+}
+
+impl State {
+    /// Bytes of the heap, which grows if it must.
+    fn small(&mut self, bytes: usize, most: usize) -> Option<usize> {
+        loop {
+            if let Some(start) = self.heap.take(bytes) {
+                return Some(start);
+            }
+            let size = self.heap.size();
+            let next = (2 * size).min(most / GRAIN * GRAIN);
+            if next <= size {
+                return None;
+            }
+            post(json!({"c": "grow", "id": 0, "bytes": next}));
+            self.heap.extend(next);
+            self.reserved += next - size;
+        }
+    }
+}

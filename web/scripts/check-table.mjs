@@ -1,0 +1,40 @@
+/**
+ * Checks TENSORGRAD.md: everything that its second column names is exported here, as a value or as a type.
+ * Usage: node scripts/check-table.mjs [tensorgrad's index.ts]; with the file, its exports must all be in the table.
+ */
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const read = (file) => readFileSync(file, 'utf8')
+const rows = read(join(root, 'TENSORGRAD.md')).split('\n').map((l) => /^\| `(\w+)` \| `([\w.]+)` \|/.exec(l)).filter(Boolean)
+
+/** Names that a TypeScript file exports, without aliases. */
+function exportsOf(file) {
+  const program = ts.createProgram([file], { noResolve: false, skipLibCheck: true, moduleResolution: ts.ModuleResolutionKind.Bundler, module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 })
+  return { checker: program.getTypeChecker(), module: program.getTypeChecker().getSymbolAtLocation(program.getSourceFile(file)) }
+}
+
+const { checker, module } = exportsOf(join(root, 'src/index.ts'))
+const resolved = (s) => (s.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(s) : s)
+/** Whether a path such as `nn.Linear` or `Tensor.add` exists. */
+function exists(path) {
+  const [first, second] = path.split('.')
+  const found = checker.getExportsOfModule(module).find((s) => s.name === first)
+  if (!found || !second) return Boolean(found)
+  const symbol = resolved(found)
+  if (symbol.flags & ts.SymbolFlags.ValueModule) return checker.getExportsOfModule(symbol).some((s) => s.name === second)
+  return Boolean(checker.getDeclaredTypeOfSymbol(symbol).getProperty(second))
+}
+
+const problems = rows.filter(([, , ours]) => !exists(ours)).map(([, theirs, ours]) => `${theirs}: ${ours} does not exist`)
+if (process.argv[2]) {
+  const theirs = exportsOf(process.argv[2])
+  const known = new Set(rows.map(([, name]) => name))
+  for (const { name } of theirs.checker.getExportsOfModule(theirs.module)) if (!known.has(name)) problems.push(`${name} is not in the table`)
+}
+if (rows.length < 100) problems.push(`only ${rows.length} rows were read`)
+console.log(`${rows.length} rows, ${problems.length} problems`)
+if (problems.length) throw new Error(problems.join('\n'))

@@ -1,0 +1,165 @@
+//! Finds a compiler for WebAssembly: the installed one if it has the target, else Debian's, which is unpacked below the
+//! target folder.
+
+use super::TARGET;
+use crate::workspace::{Workspace, output};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names the compiler to use, if it is not the one that cargo finds.
+const COMPILER: &str = "GRADUS_WASM_RUSTC";
+
+/// Debian's packages of a compiler that can build the standard library for the target. What they need of their own kind is
+/// added.
+const PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "libstd-rust-web-dev"];
+
+/// A compiler and what goes with it.
+pub(super) struct Toolchain {
+    pub(super) rustc: PathBuf,
+    pub(super) standard: Standard,
+    /// The linker, if the compiler does not bring one.
+    pub(super) linker: Option<PathBuf>,
+}
+
+/// In which form a toolchain has the standard library for the target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Standard {
+    Built,
+    Source,
+}
+
+/// Finds a toolchain, or unpacks one.
+pub(super) fn find(workspace: &Workspace) -> Result<Toolchain, String> {
+    let named = std::env::var_os(COMPILER).or_else(|| std::env::var_os("RUSTC"));
+    let rustc = PathBuf::from(named.unwrap_or_else(|| "rustc".into()));
+    let own = sysroot(&rustc)?;
+    if let Some(standard) = standard_library(&own) {
+        return Ok(Toolchain { rustc, standard, linker: linker(&own) });
+    }
+    let folder = workspace.target.join("wasm-toolchain");
+    let debian = match unpacked(&folder) {
+        Some(rustc) => rustc,
+        None => unpack(&folder).map_err(|why| missing(&rustc, &own, &why))?,
+    };
+    let standard = standard_library(&sysroot(&debian)?)
+        .ok_or_else(|| format!("{} has no standard library for {TARGET}", debian.display()))?;
+    // Debian's compiler has no linker for the target; the installed toolchain has one.
+    Ok(Toolchain { rustc: debian, standard, linker: linker(&own) })
+}
+
+fn sysroot(rustc: &Path) -> Result<PathBuf, String> {
+    let text = output(Command::new(rustc).args(["--print", "sysroot"]))?;
+    Ok(PathBuf::from(String::from_utf8_lossy(&text).trim()))
+}
+
+fn standard_library(sysroot: &Path) -> Option<Standard> {
+    let rustlib = sysroot.join("lib/rustlib");
+    if rustlib.join(TARGET).join("lib").is_dir() {
+        Some(Standard::Built)
+    } else {
+        rustlib.join("src/rust/library/std/Cargo.toml").is_file().then_some(Standard::Source)
+    }
+}
+
+/// The linker `rust-lld` of a toolchain.
+fn linker(sysroot: &Path) -> Option<PathBuf> {
+    let folders = std::fs::read_dir(sysroot.join("lib/rustlib")).ok()?;
+    folders.flatten().map(|f| f.path().join("bin/rust-lld")).find(|path| path.is_file())
+}
+
+/// The compiler that was unpacked into a folder.
+fn unpacked(folder: &Path) -> Option<PathBuf> {
+    let rustc = folder.join("rustc");
+    rustc.is_file().then_some(rustc)
+}
+
+/// Fetches Debian's packages and unpacks them; nothing is installed.
+fn unpack(folder: &Path) -> Result<PathBuf, String> {
+    println!("== fetching {} into {}", PACKAGES.join(", "), folder.display());
+    let aside = folder.with_extension("part");
+    let _ = std::fs::remove_dir_all(&aside);
+    let failed = |error: std::io::Error| format!("{}: {error}", aside.display());
+    std::fs::create_dir_all(&aside).map_err(failed)?;
+    let packages = with_needed()?;
+    let download = || output(Command::new("apt-get").arg("download").args(&packages).current_dir(&aside));
+    if download().is_err() {
+        output(Command::new("apt-get").args(["update", "-qq"]))?;
+        download()?;
+    }
+    let root = aside.join("files");
+    for file in std::fs::read_dir(&aside).map_err(failed)?.flatten().map(|f| f.path()) {
+        if file.extension().is_some_and(|e| e == "deb") {
+            output(Command::new("dpkg-deb").arg("-x").arg(&file).arg(&root))?;
+            std::fs::remove_file(&file).map_err(failed)?;
+        }
+    }
+    // The compiler finds its libraries below the folder where this script is, wherever that is moved to.
+    let script = "#!/bin/sh\nhere=$(dirname \"$(readlink -f \"$0\")\")\n\
+        LD_LIBRARY_PATH=$(echo \"$here\"/files/usr/lib/*-linux-gnu) exec \"$here\"/files/usr/bin/rustc \"$@\"\n";
+    let rustc = aside.join("rustc");
+    std::fs::write(&rustc, script).map_err(failed)?;
+    output(Command::new("chmod").arg("+x").arg(&rustc))?;
+    std::fs::rename(&aside, folder).map_err(failed)?;
+    unpacked(folder).ok_or_else(|| "the compiler was not unpacked".to_string())
+}
+
+/// The packages, and those of the compiler's own libraries that they depend on.
+fn with_needed() -> Result<Vec<String>, String> {
+    let mut all: Vec<String> = PACKAGES.iter().map(|p| p.to_string()).collect();
+    let mut at = 0;
+    while at < all.len() {
+        let text = output(Command::new("apt-cache").args(["depends", &all[at]]))?;
+        for name in needed(&String::from_utf8_lossy(&text)) {
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
+        at += 1;
+    }
+    Ok(all)
+}
+
+/// The compiler's own libraries among the dependencies that `apt-cache depends` prints.
+fn needed(text: &str) -> Vec<String> {
+    let names = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
+    names
+        .filter(|n| n.starts_with("libstd-rust-web") || n.starts_with("libllvm"))
+        .map(str::to_string)
+        .collect()
+}
+
+fn missing(rustc: &Path, sysroot: &Path, why: &str) -> String {
+    format!(
+        "`{}` (sysroot {}) has the standard library for {TARGET} neither built nor as source, and Debian's compiler \
+         could not be fetched ({why}). Run\n  rustup target add {TARGET}\nor set {COMPILER} to a compiler that has it",
+        rustc.display(),
+        sysroot.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_standard_library_built_or_as_source() {
+        let root = std::env::temp_dir().join(format!("xtask-wasm-{}", std::process::id()));
+        let library = root.join("lib/rustlib/src/rust/library/std");
+        assert_eq!(standard_library(&root), None);
+        let message = missing(Path::new("rustc"), &root, "no apt-get");
+        assert!(message.contains("rustup target add wasm32-unknown-unknown"), "{message}");
+        std::fs::create_dir_all(&library).unwrap();
+        assert_eq!(standard_library(&root), None);
+        std::fs::write(library.join("Cargo.toml"), "").unwrap();
+        assert_eq!(standard_library(&root), Some(Standard::Source));
+        std::fs::create_dir_all(root.join("lib/rustlib/wasm32-unknown-unknown/lib")).unwrap();
+        assert_eq!(standard_library(&root), Some(Standard::Built));
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn adds_the_libraries_of_the_compiler() {
+        let text = "libstd-rust-web-dev\n  Depends: libstd-rust-web-1.96\n  Depends: libc6\n |Depends: x\n  Breaks: libllvm1\n";
+        assert_eq!(needed(text), ["libstd-rust-web-1.96"]);
+    }
+}
