@@ -62,6 +62,7 @@ function chooser(): void {
     const title = s.device === 'cpu' ? s.note || 'running on the CPU' : `${s.adapter}${s.software ? ' (in software, slow)' : ''}`
     host.title = title
     if (s.note) note.textContent = 'no GPU'
+    else if (s.device === 'webgpu' && s.software) note.textContent = 'in software'
     host.dataset.device = s.device
     for (const input of host.querySelectorAll('input')) input.checked = input.value === s.device
     void s.lost.then(async (e) => {

@@ -1,5 +1,5 @@
 /** Flow matching in the plane: a network learns the velocity that carries noise to a shape. */
-import { cat, losses, nn, optim, type Tensor } from 'gradus'
+import { losses, nn, optim, type Tensor } from 'gradus'
 import source from 'source:flow.ts'
 import { Surface } from '../lib/canvas.js'
 import { button, color, el } from '../lib/dom.js'
@@ -11,13 +11,13 @@ const POINTS = 300
 const EULER = 16
 
 class Velocity extends nn.Module {
-  l1 = new nn.Linear(7, 64)
+  place = new nn.Linear(2, 64)
+  time = new nn.Linear(1, 64, { bias: false })
   l2 = new nn.Linear(64, 64)
   l3 = new nn.Linear(64, 2)
   /** The velocity at places [n, 2] and times [n, 1]. */
   forward(x: Tensor, t: Tensor): Tensor {
-    const waves = t.mul(2 * Math.PI)
-    const h = this.l1.forward(cat([x, x.square(), t, waves.sin(), waves.cos()], 1)).silu()
+    const h = this.place.forward(x).add(this.time.forward(t)).silu()
     return this.l3.forward(this.l2.forward(h).silu())
   }
 }

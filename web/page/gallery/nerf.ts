@@ -1,5 +1,5 @@
 /** A network learns a picture as a function from coordinates to colors. */
-import { cat, losses, nn, optim, type Tensor } from 'gradus'
+import { losses, nn, optim, tensor, type Tensor } from 'gradus'
 import source from 'source:nerf.ts'
 import { pixels } from '../lib/canvas.js'
 import { el } from '../lib/dom.js'
@@ -10,15 +10,18 @@ const SIDE = 48
 const BATCH = 512
 const WAVES = 5
 
+// Sines and cosines of x, then of y; a cosine is a sine a quarter later.
+const FREQUENCIES = [0, 1].map((axis) => Array.from({ length: 4 * WAVES }, (_, i) => (Math.floor(i / (2 * WAVES)) === axis ? 2 ** ((i >> 1) % WAVES) : 0)))
+const PHASES = Array.from({ length: 4 * WAVES }, (_, i) => (i % 2) * (Math.PI / 2))
+
 class Picture extends nn.Module {
-  l1 = new nn.Linear(2 + 4 * WAVES, 48)
+  l1 = new nn.Linear(4 * WAVES, 48)
   l2 = new nn.Linear(48, 48)
   l3 = new nn.Linear(48, 3)
   /** Colors from 0 to 1 of coordinates from -1 to 1. Waves of rising frequency let it learn sharp edges. */
   forward(xy: Tensor): Tensor {
-    const features = [xy]
-    for (let k = 0; k < WAVES; k++) features.push(xy.mul(1.5 * 2 ** k).sin(), xy.mul(1.5 * 2 ** k).cos())
-    return this.l3.forward(this.l2.forward(this.l1.forward(cat(features, 1)).relu()).relu()).sigmoid()
+    const waves = xy.matmul(tensor(FREQUENCIES)).add(tensor(PHASES)).sin()
+    return this.l3.forward(this.l2.forward(this.l1.forward(waves).relu()).relu()).sigmoid()
   }
 }
 

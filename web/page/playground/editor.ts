@@ -66,9 +66,12 @@ export class Editor {
     const marks: Mark[] = []
     for (const d of [...this.diagnostics].sort((a, b) => a.line - b.line || a.column - b.column)) {
       let from = offset(d.line, d.column)
-      const to = Math.max(offset(d.endLine, d.endColumn), from + 1)
+      let to = Math.max(offset(d.endLine, d.endColumn), from + 1)
       // A place after the end of a line is shown at its last character.
-      if (text[from] === '\n' || from >= text.length) from = Math.max(0, from - 1)
+      if (text[from] === '\n' || from >= text.length) {
+        from = Math.max(0, from - 1)
+        to = from + 1
+      }
       if (from >= (marks.at(-1)?.to ?? 0)) marks.push({ from, to: Math.max(from + 1, Math.min(to, text.length)), className: d.severity, title: d.message })
     }
     const bad = new Map(this.diagnostics.map((d) => [d.line, d.severity]))

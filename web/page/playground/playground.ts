@@ -64,6 +64,7 @@ export async function playground(host: HTMLElement, code: string): Promise<() =>
     const found = examples.find((e) => e.id === id)
     choose.value = ''
     if (!found) return
+    said.textContent = ''
     state = structuredClone(found.state)
     history.replaceState(null, '', `#/playground/${id}`)
     load()
@@ -130,7 +131,6 @@ export async function playground(host: HTMLElement, code: string): Promise<() =>
   function load(): void {
     editor.value = state.source
     listed = ''
-    said.textContent = ''
     changed()
   }
 
