@@ -43,7 +43,7 @@ export default training({
   line: 'A tiny radiance field: colors learnt from coordinates.',
   text: 'The network maps the coordinates of a point to its color, as radiance fields do. It sees 512 random points of the left picture per step; the right one is drawn from the network.',
   source,
-  target: 0.006,
+  target: 0.005,
   measure: 'mean squared error',
   rate: 0.008,
   spec: () => ({
