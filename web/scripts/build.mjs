@@ -1,7 +1,7 @@
-/** Builds dist/: JavaScript modules with source maps, type declarations, and the wasm file if there is one. */
+/** Builds dist/: JavaScript modules with source maps, and type declarations. `--runtime` renews the runtime of exported bundles. */
 import { build } from 'esbuild'
 import { execFileSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -16,6 +16,11 @@ if (existsSync(join(root, 'src/worker-entry.ts'))) {
   await build({ ...options, entryPoints: ['src/worker-entry.ts'], outfile: 'dist/worker.js', external: ['./index.js'] })
 }
 execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], { stdio: 'inherit' })
+// The command that exports bundles has a copy of their runtime.
+if (process.argv.includes('--runtime')) {
+  const text = readFileSync(join(root, 'dist/bundle.js'), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n')
+  writeFileSync(join(root, '../src/bundle/runtime.js'), text)
+}
 const limit = 20_000
 const size = statSync(join(root, 'dist/bundle.js')).size
 if (size > limit) throw new Error(`dist/bundle.js has ${size} bytes, more than ${limit}`)

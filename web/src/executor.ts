@@ -47,7 +47,8 @@ export async function openGpu(): Promise<Gpu> {
     'maxComputeWorkgroupStorageSize', 'maxComputeInvocationsPerWorkgroup', 'maxComputeWorkgroupSizeX',
     'maxComputeWorkgroupSizeY', 'maxComputeWorkgroupsPerDimension'] as const) requiredLimits[name] = a[name]
   const device = await adapter.requestDevice({ requiredLimits })
-  const { info } = adapter
+  // Older browsers describe less.
+  const info: Partial<GPUAdapterInfo> = adapter.info ?? {}
   const limits = {
     group: Math.min(a.maxComputeInvocationsPerWorkgroup, a.maxComputeWorkgroupSizeX),
     shared: a.maxComputeWorkgroupStorageSize,
@@ -55,7 +56,7 @@ export async function openGpu(): Promise<Gpu> {
     binding: Math.min(a.maxStorageBufferBindingSize, a.maxBufferSize),
     groups: a.maxComputeWorkgroupsPerDimension,
   }
-  const software = info.isFallbackAdapter || /swiftshader|llvmpipe/i.test(`${info.architecture} ${info.description}`)
+  const software = Boolean(info.isFallbackAdapter) || /swiftshader|llvmpipe/i.test(`${info.architecture} ${info.description}`)
   return { device, limits, software, name: [info.vendor, info.architecture, info.description].filter(Boolean).join(' ') }
 }
 
@@ -84,6 +85,8 @@ export class Executor implements Memory {
   private pass: GPUComputePassEncoder | null = null
   private runs = 0
   private isScheduled = false
+  /** Called at the next submission. */
+  private onSubmit: (() => void)[] = []
   private isWatched = false
   /** Buffers to destroy after the next submission. */
   private retired: GPUBuffer[] = []
@@ -143,9 +146,9 @@ export class Executor implements Memory {
     })
   }
 
-  /** Waits for everything that was queued, and for all kernels. Throws what failed. */
+  /** Waits for everything that was queued, and until kernels have compiled; one that is refused fails when it runs. */
   async idle(): Promise<void> {
-    await Promise.all([...this.programs.values()].map((p) => p.ready))
+    await Promise.allSettled([...this.programs.values()].map((p) => p.ready))
     await this.readAll([])
     await this.device.queue.onSubmittedWorkDone()
     this.report()
@@ -300,6 +303,7 @@ export class Executor implements Memory {
       this.isWatched = false
       this.counts.submits++
     }
+    this.onSubmit.splice(0).forEach((f) => f())
     for (const buffer of this.retired) buffer.destroy()
     this.retired.length = 0
   }
@@ -341,7 +345,7 @@ export class Executor implements Memory {
     for (const check of checks ?? []) {
       const word = prepared.slots[program.plan.checks[check]!.word]
       if (!word) continue
-      if (this.pending.length === WORDS) this.collect([]).catch((e) => this.fail(e as Error))
+      if (this.pending.length === WORDS) this.gather([]).catch((e) => this.fail(e as Error))
       this.commands().copyBufferToBuffer(this.buffer(word[0]), word[1], this.words, 4 * this.pending.length, 4)
       this.pending.push({ program: program.id, check })
     }
@@ -370,14 +374,20 @@ export class Executor implements Memory {
     })
   }
 
-  /** Copies ranges and check words to a staging buffer and submits. Resolves once they are here. */
+  /** Reads ranges and check words. Throws what failed before. */
   private async collect(ranges: [from: Place, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
+    const results = await this.gather(ranges)
+    this.report()
+    return results
+  }
+
+  /** Copies ranges and check words to a staging buffer. Resolves once they are here, and keeps the failure of a check. */
+  private async gather(ranges: [from: Place, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
     const { pending } = this
     const total = ranges.reduce((sum, [, bytes]) => sum + padded(bytes), 4 * pending.length)
     const results = ranges.map(([, bytes]) => new Uint8Array(bytes))
     if (!total) {
       this.flush()
-      this.report()
       return results
     }
     const staging = this.stage(total)
@@ -389,8 +399,10 @@ export class Executor implements Memory {
       if (bytes) encoder.copyBufferToBuffer(this.buffer(id), offset, staging, at, padded(bytes))
       at += padded(bytes)
     }
-    this.flush()
     this.counts.reads++
+    this.schedule()
+    // Reads of one task of the page share a submission.
+    await new Promise<void>((resolve) => { this.onSubmit.push(resolve) })
     try {
       await staging.mapAsync(1, 0, total)
     } catch (e) {
@@ -413,7 +425,6 @@ export class Executor implements Memory {
     if (this.staging.length < STAGING && staging.size <= STAGING_BYTES) this.staging.push(staging)
     else staging.destroy()
     if (fault) this.fail(this.faultError(...(fault as [Pending, number])))
-    this.report()
     return results
   }
 

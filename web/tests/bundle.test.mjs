@@ -1,7 +1,11 @@
 /** Bundles without wasm: a program with a cell, a table and a constant, written by this test. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { open, skip } from './browser.mjs'
+import { open, root, skip } from './browser.mjs'
 
 let browser
 before(async () => { if (!skip) browser = await open() })
@@ -98,3 +102,60 @@ test('malformed bundles are refused', { skip }, async () => {
   assert.match(got.header, /not a safetensors file: a header/)
   assert.match(got.missing, /no tensor other/)
 })
+
+/** The command that exports bundles: `GRADUS`, or what cargo has built. */
+const gradus = [process.env.GRADUS, join(root, '../target/release/gradus'), join(root, '../target/debug/gradus')].find((f) => f && existsSync(f))
+
+test('an exported training step takes the steps of Adam', { skip: skip || (!gradus && 'there is no gradus command; GRADUS may name it') }, async () => {
+  const data = { W: [[0.1, -0.2], [0.3, 0.4], [0.5, 0.6]], X: [[1, 2], [3, -1], [0, 1], [2, 2]], B: [0.1, 0, -0.1], V: [1, -1, 0.5], Y: [0, 1, -1, 0.5] }
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-bundle-'))
+  try {
+    writeFileSync(join(folder, 'net.eq'), 'H[b,h] = tanh(W[h,d] X[b,d] + B[h])\nLoss avg= (H[b,h] V[h] - Y[b]) ** 2\n')
+    // Numbers are written with a point, so that they are floats.
+    const text = (v) => (Array.isArray(v) ? `[${v.map(text)}]` : v.toFixed(6))
+    for (const [name, values] of Object.entries(data)) writeFileSync(join(folder, `${name}.json`), text(values))
+    const inputs = Object.keys(data).flatMap((name) => ['--input', `${name}=${name}.json`])
+    execFileSync(gradus, ['export', 'net.eq', '--web', 'site', ...inputs, '--feed', 'X,Y', '--train', 'W,B,V', '--rate', '0.05'], { cwd: folder, stdio: 'pipe' })
+    for (const file of ['plan.json', 'weights.safetensors']) browser.serve(`/exported/${file}`, readFileSync(join(folder, 'site', file)))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const losses = await browser.run(`
+    import { load } from '/dist/bundle.js'
+    export default async function ({ X, Y }) {
+      const bundle = await load('/exported')
+      const losses = []
+      for (let i = 0; i < 30; i++) losses.push(Object.values(await bundle.step({ X: X.flat(), Y }))[0].data[0])
+      return losses
+    }`, data)
+  const expected = adamLosses(data, 30, 0.05)
+  losses.forEach((loss, i) => assert.ok(Math.abs(loss - expected[i]) < 1e-5, `step ${i}: ${loss}, expected ${expected[i]}`))
+  assert.ok(losses[29] < 0.01)
+})
+
+/** Losses of the program above under Adam, in plain JavaScript. */
+function adamLosses({ W, X, B, V, Y }, steps, rate) {
+  const w = [...W.flat(), ...B, ...V]
+  const state = w.map(() => ({ m: 0, v: 0 }))
+  const losses = []
+  for (let t = 1; t <= steps; t++) {
+    const H = X.map((x) => [0, 1, 2].map((h) => Math.tanh(w[2 * h] * x[0] + w[2 * h + 1] * x[1] + w[6 + h])))
+    const residual = H.map((row, b) => row.reduce((s, v, h) => s + v * w[9 + h], 0) - Y[b])
+    losses.push(residual.reduce((s, r) => s + r * r, 0) / 4)
+    const grads = w.map(() => 0)
+    H.forEach((row, b) => row.forEach((v, h) => {
+      const before = (residual[b] / 2) * w[9 + h] * (1 - v * v)
+      grads[2 * h] += before * X[b][0]
+      grads[2 * h + 1] += before * X[b][1]
+      grads[6 + h] += before
+      grads[9 + h] += (residual[b] / 2) * v
+    }))
+    w.forEach((_, i) => {
+      const s = state[i]
+      s.m = 0.9 * s.m + 0.1 * grads[i]
+      s.v = 0.999 * s.v + 0.001 * grads[i] ** 2
+      w[i] -= (rate * s.m / (1 - 0.9 ** t)) / (Math.sqrt(s.v / (1 - 0.999 ** t)) + 1e-8)
+    })
+  }
+  return losses
+}

@@ -289,6 +289,33 @@ test('aborting ends steps, here and in a worker', { skip }, async () => {
   }
 })
 
+test('a module that cannot be used is an error, here and in a worker', { skip }, async () => {
+  browser.serve('/half.js', 'export const model = 1, inputs = {}')
+  browser.serve('/mistaken.js', `${spec.replace('m.forward(x)), y)', 'm.forward(x)), y.reshape([3, 7]))')}export const fixed = { model, loss, optimizer, inputs: { x: [8, 1], y: [8, 1] } }`)
+  const got = await run('cpu', `
+    const results = {}
+    for (const worker of [false, true]) {
+      const compile = (module, rest) => caught(() => g.compileTraining({ module, worker, device: 'cpu', ...rest }))
+      const good = await g.compileTraining({ module: '/sine.js?use' + worker, worker, device: 'cpu' })
+      results[worker] = [await compile('/nothing.js'), await compile('/half.js'), await compile('/mistaken.js?' + worker, { export: 'fixed' }),
+        await caught(() => good.attach({ forward: 'missing', inputs: { x: [1] } }))]
+      good.dispose()
+    }
+    results.function = await caught(async () => (await g.compileTraining({ module: '/sine.js?f', worker: true, device: 'cpu' })).attach({ forward: (m) => m, inputs: {} }))
+    return results`)
+  for (const worker of [false, true]) {
+    const [nothing, half, mistaken, missing] = got[worker]
+    assert.match(nothing.message, /nothing\.js/)
+    assert.match(half.message, /does not export loss, optimizer/)
+    assert.equal(mistaken.name, 'ShapeError')
+    assert.match(mistaken.line, /\/mistaken\.js\S*:10:\d+$/)
+    assert.match(missing.message, /no function missing/)
+  }
+  assert.match(got.function.message, /functions cannot be sent to a worker/)
+  // The browser reports the request that failed.
+  browser.problems.splice(0)
+})
+
 test('a lost device fails steps, and a new session works', { skip }, async () => {
   const got = await browser.run(`
     import * as g from '/dist/index.js'

@@ -6,7 +6,7 @@ use crate::request::{Fault, Request, number, wrong};
 use gradus_files::safetensors;
 use gradus_ir::{Aval, Error, Result};
 use gradus_mem::Storage;
-use gradus_tensor::{Device, Generator, Tensor, value_and_grad, vmap};
+use gradus_tensor::{Device, Generator, Tensor, outside_traces, value_and_grad, vmap};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -55,8 +55,11 @@ pub(crate) fn generator(device: Device) -> Result<Generator> {
         return Ok(known);
     }
     let seed = SESSION.with_borrow(|s| s.seed);
-    let new = Generator::new(seed);
-    new.state().move_(device)?;
+    // It may first be used inside of a traced function, where cells cannot move.
+    let new = outside_traces(|| {
+        let new = Generator::new(seed);
+        new.state().move_(device).map(|()| new)
+    })?;
     SESSION.with_borrow_mut(|s| s.generators.insert(device, new.clone()));
     Ok(new)
 }

@@ -34,7 +34,9 @@ pub(super) fn find(workspace: &Workspace) -> Result<Toolchain, String> {
     let rustc = PathBuf::from(named.unwrap_or_else(|| "rustc".into()));
     let own = sysroot(&rustc)?;
     if let Some(standard) = standard_library(&own) {
-        return Ok(Toolchain { rustc, standard, linker: linker(&own) });
+        // A compiler that is named may lack the linker; the toolchain of this command has one.
+        let linker = linker(&own).or_else(|| linker(&sysroot(Path::new("rustc")).ok()?));
+        return Ok(Toolchain { rustc, standard, linker });
     }
     let folder = workspace.target.join("wasm-toolchain");
     let debian = match unpacked(&folder) {

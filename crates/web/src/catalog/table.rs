@@ -183,7 +183,7 @@ fn layers() -> Vec<Line> {
         ("softplus", "", "A smooth form of `relu`.", |a| one(a.tensor(0)?.softplus(1.0, 20.0))),
         ("clamp", "min?: number, max?: number", "Not below min, not above max.", |a| one(a.tensor(0)?.clamp(a.maybe_number(1)?, a.maybe_number(2)?))),
         ("linear", "weight: Tensor, bias?: Tensor", "The product with a transposed weight [out, in], plus a bias.", |a| one(func::linear(&a.tensor(0)?, &a.tensor(1)?, a.maybe_tensor(2)?.as_ref()))),
-        ("embedding", "ids: Tensor", "The rows of this table at integers.", |a| one(func::embedding(&a.tensor(0)?, &a.tensor(1)?, None))),
+        ("embedding", "ids: Tensor", "The rows of this table at integers.", |a| one(func::embedding(&a.tensor(1)?, &a.tensor(0)?, None))),
         ("layerNorm", "shape: number[], weight?: Tensor, bias?: Tensor, eps?: number", "Mean 0 and variance 1 over the last axes.", |a| one(a.tensor(0)?.layer_norm(a.integers(1)?, a.maybe_tensor(2)?.as_ref(), a.maybe_tensor(3)?.as_ref(), a.number(4, Some(1e-5))?))),
         ("rmsNorm", "shape: number[], weight?: Tensor, eps?: number", "Mean square 1 over the last axes.", |a| one(a.tensor(0)?.rms_norm(a.integers(1)?, a.maybe_tensor(2)?.as_ref(), a.maybe_number(3)?))),
         ("groupNorm", "groups: number, weight?: Tensor, bias?: Tensor, eps?: number", "Mean 0 and variance 1 over groups of channels.", |a| one(a.tensor(0)?.group_norm(a.size(1, None)?, a.maybe_tensor(2)?.as_ref(), a.maybe_tensor(3)?.as_ref(), a.number(4, Some(1e-5))?))),
