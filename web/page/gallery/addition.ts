@@ -27,14 +27,14 @@ class Block extends nn.Module {
 }
 
 class Adder extends nn.Module {
-  tokens = this.param([TOKENS.length, WIDTH], { init: { normal: 0.3 } })
+  tokens = new nn.Embedding(TOKENS.length, WIDTH, { init: { normal: 0.3 } })
   positions = this.param([LENGTH, WIDTH], { init: { normal: 0.3 } })
   blocks = [new Block()]
   norm = new nn.LayerNorm(WIDTH)
   head = new nn.Linear(WIDTH, 10)
   /** Logits of the two digits of the sum, [batch, 2, 10]. */
   forward(ids: Tensor, weights?: (layer: number, t: Tensor) => void): Tensor {
-    let h = this.tokens.indexSelect(0, ids.flatten()).reshape([-1, LENGTH, WIDTH]).add(this.positions)
+    let h = this.tokens.forward(ids).add(this.positions)
     this.blocks.forEach((b, i) => { h = b.forward(h, weights && ((t) => weights(i, t))) })
     return this.head.forward(this.norm.forward(h.narrow(1, LENGTH - 2, 2)))
   }

@@ -10,11 +10,11 @@ const BATCH = 128
 const LETTERS = '.abcdefghijklmnopqrstuvwxyz'
 
 class NextLetter extends nn.Module {
-  letters = this.param([LETTERS.length, 8], { init: { normal: 1 } })
+  letters = new nn.Embedding(LETTERS.length, 8)
   l1 = new nn.Linear(CONTEXT * 8, 96)
   l2 = new nn.Linear(96, LETTERS.length)
   forward(ids: Tensor): Tensor {
-    return this.l2.forward(this.l1.forward(this.letters.indexSelect(0, ids.flatten()).reshape([-1, CONTEXT * 8])).tanh())
+    return this.l2.forward(this.l1.forward(this.letters.forward(ids).flatten(1)).tanh())
   }
 }
 

@@ -71,14 +71,23 @@ export class Curve extends Surface {
       line(g, [[box.left, y(target)], [box.right, y(target)]])
       g.setLineDash([])
       g.fillStyle = color('good')
-      g.textAlign = 'right'
+      g.textAlign = 'left'
       g.textBaseline = 'bottom'
-      g.fillText(`target ${show(target)}`, box.right, y(target) - 2)
+      g.fillText(`target ${show(target)}`, box.left + 4, y(target) - 2)
     }
     g.strokeStyle = color('accent')
-    g.lineWidth = 1.6
     g.lineJoin = 'round'
+    // Losses of single batches, and above them their mean over the last ten.
+    g.lineWidth = 1
+    g.globalAlpha = 0.35
     line(g, positive.map((p) => [x(p.step), y(p.loss)]))
+    g.globalAlpha = 1
+    g.lineWidth = 1.8
+    let sum = 0
+    line(g, positive.map((p, i) => {
+      sum += p.loss - (i >= 10 ? positive[i - 10]!.loss : 0)
+      return [x(p.step), y(Math.max(sum / Math.min(i + 1, 10), 1e-12))]
+    }))
     const end = points.at(-1)
     this.label(end ? `Loss by steps: ${show(end.loss)} after ${end.step} steps` : 'Loss by steps: no steps yet')
   }

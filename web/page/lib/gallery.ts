@@ -84,7 +84,7 @@ async function trainingFrame(host: HTMLElement, shown: TrainingEntry): Promise<(
         status.textContent = `Target reached at step ${r.step}: the mean of the last losses is ${show(r.mean)}.`
         root.dataset.reached = String(r.step)
       }
-      if (!stopped && performance.now() - drawn > Math.max(150, 3 * cost)) await redraw()
+      if (!stopped && performance.now() - drawn > Math.max(150, Math.min(3 * cost, 1200))) await redraw()
     },
     error: fail,
     state(running) {
@@ -129,7 +129,7 @@ async function trainingFrame(host: HTMLElement, shown: TrainingEntry): Promise<(
       el('div', { class: 'rate' }, field('Learning rate', rate, 'field inline'), rateText),
       curve.canvas,
       el('dl', { class: 'numbers' },
-        ...([['step', 'step'], ['loss', shown.measure], ['rate', 'steps/s'], ['size', 'parameters'], ['kernels', session().device === 'cpu' ? 'kernels per step' : 'dispatches per step']] as const)
+        ...([['step', 'step'], ['loss', shown.measure], ['rate', 'steps/s'], ['size', 'parameters'], ['kernels', session().device === 'cpu' ? 'kernels' : 'dispatches']] as const)
           .map(([key, text]) => el('div', null, el('dt', null, text), numbers[key]))),
       status),
     own)

@@ -25,7 +25,8 @@ for (const id of TRAINED) {
     const said = await page.textContent('.training .status')
     assert.match(said, /^Target reached at step \d+: the mean of the last losses is /)
     assert.ok(number(await page.textContent('.numbers dd')) >= 10)
-    if (id === 'digits') assert.ok(Number(await page.getAttribute('.own', 'data-right')) > 0.85)
+    // The picture after the last step is drawn a moment later.
+    if (id === 'digits') await page.waitForFunction(() => Number(document.querySelector('.own').dataset.right) > 0.85, null, { timeout: 30_000 })
     assert.deepEqual(problems, [])
     await page.close()
   })
