@@ -1,0 +1,51 @@
+/**
+ * Builds the page into web/dist/page: the package, the page's own code, data of the gallery and the wasm module.
+ * The module is web/dist/gradus.wasm, or the file that the variable GRADUS_WASM names.
+ */
+import { build } from 'esbuild'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const page = dirname(fileURLToPath(import.meta.url))
+const web = join(page, '..')
+const examples = join(web, '../examples')
+const out = join(web, 'dist/page')
+const options = { bundle: true, format: 'esm', target: 'es2022', sourcemap: true, minify: true, keepNames: true, absWorkingDir: web, logLevel: 'warning' }
+
+/** The package is a file of its own: its errors name the caller's file by that, and a worker can load it too. */
+const shared = {
+  name: 'package',
+  setup(b) {
+    b.onResolve({ filter: /^gradus$/ }, () => ({ path: './gradus/index.js', external: true }))
+  },
+}
+
+/** `source:FILE` imports the text of a file beside the importing one, to show it; `example:FILE` one of the folder examples. */
+const texts = {
+  name: 'texts',
+  setup(b) {
+    b.onResolve({ filter: /^source:/ }, ({ path, resolveDir }) => ({ path: join(resolveDir, path.slice(7)), namespace: 'text' }))
+    b.onResolve({ filter: /^example:/ }, ({ path }) => ({ path: join(examples, path.slice(8)), namespace: 'text' }))
+    b.onLoad({ filter: /.*/, namespace: 'text' }, ({ path }) => ({ contents: readFileSync(path, 'utf8'), loader: 'text', watchFiles: [path] }))
+  },
+}
+
+rmSync(out, { recursive: true, force: true })
+mkdirSync(join(out, 'gradus'), { recursive: true })
+await build({ ...options, entryPoints: ['src/index.ts'], outfile: join(out, 'gradus/index.js') })
+await build({ ...options, entryPoints: ['src/worker-entry.ts'], outfile: join(out, 'gradus/worker.js'), external: ['./index.js'] })
+await build({ ...options, entryPoints: ['page/main.ts'], outdir: out, plugins: [shared, texts] })
+for (const name of ['index.html', 'style.css', 'icon.svg']) cpSync(join(page, name), join(out, name))
+
+// Digits: one byte per label, then 64 bytes per picture. The IDX files have heads of 8 and 16 bytes.
+const labels = readFileSync(join(examples, 'data/digits-labels.idx')).subarray(8)
+const pictures = readFileSync(join(examples, 'data/digits-images.idx')).subarray(16)
+if (pictures.length !== labels.length * 64) throw new Error('the digits are not 8 by 8 pixels')
+writeFileSync(join(out, 'digits.bin'), Buffer.concat([labels, pictures]))
+cpSync(join(examples, 'data/names.txt'), join(out, 'names.txt'))
+
+const wasm = process.env.GRADUS_WASM || join(web, 'dist/gradus.wasm')
+if (!existsSync(wasm)) throw new Error(`there is no ${basename(wasm)}; build it with \`cargo xtask web\`, or name it in GRADUS_WASM`)
+cpSync(wasm, join(out, 'gradus/gradus.wasm'))
+console.log('dist/page is built')

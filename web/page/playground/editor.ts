@@ -1,0 +1,90 @@
+/** The editor: a text area over a colored copy of its text, with line numbers and marks where the module has something to say. */
+import type { equations } from 'gradus'
+import { el, uid } from '../lib/dom.js'
+import { highlight, type Mark } from '../lib/highlight.js'
+
+export class Editor {
+  readonly root: HTMLElement
+  private area: HTMLTextAreaElement
+  private sheet: HTMLElement
+  private layer = el('pre', { class: 'layer', 'aria-hidden': 'true' })
+  private gutter = el('div', { class: 'gutter', 'aria-hidden': 'true' })
+  private report = el('pre', { class: 'report', id: uid(), role: 'status', 'aria-live': 'polite', tabindex: '0' })
+  private diagnostics: equations.Diagnostic[] = []
+
+  constructor(changed: () => void, run: () => void) {
+    this.area = el('textarea', {
+      spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': 'Program of equations', 'aria-describedby': this.report.id,
+      oninput: () => {
+        // Marks of the text before would be at wrong places until the next check.
+        this.diagnostics = []
+        this.paint()
+        changed()
+      },
+      onscroll: () => this.follow(),
+      onkeydown: (e: KeyboardEvent) => {
+        if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
+          e.preventDefault()
+          run()
+        }
+      },
+    })
+    this.area.setAttribute('autocorrect', 'off')
+    this.sheet = el('div', { class: 'sheet' }, this.gutter, el('div', { class: 'text' }, this.layer, this.area))
+    this.root = el('div', { class: 'editor' }, this.sheet, this.report)
+  }
+
+  get value(): string {
+    return this.area.value
+  }
+
+  set value(text: string) {
+    this.area.value = text
+    this.diagnostics = []
+    this.paint()
+  }
+
+  /** Shows what a check has found. `fine` is said if it is nothing. */
+  show(checked: equations.Checked, fine: string): void {
+    this.diagnostics = checked.diagnostics
+    this.report.className = checked.diagnostics.some((d) => d.severity === 'error') ? 'report error' : checked.diagnostics.length ? 'report warning' : 'report'
+    const text = checked.text.trim() || fine
+    if (this.report.textContent !== text) this.report.textContent = text
+    this.paint()
+  }
+
+  private paint(): void {
+    const text = this.area.value
+    const lines = text.split('\n')
+    const starts: number[] = []
+    let at = 0
+    for (const l of lines) {
+      starts.push(at)
+      at += l.length + 1
+    }
+    const offset = (line: number, column: number) => Math.min(text.length, (starts[line - 1] ?? text.length) + column - 1)
+    const marks: Mark[] = []
+    for (const d of [...this.diagnostics].sort((a, b) => a.line - b.line || a.column - b.column)) {
+      let from = offset(d.line, d.column)
+      let to = Math.max(offset(d.endLine, d.endColumn), from + 1)
+      // A place after the end of a line is shown at its last character.
+      if (text[from] === '\n' || from >= text.length) {
+        from = Math.max(0, from - 1)
+        to = from + 1
+      }
+      if (from >= (marks.at(-1)?.to ?? 0)) marks.push({ from, to: Math.max(from + 1, Math.min(to, text.length)), className: d.severity, title: d.message })
+    }
+    const bad = new Map(this.diagnostics.map((d) => [d.line, d.severity]))
+    this.layer.replaceChildren(highlight(text, 'equations', marks), '\n')
+    this.gutter.replaceChildren(...lines.map((_, i) => el('span', { class: bad.get(i + 1) ?? '' }, String(i + 1))))
+    // As tall as the text, within bounds.
+    this.sheet.style.height = `clamp(12rem, calc(${(lines.length + 1) * 1.6 * 0.86}rem + 1.6rem), 58vh)`
+    this.follow()
+  }
+
+  private follow(): void {
+    const { scrollLeft, scrollTop } = this.area
+    this.layer.style.transform = `translate(${-scrollLeft}px, ${-scrollTop}px)`
+    this.gutter.style.transform = `translateY(${-scrollTop}px)`
+  }
+}

@@ -1,0 +1,37 @@
+/** A static server on the loopback address, for development and tests: `node page/serve.mjs [port]`. */
+import { createServer } from 'node:http'
+import { readFile } from 'node:fs/promises'
+import { dirname, extname, join, normalize } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../dist/page')
+const TYPES = {
+  '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.map': 'application/json',
+  '.wasm': 'application/wasm', '.svg': 'image/svg+xml', '.txt': 'text/plain; charset=utf-8', '.bin': 'application/octet-stream',
+}
+
+/** Serves the built page; gives its address and a function that stops it. Port 0 is any free one. */
+export async function serve(port = 0) {
+  const server = createServer(async (request, response) => {
+    const path = normalize(decodeURIComponent(new URL(request.url, 'http://x').pathname))
+    try {
+      const name = path.endsWith('/') ? `${path}index.html` : path
+      // `normalize` leaves no `..` above the root of an absolute path.
+      const body = await readFile(join(root, name))
+      response.writeHead(200, {
+        'Content-Type': TYPES[extname(name)] ?? 'application/octet-stream',
+        'X-Content-Type-Options': 'nosniff',
+        'Cache-Control': 'no-cache',
+      })
+      response.end(request.method === 'HEAD' ? undefined : body)
+    } catch {
+      response.writeHead(404, { 'Content-Type': 'text/plain' }).end('not found')
+    }
+  })
+  await new Promise((done, fail) => server.once('error', fail).listen(port, '127.0.0.1', done))
+  return { url: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() }
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  console.log((await serve(Number(process.argv[2] ?? 8080))).url)
+}

@@ -1,0 +1,45 @@
+/** Opens the built page in Chromium with WebGPU in software. */
+import { chromium } from 'playwright-core'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { serve } from '../serve.mjs'
+
+const browser = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const built = join(dirname(fileURLToPath(import.meta.url)), '../../dist/page/index.html')
+
+/** Why tests cannot run; false if they can. */
+export const skip = !existsSync(browser) ? `there is no ${browser}` : !existsSync(built) ? 'dist/page is not built' : false
+
+/** Starts the server and a browser. `webgpu: false` is a browser without an adapter. */
+export async function start({ webgpu = true } = {}) {
+  const server = await serve()
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-page-'))
+  const args = ['--headless=new', '--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--hide-scrollbars',
+    '--disable-component-update', '--disable-sync', `--user-data-dir=${folder}`, '--remote-debugging-pipe',
+    ...(webgpu ? ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'] : []), 'about:blank']
+  const context = await chromium.launchPersistentContext(folder, { executablePath: browser, headless: false, ignoreDefaultArgs: true, args })
+  return {
+    url: server.url,
+    context,
+    /** A page at an address of the site. `problems` collects errors of the console and requests that leave the site. */
+    async page(hash = '', { width = 1280, height = 860, scheme = 'light', query = '' } = {}) {
+      const page = await context.newPage()
+      const problems = []
+      page.on('console', (m) => { if (m.type() === 'error' || m.type() === 'warning') problems.push(m.text()) })
+      page.on('pageerror', (e) => problems.push(e.message))
+      page.on('request', (r) => { if (!r.url().startsWith(server.url) && !/^(data|blob):/.test(r.url())) problems.push(`request to ${r.url()}`) })
+      await page.setViewportSize({ width, height })
+      await page.emulateMedia({ colorScheme: scheme })
+      await page.goto(`${server.url}${query}${hash}`)
+      await page.waitForSelector('html[data-ready]', { timeout: 120_000 })
+      return { page, problems }
+    },
+    async close() {
+      await context.close()
+      server.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,9 @@
+/** Modules that the build makes of files. */
+declare module 'source:*' {
+  const text: string
+  export default text
+}
+declare module 'example:*' {
+  const text: string
+  export default text
+}
