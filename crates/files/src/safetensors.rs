@@ -45,7 +45,7 @@ pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)], notes: &Notes
     })
 }
 
-/// The bytes of a file with these tensors and notes, as [`write`] writes it.
+/// The bytes of a file with these tensors and notes, as [`write()`] writes it.
 pub fn to_bytes(tensors: &[(String, Tensor)], notes: &Notes) -> Result<Vec<u8>> {
     let (mut file, order) = arranged(Path::new("safetensors"), tensors, notes)?;
     order.iter().try_for_each(|t| t.to_bytes().map(|bytes| file.extend(bytes)))?;

@@ -338,7 +338,7 @@ fn numbers_beside_tensors() {
     assert_eq!((Tensor::from([1i64, 2]) + 0.5).to_vec::<f32>().unwrap(), [1.5, 2.5]);
     assert_eq!((Tensor::from([1i64, 2]) * 3).to_vec::<i64>().unwrap(), [3, 6]);
     assert_eq!((Tensor::from([true, false]) + 1).to_vec::<i64>().unwrap(), [2, 1]);
-    assert_eq!((Tensor::from(Vec::<f32>::new()) + 1.0).to_vec::<f32>().unwrap(), []);
+    assert_eq!((Tensor::from(Vec::<f32>::new()) + 1.0).to_vec::<f32>().unwrap(), [0f32; 0]);
     let w = Tensor::from([2.0, 5.0]).requires_grad_();
     (&w * 3.0).sum(()).backward().unwrap();
     assert_eq!(f64s(&w.grad().unwrap()), [3.0, 3.0]);

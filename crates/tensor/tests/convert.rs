@@ -58,7 +58,10 @@ fn nested() {
     assert_eq!(shape(Tensor::from(Vec::<Vec<f32>>::new())), [0, 0]);
     assert_eq!(shape(Tensor::from(vec![Vec::<f32>::new(); 3])), [3, 0]);
     assert_eq!(shape(Tensor::from(Vec::<bool>::new())), [0]);
-    assert_eq!(Tensor::from(vec![Vec::<i64>::new(); 2]).to_vec2::<i64>().unwrap(), vec![vec![]; 2]);
+    assert_eq!(
+        Tensor::from(vec![Vec::<i64>::new(); 2]).to_vec2::<i64>().unwrap(),
+        vec![Vec::<i64>::new(); 2]
+    );
 }
 
 #[test]
@@ -219,17 +222,17 @@ fn making() {
     let floats = |t: Tensor| t.to_vec::<f32>().unwrap();
     assert_eq!(ints(Tensor::arange(0, 10, 3)), [0, 3, 6, 9]);
     assert_eq!(ints(Tensor::arange(5, 0, -2)), [5, 3, 1]);
-    assert_eq!(ints(Tensor::arange(5, 0, 1)), []);
+    assert_eq!(ints(Tensor::arange(5, 0, 1)), [0i64; 0]);
     assert_eq!(ints(Tensor::arange(-2, 2, 1)), [-2, -1, 0, 1]);
     assert_eq!(ints(Tensor::arange(i64::MAX - 2, i64::MAX, 1)), [i64::MAX - 2, i64::MAX - 1]);
     assert_eq!(floats(Tensor::arange(0.0, 1.0, 0.25)), [0.0, 0.25, 0.5, 0.75]);
     assert_eq!(floats(Tensor::arange(0, 1.0, 0.5)), [0.0, 0.5]);
     assert_eq!(floats(Tensor::arange(1.0, 0.0, -0.5)), [1.0, 0.5]);
-    assert_eq!(floats(Tensor::arange(1.0, 0.0, 0.5)), []);
+    assert_eq!(floats(Tensor::arange(1.0, 0.0, 0.5)), [0f32; 0]);
     assert_eq!(floats(Tensor::linspace(0.0, 1.0, 5)), [0.0, 0.25, 0.5, 0.75, 1.0]);
     assert_eq!(floats(Tensor::linspace(3.0, -3.0, 3)), [3.0, 0.0, -3.0]);
     assert_eq!(floats(Tensor::linspace(2.0, 5.0, 1)), [2.0]);
-    assert_eq!(floats(Tensor::linspace(2.0, 5.0, 0)), []);
+    assert_eq!(floats(Tensor::linspace(2.0, 5.0, 0)), [0f32; 0]);
     assert_eq!(floats(Tensor::linspace(f64::INFINITY, 5.0, 1)), [f32::INFINITY]);
     let of = |dtype, n| Aval::new(dtype, [n]);
     assert_eq!(ints(Tensor::linspace_of(&of(DType::I64, 50), 0.0, 49.0)), (0..50).collect::<Vec<i64>>());
@@ -244,7 +247,7 @@ fn making() {
     assert_eq!(Tensor::full([1], true).to_vec::<bool>().unwrap(), [true]);
     assert_eq!(Tensor::full([], C::new(1.0, 2.0)).item::<Complex<f32>>().unwrap(), Complex::new(1.0, 2.0));
     assert_eq!(floats(Tensor::zeros([2])), [0.0; 2]);
-    assert_eq!(floats(Tensor::ones([0, 3])), []);
+    assert_eq!(floats(Tensor::ones([0, 3])), [0f32; 0]);
     let x = Tensor::from([[1i8, 2]]);
     assert_eq!(x.ones_like().to_vec::<i8>().unwrap(), [1, 1]);
     assert_eq!(x.full_like(7.0).aval(), x.aval());
