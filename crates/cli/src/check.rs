@@ -146,7 +146,15 @@ fn indices(rank: usize) -> Vec<Index> {
 
 fn equation(target: Ref, mut factors: Vec<Expr>) -> Equation {
     let value = if factors.len() == 1 { factors.remove(0) } else { Kind::Product(factors).bare() };
-    Equation { target, guard: None, projection: Projection::Sum, value, local: false, span: Span::default() }
+    Equation {
+        target,
+        guard: None,
+        projection: Projection::Sum,
+        spelled: false,
+        value,
+        local: false,
+        span: Span::default(),
+    }
 }
 
 /// The program and its gradient. Without a loss, its outputs with random weights are one.

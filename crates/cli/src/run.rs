@@ -42,6 +42,13 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     // A name that is given by a file or an input has its value already.
     let computed: Vec<Name> =
         all.iter().filter(|n| !ready.inputs.contains_key(*n) || has_equations(program, n)).cloned().collect();
+    let types = ready.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
+    if let Some(state) = program.single_step(&types, &ready.settings) {
+        writeln!(
+            terminal.err,
+            "note: nothing says how many steps `{state}` takes, so it takes one; --steps says it"
+        )?;
+    }
     let mut values = program.run(&ready.inputs, &ready.settings, &computed)?;
     for (name, t) in &ready.inputs {
         values.entry(name.clone()).or_insert_with(|| t.clone());

@@ -96,6 +96,17 @@ impl Projection {
         }
     }
 
+    /// Its value of no elements at all.
+    pub fn of_nothing(self) -> f64 {
+        match self {
+            Projection::Sum => 0.0,
+            Projection::Max => f64::NEG_INFINITY,
+            Projection::Min => f64::INFINITY,
+            Projection::Avg => f64::NAN,
+            Projection::Prod => 1.0,
+        }
+    }
+
     /// The one with this word.
     pub fn from_word(word: &str) -> Option<Projection> {
         if word == "mean" {
@@ -375,6 +386,8 @@ pub struct Equation {
     pub guard: Option<Expr>,
     /// How indices go away.
     pub projection: Projection,
+    /// Whether a sum is written as a word (`sum=`): then it is one over time too, where `=` could mean a value per step.
+    pub spelled: bool,
     /// The right side.
     pub value: Expr,
     /// Whether the name is only for its neighbours (`let`).

@@ -15,6 +15,7 @@ use crate::program::Program;
 use crate::run::Options;
 use crate::scope::{Names, beside, besides, key, keys, occurrences};
 use crate::source::Span;
+use crate::time::moving;
 use crate::written::{Number, Written};
 use branch::not;
 use gradus_ir::Error;
@@ -216,8 +217,24 @@ impl<'a> Term<'a> {
                 };
                 let mut value = self.taken(guard.as_slice(), || self.spine(&e.value, &beside, !sums))?;
                 if let Some(truth) = guard {
-                    let number = value.number(self.options.float);
-                    value = pointwise(&[truth, number], |t| t[0].select(t[1], &t[1].zeros_like()));
+                    // Where the guard does not hold, nothing is contributed.
+                    let float = self.options.float;
+                    let number = if sums { value.number(float) } else { value.float(float) };
+                    let or = |other: f64| {
+                        pointwise(&[truth.clone(), number.clone()], |t| {
+                            t[0].select(t[1], &Tensor::full([], other).to_dtype(t[1].dtype()))
+                        })
+                    };
+                    value = match e.projection {
+                        Projection::Avg => {
+                            let held = pointwise(&[truth.clone(), number.clone()], |t| {
+                                t[0].to_dtype(t[1].dtype()) + t[1].zeros_like()
+                            });
+                            let [sum, count] = [or(0.0), held].map(|v| v.projected(&wanted, Projection::Sum));
+                            return Ok(pointwise(&[sum, count], |t| t[0] / t[1]));
+                        }
+                        how => or(how.of_nothing()),
+                    };
                 }
                 if matches!(e.projection, Projection::Max | Projection::Min) {
                     value = real(value, e.value.span, "has no order")?;
@@ -401,6 +418,16 @@ impl<'a> Term<'a> {
 
     fn has(&self, value: &Named, axis: &str, span: Span) -> Eval<usize> {
         value.position(axis).ok_or_else(|| {
+            let moves = moving(&self.equation.target.places).filter(|t| &**t.0 == axis);
+            if let Some((time, _)) = moves.filter(|_| self.moment.is_some()) {
+                let what = format!(
+                    "time is no axis in a line with `*{time}` on its left: it is evaluated step by step"
+                );
+                let help = format!(
+                    "to work along time, lay it out: a name with `{time}` on its left, not `*{time}`"
+                );
+                return Diagnostic::error(span, what).help(help).into();
+            }
             let what = format!("there is no index `{axis}` here");
             let fault = Diagnostic::error(span, what);
             let names: Vec<&str> = value.axes.iter().map(|a| &**a).collect();

@@ -9,6 +9,7 @@ mod branch;
 mod complex;
 mod contribute;
 mod held;
+mod lines;
 mod merge;
 mod needed;
 mod parts;
@@ -145,8 +146,16 @@ impl Program {
         self.check_ends(&reached)?;
         let choosing = self.with_choices();
         let plain = choosing.as_ref().unwrap_or(self);
+        let single = plain.with_single_lines(|n| reached.contains(n) && wanted.contains(n));
+        let single = single.map_err(|d| vec![d])?;
+        let (plain, added) = single.as_ref().map_or((plain, &[][..]), |(program, added)| (program, added));
+        let (reached, wanted) = match single.is_some() {
+            true => (plain.reached_from(&loss), plain.leading_to(&options.wrt)),
+            false => (reached, wanted),
+        };
         let named = plain.with_parts(|n| reached.contains(n) && wanted.contains(n));
-        let (program, parts) = named.as_ref().map_or((plain, &[][..]), |(program, parts)| (program, parts));
+        let (program, found) = named.as_ref().map_or((plain, &[][..]), |(program, found)| (program, found));
+        let parts = &[added, found].concat()[..];
         let (reached, mut wanted) = match std::ptr::eq(program, self) {
             true => (reached, wanted),
             false => (program.reached_from(&loss), program.leading_to(&options.wrt)),
@@ -224,6 +233,8 @@ impl Program {
         let lines = if options.merged { merge::merged(lines, self) } else { lines };
         let mut equations = parts::read(parts, &lines);
         equations.extend(lines);
+        // Lines that sum over time say so: what stands behind them may read them at every step.
+        equations.iter_mut().for_each(Equation::spell_out);
         let mut warnings = blocked;
         warnings.iter_mut().for_each(|w| w.severity = crate::diagnostic::Severity::Warning);
         warnings.extend(doubtful);
@@ -351,6 +362,8 @@ impl Program {
     /// The program with further equations, checked again.
     pub fn extended(&self, equations: &[Equation]) -> Result<Program, Faults> {
         let mut out = self.clone();
+        // What sums over time did so before, whatever reads it now.
+        out.equations.iter_mut().for_each(Equation::spell_out);
         out.equations.extend(equations.iter().cloned());
         out.again()
     }
@@ -387,7 +400,7 @@ fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
 fn line(target: Ref, mut value: Expr, span: Span) -> Equation {
     let target = Ref { span, ..target };
     stand(&mut value, span);
-    Equation { target, guard: None, projection: Projection::Sum, value, local: false, span }
+    Equation { target, guard: None, projection: Projection::Sum, spelled: false, value, local: false, span }
 }
 
 /// Gives everything in an expression that stands nowhere a place.

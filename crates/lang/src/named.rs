@@ -181,6 +181,23 @@ pub(crate) fn reduced(t: &Tensor, axes: &[isize], how: Projection) -> Tensor {
     }
 }
 
+/// Two contributions to one element, under a reduction.
+pub(crate) fn combined(how: Projection, a: &Tensor, b: &Tensor) -> Tensor {
+    match how {
+        Projection::Sum | Projection::Avg if a.dtype() == DType::Bool => a.logical_or(b),
+        Projection::Sum | Projection::Avg => a + b,
+        Projection::Max => a.maximum(b),
+        Projection::Min => a.minimum(b),
+        Projection::Prod => a * b,
+    }
+}
+
+/// The value of elements that nothing contributes to: that of the empty reduction, as far as the dtype has it. A mean has
+/// none, and one line only, so nothing is ever combined with it.
+pub(crate) fn identity(how: Projection, dtype: DType, shape: &[usize]) -> Tensor {
+    Tensor::full(shape.to_vec(), how.of_nothing()).to_dtype(dtype)
+}
+
 /// A name for an axis that nothing names: none that a program can write.
 pub(crate) fn new_axis(at: usize) -> Name {
     format!("axis {at}").into()

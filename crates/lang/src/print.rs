@@ -229,7 +229,7 @@ impl Display for Equation {
             write!(f, " when {guard}")?;
         }
         match self.projection {
-            Projection::Sum => f.write_str(" = ")?,
+            Projection::Sum if !self.spelled => f.write_str(" = ")?,
             other => write!(f, " {}= ", other.word())?,
         }
         write!(f, "{}", self.value)

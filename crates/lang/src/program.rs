@@ -117,7 +117,6 @@ impl Program {
         let mut faults = Vec::new();
         program.collect(std::mem::take(&mut parsed.statements), loader, &mut faults);
         if program.resolve(&mut faults).timed {
-            program.warnings.extend(program.doubtful_sums());
             program.warnings.extend(program.doubtful_ends());
         }
         if faults.is_empty() && parsed.faults.is_empty() {

@@ -477,8 +477,11 @@ impl Lowered {
             [(function, span)] => (Some(&**function), *span),
             _ => (None, Span::NOWHERE),
         };
-        let plain = in_words(&e.to_string(), None);
-        let told = in_words(&e.to_string(), function);
+        // Places in our own source say nothing to the writer of a program.
+        let whole = e.to_string();
+        let text = whole.lines().next().unwrap_or_default();
+        let plain = in_words(text, None);
+        let told = in_words(text, function);
         let span = if told == plain { Span::NOWHERE } else { span };
         self.faulty(Diagnostic::error(span, told))
     }

@@ -6,10 +6,13 @@ mod fixpoint;
 mod kinds;
 mod place;
 mod rest;
+mod schedule;
+mod starts;
 mod stream;
+mod until;
 
 pub(crate) use rest::unrest;
-pub(crate) use stream::calls_at;
+pub(crate) use schedule::sees_time;
 
 use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
 use crate::diagnostic::Diagnostic;

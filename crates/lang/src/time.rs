@@ -1,6 +1,6 @@
 //! Virtual time: names that have a value at every step without saying so, and how many steps there are.
 
-use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::order::components;
 use crate::program::Program;
@@ -17,11 +17,24 @@ pub(crate) fn moving(places: &[Place]) -> Option<(&Name, i64)> {
     })
 }
 
-/// How many moments after the one at hand places are, in an equation with this left side. Another name for time is another
-/// index: all moments, as outside of steps.
-pub(crate) fn from_moment(target: &Ref, places: &[Place]) -> Option<i64> {
+/// How many moments after the one at hand a place is, in an equation with this left side. Another name for time is another
+/// index: all moments, as outside of steps. What is laid out along time is read at the same moment.
+fn own_time(target: &Ref, place: &Place) -> Option<i64> {
     let own = moving(&target.places)?.0;
-    moving(places).filter(|(time, _)| *time == own).map(|(_, by)| by)
+    match &place.index {
+        Index::Time(time, by) | Index::Named(time, by) if time == own => Some(*by),
+        _ => None,
+    }
+}
+
+/// The same for all places of a tensor.
+pub(crate) fn from_moment(target: &Ref, places: &[Place]) -> Option<i64> {
+    places.iter().find_map(|p| own_time(target, p))
+}
+
+/// Whether a place is the time of an equation with this left side.
+pub(crate) fn is_time(target: &Ref, place: &Place) -> bool {
+    own_time(target, place).is_some()
 }
 
 /// Whether a place is one in time.
@@ -53,6 +66,16 @@ impl Program {
             e.guard = e.guard.as_ref().map(|g| g.with_refs(&now));
             if let Some(target) = now(&e.target) {
                 e.target = target;
+            }
+        }
+    }
+
+    /// Writes fixed steps as such: if some line writes or reads `N[s,*t]`, then `N[s,-1]` is `N[s,*-1]`.
+    pub(crate) fn write_fixed_steps(&mut self) {
+        fixed_steps(&mut self.equations);
+        for f in self.functions.values_mut() {
+            if f.body.iter().any(|e| moving(&e.target.places).is_some()) {
+                fixed_steps(&mut std::sync::Arc::make_mut(f).body);
             }
         }
     }
@@ -114,24 +137,30 @@ impl Program {
         }
     }
 
-    /// Sums over time that a state reads at every step: most likely a value per moment was meant.
-    pub(crate) fn doubtful_sums(&self) -> Vec<Diagnostic> {
-        let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
-        let read: HashSet<&Name> =
-            self.equations.iter().filter(ahead).flat_map(|e| e.reads()).map(|r| &r.name).collect();
-        let mut out = Vec::new();
-        for e in self.equations.iter().filter(|e| read.contains(&e.target.name)) {
-            let summed = e.reads().into_iter().find(|r| moving(&r.places).is_some());
-            let Some((r, time)) = summed.and_then(|r| Some((r, moving(&r.places)?.0))) else { continue };
-            if crate::scope::keys(&e.target).contains(time) || e.target.places.iter().any(is_timed) {
-                continue;
+    /// Refuses sums over time that lines with time read: one value per step could be meant as well.
+    pub(crate) fn check_sums(&self, faults: &mut Vec<Diagnostic>) {
+        let bodies = self.functions.values().map(|f| &f.body[..]);
+        for equations in [&self.equations[..]].into_iter().chain(bodies) {
+            for at in ambiguous_sums(&equations.iter().collect::<Vec<_>>()) {
+                let e = &equations[at];
+                let Some((time, span)) = summed_time(e) else { continue };
+                let name = &e.target.name;
+                let (what, here) = (
+                    format!(
+                        "`{name}` sums over `*{time}`, and a line with time reads it: which step is meant?"
+                    ),
+                    "summed over all steps",
+                );
+                let star = Place { index: Index::Time(time.clone(), 0), dotted: false, span };
+                let places = e.target.places.iter().cloned().chain([star]).collect();
+                let per_step = Ref { places, relation: false, ..e.target.clone() };
+                let help = format!(
+                    "for one value per step write {per_step} = …; for the sum over time {} sum= …",
+                    e.target
+                );
+                faults.push(Diagnostic::error(e.target.span, what).and(span, here).help(help));
             }
-            let name = &e.target.name;
-            let what = format!("`{time}` is not on the left, so `{name}` is a sum over all steps");
-            let help = format!("for a value at every step, write `*{time}` among the indices of `{name}`");
-            out.push(Diagnostic::warning(r.span, what).help(help));
         }
-        out
     }
 
     /// What the steps of a state read beyond the end of what is given: there it is 0, and so is most likely the state.
@@ -223,6 +252,8 @@ impl Program {
                 Ok(1)
             }
             (None, None) => Ok(1),
+            // A state that has a start takes one step.
+            (None, Some(state)) if self.starts(&state.target.name, inputs) => Ok(1),
             (None, Some(state)) => {
                 let time = moving(&state.target.places).map_or("t", |t| t.0);
                 let what = format!("nothing says how many steps `{}` takes", state.target.name);
@@ -239,6 +270,23 @@ impl Program {
                 Err(Diagnostic::error(state.target.span, what).help(help))
             }
         }
+    }
+
+    /// Whether a state has a start: a line at the first moment, or what is given.
+    fn starts(&self, name: &Name, inputs: &BTreeMap<Name, Aval>) -> bool {
+        let at_first = |e: &Equation| e.target.places.iter().any(|p| p.index == Index::Moment(0));
+        inputs.contains_key(name) || self.equations.iter().any(|e| e.target.name == *name && at_first(e))
+    }
+
+    /// A state that takes one step because nothing says how many steps there are.
+    pub fn single_step(&self, inputs: &BTreeMap<Name, Aval>, settings: &Settings) -> Option<&Name> {
+        let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
+        let state = self.equations.iter().find(ahead).filter(|_| self.times.is_empty())?;
+        let one = self.time_steps(inputs, settings).is_ok_and(|n| n == 1);
+        // With another number of steps nothing else would disagree.
+        let two = Settings { steps: Some(2), ..settings.clone() };
+        let open = settings.steps.is_none() && self.time_steps(inputs, &two).is_ok();
+        (one && open).then_some(&state.target.name)
     }
 
     /// What is to say when the times end that these names need, and is not defined.
@@ -282,6 +330,80 @@ impl Program {
             n.map(|n| (n, r.span))
         })
     }
+}
+
+fn fixed_steps(equations: &mut [Equation]) {
+    let mut times: HashMap<Name, usize> = HashMap::new();
+    for e in equations.iter() {
+        e.any_read(&mut |r| note_time(r, &mut times));
+        note_time(&e.target, &mut times);
+    }
+    if times.is_empty() {
+        return;
+    }
+    let written = |r: &Ref| {
+        let at = *times.get(&r.name)?;
+        let Index::At(step) = r.places.get(at)?.index else { return None };
+        let mut out = r.clone();
+        out.places[at].index = Index::Moment(step);
+        Some(out)
+    };
+    for e in equations {
+        e.value = e.value.with_refs(&written);
+        e.guard = e.guard.as_ref().map(|g| g.with_refs(&written));
+        e.target = written(&e.target).unwrap_or_else(|| e.target.clone());
+    }
+}
+
+impl Equation {
+    /// Writes a sum over time as `sum=`.
+    pub(crate) fn spell_out(&mut self) {
+        self.spelled |= summed_time(self).is_some();
+    }
+}
+
+/// The time that an equation without time on its left sums over, and where it is read.
+pub(crate) fn summed_time(e: &Equation) -> Option<(Name, Span)> {
+    if e.projection != Projection::Sum || e.spelled || e.target.places.iter().any(is_timed) {
+        return None;
+    }
+    let left = crate::scope::keys(&e.target);
+    // A primed time is another index, of which there is nothing but the sum.
+    let own = |name: &Name| !name.ends_with('\'') && !left.contains(name);
+    let mut reads = e.reads().into_iter();
+    reads
+        .find_map(|r| moving(&r.places).filter(|(name, _)| own(name)).map(|(name, _)| (name.clone(), r.span)))
+}
+
+/// The equations that sum over time without saying so, and that lines with time read, directly or through names without
+/// time.
+fn ambiguous_sums(equations: &[&Equation]) -> Vec<usize> {
+    let sums: Vec<usize> = (0..equations.len()).filter(|i| summed_time(equations[*i]).is_some()).collect();
+    if sums.is_empty() {
+        return sums;
+    }
+    let mut own: HashMap<&Name, Vec<usize>> = HashMap::new();
+    for (i, e) in equations.iter().enumerate().filter(|(_, e)| !e.target.places.iter().any(is_timed)) {
+        own.entry(&e.target.name).or_default().push(i);
+    }
+    // Names without time that lines with time read.
+    let moves = equations.iter().filter(|e| moving(&e.target.places).is_some());
+    let mut work: Vec<&Name> = moves.flat_map(|e| e.reads()).map(|r| &r.name).collect();
+    let mut read: HashSet<&Name> = HashSet::new();
+    while let Some(name) = work.pop() {
+        if own.contains_key(name) && read.insert(name) {
+            work.extend(own[name].iter().flat_map(|i| equations[*i].reads()).map(|r| &r.name));
+        }
+    }
+    sums.into_iter().filter(|i| read.contains(&equations[*i].target.name)).collect()
+}
+
+/// Notes at which place a name has its time.
+fn note_time(r: &Ref, times: &mut HashMap<Name, usize>) -> bool {
+    if let Some(at) = r.places.iter().position(is_timed) {
+        times.entry(r.name.clone()).or_insert(at);
+    }
+    false
 }
 
 /// Everything in an equation that moves with time.

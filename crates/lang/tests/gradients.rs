@@ -590,7 +590,7 @@ fn functions_at_moments() {
         "{function}axis t = 3\nH[i,*0] = V[i]\nH[i,*t+1] = mul(W[i,j], H[j,*t])\nLoss = H[i,*-1] H[i,*-1]"
     );
     let shown = check_with(&text, shapes, None);
-    assert!(shown.contains("Grad_W[i, j] = Grad_W_steps[i, j, *t]"), "{shown}");
+    assert!(shown.contains("Grad_W[i, j] sum= Grad_W_steps[i, j, *t]"), "{shown}");
     let loop_inside = "fn total(x[u], w) -> s {\n S[*u+1] = w S[*u] x[*u] + x[*u]\n s = S[*-1]\n}\n";
     let text = format!(
         "{loop_inside}axis t = 3\nX[k,*t] = A[k] index(t) + A[k]\nY[*t] = total(X[k,*t], B)\n\

@@ -453,11 +453,17 @@ fn values_at_every_step() {
     let driven = driven.replace("Pre[i] + Input[i]", "Pre[i] + Input[i,*t]");
     assert_eq!(numbers(&driven, "H"), [9.0, 13.0]);
     assert!(load(&driven).warnings.is_empty());
-    // What needs no state is no such name: time is summed, and the program says that this is hardly meant.
-    let doubtful = load("Drive[i] = X[i,*t]\nH[i,*t+1] = tanh(H[i,*t] + Drive[i])");
-    let message = doubtful.warnings[0].render(&doubtful.sources, false);
-    assert!(message.contains("`t` is not on the left, so `Drive` is a sum over all steps"), "{message}");
-    assert!(message.contains("test:1:12"), "{message}");
+    // What needs no state is no such name: a sum over time that steps read says that it is one.
+    let refused =
+        |line: &str| fault(&format!("X[i,*t] = const([[1, 2]])\n{line}\nH[i,*t+1] = H[i,*t] + Drive[i]"));
+    let message = refused("Drive[i] = X[i,*t]");
+    assert!(message.contains("for one value per step write Drive[i, *t] = …"), "{message}");
+    assert!(message.contains("for the sum over time Drive[i] sum= …"), "{message}");
+    assert!(refused("Drive[i] = Other[i]\nOther[i] = X[i,*t]").contains("Other[i] sum= …"));
+    for (line, last) in [("Drive[i] sum= X[i,*t]", 6.0), ("Drive[i] max= X[i,*t]", 4.0)] {
+        let text = format!("X[i,*t] = const([[1, 2]])\n{line}\nH[i,*t+1] = H[i,*t] + Drive[i]");
+        assert_eq!(numbers(&text, "H"), [last]);
+    }
 }
 
 #[test]
@@ -543,14 +549,6 @@ fn many_terms_and_factors() {
 #[test]
 fn doubtful_programs() {
     let said = |text: &str| load(text).warnings.iter().map(|w| w.message.to_string()).collect::<Vec<_>>();
-    let two = "A[i,j] = const([[1, 5], [4, 3]])\nB[j] = const([10, 20])\n";
-    assert_eq!(
-        said(&format!("{two}Y[i] max= A[i,j] + B[j]")),
-        ["this is the sum of the largest of each term, and not the largest sum"]
-    );
-    for fine in ["max= (A[i,j] + B[j])", "max= A[i,j] + 1", "avg= A[i,j] + B[j]", "min= A[i,j] + sum(B[j])"] {
-        assert_eq!(said(&format!("{two}Y[i] {fine}")), [""; 0], "{fine}");
-    }
     let x = "X[*t] = const([1, 2, 3])\nS[*0] = 1\n";
     assert_eq!(
         said(&format!("{x}S[*t+1] = S[*t] X[*t+1]")),

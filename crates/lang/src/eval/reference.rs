@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::named::Named;
 use crate::scope::key;
 use crate::source::Span;
-use crate::time::from_moment;
+use crate::time::{from_moment, is_time};
 use gradus_tensor::{Ix, Tensor};
 
 impl<'a> Term<'a> {
@@ -50,7 +50,7 @@ impl<'a> Term<'a> {
         }
         let mut axis = value.batch.len();
         for place in &r.places {
-            if timed && matches!(place.index, Index::Time(..) | Index::Moment(_)) {
+            if timed && (is_time(&self.equation.target, place) || matches!(place.index, Index::Moment(_))) {
                 continue;
             }
             let n = value.tensor.dim(axis as isize);
@@ -132,7 +132,7 @@ impl<'a> Term<'a> {
         }
         let value = self.value(r)?;
         let timed = self.timed(r);
-        let places = r.places.iter().filter(|p| !(timed && matches!(p.index, Index::Time(..))));
+        let places = r.places.iter().filter(|p| !(timed && is_time(&self.equation.target, p)));
         let mut parts = vec![Ix::Range(None, None, 1); value.batch.len()];
         let mut axes: Vec<(Name, i64, bool)> = value.batch.iter().map(|b| (b.clone(), 0, false)).collect();
         let mut whole = value.tensor.clone();

@@ -1,10 +1,10 @@
 //! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
 
 use super::along::sized;
-use super::branch::{Mask, chosen};
+use super::branch::Mask;
 use super::line;
 use super::needed::{Needed, condition};
-use super::settled::{movable_equation, own_result, settled};
+use super::settled::{movable_equation, own_result, settled, step_of};
 use super::shift::with_named_ranges;
 use crate::ast::{Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Derivative, Shape};
@@ -193,6 +193,10 @@ impl Walk<'_> {
         // Only parts of parts have sums that could be another line's.
         let nested = e.value.any_part(|p| !p.is_single());
         self.outer = if nested { outermost(&e.value, &keep, self.program) } else { Names::new() };
+        // Within a step there is no sum over time.
+        if let Some(time) = step_of(self.program, &e) {
+            self.outer = self.outer.iter().filter(|n| *n != time).cloned().collect();
+        }
         let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
         // What has its names from the left side cannot be chosen beside names of others.
         let infinite = may_be_infinite(&e.value) || multiplies(&e.value, &self.needed);
@@ -208,9 +212,17 @@ impl Walk<'_> {
             let gone: Vec<Name> = gone.into_iter().filter(|n| !left.contains(n)).collect();
             if !gone.is_empty() {
                 keep.extend(gone.iter().cloned());
-                // Where the guard does not hold, 0 is among what goes away.
+                // Where the guard does not hold, nothing is among what goes away.
                 let body = self.apart(&e.value, &keep);
-                let body = chosen(&self.masks_apart(&masks), body);
+                let nothing = e.projection.of_nothing();
+                if e.projection == Projection::Avg && e.guard.is_some() {
+                    let what = "a mean with a guard has no derivative as a line";
+                    let help = "write the sum and the count of what the guard holds for, and divide them";
+                    self.refused.push(Diagnostic::error(e.span, what).help(help));
+                    return;
+                }
+                let body =
+                    self.masks_apart(&masks).iter().rev().fold(body, |body, mask| mask.or(body, nothing));
                 ct = reduced(e.projection, body, self.fitting(&e.value, ct), &gone);
             }
         }

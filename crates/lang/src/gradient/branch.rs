@@ -33,7 +33,16 @@ impl Mask {
     }
 
     fn on(&self, ct: Expr) -> Expr {
-        let [yes, no] = if self.holds { [ct, zero()] } else { [zero(), ct] };
+        self.or(ct, 0.0)
+    }
+
+    /// An expression where the branch is taken, and a number elsewhere.
+    pub(super) fn or(&self, e: Expr, other: f64) -> Expr {
+        let other = match other < 0.0 {
+            true => Kind::Negative(Box::new(Kind::Number(-other).bare())).bare(),
+            false => Kind::Number(other).bare(),
+        };
+        let [yes, no] = if self.holds { [e, other] } else { [other, e] };
         Kind::Choose(Box::new([self.condition.clone(), yes, no])).bare()
     }
 
@@ -65,7 +74,7 @@ impl Mask {
 const MOST_CHOICES: usize = 8;
 
 /// A cotangent where all of some branches are taken, one inside of the other or, where there are many, case by case.
-pub(super) fn chosen(masks: &[Mask], ct: Expr) -> Expr {
+fn chosen(masks: &[Mask], ct: Expr) -> Expr {
     let (last, before) = match masks.split_last() {
         Some(parts) if masks.len() > MOST_CHOICES => parts,
         _ => return masks.iter().rev().fold(ct, |ct, mask| mask.on(ct)),

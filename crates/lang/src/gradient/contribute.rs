@@ -4,7 +4,7 @@ use super::back::{Walk, call, plain, reference, text, times};
 use super::shift::{at_hand, shiftable, shifted, unmoved};
 use crate::ast::{Expr, Index, Name, Place, Ref};
 use crate::scope::{Names, free, fresh, key, keys, occurrences};
-use crate::solve::calls_at;
+use crate::solve::sees_time;
 use crate::source::Span;
 use crate::time::moving;
 
@@ -59,7 +59,7 @@ impl Walk<'_> {
         }
         // A function that has no place for time is called at every moment, and what it gives there adds up.
         let time = self.equation.as_ref().and_then(|e| moving(&e.target.places)).map(|t| t.0.clone());
-        if let Some(time) = time.filter(|t| moving(&places).is_none() && calls_at(&ct, t, self.program)) {
+        if let Some(time) = time.filter(|t| moving(&places).is_none() && sees_time(&ct, t, self.program)) {
             let steps = Name::from(format!("{name}_steps"));
             let now = Place { index: Index::Time(time, 0), dotted: false, span: Span::default() };
             let at: Vec<Place> = places.iter().cloned().chain([now.clone()]).collect();

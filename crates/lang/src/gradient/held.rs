@@ -80,6 +80,7 @@ impl Hold<'_> {
             target: target.clone(),
             guard: None,
             projection: Projection::Sum,
+            spelled: false,
             value: value.clone(),
             local: false,
             span: value.span,

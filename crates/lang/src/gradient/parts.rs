@@ -331,6 +331,7 @@ impl Parts<'_> {
             target: Ref { span: equation.span, ..target.clone() },
             guard: None,
             projection: Projection::Sum,
+            spelled: false,
             value: sized(&self.settled(&value, keep), equation, program),
             local: true,
             span: equation.span,

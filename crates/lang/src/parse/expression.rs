@@ -350,9 +350,11 @@ impl Parser<'_> {
         })
     }
 
-    /// The number of `true` or `false`.
+    /// The number of `true`, `false` or `inf`.
     fn truth(&mut self) -> Option<f64> {
-        let known = [("true", 1.0), ("false", 0.0)].into_iter().find(|(word, _)| self.is_word(word));
+        let known = [("true", 1.0), ("false", 0.0), ("inf", f64::INFINITY)]
+            .into_iter()
+            .find(|(word, _)| self.is_word(word));
         known.map(|(_, x)| x)
     }
 

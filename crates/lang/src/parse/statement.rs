@@ -280,27 +280,27 @@ impl Parser<'_> {
         } else {
             None
         };
-        let projection = self.projection()?;
+        let (projection, spelled) = self.projection()?;
         self.skip_lines();
         let value = self.expression()?;
         if let (Kind::List(_), span) = (&value.kind, value.span) {
             return Err(Diagnostic::error(span, "a list of names is no value"));
         }
         let span = start.to(value.span);
-        Ok(Equation { target, guard, projection, value, local: false, span })
+        Ok(Equation { target, guard, projection, spelled, value, local: false, span })
     }
 
-    /// `=`, `+=`, `max=` and the like.
-    fn projection(&mut self) -> Read<Projection> {
+    /// `=`, `+=`, `max=` and the like; whether it is a word.
+    fn projection(&mut self) -> Read<(Projection, bool)> {
         if self.eat("=") || self.eat("+=") {
-            return Ok(Projection::Sum);
+            return Ok((Projection::Sum, false));
         }
         if self.peek() == Token::Name && self.peek_after() == Token::Sign("=") {
             let word = self.word();
             if let Some(projection) = Projection::from_word(word) {
                 self.next();
                 self.next();
-                return Ok(projection);
+                return Ok((projection, true));
             }
             let span = self.span();
             return Err(Diagnostic::error(span, format!("`{word}=` is no way to join values"))

@@ -16,6 +16,7 @@ impl Program {
             target: target.clone(),
             guard: None,
             projection: Projection::Sum,
+            spelled: false,
             value: value.clone(),
             local: true,
             span: value.span,

@@ -6,6 +6,7 @@ use crate::ast::{Equation, Expr, Kind, Name, Ref, Statement};
 use crate::builtin;
 use crate::scope::numbered;
 use crate::source::Span;
+use crate::time::summed_time;
 use std::collections::{HashMap, HashSet};
 
 /// A name that `let` gives inside of a block.
@@ -209,7 +210,24 @@ impl Program {
             edits.extend(local.lets.iter().map(|s| (*s, "")));
             edits.extend(local.uses.iter().map(|s| (*s, &*local.name)));
         }
+        // Lines behind the program may read a sum over time at every step, where `=` could mean a value per step.
+        for e in self.equations.iter().filter(|e| e.span.file == 0 && read.contains(&e.target.name)) {
+            let sign = || {
+                let before = text.get(e.target.span.start as usize..e.value.span.start as usize)?;
+                // Of several terms the first one stands behind the sign.
+                let end = before.rfind('=').filter(|at| !before[*at..].contains(['+', '-']))?;
+                let start = if before[..end].ends_with('+') { end - 1 } else { end };
+                let at = |n: usize| e.target.span.start + n as u32;
+                Some(Span { start: at(start), end: at(end + 1), ..e.target.span })
+            };
+            if summed_time(e).is_some()
+                && let Some(sign) = sign()
+            {
+                edits.push((sign, "sum="));
+            }
+        }
         edits.sort_by_key(|(s, _)| s.start);
+        edits.dedup_by_key(|(s, _)| s.start);
         let (mut out, mut at) = (String::new(), 0);
         for (span, new) in edits {
             out.push_str(text.get(at..span.start as usize).unwrap_or_default());

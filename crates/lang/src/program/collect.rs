@@ -5,7 +5,6 @@ use super::library::{Imports, Library};
 use super::{Definition, Loader, Param, Program};
 use crate::ast::{Equation, Expr, Function, Kind, Name, Projection, Ref, Statement};
 use crate::diagnostic::Diagnostic;
-use crate::scope::{keys, occurrences};
 use crate::time::is_timed;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -47,7 +46,6 @@ impl Program {
             match statement {
                 Statement::Equation(e) if scope.is_empty() => {
                     self.check_dots(&e, faults);
-                    self.warnings.extend(reduced_apart(&e));
                     terms(e, &mut self.equations);
                 }
                 Statement::Equation(e) => {
@@ -180,33 +178,15 @@ impl Program {
     }
 }
 
-/// Whether terms of a sum lose indices one by one where most likely all of it was meant: the largest of sums is not the sum
-/// of the largest.
-fn reduced_apart(e: &Equation) -> Option<Diagnostic> {
-    let (sign, what) = match e.projection {
-        Projection::Max => ("max=", "largest"),
-        Projection::Min => ("min=", "smallest"),
-        _ => return None,
-    };
-    let Kind::Sum(terms) = &e.value.kind else { return None };
-    let left = keys(&e.target);
-    fn calls(e: &Expr) -> bool {
-        matches!(e.kind, Kind::Call(_) | Kind::Reduce(..)) || e.parts().into_iter().any(calls)
-    }
-    // What calls leave is not known yet.
-    let gone = |t: &Expr| !calls(t) && occurrences(t).iter().any(|n| !left.contains(n));
-    if terms.iter().filter(|t| gone(t)).count() < 2 {
-        return None;
-    }
-    let what = format!("this is the sum of the {what} of each term, and not the {what} sum");
-    let help = format!("for that, put parentheses around it: {} {sign} (…)", e.target);
-    Some(Diagnostic::warning(e.value.span, what).help(help))
-}
-
-/// One equation per term of the sum on the right. Of a relation the sum as a whole is compared with 0, unless it is one of
+/// One equation per term of the sum on the right. Under another reduction than a sum the right side is one value, as if in
+/// parentheses. Of a relation the sum as a whole is compared with 0, unless it is one of
 /// truth values, which is greater than 0 where one of them is.
 pub(super) fn terms(e: Equation, out: &mut Vec<Equation>) {
     match e.value.kind {
+        Kind::Sum(_) if e.projection != Projection::Sum => {
+            let span = e.value.span;
+            out.push(Equation { value: Kind::Product(vec![e.value]).at(span), ..e });
+        }
         Kind::Sum(terms) if !e.target.relation || terms.iter().all(never_negative) => {
             out.extend(terms.into_iter().map(|value| Equation {
                 span: e.target.span.to(value.span),

@@ -2,7 +2,7 @@
 
 use super::Program;
 use super::collect::Seen;
-use crate::ast::{Call, Comparison, Equation, Expr, Function, Index, Kind, Name, Place, Ref};
+use crate::ast::{Call, Comparison, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Callee};
 use crate::diagnostic::{Diagnostic, add_near};
 use crate::order::components;
@@ -32,16 +32,21 @@ impl Program {
         self.name_sinks();
         self.resolve_functions(&params, faults);
         self.write_time_out();
+        self.write_fixed_steps();
         let seen = self.define();
         self.check_names(faults);
         let joined = self.joined();
         self.check_left_ranges(&joined, faults);
         self.check_kinds(&joined, faults);
+        self.check_reductions(&joined, faults);
         if seen.uneven {
             self.check_ranks(faults);
         }
         self.check_params(faults);
         self.check_times(seen.timed, faults);
+        if seen.timed || !self.functions.is_empty() {
+            self.check_sums(faults);
+        }
         if seen.relations {
             self.check_negation(faults);
         }
@@ -152,6 +157,34 @@ impl Program {
                     format!("from `{}` on, functions call functions more than {MOST_NESTED} deep", names[at]);
                 faults.push(fault(at, what));
             }
+        }
+    }
+
+    /// Lines that contribute to one element agree how they combine. The mean of means is not the mean.
+    fn check_reductions(&self, joined: &[&super::Definition], faults: &mut Vec<Diagnostic>) {
+        let word = |p: Projection| if p == Projection::Sum { "=".into() } else { format!("{}=", p.word()) };
+        for d in joined.iter().filter(|d| !d.relation) {
+            let own: Vec<&Equation> = d.equations.iter().map(|i| &self.equations[*i]).collect();
+            if own.iter().all(|e| e.projection == own[0].projection && e.projection != Projection::Avg) {
+                continue;
+            }
+            let clash = own.iter().enumerate().find_map(|(k, b)| {
+                let mut before = own[..k].iter();
+                let differ = |a: &&&Equation| a.projection != b.projection || a.projection == Projection::Avg;
+                before.find(|a| differ(a) && can_meet(&a.target, &b.target)).map(|a| (*a, *b))
+            });
+            let Some((a, b)) = clash else { continue };
+            let name = &a.target.name;
+            let what = match a.projection == b.projection {
+                true => format!("`{name}` has two lines with `avg=`: the mean of means is not the mean"),
+                false => format!(
+                    "lines of `{name}` combine by `{}` and by `{}`",
+                    word(a.projection),
+                    word(b.projection)
+                ),
+            };
+            let fault = Diagnostic::error(b.target.span, what).and(a.target.span, "the other line");
+            faults.push(fault.help("give the lines names of their own, and combine those"));
         }
     }
 
@@ -270,6 +303,19 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
     })
 }
 
+/// Whether two left sides of one name can write to one element.
+fn can_meet(a: &Ref, b: &Ref) -> bool {
+    let apart = |(a, b): (&Place, &Place)| match (&a.index, &b.index) {
+        (Index::At(x), Index::At(y)) | (Index::Moment(x), Index::Moment(y)) => x != y && (*x < 0) == (*y < 0),
+        (Index::At(x), Index::Named(_, by)) | (Index::Named(_, by), Index::At(x)) => (0..*by).contains(x),
+        (Index::Moment(x), Index::Time(_, by)) | (Index::Time(_, by), Index::Moment(x)) => {
+            (0..*by).contains(x)
+        }
+        _ => false,
+    };
+    !a.places.iter().zip(&b.places).any(apart)
+}
+
 /// The functions that an expression calls, and those whose derivatives it calls.
 fn callees(e: &Expr, out: &mut Vec<Name>) {
     if let Kind::Call(call) = &e.kind {
@@ -342,12 +388,17 @@ impl Look<'_> {
     /// `true` and `false`, unless the program has something of that name.
     fn truth(&self, e: &Expr) -> Option<Expr> {
         let Kind::Ref(r) = &e.kind else { return None };
+        let known =
+            || !r.places.is_empty() || self.defined.contains(&r.name) || self.params.contains_key(&r.name);
+        if &*r.name == "inf" {
+            return (!known()).then(|| Kind::Number(f64::INFINITY).at(e.span));
+        }
         let holds = match &*r.name {
             "true" => Comparison::Eq,
             "false" => Comparison::Ne,
             _ => return None,
         };
-        if !r.places.is_empty() || self.defined.contains(&r.name) || self.params.contains_key(&r.name) {
+        if known() {
             return None;
         }
         let one = || Kind::Number(1.0).at(e.span);

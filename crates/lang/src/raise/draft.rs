@@ -306,7 +306,7 @@ impl Drafts {
         let relation = self.relations.contains(&d.name);
         let target = Ref { name: other(&d.name), places, relation, span: Span::default() };
         let (guard, projection, span) = (None, d.projection, Span::default());
-        Equation { target, guard, projection, value, local: false, span }
+        Equation { target, guard, projection, spelled: false, value, local: false, span }
     }
 }
 

@@ -5,13 +5,13 @@ use super::Solver;
 use super::closure::closed;
 use super::place::bare;
 use super::rest::Watch;
-use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, Values, fault, real};
 use crate::limit::bounded;
-use crate::named::Named;
+use crate::named::{Named, combined, identity};
 use crate::scope::key;
-use crate::time::is_timed;
+use crate::time::{is_timed, moving};
 use crate::verdict::{Counts, Judged, Verdict};
 use gradus_ir::{DType, Error};
 use gradus_tensor::{Tensor, jvp};
@@ -20,6 +20,13 @@ use std::collections::{HashMap, HashSet};
 
 /// The extents of a name's places, as far as they are known.
 pub(super) type Extents = Vec<Option<usize>>;
+
+/// Notes the sizes that a term gives to the places of its left side.
+fn note_sizes(e: &Equation, term: &Named, known: &mut Extents) {
+    for (p, place) in e.target.places.iter().enumerate().filter(|(_, p)| !is_timed(p)) {
+        known[p] = known[p].or(key(place).and_then(|k| term.size(&k)));
+    }
+}
 
 /// Gives names their values, with the axes that a call brought.
 fn give(values: &mut Values, names: &[Name], given: &[Tensor], brought: &[Vec<Name>]) {
@@ -165,15 +172,40 @@ impl<'a> Solver<'a> {
                 }
             }
             for e in own.into_iter().filter(|e| !e.reads().iter().any(|r| all.contains(&r.name))) {
-                let term = match self.term(e, &self.values, None) {
+                let moment = match self.program.is_by_moment(e) {
+                    true => Some(self.sample(e, &|_| None).ok_or(Fault::Silent)?),
+                    false => None,
+                };
+                let term = match self.term(e, &self.values, moment.as_ref()) {
                     // What is of an index takes its size from others.
                     Err(_) if e.value.is_of_index() => continue,
                     term => term?,
                 };
-                for (p, place) in e.target.places.iter().enumerate().filter(|(_, p)| !is_timed(p)) {
-                    known[g][p] = known[g][p].or(key(place).and_then(|k| term.size(&k)));
+                note_sizes(e, &term, &mut known[g]);
+            }
+        }
+        // What steps make of names whose sizes are known.
+        let mut open = self.moves(group);
+        while open {
+            let before: usize = known.iter().flatten().flatten().count();
+            for (g, i) in group.iter().enumerate() {
+                for e in self.own(*i).into_iter().filter(|e| moving(&e.target.places).is_some()) {
+                    let zeros = |n: &Name| {
+                        let own = names.iter().position(|m| m == n)?;
+                        let first = self.own(group[own]).first().map_or(&[][..], |e| &e.target.places[..]);
+                        let plain = first.iter().zip(&known[own]).filter(|(p, _)| !is_timed(p));
+                        let lead = self.batch.iter().map(|b| Some(self.brought_extent(b)));
+                        let extents: Option<Vec<usize>> = lead.chain(plain.map(|(_, n)| *n)).collect();
+                        Some(extents.map(|e| Tensor::zeros(e).to_dtype(self.options.float)))
+                    };
+                    let Some(moment) = self.sample(e, &zeros) else { continue };
+                    let term = self.options.within(|| self.term(e, &self.values, Some(&moment)));
+                    if let Ok(term) = term {
+                        note_sizes(e, &term, &mut known[g]);
+                    }
                 }
             }
+            open = known.iter().flatten().flatten().count() > before;
         }
         Ok(())
     }
@@ -405,10 +437,13 @@ impl<'a> Solver<'a> {
     /// Numbers: all names again and again from 0, until they are at rest.
     fn numbers(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
-        let watch = Watch { float: self.options.float, tolerance: self.options.tolerance };
+        let extreme = |e: &Equation| matches!(e.projection, Projection::Max | Projection::Min);
+        let infinite = group.iter().any(|i| self.own(*i).into_iter().any(extreme));
+        let watch = Watch { float: self.options.float, tolerance: self.options.tolerance, infinite };
         let brought = self.brought(group, &names, sizes)?;
         let dtypes = self.kinds(group, &names, sizes, &brought)?;
         let mut init = self.start(group, sizes, &brought, &dtypes);
+        self.start_from_nothing(group, &names, &mut init)?;
         // Numbers may be at rest before their derivatives are, 0 at once: where these are wanted, both must be.
         let pushed = self.options.is_derived() && !group.iter().any(|i| self.is_relation(*i));
         if pushed {
@@ -441,6 +476,32 @@ impl<'a> Solver<'a> {
             self.verdicts.push(Verdict { judged: Judged::Rest, name, span, verdict });
         }
         self.finish(group, &names, &brought, inside, result)
+    }
+
+    /// A largest or smallest that needs itself begins with the lines that do not need the group; elements without any have the
+    /// value of the empty reduction.
+    fn start_from_nothing(&self, group: &[usize], names: &[Name], init: &mut [Tensor]) -> Eval<()> {
+        for (i, init) in group.iter().zip(init) {
+            let own = self.own(*i);
+            let how = own.first().map_or(Projection::Sum, |e| e.projection);
+            if !matches!(how, Projection::Max | Projection::Min) {
+                continue;
+            }
+            *init = identity(how, init.dtype(), &init.shape());
+            let mut terms: Vec<(&'a Equation, Named)> = Vec::new();
+            for e in own.into_iter().filter(|e| !e.any_read(&mut |r| names.contains(&r.name))) {
+                terms.push((e, self.term(e, &self.values, None)?));
+            }
+            if !terms.is_empty() {
+                let sizes: Vec<Option<usize>> =
+                    self.extents.get(&self.names[*i].0).cloned().unwrap_or_default();
+                let value = self.joined(&terms, false, Some(&sizes))?;
+                if value.batch.is_empty() {
+                    *init = combined(how, init, &value.tensor.to_dtype(init.dtype()));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// One round of all names of a group; each sees what those before it have come to.

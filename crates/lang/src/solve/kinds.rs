@@ -3,7 +3,6 @@
 use super::Solver;
 use crate::eval::{Eval, Fault};
 use gradus_ir::DType;
-use gradus_tensor::Tensor;
 use std::cell::RefCell;
 
 /// What is known of a name before its steps.
@@ -15,12 +14,6 @@ pub(super) enum Before {
     Open,
     /// Numbers of a dtype.
     Known(DType),
-}
-
-/// What names have had before the first moment: 0, as many moments as are read.
-pub(super) fn zeros(dtypes: &[DType], extents: &dyn Fn(usize) -> Vec<usize>, lags: usize) -> Vec<Tensor> {
-    let one = |(g, d): (usize, &DType)| Tensor::zeros(extents(g)).to_dtype(*d);
-    dtypes.iter().enumerate().map(one).flat_map(|z| std::iter::repeat_n(z, lags)).collect()
 }
 
 impl Solver<'_> {

@@ -1,12 +1,12 @@
 //! From the terms of a name to its value: sizes, places on the left, and the sum (or the disjunction) of all.
 
 use super::Solver;
-use crate::ast::{Equation, Expr, Index, Kind, Name};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Projection};
 use crate::builtin::{self, Shape};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, fault, real, window};
 use crate::limit::fits;
-use crate::named::{Named, meeting};
+use crate::named::{Named, combined, identity, meeting};
 use crate::program::Program;
 use crate::scope::key;
 use crate::source::Span;
@@ -39,21 +39,47 @@ impl<'a> Solver<'a> {
         if terms.len() > 1 && !relation {
             values = meeting(&values, float);
         }
-        let mut sum: Option<Tensor> = None;
+        let mut sums: Vec<Joined> = Vec::new();
+        let several = terms.iter().any(|t| t.0.projection != first.projection) && !relation;
         for ((e, _), mut value) in terms.iter().zip(values) {
             if relation {
                 let number = real(value, e.value.span, "is no truth value")?.float(float);
                 value = number.with(number.tensor.gt(0.0));
             }
-            let placed = placed(e, &value, &batch, &extents, &sizes, start, inside.is_some());
+            let placed = placed_at(e, &value, &batch, &extents, &sizes, start, inside.is_some());
             placed.check().map_err(|x| fault(e.span, &x))?;
-            sum = Some(match sum {
-                Some(before) if relation => before.logical_or(&placed),
-                Some(before) => &before + &placed,
-                None => placed,
+            let how = if relation { Projection::Sum } else { e.projection };
+            let covers = (several || how != Projection::Sum && is_partial(e)).then(|| {
+                let there = value.with(Tensor::full(value.tensor.shape().to_vec(), true));
+                placed_at(e, &there, &batch, &extents, &sizes, start, inside.is_some())
             });
+            let value = match &covers {
+                Some(covers) if how != Projection::Sum => {
+                    // Whole numbers have no infinity.
+                    let number = Named::new(placed.clone(), Vec::new()).float(float).tensor;
+                    covers.select(&number, &identity(how, number.dtype(), &number.shape()))
+                }
+                _ => placed,
+            };
+            match sums.iter_mut().find(|s| s.how == how) {
+                Some(sum) => {
+                    let dtype = sum.value.dtype().promote(value.dtype());
+                    sum.value = combined(how, &sum.value.to_dtype(dtype), &value.to_dtype(dtype));
+                    sum.covers = sum.covers.as_ref().zip(covers).map(|(a, b)| a.logical_or(&b));
+                }
+                None => sums.push(Joined { how, value, covers }),
+            }
         }
-        let tensor = sum.ok_or(Fault::Silent)?;
+        // Lines that combine otherwise meet nowhere.
+        let joined = sums.into_iter().reduce(|a, b| {
+            let dtype = a.value.dtype().promote(b.value.dtype());
+            let value = match &b.covers {
+                Some(covers) => covers.select(&b.value.to_dtype(dtype), &a.value.to_dtype(dtype)),
+                None => b.value.clone(),
+            };
+            Joined { value, ..a }
+        });
+        let tensor = joined.ok_or(Fault::Silent)?.value;
         tensor.check().map_err(|x| fault(first.span, &x))?;
         Ok(Value { batch, start, ..Value::new(tensor) })
     }
@@ -221,8 +247,22 @@ pub(super) fn bare(index: &Index) -> String {
     }
 }
 
+/// What lines of one name that combine alike come to, and which elements they contribute to, if that matters.
+struct Joined {
+    how: Projection,
+    value: Tensor,
+    covers: Option<Tensor>,
+}
+
+/// Whether a left side leaves out elements of its name.
+fn is_partial(e: &Equation) -> bool {
+    let keys = crate::scope::keys(&e.target);
+    let moved = |p: &crate::ast::Place| matches!(p.index, Index::At(_) | Index::Moment(_) | Index::Named(_, 1.. | ..=-1) | Index::Time(_, 1.. | ..=-1));
+    e.target.places.iter().any(moved) || (1..keys.len()).any(|i| keys[..i].contains(&keys[i]))
+}
+
 /// A term at its places: repeated where the left side has more indices, moved by offsets, on diagonals, at one place.
-fn placed(
+fn placed_at(
     e: &Equation,
     value: &Named,
     batch: &[Name],

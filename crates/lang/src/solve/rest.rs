@@ -19,16 +19,23 @@ const ROUNDINGS: f64 = 4.0;
 pub(super) struct Watch {
     pub(super) float: DType,
     pub(super) tolerance: f64,
+    /// Whether infinities are values: of a largest or smallest, to which nothing has contributed yet.
+    pub(super) infinite: bool,
 }
 
 impl Watch {
     /// The carries before the first round, for names that begin with these values.
     pub(super) fn start(&self, begin: &[Tensor]) -> Vec<Tensor> {
-        let largest = begin.iter().map(|t| t.to_dtype(self.float).abs());
+        let largest = begin.iter().map(|t| self.size(&t.to_dtype(self.float)));
         // The first round moves numbers by all of their size, which is less than half of this.
         let (last, mark, since, halving, moved, left, allowed) =
             (1.0, 4.0, 0.0, 1.0, 1.0, f64::INFINITY, 0.0);
         largest.chain([last, mark, since, halving, moved, left, allowed].map(scalar)).collect()
+    }
+
+    /// The sizes of numbers; an infinity that is a value has none.
+    fn size(&self, t: &Tensor) -> Tensor {
+        if self.infinite { t.is_inf().select(&t.zeros_like(), &t.abs()) } else { t.abs() }
     }
 
     /// The carries behind a round that led from some values to others.
@@ -38,9 +45,17 @@ impl Watch {
         for ((a, b), largest) in now.iter().zip(before).zip(&mut largest) {
             // Watching is no part of what may be differentiated.
             let (a, b) = (a.to_dtype(self.float).stop_gradient(), b.to_dtype(self.float).stop_gradient());
-            *largest = largest.maximum(&a.abs());
-            let by = (&a - &b).abs();
-            let relative = by.eq(0.0).select(&by, &(&by / &*largest));
+            *largest = largest.maximum(&self.size(&a));
+            let mut by = (&a - &b).abs();
+            if self.infinite {
+                by = a.eq(&b).select(&by.zeros_like(), &by);
+            }
+            let mut relative = &by / &*largest;
+            if self.infinite {
+                // From an infinity to a number is a move by all of its size.
+                relative = by.is_inf().select(&by.ones_like(), &relative);
+            }
+            let relative = by.eq(0.0).select(&by, &relative);
             move_now = move_now.maximum(&relative.max(()).to_dtype(DType::F32));
         }
         let [last, mark, since, halving] = [0, 1, 2, 3].map(|i| &own[i]);

@@ -1,0 +1,239 @@
+//! Schedules names that move with time: which step computes which moment of each name, in which order, forwards or
+//! backwards. Takes the equations of a group; returns a `Schedule`, or the error that no order exists. `stream` runs it.
+
+use super::Solver;
+use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Ref};
+use crate::builtin::{self, Base, Mixes};
+use crate::diagnostic::Diagnostic;
+use crate::eval::Eval;
+use crate::order::components;
+use crate::program::Program;
+use crate::scope::Names;
+use crate::source::Span;
+use crate::time::{from_moment, moving};
+use std::collections::HashMap;
+
+/// The offset of a moving time index: 1 of `*t+1`.
+pub(super) fn offset(places: &[Place]) -> Option<i64> {
+    moving(places).map(|t| t.1)
+}
+
+/// The fixed moment among some places: 0 of `*0`.
+pub(super) fn fixed(places: &[Place]) -> Option<i64> {
+    places.iter().find_map(|p| match p.index {
+        Index::Moment(at) => Some(at),
+        _ => None,
+    })
+}
+
+/// The names of a group, and which each is.
+pub(super) type Group = HashMap<Name, usize>;
+
+/// Whether a call brings several elements of its arguments together, as `softmax` does and `exp` does not.
+fn mixes(call: &Call, program: &Program) -> bool {
+    match builtin::find(&call.function, program) {
+        Some(callee) => match &callee.base {
+            Base::User(f) => !builtin::is_of_numbers(f, program),
+            _ => !matches!(callee.mixes(call, Names::new(), &|_| Vec::new()), Mixes::Nothing),
+        },
+        None => false,
+    }
+}
+
+/// Whether an expression holds something that would see time as an axis if all steps were computed at once: a call that
+/// mixes elements of an argument that moves with this time, or a reduction over it.
+pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
+    let moves = |e: &Expr| e.any_ref(&mut |r| moving(&r.places).is_some_and(|t| t.0 == time));
+    let here = match &e.kind {
+        Kind::Call(call) => call.args.iter().any(moves) && mixes(call, program),
+        Kind::Reduce(_, axes, _) => axes.contains(time),
+        _ => false,
+    };
+    here || e.any_part(|part| sees_time(part, time, program))
+}
+
+/// Whether an expression calls a function that the program defines.
+pub(super) fn calls_own(e: &Expr, program: &Program) -> bool {
+    let own = |c: &Call| program.functions.contains_key(builtin::stem(&c.function).0);
+    matches!(&e.kind, Kind::Call(c) if own(c)) || e.any_part(|part| calls_own(part, program))
+}
+
+impl Program {
+    /// Whether an equation is evaluated step by step though it may not need itself: computed for all steps at once its value
+    /// would be another, or its time ends by a condition.
+    pub(crate) fn is_by_moment(&self, e: &Equation) -> bool {
+        let Some((time, _)) = moving(&e.target.places) else { return false };
+        let mut parts = [&e.value].into_iter().chain(&e.guard);
+        self.times.contains_key(time) || parts.any(|p| sees_time(p, time, self))
+    }
+}
+
+/// One reading of a name of the group by an equation of another: how many moments before.
+struct Edge {
+    reader: usize,
+    read: usize,
+    lag: i64,
+}
+
+/// A name of the group that is read at a fixed moment.
+pub(super) struct FixedRead<'a> {
+    pub(super) equation: &'a Equation,
+    pub(super) read: &'a Ref,
+    pub(super) of: usize,
+    pub(super) moment: i64,
+}
+
+/// The order in which steps compute the names of a group.
+pub(super) struct Schedule<'a> {
+    pub(super) names: Vec<Name>,
+    pub(super) at: Group,
+    /// Step `k` computes the value of a name at moment `k + shift`.
+    pub(super) shift: Vec<i64>,
+    /// The names within a step, each behind those it needs.
+    pub(super) order: Vec<usize>,
+    /// Whether later steps need earlier ones, and not the other way round.
+    pub(super) forwards: bool,
+    /// How many steps back values are read.
+    pub(super) lags: usize,
+    /// Whether no step needs another.
+    pub(super) independent: bool,
+    /// Readings at fixed moments inside of steps.
+    pub(super) fixed: Vec<FixedRead<'a>>,
+    pub(super) span: Span,
+}
+
+impl<'a> Solver<'a> {
+    /// Whether an equation is one of the steps of a group: it moves with time and needs the group, or is evaluated step by
+    /// step anyway.
+    pub(super) fn steps(&self, e: &Equation, names: &Group) -> bool {
+        offset(&e.target.places).is_some() && (self.needs(e, names) || self.program.is_by_moment(e))
+    }
+
+    /// Whether an equation reads any of these names.
+    pub(super) fn needs(&self, e: &Equation, names: &Group) -> bool {
+        e.any_read(&mut |r| names.contains_key(&r.name))
+    }
+
+    /// The schedule of a group.
+    pub(super) fn schedule(&self, group: &[usize], endless: bool) -> Eval<Schedule<'a>> {
+        let names: Vec<Name> = group.iter().map(|i| self.names[*i].0.clone()).collect();
+        let at: Group = names.iter().enumerate().map(|(g, n)| (n.clone(), g)).collect();
+        let span = self.own(group[0]).first().copied().map(|e| e.span).unwrap_or_default();
+        let (edges, fixed) = self.edges(group, &at)?;
+        // A step computes what its equations write: the state of the next moment, and whatever else has time of this one. So
+        // all equations of a step hold at the same steps, and none is computed of a state that does not exist.
+        let last = |i: &usize| {
+            let own = self.own(*i).into_iter().filter(|e| self.steps(e, &at));
+            own.filter_map(|e| offset(&e.target.places)).max().unwrap_or(0)
+        };
+        let by_step: Vec<i64> = group.iter().map(last).collect();
+        let lags = |shift: &[i64]| -> Vec<i64> {
+            edges.iter().map(|e| e.lag + shift[e.read] - shift[e.reader]).collect()
+        };
+        let one_way = |lags: &[i64]| lags.iter().all(|l| *l >= 0) || lags.iter().all(|l| *l <= 0);
+        let by_moment = vec![0; group.len()];
+        let shift = match [by_step, by_moment].into_iter().find(|s| {
+            let own = lags(s);
+            one_way(&own)
+                && (!endless || s.iter().all(|by| *by == 0))
+                && self.ordered(&edges, &own, group.len())
+        }) {
+            Some(shift) => shift,
+            None => return Err(self.unordered(group, &names, &edges, span)),
+        };
+        let lags = lags(&shift);
+        let mut now = vec![Vec::new(); group.len()];
+        edges.iter().zip(&lags).filter(|(_, lag)| **lag == 0).for_each(|(e, _)| now[e.reader].push(e.read));
+        // A fixed moment that the same step computes is known if its name comes before.
+        for f in &fixed {
+            let reader = at.get(&f.equation.target.name).copied().unwrap_or(0);
+            now[reader].push(f.of);
+            if components(&now).iter().any(|c| c.len() > 1 || now[c[0]].contains(&c[0])) {
+                now[reader].pop();
+            }
+        }
+        let order: Vec<usize> = components(&now).into_iter().flatten().collect();
+        Ok(Schedule {
+            names,
+            at,
+            shift,
+            order,
+            forwards: lags.iter().all(|l| *l >= 0),
+            lags: lags.iter().map(|l| l.unsigned_abs() as usize).max().unwrap_or(1).max(1),
+            independent: edges.is_empty(),
+            fixed,
+            span,
+        })
+    }
+
+    /// Whether no name needs itself within a step.
+    fn ordered(&self, edges: &[Edge], lags: &[i64], names: usize) -> bool {
+        let mut now = vec![Vec::new(); names];
+        edges.iter().zip(lags).filter(|(_, lag)| **lag == 0).for_each(|(e, _)| now[e.reader].push(e.read));
+        components(&now).iter().all(|c| c.len() == 1 && !now[c[0]].contains(&c[0]))
+    }
+
+    /// Why there is no order.
+    fn unordered(&self, group: &[usize], names: &[Name], edges: &[Edge], span: Span) -> crate::eval::Fault {
+        if !edges.iter().all(|e| e.lag >= 0) && !edges.iter().all(|e| e.lag <= 0) {
+            let what = "these equations need both earlier and later moments of themselves";
+            return Diagnostic::error(span, what).into();
+        }
+        let mut now = vec![Vec::new(); group.len()];
+        edges.iter().filter(|e| e.lag == 0).for_each(|e| now[e.reader].push(e.read));
+        let own = components(&now).into_iter().find(|c| c.len() > 1 || now[c[0]].contains(&c[0]));
+        let own = own.map_or(0, |c| c[0]);
+        let span = self.own(group[own]).first().map_or(span, |e| e.span);
+        let what = format!("`{}` needs itself at the same moment", names[own]);
+        let target = self.own(group[own]).first().map(|e| &e.target);
+        let with = |index: &dyn Fn(&Name) -> Index| {
+            let place = |p: &Place| match &p.index {
+                Index::Time(t, 0) => index(t).to_string(),
+                other => other.to_string(),
+            };
+            let places = target.iter().flat_map(|t| &t.places).map(place);
+            format!("{}[{}] = …", names[own], places.collect::<Vec<_>>().join(","))
+        };
+        let ahead = with(&|t| Index::Time(t.clone(), 1));
+        let laid_out = with(&|t| Index::Named(t.clone(), 0));
+        let help = format!(
+            "a state is written one step ahead: {ahead}; what is to come to rest at each moment has a plain index: {laid_out}"
+        );
+        Diagnostic::error(span, what).help(help).into()
+    }
+
+    fn edges(&self, group: &[usize], names: &Group) -> Eval<(Vec<Edge>, Vec<FixedRead<'a>>)> {
+        let (mut edges, mut fixed_reads) = (Vec::new(), Vec::new());
+        for (reader, i) in group.iter().enumerate() {
+            for e in self.own(*i).into_iter().filter(|e| self.steps(e, names)) {
+                self.check_times(e, names)?;
+                let Some(by) = offset(&e.target.places) else { continue };
+                for r in e.reads() {
+                    let Some(&read) = names.get(&r.name) else { continue };
+                    if let Some(own) = from_moment(&e.target, &r.places) {
+                        edges.push(Edge { reader, read, lag: by - own });
+                    } else if let Some(moment) = fixed(&r.places) {
+                        fixed_reads.push(FixedRead { equation: e, read: r, of: read, moment });
+                    } else {
+                        let what = format!("`{}` needs itself, but not at one moment from another", r.name);
+                        return Err(Diagnostic::error(r.span, what).into());
+                    }
+                }
+            }
+        }
+        Ok((edges, fixed_reads))
+    }
+
+    /// Time is either at hand or laid out, not both in one equation of a loop.
+    fn check_times(&self, e: &Equation, names: &Group) -> Eval<()> {
+        let time = moving(&e.target.places).map(|t| t.0);
+        for r in e.reads().into_iter().filter(|r| names.contains_key(&r.name)) {
+            let plain = |p: &&Place| matches!((&p.index, time), (Index::Named(n, _), Some(t)) if n == t);
+            if let Some(p) = r.places.iter().find(plain) {
+                let what = format!("`{}` stands for time here", p.index);
+                return Err(Diagnostic::error(p.span, what).help(format!("write *{}", p.index)).into());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,15 @@
+axis t = 3
+I[s] = const([1, 2])
+S[s,*0] = I[s]
+N[s,*t] = 2 S[s,*t]
+S[s,*t+1] = N[s,*t]
+B = N[s,-1]
+C = N[s,0]
+D = S[s,*1]
+Loss = N[s,-1] N[s,-1] N[s,0]
+# expect B = 24.0
+# expect C = 6.0
+# expect D = 6.0
+# grad B I = [8.0, 8.0]
+# grad Loss I = [384.0, 1536.0]
+# grad2 Loss I = [589824.0, 4718592.0]

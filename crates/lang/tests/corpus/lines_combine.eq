@@ -1,0 +1,22 @@
+# about lines of one name combine under their reduction
+A[i] = const([1, 7, 3])
+B[i] = const([4, 2, 9])
+C[i,j] = const([[1, 5], [4, 3], [0, 8]])
+M max= A[i]
+M max= B[i]
+N[i] min= A[i]
+N[i] min= B[i] C[i,j]
+P[i] prod= A[i]
+P[i] prod= C[i,j]
+One[i] max= C[i,j] + A[i] + B[j']
+Two[i] max= (C[i,j] + A[i] + B[j'])
+Loss = M M + N[i] N[i] + 0.01 P[i]
+# expect M = 9.0
+# expect N = [1.0, 6.0, 0.0]
+# expect P = [5.0, 84.0, 0.0]
+# expect One = [15.0, 20.0, 20.0]
+# expect Two = [15.0, 20.0, 20.0]
+# grad Loss A = [2.05, 0.12, 0.0]
+# grad Loss B = [0.0, 36.0, 18.0]
+# grad Loss C = [[0.05, 0.01], [0.21000000000000002, 24.28], [0.24, 0.0]]
+# grad2 Loss A = [8.2, 0.0, 0.0]

@@ -1,0 +1,234 @@
+"""Writes the expectations of the programs in this folder from references in PyTorch (f64, autograd for derivatives).
+
+A reference is a function with the name of its program. It gets the constants of the program's lines `X[…] = const(…)` as
+tensors and returns values by name. Lines `# grad Loss X` and `# grad2 Loss X` name what is differentiated; the values
+behind `=` are replaced. Run: python make.py
+"""
+
+import json
+import pathlib
+import re
+
+import torch
+
+torch.set_default_dtype(torch.float64)
+PROGRAMS = {}
+
+
+def program(f):
+    PROGRAMS[f.__name__] = f
+    return f
+
+
+def stack(rows, last=True):
+    return torch.stack(rows, -1 if last else 0)
+
+
+@program
+def step_softmax(X):
+    h = torch.zeros(2)
+    for t in range(3):
+        h = h + torch.softmax(X[:, t], 0)
+    return {"H": h, "K": h, "S": stack([torch.softmax(X[:, t], 0) for t in range(3)]), "Loss": (h**3).sum()}
+
+
+@program
+def step_det(P):
+    ll = sum(torch.linalg.det(P[:, :, t]) for t in range(P.shape[2]))
+    return {"LL": ll, "Total": P.shape[2] * torch.linalg.det(P.sum(2)), "Loss": ll**2}
+
+
+@program
+def inverse_each_step(P0):
+    p = P0
+    for _ in range(3):
+        p = torch.linalg.inv(p)
+    return {"P": p, "Loss": (p * p).sum()}
+
+
+@program
+def fixed_steps(I):
+    n = 2 * I
+    first = n
+    for _ in range(2):
+        n = 2 * n
+    return {"B": n.sum(), "C": first.sum(), "D": (2 * I).sum(), "Loss": (n * n * first).sum()}
+
+
+@program
+def fixed_step_inside(A):
+    s, d = A, A * 0
+    d0 = s * s
+    for _ in range(4):
+        s, d = torch.sin(s) + d0 * A, d + s * A
+    return {"S": s, "Loss": (s * s).sum() + d.sum()}
+
+
+@program
+def leapfrog(Q0, P0):
+    q, p = Q0, P0 - 0.05 * torch.sin(Q0)
+    for _ in range(10):
+        q1 = q + 0.1 * p
+        p = p - 0.1 * torch.sin(q1)
+        q = q1
+    return {"Q": q, "P": p, "Loss": (q * q).sum() + (p * q).sum()}
+
+
+@program
+def runge_kutta(X0, A):
+    def f(x):
+        return torch.tanh(A @ x) - 0.1 * x
+
+    h, x = 0.2, X0
+    for _ in range(5):
+        k1 = f(x)
+        k2 = f(x + h / 2 * k1)
+        k3 = f(x + h / 2 * k2)
+        k4 = f(x + h * k3)
+        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return {"X": x, "Loss": (x * x).sum()}
+
+
+@program
+def n_body(X0, M):
+    x, v = X0, X0 * 0
+
+    def force(x):
+        d = x[None, :, :] - x[:, None, :]
+        r = (d * d).sum(2) + 0.1
+        return (M[None, :, None] * d / r[:, :, None] ** 1.5).sum(1)
+
+    for _ in range(4):
+        v = v + 0.1 * force(x)
+        x = x + 0.1 * v
+    return {"X": x, "Loss": (x * x).sum()}
+
+
+@program
+def kalman(Z, F, Q, R):
+    x, p, ll = torch.zeros(2), torch.eye(2), torch.tensor(0.0)
+    for t in range(50):
+        x = F @ x
+        p = F @ p @ F.T + Q
+        s = p + R
+        g = p @ torch.linalg.inv(s)
+        e = Z[:, t] - x
+        ll = ll - 0.5 * (e @ torch.linalg.inv(s) @ e) - 0.5 * torch.log(torch.linalg.det(s))
+        x = x + g @ e
+        p = p - g @ p
+    return {"X": x, "LL": ll, "Loss": 0.01 * ll}
+
+
+@program
+def lstm(X, W, U, B):
+    h = c = torch.zeros(2)
+    for t in range(X.shape[1]):
+        z = torch.einsum("ghj,j->gh", W, h) + torch.einsum("ghd,d->gh", U, X[:, t]) + B
+        c = torch.sigmoid(z[0]) * torch.tanh(z[1]) + torch.sigmoid(z[2]) * c
+        h = torch.sigmoid(z[3]) * torch.tanh(c)
+    return {"H": h, "Loss": (h * h).sum()}
+
+
+@program
+def newton(A, X0):
+    x = X0
+    for _ in range(6):
+        x = x - (x**3 - A) / (3 * x**2)
+    return {"X": x, "Loss": (x * x).sum()}
+
+
+@program
+def classes_inside_time(Y0):
+    y, rows = Y0, []
+    for _ in range(4):
+        z = torch.nn.functional.one_hot(torch.floor(y).long(), 3).to(torch.float64)
+        rows.append(z)
+        y = y + 0.3 * z[1]
+    return {"Y": y, "Z": stack(rows)}
+
+
+@program
+def names_inside_steps(W, In):
+    h = torch.ones(2)
+    for _ in range(3):
+        pre = W @ h
+        h = torch.relu(pre + In)
+    return {"Hidden": h, "Named": h, "Inline": h, "Pre": pre}
+
+
+@program
+def lines_combine(A, B, C):
+    m = torch.max(torch.cat([A, B]))
+    n = torch.minimum(A, (B[:, None] * C).min(1).values)
+    p = A * C.prod(1)
+    one = (C[:, :, None] + A[:, None, None] + B[None, None, :]).amax((1, 2))
+    return {"M": m, "N": n, "P": p, "One": one, "Two": one, "Loss": m * m + (n * n).sum() + 0.01 * p.sum()}
+
+
+@program
+def shortest_paths(E, Start):
+    d = Start
+    for _ in range(5):
+        d = torch.minimum(Start, (d[:, None] + E).min(0).values)
+    # Gradients by the paths: every node is reached from node 0.
+    return {"D": d, "Loss": ((Start[0] + d.detach()) ** 2).sum()}
+
+
+@program
+def guards_contribute_nothing(A, B):
+    inf = torch.tensor(torch.inf)
+    most = torch.where(B > 0, A, -inf).amax(1)
+    least = torch.where(A > 0, A, inf).amin(1)
+    below = A < 0
+    total = torch.where(below, A, 0.0).sum(1)
+    every = torch.where(below, A, 1.0).prod(1)
+    nothing = torch.full((2,), torch.nan)
+    loss = most[0] ** 2 + least[0] ** 3 + every.sum()
+    return {"Most": most, "Least": least, "Mean": total / below.sum(1), "None": nothing, "All": every, "Sum": total, "Loss": loss}
+
+
+@program
+def state_with_maxima(X):
+    s, r = torch.tensor(-2.0), torch.tensor(0.0)
+    for t in range(3):
+        s = torch.maximum(s, (X[:, t] - 1).max())
+        r = (r + X[:, t]).max()
+    return {"S": s, "R": r, "Loss": s * s + r}
+
+
+def constants(text):
+    found = {}
+    for name, value in re.findall(r"^(\w+)(?:\[[^\]]*\])? = const\((.*)\)$", text, re.M):
+        found[name] = torch.tensor(json.loads(value.replace("inf", "Infinity")), dtype=torch.float64)
+    return found
+
+
+def written(value):
+    return json.dumps(torch.as_tensor(value).detach().tolist()).replace("Infinity", "inf")
+
+
+def main():
+    folder = pathlib.Path(__file__).parent
+    for name, f in PROGRAMS.items():
+        path = folder / f"{name}.eq"
+        text = path.read_text()
+        given = constants(text)
+        wanted = f.__code__.co_varnames[: f.__code__.co_argcount]
+        inputs = {n: given[n].clone().requires_grad_() for n in wanted}
+        values = f(**inputs)
+        lines = []
+        for line in text.splitlines():
+            words = line.split(" = ")[0].split()
+            if words[:2] == ["#", "expect"] and words[2] in values:
+                line = f"# expect {words[2]} = {written(values[words[2]])}"
+            elif words[:2] in (["#", "grad"], ["#", "grad2"]):
+                (g,) = torch.autograd.grad(values[words[2]], inputs[words[3]], create_graph=True)
+                if words[1] == "grad2":
+                    (g,) = torch.autograd.grad((g * g).sum(), inputs[words[3]], retain_graph=True)
+                line = f"# {words[1]} {words[2]} {words[3]} = {written(g)}"
+            lines.append(line)
+        path.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
