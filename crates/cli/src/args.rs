@@ -171,7 +171,7 @@ Examples:
   gradus embed folder 'A text' 'Another text'
   gradus embed folder < texts.txt")]
     Embed(crate::embed::EmbedArgs),
-    /// What a file of weights holds: tensors, types, parameters, memory
+    /// List the tensors of a file of weights, with their types, parameter counts and memory
     #[command(after_help = "\
 Examples:
   gradus inspect model.gguf

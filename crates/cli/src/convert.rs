@@ -13,7 +13,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) source: PathBuf,
     /// The other: a folder for a file, a file for a folder
     pub(crate) output: PathBuf,
-    /// How weights of a folder are stored
+    /// Dtype of the weights that are written to a folder
     #[arg(long, value_name = "DTYPE", default_value = "f32", value_parser = ["f32", "bf16", "f16"])]
     pub(crate) dtype: String,
 }

@@ -75,7 +75,7 @@ pub(crate) struct GenerateArgs {
 pub(crate) struct ChatArgs {
     /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors
     pub(crate) model: PathBuf,
-    /// What the model is told before the conversation
+    /// System prompt: instructions for the model, given before the first message
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
     #[command(flatten)]
