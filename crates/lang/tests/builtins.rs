@@ -364,8 +364,19 @@ fn functions_by_place_as_factors() {
 }
 
 /// Functions in the source of the tensor crate that compute nothing of tensors.
-const OTHERS: &[&str] =
-    &["samples", "case", "kink", "name", "new", "seed", "state", "bits", "default_generator", "manual_seed"];
+const OTHERS: &[&str] = &[
+    "samples",
+    "case",
+    "kink",
+    "name",
+    "new",
+    "seed",
+    "state",
+    "bits",
+    "default_generator",
+    "manual_seed",
+    "pointwise",
+];
 
 /// Every function that the core has: its composites by their samples and by their source, its other methods by their
 /// source, its ops by the catalog.
