@@ -1,5 +1,5 @@
 /**
- * Milliseconds per training step in Chromium, loss read at every step: `node bench/steps.mjs [--cpu] [--beside FILE]`.
+ * Milliseconds per training step in Chromium, loss read at every step: `node bench/steps.mjs [--cpu] [--only NAME] [--beside FILE]`.
  * FILE is a module that sets `globalThis.bench(name, seconds)` for another system; both take turns in one run.
  */
 import { readFileSync } from 'node:fs'
@@ -8,11 +8,12 @@ import { open } from '../tests/browser.mjs'
 const device = process.argv.includes('--cpu') ? 'cpu' : 'webgpu'
 const at = process.argv.indexOf('--beside')
 const rounds = 3
-for (const name of ['sine', 'digits', 'addition']) {
+const only = process.argv.indexOf('--only')
+for (const name of only > 0 ? [process.argv[only + 1]] : ['sine', 'digits', 'addition']) {
   const pages = { ours: await open() }
   await pages.ours.page.evaluate(() => import('/bench/specs.js'))
   if (at > 0) {
-    pages.other = await open()
+    pages.other = await open({ policy: false })
     pages.other.serve('/beside.js', readFileSync(process.argv[at + 1], 'utf8'))
     await pages.other.page.evaluate(() => import('/beside.js'))
   }

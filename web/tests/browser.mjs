@@ -18,8 +18,8 @@ export const skipWasm = skip || (existsSync(join(root, 'dist/gradus.wasm')) ? fa
 /** Files that only tests serve, by address. */
 const extra = new Map()
 
-/** Opens a page. `webgpu: false` is a browser without an adapter. Call `close` at the end. */
-export async function open({ webgpu = true } = {}) {
+/** Opens a page. `webgpu: false` is a browser without an adapter, `policy: false` a page that may do anything. Call `close` at the end. */
+export async function open({ webgpu = true, policy = true } = {}) {
   const server = createServer(async (request, response) => {
     const path = normalize(new URL(request.url, 'http://x').pathname)
     if (path === '/favicon.ico') return response.writeHead(204).end()
@@ -28,7 +28,7 @@ export async function open({ webgpu = true } = {}) {
       response.writeHead(200, {
         'Content-Type': path === '/' ? 'text/html' : TYPES[extname(path)] ?? 'application/octet-stream',
         // The strictest policy that the package promises to work under.
-        'Content-Security-Policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'",
+        ...(policy && { 'Content-Security-Policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'" }),
       })
       response.end(body)
     } catch {
