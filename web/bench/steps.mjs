@@ -1,6 +1,6 @@
 /**
  * Milliseconds per training step in Chromium, loss read at every step: `node bench/steps.mjs [--cpu] [--only NAME] [--beside FILE]`.
- * FILE is a module that sets `globalThis.bench(name, seconds)` for another system; both take turns in one run.
+ * FILE is a module that sets `globalThis.bench(name, seconds)` for another system; the two systems alternate in one run.
  */
 import { readFileSync } from 'node:fs'
 import { open } from '../tests/browser.mjs'

@@ -131,7 +131,7 @@ fn applied(lowered: &Lowered, cells: &BTreeMap<Name, Tensor>, fed: &[Tensor]) ->
         lowered.inputs.iter().filter_map(|n| cells.get(n).or_else(|| fed.next())).collect();
     match gradus::call("program", &lowered.graph, &ins) {
         Ok(mut outs) => {
-            // What follows the outputs says whether the run went well, which a page does not read.
+            // The graph's last results are error flags (no fixpoint, bad numbers). A page has no use for them.
             outs.truncate(lowered.outputs.len());
             outs
         }

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 /// Where `cargo xtask web` writes the page.
 const PAGE: &str = "web/dist/page";
-/// Most bytes of the head of a request.
+/// Maximum size of a request's header, in bytes.
 const HEAD: u64 = 16 << 10;
-/// How long a client may take to send it, or to read the answer.
+/// Timeout for reading a request and for writing a response.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]

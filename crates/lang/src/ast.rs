@@ -386,7 +386,7 @@ pub struct Equation {
     pub guard: Option<Expr>,
     /// How indices go away.
     pub projection: Projection,
-    /// Whether a sum is written as a word (`sum=`): then it is one over time too, where `=` could mean a value per step.
+    /// True for `sum=`, which always sums over time. A plain `=` could also mean one value per time step.
     pub spelled: bool,
     /// The right side.
     pub value: Expr,

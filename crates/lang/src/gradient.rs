@@ -233,7 +233,7 @@ impl Program {
         let lines = if options.merged { merge::merged(lines, self) } else { lines };
         let mut equations = parts::read(parts, &lines);
         equations.extend(lines);
-        // Lines that sum over time say so: what stands behind them may read them at every step.
+        // Write sums over time as `sum=`, because gradient lines with time may read them.
         equations.iter_mut().for_each(Equation::spell_out);
         let mut warnings = blocked;
         warnings.iter_mut().for_each(|w| w.severity = crate::diagnostic::Severity::Warning);
@@ -362,7 +362,7 @@ impl Program {
     /// The program with further equations, checked again.
     pub fn extended(&self, equations: &[Equation]) -> Result<Program, Faults> {
         let mut out = self.clone();
-        // What sums over time did so before, whatever reads it now.
+        // These lines summed over time in the original program, so they still do.
         out.equations.iter_mut().for_each(Equation::spell_out);
         out.equations.extend(equations.iter().cloned());
         out.again()

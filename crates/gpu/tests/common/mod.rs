@@ -303,7 +303,7 @@ impl Gpu {
                 return Ok(Err(why.clone()));
             }
         }
-        // What runs is the program as it is saved and read again.
+        // Save the program and load it again, so that every test also covers the file format.
         let (saved, constants) = program.to_json();
         let saved = serde_json::from_str(&saved.to_string()).expect("JSON");
         let program = Program::from_json(&saved, &constants)?;

@@ -210,11 +210,11 @@ impl Program {
             edits.extend(local.lets.iter().map(|s| (*s, "")));
             edits.extend(local.uses.iter().map(|s| (*s, &*local.name)));
         }
-        // Lines behind the program may read a sum over time at every step, where `=` could mean a value per step.
+        // Appended lines with time may read this sum, and there a plain `=` would be ambiguous.
         for e in self.equations.iter().filter(|e| e.span.file == 0 && read.contains(&e.target.name)) {
             let sign = || {
                 let before = text.get(e.target.span.start as usize..e.value.span.start as usize)?;
-                // Of several terms the first one stands behind the sign.
+                // Only the first term is printed after the operator; the others follow with their signs.
                 let end = before.rfind('=').filter(|at| !before[*at..].contains(['+', '-']))?;
                 let start = if before[..end].ends_with('+') { end - 1 } else { end };
                 let at = |n: usize| e.target.span.start + n as u32;

@@ -303,7 +303,7 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
     })
 }
 
-/// Whether two left sides of one name can write to one element.
+/// Returns true if two left sides of the same name can write to the same element.
 fn can_meet(a: &Ref, b: &Ref) -> bool {
     let apart = |(a, b): (&Place, &Place)| match (&a.index, &b.index) {
         (Index::At(x), Index::At(y)) | (Index::Moment(x), Index::Moment(y)) => x != y && (*x < 0) == (*y < 0),

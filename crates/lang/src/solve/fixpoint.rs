@@ -184,7 +184,7 @@ impl<'a> Solver<'a> {
                 note_sizes(e, &term, &mut known[g]);
             }
         }
-        // What steps make of names whose sizes are known.
+        // Infer sizes from the steps of names whose sizes are known.
         let mut open = self.moves(group);
         while open {
             let before: usize = known.iter().flatten().flatten().count();

@@ -55,7 +55,7 @@ impl<'a> Solver<'a> {
             });
             let value = match &covers {
                 Some(covers) if how != Projection::Sum => {
-                    // Whole numbers have no infinity.
+                    // Integers have no infinity.
                     let number = Named::new(placed.clone(), Vec::new()).float(float).tensor;
                     covers.select(&number, &identity(how, number.dtype(), &number.shape()))
                 }

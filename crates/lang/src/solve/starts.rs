@@ -78,7 +78,7 @@ impl<'a> Solver<'a> {
                     let value = self.joined(&[(e, term)], false, None)?;
                     let axis = self.batch.len() + self.time_places(name).position(|t| t).unwrap_or(0);
                     let own = self.with_all_brought(&value).movedim(axis as isize, 0);
-                    // Alone, single places reach only as far as they are.
+                    // Without other lines, the axis ends at the largest index written.
                     let all = extents.iter().copied().enumerate().fold(own, |own, (k, n)| {
                         if own.dim(k as isize + 1) == n { own } else { window(&own, k + 1, 0, n) }
                     });
@@ -88,7 +88,7 @@ impl<'a> Solver<'a> {
             };
             rows.push(row);
         }
-        // What the program writes takes the dtype of what it meets, later on as well.
+        // A literal number takes the dtype of the operand it is combined with, here and later.
         let values: Vec<Named> = rows.iter().map(|r| r.value.clone()).collect();
         let own = match values.iter().all(Named::is_whole_literal) {
             true if rows.is_empty() => Before::Nothing,
@@ -97,7 +97,7 @@ impl<'a> Solver<'a> {
         };
         let mut dtype = if let Before::Known(dtype) = own { dtype } else { DType::I64 };
         let mut own = own;
-        // Whole numbers have no infinity.
+        // Integers have no infinity.
         if matches!(how, Projection::Max | Projection::Min) && dtype != self.options.float && !rows.is_empty()
         {
             (dtype, own) = (self.options.float, Before::Known(self.options.float));

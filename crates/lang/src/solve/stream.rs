@@ -32,7 +32,7 @@ pub(super) struct Line<'a> {
     pub(super) steps: Range,
 }
 
-/// What the steps of a group read.
+/// Inputs of the steps of a group.
 pub(super) struct Inputs {
     /// Step numbers, slices of names outside of the group, and what is known of each name of the group, by step.
     pub(super) stacks: Vec<Tensor>,
@@ -83,7 +83,7 @@ impl<'a> Solver<'a> {
         for (of, i) in group.iter().enumerate() {
             for equation in self.own(*i).into_iter().filter(|e| self.steps(e, &schedule.at)) {
                 let Some(by) = offset(&equation.target.places) else { continue };
-                // What is written before moment 0 is dropped.
+                // Writes before time step 0 are dropped.
                 let first = by - schedule.shift[of] + (-by).max(0);
                 let last = by - schedule.shift[of] + count_steps - 1;
                 lines.push(Line { equation, of, by, steps: (first, last) });
@@ -209,7 +209,7 @@ impl<'a> Solver<'a> {
                 terms.push(Named { written, ..Named::new(self.with_all_brought(&joined), Vec::new()) });
             }
             let dtype = match &terms[..] {
-                // Nothing of this has a dtype yet.
+                // No operand has a dtype yet.
                 all if open && all.iter().all(Named::is_open) => DType::Bool,
                 [one] => one.tensor.dtype(),
                 all => common(all, self.options.float),
@@ -337,7 +337,7 @@ impl<'a> Solver<'a> {
     fn segments(&self, frame: &Frame<'_, 'a>) -> Vec<Range> {
         let (first, last) = frame.steps;
         let mut cuts: Vec<i64> = frame.lines.iter().flat_map(|l| [l.steps.0, l.steps.1 + 1]).collect();
-        // What is read at a fixed moment is computed before.
+        // Fixed time steps are computed before the steps that read them.
         let read = |f: &FixedRead<'_>| f.moment - frame.schedule.shift[f.of];
         cuts.extend(frame.schedule.fixed.iter().flat_map(|f| [read(f), read(f) + 1]));
         cuts.extend([first, last + 1]);
@@ -378,7 +378,7 @@ impl<'a> Solver<'a> {
                 });
                 now.iter().zip(&dtypes).map(|(t, d)| t.to_dtype(*d)).collect::<Vec<_>>()
             };
-            // What is said inside of a step comes out of it, step by step.
+            // Checks made inside of a step are outputs of that step.
             let heard = |carries: &[Tensor], at: &[Tensor]| {
                 let before = self.options.verdicts.borrow().len();
                 let now = step(carries, at);
