@@ -140,9 +140,7 @@ impl Bundle {
         }
         let mut plan = compile(graph, &profile(&self.limits))?;
         // Only cells are written over.
-        for (output, donor) in plan.donors.iter_mut().enumerate() {
-            *donor = donor.filter(|input| keeps.contains(&(output, *input)));
-        }
+        plan.keep_donors(keeps);
         let program = translate(&plan, &self.limits, Dialect::Wgsl, Text::Special)?;
         let host = |c: &Command| if let Command::Host { why, .. } = c { Some(why.clone()) } else { None };
         let hosts: Vec<String> = program.commands.iter().filter_map(host).collect();

@@ -7,7 +7,6 @@ mod unfolded;
 use crate::args::ExplainArgs;
 use crate::{Done, Terminal, open, run, show};
 use gradus::files::atomic;
-use gradus::ir::Builder;
 use gradus::ir::ops::Form;
 use gradus::lang::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
 use gradus::lang::{Faults, Lowered, Program, Settings};
@@ -49,7 +48,7 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let (lowered, inputs) = unfolded.lowered(&wanted)?;
     if let Some(path) = &args.svg {
         let options = gradus::draw::Options { wrt: None, order: args.order };
-        let picture = gradus::draw::svg_with(&drawn(&lowered)?, &options)?;
+        let picture = gradus::draw::svg_with(&lowered.named_graph()?, &options)?;
         atomic::write(path, &[picture.as_bytes()])?;
     }
     if let Some(path) = &args.profile {
@@ -60,7 +59,7 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
         atomic::write(path, &[compiled.timeline(&ins)?.trace().as_bytes()])?;
     }
     if let Some(dialect) = args.kernels {
-        return code::kernels(&drawn(&lowered)?, &lowered, dialect, terminal);
+        return code::kernels(&lowered.named_graph()?, &lowered, dialect, terminal);
     }
     if args.asm {
         return code::instructions(&lowered.compiled()?, terminal);
@@ -87,15 +86,6 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
         false => write!(terminal.out, "{}", text(&lines, &whole))?,
     }
     Ok(())
-}
-
-/// The graph as it is drawn: its inputs have the names of the program, and what is said about fixpoints is no part of it.
-fn drawn(lowered: &Lowered) -> Done<Graph> {
-    let b = Builder::new();
-    let named = lowered.inputs.iter().zip(lowered.graph.input_avals());
-    let ins: Vec<_> = named.map(|(name, aval)| b.input(name, aval)).collect();
-    let outs = b.inline(&lowered.graph, &ins);
-    Ok(b.finish(&outs[..lowered.outputs.len()])?)
 }
 
 /// Whether something in a graph is repeated as often as values decide.

@@ -7,7 +7,7 @@ use gradus::bundle::Bundle;
 use gradus::lang::Lowered;
 use gradus::lang::ast::Name;
 use gradus::nn::optim::Adam;
-use gradus::nn::{Module, Optimizer, Param, Visitor, compile_training};
+use gradus::nn::{NamedParams, Optimizer, compile_training};
 use gradus::{Aval, Tensor, compile};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,15 +39,6 @@ pub(crate) struct ExportArgs {
     pub(crate) only: Vec<String>,
     #[command(flatten)]
     pub(crate) given: Given,
-}
-
-/// The inputs of a program that a page trains.
-struct Trained(Vec<(String, Tensor)>);
-
-impl Module for Trained {
-    fn visit(&self, v: &mut Visitor) {
-        self.0.iter().for_each(|(name, t)| v.field(name, &Param::of(t)));
-    }
 }
 
 pub(crate) fn run(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
@@ -105,8 +96,8 @@ pub(crate) fn run(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
         let trained = cells.iter().filter(|(n, _)| args.train.iter().any(|w| **w == ***n));
         let trained: Vec<(String, Tensor)> = trained.map(|(n, t)| (n.to_string(), t.clone())).collect();
         let optimizer = Optimizer::new(trained.clone(), Adam { rate: args.rate, ..Adam::default() });
-        let loss = |_: &Trained, x: &[Tensor]| applied(&lowered, &cells, x);
-        let mut step = compile_training(Box::new(Trained(trained)), loss, optimizer, &batch)?;
+        let loss = |_: &NamedParams, x: &[Tensor]| applied(&lowered, &cells, x);
+        let mut step = compile_training(Box::new(NamedParams(trained)), loss, optimizer, &batch)?;
         bundle = bundle.training(&mut step, &batch, &names, &[args.loss.as_str()], STEPS)?;
     }
     bundle.write(&args.web)?;

@@ -121,6 +121,20 @@ impl Program {
         self.buffers.len() - 1
     }
 
+    /// Returns true if a run needs memory for temporaries.
+    pub fn needs_arena(&self) -> bool {
+        let binds = |c: &Command| matches!(c, Command::Dispatch { bindings, .. } if bindings.contains(&Memory::Arena));
+        self.arena > 0 || self.commands.iter().any(binds)
+    }
+
+    /// The source of each dispatched kernel, in the order of the commands, with the step of the plan it belongs to.
+    pub fn texts(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.commands.iter().filter_map(|c| match c {
+            Command::Dispatch { module, step, .. } => Some((*step, self.modules[*module].text.as_str())),
+            Command::Host { .. } => None,
+        })
+    }
+
     /// Where a buffer is. An output that takes over an input is where the input is.
     pub fn memory(&self, buffer: usize) -> Memory {
         let taken = |k: &usize| self.donors.get(*k).copied().flatten().map(|i| self.inputs[i]);

@@ -10,7 +10,7 @@ use crate::solve::Solver;
 use crate::source::{Source, Span};
 use crate::time::moving;
 use crate::verdict::{Judged, Verdict};
-use gradus_ir::{Aval, DType, Graph};
+use gradus_ir::{Aval, Builder, DType, Graph};
 use gradus_tensor::{Compiled, Tensor, TracedFunction, compile_graph};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -428,6 +428,15 @@ impl Lowered {
         let failed = |e: gradus_ir::Error| self.failed(&e);
         let compiled = self.compiled().map_err(failed)?;
         self.run_with(&compiled, inputs)
+    }
+
+    /// The graph for people: its inputs have the names of the program, and the error flags after its outputs are left out.
+    pub fn named_graph(&self) -> gradus_ir::Result<Graph> {
+        let b = Builder::new();
+        let inputs = self.inputs.iter().zip(self.graph.input_avals());
+        let ins: Vec<_> = inputs.map(|(name, aval)| b.input(name, aval)).collect();
+        let outs = b.inline(&self.graph, &ins);
+        b.finish(&outs[..self.outputs.len()])
     }
 
     /// The graph as one plan for this thread's default device, to be run more than once.

@@ -23,7 +23,7 @@ pub use capture::capture;
 pub use gradus_files as file;
 pub use gradus_tensor::Device;
 pub use layers::*;
-pub use module::{Buffer, Forward, Mode, Module, Param, Part, Visitor};
+pub use module::{Buffer, Forward, Mode, Module, NamedParams, Param, Part, Visitor};
 pub use optim::{Clip, Optimizer, Rule, Schedule};
 pub use sample::Sampling;
 pub use step::{Evaluate, Outcome, Step, compile_forward, compile_training};

@@ -41,11 +41,6 @@ impl Param {
     pub fn new(value: &Tensor) -> Param {
         Param(value.requires_grad_())
     }
-
-    /// The parameter that is this leaf, which others may hold too.
-    pub fn of(leaf: &Tensor) -> Param {
-        Param(leaf.clone())
-    }
 }
 
 impl Deref for Param {
@@ -233,6 +228,16 @@ fn cell_of(part: &Part) -> Option<&Tensor> {
 pub trait Forward: Module {
     /// The module's value.
     fn forward(&self, x: &Tensor) -> Tensor;
+}
+
+/// Leaves under names that are given at run time, for models that are not structs.
+#[derive(Clone, Debug)]
+pub struct NamedParams(pub Vec<(String, Tensor)>);
+
+impl Module for NamedParams {
+    fn visit(&self, v: &mut Visitor) {
+        self.0.iter().for_each(|(name, leaf)| v.field(name, &Param(leaf.clone())));
+    }
 }
 
 impl Module for Param {

@@ -154,9 +154,7 @@ impl Device for WebGpu {
             return Err(self.error(why));
         }
         // Only cells are written over: other operands may still be in use.
-        for (output, donor) in plan.donors.iter_mut().enumerate() {
-            *donor = donor.filter(|input| wish.keeps.contains(&(output, *input)));
-        }
+        plan.keep_donors(wish.keeps);
         let program = translate(&plan, &self.limits, Dialect::Wgsl, wish.text)?;
         Ok(Loaded::new(self, program, plan)?)
     }
@@ -347,8 +345,7 @@ impl Executable for Loaded {
             slots[b] = slot;
             outputs.push(output);
         }
-        let binds = |c: &Command| matches!(c, Command::Dispatch { bindings, .. } if bindings.contains(&gradus_gpu::Memory::Arena));
-        if program.arena > 0 || program.commands.iter().any(binds) {
+        if program.needs_arena() {
             let arena = self.memory.arena(program.arena)?;
             for (b, buffer) in program.buffers.iter().enumerate() {
                 if let Place::Arena(at) = buffer.place {
@@ -375,14 +372,8 @@ impl Executable for Loaded {
     }
 
     fn code(&self) -> Vec<Code> {
-        let text = |c: &Command| match c {
-            Command::Dispatch { module, step, .. } => {
-                let text = self.program.modules[*module].text.clone();
-                Some(Code { step: *step, body: CodeBody::Text(text) })
-            }
-            Command::Host { .. } => None,
-        };
-        self.program.commands.iter().filter_map(text).collect()
+        let code = |(step, text): (usize, &str)| Code { step, body: CodeBody::Text(text.to_string()) };
+        self.program.texts().map(code).collect()
     }
 
     fn steps(&self) -> Vec<String> {

@@ -3,7 +3,7 @@
 use crate::request::{Fault, Request, number, wrong};
 use crate::session::{keep, tensor};
 use gradus_draw::svg;
-use gradus_ir::{Aval, Builder, Graph, Result as Done};
+use gradus_ir::{Aval, Result as Done};
 use gradus_lang::{
     Diagnostic, Faults, GradientOptions, Lowered, NoImports, Program, Settings, Severity, Source, format,
 };
@@ -27,7 +27,7 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
         }
         "draw" => {
             let (_, lowered, _) = lowered(source, request)?;
-            json!(svg(&drawn(&lowered)?))
+            json!(svg(&lowered.named_graph()?))
         }
         "run" => {
             let (program, lowered, inputs) = lowered(source, request)?;
@@ -82,15 +82,6 @@ fn named(program: &Program, values: impl Iterator<Item = (Name, Tensor)>) -> Don
 fn axes(program: &Program, name: &str) -> Vec<String> {
     let places = program.definition(name).map(|d| &d.places);
     places.into_iter().flatten().map(ToString::to_string).collect()
-}
-
-/// The graph with the names of the program, without its verdicts.
-fn drawn(lowered: &Lowered) -> Done<Graph> {
-    let b = Builder::new();
-    let inputs = lowered.inputs.iter().zip(lowered.graph.input_avals());
-    let ins: Vec<_> = inputs.map(|(name, aval)| b.input(name, aval)).collect();
-    let outs = b.inline(&lowered.graph, &ins);
-    b.finish(&outs[..lowered.outputs.len()])
 }
 
 fn check(source: Source) -> Value {

@@ -4,7 +4,7 @@ use crate::request::{Fault, Request, number, wrong};
 use crate::session::{function, keep, keep_all, tensor};
 use gradus_ir::{Error, Result};
 use gradus_nn::optim::{Adam, AdamW, Clip, Lion, RmsProp, Schedule, Sgd};
-use gradus_nn::{Module, Optimizer, Param, Step, Visitor, capture, compile_training};
+use gradus_nn::{NamedParams, Optimizer, Step, capture, compile_training};
 use gradus_tensor::{Code, CodeBody, Device, Jit, Tensor, jit};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -29,17 +29,6 @@ struct Compiled {
 
 thread_local! {
     static COMPILED: RefCell<Compiled> = RefCell::default();
-}
-
-/// The parameters of a model of the page, under the page's names.
-struct Model(Vec<(String, Tensor)>);
-
-impl Module for Model {
-    fn visit(&self, v: &mut Visitor) {
-        for (name, t) in &self.0 {
-            v.field(name, &Param::of(t));
-        }
-    }
 }
 
 /// The learning rate: a schedule and the step at which it began. The page can replace it.
@@ -135,11 +124,12 @@ fn train(request: &Request) -> Result<u32> {
     // The page learns of a loss that is not finite when it reads it, and must then still have the parameters.
     let optimizer = optimizer(options, parameters.clone(), &rate)?.skip_not_finite();
     let loss = function(request.number("function")?);
-    let call = move |_: &Model, batch: &[Tensor]| loss(batch);
+    let call = move |_: &NamedParams, batch: &[Tensor]| loss(batch);
     let names = request.list("captures")?;
     let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
     // Random numbers inside of the loss are drawn on the device of the parameters.
-    let step = device.with(|| compile_training(Box::new(Model(parameters)), call, optimizer, &inputs))?;
+    let step =
+        device.with(|| compile_training(Box::new(NamedParams(parameters)), call, optimizer, &inputs))?;
     let step = if names.is_empty() { step } else { step.captures(&names) };
     Ok(COMPILED.with_borrow_mut(|c| {
         c.last += 1;

@@ -102,9 +102,7 @@ impl Device for Gpu {
             return Err(self.context.error(why));
         }
         // Only cells are written over: an eager result must not cost the copy of an operand that is still used.
-        for (output, donor) in plan.donors.iter_mut().enumerate() {
-            *donor = donor.filter(|input| request.keeps.contains(&(output, *input)));
-        }
+        plan.keep_donors(request.keeps);
         let cells = !request.keeps.is_empty();
         let program = translate(&plan, &self.context.limits, Dialect::Wgsl, request.text)?;
         Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, Some(plan), (request.text, cells))?))

@@ -118,9 +118,7 @@ impl Loaded {
                 constants.push((b, storage, copy));
             }
         }
-        let binds_arena = |c: &Command| matches!(c, Command::Dispatch { bindings, .. } if bindings.contains(&Memory::Arena));
-        let needed = program.arena > 0 || program.commands.iter().any(binds_arena);
-        let arena = needed.then(|| program.arena.max(ALIGN));
+        let arena = program.needs_arena().then(|| program.arena.max(ALIGN));
         let seconds = check::estimates(&program, plan.as_ref(), context.software);
         let subjects = Subject::all(&program, plan.as_ref());
         let records = Subject::places(&program);
@@ -351,14 +349,8 @@ impl Executable for Loaded {
     }
 
     fn code(&self) -> Vec<Code> {
-        let text = |c: &Command| match c {
-            Command::Dispatch { module, step, .. } => {
-                let text = self.program.modules[*module].text.clone();
-                Some(Code { step: *step, body: CodeBody::Text(text) })
-            }
-            Command::Host { .. } => None,
-        };
-        self.program.commands.iter().filter_map(text).collect()
+        let code = |(step, text): (usize, &str)| Code { step, body: CodeBody::Text(text.to_string()) };
+        self.program.texts().map(code).collect()
     }
 
     fn steps(&self) -> Vec<String> {

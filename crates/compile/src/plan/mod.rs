@@ -47,6 +47,16 @@ pub struct Buffer {
     pub place: Place,
 }
 
+impl Plan {
+    /// Removes all donors except those of these pairs of an output and an input. Devices whose other operands stay in use
+    /// call it with the pairs that are the new and the old value of a cell.
+    pub fn keep_donors(&mut self, keeps: &[(usize, usize)]) {
+        for (output, donor) in self.donors.iter_mut().enumerate() {
+            *donor = donor.filter(|input| keeps.contains(&(output, *input)));
+        }
+    }
+}
+
 impl Buffer {
     /// Size in bytes.
     pub fn bytes(&self) -> usize {

@@ -214,7 +214,7 @@ impl Program {
         for e in self.equations.iter().filter(|e| e.span.file == 0 && read.contains(&e.target.name)) {
             let sign = || {
                 let before = text.get(e.target.span.start as usize..e.value.span.start as usize)?;
-                // Only the first term is printed after the operator; the others follow with their signs.
+                // Each term is an equation of its own, but only the first one follows the `=` in the text.
                 let end = before.rfind('=').filter(|at| !before[*at..].contains(['+', '-']))?;
                 let start = if before[..end].ends_with('+') { end - 1 } else { end };
                 let at = |n: usize| e.target.span.start + n as u32;
