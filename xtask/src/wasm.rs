@@ -1,31 +1,20 @@
 //! `cargo xtask wasm`: builds the WebAssembly module of the browser package, optimised for size.
 //! `toolchain.rs` finds a compiler that has the target.
 
-mod toolchain;
-
-use crate::workspace::{Workspace, cargo};
+use crate::toolchain;
+use crate::workspace::Workspace;
 use std::path::PathBuf;
-use toolchain::{Standard, Toolchain};
 
-/// What is built for.
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Builds the module; returns its path.
 pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf, String> {
-    let Toolchain { rustc, standard, linker } = toolchain::find(workspace)?;
+    let toolchain = toolchain::find(workspace, TARGET)?;
     let target = workspace.target.join("wasm");
-    let mut command = cargo();
-    command.args(["build", "--package", "gradus-web", "--profile", "web", "--target", TARGET]);
-    command.env("RUSTC", &rustc).env("CARGO_TARGET_DIR", &target).current_dir(&workspace.root);
+    let mut command = toolchain.cargo(workspace, "build", TARGET);
+    command.args(["--package", "gradus-web", "--profile", "web"]).env("CARGO_TARGET_DIR", &target);
     command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-C target-feature=+simd128");
-    if let Some(linker) = linker {
-        command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
-    }
-    if standard == Standard::Source {
-        // Only unstable options build the standard library.
-        command.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC_BOOTSTRAP", "1");
-    }
-    println!("== cargo build --target {TARGET} of gradus-web with {}", rustc.display());
+    println!("== cargo build --target {TARGET} of gradus-web with {}", toolchain.rustc.display());
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !status.success() {
         return Err(format!("the build for {TARGET} failed ({status})"));

@@ -1,50 +1,65 @@
-//! Finds a compiler for WebAssembly: the installed one if it has the target, else Debian's, which is unpacked below the
-//! target folder.
+//! Finds a compiler for another target: the installed one if it has the target's standard library, else Debian's, which is
+//! unpacked below the target folder and builds that library from source.
 
-use super::TARGET;
-use crate::workspace::{Workspace, output};
+use crate::workspace::{Workspace, cargo, output};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Names the compiler to use, if it is not the one that cargo finds.
-const COMPILER: &str = "GRADUS_WASM_RUSTC";
+const COMPILER: &str = "GRADUS_TARGET_RUSTC";
 
-/// Debian's packages of a compiler that can build the standard library for the target. What they need of their own kind is
-/// added.
+/// Debian's packages of a compiler with the source of its standard library. Their own libraries are added.
 const PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "libstd-rust-web-dev"];
 
-/// A compiler and what goes with it.
-pub(super) struct Toolchain {
-    pub(super) rustc: PathBuf,
-    pub(super) standard: Standard,
+/// A compiler, its standard library and its linker.
+pub(crate) struct Toolchain {
+    pub(crate) rustc: PathBuf,
+    standard: Standard,
     /// The linker, if the compiler does not bring one.
-    pub(super) linker: Option<PathBuf>,
+    linker: Option<PathBuf>,
 }
 
 /// In which form a toolchain has the standard library for the target.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Standard {
+enum Standard {
     Built,
     Source,
 }
 
-/// Finds a toolchain, or unpacks one.
-pub(super) fn find(workspace: &Workspace) -> Result<Toolchain, String> {
+impl Toolchain {
+    /// A cargo command for this target, which builds the standard library first if it is there as source only.
+    pub(crate) fn cargo(&self, workspace: &Workspace, verb: &str, target: &str) -> Command {
+        let mut command = cargo();
+        command.args([verb, "--target", target]).env("RUSTC", &self.rustc).current_dir(&workspace.root);
+        if let Some(linker) = &self.linker {
+            let name = target.to_uppercase().replace('-', "_");
+            command.env(format!("CARGO_TARGET_{name}_LINKER"), linker);
+        }
+        if self.standard == Standard::Source {
+            // Only unstable options build the standard library.
+            command.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC_BOOTSTRAP", "1");
+        }
+        command
+    }
+}
+
+/// Finds a toolchain for a target, or unpacks one.
+pub(crate) fn find(workspace: &Workspace, target: &str) -> Result<Toolchain, String> {
     let named = std::env::var_os(COMPILER).or_else(|| std::env::var_os("RUSTC"));
     let rustc = PathBuf::from(named.unwrap_or_else(|| "rustc".into()));
     let own = sysroot(&rustc)?;
-    if let Some(standard) = standard_library(&own) {
+    if let Some(standard) = standard_library(&own, target) {
         // A compiler that is named may lack the linker; the toolchain of this command has one.
         let linker = linker(&own).or_else(|| linker(&sysroot(Path::new("rustc")).ok()?));
         return Ok(Toolchain { rustc, standard, linker });
     }
-    let folder = workspace.target.join("wasm-toolchain");
+    let folder = workspace.target.join("cross-toolchain");
     let debian = match unpacked(&folder) {
         Some(rustc) => rustc,
-        None => unpack(&folder).map_err(|why| missing(&rustc, &own, &why))?,
+        None => unpack(&folder).map_err(|why| missing(&rustc, &own, target, &why))?,
     };
-    let standard = standard_library(&sysroot(&debian)?)
-        .ok_or_else(|| format!("{} has no standard library for {TARGET}", debian.display()))?;
+    let standard = standard_library(&sysroot(&debian)?, target)
+        .ok_or_else(|| format!("{} has no standard library for {target}", debian.display()))?;
     // Debian's compiler has no linker for the target; the installed toolchain has one.
     Ok(Toolchain { rustc: debian, standard, linker: linker(&own) })
 }
@@ -54,9 +69,9 @@ fn sysroot(rustc: &Path) -> Result<PathBuf, String> {
     Ok(PathBuf::from(String::from_utf8_lossy(&text).trim()))
 }
 
-fn standard_library(sysroot: &Path) -> Option<Standard> {
+fn standard_library(sysroot: &Path, target: &str) -> Option<Standard> {
     let rustlib = sysroot.join("lib/rustlib");
-    if rustlib.join(TARGET).join("lib").is_dir() {
+    if rustlib.join(target).join("lib").is_dir() {
         Some(Standard::Built)
     } else {
         rustlib.join("src/rust/library/std/Cargo.toml").is_file().then_some(Standard::Source)
@@ -130,10 +145,10 @@ fn needed(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn missing(rustc: &Path, sysroot: &Path, why: &str) -> String {
+fn missing(rustc: &Path, sysroot: &Path, target: &str, why: &str) -> String {
     format!(
-        "`{}` (sysroot {}) has the standard library for {TARGET} neither built nor as source, and Debian's compiler \
-         could not be fetched ({why}). Run\n  rustup target add {TARGET}\nor set {COMPILER} to a compiler that has it",
+        "`{}` (sysroot {}) has the standard library for {target} neither built nor as source, and Debian's compiler \
+         could not be fetched ({why}). Run\n  rustup target add {target}\nor set {COMPILER} to a compiler that has it",
         rustc.display(),
         sysroot.display()
     )
@@ -145,17 +160,18 @@ mod tests {
 
     #[test]
     fn finds_the_standard_library_built_or_as_source() {
-        let root = std::env::temp_dir().join(format!("xtask-wasm-{}", std::process::id()));
+        let root = std::env::temp_dir().join(format!("xtask-toolchain-{}", std::process::id()));
         let library = root.join("lib/rustlib/src/rust/library/std");
-        assert_eq!(standard_library(&root), None);
-        let message = missing(Path::new("rustc"), &root, "no apt-get");
+        let target = "wasm32-unknown-unknown";
+        assert_eq!(standard_library(&root, target), None);
+        let message = missing(Path::new("rustc"), &root, target, "no apt-get");
         assert!(message.contains("rustup target add wasm32-unknown-unknown"), "{message}");
         std::fs::create_dir_all(&library).unwrap();
-        assert_eq!(standard_library(&root), None);
+        assert_eq!(standard_library(&root, target), None);
         std::fs::write(library.join("Cargo.toml"), "").unwrap();
-        assert_eq!(standard_library(&root), Some(Standard::Source));
+        assert_eq!(standard_library(&root, target), Some(Standard::Source));
         std::fs::create_dir_all(root.join("lib/rustlib/wasm32-unknown-unknown/lib")).unwrap();
-        assert_eq!(standard_library(&root), Some(Standard::Built));
+        assert_eq!(standard_library(&root, target), Some(Standard::Built));
         std::fs::remove_dir_all(&root).unwrap();
     }
 
