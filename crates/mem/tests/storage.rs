@@ -1,4 +1,4 @@
-//! What a storage promises: aligned, initialised bytes of the right length, writable if unshared.
+//! The contract of a storage: aligned, initialised bytes of the right length, writable if unshared.
 
 use std::panic::catch_unwind;
 use std::thread;
@@ -24,7 +24,7 @@ fn every_length_is_aligned_zeroed_and_writable_to_its_end() {
             assert_eq!(storage.len_bytes(), len);
             let bytes = storage.get_mut_slice::<u8>().expect("unique");
             assert_eq!((bytes.len(), bytes.as_ptr().addr() % 64), (len, 0));
-            // The block is dirtied for the next round, which must not see it.
+            // Write to the block: the next round must not see these values.
             assert!(bytes.iter().all(|&byte| byte == 0), "{len} bytes");
             bytes.fill(0xa5);
             assert!(storage.host::<u8>().unwrap().iter().all(|&byte| byte == 0xa5));
