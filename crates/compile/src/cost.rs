@@ -36,8 +36,8 @@ fn kernel_flops(k: &Kernel) -> f64 {
     let each = |op: &Operation, level: Level| match (op, level) {
         // Every element of a row is combined.
         (Operation::Reduce(_), _) => rows * length,
-        (Operation::Scalar(Scalar::Row(_) | Scalar::Select), Level::Element) => rows * length,
-        (Operation::Scalar(Scalar::Row(_) | Scalar::Select), Level::Row) => rows,
+        (Operation::Scalar(Scalar::Pointwise(_) | Scalar::Select), Level::Element) => rows * length,
+        (Operation::Scalar(Scalar::Pointwise(_) | Scalar::Select), Level::Row) => rows,
         _ => 0.0,
     };
     k.body.iter().map(|i| each(&i.op, i.level)).sum()

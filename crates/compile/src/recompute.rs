@@ -104,7 +104,7 @@ impl Recipe<'_> {
         }
         let (member, Level::Element) = self.home.find(value)? else { return None };
         let Task::Scalar(scalar) = &member.task else { return None };
-        let function = matches!(scalar, Scalar::Row(row) if row.ulp > 1.0);
+        let function = matches!(scalar, Scalar::Pointwise(row) if row.ulp > 1.0);
         self.work += if function { self.limits.function } else { 1 };
         if self.work > self.limits.work {
             return None;

@@ -234,7 +234,7 @@ impl<'k> Nest<'k> {
         let inst = &self.kernel.body[i];
         let Operation::Scalar(scalar) = &inst.op else { return Err("it reduces what it may not".into()) };
         let from: Vec<DType> = inst.args.iter().map(|a| self.kernel.body[*a].dtype).collect();
-        let sum = matches!(scalar, Scalar::Row(row) if matches!(row.name, "add" | "sub"));
+        let sum = matches!(scalar, Scalar::Pointwise(row) if matches!(row.name, "add" | "sub"));
         let operand = |a: &usize| {
             let value = values[*a].clone().ok_or("an operand is missing")?;
             // Otherwise a compiler may reassociate sums, or round a product and a sum once.

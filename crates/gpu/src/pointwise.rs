@@ -16,7 +16,7 @@ pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) 
     let y = || args.get(1).cloned().unwrap_or_default();
     match scalar {
         Scalar::Identity => Ok(x()),
-        Scalar::Row(row) => of_row(row, from[0], args).map(|e| wrapped(e, row, to)),
+        Scalar::Pointwise(row) => of_row(row, from[0], args).map(|e| wrapped(e, row, to)),
         Scalar::Cast => Ok(cast(from[0], to, &x())),
         Scalar::Select => {
             let third = args.get(2).cloned().unwrap_or_default();
@@ -32,7 +32,7 @@ pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) 
 
 /// Whether a float result must not be merged with a sum that it is a term of.
 pub(crate) fn is_arithmetic(scalar: Scalar) -> bool {
-    matches!(scalar, Scalar::Row(row) if matches!(row.name, "add" | "sub" | "mul" | "square" | "neg"))
+    matches!(scalar, Scalar::Pointwise(row) if matches!(row.name, "add" | "sub" | "mul" | "square" | "neg"))
 }
 
 /// The result of a row of integers of less than 32 bits, within its bits.

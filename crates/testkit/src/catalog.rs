@@ -40,7 +40,7 @@ impl fmt::Display for Report {
 /// Names of all ops that must have samples: the structural ones but `input`, and the pointwise rows.
 pub fn names() -> Vec<&'static str> {
     let structural = Op::STRUCTURAL.iter().copied().filter(|n| *n != "input");
-    structural.chain(pointwise::rows().map(|r: &Pointwise| r.name)).collect()
+    structural.chain(pointwise::all().map(|r: &Pointwise| r.name)).collect()
 }
 
 /// Every check of the ops whose names pass the filter.

@@ -167,7 +167,7 @@ impl<'g> Grower<'g> {
             let plain = r.domain.is_empty() && r.float.is_some() && r.partials.is_some() && r.arity <= 2;
             if smooth { SMOOTH_ROWS.contains(&r.name) } else { plain }
         };
-        let rows: Vec<&'static Pointwise> = pointwise::rows().filter(fits).collect();
+        let rows: Vec<&'static Pointwise> = pointwise::all().filter(fits).collect();
         let row = rows[how % rows.len()];
         let shape = a.1.shape().clone();
         let mut operands = vec![a];

@@ -3,7 +3,7 @@
 use super::{Expr, Seen};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::pointwise::Pointwise;
-use gradus_ir::ops::pointwise::rows::{add, and, eq, mul, ne, or, xor};
+use gradus_ir::ops::pointwise::table::{add, and, eq, mul, ne, or, xor};
 use gradus_ir::ops::select::Select;
 use gradus_ir::ops::{Map, Op};
 use gradus_ir::{Class, DType};
@@ -26,7 +26,7 @@ pub(super) enum Term {
     /// A constant of one value everywhere. Floats by their bits: 0 is not -0.
     Num(f64),
     /// A row of the table.
-    Row(&'static Pointwise, &'static [Term]),
+    Apply(&'static Pointwise, &'static [Term]),
     /// A choice.
     Choose(&'static [Term]),
 }
@@ -57,7 +57,7 @@ fn class_giver(seen: &Seen<'_>, node: &Node) -> Option<DType> {
 
 fn found(term: &Term, seen: &Seen<'_>, node: &Node, bound: &mut Bound) -> bool {
     match (term, &node.op) {
-        (Term::Row(row, terms), Op::Map(Map(own))) if std::ptr::eq(*row, *own) => {
+        (Term::Apply(row, terms), Op::Map(Map(own))) if std::ptr::eq(*row, *own) => {
             let before = *bound;
             if all(terms.iter(), seen, &node.ins, bound) {
                 return true;
@@ -87,7 +87,7 @@ fn put(term: &Term, node: &Node, bound: &Bound) -> Option<Expr> {
     Some(match term {
         Term::Any(i) => Expr::Is(bound[*i]?),
         Term::Num(v) => Expr::full(&node.outs[0], *v),
-        Term::Row(row, terms) => Expr::of(*row, parts(terms)?),
+        Term::Apply(row, terms) => Expr::of(*row, parts(terms)?),
         Term::Choose(terms) => Expr::of(Select {}, parts(terms)?),
     })
 }

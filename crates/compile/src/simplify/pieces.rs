@@ -6,7 +6,7 @@
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::movement::{Concat, Pad, Slice};
-use gradus_ir::ops::pointwise::rows::add;
+use gradus_ir::ops::pointwise::table::add;
 use gradus_ir::ops::{Map, Op};
 use gradus_ir::{Class, Shape};
 use std::ops::Range;

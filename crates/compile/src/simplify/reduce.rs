@@ -6,7 +6,7 @@
 use super::movement::{repeats, unrepeated};
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::Node;
-use gradus_ir::ops::pointwise::rows::add;
+use gradus_ir::ops::pointwise::table::add;
 use gradus_ir::ops::reduce::{Max, Min, Prod, Sum};
 use gradus_ir::ops::{Combine, Op};
 use gradus_ir::{Aval, Class, Shape};

@@ -19,7 +19,7 @@ pub(super) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
         level: Level::Element,
     };
     let product = Inst {
-        op: Operation::Scalar(Scalar::Row(&pointwise::arith::mul)),
+        op: Operation::Scalar(Scalar::Pointwise(&pointwise::arith::mul)),
         args: vec![0, 1],
         dtype: sums(c),
         level: Level::Element,

@@ -101,7 +101,7 @@ impl Call<'_> {
             dtype,
             level: Level::Element,
         };
-        let row = |row| Operation::Scalar(Scalar::Row(row));
+        let row = |row| Operation::Scalar(Scalar::Pointwise(row));
         let number = |d: DType, x: i64| Operation::Constant(gradus_ir::Literal::int_scalar(d, x));
         let along = Layout { offset: 0, strides: vec![1] };
         // Indices are compared as 64-bit numbers, which hold every extent.
@@ -165,7 +165,7 @@ fn contract(call: &mut Call<'_>, labels: [&str; 3]) -> Result<Vec<Launch>, Strin
         level: Level::Element,
     };
     let product = Inst {
-        op: Operation::Scalar(Scalar::Row(&pointwise::arith::mul)),
+        op: Operation::Scalar(Scalar::Pointwise(&pointwise::arith::mul)),
         args: vec![0, 1],
         dtype: to,
         level: Level::Element,

@@ -5,8 +5,8 @@ use crate::ops::{Derivative, Op, Operands, Rule};
 use crate::{Graph, Result};
 use std::panic::Location;
 
-/// The graph that takes the inputs and a tangent for each input of `wrt` (named `d_…`) and gives the outputs,
-/// then the tangents of the differentiable outputs.
+/// Returns the graph that takes the inputs and a tangent for each input of `wrt` (named `d_…`), and returns the
+/// outputs, then the tangents of the differentiable outputs.
 #[track_caller]
 pub fn jvp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let place = Location::caller();
@@ -30,7 +30,7 @@ fn pushed(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     b.finish(&outs)
 }
 
-/// Outputs of a graph over these inputs, and their tangents (`None` is zero).
+/// Builds the outputs of a graph over these inputs, and their tangents (`None` is zero).
 pub fn jvp_into<'g>(
     b: &'g Builder,
     graph: &Graph,
@@ -60,7 +60,7 @@ pub fn jvp_into<'g>(
     (outs, graph.outputs().iter().map(at).map(|(n, o)| touts[n][o]).collect())
 }
 
-/// Tangents of the results of one application.
+/// Builds the tangents of the results of one application.
 fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
     let none = vec![None; rule.outs.len()];
     if ts.iter().all(Option::is_none) || rule.outs.iter().all(|o| !o.dtype().is_differentiable()) {
@@ -97,7 +97,7 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
     }
 }
 
-/// The op on the tangents of the operands it is linear in, zeros where there are none.
+/// Applies the op to the tangents of the operands it is linear in, with zeros where there are none.
 fn jointly<'g>(
     b: &'g Builder,
     op: &Op,

@@ -301,7 +301,7 @@ fn values_at_zeros_infinities_and_nan() {
         assert_same(name, &got, &[p, first, second, first, NAN, NAN], 1e-13);
     }
     let tested = UNARY.len() + BINARY.len() + COMPARE.len() + 3;
-    assert_eq!(tested, pointwise::rows().filter(|r| r.float.is_some()).count(), "every row has its values");
+    assert_eq!(tested, pointwise::all().filter(|r| r.float.is_some()).count(), "every row has its values");
 }
 
 #[test]
@@ -449,7 +449,7 @@ fn rows_refuse_classes_without_meaning() {
 
 #[test]
 fn every_row_is_listed_once_and_found_by_name() {
-    let mut names: Vec<&str> = pointwise::rows().map(|r| r.name).collect();
+    let mut names: Vec<&str> = pointwise::all().map(|r| r.name).collect();
     for name in &names {
         assert_eq!(Op::parse(name, &|_| None), Some(row(name)), "{name} is the name of that op alone");
         assert!(!pointwise::find(name).is_none_or(|r| r.docs.trim().is_empty()), "{name} has no docs");
@@ -464,7 +464,7 @@ fn every_row_is_listed_once_and_found_by_name() {
             seen.extend([$(stringify!($name)),*]);
         };
     }
-    gradus_ir::for_each_row!(listed);
+    gradus_ir::for_each_pointwise!(listed);
     seen.sort_unstable();
     assert_eq!(seen, names, "the macro hands out the rows that are looked up");
 }

@@ -1,9 +1,9 @@
-//! Determinants and what they are made of.
+//! Determinant, adjugate, and sign and logarithm of the determinant.
 
 use super::*;
 use crate::op_struct;
 
-/// One scalar per square matrix.
+/// The type of one scalar per square matrix.
 fn scalars(ins: &[Aval]) -> Result<Aval> {
     arity(ins, 1)?;
     square(&ins[0])?;
@@ -11,7 +11,8 @@ fn scalars(ins: &[Aval]) -> Result<Aval> {
 }
 
 op_struct! {
-    /// Determinant. Its first derivative, by cofactors, is exact also for singular matrices; higher ones need a regular one.
+    /// Determinant. Its first derivative, by cofactors, is exact also for singular matrices; higher ones need a
+    /// regular matrix.
     pub struct Det = "det" {}
 }
 

@@ -9,9 +9,9 @@ fn gaps<'g>(w: Var<'g>, like: Var<'g>) -> Var<'g> {
 }
 
 op_struct! {
-    /// Eigenvalues (real, ascending) of the Hermitian part of a matrix, and orthonormal eigenvectors as columns, each with
-    /// its first entry of at least half the largest modulus real and positive. Between equal eigenvalues the derivative
-    /// of the vectors has no part.
+    /// Eigenvalues (real, ascending) of the Hermitian part of a matrix, and orthonormal eigenvectors as columns. The
+    /// phase of each vector makes its first entry of at least half the largest modulus real and positive. Derivatives
+    /// of the vectors omit the part that mixes vectors of equal eigenvalues.
     pub struct Eigh = "eigh" {}
 }
 
@@ -60,8 +60,9 @@ impl Kernel for Eigh {
 }
 
 op_struct! {
-    /// Eigenvalues of a complex matrix by their real parts (equal ones by their imaginary parts, larger first), and unit
-    /// eigenvectors as columns, each with its first entry of at least half the largest modulus real and positive.
+    /// Eigenvalues of a complex matrix ordered by their real parts (equal ones by their imaginary parts, larger
+    /// first), and unit eigenvectors as columns. The phase of each vector makes its first entry of at least half the
+    /// largest modulus real and positive.
     pub struct Eig = "eig" {}
 }
 
@@ -82,7 +83,7 @@ impl Primitive for Eig {
         let v = *v;
         let inner = v.solve(da.mm(v));
         let dv = v.mm(inner * gaps(*w, inner));
-        // Back to length 1, and to the phase that is agreed on.
+        // Normalise to length 1, and to the phase of the convention.
         let stretch = (v.conj() * dv).sum(&[v.rank() - 2]).re();
         let turn = stretch.complex(anchored(v, dv));
         vec![Some(inner.diagonals()), Some(dv - v * turn.along_rows(v))]
