@@ -5,7 +5,7 @@ mod device;
 
 use device::PROFILE;
 use gradus_compile as limits;
-use gradus_compile::{Operation, Place, Plan, Step, compile};
+use gradus_compile::{BufferLocation, Operation, Plan, Step, compile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::Scalar;
 use gradus_ir::ops::movement::Broadcast;
@@ -65,7 +65,10 @@ fn temporaries_that_are_never_needed_together_share_memory() {
     let plan = sorts(6);
     // Of each sort the values and the positions: at most two of the one and one of the other are in use at a time.
     let most = |dtype: DType| {
-        let of = plan.buffers.iter().filter(|b| matches!(b.place, Place::Arena(_)) && b.dtype == dtype);
+        let of = plan
+            .buffers
+            .iter()
+            .filter(|b| matches!(b.location, BufferLocation::Arena(_)) && b.dtype == dtype);
         of.count()
     };
     assert!(most(DType::F32) == 5 && most(DType::I64) == 6, "{plan}");
@@ -79,7 +82,7 @@ fn lives_go_from_the_first_to_the_last_use() {
     found.sort_unstable();
     let mut expected = Vec::new();
     for (b, buffer) in plan.buffers.iter().enumerate() {
-        let Place::Arena(at) = buffer.place else { continue };
+        let BufferLocation::Arena(at) = buffer.location else { continue };
         let first = plan.steps.iter().position(|s| s.writes().contains(&b)).expect("a writer");
         let last = plan.steps.iter().rposition(|s| s.reads().contains(&b)).unwrap_or(first);
         expected.push((b, at, first, last));
@@ -139,7 +142,11 @@ fn constants_are_scalars_only_if_all_elements_are_equal() {
         })
     };
     let buffers = |plan: &Plan| -> Vec<usize> {
-        plan.buffers.iter().filter(|b| matches!(b.place, Place::Constant(_))).map(|b| b.numel).collect()
+        plan.buffers
+            .iter()
+            .filter(|b| matches!(b.location, BufferLocation::Constant(_)))
+            .map(|b| b.numel)
+            .collect()
     };
     assert_eq!(buffers(&with(vec![2.0; 4])), [0usize; 0]);
     assert_eq!(buffers(&with(vec![2.0, 3.0, 4.0, 5.0])), [4]);
@@ -167,7 +174,8 @@ fn cheap_values_are_computed_again_and_expensive_ones_are_stored() {
             let sums = value.sum(&[0]).spread(&[0], &value.shape());
             vec![value * sums]
         });
-        let large = |b: &&gradus_compile::Buffer| matches!(b.place, Place::Arena(_)) && b.numel >= 4096;
+        let large =
+            |b: &&gradus_compile::Buffer| matches!(b.location, BufferLocation::Arena(_)) && b.numel >= 4096;
         plan.buffers.iter().filter(large).count()
     };
     assert_eq!((stored(true), stored(false)), (0, 1));

@@ -5,7 +5,7 @@ mod device;
 
 use device::PROFILE;
 use gradus_compile as limits;
-use gradus_compile::{Place, Plan, Step, compile};
+use gradus_compile::{BufferLocation, Plan, Step, compile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::sort::Sort;
@@ -56,7 +56,7 @@ fn said(plan: &Plan, change: impl FnOnce(&mut Plan)) -> String {
 
 /// The temporaries, in the order of buffers.
 fn temporaries(plan: &Plan) -> Vec<usize> {
-    let temporary = |b: &usize| matches!(plan.buffers[*b].place, Place::Arena(_));
+    let temporary = |b: &usize| matches!(plan.buffers[*b].location, BufferLocation::Arena(_));
     (0..plan.buffers.len()).filter(temporary).collect()
 }
 
@@ -113,10 +113,10 @@ fn temporaries_over_each_other() {
     let plan = products();
     let own = temporaries(&plan);
     assert!(own.len() >= 2, "{plan}");
-    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].place = Place::Arena(0)));
+    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].location = BufferLocation::Arena(0)));
     assert!(why.contains("is still needed"), "{why}");
     let why = said(&plan, |p| p.arena -= 1);
-    assert!(why.contains("lies beyond the arena"), "{why}");
+    assert!(why.contains("is outside of the arena"), "{why}");
 }
 
 #[test]
@@ -155,11 +155,11 @@ fn slices_over_each_other() {
         })
     };
     let why = said(&|moves| moves.last_mut().unwrap().fill(0));
-    assert!(why.contains("two slices write one place of result 0"), "{why}");
+    assert!(why.contains("two slices write the same element of result 0"), "{why}");
     let why = said(&|moves| moves[0].iter_mut().for_each(|m| *m *= 2));
     assert!(why.contains("is used as f32 at Some((0,"), "{why}");
     let why = said(&|moves| moves.truncate(1));
-    assert!(why.contains("slices with other operands than their plan"), "{why}");
+    assert!(why.contains("slices whose operands do not match their plan"), "{why}");
 }
 
 /// The plan of a graph over `f32` inputs of these shapes.
@@ -312,7 +312,7 @@ fn temporaries_take_each_others_memory_element_by_element_only() {
     });
     let own = temporaries(&plan);
     assert!(own.len() >= 2, "{plan}");
-    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].place = Place::Arena(0)));
+    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].location = BufferLocation::Arena(0)));
     assert!(why.contains("is still needed"), "{why}");
 }
 
@@ -328,9 +328,9 @@ fn products_that_do_not_lie_in_rows() {
         })
     };
     let why = said(&|c| c.m.1[1] = 1);
-    assert!(why.contains("whose elements do not lie in rows"), "{why}");
+    assert!(why.contains("whose result is not row-major"), "{why}");
     let why = said(&|c| c.finish.as_mut().unwrap().axes[0] /= 2);
-    assert!(why.contains("what follows a product of 128 elements runs over others"), "{why}");
+    assert!(why.contains("the kernel after a product of 128 elements has another number"), "{why}");
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn loops_that_carry_something_else() {
         })
     };
     let why = said(&|_, shared| *shared = 2);
-    assert!(why.contains("a loop that carries something else"), "{why}");
+    assert!(why.contains("a loop whose carries change their type"), "{why}");
     let why = said(&|control, _| control.plans.swap(0, 1));
     assert!(why.contains("is used as bool[1]"), "{why}");
     let why = said(&|control, _| control.plans.truncate(1));

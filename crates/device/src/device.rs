@@ -3,7 +3,7 @@
 //! Which kernels a plan has is decided in `gradus-compile`, and how they run in the crate of the device.
 
 use crate::pending::Pending;
-use gradus_compile::{Given, Plan, Profile, Text, Work, compile_with};
+use gradus_compile::{InputLayout, Plan, Profile, Text, Work, compile_with};
 use gradus_ir::{Error, Graph, Kind, Result};
 use gradus_mem::Storage;
 use std::fmt::Debug;
@@ -47,7 +47,7 @@ pub trait Device: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Layouts of inputs; empty if all are row-major.
-    pub given: &'a [Given],
+    pub given: &'a [InputLayout],
     /// Pairs `(output, input)` that are the new and the old value of a cell. If a run fails, the cell keeps its old
     /// value. The device may write the output over the input.
     pub keeps: &'a [(usize, usize)],

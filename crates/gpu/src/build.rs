@@ -4,7 +4,7 @@
 use crate::dialect::{Dialect, Frame, Unit};
 use crate::int::Int;
 use crate::library;
-use crate::program::{Memory, Module, Program, Word};
+use crate::program::{GpuProgram, Memory, Module, Word};
 use gradus_compile::Text;
 use gradus_ir::DType;
 
@@ -18,7 +18,7 @@ const MOST_PARAMETERS: usize = 4096;
 pub(crate) struct Build<'a> {
     pub(crate) dialect: Dialect,
     pub(crate) text: Text,
-    program: &'a Program,
+    program: &'a GpuProgram,
     bindings: Vec<Binding>,
     parameters: Vec<Word>,
     shared: Vec<(String, &'static str, u32)>,
@@ -47,7 +47,7 @@ pub(crate) struct Launch {
 }
 
 impl<'a> Build<'a> {
-    pub(crate) fn new(program: &'a Program, dialect: Dialect, text: Text) -> Build<'a> {
+    pub(crate) fn new(program: &'a GpuProgram, dialect: Dialect, text: Text) -> Build<'a> {
         let (bindings, shared) = (Vec::new(), Vec::new());
         let (head, body) = (String::new(), String::new());
         // Word 0 is zero, for fences.

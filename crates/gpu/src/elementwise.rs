@@ -6,7 +6,7 @@ use crate::int::Int;
 use crate::limits::Limits;
 use crate::memory::{load_four, store, store_four};
 use crate::nest::{Form, Nest, Point, decompose, is_flat};
-use crate::program::Program;
+use crate::program::GpuProgram;
 use gradus_compile::{Access, Kernel, Operation, Text};
 
 /// Whether an access is contiguous and starts at a multiple of four elements.
@@ -25,7 +25,7 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    fn of(program: &Program, kernel: &Kernel) -> Shares {
+    fn of(program: &GpuProgram, kernel: &Kernel) -> Shares {
         let count: usize = kernel.axes.iter().product();
         let fits = |access: &Access| {
             let whole = access.layout.offset == 0 && program.buffers[access.buffer].numel == count;
@@ -48,7 +48,7 @@ impl Shares {
 
 /// The kernel and its launch, or why there is none.
 pub(crate) fn launch(
-    program: &Program,
+    program: &GpuProgram,
     kernel: &Kernel,
     limits: &Limits,
     dialect: Dialect,

@@ -12,7 +12,7 @@ use gradus_ir::{Class, DType};
 
 /// Where an access leads: the first element, and what is added for an index.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ElementAccess {
     pub(crate) buffer: usize,
     pub(crate) start: Int,
     pub(crate) form: Form,
@@ -31,18 +31,18 @@ pub(crate) enum Form {
 
 /// A load of one piece: its place, and what must be below an extent.
 struct Piece {
-    place: Place,
+    access: ElementAccess,
     bounds: Vec<(Int, Vec<Int>, Int)>,
 }
 
 /// The places of a kernel's instructions and stores.
 pub(crate) struct Nest<'k> {
     pub(crate) kernel: &'k Kernel,
-    loads: Vec<Option<Place>>,
+    loads: Vec<Option<ElementAccess>>,
     pieces: Vec<Vec<Piece>>,
     indices: Vec<Option<(Int, Vec<Int>)>>,
     constants: Vec<Option<String>>,
-    pub(crate) stores: Vec<Place>,
+    pub(crate) stores: Vec<ElementAccess>,
     /// Extents of the axes, parallel ones first, each part padded in generic text.
     pub(crate) extents: Vec<Int>,
     /// How many of them are parallel.
@@ -114,7 +114,7 @@ impl<'k> Nest<'k> {
                 layout.strides.iter().zip(&kernel.axes).map(|(s, e)| if *e == 1 { 0 } else { *s }).collect();
             spread(all, 0).into_iter().map(|s| b.size(s)).collect()
         };
-        let place = |b: &mut Build<'_>, access: &gradus_compile::Access| {
+        let element = |b: &mut Build<'_>, access: &gradus_compile::Access| {
             let start = b.start(access.buffer, access.layout.offset);
             let still = access.layout.strides.iter().zip(&kernel.axes).all(|(s, e)| *s == 0 || *e == 1);
             let form = if flat && is_flat(&kernel.axes, &access.layout) {
@@ -124,22 +124,22 @@ impl<'k> Nest<'k> {
             } else {
                 Form::Strided(strides(b, &access.layout))
             };
-            Place { buffer: access.buffer, start, form }
+            ElementAccess { buffer: access.buffer, start, form }
         };
         for inst in &kernel.body {
             let (mut load, mut pieces, mut index, mut constant) = (None, Vec::new(), None, None);
             match &inst.op {
-                Operation::Load(access) => load = Some(place(b, access)),
+                Operation::Load(access) => load = Some(element(b, access)),
                 Operation::Pieces(all) => {
                     for piece in all {
-                        let place = place(b, &piece.access);
+                        let access = element(b, &piece.access);
                         let mut bounds = Vec::new();
                         for (layout, extent) in &piece.bounds {
                             let offset = b.size(layout.offset);
                             let strides = strides(b, layout);
                             bounds.push((offset, strides, b.size(*extent as i64)));
                         }
-                        pieces.push(Piece { place, bounds });
+                        pieces.push(Piece { access, bounds });
                     }
                 }
                 Operation::Index(layout) => {
@@ -161,19 +161,19 @@ impl<'k> Nest<'k> {
             nest.indices.push(index);
             nest.constants.push(constant);
         }
-        nest.stores = kernel.stores.iter().map(|s| place(b, &s.access)).collect();
+        nest.stores = kernel.stores.iter().map(|s| element(b, &s.access)).collect();
         Ok(nest)
     }
 
-    /// The index of a place's element.
-    pub(crate) fn at(place: &Place, point: &Point) -> Int {
-        match &place.form {
-            Form::Fixed => place.start.clone(),
+    /// The index of an access's element.
+    pub(crate) fn at(access: &ElementAccess, point: &Point) -> Int {
+        match &access.form {
+            Form::Fixed => access.start.clone(),
             Form::Flat => match &point.flat {
-                Some(flat) => place.start.plus(flat),
-                None => place.start.clone(),
+                Some(flat) => access.start.plus(flat),
+                None => access.start.clone(),
             },
-            Form::Strided(strides) => place.start.plus(&affine(strides, point)),
+            Form::Strided(strides) => access.start.plus(&affine(strides, point)),
         }
     }
 
@@ -211,8 +211,8 @@ impl<'k> Nest<'k> {
             let inside = if inside.is_empty() { "true".to_string() } else { inside };
             // Pieces after the first are looked for where no earlier one has the index.
             b.line(format!("if ({inside}) {{"));
-            let at = b.int(Self::at(&piece.place, point));
-            let loaded = memory::load(b, piece.place.buffer, &at);
+            let at = b.int(Self::at(&piece.access, point));
+            let loaded = memory::load(b, piece.access.buffer, &at);
             b.line(format!("{found} = {loaded};"));
             if k + 1 < self.pieces[i].len() {
                 b.line("} else {");
@@ -277,13 +277,13 @@ impl<'k> Nest<'k> {
     }
 
     /// The place of a load, if the instruction is one.
-    pub(crate) fn load(&self, i: usize) -> Option<&Place> {
+    pub(crate) fn load(&self, i: usize) -> Option<&ElementAccess> {
         self.loads[i].as_ref()
     }
 
     /// Whether something depends on the index other than by its number.
     pub(crate) fn needs_index(&self) -> bool {
-        let strided = |p: &Place| matches!(p.form, Form::Strided(_));
+        let strided = |p: &ElementAccess| matches!(p.form, Form::Strided(_));
         self.loads.iter().flatten().any(strided)
             || self.stores.iter().any(strided)
             || self.indices.iter().any(Option::is_some)

@@ -1,6 +1,6 @@
 //! Programs: texts of kernels, and commands that launch them over numbered buffers.
 
-use gradus_compile::{Buffer, Place, Plan};
+use gradus_compile::{Buffer, BufferLocation, Plan};
 use gradus_ir::DType;
 
 /// Tensors of at most this many bytes share one buffer of the device, the heap. Larger ones have their own.
@@ -11,7 +11,7 @@ pub(crate) const ALIGN: usize = 256;
 
 /// What a GPU runs for a plan.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct GpuProgram {
     /// The kernels, each once.
     pub modules: Vec<Module>,
     /// What to do, in order.
@@ -112,10 +112,10 @@ pub enum Word {
     },
 }
 
-impl Program {
+impl GpuProgram {
     /// A new buffer at a byte of the arena, which grows if it must.
     pub(crate) fn temporary(&mut self, dtype: DType, numel: usize, at: usize) -> usize {
-        let buffer = Buffer { dtype, numel, place: Place::Arena(at) };
+        let buffer = Buffer { dtype, numel, location: BufferLocation::Arena(at) };
         self.arena = self.arena.max(at + buffer.bytes().next_multiple_of(ALIGN));
         self.buffers.push(buffer);
         self.buffers.len() - 1
@@ -138,9 +138,9 @@ impl Program {
     /// Where a buffer is. An output that takes over an input is where the input is.
     pub fn memory(&self, buffer: usize) -> Memory {
         let taken = |k: &usize| self.donors.get(*k).copied().flatten().map(|i| self.inputs[i]);
-        match &self.buffers[buffer].place {
-            Place::Arena(_) => Memory::Arena,
-            Place::Output(k) if taken(k).is_some_and(|i| i != buffer) => {
+        match &self.buffers[buffer].location {
+            BufferLocation::Arena(_) => Memory::Arena,
+            BufferLocation::Output(k) if taken(k).is_some_and(|i| i != buffer) => {
                 taken(k).map_or(Memory::Heap, |i| self.memory(i))
             }
             _ if self.buffers[buffer].bytes() <= SMALL => Memory::Heap,

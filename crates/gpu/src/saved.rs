@@ -1,8 +1,8 @@
 //! Programs as JSON: what a web page or a file needs to run a program without the compiler.
 //! `crates/web/PROTOCOL.md` describes the format. Constants are kept apart, as literals. Reading checks all numbers.
 
-use crate::program::{Check, Command, Memory, Module, Program, Word};
-use gradus_compile::{Buffer, Place};
+use crate::program::{Check, Command, GpuProgram, Memory, Module, Word};
+use gradus_compile::{Buffer, BufferLocation};
 use gradus_ir::{DType, Error, Literal, Result};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ pub const VERSION: u64 = 1;
 /// Most workgroups, parameters and the like that a file may ask for; larger numbers are mistakes.
 const MOST: u64 = u32::MAX as u64;
 
-impl Program {
+impl GpuProgram {
     /// The program as JSON, and its constants in the order of their numbers. A host step is written with its reason; such a
     /// program runs only next to its plan.
     pub fn to_json(&self) -> (Value, Vec<Literal>) {
@@ -33,12 +33,12 @@ impl Program {
     }
 
     /// Reads a program. Refuses other versions, host steps, and numbers that do not fit together.
-    pub fn from_json(value: &Value, constants: &[Literal]) -> Result<Program> {
+    pub fn from_json(value: &Value, constants: &[Literal]) -> Result<GpuProgram> {
         let version = number(&value["version"], "version")?;
         if version != VERSION {
             return Err(wrong(format!("has version {version}; this build reads version {VERSION}")));
         }
-        let program = Program {
+        let program = GpuProgram {
             modules: list(value, "modules", module)?,
             buffers: list(value, "buffers", |b| buffer(b, constants))?,
             commands: list(value, "commands", command)?,
@@ -74,15 +74,15 @@ impl Program {
             }
         }
         for (number, buffer) in self.buffers.iter().enumerate() {
-            let fits = match &buffer.place {
-                Place::Input(i) => self.inputs.get(*i) == Some(&number),
-                Place::Output(k) => *k < self.outputs.len(),
-                Place::Arena(_) if !used[number] => true,
-                Place::Arena(at) => {
+            let fits = match &buffer.location {
+                BufferLocation::Input(i) => self.inputs.get(*i) == Some(&number),
+                BufferLocation::Output(k) => *k < self.outputs.len(),
+                BufferLocation::Arena(_) if !used[number] => true,
+                BufferLocation::Arena(at) => {
                     let bytes = buffer.numel.checked_mul(buffer.dtype.size());
                     bytes.and_then(|bytes| bytes.checked_add(*at)).is_some_and(|end| end <= self.arena)
                 }
-                Place::Constant(literal) => {
+                BufferLocation::Constant(literal) => {
                     literal.aval().shape.numel() == buffer.numel && literal.dtype() == buffer.dtype
                 }
             };
@@ -116,11 +116,11 @@ fn wrong(why: impl Into<String>) -> Error {
 }
 
 fn buffer_json(buffer: &Buffer, constants: &mut Vec<Literal>) -> Value {
-    let place = match &buffer.place {
-        Place::Input(i) => json!(["input", i]),
-        Place::Output(k) => json!(["output", k]),
-        Place::Arena(at) => json!(["arena", at]),
-        Place::Constant(literal) => {
+    let place = match &buffer.location {
+        BufferLocation::Input(i) => json!(["input", i]),
+        BufferLocation::Output(k) => json!(["output", k]),
+        BufferLocation::Arena(at) => json!(["arena", at]),
+        BufferLocation::Constant(literal) => {
             constants.push(literal.clone());
             json!(["constant", constants.len() - 1])
         }
@@ -133,11 +133,11 @@ fn buffer(value: &Value, constants: &[Literal]) -> Result<Buffer> {
     let dtype = DType::parse(&name).ok_or_else(|| wrong(format!("has the unknown dtype `{name}`")))?;
     let at = index(&value["place"][1])?;
     let place = match value["place"][0].as_str() {
-        Some("input") => Place::Input(at),
-        Some("output") => Place::Output(at),
-        Some("arena") => Place::Arena(at),
+        Some("input") => BufferLocation::Input(at),
+        Some("output") => BufferLocation::Output(at),
+        Some("arena") => BufferLocation::Arena(at),
         Some("constant") => match constants.get(at) {
-            Some(literal) => Place::Constant(literal.clone()),
+            Some(literal) => BufferLocation::Constant(literal.clone()),
             None => return Err(wrong(format!("lacks constant {at}"))),
         },
         _ => return Err(wrong("has a buffer without a place")),

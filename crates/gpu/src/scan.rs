@@ -5,7 +5,7 @@ use crate::host::rename;
 use crate::program::ALIGN;
 use crate::translate::Translation;
 use gradus_compile::{
-    Access, Buffer, Control, Inst, Kernel, Layout, Level, Operation, Place, Plan, Step, Store,
+    Access, Buffer, BufferLocation, Control, Inst, Kernel, Layout, Level, Operation, Plan, Step, Store,
 };
 
 /// Most commands that a loop is recorded as.
@@ -72,11 +72,15 @@ impl Translation<'_> {
         let arena = self.free;
         self.free += body.arena.next_multiple_of(ALIGN);
         for own in &body.buffers {
-            let number = match &own.place {
-                Place::Input(k) => control.ins.get(*k).copied().ok_or("a loop has too few operands")?,
-                Place::Output(k) => control.outs.get(*k).copied().ok_or("a loop has too few results")?,
-                Place::Arena(place) => self.program.temporary(own.dtype, own.numel, arena + place),
-                Place::Constant(_) => {
+            let number = match &own.location {
+                BufferLocation::Input(k) => {
+                    control.ins.get(*k).copied().ok_or("a loop has too few operands")?
+                }
+                BufferLocation::Output(k) => {
+                    control.outs.get(*k).copied().ok_or("a loop has too few results")?
+                }
+                BufferLocation::Arena(place) => self.program.temporary(own.dtype, own.numel, arena + place),
+                BufferLocation::Constant(_) => {
                     self.program.buffers.push(Buffer::clone(own));
                     self.program.buffers.len() - 1
                 }

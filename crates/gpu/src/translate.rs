@@ -5,22 +5,22 @@ use crate::dialect::Dialect;
 use crate::limits::Limits;
 use crate::nest::Nest;
 use crate::profile::profile;
-use crate::program::{ALIGN, Command, Module, Program};
+use crate::program::{ALIGN, Command, GpuProgram, Module};
 use crate::{elementwise, host, product, routine, rows};
 use gradus_compile::{Contraction, Kernel, Plan, Routine, Step, Text, compile};
 use gradus_ir::{DType, Graph, Op, Result, stop};
 use std::collections::HashMap;
 
 /// Compiles a graph for an adapter; gives its plan and its program.
-pub fn program_of(graph: &Graph, limits: &Limits, dialect: Dialect) -> Result<(Plan, Program)> {
+pub fn program_of(graph: &Graph, limits: &Limits, dialect: Dialect) -> Result<(Plan, GpuProgram)> {
     let plan = compile(graph, &profile(limits))?;
     let program = translate(&plan, limits, dialect, Text::Special)?;
     Ok((plan, program))
 }
 
 /// Turns a plan into a program for an adapter, in a dialect.
-pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> Result<Program> {
-    let program = Program {
+pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> Result<GpuProgram> {
+    let program = GpuProgram {
         modules: Vec::new(),
         commands: Vec::new(),
         buffers: plan.buffers.clone(),
@@ -49,7 +49,7 @@ pub(crate) struct Translation<'a> {
     limits: &'a Limits,
     dialect: Dialect,
     text: Text,
-    pub(crate) program: Program,
+    pub(crate) program: GpuProgram,
     /// The modules by their text.
     known: HashMap<Module, usize>,
     /// The byte of the arena for the next check.
@@ -210,7 +210,7 @@ fn is_used(plan: &Plan, step: &Step, buffer: usize) -> bool {
 
 /// The launch of a kernel; none if it has no index.
 pub(crate) fn kernel_launch(
-    program: &Program,
+    program: &GpuProgram,
     kernel: &Kernel,
     limits: &Limits,
     dialect: Dialect,

@@ -1,6 +1,6 @@
 //! Saved programs: text that was changed is refused, not run.
 
-use gradus_gpu::{Dialect, Limits, Program, program_of};
+use gradus_gpu::{Dialect, GpuProgram, Limits, program_of};
 use gradus_ir::graph::Builder;
 use gradus_ir::ops::index::Take;
 use gradus_ir::{Aval, DType, Literal};
@@ -25,7 +25,7 @@ fn saved() -> (Value, Vec<Literal>) {
 #[test]
 fn what_was_saved_is_read_again() {
     let (value, constants) = saved();
-    let program = Program::from_json(&value, &constants).expect("a program");
+    let program = GpuProgram::from_json(&value, &constants).expect("a program");
     assert_eq!(program.to_json().0, value);
     assert!(!program.checks.is_empty() && !program.commands.is_empty());
 }
@@ -50,11 +50,11 @@ fn changed_programs_are_refused() {
     for (at, new, why) in changes {
         let mut changed = value.clone();
         *changed.pointer_mut(at).unwrap_or_else(|| panic!("no {at}")) = new;
-        let error = Program::from_json(&changed, &constants).expect_err(at).to_string();
+        let error = GpuProgram::from_json(&changed, &constants).expect_err(at).to_string();
         assert!(error.contains(why), "{at}: {error}");
     }
     assert!(
-        Program::from_json(&value, &[]).expect_err("no constants").to_string().contains("lacks constant")
+        GpuProgram::from_json(&value, &[]).expect_err("no constants").to_string().contains("lacks constant")
     );
-    assert!(Program::from_json(&json!({"version": 1}), &[]).is_err());
+    assert!(GpuProgram::from_json(&json!({"version": 1}), &[]).is_err());
 }

@@ -6,7 +6,7 @@ mod nvrtc;
 
 use common::{attention, limits};
 use gradus_compile::Text;
-use gradus_gpu::{Barriers, Command, Dialect, Program, translate};
+use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, translate};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::conv::Conv;
 use gradus_ir::ops::movement::Concat;
@@ -86,7 +86,7 @@ fn kept() -> Vec<(&'static str, Graph)> {
 }
 
 /// The program of a graph; `None` if the graph does not compile for a device without `f64`.
-fn program(graph: &Graph, barriers: Barriers, dialect: Dialect, text: Text) -> Option<Program> {
+fn program(graph: &Graph, barriers: Barriers, dialect: Dialect, text: Text) -> Option<GpuProgram> {
     let limits = limits(barriers);
     let plan = common::planned(graph, &limits).ok()?;
     Some(translate(&plan, &limits, dialect, text).expect("a program"))

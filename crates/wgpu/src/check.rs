@@ -2,12 +2,12 @@
 
 use crate::context::Context;
 use gradus_compile::Plan;
-use gradus_gpu::{Command, Memory, Program, Word};
+use gradus_gpu::{Command, GpuProgram, Memory, Word};
 use gradus_ir::{Error, Result};
 use std::collections::HashMap;
 
 /// Estimated seconds of each command, by what a common device of its kind does.
-pub(crate) fn estimates(program: &Program, plan: Option<&Plan>, software: bool) -> Vec<f64> {
+pub(crate) fn estimates(program: &GpuProgram, plan: Option<&Plan>, software: bool) -> Vec<f64> {
     let (bytes, flops) = if software { (4e9, 4e9) } else { (200e9, 2e12) };
     let mut parts: HashMap<usize, usize> = HashMap::new();
     for command in &program.commands {
@@ -29,7 +29,7 @@ pub(crate) fn estimates(program: &Program, plan: Option<&Plan>, software: bool) 
 }
 
 /// Refuses a program whose numbers do not fit together or exceed what the device takes.
-pub(crate) fn verify(context: &Context, program: &Program) -> Result<()> {
+pub(crate) fn verify(context: &Context, program: &GpuProgram) -> Result<()> {
     let wrong = |why: String| Err(Error::verify(format!("a program {why}")));
     let buffers = program.buffers.len();
     let known = |b: &usize| *b < buffers;

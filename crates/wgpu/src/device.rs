@@ -1,12 +1,12 @@
 //! The device for its users: implements [`Device`] by memory, queue and programs.
 
 use crate::context::{Context, lock};
-use crate::memory::Place;
+use crate::memory::BlockMemory;
 use crate::queue::Bound;
 use crate::run::Loaded;
 use gradus_compile::{Plan, Profile, Text};
 use gradus_device::{Device, Executable, Pending, Request, Statistics};
-use gradus_gpu::{Dialect, Program, translate};
+use gradus_gpu::{Dialect, GpuProgram, translate};
 use gradus_ir::{DType, Error, Result};
 use gradus_mem::Storage;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub struct Gpu {
 
 impl Gpu {
     /// Makes a program ready that was made without a plan.
-    pub fn load(&self, program: Program, text: Text) -> Result<Arc<dyn Executable>> {
+    pub fn load(&self, program: GpuProgram, text: Text) -> Result<Arc<dyn Executable>> {
         let cells = program.donors.iter().any(Option::is_some);
         Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, None, (text, cells))?))
     }
@@ -83,7 +83,7 @@ impl Device for Gpu {
         state.check_run(block.run())?;
         let new = context.take(&mut state, at.len())?;
         let run = state.next_run();
-        if let (Some((source, first)), Some(target)) = (bound(block.place()), bound(new.place())) {
+        if let (Some((source, first)), Some(target)) = (bound(block.memory()), bound(new.memory())) {
             context.queue_copy(&mut state, (source, first + at.start), target, at.len(), run);
             new.written_by(run, &suspects);
             if state.count_run() {
@@ -132,7 +132,7 @@ impl Context {
     pub(crate) fn upload(self: &Arc<Context>, bytes: &[u8]) -> Result<Storage> {
         let mut state = lock(&self.state);
         let block = self.take(&mut state, bytes.len())?;
-        if let Some((to, start)) = bound(block.place()) {
+        if let Some((to, start)) = bound(block.memory()) {
             let run = state.next_run();
             block.written_by(run, &[]);
             self.write(&mut state, (&to, start), bytes, run)?;
@@ -141,11 +141,11 @@ impl Context {
     }
 }
 
-/// The buffer of a place, and where it begins there.
-pub(crate) fn bound(place: &Place) -> Option<(Bound, usize)> {
-    match place {
-        Place::Empty => None,
-        Place::Heap { start, .. } => Some((Bound::Heap, *start)),
-        Place::Own(own) => Some((Bound::Own(own.clone()), 0)),
+/// The buffer of a memory, and where it begins there.
+pub(crate) fn bound(memory: &BlockMemory) -> Option<(Bound, usize)> {
+    match memory {
+        BlockMemory::Empty => None,
+        BlockMemory::Heap { start, .. } => Some((Bound::Heap, *start)),
+        BlockMemory::Own(own) => Some((Bound::Own(own.clone()), 0)),
     }
 }

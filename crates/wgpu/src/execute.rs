@@ -6,7 +6,7 @@ use crate::late::{RECORD, Recorded};
 use crate::queue::{Bound, State};
 use crate::run::{Copy, Loaded, Run};
 use crate::timer::MOST;
-use gradus_compile::{Place as At, Text};
+use gradus_compile::{BufferLocation, Text};
 use gradus_device::Argument;
 use gradus_gpu::{Command, Memory, Word};
 use gradus_ir::{Result, stop};
@@ -178,12 +178,12 @@ impl Loaded {
             return Ok(());
         };
         // Values that the host has already need no read.
-        let known = |b: usize| match &program.buffers[b].place {
-            At::Constant(_) => {
+        let known = |b: usize| match &program.buffers[b].location {
+            BufferLocation::Constant(_) => {
                 let own = self.constants.iter().find(|(c, _, _)| *c == b)?;
                 own.2.clone().map(|storage| Argument { storage, offset: 0 })
             }
-            At::Input(i) => arguments.get(*i).filter(|a| a.storage.device() == HOST).cloned(),
+            BufferLocation::Input(i) => arguments.get(*i).filter(|a| a.storage.device() == HOST).cloned(),
             _ => None,
         };
         let mut operands: Vec<Option<Argument>> = reads.iter().map(|b| known(*b)).collect();

@@ -10,7 +10,7 @@ use crate::device::bound;
 use crate::memory::Block;
 use crate::queue::{Bound, State};
 use gradus_compile::{Plan, Routine, Step};
-use gradus_gpu::{Command, Module, Program, Word};
+use gradus_gpu::{Command, GpuProgram, Module, Word};
 use gradus_ir::{DType, Error, Op, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -56,7 +56,7 @@ impl Suspect {
 
     /// Where its record is.
     pub(crate) fn range(&self) -> Option<(Bound, usize, usize)> {
-        let (buffer, start) = bound(self.record.place())?;
+        let (buffer, start) = bound(self.record.memory())?;
         Some((buffer, start, RECORD * self.subjects.len()))
     }
 
@@ -72,7 +72,7 @@ impl Suspect {
 
 impl Subject {
     /// The subjects of a program's checks, in order.
-    pub(crate) fn all(program: &Program, plan: Option<&Plan>) -> Arc<[Subject]> {
+    pub(crate) fn all(program: &GpuProgram, plan: Option<&Plan>) -> Arc<[Subject]> {
         let mut all: Vec<Subject> = Vec::with_capacity(program.checks.len());
         let (mut step, mut count, mut routines) = (None, 0, Vec::new());
         for check in &program.checks {
@@ -92,7 +92,7 @@ impl Subject {
 
     /// Per command the checks whose word it writes: their records are stored right after it, because the indices may be
     /// temporaries.
-    pub(crate) fn places(program: &Program) -> Vec<Vec<usize>> {
+    pub(crate) fn checks_by_command(program: &GpuProgram) -> Vec<Vec<usize>> {
         let word = |i: usize| program.checks[i].word;
         let by_word: HashMap<usize, usize> = (0..program.checks.len()).map(|i| (word(i), i)).collect();
         let mut last: HashMap<usize, usize> = HashMap::new();

@@ -25,7 +25,7 @@ const ARENAS: usize = 8;
 
 /// Where bytes are.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum BlockMemory {
     /// Nowhere: there are none.
     Empty,
     /// In the heap, from this byte on.
@@ -83,7 +83,7 @@ impl Usage {
 /// The memory of a storage. Dropping it frees the memory.
 pub(crate) struct Block {
     context: Arc<Context>,
-    place: Place,
+    memory: BlockMemory,
     bytes: usize,
     /// The run that wrote it last.
     run: AtomicU64,
@@ -95,8 +95,8 @@ impl Remote for Block {}
 
 impl Block {
     /// Where it is.
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
+    pub(crate) fn memory(&self) -> &BlockMemory {
+        &self.memory
     }
 
     /// The run that wrote it last.
@@ -137,15 +137,15 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let place = std::mem::replace(&mut self.place, Place::Empty);
+        let memory = std::mem::replace(&mut self.memory, BlockMemory::Empty);
         let usage = &self.context.usage;
-        match &place {
-            Place::Empty => return,
-            Place::Heap { .. } => usage.waiting_heap.fetch_add(self.bytes, Ordering::Relaxed),
-            Place::Own(own) => usage.waiting_own.fetch_add(own.bytes, Ordering::Relaxed),
+        match &memory {
+            BlockMemory::Empty => return,
+            BlockMemory::Heap { .. } => usage.waiting_heap.fetch_add(self.bytes, Ordering::Relaxed),
+            BlockMemory::Own(own) => usage.waiting_own.fetch_add(own.bytes, Ordering::Relaxed),
         };
         usage.sub(self.bytes);
-        lock(&self.context.freed).push(place);
+        lock(&self.context.freed).push(memory);
     }
 }
 
@@ -153,14 +153,14 @@ impl Context {
     /// New memory.
     pub(crate) fn take(self: &Arc<Context>, state: &mut State, bytes: usize) -> Result<Block> {
         self.check()?;
-        let place = match bytes {
-            0 => Place::Empty,
-            n if n <= SMALL => Place::Heap { start: self.take_heap(state, bytes)?, bytes },
-            _ => Place::Own(self.take_own(state, bytes)?),
+        let memory = match bytes {
+            0 => BlockMemory::Empty,
+            n if n <= SMALL => BlockMemory::Heap { start: self.take_heap(state, bytes)?, bytes },
+            _ => BlockMemory::Own(self.take_own(state, bytes)?),
         };
         self.usage.add(bytes);
         let (run, suspects) = (AtomicU64::new(0), Mutex::default());
-        Ok(Block { context: self.clone(), place, bytes, run, suspects })
+        Ok(Block { context: self.clone(), memory, bytes, run, suspects })
     }
 
     fn take_heap(&self, state: &mut State, bytes: usize) -> Result<usize> {
@@ -314,15 +314,15 @@ impl Context {
     }
 
     /// Gives out freed memory again. Called when the commands that were queued as it was freed have been submitted.
-    pub(crate) fn release(&self, state: &mut State, places: Vec<Place>) {
-        for place in places {
-            match place {
-                Place::Empty => {}
-                Place::Heap { start, bytes } => {
+    pub(crate) fn release(&self, state: &mut State, blocks: Vec<BlockMemory>) {
+        for memory in blocks {
+            match memory {
+                BlockMemory::Empty => {}
+                BlockMemory::Heap { start, bytes } => {
                     self.usage.waiting_heap.fetch_sub(bytes, Ordering::Relaxed);
                     state.ranges.give(start, bytes);
                 }
-                Place::Own(own) => {
+                BlockMemory::Own(own) => {
                     self.usage.waiting_own.fetch_sub(own.bytes, Ordering::Relaxed);
                     state.kept += own.bytes;
                     state.pool.entry(own.bytes).or_default().push(own);

@@ -87,7 +87,7 @@ impl Context {
                 let why = format!("{at:?} is outside its storage of {} bytes", storage.len_bytes());
                 return Err(Error::value("a range of bytes", why));
             }
-            ranges.push(bound(block.place()).map(|(from, start)| (from, start + at.start, at.len())));
+            ranges.push(bound(block.memory()).map(|(from, start)| (from, start + at.start, at.len())));
             runs.push(block.run());
             block.add_suspects(&mut suspects)?;
         }

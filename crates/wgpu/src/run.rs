@@ -5,12 +5,12 @@ use crate::check;
 use crate::context::{Context, lock};
 use crate::device::bound;
 use crate::late::{RECORD, Subject, Suspect};
-use crate::memory::{Block, Owned, Place};
+use crate::memory::{Block, BlockMemory, Owned};
 use crate::pipeline::Pipeline;
 use crate::queue::{Bound, State};
-use gradus_compile::{Place as At, Plan, Text, Work};
+use gradus_compile::{BufferLocation, Plan, Text, Work};
 use gradus_device::{Argument, Code, CodeBody, Device, Done, Executable, Request, Sink};
-use gradus_gpu::{Command, Memory, Program};
+use gradus_gpu::{Command, GpuProgram, Memory};
 use gradus_ir::{Error, Result, stop};
 use gradus_mem::{HOST, Storage};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const ALIGN: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) context: Arc<Context>,
-    pub(crate) program: Program,
+    pub(crate) program: GpuProgram,
     pub(crate) plan: Option<Plan>,
     pub(crate) text: Text,
     pub(crate) pipelines: Vec<Arc<Pipeline>>,
@@ -87,7 +87,7 @@ impl Loaded {
     pub(crate) fn new(
         context: &Arc<Context>,
         host: &dyn Device,
-        program: Program,
+        program: GpuProgram,
         plan: Option<Plan>,
         (text, cells): (Text, bool),
     ) -> Result<Loaded> {
@@ -110,10 +110,10 @@ impl Loaded {
         let mut constants = Vec::new();
         let mut table: Vec<Slot> = vec![None; program.buffers.len()];
         for (b, buffer) in program.buffers.iter().enumerate() {
-            if let At::Constant(value) = &buffer.place {
+            if let BufferLocation::Constant(value) = &buffer.location {
                 let bytes = value.to_bytes();
                 let storage = context.upload(&bytes)?;
-                table[b] = bound(context.block(&storage)?.place());
+                table[b] = bound(context.block(&storage)?.memory());
                 let copy = if read_by_host[b] { Some(host.upload(&bytes)?) } else { None };
                 constants.push((b, storage, copy));
             }
@@ -121,7 +121,7 @@ impl Loaded {
         let arena = program.needs_arena().then(|| program.arena.max(ALIGN));
         let seconds = check::estimates(&program, plan.as_ref(), context.software);
         let subjects = Subject::all(&program, plan.as_ref());
-        let records = Subject::places(&program);
+        let records = Subject::checks_by_command(&program);
         let decides = records.iter().rposition(|r| !r.is_empty()).filter(|_| cells);
         Ok(Loaded {
             context: context.clone(),
@@ -200,7 +200,7 @@ impl Loaded {
         let (context, program) = (&self.context, &self.program);
         if !self.subjects.is_empty() {
             let record = context.take(state, RECORD * self.subjects.len())?;
-            if let Some((to, start)) = bound(record.place()) {
+            if let Some((to, start)) = bound(record.memory()) {
                 // No check has failed yet.
                 context.write(state, (&to, start), &vec![0xff; RECORD * self.subjects.len()], run.number)?;
             }
@@ -219,21 +219,21 @@ impl Loaded {
             let Some(i) = program.donors.get(k).copied().flatten() else {
                 let block = context.take(state, bytes)?;
                 block.written_by(run.number, &suspects);
-                run.table[b] = bound(block.place());
+                run.table[b] = bound(block.memory());
                 run.outputs.push(Output::New(block));
                 continue;
             };
             let a = &arguments[i];
             let own = a.storage.is_unique() && a.offset == 0 && a.storage.len_bytes() == bytes;
             let slot = if own && a.storage.device() != HOST {
-                let slot = bound(context.block(&a.storage)?.place());
+                let slot = bound(context.block(&a.storage)?.memory());
                 run.outputs.push(Output::Taken(i));
                 slot
             } else {
                 // The old value is still used elsewhere, so it is copied.
                 let block = self.copied(state, a, bytes, run)?;
                 block.written_by(run.number, &suspects);
-                let slot = bound(block.place());
+                let slot = bound(block.memory());
                 run.outputs.push(Output::New(block));
                 slot
             };
@@ -242,7 +242,7 @@ impl Loaded {
         }
         if let Some(arena) = &run.arena {
             for (b, buffer) in program.buffers.iter().enumerate() {
-                if let At::Arena(at) = buffer.place {
+                if let BufferLocation::Arena(at) = buffer.location {
                     run.table[b] = Some((Bound::Own(arena.clone()), at));
                 }
             }
@@ -257,19 +257,19 @@ impl Loaded {
             return Ok(None);
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
-            let place = self.context.block(&a.storage)?.place();
+            let place = self.context.block(&a.storage)?.memory();
             // A small part of a large tensor is not where kernels look for small operands.
             let memory = self.program.memory(b);
             let fits = matches!(
                 (place, memory),
-                (Place::Heap { .. }, Memory::Heap) | (Place::Own(_), Memory::Own(_))
+                (BlockMemory::Heap { .. }, Memory::Heap) | (BlockMemory::Own(_), Memory::Own(_))
             );
             if fits {
                 return Ok(bound(place).map(|(buffer, start)| (buffer, start + a.offset)));
             }
         }
         let block = self.copied(state, a, bytes, run)?;
-        let slot = bound(block.place());
+        let slot = bound(block.memory());
         run.temporaries.push(block);
         Ok(slot)
     }
@@ -277,10 +277,10 @@ impl Loaded {
     /// New memory that will have the value of an argument.
     fn copied(&self, state: &mut State, a: &Argument, bytes: usize, run: &mut Run) -> Result<Block> {
         let block = self.context.take(state, bytes)?;
-        let Some((to, at)) = bound(block.place()) else { return Ok(block) };
+        let Some((to, at)) = bound(block.memory()) else { return Ok(block) };
         if let Some(all) = a.storage.host::<u8>() {
             self.context.write(state, (&to, at), &all[a.offset..a.offset + bytes], run.number)?;
-        } else if let Some((from, start)) = bound(self.context.block(&a.storage)?.place()) {
+        } else if let Some((from, start)) = bound(self.context.block(&a.storage)?.memory()) {
             run.copies.push(Copy { from: (from, start + a.offset), to: (to, at), bytes });
         }
         Ok(block)

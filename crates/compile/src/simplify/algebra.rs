@@ -1,8 +1,8 @@
-//! Laws of arithmetic, comparison, logic and choice.
+//! Laws of arithmetic, comparison, logic and selection.
 //!
-//! Absent on purpose, as floats break them: `x * 0`, `x - x`, `x / x` (infinities, NaN), `x + 0` and `-(x - y)` (the
-//! sign of a zero), `0 - x`, `x == x` (NaN), `x^0.5` as a square root (it is +0 at -0 and +inf at -inf). Integers wrap,
-//! and so are a ring; division is none of it.
+//! Some laws are omitted for floats because they do not hold: `x * 0`, `x - x`, `x / x` (infinities, NaN), `x + 0`
+//! and `-(x - y)` (the sign of a zero), `0 - x`, `x == x` (NaN), `x^0.5` as a square root (it is +0 at -0 and +inf at
+//! -inf). Integers wrap and so form a ring, except for division.
 
 use super::pattern::{C, Law, Term, X, Y, Z};
 use super::{Expr, Rewrite, Rule, Seen};
@@ -43,7 +43,7 @@ macro_rules! laws {
     };
 }
 
-/// Name, law: what is found, on which dtypes, what is put; whether that is exact.
+/// Name and law: the pattern, the dtypes it holds for, its replacement, and whether the replacement is exact.
 #[rustfmt::skip]
 static LAWS: &[Law] = laws! {
     "times one" "x * 1 = x": Apply(&mul, &[X, Num(1.0)]), real => X, true;
@@ -124,12 +124,13 @@ pub(super) fn rules() -> Vec<Rule> {
     all
 }
 
-/// Operands of a row.
+/// The operands of a node, if it applies this pointwise op.
 fn operands<'a>(node: &'a Node, row: &Pointwise) -> Option<&'a [Id]> {
     matches!(&node.op, Op::Map(Map(own)) if std::ptr::eq(*own, row)).then_some(&node.ins)
 }
 
-/// Both are the exact quotient rounded once. The inverse must be a normal number: a device may not know others.
+/// Both are the exact quotient rounded once. The inverse must be a normal number, since a device may flush
+/// subnormals.
 fn over_power_of_two(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let &[x, by] = operands(node, &div)? else { return None };
     let (by, dtype) = (seen.splat(by)?, seen.aval(x).dtype);
@@ -179,7 +180,7 @@ fn same_dtype(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     (seen.aval(node.ins[0]).dtype == cast.to).then(|| Expr::Is(node.ins[0]))
 }
 
-/// Integers to integers wrap but floats to integers saturate, so a float between two integers must not overflow.
+/// Conversion between integers wraps, but from floats to integers saturates. So a float must not overflow on the way.
 fn cast_through(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let (Op::Cast(cast), inner) = (&node.op, seen.node(*node.ins.first()?)) else { return None };
     let Op::Cast(through) = &inner.op else { return None };
@@ -189,7 +190,7 @@ fn cast_through(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     fits.then(|| Expr::of(Cast { to: cast.to }, [Expr::Is(inner.ins[0])]))
 }
 
-/// Whether every value of one dtype is one of the other.
+/// Whether every value of one dtype is a value of the other.
 fn holds(wide: DType, narrow: DType) -> bool {
     use DType::*;
     match (narrow, wide.real()) {

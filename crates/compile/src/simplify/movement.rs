@@ -1,4 +1,4 @@
-//! Movements of whole values: those that do nothing, and two that are one.
+//! Simplifies movements: removes those without effect, and merges pairs into one.
 
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::Node;
@@ -26,7 +26,7 @@ pub(super) fn rules() -> Vec<Rule> {
     ]
 }
 
-/// The operand's node, if both are of the kinds wanted.
+/// Matches a node and its operand, if they are of these kinds.
 macro_rules! two {
     ($seen:ident, $node:ident, $kind:ident) => {{
         let Op::$kind(outer) = &$node.op else { return None };
@@ -76,7 +76,7 @@ fn slice_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let mut both = Slice { start: vec![], stop: vec![], step: vec![] };
     for a in 0..shape.rank() {
         let out = node.outs[0].shape[a];
-        // A step beyond the extent takes one element, and so does a step of 1 up to the next.
+        // A step beyond the extent takes one element, and so does a step of 1 with a range of one element.
         let step = inner.step[a].saturating_mul(outer.step[a]);
         let start = if out == 0 {
             0
@@ -102,7 +102,7 @@ fn flip_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(Flip { axes }, [Expr::Is(x)]))
 }
 
-/// A reshape needs no strides.
+/// A reshape is cheaper than a permute, because it needs no strides.
 fn permute_of_ones(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Permute(p) = &node.op else { return None };
     let shape = seen.shape(node.ins[0]);
@@ -117,7 +117,7 @@ pub(super) fn unrepeated(from: &Shape, to: &Shape, lost: &[usize]) -> Shape {
     from.iter().enumerate().filter(|(a, _)| !lost.contains(&(a + lead))).map(|(_, &d)| d).collect()
 }
 
-/// Whether a result axis of a broadcast repeats one element.
+/// Whether a broadcast repeats one element along a result axis.
 pub(super) fn repeats(from: &Shape, to: &Shape, axis: usize) -> bool {
     let lead = to.rank() - from.rank();
     axis < lead || from[axis - lead] == 1

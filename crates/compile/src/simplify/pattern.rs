@@ -1,4 +1,4 @@
-//! Laws as patterns: a term to find and a term to put in its place.
+//! Rules as patterns: a term to match and a term to replace it.
 
 use super::{Expr, Seen};
 use gradus_ir::graph::{Id, Node};
@@ -8,26 +8,26 @@ use gradus_ir::ops::select::Select;
 use gradus_ir::ops::{Map, Op};
 use gradus_ir::{Class, DType};
 
-/// A law that a pattern can say.
+/// A rule that is expressed by a pattern.
 pub(super) struct Law {
     pub(super) name: &'static str,
     pub(super) exact: bool,
     pub(super) law: &'static str,
     pub(super) find: Term,
-    /// Which dtypes of the first operand it holds for.
+    /// The dtypes of the first operand for which it holds.
     pub(super) on: fn(DType) -> bool,
     pub(super) put: Term,
 }
 
-/// A term: in what is found, what must be there; in what is put, what to build.
+/// A term: in a pattern it is matched, in a replacement it is built.
 pub(super) enum Term {
-    /// Any value; the same number is the same value.
+    /// Any value; terms with the same number match the same value.
     Any(usize),
-    /// A constant of one value everywhere. Floats by their bits: 0 is not -0.
+    /// A constant with one value at every index. Floats are compared by their bits: 0 is not -0.
     Num(f64),
-    /// A row of the table.
+    /// A pointwise op applied to terms.
     Apply(&'static Pointwise, &'static [Term]),
-    /// A choice.
+    /// A selection between terms.
     Choose(&'static [Term]),
 }
 
@@ -36,7 +36,8 @@ pub(super) const Y: Term = Term::Any(1);
 pub(super) const Z: Term = Term::Any(2);
 pub(super) const C: Term = Term::Any(3);
 
-/// Rows whose operands may be exchanged without changing a bit. Not `maximum`: of two zeros it gives the first.
+/// Ops whose operands may be exchanged without changing a bit. `maximum` is not among them: of two zeros it returns
+/// the first.
 static EITHER_WAY: [&Pointwise; 7] = [&add, &mul, &and, &or, &xor, &eq, &ne];
 
 type Bound = [Option<Id>; 4];
@@ -49,7 +50,7 @@ impl Law {
     }
 }
 
-/// The dtype that a law is about: that of the first operand, or of the branches of a choice.
+/// The dtype that a rule is about: that of the first operand, or of the branches of a selection.
 fn class_giver(seen: &Seen<'_>, node: &Node) -> Option<DType> {
     let at = matches!(node.op, Op::Select(_)) as usize;
     node.ins.get(at).map(|id| seen.aval(*id).dtype)

@@ -12,14 +12,14 @@ use crate::int::Int;
 use crate::limits::{Barriers, Limits};
 use crate::memory::register;
 use crate::nest::{decompose, is_flat};
-use crate::program::Program;
+use crate::program::GpuProgram;
 use crate::translate::kernel_launch;
 use gradus_compile::{Contraction, Layout, Operation, Text};
 use gradus_ir::DType;
 
 /// What templates are asked for.
 pub(crate) struct Request<'a> {
-    pub(crate) program: &'a Program,
+    pub(crate) program: &'a GpuProgram,
     pub(crate) c: &'a Contraction,
     /// Whether the product itself is needed, in addition to what `finish` computes from it.
     pub(crate) raw: bool,

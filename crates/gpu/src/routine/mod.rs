@@ -20,7 +20,7 @@ use crate::build::Launch;
 use crate::dialect::Dialect;
 use crate::limits::Limits;
 use crate::memory::register;
-use crate::program::{ALIGN, Check, Program};
+use crate::program::{ALIGN, Check, GpuProgram};
 use crate::translate::kernel_launch;
 use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Routine, Store, Text};
 use gradus_ir::ops::{Combine, Form, Scalar, pointwise};
@@ -28,7 +28,7 @@ use gradus_ir::{Aval, DType, Op};
 
 /// A routine that is being translated.
 pub(crate) struct Call<'a> {
-    pub(crate) program: &'a mut Program,
+    pub(crate) program: &'a mut GpuProgram,
     pub(crate) routine: &'a Routine,
     pub(crate) limits: &'a Limits,
     pub(crate) dialect: Dialect,

@@ -10,7 +10,7 @@ use crate::int::Int;
 use crate::limits::{Barriers, Limits};
 use crate::memory::{per_word, store};
 use crate::nest::{Nest, Point, decompose};
-use crate::program::Program;
+use crate::program::GpuProgram;
 use gradus_compile::{Access, Kernel, Level, Operation, Text};
 use passes::passes;
 use walk::{Lanes, Walk};
@@ -41,7 +41,7 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    fn of(program: &Program, kernel: &Kernel, limits: &Limits) -> Shares {
+    fn of(program: &GpuProgram, kernel: &Kernel, limits: &Limits) -> Shares {
         let (rows, length) = (kernel.rows(), kernel.row_length());
         let lanes = lanes(program, kernel);
         let threads = match limits.barriers {
@@ -74,7 +74,7 @@ impl Shares {
 }
 
 /// Neighbours that a thread takes at a time.
-fn lanes(program: &Program, kernel: &Kernel) -> usize {
+fn lanes(program: &GpuProgram, kernel: &Kernel) -> usize {
     let narrow = |access: &Access| program.buffers[access.buffer].dtype.size() <= 4;
     if kernel.loads().any(|access| narrow(access) && in_words(kernel, access, 4)) {
         return 4;
@@ -98,7 +98,7 @@ fn in_words(kernel: &Kernel, access: &Access, per: usize) -> bool {
 
 /// The kernel and its launch, or why there is none.
 pub(crate) fn launch(
-    program: &Program,
+    program: &GpuProgram,
     kernel: &Kernel,
     limits: &Limits,
     dialect: Dialect,

@@ -1,8 +1,8 @@
 //! Runs programs on the first Vulkan adapter, straightforwardly: one submission per command, nothing shared between runs.
 #![allow(dead_code, reason = "each test uses a part")]
 
-use gradus_compile::{Place, Plan, Text, compile};
-use gradus_gpu::{Barriers, Command, Dialect, Limits, Memory, Program, Word, profile, translate};
+use gradus_compile::{BufferLocation, Plan, Text, compile};
+use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, Memory, Word, profile, translate};
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::call::Call;
@@ -122,14 +122,18 @@ impl Gpu {
     }
 
     /// The memory of a program with its inputs and constants, and where each buffer starts in its own.
-    fn memory(&self, program: &Program, inputs: &[Vec<u8>]) -> (HashMap<Memory, wgpu::Buffer>, Vec<usize>) {
+    fn memory(
+        &self,
+        program: &GpuProgram,
+        inputs: &[Vec<u8>],
+    ) -> (HashMap<Memory, wgpu::Buffer>, Vec<usize>) {
         // Where each buffer starts in its memory.
         let mut starts = vec![0; program.buffers.len()];
         let mut heap = 0;
         for (b, own) in program.buffers.iter().enumerate() {
-            match (&own.place, program.memory(b)) {
-                (Place::Arena(at), _) => starts[b] = *at,
-                (Place::Output(k), _) if program.donors[*k].is_some() => {}
+            match (&own.location, program.memory(b)) {
+                (BufferLocation::Arena(at), _) => starts[b] = *at,
+                (BufferLocation::Output(k), _) if program.donors[*k].is_some() => {}
                 (_, Memory::Heap) => {
                     starts[b] = heap;
                     heap += own.bytes().next_multiple_of(256);
@@ -149,9 +153,9 @@ impl Gpu {
             if let Memory::Own(owner) = program.memory(b) {
                 memory.entry(Memory::Own(owner)).or_insert_with(|| self.buffer(own.bytes(), 0xa5));
             }
-            let data = match &own.place {
-                Place::Input(k) => inputs[*k].clone(),
-                Place::Constant(l) => l.to_bytes(),
+            let data = match &own.location {
+                BufferLocation::Input(k) => inputs[*k].clone(),
+                BufferLocation::Constant(l) => l.to_bytes(),
                 _ => continue,
             };
             let mut data = data;
@@ -162,7 +166,7 @@ impl Gpu {
     }
 
     /// Runs a program without host steps on these inputs; returns the bytes of its outputs.
-    pub(crate) fn run(&self, program: &Program, inputs: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
+    pub(crate) fn run(&self, program: &GpuProgram, inputs: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
         let (memory, starts) = self.memory(program, inputs);
         self.submit(program, &memory, &starts, 1)?;
         for check in &program.checks {
@@ -198,7 +202,7 @@ impl Gpu {
     /// What a dispatch sets: its pipeline, its bindings and its groups.
     fn dispatch(
         &self,
-        program: &Program,
+        program: &GpuProgram,
         command: &Command,
         memory: &HashMap<Memory, wgpu::Buffer>,
         starts: &[usize],
@@ -234,7 +238,7 @@ impl Gpu {
     /// Submits all commands this often, in one pass, and waits.
     fn submit(
         &self,
-        program: &Program,
+        program: &GpuProgram,
         memory: &HashMap<Memory, wgpu::Buffer>,
         starts: &[usize],
         times: usize,
@@ -306,7 +310,7 @@ impl Gpu {
         // Save the program and load it again, so that every test also covers the file format.
         let (saved, constants) = program.to_json();
         let saved = serde_json::from_str(&saved.to_string()).expect("JSON");
-        let program = Program::from_json(&saved, &constants)?;
+        let program = GpuProgram::from_json(&saved, &constants)?;
         let inputs: Vec<Vec<u8>> = inputs.iter().map(Literal::to_bytes).collect();
         let outputs = self.run(&program, &inputs).map_err(gradus_ir::Error::verify)?;
         let avals = graph.output_avals();

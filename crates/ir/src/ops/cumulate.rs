@@ -11,6 +11,7 @@ op_struct! {
     pub struct Cumulate = "cumulate" {
         /// How elements combine.
         combine: Combine,
+        /// The axis.
         axis: usize,
         /// Whether to start at the end of the axis.
         reverse: bool,
@@ -28,9 +29,11 @@ impl AttrField for Combine {
 }
 
 impl Combine {
+    /// All ways to combine.
     pub const ALL: [Combine; 5] =
         [Combine::Sum, Combine::Prod, Combine::Max, Combine::Min, Combine::LogSumExp];
 
+    /// The name in text.
     pub fn name(self) -> &'static str {
         match self {
             Combine::Sum => "sum",

@@ -9,6 +9,7 @@ op_struct! {
     /// `y[k] = Σ x[t] exp(∓2πi k t / n)` along an axis of extent `n`: negative sign forward, positive sign for the
     /// inverse. Never divided by `n`. It takes complex numbers.
     pub struct Fft = "fft" {
+        /// The axis.
         axis: usize,
         /// Whether the exponent is positive.
         inverse: bool,

@@ -20,6 +20,7 @@ fn spliced(data: &Shape, axis: usize, index: &Shape) -> Shape {
 op_struct! {
     /// Slices of the first operand along an axis, at the integers of the second, whose axes replace the axis.
     pub struct Take = "take" {
+        /// The axis.
         axis: usize,
     }
 }
@@ -147,6 +148,7 @@ op_struct! {
     /// `sum`, `max` or `min`. If several `set` updates have the same index, the last in row-major order wins. Ties of
     /// `max` and `min` share the derivative evenly.
     pub struct Scatter = "scatter" {
+        /// The axis.
         axis: usize,
         /// How an update combines with the element at its index.
         combine: Option<Combine>,

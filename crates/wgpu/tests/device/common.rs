@@ -1,9 +1,9 @@
 //! Devices for tests, programs written directly, and random numbers.
 
-use gradus_compile::{Buffer, Place, Text};
+use gradus_compile::{Buffer, BufferLocation, Text};
 use gradus_cpu::Cpu;
 use gradus_device::{Argument, Device, Executable};
-use gradus_gpu::{Command, Memory, Module, Program, SMALL, Word};
+use gradus_gpu::{Command, GpuProgram, Memory, Module, SMALL, Word};
 use gradus_ir::{DType, Literal};
 use gradus_mem::Storage;
 use gradus_wgpu::{Gpu, Options, adapters, open_gpu};
@@ -69,7 +69,7 @@ pub(crate) fn arguments(storages: &[&Storage]) -> Vec<Argument> {
 }
 
 /// The program of `out = x * factor + y` over `n` elements of `f32`. Which operands share a binding follows from `n`.
-pub(crate) fn multiply_add(n: usize, factor: f32, in_place: bool) -> Program {
+pub(crate) fn multiply_add(n: usize, factor: f32, in_place: bool) -> GpuProgram {
     let small = n * 4 <= SMALL;
     let bindings = if small {
         vec![Memory::Heap]
@@ -104,7 +104,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
     let groups = (n as u32).div_ceil(64);
     let x_groups = groups.min(65_535);
     let start = |buffer| Word::Start { buffer, plus: 0 };
-    Program {
+    GpuProgram {
         modules: vec![Module { text, writable, group: [64, 1, 1] }],
         commands: vec![Command::Dispatch {
             module: 0,
@@ -120,7 +120,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
             groups: [x_groups, groups.div_ceil(x_groups.max(1)), 1],
             step: 0,
         }],
-        buffers: vec![buffer(Place::Input(0)), buffer(Place::Input(1)), buffer(Place::Output(0))],
+        buffers: vec![
+            buffer(BufferLocation::Input(0)),
+            buffer(BufferLocation::Input(1)),
+            buffer(BufferLocation::Output(0)),
+        ],
         inputs: vec![0, 1],
         outputs: vec![2],
         donors: vec![in_place.then_some(0)],
@@ -130,7 +134,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 }
 
 /// Loads a program.
-pub(crate) fn load(gpu: &Gpu, program: Program, text: Text) -> Arc<dyn Executable> {
+pub(crate) fn load(gpu: &Gpu, program: GpuProgram, text: Text) -> Arc<dyn Executable> {
     gpu.load(program, text).expect("a program")
 }
 
