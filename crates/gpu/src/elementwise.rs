@@ -1,4 +1,4 @@
-//! Kernels without reductions: a thread takes one index, or four neighbouring ones where results are contiguous.
+//! Kernels without reductions: a thread processes one index, or four neighbouring ones if results are contiguous.
 
 use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
 use crate::dialect::{Dialect, Unit};
@@ -16,11 +16,11 @@ pub(crate) fn by_four(kernel: &Kernel, access: &Access) -> bool {
 
 /// How the indices of a kernel are shared among threads.
 pub(crate) struct Shares {
-    /// Four indices per thread.
+    /// Whether a thread has four indices.
     pub(crate) four: bool,
-    /// The last thread has fewer.
+    /// Whether the last thread has fewer.
     pub(crate) ragged: bool,
-    /// The four have the same index but for the last axis.
+    /// Whether the four indices differ in the last axis only.
     pub(crate) along: bool,
 }
 
@@ -46,7 +46,7 @@ impl Shares {
     }
 }
 
-/// The kernel and its launch, or why there is none.
+/// Returns the kernel and its launch, or the reason why there is none.
 pub(crate) fn launch(
     program: &GpuProgram,
     kernel: &Kernel,
@@ -87,8 +87,8 @@ pub(crate) fn launch(
     b.finish(items.div_ceil(GROUP as usize), limits.groups, limits.bindings)
 }
 
-/// The lines of a thread that takes four indices from the first; `last` is the last of all. Values that are known already
-/// are given per lane.
+/// Writes the lines of a thread that processes four indices from `first`; `last` is the last index of all. Values
+/// that are already computed are given per lane.
 pub(crate) fn lanes(
     b: &mut Build<'_>,
     nest: &Nest<'_>,
@@ -99,7 +99,7 @@ pub(crate) fn lanes(
 ) -> Result<(), String> {
     let kernel = nest.kernel;
     let mut points: Vec<Point> = Vec::new();
-    // Indices are needed where something is not contiguous.
+    // Multi-dimensional indices are needed only if an access is not contiguous.
     let indexed = nest.needs_index();
     let base = if indexed && shares.along { decompose(b, first, &nest.extents) } else { Vec::new() };
     for k in 0..4 {

@@ -1,11 +1,11 @@
-//! Programs as text for people: commands with their groups, bindings and bytes; buffers and kernel sources.
+//! Describes programs as text for users: commands with their groups, bindings and bytes; buffers and kernel sources.
 
 use crate::program::{Command, GpuProgram, Memory};
 use gradus_compile::{BufferLocation, Plan, amount};
 use std::fmt::Write;
 
 impl GpuProgram {
-    /// Counts first, then the plan, then the commands.
+    /// Describes the counts, then the plan, then the commands.
     pub fn explained(&self, plan: Option<&Plan>) -> String {
         let program = self;
         let mut out = String::new();

@@ -1,4 +1,5 @@
-//! Steps that run on the CPU: a plan of one step, whose inputs are what the step reads and whose outputs what it writes.
+//! Steps that run on the CPU: each is a plan of one step, whose inputs are the buffers it reads and whose outputs are
+//! the buffers it writes.
 
 use gradus_compile::{Buffer, BufferLocation, Contraction, Kernel, Operation, Plan, Step};
 use gradus_ir::Result;
@@ -11,7 +12,7 @@ pub(crate) struct Alone {
     pub(crate) writes: Vec<usize>,
 }
 
-/// The plan of a step alone.
+/// Makes a plan of one step.
 pub(crate) fn alone(plan: &Plan, step: &Step) -> Result<Alone> {
     let distinct = |mut all: Vec<usize>| {
         all.sort_unstable();

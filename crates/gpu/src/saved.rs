@@ -1,5 +1,5 @@
-//! Programs as JSON: what a web page or a file needs to run a program without the compiler.
-//! `crates/web/PROTOCOL.md` describes the format. Constants are kept apart, as literals. Reading checks all numbers.
+//! Programs as JSON, for a web page or a file that runs a program without the compiler. `crates/web/PROTOCOL.md`
+//! describes the format. Constants are stored separately, as literals. Reading checks all numbers.
 
 use crate::program::{Check, Command, GpuProgram, Memory, Module, Word};
 use gradus_compile::{Buffer, BufferLocation};
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 /// The version of the format.
 pub const VERSION: u64 = 1;
 
-/// Most workgroups, parameters and the like that a file may ask for; larger numbers are mistakes.
+/// Most workgroups, parameters and the like in a file; larger numbers are mistakes.
 const MOST: u64 = u32::MAX as u64;
 
 impl GpuProgram {
-    /// The program as JSON, and its constants in the order of their numbers. A host step is written with its reason; such a
-    /// program runs only next to its plan.
+    /// Converts the program to JSON, and its constants in the order of their numbers. A host step is written with its
+    /// reason; such a program runs only together with its plan.
     pub fn to_json(&self) -> (Value, Vec<Literal>) {
         let mut constants = Vec::new();
         let buffers: Vec<Value> = self.buffers.iter().map(|b| buffer_json(b, &mut constants)).collect();
@@ -32,7 +32,7 @@ impl GpuProgram {
         (value, constants)
     }
 
-    /// Reads a program. Refuses other versions, host steps, and numbers that do not fit together.
+    /// Reads a program. Rejects other versions, host steps, and inconsistent numbers.
     pub fn from_json(value: &Value, constants: &[Literal]) -> Result<GpuProgram> {
         let version = number(&value["version"], "version")?;
         if version != VERSION {
@@ -59,7 +59,7 @@ impl GpuProgram {
         let donors = self.donors.len() <= self.outputs.len()
             && self.donors.iter().flatten().all(|i| *i < self.inputs.len());
         if !ends || !donors {
-            return Err(wrong("has an input, output or donor that is no buffer"));
+            return Err(wrong("has an input, output or donor that is not a buffer"));
         }
         // A value that only exists inside of a kernel has a buffer without memory.
         let mut used = vec![false; self.buffers.len()];
@@ -87,7 +87,7 @@ impl GpuProgram {
                 }
             };
             if !fits {
-                return Err(wrong(format!("has buffer {number} in a place that does not fit it")));
+                return Err(wrong(format!("has buffer {number} at a location that does not fit it")));
             }
         }
         for command in &self.commands {
@@ -140,7 +140,7 @@ fn buffer(value: &Value, constants: &[Literal]) -> Result<Buffer> {
             Some(literal) => BufferLocation::Constant(literal.clone()),
             None => return Err(wrong(format!("lacks constant {at}"))),
         },
-        _ => return Err(wrong("has a buffer without a place")),
+        _ => return Err(wrong("has a buffer without a location")),
     };
     Ok(Buffer { dtype, numel: index(&value["numel"])?, place })
 }

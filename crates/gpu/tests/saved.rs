@@ -43,9 +43,9 @@ fn changed_programs_are_refused() {
         ("/commands/0/parameters/0", json!([999, 0]), "do not fit together"),
         ("/commands/0/groups", json!([1, 1, 1_u64 << 40]), "an integer of 32 bits"),
         ("/buffers/0/dtype", json!("f33"), "unknown dtype `f33`"),
-        ("/inputs", json!([0, 77]), "that is no buffer"),
-        ("/arena", json!(0), "in a place that does not fit it"),
-        ("/donors", json!([9]), "that is no buffer"),
+        ("/inputs", json!([0, 77]), "that is not a buffer"),
+        ("/arena", json!(0), "at a location that does not fit it"),
+        ("/donors", json!([9]), "that is not a buffer"),
     ];
     for (at, new, why) in changes {
         let mut changed = value.clone();

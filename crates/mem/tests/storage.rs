@@ -96,7 +96,7 @@ fn nothing_is_a_length_too() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "there memory that cannot be had ends the program")]
+#[cfg_attr(miri, ignore = "a failed allocation ends the program under Miri")]
 fn absurd_lengths_are_refused() {
     let near_overflow = [usize::MAX, usize::MAX - 47, usize::MAX - 63];
     for bytes in near_overflow.into_iter().chain([1 << 63, isize::MAX as usize, 1 << 60]) {
