@@ -1,5 +1,5 @@
-//! Programs made ready: a [`Loaded`] program has its kernels and constants on the device. A run allocates all its memory,
-//! then queues the commands. Steps without a kernel run on the host in between.
+//! Prepared programs: a [`Loaded`] program has its kernels and constants on the device. A run allocates all its
+//! memory, then queues the commands. Steps without a kernel run on the host in between.
 
 use crate::check;
 use crate::context::{Context, lock};
@@ -16,9 +16,9 @@ use gradus_mem::{HOST, Storage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Operands of up to this many bytes may be on the host.
+/// Largest operand, in bytes, that may be on the host.
 const HOST_OPERAND: usize = 16;
-/// Runs that may have failed, among those that operands come from; if there are more, the next run waits for them.
+/// Most runs among the suspects of the operands; if there are more, the next run waits for them.
 const SUSPECTS: usize = 64;
 /// Every buffer begins at a multiple of this, in bytes.
 const ALIGN: usize = 16;
@@ -33,39 +33,39 @@ pub(crate) struct Loaded {
     pub(crate) pipelines: Vec<Arc<Pipeline>>,
     /// Estimated seconds of each command.
     pub(crate) seconds: Vec<f64>,
-    /// Per command that runs on the host, what runs it.
+    /// The executable of each command that runs on the host.
     pub(crate) hosts: Vec<Option<Arc<dyn Executable>>>,
-    /// Constants on the device and, if a step on the host reads them, there too.
+    /// Constants on the device and, if a host step reads them, on the host.
     pub(crate) constants: Vec<(usize, Storage, Option<Storage>)>,
-    /// Where each buffer is; set for constants, the others are found by each run.
+    /// The memory of each buffer; set for constants, the others are assigned by each run.
     pub(crate) table: Vec<Slot>,
     pub(crate) arena: Option<usize>,
-    /// Whether some outputs are new values of cells, which must keep the old ones if the run fails.
+    /// Whether some outputs are new values of cells, which must keep their old values if the run fails.
     pub(crate) cells: bool,
-    /// What its checks look at, and per command the checks whose records are stored after it.
+    /// The subjects of its checks, and for each command the checks whose records are stored after it.
     pub(crate) subjects: Arc<[Subject]>,
     pub(crate) records: Vec<Vec<usize>>,
-    /// The command after which it must be known that no check has failed, because cells are written later.
+    /// The command after which the checks must have succeeded, because cells are written later.
     pub(crate) decides: Option<usize>,
     pub(crate) runs: AtomicU64,
 }
 
-/// The memory of a buffer and its first byte there; none if it has no elements.
+/// The memory of a buffer and its first byte there; `None` if it has no elements.
 pub(crate) type Slot = Option<(Bound, usize)>;
 
-/// A run that has its memory.
+/// A run whose memory is allocated.
 pub(crate) struct Run {
     pub(crate) number: u64,
     pub(crate) table: Vec<Slot>,
     pub(crate) arena: Option<Arc<Owned>>,
     pub(crate) outputs: Vec<Output>,
-    /// Copies to make first.
+    /// Copies to make before the commands.
     pub(crate) copies: Vec<Copy>,
-    /// Memory of copied and uploaded operands, freed when all is queued.
+    /// Memory of copied and uploaded operands, freed when all commands are queued.
     pub(crate) temporaries: Vec<Block>,
-    /// The runs that its operands come from and that may have failed.
+    /// The runs that its operands depend on and that may have failed.
     pub(crate) suspects: Vec<Arc<Suspect>>,
-    /// The run itself, if it can fail late.
+    /// The run itself, if its checks can fail.
     pub(crate) own: Option<Arc<Suspect>>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) enum Output {
 }
 
 impl Loaded {
-    /// Makes a program ready. Compiles its kernels in the background and uploads its constants.
+    /// Prepares a program: compiles its kernels in the background and uploads its constants.
     pub(crate) fn new(
         context: &Arc<Context>,
         host: &dyn Device,
@@ -145,7 +145,7 @@ impl Loaded {
     fn check(&self, arguments: &[Argument]) -> Result<()> {
         let program = &self.program;
         if arguments.len() != program.inputs.len() {
-            let why = format!("must be {}, were {}", program.inputs.len(), arguments.len());
+            let why = format!("must be {}; {} were given", program.inputs.len(), arguments.len());
             return Err(Error::value("the arguments", why));
         }
         for (a, &b) in arguments.iter().zip(&program.inputs) {
@@ -195,13 +195,13 @@ impl Loaded {
         filled.map(|()| run)
     }
 
-    /// Finds memory for inputs, outputs and temporaries.
+    /// Assigns memory to inputs, outputs and temporaries.
     fn fill(&self, state: &mut State, arguments: &[Argument], run: &mut Run) -> Result<()> {
         let (context, program) = (&self.context, &self.program);
         if !self.subjects.is_empty() {
             let record = context.take(state, RECORD * self.subjects.len())?;
             if let Some((to, start)) = bound(record.memory()) {
-                // No check has failed yet.
+                // Initially no check has failed.
                 context.write(state, (&to, start), &vec![0xff; RECORD * self.subjects.len()], run.number)?;
             }
             run.own = Some(Suspect::new(&self.subjects, record));
@@ -250,7 +250,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// The memory of an operand, where the program's kernels can read it.
+    /// Returns memory of an operand that the program's kernels can read; copies or uploads the operand if needed.
     fn operand(&self, state: &mut State, a: &Argument, b: usize, run: &mut Run) -> Result<Slot> {
         let bytes = self.program.buffers[b].bytes();
         if bytes == 0 {
@@ -258,7 +258,7 @@ impl Loaded {
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
             let place = self.context.block(&a.storage)?.memory();
-            // A small part of a large tensor is not where kernels look for small operands.
+            // A small part of a large tensor is not in the heap, where kernels expect small operands.
             let memory = self.program.memory(b);
             let fits = matches!(
                 (place, memory),
@@ -274,7 +274,7 @@ impl Loaded {
         Ok(slot)
     }
 
-    /// New memory that will have the value of an argument.
+    /// Allocates memory for a copy of an argument, and queues the copy.
     fn copied(&self, state: &mut State, a: &Argument, bytes: usize, run: &mut Run) -> Result<Block> {
         let block = self.context.take(state, bytes)?;
         let Some((to, at)) = bound(block.memory()) else { return Ok(block) };
@@ -302,7 +302,7 @@ impl Executable for Loaded {
         context.check()?;
         self.check(arguments)?;
         if self.text == Text::Special || self.cells || sink.is_some() {
-            // If a kernel is refused, nothing has been written yet.
+            // If a kernel is rejected, nothing has been written yet.
             let ready = |p: &Arc<Pipeline>| p.ready().map(|_| ()).map_err(|why| context.error(why));
             self.pipelines.iter().try_for_each(ready)?;
         }
@@ -315,7 +315,7 @@ impl Executable for Loaded {
             suspects.clear();
         }
         let mut run = self.begin(&mut lock(&context.state), arguments, suspects)?;
-        // A run that writes over its arguments must not end in the middle.
+        // A run that overwrites its arguments must not be interrupted.
         let in_place = run.outputs.iter().any(|o| matches!(o, Output::Taken(_)));
         let quiet = in_place.then(stop::quiet);
         let executed = match sink {
@@ -334,9 +334,9 @@ impl Executable for Loaded {
         let output = |output| match output {
             Output::New(block) => Block::storage(block),
             Output::Taken(i) => {
-                let gone = || Error::verify("an argument gave its memory to two outputs");
+                let gone = || Error::verify("an argument is overwritten by two outputs");
                 let storage = given[i].take().ok_or_else(gone)?.storage;
-                // Cells wait for suspects, so there are none.
+                // Runs that write cells wait for suspects first, so there are none.
                 context.block(&storage)?.written_by(run.number, &[]);
                 Ok(storage)
             }
