@@ -1,4 +1,4 @@
-//! What the reference evaluator computes, against numbers worked out by hand or by another way.
+//! Compares the reference evaluator with numbers computed independently.
 //!
 //! The other checks take the reference as the meaning; this is where the meaning itself is held.
 
