@@ -7,7 +7,7 @@ use crate::workspace::{Workspace, cargo};
 use std::path::PathBuf;
 use toolchain::{Standard, Toolchain};
 
-/// What is built for.
+/// The target of the build.
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Builds the module; returns its path.
@@ -22,7 +22,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf, String> {
         command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
     }
     if standard == Standard::Source {
-        // Only unstable options build the standard library.
+        // Building the standard library needs unstable options.
         command.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC_BOOTSTRAP", "1");
     }
     println!("== cargo build --target {TARGET} of gradus-web with {}", rustc.display());
@@ -33,7 +33,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf, String> {
     Ok(target.join(TARGET).join("web/gradus_web.wasm"))
 }
 
-/// Builds the module and says how large it is.
+/// Builds the module and prints its size.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let module = build(workspace)?;
     let bytes = std::fs::metadata(&module).map_err(|error| format!("{}: {error}", module.display()))?.len();

@@ -6,22 +6,22 @@ use crate::workspace::{Workspace, output};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names the compiler to use, if it is not the one that cargo finds.
+/// Environment variable with the compiler to use, if it is not the one that cargo finds.
 const COMPILER: &str = "GRADUS_WASM_RUSTC";
 
-/// Debian's packages of a compiler that can build the standard library for the target. What they need of their own kind is
-/// added.
+/// Debian's packages of a compiler that can build the standard library for the target. Their dependencies among the
+/// compiler's own libraries are added.
 const PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "libstd-rust-web-dev"];
 
-/// A compiler and what goes with it.
+/// A compiler and the tools that belong to it.
 pub(super) struct Toolchain {
     pub(super) rustc: PathBuf,
     pub(super) standard: Standard,
-    /// The linker, if the compiler does not bring one.
+    /// The linker, if the compiler has none.
     pub(super) linker: Option<PathBuf>,
 }
 
-/// In which form a toolchain has the standard library for the target.
+/// The form in which a toolchain has the standard library for the target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Standard {
     Built,
@@ -34,7 +34,7 @@ pub(super) fn find(workspace: &Workspace) -> Result<Toolchain, String> {
     let rustc = PathBuf::from(named.unwrap_or_else(|| "rustc".into()));
     let own = sysroot(&rustc)?;
     if let Some(standard) = standard_library(&own) {
-        // A compiler that is named may lack the linker; the toolchain of this command has one.
+        // A compiler given by the variable may lack the linker; the toolchain of this command has one.
         let linker = linker(&own).or_else(|| linker(&sysroot(Path::new("rustc")).ok()?));
         return Ok(Toolchain { rustc, standard, linker });
     }
@@ -95,7 +95,7 @@ fn unpack(folder: &Path) -> Result<PathBuf, String> {
             std::fs::remove_file(&file).map_err(failed)?;
         }
     }
-    // The compiler finds its libraries below the folder where this script is, wherever that is moved to.
+    // The compiler finds its libraries relative to this script, so the folder can be moved.
     let script = "#!/bin/sh\nhere=$(dirname \"$(readlink -f \"$0\")\")\n\
         LD_LIBRARY_PATH=$(echo \"$here\"/files/usr/lib/*-linux-gnu) exec \"$here\"/files/usr/bin/rustc \"$@\"\n";
     let rustc = aside.join("rustc");
