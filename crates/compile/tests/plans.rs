@@ -42,14 +42,14 @@ fn rows_of_several_axes_are_one_axis_of_a_product() {
     let plan = planned(&[&[2, 3, 8], &[8, 4]], |_, x| vec![x[0].dot(x[1], "abk", "kj", "abj")]);
     let [Step::Contract(c)] = &plan.steps[..] else { panic!("{plan}") };
     assert_eq!((c.batch.len(), c.m.0, c.n.0, c.k.0), (0, 6, 4, 8), "{plan}");
-    // Rows in another order do not have even strides.
+    // Reordered rows do not have a common stride.
     let plan = planned(&[&[2, 3, 8], &[8, 4]], |_, x| vec![x[0].dot(x[1], "abk", "kj", "baj")]);
     let [Step::Contract(c)] = &plan.steps[..] else { panic!("{plan}") };
     assert_eq!(c.products() * c.m.0 * c.n.0, 24, "{plan}");
     assert_eq!(c.batch.len(), 1, "{plan}");
 }
 
-/// Sorts one after the other: no loop nest can merge with them, and none can write over its operand.
+/// Several sorts in sequence: no loop nest can merge with them, and none can overwrite its operand.
 fn sorts(n: usize) -> Plan {
     planned(&[&[32]], |b, x| {
         let mut sorted = x[0];
@@ -63,7 +63,7 @@ fn sorts(n: usize) -> Plan {
 #[test]
 fn temporaries_that_are_never_needed_together_share_memory() {
     let plan = sorts(6);
-    // Of each sort the values and the positions: at most two of the one and one of the other are in use at a time.
+    // Each sort has values and indices: at most two buffers of the former and one of the latter are in use at a time.
     let most = |dtype: DType| {
         let of = plan
             .buffers
@@ -88,7 +88,7 @@ fn lives_go_from_the_first_to_the_last_use() {
         expected.push((b, at, first, last));
     }
     assert_eq!(found, expected);
-    // The values of the first two sorts are read by the next; positions by nothing.
+    // The next sort reads the values of the first two; nothing reads the indices.
     let spans: Vec<(usize, usize)> = found.iter().map(|l| (l.2, l.3)).collect();
     for span in [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2)] {
         assert_eq!(spans.iter().filter(|s| **s == span).count(), 1, "{spans:?}");
@@ -181,7 +181,7 @@ fn cheap_values_are_computed_again_and_expensive_ones_are_stored() {
     assert_eq!((stored(true), stored(false)), (0, 1));
 }
 
-/// Rows of scores from a value, and the value's rows weighted by them, for each part of a batch.
+/// Scores of a value's rows, and the value's rows weighted by them, for each part of a batch.
 fn attended<'g>(h: Var<'g>) -> Var<'g> {
     let scores = h.dot(h, "bid", "bjd", "bij").exp();
     let shares = scores / scores.sum(&[2]).spread(&[2], &scores.shape());

@@ -1,4 +1,4 @@
-//! Saved programs: text that was changed is refused, not run.
+//! Tests that a saved program that was changed is rejected, not run.
 
 use gradus_gpu::{Dialect, GpuProgram, Limits, program_of};
 use gradus_ir::graph::Builder;

@@ -1,4 +1,4 @@
-//! Bad graphs and bad text are errors: nothing here may panic, abort or take for ever.
+//! Tests that invalid graphs and text are errors: nothing here may panic, abort or run forever.
 
 use gradus_ir::graph::{Id, parse};
 use gradus_ir::ops::pointwise::table;
@@ -74,7 +74,7 @@ fn indices_are_refused_in_the_numbers_given() {
 
 #[test]
 fn an_index_that_leaves_its_extent_in_a_batch_is_named() {
-    // A batch merges its extents into one of 4 × 3 elements: the error names the index and the extent before that.
+    // A batch merges its extents into one of 4 × 3 elements: the error names the original index and extent.
     let b = Builder::new();
     let (x, at) = (b.input("x", Aval::new(DType::F64, [3])), b.input("at", Aval::new(DType::I64, [2])));
     let graph = b.finish(&[x.take(at, 0)]).unwrap();

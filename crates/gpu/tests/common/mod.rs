@@ -1,4 +1,5 @@
-//! Runs programs on the first Vulkan adapter, straightforwardly: one submission per command, nothing shared between runs.
+//! Runs programs on the first Vulkan adapter in a simple way: one submission per command, nothing shared between
+//! runs.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use gradus_compile::{BufferLocation, Plan, Text, compile};
@@ -11,7 +12,7 @@ use gradus_ir::{Aval, DType, Graph, Literal};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Limits of tests: those that every WebGPU adapter has, and more bindings.
+/// Limits for tests: those that every WebGPU adapter has, with more bindings.
 pub(crate) fn limits(barriers: Barriers) -> Limits {
     Limits {
         group: 256,
@@ -29,7 +30,7 @@ pub(crate) fn planned(graph: &Graph, limits: &Limits) -> gradus_ir::Result<Plan>
     compile(graph, &profile(limits))
 }
 
-/// Attention as a region, which has kernels for the whole: heads, queries, keys and features.
+/// Attention as a region, which has a kernel of its own: heads, queries, keys and features.
 pub(crate) fn attention([heads, n, m, d]: [usize; 4], causal: bool) -> Graph {
     fn wide(v: Var<'_>, m: usize) -> Var<'_> {
         let shape = [v.shape().to_vec(), vec![m]].concat();
@@ -121,13 +122,13 @@ impl Gpu {
         buffer
     }
 
-    /// The memory of a program with its inputs and constants, and where each buffer starts in its own.
+    /// The memory of a program with its inputs and constants, and the offset of each buffer in its memory.
     fn memory(
         &self,
         program: &GpuProgram,
         inputs: &[Vec<u8>],
     ) -> (HashMap<Memory, wgpu::Buffer>, Vec<usize>) {
-        // Where each buffer starts in its memory.
+        // The offset of each buffer in its memory.
         let mut starts = vec![0; program.buffers.len()];
         let mut heap = 0;
         for (b, own) in program.buffers.iter().enumerate() {
@@ -199,7 +200,7 @@ impl Gpu {
         self.device.create_bind_group_layout(&descriptor)
     }
 
-    /// What a dispatch sets: its pipeline, its bindings and its groups.
+    /// Sets the pipeline, the bindings and the groups of a dispatch.
     fn dispatch(
         &self,
         program: &GpuProgram,
@@ -259,7 +260,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Seconds of one run of a graph, the best of some, on inputs of zeros.
+    /// Seconds of one run of a graph on inputs of zeros, the best of several.
     pub(crate) fn seconds(&self, graph: &Graph, limits: &Limits, times: usize) -> Result<f64, String> {
         let plan = planned(graph, limits).map_err(|e| e.to_string())?;
         let program = translate(&plan, limits, Dialect::Wgsl, Text::Special).map_err(|e| e.to_string())?;

@@ -10,7 +10,7 @@ use gradus_wgpu::{Gpu, Options, adapters, open_gpu};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// A device of its own for a test, or none without an adapter.
+/// A separate device for a test, or `None` without an adapter.
 pub(crate) fn gpu(options: &Options) -> Option<Arc<Gpu>> {
     static NEXT: AtomicU16 = AtomicU16::new(1);
     if adapters().is_empty() {
@@ -23,7 +23,7 @@ pub(crate) fn gpu(options: &Options) -> Option<Arc<Gpu>> {
     Some(open_gpu(0, id, Arc::new(Cpu), options).expect("the first adapter opens"))
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudorandom numbers, the same in every run.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -63,12 +63,12 @@ pub(crate) fn as_floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// Whole storages as arguments.
+/// Complete storages as arguments.
 pub(crate) fn arguments(storages: &[&Storage]) -> Vec<Argument> {
     storages.iter().map(|s| Argument { storage: (*s).clone(), offset: 0 }).collect()
 }
 
-/// The program of `out = x * factor + y` over `n` elements of `f32`. Which operands share a binding follows from `n`.
+/// The program of `out = x * factor + y` over `n` elements of `f32`. `n` determines which operands share a binding.
 pub(crate) fn multiply_add(n: usize, factor: f32, in_place: bool) -> GpuProgram {
     let small = n * 4 <= SMALL;
     let bindings = if small {
@@ -146,7 +146,7 @@ pub(crate) fn numbers(shape: &[usize], seed: u64) -> Literal {
     Literal::floats(DType::F32, shape, data).expect("as many as the shape says")
 }
 
-/// How tests open a device: without a cache of kernels, which would outlive them.
+/// Options for tests: no cache of kernels, which would outlive them.
 pub(crate) fn options() -> Options {
     Options { cache: None, ..Options::default() }
 }

@@ -1,4 +1,4 @@
-//! Errors: adapters that are not there, tensors that do not fit, dtypes without kernels, a device that is lost.
+//! Tests errors: missing adapters, tensors that do not fit, dtypes without kernels, a lost device.
 
 use crate::common::{arguments, gpu, load, multiply_add, options};
 use gradus_compile::Text;
