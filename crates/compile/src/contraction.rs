@@ -88,7 +88,7 @@ struct Axis {
 }
 
 /// Matches a contraction to a matrix product; may exchange the operands.
-pub(crate) fn matched(
+pub(crate) fn match_product(
     [operands, dtype]: [DType; 2],
     ops: &[Operand<'_>; 3],
 ) -> Result<(Contraction, bool), NotMatmul> {

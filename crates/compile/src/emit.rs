@@ -39,7 +39,7 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph, profile: &Profile) -> Re
                 out.plan.steps.push(Step::Contract(step));
             }
             Unit::Routine { op, types, ins, outs, origin } => {
-                let mut step = out.whole(op, types, ins, outs)?;
+                let mut step = out.routine(op, types, ins, outs)?;
                 if let Step::Routine(routine) = &mut step {
                     routine.origin = origin.clone();
                 }
@@ -243,7 +243,7 @@ impl Emitter<'_> {
         kernel
     }
 
-    fn whole(&mut self, op: &Op, types: &[Aval], ins: &[Value], outs: &[Value]) -> Result<Step> {
+    fn routine(&mut self, op: &Op, types: &[Aval], ins: &[Value], outs: &[Value]) -> Result<Step> {
         let results: Vec<Aval> = outs.iter().map(|v| self.lowered.values[*v].0.clone()).collect();
         let types = types.to_vec();
         let ins: Vec<usize> = ins.iter().map(|v| self.buffer(*v)).collect();

@@ -51,11 +51,11 @@ pub fn compile(graph: &Graph, profile: &Profile) -> Result<Plan> {
 }
 
 /// Compiles a graph whose inputs have these layouts for a device.
-pub fn compile_with(graph: &Graph, given: &[InputLayout], profile: &Profile) -> Result<Plan> {
+pub fn compile_with(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -> Result<Plan> {
     let inlined = graph.inlined_except(&|call, types| profile.claims(call, types))?;
     let Simplified { graph, fired, .. } =
         simplify(&loops::optimize_loops(inlined, &profile.loops)?, &Options::default())?;
-    let mut lowered = lower::lower(&graph, given, profile)?;
+    let mut lowered = lower::lower(&graph, layouts, profile)?;
     checked(|| lowered.verify())?;
     recompute::recompute(&mut lowered, &profile.recompute);
     checked(|| lowered.verify())?;

@@ -13,9 +13,9 @@ use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Sha
 use std::sync::Arc;
 
 /// Lowers a graph without regions, whose inputs have these layouts (row-major if the list is empty).
-pub(crate) fn lower(graph: &Graph, given: &[InputLayout], profile: &Profile) -> Result<Lowered> {
+pub(crate) fn lower(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -> Result<Lowered> {
     let views = Vec::with_capacity(graph.nodes().len());
-    let mut l = Lowering { graph, given, profile, views, to: Lowered::default() };
+    let mut l = Lowering { graph, layouts, profile, views, to: Lowered::default() };
     for node in graph.nodes() {
         stop::poll()?;
         let views = l.node(node).map_err(|e| {
@@ -33,7 +33,7 @@ pub(crate) fn lower(graph: &Graph, given: &[InputLayout], profile: &Profile) -> 
 
 struct Lowering<'g> {
     graph: &'g Graph,
-    given: &'g [InputLayout],
+    layouts: &'g [InputLayout],
     profile: &'g Profile,
     /// How to read the results of each node.
     views: Vec<Vec<View>>,
@@ -51,7 +51,7 @@ impl Lowering<'_> {
         self.to.values.len() - 1
     }
 
-    fn whole(&self, value: Value) -> View {
+    fn view_of(&self, value: Value) -> View {
         let layout = Layout::row_major(&self.to.values[value].0.shape);
         View { source: Source::Value(value), layout }
     }
@@ -59,12 +59,12 @@ impl Lowering<'_> {
     fn node(&mut self, node: &Node) -> Result<Vec<View>> {
         if let Op::Input(input) = &node.op {
             let aval = node.outs[0].clone();
-            let Some(given) = self.given.get(input.index) else {
+            let Some(own) = self.layouts.get(input.index) else {
                 let value = self.new_value(aval, Origin::Input(input.index));
-                return Ok(vec![self.whole(value)]);
+                return Ok(vec![self.view_of(value)]);
             };
-            let value = self.new_value(aval.with_shape([given.numel]), Origin::Input(input.index));
-            return Ok(vec![View { source: Source::Value(value), layout: given.layout.clone() }]);
+            let value = self.new_value(aval.with_shape([own.numel]), Origin::Input(input.index));
+            return Ok(vec![View { source: Source::Value(value), layout: own.layout.clone() }]);
         }
         let ins: Vec<View> = node.ins.iter().map(|id| self.view(*id)).collect();
         let types: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
@@ -118,7 +118,7 @@ impl Lowering<'_> {
             return View { source: Source::Scalar(l.first()), layout };
         }
         let value = self.new_value(l.aval().clone(), Origin::Constant(l));
-        self.whole(value)
+        self.view_of(value)
     }
 
     /// Adds an op over an index space to the loop nest where it fits best.
@@ -127,7 +127,7 @@ impl Lowering<'_> {
         let member =
             Member { value, task, args, space: space.clone(), shape: out.shape.clone(), dtype: out.dtype };
         self.place(Arc::new(member));
-        self.whole(value)
+        self.view_of(value)
     }
 
     /// Joins as many of the groups that compute its operands as possible, or starts a new group.
@@ -209,7 +209,7 @@ impl Lowering<'_> {
             return view.clone();
         }
         let value = self.copy(view, aval);
-        self.whole(value)
+        self.view_of(value)
     }
 
     fn reduce(&mut self, combine: Combine, axes: &[usize], x: &View, t: &Aval) -> View {
@@ -279,7 +279,7 @@ impl Lowering<'_> {
             &producers,
         );
         outs.iter().for_each(|v| self.to.home[*v] = Some(unit));
-        outs.into_iter().map(|v| self.whole(v)).collect()
+        outs.into_iter().map(|v| self.view_of(v)).collect()
     }
 
     fn contract(&mut self, labels: [&str; 3], ins: Vec<View>, types: &[Aval], out: &Aval) -> Result<View> {
@@ -336,7 +336,7 @@ impl Lowering<'_> {
                 Operand { labels: &b.2, shape: &b.1, layout: b.0 },
                 Operand { labels: &order, shape: &shape, layout: Layout::row_major(&shape) },
             ];
-            match matched([ops[0].1.dtype, aval.dtype], &three) {
+            match match_product([ops[0].1.dtype, aval.dtype], &three) {
                 Ok((mut c, swapped)) => {
                     let value = self.new_value(aval.with_shape(&shape), Origin::Computed);
                     let ins: Vec<Value> = ops.iter().filter_map(|o| o.0.value()).collect();
@@ -375,7 +375,7 @@ impl Lowering<'_> {
         let t = t.with_shape(from.iter().map(|&a| t.shape[a]).collect::<Shape>());
         let turned = View { layout: Layout { offset: view.layout.offset, strides }, ..view.clone() };
         let value = self.copy(&turned, &t);
-        (self.whole(value), t, order)
+        (self.view_of(value), t, order)
     }
 
     /// Returns the value of an output: computed, row-major, and not that of another output.

@@ -33,7 +33,7 @@ pub trait Device: Send + Sync + 'static {
     fn prepare(&self, plan: Plan, request: &Request<'_>) -> Result<Arc<dyn Executable>>;
     /// Compiles a graph into a plan and prepares it.
     fn program(&self, graph: &Graph, request: &Request<'_>) -> Result<Arc<dyn Executable>> {
-        self.prepare(compile_with(graph, request.given, self.profile())?, request)
+        self.prepare(compile_with(graph, request.layouts, self.profile())?, request)
     }
     /// Completes when all work queued so far is done.
     fn finish(&self) -> Pending;
@@ -47,7 +47,7 @@ pub trait Device: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Layouts of inputs; empty if all are row-major.
-    pub given: &'a [InputLayout],
+    pub layouts: &'a [InputLayout],
     /// Pairs `(output, input)` that are the new and the old value of a cell. If a run fails, the cell keeps its old
     /// value. The device may write the output over the input.
     pub keeps: &'a [(usize, usize)],

@@ -36,7 +36,7 @@ impl Roofline {
 
 /// Returns the seconds of one run on two arrays of `numel` zeros: the shortest of several measurements.
 fn time(device: &dyn Device, graph: &Graph, numel: usize) -> Result<f64> {
-    let request = Request { given: &[], keeps: &[], text: Text::Special };
+    let request = Request { layouts: &[], keeps: &[], text: Text::Special };
     let ready = device.program(graph, &request)?;
     let zeros = vec![0; numel * 4];
     let storages = [device.upload(&zeros)?, device.upload(&zeros)?];

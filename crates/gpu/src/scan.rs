@@ -114,7 +114,7 @@ impl Translation<'_> {
                 }
             }
             for step in &body.steps {
-                let own = moved(step, &slots)?;
+                let own = rewrite_step(step, &slots)?;
                 self.step(at, body, step, &own)?;
             }
             for slice in &results {
@@ -185,7 +185,7 @@ fn needs_whole(step: &Step, buffer: usize) -> bool {
 }
 
 /// Rewrites a step of the body to use the program's buffers.
-fn moved(step: &Step, slots: &[Slot]) -> Result<Step, String> {
+fn rewrite_step(step: &Step, slots: &[Slot]) -> Result<Step, String> {
     let mut own = step.clone();
     let shift = |buffer: usize| slots.get(buffer).map_or(0, |s| s.1);
     let kernel = |k: &mut Kernel| {

@@ -142,7 +142,7 @@ fn ready(op: &Op, device: Device, ins: &[Data], avals: &[Aval]) -> Result<Ready>
         let ready = match device.is_cpu() {
             true => Ready::Cpu(Arc::new(Executable::with(&graph, &given)?)),
             false => {
-                let request = Request { given: &given, keeps: &[], text: Text::Generic };
+                let request = Request { layouts: &given, keeps: &[], text: Text::Generic };
                 Ready::Other(device.get().program(&graph, &request)?)
             }
         };
@@ -171,7 +171,7 @@ pub(crate) fn program(graph: &Arc<Graph>, device: Device, keeps: &Keeps) -> Resu
             let ready = match device.is_cpu() {
                 true => Ready::Cpu(Arc::new(Executable::new(graph)?)),
                 false => {
-                    let request = Request { given: &[], keeps, text: Text::Special };
+                    let request = Request { layouts: &[], keeps, text: Text::Special };
                     Ready::Other(device.get().program(graph, &request)?)
                 }
             };

@@ -230,7 +230,7 @@ impl Loaded {
         let executable = match host.get() {
             Some(executable) => executable.clone(),
             None => {
-                let wish = Wish { given: &[], keeps: &[], text: Text::Special };
+                let wish = Wish { layouts: &[], keeps: &[], text: Text::Special };
                 let made = Cpu.prepare((**plan).clone(), &wish)?;
                 host.get_or_init(|| made).clone()
             }

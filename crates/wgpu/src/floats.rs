@@ -13,7 +13,7 @@ impl Gpu {
         let one = Aval::new(DType::F32, [1]);
         let (x, y) = (b.input("x", one.clone()), b.input("y", one));
         let graph = b.finish(&[x * y])?;
-        let program = self.program(&graph, &Request { given: &[], keeps: &[], text: Text::Generic })?;
+        let program = self.program(&graph, &Request { layouts: &[], keeps: &[], text: Text::Generic })?;
         let given = |x: f32| Ok(Argument { storage: self.upload(&x.to_ne_bytes())?, offset: 0 });
         let outputs = program.run(&mut vec![given(f32::MIN_POSITIVE / 8.0)?, given(1.0)?], None)?;
         let parts: Vec<_> = outputs.iter().map(|s| (s, 0..s.len_bytes())).collect();

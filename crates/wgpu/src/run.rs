@@ -102,7 +102,7 @@ impl Loaded {
                 Command::Dispatch { .. } => None,
                 Command::Host { plan, reads, .. } => {
                     reads.iter().for_each(|b| read_by_host[*b] = true);
-                    let request = Request { given: &[], keeps: &[], text: Text::Special };
+                    let request = Request { layouts: &[], keeps: &[], text: Text::Special };
                     Some(host.prepare((**plan).clone(), &request)?)
                 }
             });

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 fn evaluate(gpu: &Gpu, graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
-    let program = gpu.program(graph, &Request { given: &[], keeps: &[], text: Text::Generic })?;
+    let program = gpu.program(graph, &Request { layouts: &[], keeps: &[], text: Text::Generic })?;
     let mut given = Vec::with_capacity(inputs.len());
     for literal in inputs {
         given.push(Argument { storage: gpu.upload(&literal.to_bytes())?, offset: 0 });

@@ -24,22 +24,22 @@ pub(crate) fn optimize_loops(graph: Graph, limits: &Loops) -> Result<Graph> {
     if !graph.nodes().iter().any(|n| matches!(n.op, Op::Scan(_))) {
         return Ok(graph);
     }
-    let together = together(&graph)?;
-    let graph = rebuilt(&graph, |b, i, values, operands| match together.get(&i) {
+    let together = find_mergeable(&graph)?;
+    let graph = rebuild(&graph, |b, i, values, operands| match together.get(&i) {
         // Its iterations are run by an earlier loop.
         Some(Together::In(first, outs)) => Ok(Some(outs.iter().map(|&k| values[*first][k]).collect())),
         Some(Together::All(scan)) => b.try_apply(scan.clone(), operands).map(Some),
         None => Ok(None),
     })?;
-    let graph = reuse::reused(&graph, limits)?;
-    rebuilt(&graph, |b, i, _, operands| {
+    let graph = reuse::reuse_products(&graph, limits)?;
+    rebuild(&graph, |b, i, _, operands| {
         let Op::Scan(scan) = &graph.nodes()[i].op else { return Ok(None) };
         LoopOptimizer::new(scan, limits).apply(b, operands).map(Some)
     })
 }
 
 /// Rebuilds a graph, replacing some nodes. `replace` receives the node's number, the values so far and the operands.
-fn rebuilt(
+fn rebuild(
     graph: &Graph,
     other: impl for<'b> Fn(&'b Builder, usize, &[Vec<Var<'b>>], &[Var<'b>]) -> Result<Option<Vec<Var<'b>>>>,
 ) -> Result<Graph> {
@@ -76,7 +76,7 @@ enum Together {
 }
 
 /// Finds loops over the same operands with the same carries, such as a recurrence and the one that keeps its carries.
-fn together(graph: &Graph) -> Result<HashMap<usize, Together>> {
+fn find_mergeable(graph: &Graph) -> Result<HashMap<usize, Together>> {
     let mut found: HashMap<usize, Together> = HashMap::new();
     let scans: Vec<(usize, &Node, &Scan)> = graph
         .nodes()
@@ -93,7 +93,7 @@ fn together(graph: &Graph) -> Result<HashMap<usize, Together>> {
             Some(Together::In(..)) => continue,
             None => (*other).clone(),
         };
-        if let Some((both, outs)) = joined(&whole, scan)? {
+        if let Some((both, outs)) = merge_loops(&whole, scan)? {
             found.insert(*first, Together::All(both));
             found.insert(*i, Together::In(*first, outs));
         }
@@ -102,7 +102,7 @@ fn together(graph: &Graph) -> Result<HashMap<usize, Together>> {
 }
 
 /// Merges two loops. Returns the loop that computes the results of both, and the indices of the second's results.
-fn joined(first: &Scan, second: &Scan) -> Result<Option<(Scan, Vec<usize>)>> {
+fn merge_loops(first: &Scan, second: &Scan) -> Result<Option<(Scan, Vec<usize>)>> {
     let r = Builder::new();
     let ins: Vec<Var<'_>> = first.body.input_avals().into_iter().map(|a| r.input("x", a)).collect();
     let (mut outs, others) = (r.inline(&first.body, &ins), r.inline(&second.body, &ins));

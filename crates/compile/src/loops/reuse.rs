@@ -1,7 +1,7 @@
 //! Keeps products of a loop that a later loop would compute again from the carries it kept, as the backward loop of a
 //! recurrence does with those of its forward loop. They take the memory that the later loop would have used for them.
 
-use super::{LoopOptimizer, input, rebuilt};
+use super::{LoopOptimizer, input, rebuild};
 use crate::profile::Loops;
 use gradus_ir::graph::{Builder, Id, Node, Var};
 use gradus_ir::ops::scan::Scan;
@@ -20,12 +20,13 @@ struct Again {
 }
 
 /// Rebuilds a graph so that loops keep values that later loops need.
-pub(super) fn reused(graph: &Graph, limits: &Loops) -> Result<Graph> {
-    let found: Vec<Again> = (0..graph.nodes().len()).flat_map(|later| again(graph, later, limits)).collect();
+pub(super) fn reuse_products(graph: &Graph, limits: &Loops) -> Result<Graph> {
+    let found: Vec<Again> =
+        (0..graph.nodes().len()).flat_map(|later| find_repeated(graph, later, limits)).collect();
     if found.is_empty() {
         return Ok(graph.clone());
     }
-    rebuilt(graph, |b, i, values, operands| {
+    rebuild(graph, |b, i, values, operands| {
         let Op::Scan(scan) = &graph.nodes()[i].op else { return Ok(None) };
         let keeps: Vec<Id> = found.iter().filter(|a| a.earlier == i).map(|a| a.kept).collect();
         let given: Vec<&Again> = found.iter().filter(|a| a.later == i).collect();
@@ -69,13 +70,13 @@ fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<A
 }
 
 /// Finds the products of a loop that an earlier loop computes too.
-fn again(graph: &Graph, later: usize, limits: &Loops) -> Vec<Again> {
+fn find_repeated(graph: &Graph, later: usize, limits: &Loops) -> Vec<Again> {
     let Op::Scan(scan) = &graph.nodes()[later].op else { return Vec::new() };
     let ahead = LoopOptimizer::new(scan, limits).batched_over_steps().into_iter();
-    ahead.filter_map(|product| earlier(graph, later, scan, product)).collect()
+    ahead.filter_map(|product| find_earlier(graph, later, scan, product)).collect()
 }
 
-fn earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option<Again> {
+fn find_earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option<Again> {
     let node = &scan.body.nodes()[product.node as usize];
     let types: Vec<_> = node.ins.iter().map(|id| scan.body.aval(*id).clone()).collect();
     if !matches!(node.op.def().form(&types), Form::Contract { .. }) {

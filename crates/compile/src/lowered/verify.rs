@@ -27,7 +27,7 @@ impl Lowered {
         }
         for (u, unit) in self.units.iter().enumerate() {
             for v in unit.reads() {
-                self.there(v, &made).map_err(|e| format!("{e} for unit {u}"))?;
+                self.check_exists(v, &made).map_err(|e| format!("{e} for unit {u}"))?;
                 if let Some(maker) = made[v].filter(|m| *m != u)
                     && (!self.depend.needs(u, maker) || self.depend.needs(maker, u))
                 {
@@ -37,7 +37,7 @@ impl Lowered {
             self.unit(unit).map_err(|e| format!("{e} in unit {u}"))?;
         }
         for (k, &v) in self.outputs.iter().enumerate() {
-            self.there(v, &made).map_err(|e| format!("{e} for output {k}"))?;
+            self.check_exists(v, &made).map_err(|e| format!("{e} for output {k}"))?;
             if made[v].is_none() || self.outputs[..k].contains(&v) {
                 return Err(format!("output {k} is not a value of its own"));
             }
@@ -46,7 +46,7 @@ impl Lowered {
     }
 
     /// Checks that a value is an input or constant, or that a unit computes it.
-    fn there(&self, v: Value, made: &[Option<usize>]) -> Result<(), String> {
+    fn check_exists(&self, v: Value, made: &[Option<usize>]) -> Result<(), String> {
         match self.values.get(v) {
             Some((_, Origin::Computed)) if made[v].is_none() => Err(format!("nothing computes v{v}")),
             Some(_) => Ok(()),

@@ -29,11 +29,11 @@ fn real(d: DType) -> bool {
     float(d) || int(d)
 }
 
-fn whole(d: DType) -> bool {
+fn discrete(d: DType) -> bool {
     d.class() <= Class::Int
 }
 
-fn truth(d: DType) -> bool {
+fn boolean(d: DType) -> bool {
     d == DType::Bool
 }
 
@@ -76,30 +76,30 @@ static LAWS: &[Law] = laws! {
     "smaller than greatest" "min(x, inf) = x": Apply(&minimum, &[X, Num(f64::INFINITY)]), float => X, true;
     "larger twice" "max(max(x, y), y) = max(x, y)": Apply(&maximum, &[Apply(&maximum, &[X, Y]), Y]), any => Apply(&maximum, &[X, Y]), true;
     "smaller twice" "min(min(x, y), y) = min(x, y)": Apply(&minimum, &[Apply(&minimum, &[X, Y]), Y]), any => Apply(&minimum, &[X, Y]), true;
-    "equal to itself" "x == x": Apply(&eq, &[X, X]), whole => Num(1.0), true;
-    "different from itself" "not x != x": Apply(&ne, &[X, X]), whole => Num(0.0), true;
+    "equal to itself" "x == x": Apply(&eq, &[X, X]), discrete => Num(1.0), true;
+    "different from itself" "not x != x": Apply(&ne, &[X, X]), discrete => Num(0.0), true;
     "smaller than itself" "not x < x": Apply(&lt, &[X, X]), any => Num(0.0), true;
     "larger than itself" "not x > x": Apply(&gt, &[X, X]), any => Num(0.0), true;
-    "at most itself" "x <= x": Apply(&le, &[X, X]), whole => Num(1.0), true;
-    "at least itself" "x >= x": Apply(&ge, &[X, X]), whole => Num(1.0), true;
-    "not twice" "not not x = x": Apply(&not, &[Apply(&not, &[X])]), whole => X, true;
+    "at most itself" "x <= x": Apply(&le, &[X, X]), discrete => Num(1.0), true;
+    "at least itself" "x >= x": Apply(&ge, &[X, X]), discrete => Num(1.0), true;
+    "not twice" "not not x = x": Apply(&not, &[Apply(&not, &[X])]), discrete => X, true;
     "not equal" "not x == y = x != y": Apply(&not, &[Apply(&eq, &[X, Y])]), any => Apply(&ne, &[X, Y]), true;
     "not different" "not x != y = x == y": Apply(&not, &[Apply(&ne, &[X, Y])]), any => Apply(&eq, &[X, Y]), true;
-    "and itself" "x and x = x": Apply(&and, &[X, X]), whole => X, true;
-    "or itself" "x or x = x": Apply(&or, &[X, X]), whole => X, true;
-    "xor itself" "x xor x = 0": Apply(&xor, &[X, X]), whole => Num(0.0), true;
-    "and true" "x and true = x": Apply(&and, &[X, Num(1.0)]), truth => X, true;
-    "and false" "x and 0 = 0": Apply(&and, &[X, Num(0.0)]), whole => Num(0.0), true;
-    "or true" "x or true = true": Apply(&or, &[X, Num(1.0)]), truth => Num(1.0), true;
-    "or false" "x or 0 = x": Apply(&or, &[X, Num(0.0)]), whole => X, true;
-    "xor false" "x xor 0 = x": Apply(&xor, &[X, Num(0.0)]), whole => X, true;
+    "and itself" "x and x = x": Apply(&and, &[X, X]), discrete => X, true;
+    "or itself" "x or x = x": Apply(&or, &[X, X]), discrete => X, true;
+    "xor itself" "x xor x = 0": Apply(&xor, &[X, X]), discrete => Num(0.0), true;
+    "and true" "x and true = x": Apply(&and, &[X, Num(1.0)]), boolean => X, true;
+    "and false" "x and 0 = 0": Apply(&and, &[X, Num(0.0)]), discrete => Num(0.0), true;
+    "or true" "x or true = true": Apply(&or, &[X, Num(1.0)]), boolean => Num(1.0), true;
+    "or false" "x or 0 = x": Apply(&or, &[X, Num(0.0)]), discrete => X, true;
+    "xor false" "x xor 0 = x": Apply(&xor, &[X, Num(0.0)]), discrete => X, true;
     "shift left by none" "x << 0 = x": Apply(&shl, &[X, Num(0.0)]), int => X, true;
     "shift right by none" "x >> 0 = x": Apply(&shr, &[X, Num(0.0)]), int => X, true;
     "chosen always" "true ? x : y = x": Choose(&[Num(1.0), X, Y]), any => X, true;
     "chosen never" "false ? x : y = y": Choose(&[Num(0.0), X, Y]), any => Y, true;
     "either the same" "c ? x : x = x": Choose(&[C, X, X]), any => X, true;
-    "choice of truths" "c ? true : false = c": Choose(&[C, Num(1.0), Num(0.0)]), truth => C, true;
-    "choice of untruths" "c ? false : true = not c": Choose(&[C, Num(0.0), Num(1.0)]), truth => Apply(&not, &[C]), true;
+    "choice of truths" "c ? true : false = c": Choose(&[C, Num(1.0), Num(0.0)]), boolean => C, true;
+    "choice of untruths" "c ? false : true = not c": Choose(&[C, Num(0.0), Num(1.0)]), boolean => Apply(&not, &[C]), true;
     "choice by not" "not c ? x : y = c ? y : x": Choose(&[Apply(&not, &[C]), X, Y]), any => Choose(&[C, Y, X]), true;
     "chosen twice" "c ? (c ? x : y) : z = c ? x : z": Choose(&[C, Choose(&[C, X, Y]), Z]), any => Choose(&[C, X, Z]), true;
     "refused twice" "c ? x : (c ? y : z) = c ? x : z": Choose(&[C, X, Choose(&[C, Y, Z])]), any => Choose(&[C, X, Z]), true;
@@ -155,7 +155,7 @@ fn never_minus_zero(seen: &Seen<'_>, id: Id) -> bool {
         |row: &Pointwise| [&exp, &exp2, &abs, &square, &sigmoid].iter().any(|r| std::ptr::eq(*r, row));
     match &node.op {
         Op::Sum(_) | Op::Dot(_) | Op::Iota(_) => true,
-        Op::Cast(_) => whole(seen.aval(node.ins[0]).dtype),
+        Op::Cast(_) => discrete(seen.aval(node.ins[0]).dtype),
         Op::Constant(c) => c.value.f().iter().all(|v| v.to_bits() != (-0.0f64).to_bits()),
         Op::Map(Map(row)) if std::ptr::eq(*row, &add) => node.ins.iter().any(|&x| match seen.splat(x) {
             Some(v) => v.to_bits() != (-0.0f64).to_bits(),

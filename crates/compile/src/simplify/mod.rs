@@ -252,7 +252,7 @@ impl<'r> Pass<'r> {
                 let name = inputs.next().map_or("", |(name, _)| name.as_str());
                 self.b.input(name, node.outs[0].clone()).id()
             } else {
-                let ins = node.ins.iter().map(|id| moved(&new, *id)).collect();
+                let ins = node.ins.iter().map(|id| new_id(&new, *id)).collect();
                 let before = self.b.set_origin(node.origin.clone());
                 let id = self.build(node.op.clone(), ins, 0)?;
                 self.b.set_origin(before);
@@ -263,7 +263,7 @@ impl<'r> Pass<'r> {
             self.uses[at] += readers;
             new.push((id, node.outs.len()));
         }
-        let outputs: Vec<Id> = graph.outputs().iter().map(|id| moved(&new, *id)).collect();
+        let outputs: Vec<Id> = graph.outputs().iter().map(|id| new_id(&new, *id)).collect();
         let again = self.fewer_read(&outputs);
         Ok(Round { graph: self.b.into_graph(&outputs)?, fired: self.fired, again })
     }
@@ -337,7 +337,7 @@ impl<'r> Pass<'r> {
 
 /// The new id of an old value. A node with one result may be replaced by any result of another node; a node with
 /// several keeps their order.
-fn moved(new: &[(Id, usize)], old: Id) -> Id {
+fn new_id(new: &[(Id, usize)], old: Id) -> Id {
     let (id, outs) = new[old.node as usize];
     if outs == 1 { id } else { Id { node: id.node, out: old.out } }
 }

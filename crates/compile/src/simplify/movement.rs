@@ -11,7 +11,7 @@ pub(super) fn rules() -> Vec<Rule> {
         Rule::exact(
             "moved nowhere",
             "reshape, permute, broadcast, slice, flip, pad, concat that keep x = x",
-            nowhere,
+            identity,
         ),
         Rule::exact("reshape twice", "reshape(reshape(x)) = reshape(x)", reshape_twice),
         Rule::exact("permute twice", "permute(permute(x, p), q) = permute(x, p[q])", permute_twice),
@@ -36,7 +36,7 @@ macro_rules! two {
     }};
 }
 
-fn nowhere(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn identity(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let &[x] = &node.ins[..] else { return None };
     let from: &Aval = seen.aval(x);
     let same = *from == node.outs[0];

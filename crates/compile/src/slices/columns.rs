@@ -4,7 +4,7 @@
 //! sum is split into sums of a few rows each. The nests around it become slices of as many rows, so that the values
 //! they share are loaded from memory once.
 
-use super::{Looked, Run, Users, run, sliced, taken, users};
+use super::{Looked, Run, Users, emit_slices, run, sliced, users};
 use crate::kernel::Kernel;
 use crate::plan::{Plan, Step};
 use crate::profile::Slices;
@@ -22,9 +22,11 @@ pub(super) fn slice(plan: &mut Plan, limits: &Slices, shared: usize, align: usiz
     let mut at = 0;
     while at < plan.steps.len() {
         if let Some(parts) = parts(plan, at, limits.fewest, shared) {
-            let steps = gathered(plan, at, parts, shared);
+            let steps = gather_nests(plan, at, parts, shared);
             let sums = best(plan, &users, steps, parts, limits);
-            if let Some((run, step)) = sums.and_then(|run| taken(plan, &run, align).map(|step| (run, step))) {
+            if let Some((run, step)) =
+                sums.and_then(|run| emit_slices(plan, &run, align).map(|step| (run, step)))
+            {
                 at = run.steps.start;
                 plan.steps.splice(run.steps, [step]);
             }
@@ -50,7 +52,7 @@ fn large<'a>(plan: &'a Plan, step: &Step, least: usize) -> impl Iterator<Item = 
 
 /// Moves the nests that share large values with a sum next to it; steps between them that they do not need move
 /// after.
-fn gathered(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Range<usize> {
+fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Range<usize> {
     let mut shared: BTreeSet<usize> = large(plan, &plan.steps[sum], least).collect();
     let joins = |step: &Step, shared: &mut BTreeSet<usize>| {
         let nest = matches!(step, Step::Kernel(_)) && large(plan, step, least).any(|b| shared.contains(&b));

@@ -33,10 +33,10 @@ struct Run {
 
 /// Replaces runs of steps by their slices.
 pub(crate) fn slice(plan: &mut Plan, limits: &Slices, align: usize) {
-    read_less(plan, limits);
+    recompute_reads(plan, limits);
     let runs = runs(plan, limits);
     for run in runs.into_iter().rev() {
-        let Some(step) = taken(plan, &run, align) else { continue };
+        let Some(step) = emit_slices(plan, &run, align) else { continue };
         plan.steps.splice(run.steps, [step]);
     }
     if let Some(shared) = limits.shared {
@@ -257,16 +257,16 @@ fn runs(plan: &Plan, limits: &Slices) -> Vec<Run> {
     let mut at = 0;
     while at < plan.steps.len() {
         let first = found.last().map_or(0, |r| r.steps.end);
-        let whole = grown(looked, first, at).filter(|r| r.bytes >= limits.least);
-        let whole = whole.and_then(|r| by_several(looked, r));
+        let whole = grow_run(looked, first, at).filter(|r| r.bytes >= limits.least);
+        let whole = whole.and_then(|r| merge_slices(looked, r));
         at = whole.as_ref().map_or(at + 1, |r| r.steps.end);
-        found.extend(whole.map(|r| by_rows(looked, r)));
+        found.extend(whole.map(|r| split_by_rows(looked, r)));
     }
     found
 }
 
 /// The longest run around a batch of products.
-fn grown(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
+fn grow_run(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
     let plan = looked.plan;
     let Step::Contract(c) = &plan.steps[at] else { return None };
     let extents: Vec<usize> = c.batch.iter().map(|b| b.0).filter(|e| *e != 1).collect();
@@ -315,7 +315,7 @@ fn grown(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
 }
 
 /// Combines several slices into one if slices are small; `None` if there are too few slices then.
-fn by_several(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
+fn merge_slices(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
     let Slices { fewest, small, .. } = *looked.limits;
     loop {
         let slices: usize = whole.extents.iter().product();
@@ -332,7 +332,7 @@ fn by_several(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
 }
 
 /// Splits slices into parts of their rows, if slices are large and all steps go by rows.
-fn by_rows(looked: &Looked<'_>, whole: Run) -> Run {
+fn split_by_rows(looked: &Looked<'_>, whole: Run) -> Run {
     let plan = looked.plan;
     let slices: usize = whole.extents.iter().product();
     let Some(Step::Contract(c)) =
@@ -355,7 +355,7 @@ fn by_rows(looked: &Looked<'_>, whole: Run) -> Run {
 }
 
 /// Builds the step that runs the slices of a run.
-fn taken(plan: &Plan, run: &Run, align: usize) -> Option<Step> {
+fn emit_slices(plan: &Plan, run: &Run, align: usize) -> Option<Step> {
     let extents = &run.extents;
     let slices: usize = extents.iter().product();
     let mut body = Plan::default();
@@ -398,7 +398,7 @@ fn taken(plan: &Plan, run: &Run, align: usize) -> Option<Step> {
 }
 
 /// Lets runs recompute large values of earlier runs, if they read all that those values are computed from.
-fn read_less(plan: &mut Plan, limits: &Slices) {
+fn recompute_reads(plan: &mut Plan, limits: &Slices) {
     let (runs, users) = (runs(plan, limits), users(plan));
     // The latest first, so that the indices of earlier steps stay valid.
     for later in runs.iter().rev() {
@@ -432,11 +432,11 @@ fn read_less(plan: &mut Plan, limits: &Slices) {
         plan.steps[later.steps.clone()].iter_mut().for_each(|s| s.rename(&renamed));
         plan.steps.splice(later.steps.start..later.steps.start, copies);
     }
-    forget(plan);
+    remove_unread_stores(plan);
 }
 
 /// Removes stores of kernels that are not read any more.
-fn forget(plan: &mut Plan) {
+fn remove_unread_stores(plan: &mut Plan) {
     let read: BTreeSet<usize> = plan.steps.iter().flat_map(Step::reads).collect();
     for step in &mut plan.steps {
         if let Step::Kernel(k) = step {

@@ -1,7 +1,7 @@
 //! Indices of the first largest or smallest elements: the threads of a group share a vector along the axis, and
 //! reduce their candidates by a fixed tree.
 
-use super::{Call, around};
+use super::{Call, split_extents};
 use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
@@ -24,7 +24,7 @@ fn beats(dtype: DType, largest: bool, a: &str, b: &str) -> String {
 /// Returns the kernel of an op that computes indices along an axis.
 pub(super) fn launches(call: &mut Call<'_>, largest: bool, axis: usize) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
-    let (rows, length, width) = around(&routine.types[0], axis);
+    let (rows, length, width) = split_extents(&routine.types[0], axis);
     let (x, out) = (routine.ins[0], routine.outs[0]);
     let lines = rows * width;
     if lines == 0 {

@@ -1,7 +1,7 @@
 //! Running combinations along an axis. Long vectors are split into chunks: first the totals of chunks, then the total
 //! before each chunk, then the elements. Sums of floats are pairs, so that they do not lose digits.
 
-use super::{Call, around, each};
+use super::{Call, each, split_extents};
 use crate::build::{Build, GROUP, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
@@ -103,7 +103,7 @@ pub(super) fn launches(
     reverse: bool,
 ) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
-    let (rows, length, width) = around(&routine.types[0], axis);
+    let (rows, length, width) = split_extents(&routine.types[0], axis);
     let (x, out) = (routine.ins[0], routine.outs[0]);
     let dtype = routine.types[0].dtype;
     combine(how, dtype, "a", "b")?;

@@ -2,7 +2,7 @@
 //! with a chirp (Bluestein) for lengths with a large prime factor. A thread computes one butterfly.
 
 use super::each;
-use super::{Call, around};
+use super::{Call, split_extents};
 use crate::build::{Build, GROUP, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
@@ -27,7 +27,7 @@ struct Lines {
 
 /// The kernels of a transform along an axis.
 pub(super) fn launches(call: &mut Call<'_>, axis: usize, inverse: bool) -> Result<Vec<Launch>, String> {
-    let (outer, length, inner) = around(&call.routine.types[0], axis);
+    let (outer, length, inner) = split_extents(&call.routine.types[0], axis);
     let (x, out) = (call.routine.ins[0], call.routine.outs[0]);
     let lines = Lines { outer, length, inner };
     if outer * length * inner == 0 {

@@ -1,7 +1,7 @@
 //! Reads and writes at computed indices. An index out of range reads the first slice, or writes nothing; a separate
 //! check reports it.
 
-use super::{Call, around, each, sort};
+use super::{Call, each, sort, split_extents};
 use crate::build::{Build, Launch};
 use crate::int::Int;
 use crate::memory::{load, register};
@@ -27,7 +27,7 @@ fn word(b: &mut Build<'_>, buffer: usize, at: &Int, extent: &Int) -> (String, St
 /// Slices of the first operand at the indices of the second.
 pub(super) fn take(call: &mut Call<'_>, axis: usize) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
-    let (_, extent, width) = around(&routine.types[0], axis);
+    let (_, extent, width) = split_extents(&routine.types[0], axis);
     let (x, index, out) = (routine.ins[0], routine.ins[1], routine.outs[0]);
     let count = routine.types[1].shape.numel();
     let mut all = call.check(index, extent)?;
@@ -66,7 +66,7 @@ pub(super) fn scatter(
     combine: Option<Combine>,
 ) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
-    let (_, extent, width) = around(&routine.types[0], axis);
+    let (_, extent, width) = split_extents(&routine.types[0], axis);
     let (base, index, updates, out) = (routine.ins[0], routine.ins[1], routine.ins[2], routine.outs[0]);
     let count = routine.types[1].shape.numel();
     let dtype = routine.types[0].dtype;

@@ -43,7 +43,7 @@ pub(crate) struct Call<'a> {
 }
 
 /// Number of rows before an axis, its extent, and number of elements after it.
-pub(crate) fn around(aval: &Aval, axis: usize) -> (usize, usize, usize) {
+pub(crate) fn split_extents(aval: &Aval, axis: usize) -> (usize, usize, usize) {
     let shape = &aval.shape;
     (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
 }

@@ -1,7 +1,7 @@
 //! Merge sort: in each pass every element finds its position among those of the neighbouring run by binary search.
 //! Passes move indices only, and read keys through them. The order is stable, and NaN is larger than every number.
 
-use super::{Call, around, each};
+use super::{Call, each, split_extents};
 use crate::build::{Build, GROUP, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
@@ -125,7 +125,7 @@ fn pass(
 /// Sorted values, and their original indices.
 pub(super) fn launches(call: &mut Call<'_>, axis: usize, descending: bool) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
-    let (rows, length, width) = around(&routine.types[0], axis);
+    let (rows, length, width) = split_extents(&routine.types[0], axis);
     let kept = routine.results[0].shape[axis];
     let x = routine.ins[0];
     let (order, mut all) = positions(call, x, (rows, length, width), descending)?;

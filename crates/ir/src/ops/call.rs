@@ -57,7 +57,7 @@ impl Call {
 
     /// Applies the region's own rule, which maps directions at the values `at` to directions at the values `to`: the
     /// rule `direct` if it exists, else the transpose of the rule `opposite`.
-    fn own<'g>(
+    fn apply_own_rule<'g>(
         &self,
         rule: &Rule<'_, 'g>,
         (at, directions): (&[Var<'g>], &[Option<Var<'g>>]),
@@ -118,7 +118,7 @@ impl Call {
 }
 
 /// Sums the outputs whose flag in `keep` is false over their first axis.
-fn summed(graph: &Graph, keep: &[bool]) -> Result<Arc<Graph>> {
+fn sum_unbatched(graph: &Graph, keep: &[bool]) -> Result<Arc<Graph>> {
     super::switch::build(&graph.input_avals(), |r, ins| {
         let all = r.inline(graph, ins).into_iter().zip(keep);
         all.map(|(v, keep)| match (keep, v.dtype().is_differentiable()) {
@@ -157,7 +157,13 @@ impl Primitive for Call {
 
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         if self.jvp.is_some() || self.grad.is_some() {
-            return self.own(rule, (rule.ins, tangents), rule.outs, ("jvp", &self.jvp), &self.grad);
+            return self.apply_own_rule(
+                rule,
+                (rule.ins, tangents),
+                rule.outs,
+                ("jvp", &self.jvp),
+                &self.grad,
+            );
         }
         let operands: Vec<Var<'g>> =
             rule.ins.iter().copied().chain(tangents.iter().flatten().copied()).collect();
@@ -171,7 +177,7 @@ impl Primitive for Call {
 
     fn vjp<'g>(&self, rule: &Rule<'_, 'g>, cts: &[Option<Var<'g>>], needs: &[bool]) -> Vec<Option<Var<'g>>> {
         if self.jvp.is_some() || self.grad.is_some() {
-            return self.own(rule, (rule.outs, cts), rule.ins, ("grad", &self.grad), &self.jvp);
+            return self.apply_own_rule(rule, (rule.outs, cts), rule.ins, ("grad", &self.grad), &self.jvp);
         }
         let operands: Vec<Var<'g>> = rule.ins.iter().copied().chain(cts.iter().flatten().copied()).collect();
         let arity = rule.ins.len();
@@ -200,7 +206,7 @@ impl Primitive for Call {
                 g.as_ref().map(|g| vmap_mask(g, &mask, batch.size)).transpose()
             };
             let jvp = own(&self.jvp, batch.batched)?.map(Arc::new);
-            let grad = own(&self.grad, &outs)?.map(|g| summed(&g, batch.batched)).transpose()?;
+            let grad = own(&self.grad, &outs)?.map(|g| sum_unbatched(&g, batch.batched)).transpose()?;
             let call = self.derived("vmap", vmap_mask(&self.body, batch.batched, batch.size)?);
             batch.builder.try_apply(Call { jvp, grad, ..call }, batch.ins)
         };

@@ -1,6 +1,6 @@
 //! A loop of known length: carries from iteration to iteration, an input slice and an output slice per iteration.
 
-use super::sums::{After, Steps, Sum, opened, same};
+use super::sums::{After, Steps, Sum, inline_products, same};
 use super::switch::{avals, build, full, spread_derivatives};
 use super::*;
 use crate::graph::Id;
@@ -190,7 +190,7 @@ impl Primitive for Scan {
             [full(r, tc, gc), gs, full(r, tx, gx)].concat()
         });
         let s = reached.iter().filter(|r| **r).count();
-        let step = match step.and_then(|step| opened(&step, m..m + s)) {
+        let step = match step.and_then(|step| inline_products(&step, m..m + s)) {
             Ok(step) => step,
             Err(e) => {
                 b.fail(e);

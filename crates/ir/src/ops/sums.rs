@@ -206,7 +206,7 @@ fn linear(op: &Op) -> Derivative {
 }
 
 /// Inlines regions whose results are these outputs or operands of their sums, since regions may contain products.
-pub(super) fn opened(graph: &Graph, outputs: std::ops::Range<usize>) -> Result<Arc<Graph>> {
+pub(super) fn inline_products(graph: &Graph, outputs: std::ops::Range<usize>) -> Result<Arc<Graph>> {
     let mut open = vec![false; graph.nodes().len()];
     let mut seen = open.clone();
     let mut next: Vec<Id> = graph.outputs()[outputs.clone()].to_vec();
@@ -240,5 +240,5 @@ pub(super) fn opened(graph: &Graph, outputs: std::ops::Range<usize>) -> Result<A
         }
         graph.outputs().iter().map(|id| values[id.node as usize][id.out as usize]).collect()
     })?;
-    opened(&flat, outputs)
+    inline_products(&flat, outputs)
 }

@@ -75,7 +75,7 @@ pub(super) fn avals(values: &[Var<'_>]) -> Vec<Aval> {
 
 impl Switch {
     /// Builds the switch whose branches are made from this one's by `f`, and applies it to these operands.
-    fn mapped<'g>(
+    fn map_branches<'g>(
         &self,
         b: &'g Builder,
         operands: &[Var<'g>],
@@ -126,7 +126,7 @@ impl Primitive for Switch {
         let (types, outs) = (avals(&rule.ins[1..]), avals(rule.outs));
         let operands = [rule.ins, &full(b, &types, &tangents[1..])].concat();
         let n = types.len();
-        let found = self.mapped(b, &operands, |r, body, ins| {
+        let found = self.map_branches(b, &operands, |r, body, ins| {
             let ts = spread_derivatives(&types, ins[n..].iter().copied());
             full(r, &outs, &jvp_into(r, body, &ins[..n], &ts).1)
         });
@@ -138,7 +138,7 @@ impl Primitive for Switch {
         let (types, outs) = (avals(&rule.ins[1..]), avals(rule.outs));
         let operands = [rule.ins, &full(b, &outs, cts)].concat();
         let n = types.len();
-        let found = self.mapped(b, &operands, |r, body, ins| {
+        let found = self.map_branches(b, &operands, |r, body, ins| {
             let cts = spread_derivatives(&outs, ins[n..].iter().copied());
             full(r, &types, &vjp_into(r, body, &ins[..n], &cts, &needs[1..]).1)
         });

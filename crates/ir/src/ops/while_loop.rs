@@ -32,7 +32,7 @@ fn wide(v: Var<'_>, size: usize) -> crate::Shape {
 
 impl While {
     /// The loop as a scan of `bound` iterations, whose carries include whether it is still running.
-    fn bounded<'g>(&self, b: &'g Builder, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+    fn as_scan<'g>(&self, b: &'g Builder, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
         let types = avals(ins);
         let running = Aval::scalar(DType::Bool);
         let body = build(&[&types[..], &[running]].concat(), |r, v| {
@@ -133,7 +133,7 @@ impl Primitive for While {
             return vec![None; needs.len()];
         }
         let types = avals(rule.ins);
-        let as_scan = build(&types, |r, ins| match self.bounded(r, ins) {
+        let as_scan = build(&types, |r, ins| match self.as_scan(r, ins) {
             Ok(outs) => outs,
             Err(e) => vec![r.fail(e)],
         });

@@ -10,10 +10,10 @@ use std::panic::Location;
 #[track_caller]
 pub fn jvp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let place = Location::caller();
-    pushed(graph, wrt).map_err(|e| e.or_at(place))
+    build_jvp(graph, wrt).map_err(|e| e.or_at(place))
 }
 
-fn pushed(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
+fn build_jvp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> =
         graph.inputs().iter().map(|(n, id)| b.input(n, graph.aval(*id).clone())).collect();
@@ -78,14 +78,14 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
             let terms = partials.into_iter().zip(ts).filter_map(|(p, t)| Some((*t)?.scale(p?)));
             vec![terms.reduce(|a, b| a + b)]
         }
-        Derivative::Linear(linear) => vec![jointly(b, op, rule, linear, ts)],
+        Derivative::Linear(linear) => vec![apply_linear(b, op, rule, linear, ts)],
         Derivative::Multilinear(linear) => vec![multilinear(b, op, rule, linear, ts)],
         Derivative::LinearJvp(linear) => {
             let rest: Vec<_> = (0..ts.len()).map(|i| ts[i].filter(|_| !linear.has(i))).collect();
             let any = rest.iter().any(Option::is_some);
             let ruled = if any { def.jvp(rule, &rest) } else { Vec::new() };
             super::check_count(b, op, "`jvp`", ruled.len(), usize::from(any));
-            let terms = [jointly(b, op, rule, linear, ts), ruled.first().copied().flatten()];
+            let terms = [apply_linear(b, op, rule, linear, ts), ruled.first().copied().flatten()];
             vec![terms.into_iter().flatten().reduce(|a, b| a + b)]
         }
         Derivative::Jvp | Derivative::Structural => {
@@ -98,7 +98,7 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
 }
 
 /// Applies the op to the tangents of the operands it is linear in, with zeros where there are none.
-fn jointly<'g>(
+fn apply_linear<'g>(
     b: &'g Builder,
     op: &Op,
     rule: &Rule<'_, 'g>,

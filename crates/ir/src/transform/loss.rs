@@ -52,7 +52,7 @@ impl Wrt<'_> {
             Some(at) => check_wrt(graph, at)?,
             None if graph.aval(id).dtype.is_differentiable() => {}
             None => {
-                let why = format!("value {} is {}", described(graph, id), graph.aval(id));
+                let why = format!("value {} is {}", describe(graph, id), graph.aval(id));
                 return Err(Error::gradient(format!(
                     "{why}: only float and complex values have derivatives"
                 )));
@@ -63,7 +63,7 @@ impl Wrt<'_> {
 }
 
 /// The value as named in messages: an input by its name, any other by its id in the graph's text and its op.
-fn described(graph: &Graph, id: Id) -> String {
+fn describe(graph: &Graph, id: Id) -> String {
     match graph.inputs().iter().find(|(_, input)| *input == id) {
         Some((name, _)) => format!("`{name}`"),
         None => format!("%{}.{} ({})", id.node, id.out, graph.nodes()[id.node as usize].op.name()),
@@ -170,7 +170,7 @@ fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable, see
         };
         let why = format!(
             "no derivative of the loss flows to {what} {} ({})",
-            described(graph, *id),
+            describe(graph, *id),
             graph.aval(*id)
         );
         return Err(Error::gradient(why));

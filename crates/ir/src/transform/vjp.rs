@@ -29,10 +29,10 @@ pub fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
 #[track_caller]
 pub fn vjp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let place = Location::caller();
-    pulled(graph, wrt).map_err(|e| e.or_at(place))
+    build_vjp(graph, wrt).map_err(|e| e.or_at(place))
 }
 
-fn pulled(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
+fn build_vjp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> =
         graph.inputs().iter().map(|(n, id)| b.input(n, graph.aval(*id).clone())).collect();

@@ -10,10 +10,10 @@ use std::panic::Location;
 #[track_caller]
 pub fn vmap(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {
     let place = Location::caller();
-    batched(graph, axes, size).map_err(|e| e.or_at(place))
+    build_vmap(graph, axes, size).map_err(|e| e.or_at(place))
 }
 
-fn batched(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {
+fn build_vmap(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {
     if axes.len() != graph.inputs().len() {
         let why = format!("must be {}, one per input", graph.inputs().len());
         return Err(Error::value(format!("{} batch axes", axes.len()), why));

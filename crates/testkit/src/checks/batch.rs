@@ -90,7 +90,7 @@ impl<'a> Batched<'a> {
     /// Checks that a batch of no elements has outputs of no elements.
     fn nothing(&self) -> Result<(), Failure> {
         let none = must("batch", "a batch of nothing", transform::vmap(self.graph, &self.axes, 0))?;
-        let expected: Vec<Shape> = self.graph.output_avals().iter().map(|a| led(0, &a.shape)).collect();
+        let expected: Vec<Shape> = self.graph.output_avals().iter().map(|a| prepend(0, &a.shape)).collect();
         let found: Vec<Shape> = none.output_avals().into_iter().map(|a| a.shape).collect();
         if expected == found {
             return Ok(());
@@ -141,7 +141,7 @@ fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]
         near(batched.graph, &lead, &of_reverse[k])
             .map_err(|d| refuse("the gradients of the elements by the batched vjp graph", d))?;
         let (looped, mapped) = match batched.axes[i] {
-            Some(axis) => (stacked([a, b], axis), moved(&of_reverse[k], axis)),
+            Some(axis) => (stacked([a, b], axis), move_axis(&of_reverse[k], axis)),
             None => (Ok(combine(&[(1.0, a), (1.0, b)])), summed(&of_reverse[k])),
         };
         let (looped, mapped) =
@@ -152,23 +152,23 @@ fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]
     Ok(())
 }
 
-fn led(first: usize, rest: &[usize]) -> Shape {
+fn prepend(first: usize, rest: &[usize]) -> Shape {
     [first].iter().chain(rest).copied().collect()
 }
 
 /// Stacks two values along a new axis.
 fn stacked(parts: [&Literal; 2], axis: usize) -> IrResult<Literal> {
-    let shape = led(1, parts[0].shape());
+    let shape = prepend(1, parts[0].shape());
     let mut rows = Vec::new();
     for part in parts {
         rows.extend(apply(&Reshape { shape: shape.clone() }.into(), std::slice::from_ref(part))?);
     }
     let joined = apply(&Concat { axis: 0 }.into(), &rows)?;
-    moved(&joined[0], axis)
+    move_axis(&joined[0], axis)
 }
 
 /// Moves the first axis to another position; the others keep their order.
-fn moved(x: &Literal, axis: usize) -> IrResult<Literal> {
+fn move_axis(x: &Literal, axis: usize) -> IrResult<Literal> {
     let axes: Vec<usize> = (1..=axis).chain([0]).chain(axis + 1..x.shape().rank()).collect();
     let moved = apply(&Permute { axes }.into(), std::slice::from_ref(x))?;
     Ok(moved[0].clone())

@@ -55,7 +55,7 @@ pub fn dtypes(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
 fn variants(graph: &Graph, inputs: &[Literal]) -> Vec<(DType, Graph, Vec<Literal>)> {
     let one = |(from, to): (Class, DType)| {
         let taken = inputs.iter().any(|l| l.dtype().class() == from && l.dtype() != to);
-        let moved = |(i, l): (usize, &Literal)| moved(l, from, to, i as u64);
+        let moved = |(i, l): (usize, &Literal)| convert(l, from, to, i as u64);
         let graph = if taken { retyped(graph, from, to).ok()? } else { return None };
         let inputs: Vec<Literal> = inputs.iter().enumerate().map(moved).collect();
         // A negative index wraps in an unsigned dtype, which is not a sensible call.
@@ -69,7 +69,7 @@ fn variants(graph: &Graph, inputs: &[Literal]) -> Vec<(DType, Graph, Vec<Literal
 }
 
 /// Converts a value of a class to another dtype; other classes stay. Floats get an imaginary part.
-fn moved(value: &Literal, from: Class, to: DType, seed: u64) -> Literal {
+fn convert(value: &Literal, from: Class, to: DType, seed: u64) -> Literal {
     if value.dtype().class() != from {
         return value.clone();
     }
@@ -93,7 +93,7 @@ fn retyped(graph: &Graph, from: Class, to: DType) -> IrResult<Graph> {
             let aval = if same { input.aval.with_dtype(to) } else { input.aval.clone() };
             vec![b.input(name(Id { node: i as u32, out: 0 }), aval)]
         } else if let Op::Constant(c) = &node.op {
-            b.try_apply(Constant { value: moved(&c.value, from, to, i as u64) }, &operands)?
+            b.try_apply(Constant { value: convert(&c.value, from, to, i as u64) }, &operands)?
         } else {
             b.try_apply(node.op.clone(), &operands)?
         });

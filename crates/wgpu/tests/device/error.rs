@@ -62,7 +62,7 @@ fn wide_floats_are_refused_with_advice() {
         let b = Builder::new();
         let x = b.input("x", Aval::new(dtype, [3]));
         let graph = b.finish(&[x * x]).expect("a graph");
-        let request = Request { given: &[], keeps: &[], text: Text::Generic };
+        let request = Request { layouts: &[], keeps: &[], text: Text::Generic };
         let why = about(&gpu.program(&graph, &request).expect_err("no such dtype"), "wgpu:0");
         assert!(why.contains(dtype.name()) && why.contains(advice), "{why}");
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn request(text: Text, keeps: &[(usize, usize)]) -> Request<'_> {
-    Request { given: &[], keeps, text }
+    Request { layouts: &[], keeps, text }
 }
 
 fn upload(gpu: &Gpu, inputs: &[Literal]) -> Vec<Storage> {

@@ -34,7 +34,7 @@ impl Primitive for Eigh {
         if !v.dtype().is_complex() {
             return vec![Some(dw), Some(dv)];
         }
-        let turn = anchored(v, dv).imaginary();
+        let turn = phase_correction(v, dv).imaginary();
         vec![Some(dw.re()), Some(dv - v * turn.along_rows(v))]
     }
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
@@ -85,7 +85,7 @@ impl Primitive for Eig {
         let dv = v.mm(inner * gaps(*w, inner));
         // Normalise to length 1, and to the phase of the convention.
         let stretch = (v.conj() * dv).sum(&[v.rank() - 2]).re();
-        let turn = stretch.complex(anchored(v, dv));
+        let turn = stretch.complex(phase_correction(v, dv));
         vec![Some(inner.diagonals()), Some(dv - v * turn.along_rows(v))]
     }
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {

@@ -219,7 +219,7 @@ impl<'g> Var<'g> {
 
 /// Returns the angle by which each column of a complex matrix with these tangents must be rotated back, so that the
 /// entry that fixes its phase (see [`spectral`]) stays real.
-fn anchored<'g>(v: Var<'g>, dv: Var<'g>) -> Var<'g> {
+fn phase_correction<'g>(v: Var<'g>, dv: Var<'g>) -> Var<'g> {
     let (b, shape, rows) = (v.builder(), v.shape(), v.rank() - 2);
     let square = v.re() * v.re() + v.im() * v.im();
     let largest = b.apply1(reduce::Max { axes: vec![rows] }, &[square]).spread(&[rows], &shape);

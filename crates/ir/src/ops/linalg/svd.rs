@@ -52,7 +52,7 @@ impl Primitive for Svd {
         if !da.dtype().is_complex() {
             return vec![Some(du), Some(ds), Some(dvh)];
         }
-        let turn = anchored(u, du).imaginary();
+        let turn = phase_correction(u, du).imaginary();
         let (du, dvh) = (du - u * turn.along_rows(u), dvh + vh * turn.along_columns(vh));
         vec![Some(du), Some(ds.re()), Some(dvh)]
     }
