@@ -2,7 +2,7 @@
 //! the other ops stay separate units.
 
 use crate::InputLayout;
-use crate::contraction::{NotMatmul, Operand, matched};
+use crate::contraction::{NotMatmul, Operand, match_product};
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::layout::Layout;
 use crate::lowered::{Lowered, NotFused, Origin, Unit};

@@ -140,9 +140,9 @@ fn buffer(value: &Value, constants: &[Literal]) -> Result<Buffer> {
             Some(literal) => BufferLocation::Constant(literal.clone()),
             None => return Err(wrong(format!("lacks constant {at}"))),
         },
-        _ => return Err(wrong("has a buffer without a location")),
+        _ => return Err(wrong("has a buffer without a valid `place`")),
     };
-    Ok(Buffer { dtype, numel: index(&value["numel"])?, place })
+    Ok(Buffer { dtype, numel: index(&value["numel"])?, location: place })
 }
 
 fn module_json(module: &Module) -> Value {

@@ -100,7 +100,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 ",
         writable.len()
     );
-    let buffer = |place| Buffer { dtype: DType::F32, numel: n, place };
+    let buffer = |location| Buffer { dtype: DType::F32, numel: n, location };
     let groups = (n as u32).div_ceil(64);
     let x_groups = groups.min(65_535);
     let start = |buffer| Word::Start { buffer, plus: 0 };
