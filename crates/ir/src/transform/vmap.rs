@@ -44,7 +44,7 @@ fn build_vmap(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Grap
 /// As [`vmap`], with the batch axis first in the inputs that have one.
 pub fn vmap_mask(graph: &Graph, batched: &[bool], size: usize) -> Result<Graph> {
     let axes: Vec<Option<usize>> = batched.iter().map(|b| b.then_some(0)).collect();
-    self::batched(graph, &axes, size)
+    build_vmap(graph, &axes, size)
 }
 
 /// Builds the outputs of a graph over a batch, each with the batch as its first axis.
