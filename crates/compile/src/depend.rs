@@ -1,4 +1,6 @@
 //! Tracks which unit of work depends on which, transitively, so that fusion never creates a cycle.
+//! Takes the dependencies of new units; answers whether an op may join a unit, and whether two units may be merged.
+//! Whether a fusion is worthwhile is decided in `group.rs` and `lower.rs`.
 
 /// A set of units, as bits.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,6 @@
 //! Turns units of work into a plan: kernels with their accesses, ordered by their dependencies.
+//! Takes lowered units and the graph; returns a plan whose temporaries have no memory yet.
+//! Which ops form a unit is decided in `lower.rs`, and where temporaries are stored in `memory.rs`.
 
 use crate::contraction::Contraction;
 use crate::group::{Group, Member, Source, Task, Value, View};

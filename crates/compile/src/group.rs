@@ -1,4 +1,6 @@
 //! Groups of ops that share one loop nest, and the conditions under which another op may join.
+//! Takes a group and a member; returns the larger group, or the reason why the member cannot join.
+//! Which groups are tried, and in which order, is decided in `lower.rs`.
 
 use crate::kernel::Level;
 use crate::layout::{Layout, cut, refine, same_steps};

@@ -1,4 +1,6 @@
 //! Finds which value of the joint graph, forward and reverse, is the gradient of which forward value.
+//! Takes a graph and the inputs to differentiate by; returns names and expressions of gradients, and how they flow.
+//! Positions and colours are decided in `scene.rs` and `svg.rs`.
 
 use crate::label::{self, Origin, cut};
 use gradus_ir::graph::Id;

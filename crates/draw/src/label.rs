@@ -1,4 +1,5 @@
 //! Texts on boxes: names as in the graph's text, and attributes and values shortened to a readable length.
+//! Takes nodes and values; returns titles, lines and tooltips. Where they are drawn is decided in `scene.rs`.
 
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Id, Node, attr_text, literal_text};

@@ -1,4 +1,6 @@
 //! A drawing before it is written as text: boxes with their texts, nested graphs, wires and positions.
+//! Takes a graph and its gradients; returns a [`Level`] of positioned boxes and wires.
+//! `layout.rs` computes the positions on each level, and `svg.rs` writes the text.
 
 use crate::gradients::Gradients;
 use crate::label::{self, Origin};

@@ -1,4 +1,6 @@
 //! Writes a drawing as SVG text.
+//! Takes a [`Level`] with positions; returns a document with a legend, tooltips and styles.
+//! Sizes and positions are decided in `scene.rs` and `layout.rs`.
 
 use crate::scene::{
     Cell, FRAME, Kind, LINE_HEIGHT, Level, Line, MARGIN, Panel, TEXT, TITLE, TITLE_HEIGHT, order_text,

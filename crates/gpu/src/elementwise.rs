@@ -1,4 +1,6 @@
 //! Kernels without reductions: a thread processes one index, or four neighbouring ones if results are contiguous.
+//! Takes a kernel of a plan; returns its text and launch, or the reason why there is none.
+//! Kernels with reductions are in `rows`, and the values at one index in `nest.rs`.
 
 use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
 use crate::dialect::{Dialect, Unit};

@@ -147,7 +147,7 @@ impl<'k> Nest<'k> {
                 Operation::Index(layout) => {
                     let ends = layout.ends(&kernel.axes).unwrap_or((0, 0));
                     if ends.0 < i64::from(i32::MIN) || ends.1 > i64::from(i32::MAX) {
-                        return Err("it has an index beyond 32 bits".into());
+                        return Err("it has an index that does not fit 32 bits".into());
                     }
                     let offset = b.size(layout.offset);
                     index = Some((offset, strides(b, layout)));

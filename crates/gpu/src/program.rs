@@ -1,4 +1,6 @@
 //! GPU programs: kernel texts, and commands that launch them over numbered buffers.
+//! `translate.rs` builds a program from a plan; device crates run it; `saved.rs` stores it as JSON.
+//! Where buffers are in device memory is decided by the device crates.
 
 use gradus_compile::{Buffer, BufferLocation, Plan};
 use gradus_ir::DType;

@@ -211,7 +211,7 @@ fn rewrite_step(step: &Step, slots: &[Slot]) -> Result<Step, String> {
         _ => {
             let all = step.reads().into_iter().chain(step.writes());
             if all.map(shift).any(|s| s != 0) {
-                return Err("a step needs a whole buffer where it has a slice".into());
+                return Err("a step needs a complete buffer, but its operand is a slice".into());
             }
         }
     }

@@ -1,4 +1,6 @@
 //! Translates plans to programs: a template for each step, and a host step where there is none.
+//! Takes a plan, the limits of an adapter and a dialect; returns a [`GpuProgram`].
+//! The templates are in `elementwise`, `rows`, `product` and `routine`, and loops in `scan.rs`.
 
 use crate::build::Launch;
 use crate::dialect::Dialect;

@@ -1,4 +1,5 @@
 //! Attributes of an op as data: one conversion per field type serves printing, parsing, hashing and equality.
+//! Takes fields of op structs; returns [`Attr`] values and reads them back. Their text is in `graph/print.rs`.
 
 use crate::{Aval, DType, Graph, Literal, Shape};
 use std::sync::Arc;

@@ -1,4 +1,6 @@
 //! Errors as data: the op, its operands, the source location of the caller, the cause, and a remedy.
+//! Ops and transforms make an [`Error`] of some [`Kind`]; callers add op, operands and location on its way up.
+//! How a front end words an error is decided there.
 
 use crate::graph::Origin;
 use crate::{Aval, DType};

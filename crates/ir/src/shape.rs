@@ -1,4 +1,5 @@
 //! Extents of a tensor, stored inline for up to six axes so that shapes need no allocation.
+//! Holds the rules of broadcasting, row-major strides and element counts that do not overflow.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

@@ -1,4 +1,5 @@
 //! A shared pointer to a value in a pooled block: an `Arc` without weak references, for millions of small nodes.
+//! Takes a value; returns a pointer that is cloned and dropped on any thread. Blocks come from `pool.rs`.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;

@@ -1,4 +1,5 @@
 //! Walks over the catalog: makes every check of every sample, and checks the samples themselves.
+//! Takes a filter of op names; returns a report of counts and failures. The checks are in `checks`.
 
 use crate::Failure;
 use crate::checks::{self, describe};

@@ -1,4 +1,6 @@
 //! Compares values within an allowed difference.
+//! Takes an expected and a found literal; returns the first element that differs too much.
+//! Bounds of ops are declared by the ops.
 
 use gradus_ir::literal::Data;
 use gradus_ir::{C, DType, Literal, Shape};

@@ -1,4 +1,6 @@
 //! Implements [`Device`] on top of memory, queue and programs.
+//! Takes plans and storages; returns executables and storages of this device. How programs run is in `run.rs` and
+//! `execute.rs`, and the queue in `queue.rs`.
 
 use crate::context::{Context, lock};
 use crate::memory::BlockMemory;

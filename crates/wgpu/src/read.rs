@@ -1,4 +1,6 @@
 //! Reads: copies ranges of storages to one buffer that the host can map, after all queued work. One read is one wait.
+//! Takes byte ranges; returns a [`Pending`] that can be awaited or waited for. It also reports late errors of the runs
+//! that wrote the ranges.
 
 use crate::context::{Context, lock};
 use crate::device::bound;

@@ -1,4 +1,6 @@
 //! Checks the invariants of units of work: every value is computed by one unit, before it is read.
+//! Takes lowered units; returns an error that names the violated invariant and the unit. Runs after each pass in debug
+//! builds.
 
 use super::{Lowered, Origin, Unit};
 use crate::group::{Group, Member, Value};

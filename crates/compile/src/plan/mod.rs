@@ -1,4 +1,6 @@
 //! The plan that devices run: kernels in order, over numbered buffers with assigned memory.
+//! Devices take a plan and run its steps in order; `emit.rs` builds it, and `memory.rs` assigns the memory.
+//! `verify.rs` and `aliasing.rs` check it, and `print.rs` writes it as text.
 
 mod aliasing;
 mod print;

@@ -1,4 +1,6 @@
 //! Simplifies movements: removes those without effect, and merges pairs into one.
+//! Each rule takes a movement of a movement, or one that changes nothing, and returns the simpler expression.
+//! Movements next to contractions are in `labels.rs`, and those of pieces in `pieces.rs`.
 
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::Node;

@@ -1,4 +1,6 @@
 //! Products of matrices: selects a template for each, and holds the parts that templates share.
+//! Takes a contraction and the limits of an adapter; returns its kernels in order, or the reason why there are none.
+//! The templates are in `tiles.rs`, `registers.rs` and `reduction.rs`; `split.rs` splits long sums.
 
 mod epilogue;
 mod reduction;

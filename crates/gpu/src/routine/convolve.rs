@@ -1,4 +1,5 @@
 //! Windows: convolution, the sum of overlapping windows, and padding between elements. A thread computes one element.
+//! Takes a routine of a plan; returns its kernels. Large convolutions of floats are in `implicit.rs` and `windows.rs`.
 
 use super::{Call, each, implicit, windows};
 use crate::build::{Build, Launch};
@@ -63,7 +64,7 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
     let n = window.stride.len();
     let terms: usize = ws[2..].iter().product();
     if call.limits.barriers == Barriers::Dear && terms > 1 << 15 {
-        return Err("its windows have more elements than a loop may have iterations here".into());
+        return Err("its windows have more than 2^15 elements, and this adapter ends longer loops".into());
     }
     times(dtype, "a", "b")?;
     let float = register(dtype) == Some("f32");

@@ -1,4 +1,5 @@
 //! Prints graphs as text that [`parse`](super::parse) reads back to the same graph.
+//! Takes a graph; returns text with regions first, each once. Attributes become data in `attr.rs`.
 
 use super::{Graph, Id};
 use crate::attr::Attr;

@@ -1,4 +1,5 @@
-//! Counts the cost of a graph from the forms of its ops.
+//! Counts the cost of a graph from the forms of its ops. Takes a graph or a node; returns counts of nodes, operations
+//! and bytes. A plan's cost is counted in `gradus-compile`.
 
 use super::{Graph, Node};
 use crate::Aval;

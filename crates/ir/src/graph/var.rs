@@ -1,4 +1,6 @@
 //! A value of a graph under construction, with the operators in which derivative rules are written.
+//! Operators apply ops to the builder that the value belongs to and return new values.
+//! Shape and dtype rules are those of the ops.
 
 use super::{Builder, Id};
 use crate::{Aval, DType, Shape};

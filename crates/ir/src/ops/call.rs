@@ -1,4 +1,6 @@
 //! A named region: a graph applied as one op, whose name is kept through every transform.
+//! Takes operands of the types of its graph's inputs; returns the values of the graph's outputs.
+//! Whether a region is inlined or run as one step is decided by the compiler.
 
 use super::select::Barrier;
 use super::*;

@@ -1,4 +1,6 @@
 //! Convolution (correlation, as in machine learning): one primitive, closed under differentiation.
+//! Takes an input `[N,G,C,spatial…]` and a window `[G,O,C,window…]`; returns `[N,G,O,spatial…]`.
+//! Layouts of other libraries are mapped to this one in `gradus-tensor`.
 
 use super::*;
 use crate::{DType, Shape, op_struct};

@@ -1,4 +1,5 @@
 //! Running combinations along an axis: sum, product, maximum, minimum, log-sum-exp.
+//! Takes one operand; returns a value of the same type. Its values are computed in `reference/combine.rs`.
 
 use super::*;
 use crate::attr::AttrField;

@@ -1,4 +1,6 @@
 //! The contraction of two operands by axis labels.
+//! Takes two operands and labels for their axes and the result's; returns the sum of products over the other labels.
+//! Which contractions are matrix products is decided in `gradus-compile`.
 
 use super::*;
 use crate::{DType, Shape, op_struct};

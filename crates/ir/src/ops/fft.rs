@@ -1,4 +1,6 @@
 //! Discrete Fourier transform along one axis.
+//! Takes complex numbers; returns their transform, not normalised. Real transforms and normalisation are composites in
+//! `gradus-tensor`.
 
 use super::*;
 use crate::stop;

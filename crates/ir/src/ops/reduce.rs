@@ -1,4 +1,5 @@
 //! Reductions over axes: sum, product, maximum, minimum, and the indices of extremes.
+//! Takes one operand and axes; returns a value without these axes. Composites such as `mean` are in `gradus-tensor`.
 
 use super::*;
 use crate::{Class, DType, op_struct};

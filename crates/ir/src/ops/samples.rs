@@ -1,4 +1,5 @@
 //! Sample operands, drawn from a fixed seed so that every run checks the same values.
+//! Ops add cases and error cases; `gradus-testkit` makes its checks from them.
 
 use super::Op;
 use crate::literal::Data;

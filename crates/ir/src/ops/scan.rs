@@ -1,4 +1,6 @@
 //! A loop of known length: carries from iteration to iteration, an input slice and an output slice per iteration.
+//! Takes shared values, initial carries and stacked inputs; returns final carries and stacked outputs.
+//! Its values are computed in `reference/control.rs`, and gradients of shared values in `sums.rs`.
 
 use super::sums::{After, Steps, Sum, inline_products, same};
 use super::switch::{avals, build, full, spread_derivatives};

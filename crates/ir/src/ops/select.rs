@@ -1,4 +1,6 @@
 //! Selection between values, `stop_gradient`, and barriers that delay a value.
+//! Each takes values of one type and returns a value of that type.
+//! Which values are checkpointed with a barrier is decided by `call.rs`.
 
 use super::*;
 use crate::{DType, op_struct};

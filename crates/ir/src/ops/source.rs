@@ -1,4 +1,5 @@
 //! Ops without operands to differentiate: inputs, constants, indices, random bits.
+//! Each returns a value of a declared type. The random stream is defined in `philox.rs`.
 
 use super::*;
 use crate::graph::Builder;

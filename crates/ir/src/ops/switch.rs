@@ -1,4 +1,6 @@
 //! Selection of a graph by an index; `cond` is a switch with two branches.
+//! Takes an integer scalar and operands; returns the outputs of the selected graph. Its values are computed in
+//! `reference/control.rs`.
 
 use super::*;
 use crate::attr::AttrField;

@@ -1,4 +1,5 @@
 //! A loop that runs while a condition holds.
+//! Takes shared values and initial carries; returns final carries. A bounded loop differentiates as a `scan`.
 
 use super::scan::Scan;
 use super::switch::{avals, build, full, spread_derivatives, taken_only};

@@ -1,4 +1,5 @@
 //! Sliding windows over the last axes, and their adjoint, the sum of overlapping windows.
+//! Takes a value and the geometry of the windows; returns the windows, or their sum. Padding is a separate op.
 
 use super::*;
 use crate::{DType, Shape, op_struct};

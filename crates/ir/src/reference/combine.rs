@@ -1,4 +1,5 @@
 //! Reductions and running combinations.
+//! Takes a literal and how to combine; returns its data. Results of narrow dtypes are rounded by the caller.
 
 use super::strides::{Offsets, strides};
 use crate::literal::Data;

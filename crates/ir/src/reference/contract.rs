@@ -1,4 +1,5 @@
 //! Contractions, convolutions and folds, computed by their definitions.
+//! Takes literals and labels or a window; returns the data of the result. Long sums poll for a stop request.
 
 use super::combine::Combined;
 use super::strides::{Offsets, strides};

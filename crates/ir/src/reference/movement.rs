@@ -1,4 +1,5 @@
 //! Views, padding and concatenation: every result element is an operand element, or zero.
+//! Takes literals and an index map, padding or axis; returns the data of the result.
 
 use super::strides::{Offsets, strides};
 use crate::literal::Data;

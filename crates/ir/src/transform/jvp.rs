@@ -1,4 +1,6 @@
 //! Forward mode: tangents of all values from tangents of the inputs.
+//! Takes a graph and the inputs that have tangents; returns a graph of outputs and tangents.
+//! The rules are declared by the ops.
 
 use crate::graph::{Builder, Var};
 use crate::ops::{Derivative, Op, Operands, Rule};

@@ -1,4 +1,6 @@
 //! Builds a loss and its gradients as one graph.
+//! Takes a graph, its loss and the values to differentiate by; returns one graph of loss, outputs and gradients.
+//! The backward walk is in `vjp.rs`.
 
 use super::vjp::{check_wrt, cotangents_for};
 use crate::graph::{Builder, Id, Var};

@@ -1,4 +1,6 @@
 //! Batching: applies a graph over a leading axis of some inputs, as one graph.
+//! Takes a graph and the batch axis of each input; returns a graph whose outputs have the batch first.
+//! The rules are declared by the ops.
 
 use crate::graph::{Builder, Id, Var};
 use crate::ops::{Batch, Op};

@@ -1,4 +1,5 @@
 //! Checks that forward mode is the derivative, and reverse mode its adjoint.
+//! Takes a graph and a point; returns a failure if a mode is wrong. Second derivatives are in `second.rs`.
 
 use super::{differentiable, must, precision, same_types, subsets};
 use crate::Failure;

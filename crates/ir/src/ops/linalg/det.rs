@@ -1,4 +1,5 @@
-//! Determinant, adjugate, and sign and logarithm of the determinant.
+//! Determinant, adjugate, and sign and logarithm of the determinant. Takes square matrices; returns one number per
+//! matrix, or matrices. The algorithms are in `dense.rs` and `spectral.rs`.
 
 use super::*;
 use crate::op_struct;
@@ -45,8 +46,8 @@ impl Kernel for Det {
 }
 
 op_struct! {
-    /// Adjugate: the transpose of the matrix of cofactors, which is `det(A) A⁻¹` where `A` is regular. Its derivative needs
-    /// a regular matrix.
+    /// Adjugate: the transpose of the matrix of cofactors, which is `det(A) A⁻¹` where `A` is regular. Its derivative
+    /// needs a regular matrix.
     pub struct Adjugate = "adjugate" {}
 }
 

@@ -1,4 +1,5 @@
 //! Eigenvalues and eigenvectors.
+//! Takes square matrices; returns eigenvalues and vectors with a fixed phase. The algorithms are in `spectral.rs`.
 
 use super::*;
 use crate::op_struct;

@@ -1,4 +1,5 @@
 //! Solutions of linear systems.
+//! Takes a matrix and right sides; returns the solution. The algorithms are in `dense.rs`.
 
 use super::*;
 use crate::op_struct;

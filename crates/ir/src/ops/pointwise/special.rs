@@ -1,4 +1,5 @@
 //! Error, gamma, Bessel and Airy functions, on real numbers.
+//! Declares these ops with their derivatives. Their values are computed in `special.rs`, `bessel.rs` and `igamma.rs`.
 
 use super::*;
 use crate::{bessel, igamma as incomplete, igamma_grad, special};
