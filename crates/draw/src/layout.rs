@@ -9,7 +9,7 @@ use dagre::layout::types::LabelPos;
 use dagre::{EdgeLabel, LayoutOptions, NodeLabel};
 use std::collections::BTreeMap;
 
-/// Most boxes on one level, counting also the rows that wires pass. Beyond this, boxes are placed in simple rows: so
+/// Most boxes on one level, counting also the rows that wires pass. Beyond this, boxes are placed in simple rows: that
 /// many crossings are unreadable anyway, and avoiding them would take minutes.
 const MOST: usize = 1200;
 const MOST_PASSES: usize = 60_000;
