@@ -31,7 +31,7 @@ pub struct Contraction {
 }
 
 impl Contraction {
-    /// Buffers read, including the result if a kernel follows.
+    /// Buffers read: both operands, and those that the kernel after the product loads in addition to its result.
     pub fn reads(&self) -> Vec<usize> {
         let follow = self.finish.iter().flat_map(|k| k.loads().map(|a| a.buffer));
         self.buffers[..2].iter().copied().chain(follow.filter(|b| *b != self.buffers[2])).collect()

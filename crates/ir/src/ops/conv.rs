@@ -54,7 +54,7 @@ impl Primitive for Conv {
             if !ok || size < 0 {
                 return Err(Error::value(
                     "stride and dilation",
-                    "must be at least 1, and padding must leave an extent of at least 1",
+                    "must be at least 1, and padding must not leave a negative extent",
                 ));
             }
             if reach > size || w[3 + i] == 0 {

@@ -100,8 +100,8 @@ macro_rules! arith_ops {
                 constant: true;
                 domain: [(-2.0, -0.1)];
             }
-            /// The modulus of the first operand with the sign of the second; the sign of a zero or NaN counts. The
-            /// derivative by the first operand is 0 at 0, and by the second always.
+            /// The modulus of the first operand with the sign of the second; the sign of a zero or NaN counts.
+            /// The derivative by the first operand is 0 at 0; the derivative by the second is always 0.
             copysign(a, b) -> y {
                 float: a.copysign(b);
                 partials: [a.sign() * y.sign(), 0.0];
