@@ -36,14 +36,13 @@ unsafe impl GlobalAlloc for Counting {
         if layout.align() == 64 {
             OURS.fetch_sub(layout.size() as isize, Relaxed);
         }
-        // SAFETY: the caller guarantees a layout of nonzero size.
+        // SAFETY: the caller guarantees that `ptr` was allocated with `layout`, here by the system allocator.
         unsafe { System.dealloc(ptr, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if layout.align() == 64 {
-            // SAFETY: the caller guarantees that `ptr` was allocated with `layout`, so the block is as long as the
-            // layout.
+            // SAFETY: the caller guarantees a layout of nonzero size; a block that is not null has `layout.size()` bytes.
             return unsafe {
                 let ptr = self.alloc(layout);
                 if !ptr.is_null() {
@@ -52,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
                 ptr
             };
         }
-        // SAFETY: the caller guarantees that `ptr` was allocated with `layout`.
+        // SAFETY: the caller guarantees a layout of nonzero size.
         unsafe { System.alloc_zeroed(layout) }
     }
 }
