@@ -83,8 +83,8 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Returns the ranges of indices at which the piece is read, or `None` if it never is. Only bounds on single axes
-    /// narrow the ranges; bounds over split axes are checked by the reader in any case.
+    /// Returns the ranges of indices at which the piece is read, if its bounds determine them axis by axis. Returns
+    /// `None` if it is never read, or if a bound is over a split axis; a device checks bounds in any case.
     fn within(&self, all: &[(i64, i64)]) -> Option<Vec<(i64, i64)>> {
         let mut ranges = all.to_vec();
         for (l, extent) in &self.bounds {

@@ -152,7 +152,7 @@ fn permute_of(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(Dot { out, ..dot.clone() }, below.ins.iter().copied().map(Expr::Is)))
 }
 
-/// If an operand is a broadcast: its source, and the labels among `wanted` along which it repeats.
+/// If an operand is a broadcast: its source, and the axes with a `wanted` label along which it repeats.
 fn repeated(
     seen: &Seen<'_>,
     id: Id,

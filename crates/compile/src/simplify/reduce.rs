@@ -95,7 +95,8 @@ fn reduce_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     if left.is_empty() { Some(x) } else { reduce(combine, left, x) }
 }
 
-/// Both reductions as one: how to combine, over which axes, the axes of the inner one, and the operand.
+/// Two nested reductions of one kind: how they combine, the operand's axes that the outer and the inner one reduce, and
+/// the operand.
 fn both(seen: &Seen<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>, Expr)> {
     let (combine, outer) = parts(node)?;
     let below = seen.node(node.ins[0]);
