@@ -2,7 +2,7 @@
 
 use gradus::bundle::Bundle;
 use gradus::files::safetensors::Reader;
-use gradus::gpu::Program;
+use gradus::gpu::GpuProgram;
 use gradus::nn::optim::Adam;
 use gradus::nn::{Forward, Linear, Module, Optimizer, compile_training, module};
 use gradus::{All, Generator, Literal, Reduction, Tensor, compile, mse_loss};
@@ -49,7 +49,7 @@ impl Replay {
             let names = entry["constants"].as_array().unwrap().iter().map(|n| n.as_str().unwrap());
             let constants: Vec<Literal> =
                 names.map(|n| weights.tensor(n).unwrap().to_literal().unwrap()).collect();
-            let program = Program::from_json(&entry["plan"], &constants).unwrap();
+            let program = GpuProgram::from_json(&entry["plan"], &constants).unwrap();
             let loaded = gpu.load(program, gradus_device::Text::Special).unwrap();
             programs.insert(name.clone(), (loaded, entry.clone()));
         }

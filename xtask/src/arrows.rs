@@ -4,7 +4,7 @@ use crate::tree::{Tree, Violation};
 
 const RULE: &str = "arrows";
 
-/// Who may depend on whom. A new crate gets a row, and a new arrow gets a design record.
+/// The allowed dependencies. A new crate gets an entry, and a new arrow gets a design record.
 const ARROWS: &[(&str, &[&str])] = &[
     ("gradus-scalar", &[]),
     ("gradus-ir", &[]),
@@ -77,7 +77,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Tests of any crate may use these: the test kit, and the CPU, which other devices are compared with.
+/// Crates that tests of any crate may use: the test kit, and the CPU device, with which other devices are compared.
 const FOR_TESTS: [&str; 2] = ["gradus-testkit", "gradus-cpu"];
 
 /// Every dependency inside the workspace is an arrow of the table.
@@ -110,7 +110,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// The line on which a manifest asks for a dependency. Versions the whole workspace shares are no request.
+/// The line on which a manifest requests a dependency. Versions shared by the workspace are not requests.
 fn line_of(manifest: &str, dependency: &str) -> usize {
     let mut shared = false;
     for (index, line) in manifest.lines().enumerate() {

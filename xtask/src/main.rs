@@ -1,4 +1,4 @@
-//! Repository tasks. `cargo xtask tidy` checks the laws of the tree, `cargo xtask test` runs every test.
+//! Repository tasks. `cargo xtask tidy` checks the rules of the repository, `cargo xtask test` runs every test.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,7 @@ use workspace::Workspace;
 
 /// Options of `cargo xtask test`.
 pub(crate) struct Options {
-    /// Install the packages that tests compare with, and fail where a comparison is skipped.
+    /// Install the packages that tests compare with, and fail if a comparison is skipped.
     pub(crate) oracles: bool,
     /// Run the long forms of tests that have a short one.
     pub(crate) full: bool,

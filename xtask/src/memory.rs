@@ -1,13 +1,13 @@
-//! `cargo xtask memory`: the crates that touch raw memory, under tools that watch every access.
+//! `cargo xtask memory`: tests the crates that touch raw memory under tools that check every access.
 
 use crate::workspace::Workspace;
 use std::process::Command;
 
-/// Blocks go back to the system at once, so that whoever uses one after its end is seen.
+/// Returns blocks to the system at once, so that a use after free is detected.
 const UNPOOLED: &str = "gradus-mem/unpooled";
 
-/// Runs `mem` under Miri, and under AddressSanitizer what computes on its blocks. Generated code is not watched: its
-/// accesses are checked when it is made.
+/// Runs `mem` under Miri, and the code that computes on its blocks under AddressSanitizer. Generated code is not
+/// instrumented; its accesses are checked when it is generated.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     nightly(workspace, &["miri", "test", "--package", "gradus-mem", "--tests"], &[])?;
     nightly(workspace, &["miri", "test", "--package", "gradus-mem", "--tests", "--features", UNPOOLED], &[])?;

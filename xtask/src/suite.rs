@@ -1,19 +1,19 @@
-//! `cargo xtask test`: every check and test, cheapest first, stopping at the first failure.
+//! `cargo xtask test`: runs every check and test, cheapest first, and stops at the first failure.
 
 use crate::workspace::{Workspace, cargo};
 use crate::{Options, python, tidy};
 use std::process::Command;
 
-/// The package whose examples are programs for readers; each must run to its end.
+/// The package whose examples are programs for readers; each must run to completion.
 const FACADE: &str = "gradus";
 
 /// A crate that uses the facade from outside the workspace.
 const OUTSIDE: &str = "examples/user_primitive/Cargo.toml";
 
-/// Instruction sets that the device also has kernels for where the processor has better ones.
+/// Instruction sets to test in addition to the best one of the processor.
 const LESSER: &[&str] = if cfg!(target_arch = "x86_64") { &["portable", "avx2"] } else { &["portable"] };
 
-/// Runs the whole suite.
+/// Runs the complete suite.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String> {
     let mut kit: Vec<(&str, &str)> = if options.full { vec![("GRADUS_KIT", "full")] } else { Vec::new() };
     step(workspace, "fmt --all --check")?;
@@ -30,21 +30,21 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
     if options.oracles {
         kit.extend([("GRADUS_ORACLES", "required"), ("GRADUS_NVRTC", &nvrtc), ("GRADUS_WEIGHTS", &weights)]);
     }
-    // Benchmarks are built by the lints above and run by no test.
+    // The lints above build the benchmarks; no test runs them.
     step_with(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests", &kit)?;
-    step(workspace, "test --workspace --exclude gradus-bench --doc")?; // which those leave out
+    step(workspace, "test --workspace --exclude gradus-bench --doc")?; // not included in the line above
     for &isa in LESSER {
         let tests = "test --quiet --workspace --exclude gradus-bench --test cpu --test executable";
         step_with(workspace, tests, &[("GRADUS_ISA", isa)])?;
     }
-    // With the features of the tests, so that nothing below is built again.
+    // Use the features of the tests, so that dependencies are not rebuilt.
     step(workspace, "build --workspace --exclude gradus-bench --examples")?;
     for package in workspace.packages.iter().filter(|package| package.name == FACADE) {
         for example in &package.examples {
             run_example(workspace, example)?;
         }
     }
-    // Outside the workspace, as a user's crate is.
+    // Outside of the workspace, as a user's crate is.
     step(workspace, &format!("fmt --check --manifest-path {OUTSIDE}"))?;
     step(workspace, &format!("run --quiet --manifest-path {OUTSIDE}"))?;
     python::run(workspace, options.oracles)?;
@@ -52,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
     Ok(())
 }
 
-/// Runs an example that has been built: `cargo run` would build what is below it again, with fewer features.
+/// Runs an example that was built before. `cargo run` would rebuild dependencies with fewer features.
 fn run_example(workspace: &Workspace, name: &str) -> Result<(), String> {
     println!("== example {name}");
     let program = workspace.target.join("debug/examples").join(name);
@@ -73,9 +73,9 @@ fn step_with(workspace: &Workspace, arguments: &str, environment: &[(&str, &str)
     let status = cargo()
         .args(arguments.split(' '))
         .current_dir(&workspace.root)
-        .env("CARGO_TARGET_DIR", &workspace.target) // also for what is outside
+        .env("CARGO_TARGET_DIR", &workspace.target) // also for the crate outside of the workspace
         .envs(environment.iter().copied())
-        .env_remove("RUST_BACKTRACE") // messages should read the same everywhere
+        .env_remove("RUST_BACKTRACE") // so that messages do not depend on the environment
         .status()
         .map_err(|error| format!("cannot start cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("`cargo {arguments}` failed ({status})")) }

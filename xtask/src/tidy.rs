@@ -1,11 +1,12 @@
-//! `cargo xtask tidy`: the laws of the repository that the compiler does not know.
+//! `cargo xtask tidy`: checks rules of the repository that the compiler does not check.
 //!
-//! A rule is a function from the tree to what breaks it; one line of `RULES` switches it on.
+//! A rule is a function from the tree to its violations; `RULES` lists those that are enabled.
 
 mod catalog;
 mod documents;
 mod layout;
 pub(crate) mod mask;
+mod retired;
 mod safety;
 mod words;
 
@@ -20,6 +21,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     words::forbidden,
     words::panics,
     words::machine_paths,
+    retired::retired,
     safety::homes,
     safety::reasons,
     catalog::unlisted,

@@ -5,7 +5,7 @@ use crate::workspace::{Workspace, cargo, output};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names the compiler to use, if it is not the one that cargo finds.
+/// Environment variable with the compiler to use, if it is not the one that cargo finds.
 const COMPILER: &str = "GRADUS_TARGET_RUSTC";
 
 /// Debian's packages of a compiler with the source of its standard library. Their own libraries are added.
@@ -19,7 +19,7 @@ pub(crate) struct Toolchain {
     linker: Option<PathBuf>,
 }
 
-/// In which form a toolchain has the standard library for the target.
+/// The form in which a toolchain has the standard library for the target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Standard {
     Built,
@@ -49,7 +49,7 @@ pub(crate) fn find(workspace: &Workspace, target: &str) -> Result<Toolchain, Str
     let rustc = PathBuf::from(named.unwrap_or_else(|| "rustc".into()));
     let own = sysroot(&rustc)?;
     if let Some(standard) = standard_library(&own, target) {
-        // A compiler that is named may lack the linker; the toolchain of this command has one.
+        // A compiler given by the variable may lack the linker; the toolchain of this command has one.
         let linker = linker(&own).or_else(|| linker(&sysroot(Path::new("rustc")).ok()?));
         return Ok(Toolchain { rustc, standard, linker });
     }
@@ -110,7 +110,7 @@ fn unpack(folder: &Path) -> Result<PathBuf, String> {
             std::fs::remove_file(&file).map_err(failed)?;
         }
     }
-    // The compiler finds its libraries below the folder where this script is, wherever that is moved to.
+    // The compiler finds its libraries relative to this script, so the folder can be moved.
     let script = "#!/bin/sh\nhere=$(dirname \"$(readlink -f \"$0\")\")\n\
         LD_LIBRARY_PATH=$(echo \"$here\"/files/usr/lib/*-linux-gnu) exec \"$here\"/files/usr/bin/rustc \"$@\"\n";
     let rustc = aside.join("rustc");

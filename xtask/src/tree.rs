@@ -1,4 +1,4 @@
-//! The tree the rules of tidy look at: the text of every file git knows or would add, and the packages.
+//! The tree that the rules of tidy check: the text of every file that git tracks or would add, and the packages.
 
 use crate::tidy::mask;
 use crate::workspace::{Package, Workspace, output};
@@ -16,13 +16,13 @@ pub(crate) struct Tree {
 pub(crate) struct File {
     /// Relative to the root, with forward slashes.
     pub(crate) path: String,
-    /// Empty when it is not UTF-8 text.
+    /// Empty if the file is not UTF-8 text.
     pub(crate) text: String,
     /// The text with comments and literals blanked out, line for line; empty unless it is Rust.
     pub(crate) code: String,
 }
 
-/// A law broken at a place, and what to do about it.
+/// A violated rule, its location, and what to do about it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Violation {
     pub(crate) path: String,
@@ -47,7 +47,7 @@ impl File {
         self.path.ends_with(".rs")
     }
 
-    /// Whether the file is `room` with an `.rs` added, or lies in the folder `room`.
+    /// Whether the file is `room` with an `.rs` added, or is in the folder `room`.
     pub(crate) fn is_in(&self, room: &str) -> bool {
         self.path.strip_prefix(room).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
     }
@@ -58,7 +58,7 @@ impl File {
 }
 
 impl Tree {
-    /// Reads what git tracks, and what it does not ignore, from the working copy.
+    /// Reads all files that git tracks, and those it does not ignore, from the working copy.
     pub(crate) fn read(workspace: &Workspace) -> Result<Self, String> {
         let listing = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
         let listing = output(Command::new("git").args(listing).current_dir(&workspace.root))?;
@@ -94,7 +94,7 @@ impl Tree {
         Self { files, packages: Vec::new() }
     }
 
-    /// What a rule prints about this tree.
+    /// The messages of a rule about this tree.
     pub(crate) fn complaints(&self, rule: fn(&Tree) -> Vec<Violation>) -> Vec<String> {
         rule(self).iter().map(Violation::to_string).collect()
     }

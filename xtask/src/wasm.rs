@@ -22,7 +22,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf, String> {
     Ok(target.join(TARGET).join("web/gradus_web.wasm"))
 }
 
-/// Builds the module and says how large it is.
+/// Builds the module and prints its size.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let module = build(workspace)?;
     let bytes = std::fs::metadata(&module).map_err(|error| format!("{}: {error}", module.display()))?.len();

@@ -5,7 +5,7 @@ use crate::workspace::Workspace;
 use std::path::Path;
 use std::process::Command;
 
-/// Builds the module and what is around it; with `test` runs the tests too.
+/// Builds the module and the package around it; with `test` also runs the tests.
 pub(crate) fn run(workspace: &Workspace, test: bool) -> Result<(), String> {
     let module = wasm::build(workspace)?;
     let web = workspace.root.join("web");

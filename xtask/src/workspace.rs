@@ -1,4 +1,4 @@
-//! What cargo knows about the workspace: its folders, packages, internal dependencies and examples.
+//! The workspace as cargo describes it: its folders, packages, internal dependencies and examples.
 
 use serde_json::Value;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::Command;
 /// The workspace as `cargo metadata` describes it.
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
-    /// Where everything is built.
+    /// The target folder.
     pub(crate) target: PathBuf,
     pub(crate) packages: Vec<Package>,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// Path of its Cargo.toml, relative to the root.
     pub(crate) manifest: String,
-    /// Its dependencies inside the workspace; what comes from a registry is not our concern.
+    /// Its dependencies inside the workspace, not those from a registry.
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) examples: Vec<String>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Package {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// Needed by its tests and examples only.
+    /// Whether only its tests and examples need it.
     pub(crate) dev: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs a command for what it prints; its complaints become the error.
+/// Runs a command and returns its standard output; standard error becomes the error.
 pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     let program = command.get_program().display().to_string();
     let output = command.output().map_err(|error| format!("cannot start {program}: {error}"))?;
@@ -48,7 +48,7 @@ pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>, String> {
 }
 
 impl Workspace {
-    /// Asks cargo.
+    /// Queries cargo.
     pub(crate) fn load() -> Result<Self, String> {
         let json = output(cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
         let json = serde_json::from_slice(&json).map_err(|error| format!("cargo metadata: {error}"))?;

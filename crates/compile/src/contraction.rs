@@ -1,4 +1,5 @@
-//! Contractions as batched products of matrices with strides, and what follows them while their result is in cache.
+//! Represents contractions as batched matrix products with strides, and matches labelled contractions to them. A
+//! product may have an elementwise kernel that runs on each block of the result while it is in cache.
 
 use crate::kernel::Kernel;
 use crate::layout::Layout;
@@ -10,26 +11,27 @@ use std::fmt;
 pub struct Contraction {
     /// Type of the operands.
     pub operands: DType,
-    /// Type of the sums, and of the result: theirs, or `f32` if they are `bf16`.
+    /// Dtype of the sums and of the result: that of the operands, or `f32` if they are `bf16`.
     pub dtype: DType,
     /// Buffers: first operand, second operand, result.
     pub buffers: [usize; 3],
-    /// First places in them.
+    /// Index of the first element in each buffer.
     pub offsets: [i64; 3],
-    /// Axes that run along all three: extent and steps.
+    /// Batch axes, shared by all three: extent and strides.
     pub batch: Vec<(usize, [i64; 3])>,
-    /// Rows: steps in the first operand and the result.
+    /// Rows: extent, and strides in the first operand and the result.
     pub m: (usize, [i64; 2]),
-    /// Columns: steps in the second operand and the result, where it is 1 (unless there is one column).
+    /// Columns: extent, and strides in the second operand and the result. The stride in the result is 1, unless there
+    /// is only one column.
     pub n: (usize, [i64; 2]),
-    /// The summed axis: steps in the first and the second operand.
+    /// The summed axis: extent, and strides in the first and the second operand.
     pub k: (usize, [i64; 2]),
-    /// An elementwise kernel over the row-major result, run on each block as soon as it is there.
+    /// An elementwise kernel over the row-major result, run on each block as soon as it is computed.
     pub finish: Option<Kernel>,
 }
 
 impl Contraction {
-    /// Buffers read, the result by the kernel that follows included.
+    /// Buffers read: both operands, and those that the kernel after the product loads in addition to its result.
     pub fn reads(&self) -> Vec<usize> {
         let follow = self.finish.iter().flat_map(|k| k.loads().map(|a| a.buffer));
         self.buffers[..2].iter().copied().chain(follow.filter(|b| *b != self.buffers[2])).collect()
@@ -41,7 +43,7 @@ impl Contraction {
         [self.buffers[2]].into_iter().chain(follow).collect()
     }
 
-    /// Extents and steps of an operand, or of the result (2): those of the batch, then its own two.
+    /// Extents and strides of an operand, or of the result (2): those of the batch, then its own two.
     pub fn axes(&self, o: usize) -> impl Iterator<Item = (usize, i64)> {
         let own = match o {
             0 => [(self.m.0, self.m.1[0]), (self.k.0, self.k.1[0])],
@@ -51,7 +53,7 @@ impl Contraction {
         self.batch.iter().map(move |b| (b.0, b.1[o])).chain(own)
     }
 
-    /// The first and the last place that is read or written of an operand or the result; none if there are none.
+    /// The first and the last index accessed in an operand or the result; `None` if there are none.
     pub fn ends(&self, o: usize) -> Option<(i64, i64)> {
         let (extents, strides): (Vec<usize>, Vec<i64>) = self.axes(o).unzip();
         Layout { offset: self.offsets[o], strides }.ends(&extents)
@@ -63,33 +65,33 @@ impl Contraction {
     }
 }
 
-/// One operand of a contraction: labels and extents of its axes, and where its elements are.
+/// One operand of a contraction: labels and extents of its axes, and its layout in memory.
 pub(crate) struct Operand<'a> {
     pub(crate) labels: &'a str,
     pub(crate) shape: &'a [usize],
     pub(crate) layout: Layout,
 }
 
-/// Why a contraction is not a product of matrices as it stands.
-pub(crate) enum Unfit {
-    /// This operand sums an axis of its own or steps unevenly along what is summed.
+/// Why a contraction cannot be a matrix product without copying an operand.
+pub(crate) enum NotMatmul {
+    /// This operand has a summed axis of its own, or its summed axes have no common stride.
     Operand(usize),
     /// No axis of the result is contiguous.
     Result,
 }
 
-/// An axis during matching: extent, and steps in each of the three (0 where it is absent).
+/// An axis during matching: its extent, and its strides in the two operands and the result (0 where it is absent).
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     extent: usize,
     steps: [i64; 3],
 }
 
-/// The product of matrices that a contraction of operands of one type to another is; both operands may have to change places.
-pub(crate) fn matched(
+/// Matches a contraction to a matrix product; may exchange the operands.
+pub(crate) fn match_product(
     [operands, dtype]: [DType; 2],
     ops: &[Operand<'_>; 3],
-) -> Result<(Contraction, bool), Unfit> {
+) -> Result<(Contraction, bool), NotMatmul> {
     let step = |o: usize, label: char| {
         let at = ops[o].labels.chars().position(|l| l == label)?;
         Some(ops[o].layout.strides[at])
@@ -97,11 +99,11 @@ pub(crate) fn matched(
     for (o, operand) in ops[..2].iter().enumerate() {
         let elsewhere = |label: char| (0..3).any(|p| p != o && ops[p].labels.contains(label));
         if !operand.labels.chars().all(elsewhere) {
-            return Err(Unfit::Operand(o));
+            return Err(NotMatmul::Operand(o));
         }
     }
     let (mut batch, mut m, mut n, mut k) = (vec![], vec![], vec![], vec![]);
-    // In the order of the result's axes, then of the first operand's.
+    // Axes in the order of the result, then of the first operand.
     let out: Vec<(char, usize)> = ops[2].labels.chars().zip(ops[2].shape.iter().copied()).collect();
     let summed = ops[0].labels.chars().zip(ops[0].shape.iter().copied());
     let summed = summed.filter(|(l, _)| !ops[2].labels.contains(*l));
@@ -113,7 +115,7 @@ pub(crate) fn matched(
             [Some(_), None, _] => m.push(axis),
             [None, Some(_), _] => n.push(axis),
             [Some(_), Some(_), None] => k.push(axis),
-            _ => return Err(Unfit::Result),
+            _ => return Err(NotMatmul::Result),
         }
     }
     for axes in [&mut batch, &mut m, &mut n, &mut k] {
@@ -122,9 +124,9 @@ pub(crate) fn matched(
     if k.len() > 1 {
         let uneven =
             (0..2).find(|&o| k.windows(2).any(|w| w[0].steps[o] != w[1].steps[o] * w[1].extent as i64));
-        return Err(Unfit::Operand(uneven.unwrap_or(0)));
+        return Err(NotMatmul::Operand(uneven.unwrap_or(0)));
     }
-    // The contiguous axis of the result is that of the columns.
+    // The contiguous axis of the result becomes that of the columns.
     let contiguous = |axes: &[Axis]| axes.last().is_some_and(|a| a.steps[2] == 1);
     let swapped = !contiguous(&n) && contiguous(&m);
     if swapped {
@@ -132,9 +134,9 @@ pub(crate) fn matched(
     }
     let whole = |axes: &[Axis]| axes.iter().map(|a| a.extent).product::<usize>();
     if !contiguous(&n) && whole(&n) > 1 {
-        return Err(Unfit::Result);
+        return Err(NotMatmul::Result);
     }
-    // One axis each; the others run as part of the batch. Of the rows, the longest stays.
+    // Rows and columns have one axis each, the other axes join the batch. The longest axis of the rows stays.
     let columns = n.pop();
     let longest = (0..m.len()).max_by_key(|&i| m[i].extent);
     let rows = longest.map(|i| m.remove(i));
@@ -160,7 +162,7 @@ pub(crate) fn matched(
     Ok((contraction, swapped))
 }
 
-/// Joins neighbouring axes that step evenly everywhere, and drops those of extent 1.
+/// Merges neighbouring axes with a common stride in all operands, and drops axes of extent 1.
 fn merge(axes: &mut Vec<Axis>) {
     axes.retain(|a| a.extent != 1);
     axes.dedup_by(|inner, outer| {

@@ -1,19 +1,21 @@
-//! What a plan costs before it runs: operations, bytes that have to move, and how long every buffer lives.
+//! Estimates the cost of a plan before it runs: operations, bytes to move, and how long every buffer lives.
+//! Takes a plan or a step; returns work, lifetimes, and a description for users.
+//! How fast a device does this work is measured in `gradus-device`.
 
 use crate::kernel::{Kernel, Level, Operation};
-use crate::plan::{Place, Plan, Step};
+use crate::plan::{BufferLocation, Plan, Step};
 use gradus_ir::ops::Scalar;
 use gradus_ir::{Builder, Var};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Work of a step, or of many.
+/// Work of a step, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Scalar operations, counted as `gradus_ir` counts those of graphs: a product with its sum is two, a function is one,
+    /// Scalar operations, counted as `gradus_ir` counts those of graphs: a multiply-add is two, a function is one,
     /// copies, sorting and external routines are none.
     pub flops: f64,
-    /// Bytes that are read or written at least once, each once.
+    /// Bytes that are read or written, each counted once.
     pub bytes: f64,
 }
 
@@ -25,7 +27,7 @@ impl std::ops::Add for Work {
 }
 
 impl Work {
-    /// So many times the work.
+    /// The work of `n` repetitions.
     pub fn times(self, n: usize) -> Work {
         Work { flops: self.flops * n as f64, bytes: self.bytes * n as f64 }
     }
@@ -36,15 +38,15 @@ fn kernel_flops(k: &Kernel) -> f64 {
     let each = |op: &Operation, level: Level| match (op, level) {
         // Every element of a row is combined.
         (Operation::Reduce(_), _) => rows * length,
-        (Operation::Scalar(Scalar::Row(_) | Scalar::Select), Level::Element) => rows * length,
-        (Operation::Scalar(Scalar::Row(_) | Scalar::Select), Level::Row) => rows,
+        (Operation::Scalar(Scalar::Pointwise(_) | Scalar::Select), Level::Element) => rows * length,
+        (Operation::Scalar(Scalar::Pointwise(_) | Scalar::Select), Level::Row) => rows,
         _ => 0.0,
     };
     k.body.iter().map(|i| each(&i.op, i.level)).sum()
 }
 
 impl Step {
-    /// The work of this step of a plan. Loops until a condition fails count one turn.
+    /// The work of this step of a plan. A loop that ends by a condition counts as one iteration.
     pub fn work(&self, plan: &Plan) -> Work {
         let flops = match self {
             Step::Kernel(k) => kernel_flops(k),
@@ -64,7 +66,7 @@ impl Step {
                     .map(|p| p.work().times(*length))
                     .fold(Work::default(), |a, b| a + b);
             }
-            // What slices pass on to each other stays in cache.
+            // Values passed between steps of a slice stay in cache.
             Step::Slices { control, extents, .. } => {
                 let slices = extents.iter().product::<usize>() as f64;
                 control.plans.iter().map(|p| p.work().flops * slices).sum()
@@ -84,7 +86,7 @@ impl Step {
         Work { flops, bytes: touched.values().sum() }
     }
 
-    /// What kind of step it is, in a word or two.
+    /// The kind of step, in one or two words.
     pub fn title(&self) -> String {
         match self {
             Step::Kernel(k) if k.axes.len() > k.parallel => format!("kernel {:?}, reduced", k.axes),
@@ -112,7 +114,8 @@ impl Plan {
         self.steps.iter().map(|s| s.work(self)).fold(Work::default(), |a, b| a + b)
     }
 
-    /// The plan for people: totals, what was simplified, what stayed apart and why, the arena over time, every step.
+    /// Describes the plan for users: totals, simplifications, ops that were not fused and why, the arena over time,
+    /// and every step.
     pub fn explained(&self) -> String {
         let mut out = String::new();
         let total = self.work();
@@ -129,12 +132,12 @@ impl Plan {
             let _ = writeln!(out, "simplified: {}", each.join(", "));
         }
         let mut reasons: BTreeMap<(&str, String), usize> = BTreeMap::new();
-        for apart in &self.apart {
-            *reasons.entry((apart.why, apart.what())).or_default() += 1;
+        for op in &self.not_fused {
+            *reasons.entry((op.why, op.what())).or_default() += 1;
         }
         for ((why, what), n) in reasons {
             let times = if n > 1 { format!(" (×{n})") } else { String::new() };
-            let _ = writeln!(out, "apart: {what}: {why}{times}");
+            let _ = writeln!(out, "not fused: {what}: {why}{times}");
         }
         for (buffer, at, from, to) in self.lives() {
             let bytes = self.buffers[buffer].bytes();
@@ -151,11 +154,11 @@ impl Plan {
         out
     }
 
-    /// Buffers in the arena, by place: buffer, first byte, and the steps at which they are first and last used.
+    /// Buffers in the arena by offset: buffer, first byte, and the steps that first and last use it.
     pub fn lives(&self) -> Vec<(usize, usize, usize, usize)> {
         let mut out = Vec::new();
         for (b, buffer) in self.buffers.iter().enumerate() {
-            let Place::Arena(at) = buffer.place else { continue };
+            let BufferLocation::Arena(at) = buffer.location else { continue };
             let uses = |s: &Step| s.reads().contains(&b) || s.writes().contains(&b);
             let used: Vec<usize> =
                 self.steps.iter().enumerate().filter(|(_, s)| uses(s)).map(|(i, _)| i).collect();
@@ -168,7 +171,7 @@ impl Plan {
     }
 }
 
-/// A number with a prefix: `1.2 M`, `3.4 GB`.
+/// Formats a number with a metric prefix: `1.2 M`, `3.4 GB`.
 pub fn amount(x: f64, unit: &str) -> String {
     let (scaled, prefix) = match x {
         x if x >= 1e12 => (x / 1e12, "T"),

@@ -1,6 +1,8 @@
-//! Which unit of work needs which, transitively, so that fusing never makes two units wait for each other.
+//! Tracks which unit of work depends on which, transitively, so that fusion never creates a cycle.
+//! Takes the dependencies of new units; answers whether an op may join a unit, and whether two units may be merged.
+//! Whether a fusion is worthwhile is decided in `group.rs` and `lower.rs`.
 
-/// Sets of units, as bits.
+/// A set of units, as bits.
 #[derive(Clone, Debug, Default)]
 struct Set(Vec<u64>);
 
@@ -41,23 +43,23 @@ impl Set {
     }
 }
 
-/// For each unit, all that must run before it.
+/// For each unit, all units that must run before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Depend {
     before: Vec<Set>,
 }
 
 impl Depend {
-    /// A unit that needs these.
+    /// Adds a unit that depends on these.
     pub(crate) fn new_unit(&mut self, needs: &[usize]) -> usize {
         self.before.push(Set::default());
         let unit = self.before.len() - 1;
-        // Nobody needs it yet.
+        // No unit depends on it yet.
         self.before[unit] = self.with(unit, needs.iter().copied());
         unit
     }
 
-    /// Makes a unit need others too.
+    /// Adds dependencies to a unit.
     pub(crate) fn add(&mut self, unit: usize, needs: impl IntoIterator<Item = usize>) {
         let mut needs = needs.into_iter().peekable();
         if needs.peek().is_none() {
@@ -67,7 +69,7 @@ impl Depend {
         self.spread(unit);
     }
 
-    /// What a unit needs, and what these need.
+    /// The dependencies of a unit together with `needs` and their dependencies.
     fn with(&mut self, unit: usize, needs: impl IntoIterator<Item = usize>) -> Set {
         let mut own = std::mem::take(&mut self.before[unit]);
         for need in needs {
@@ -77,26 +79,26 @@ impl Depend {
         own
     }
 
-    /// Whatever needs the unit needs what it needs.
+    /// Adds the dependencies of a unit to all units that depend on it.
     fn spread(&mut self, unit: usize) {
         let own = self.before[unit].clone();
         self.before.iter_mut().filter(|b| b.has(unit)).for_each(|b| b.union(&own));
     }
 
-    /// Whether all that must run before `unit` is in its set.
+    /// Whether `other` must run before `unit`.
     pub(crate) fn needs(&self, unit: usize, other: usize) -> bool {
         self.before[unit].has(other)
     }
 
-    /// Whether an op that needs these may become part of one of them: none of the others may need that one.
+    /// Whether an op that depends on `needs` may become part of `unit`: none of the other units may depend on `unit`.
     pub(crate) fn could_join(&self, unit: usize, needs: &[usize]) -> bool {
         needs.iter().all(|&n| n == unit || !self.needs(n, unit))
     }
 
-    /// Whether two units may become one: nothing may have to run between them.
+    /// Whether two units may be merged: no third unit may have to run between them.
     pub(crate) fn could_merge(&self, a: usize, b: usize) -> bool {
         let (first, last) = match (self.needs(b, a), self.needs(a, b)) {
-            // What is between them is needed by one and needs the other.
+            // A unit between them depends on one, and the other depends on it.
             (false, false) => return true,
             (true, _) => (a, b),
             (_, true) => (b, a),
@@ -104,7 +106,7 @@ impl Depend {
         !self.before[last].iter().any(|x| x != first && self.needs(x, first))
     }
 
-    /// Makes `b` part of `a`.
+    /// Merges `b` into `a`.
     pub(crate) fn merge(&mut self, a: usize, b: usize) {
         let other = std::mem::take(&mut self.before[b]);
         self.before[a].union(&other);

@@ -1,11 +1,13 @@
-//! From units of work to a plan: kernels with their accesses, in an order that respects what needs what.
+//! Turns units of work into a plan: kernels with their accesses, ordered by their dependencies.
+//! Takes lowered units and the graph; returns a plan whose temporaries have no memory yet.
+//! Which ops form a unit is decided in `lower.rs`, and where temporaries are stored in `memory.rs`.
 
 use crate::contraction::Contraction;
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 use crate::layout::Layout;
 use crate::lowered::{Lowered, Origin, Unit};
-use crate::plan::{Buffer, Control, Place, Plan, Routine, Step};
+use crate::plan::{Buffer, BufferLocation, Control, Plan, Routine, Step};
 use crate::profile::Profile;
 use crate::{Result, checked, compile};
 use gradus_ir::ops::Form;
@@ -13,7 +15,7 @@ use gradus_ir::{Aval, Graph, Op, stop};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// The plan of lowered units; buffers have no place in the arena yet.
+/// Emits the plan of lowered units. Temporaries are not placed in the arena yet.
 pub(crate) fn emit(mut lowered: Lowered, graph: &Graph, profile: &Profile) -> Result<Plan> {
     prune(&mut lowered);
     attach(&mut lowered);
@@ -21,10 +23,10 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph, profile: &Profile) -> Re
     let order = order(&lowered)?;
     let stored = stored(&lowered);
     let mut out = Emitter { lowered: &lowered, profile, buffers: HashMap::new(), plan: Plan::default() };
-    // Inputs are the first values of a graph, as they are its first nodes.
+    // Inputs are the first values, since they are the first nodes of a graph.
     for (i, (aval, _)) in lowered.values[..graph.inputs().len()].iter().enumerate() {
-        let place = Place::Input(i);
-        out.plan.buffers.push(Buffer { dtype: aval.dtype, numel: aval.shape.numel(), place });
+        let location = BufferLocation::Input(i);
+        out.plan.buffers.push(Buffer { dtype: aval.dtype, numel: aval.shape.numel(), location });
         out.plan.inputs.push(i);
     }
     for unit in order {
@@ -38,8 +40,8 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph, profile: &Profile) -> Re
                 let step = out.contraction(c, finish.as_ref(), &stored);
                 out.plan.steps.push(Step::Contract(step));
             }
-            Unit::Whole { op, types, ins, outs, origin } => {
-                let mut step = out.whole(op, types, ins, outs)?;
+            Unit::Routine { op, types, ins, outs, origin } => {
+                let mut step = out.routine(op, types, ins, outs)?;
                 if let Step::Routine(routine) = &mut step {
                     routine.origin = origin.clone();
                 }
@@ -51,13 +53,13 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph, profile: &Profile) -> Re
     let outputs: Vec<usize> = lowered.outputs.iter().map(|v| out.buffer(*v)).collect();
     let mut plan = out.plan;
     for (k, &b) in outputs.iter().enumerate() {
-        plan.buffers[b].place = Place::Output(k);
+        plan.buffers[b].location = BufferLocation::Output(k);
     }
     plan.outputs = outputs;
     Ok(plan)
 }
 
-/// Moves elementwise groups behind the product of matrices that only they read.
+/// Attaches elementwise groups to the matrix product that only they read.
 fn attach(lowered: &mut Lowered) {
     let mut readers: HashMap<Value, BTreeSet<usize>> = HashMap::new();
     for (u, unit) in lowered.units.iter().enumerate() {
@@ -65,7 +67,7 @@ fn attach(lowered: &mut Lowered) {
             readers.entry(v).or_default().insert(u);
         }
     }
-    // Later products first: of two that a group reads, the other is then done before.
+    // Later products first: if a group reads two products, the earlier one is then computed before.
     for u in (0..lowered.units.len()).rev() {
         let Unit::Contract(c, None) = &lowered.units[u] else { continue };
         let value = c.buffers[2];
@@ -75,7 +77,7 @@ fn attach(lowered: &mut Lowered) {
         if lowered.outputs.contains(&value) || !follows(group, value, &lowered.values[value].0) {
             continue;
         }
-        // Nothing that the group needs can need the product: only the group reads it.
+        // No dependency of the group can depend on the product, since only the group reads it.
         let (c, group) = (c.clone(), group.clone());
         lowered.units[reader] = Unit::Gone;
         group.members.iter().for_each(|(m, _)| lowered.home[m.value] = Some(u));
@@ -84,7 +86,8 @@ fn attach(lowered: &mut Lowered) {
     }
 }
 
-/// Whether a group can run block by block over a product: no reduction, and each block reads only itself of it.
+/// Whether a group can run block by block over a product: it has no reduction, and each block reads only its own
+/// part.
 fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
     if group.reduced.is_some() || group.space.iter().product::<usize>() != aval.shape.numel() {
         return false;
@@ -99,7 +102,7 @@ fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
     })
 }
 
-/// Units in an order that respects what needs what, the earliest first.
+/// Orders units by their dependencies, the earliest first.
 fn order(lowered: &Lowered) -> Result<Vec<usize>> {
     let live: Vec<usize> =
         (0..lowered.units.len()).filter(|&u| !matches!(lowered.units[u], Unit::Gone)).collect();
@@ -128,7 +131,7 @@ fn order(lowered: &Lowered) -> Result<Vec<usize>> {
     Ok(order)
 }
 
-/// Values that must be in memory: read by another unit, or handed out.
+/// Marks values that must be in memory: those read by another unit, and outputs.
 fn stored(lowered: &Lowered) -> Vec<bool> {
     let mut stored = vec![false; lowered.values.len()];
     lowered.outputs.iter().for_each(|&v| stored[v] = true);
@@ -138,7 +141,7 @@ fn stored(lowered: &Lowered) -> Vec<bool> {
     stored
 }
 
-/// Drops members whose values nobody needs any more, and with them what only they read.
+/// Removes members whose values are not needed any more, and the loads that only they use.
 fn prune(lowered: &mut Lowered) {
     loop {
         let stored = stored(lowered);
@@ -159,7 +162,7 @@ fn prune(lowered: &mut Lowered) {
     }
 }
 
-/// Members whose values are stored, or needed for one that is.
+/// Members whose values are stored, or needed by one that is stored.
 fn needed(group: &Group, stored: &[bool]) -> BTreeSet<Value> {
     let mut needed = BTreeSet::new();
     for (member, _) in group.members.iter().rev() {
@@ -179,24 +182,25 @@ struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    /// The buffer of a value.
+    /// Returns the buffer of a value, and creates it if needed.
     fn buffer(&mut self, value: Value) -> usize {
         if let Some(&b) = self.buffers.get(&value) {
             return b;
         }
         let (aval, origin) = &self.lowered.values[value];
-        let place = match origin {
+        let location = match origin {
             Origin::Input(i) => return *i,
-            Origin::Constant(l) => Place::Constant(l.clone()),
-            Origin::Computed => Place::Arena(0),
+            Origin::Constant(l) => BufferLocation::Constant(l.clone()),
+            Origin::Computed => BufferLocation::Arena(0),
         };
-        self.plan.buffers.push(Buffer { dtype: aval.dtype, numel: aval.shape.numel(), place });
+        self.plan.buffers.push(Buffer { dtype: aval.dtype, numel: aval.shape.numel(), location });
         let b = self.plan.buffers.len() - 1;
         self.buffers.insert(value, b);
         b
     }
 
-    /// A product of matrices; if what follows it writes elements of the same type, the product goes there first.
+    /// Emits a matrix product. If the kernel that follows writes elements of the same type, the product is stored
+    /// there first.
     fn contraction(&mut self, c: &Contraction, finish: Option<&Group>, stored: &[bool]) -> Contraction {
         let finish = finish.map(|g| self.kernel(g, stored));
         let product = self.buffer(c.buffers[2]);
@@ -217,7 +221,7 @@ impl Emitter<'_> {
         Contraction { finish: Some(kernel), ..out }
     }
 
-    /// The loop nest of a group.
+    /// Emits the loop nest of a group.
     fn kernel(&mut self, group: &Group, stored: &[bool]) -> Kernel {
         let reduced = |a: &usize| group.reduced.as_ref().is_some_and(|r| r[*a]);
         let all = 0..group.space.len();
@@ -241,7 +245,7 @@ impl Emitter<'_> {
         kernel
     }
 
-    fn whole(&mut self, op: &Op, types: &[Aval], ins: &[Value], outs: &[Value]) -> Result<Step> {
+    fn routine(&mut self, op: &Op, types: &[Aval], ins: &[Value], outs: &[Value]) -> Result<Step> {
         let results: Vec<Aval> = outs.iter().map(|v| self.lowered.values[*v].0.clone()).collect();
         let types = types.to_vec();
         let ins: Vec<usize> = ins.iter().map(|v| self.buffer(*v)).collect();
@@ -282,9 +286,9 @@ struct Body<'e, 'a> {
 }
 
 impl Body<'_, '_> {
-    /// A layout over the kernel's axes.
+    /// Converts a layout to the kernel's axes.
     fn layout(&self, layout: &Layout, shape: &[usize], level: Level) -> Layout {
-        // A member's layouts fit its group: that is what joining checked.
+        // The layouts of a member fit its group, as checked when it joined.
         let own = self
             .group
             .steps(layout, shape, level)
@@ -297,7 +301,7 @@ impl Body<'_, '_> {
         self.insts.len() - 1
     }
 
-    /// As `push`, once for each thing read.
+    /// As `push`, but reuses an equal load.
     fn push_once(&mut self, inst: Inst) -> usize {
         let same = |other: &Inst| {
             other.dtype == inst.dtype
@@ -365,7 +369,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// What does not change along reduced axes is read once per row.
+    /// The level of a load: once per row if the layout does not vary along reduced axes.
     fn level(&self, layout: &Layout) -> Level {
         let still = layout.strides[self.parallel..].iter().all(|&s| s == 0);
         if self.group.reduced.is_some() && still { Level::Row } else { Level::Element }

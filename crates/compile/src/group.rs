@@ -1,4 +1,6 @@
-//! Groups: ops that will share one loop nest, and whether another may join them.
+//! Groups of ops that share one loop nest, and the conditions under which another op may join.
+//! Takes a group and a member; returns the larger group, or the reason why the member cannot join.
+//! Which groups are tried, and in which order, is decided in `lower.rs`.
 
 use crate::kernel::Level;
 use crate::layout::{Layout, cut, refine, same_steps};
@@ -9,24 +11,24 @@ use std::sync::Arc;
 
 const TOO_LONG: &str = "the kernel would be too long";
 
-/// A value that lies (or may come to lie) in memory, by number.
+/// A value that is, or may be, stored in memory, by number.
 pub(crate) type Value = usize;
 
-/// How to read a value at each index of some shape.
+/// How to read a value at each index of a shape.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) source: Source,
     pub(crate) layout: Layout,
 }
 
-/// What a view reads.
+/// The source of a view.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     /// The elements of a value.
     Value(Value),
-    /// One number everywhere.
+    /// One number for all indices.
     Scalar(Literal),
-    /// The place itself, as a number of this type.
+    /// The index itself, as a number of this dtype.
     Index(DType),
 }
 
@@ -42,36 +44,36 @@ pub(crate) struct Member {
     /// The value it defines.
     pub(crate) value: Value,
     pub(crate) task: Task,
-    /// What it reads, over `space`.
+    /// The operands, as views over `space`.
     pub(crate) args: Vec<View>,
-    /// Extents it runs over.
+    /// Extents of its index space.
     pub(crate) space: Shape,
-    /// Extents of its value: those it runs over without the reduced ones.
+    /// Extents of its value: those of `space` without the reduced ones.
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
 }
 
-/// What a member does.
+/// The computation of a member.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Scalar(Scalar),
     Reduce(Combine, Vec<usize>),
-    /// Reads the first argument whose bounds hold the index.
+    /// Reads the first argument whose bounds contain the index.
     Pieces(Vec<Vec<(Layout, usize)>>),
 }
 
 impl Member {
-    /// The op and its shape, for people.
+    /// The op and its shape, for users.
     pub(crate) fn describe(&self) -> String {
         format!("{} {}{}", self.task, self.dtype, self.shape)
     }
 
-    /// The level at which it reads, if its value is of this one.
+    /// The level at which it reads if its value has this level.
     pub(crate) fn reads_at(&self, level: Level) -> Level {
         if matches!(self.task, Task::Reduce(..)) { Level::Element } else { level }
     }
 
-    /// Whether bounds guard what it reads.
+    /// Whether its reads are guarded by bounds.
     pub(crate) fn guarded(&self) -> bool {
         matches!(self.task, Task::Pieces(_))
     }
@@ -80,22 +82,22 @@ impl Member {
 /// Members that share a loop nest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Group {
-    /// The loop nest's axes in the order of memory, none of extent 1.
+    /// The axes of the loop nest in memory order, without axes of extent 1.
     pub(crate) space: Vec<usize>,
-    /// Which of them are reduced, once anything is.
+    /// Which axes are reduced, once a member reduces.
     pub(crate) reduced: Option<Vec<bool>>,
-    /// Most members, from the profile.
+    /// Largest number of members, from the profile.
     pub(crate) most: usize,
-    /// What they compute, in order; shared, as groups are tried with one more member over and over.
+    /// The members in order. They are shared, since groups are often copied to try another member.
     pub(crate) members: Vec<(Arc<Member>, Level)>,
 }
 
 impl Group {
-    /// A group of one.
+    /// Makes a group of one member.
     pub(crate) fn of(member: Arc<Member>, most: usize) -> Group {
         let space: Vec<usize> = member.space.iter().copied().filter(|&e| e != 1).collect();
         let empty = Group { space, reduced: None, most, members: Vec::new() };
-        // A member always fits a group that has nothing but its own axes.
+        // A member always fits a group that has only its own axes.
         empty.joined(&member).unwrap_or_else(|_| Group { members: vec![(member, Level::Element)], ..empty })
     }
 
@@ -109,19 +111,19 @@ impl Group {
         all.filter(|v| self.find(*v).is_none()).collect()
     }
 
-    /// Whether it reads what another computes.
+    /// Whether it reads a value that another group computes.
     fn reads_of(&self, other: &Group) -> bool {
         let own: HashSet<Value> = other.members.iter().map(|(m, _)| m.value).collect();
         self.members.iter().flat_map(|(m, _)| &m.args).filter_map(View::value).any(|v| own.contains(&v))
     }
 
-    /// Whether reductions are over outer axes, so that memory runs along the parallel ones.
+    /// Whether reductions are over outer axes, so that the contiguous axis is parallel.
     pub(crate) fn by_columns(&self) -> bool {
         let last = self.reduced.as_ref().and_then(|r| r.last());
         last.is_some_and(|reduced| !reduced)
     }
 
-    /// The axes a level runs over.
+    /// The axes that a level runs over.
     fn axes(&self, level: Level) -> Vec<usize> {
         let all = 0..self.space.len();
         match (&self.reduced, level) {
@@ -130,7 +132,7 @@ impl Group {
         }
     }
 
-    /// Steps over the group's axes of a layout over a shape that fits a level.
+    /// Converts a layout over a shape to strides over the group's axes, if the shape fits the level.
     pub(crate) fn steps(&self, layout: &Layout, shape: &[usize], level: Level) -> Option<Layout> {
         let axes = self.axes(level);
         let fine: Vec<usize> = axes.iter().map(|&a| self.space[a]).collect();
@@ -140,7 +142,7 @@ impl Group {
         Some(Layout { offset: own.offset, strides })
     }
 
-    /// Cuts the axes of a level so that a shape fits them.
+    /// Splits the axes of a level so that a shape fits them.
     fn fit(&mut self, shape: &[usize], level: Level) -> Option<()> {
         let axes = self.axes(level);
         let own: Vec<usize> = axes.iter().map(|&a| self.space[a]).collect();
@@ -166,9 +168,9 @@ impl Group {
         Some(())
     }
 
-    /// This group with one more member, or why that cannot be.
+    /// Returns this group with one more member, or the reason why it cannot join.
     pub(crate) fn joined(&self, member: &Arc<Member>) -> Result<Group, &'static str> {
-        // Full groups are asked most often: not a copy for nothing.
+        // Checked before copying, since full groups are asked most often.
         if self.members.len() >= self.most {
             return Err(TOO_LONG);
         }
@@ -177,7 +179,7 @@ impl Group {
         Ok(group)
     }
 
-    /// Takes one more member; a group that could not is of no use any more.
+    /// Adds a member. On failure the group is left in an unspecified state and must be dropped.
     pub(crate) fn join(&mut self, member: &Arc<Member>) -> Result<(), &'static str> {
         if self.members.len() >= self.most {
             return Err(TOO_LONG);
@@ -207,28 +209,28 @@ impl Group {
             }
             let (own, own_level) = (&producer.0, producer.1);
             if own_level > reads {
-                return Err("it uses elements per row");
+                return Err("it is computed per row but reads elements");
             }
             if self.by_columns() && reads == Level::Element && own_level == Level::Row {
-                return Err("a column's result is there only after its elements");
+                return Err("the result of a column is known only after all its elements");
             }
             let steps = self.steps(&arg.layout, &member.space, reads).ok_or("extents do not fit")?;
             let natural = Layout::row_major(&own.shape);
             let natural = self.steps(&natural, &own.shape, own_level).ok_or("extents do not fit")?;
             if steps.offset != 0 || !same_steps(&self.space, &steps.strides, &natural.strides) {
-                return Err("it reads other elements than are at hand");
+                return Err("it reads elements of other indices");
             }
         }
         self.members.push((member.clone(), level));
         Ok(())
     }
 
-    /// This group with all members of another, or why that cannot be.
+    /// Returns this group with all members of another, or the reason why they cannot be merged.
     pub(crate) fn merged(&self, other: &Group) -> Result<Group, &'static str> {
         if self.members.len() + other.members.len() > self.most {
             return Err(TOO_LONG);
         }
-        // Where neither changes the axes of the other, what needs the other joins it: the other stays as it is.
+        // If both have the same axes, the group that reads the other joins it, and the other is unchanged.
         if (&self.space, &self.reduced) == (&other.space, &other.reduced) {
             let both = [(self, other), (other, self)];
             if let Some((first, second)) = both.into_iter().find(|(first, second)| !first.reads_of(second)) {
@@ -240,7 +242,7 @@ impl Group {
         }
         let mut all: Vec<&Arc<Member>> = self.members.iter().chain(&other.members).map(|(m, _)| m).collect();
         all.sort_by_key(|m| m.value);
-        // The larger space first: what runs over rows alone must find rows.
+        // The larger space first: members that run over rows only need the rows to exist.
         let numel = |g: &Group| g.space.iter().product::<usize>();
         let larger = if numel(self) >= numel(other) { self } else { other };
         let mut group = Group {
@@ -255,7 +257,7 @@ impl Group {
         Ok(group)
     }
 
-    /// Which axes a reduction over these axes of a shape reduces.
+    /// Returns which axes of the group a reduction over `axes` of a shape reduces.
     fn reduced_axes(&self, shape: &[usize], axes: &[usize]) -> Option<Vec<bool>> {
         let pieces = cut(shape, &self.space)?;
         let reduced = gradus_ir::axis_mask(axes, shape.len());

@@ -1,9 +1,9 @@
 //! The kernel: one loop nest over memory, in which any number of ops have been fused.
 //!
-//! Its index space has *parallel* axes and, inside them, *reduced* ones. The body is a list of scalar instructions
-//! in single assignment; each gives a value per index (`Element`) or per parallel index (`Row`, what reductions
-//! give and what is computed from them alone). Several reductions after one another are several passes over a row,
-//! but one over memory as long as a row stays in cache. Every device consumes this one representation.
+//! Its index space has *parallel* axes and, inside them, *reduced* ones. The body is a list of scalar instructions in
+//! single assignment form. Each computes a value per index (`Element`) or per parallel index (`Row`: results of
+//! reductions, and values computed from them alone). Consecutive reductions are several passes over a row, but one
+//! pass over memory as long as a row stays in cache. All devices consume this representation.
 
 use crate::layout::Layout;
 use gradus_ir::ops::{Combine, Scalar};
@@ -15,20 +15,20 @@ use std::fmt;
 pub struct Kernel {
     /// Extents: parallel axes, then reduced ones.
     pub axes: Vec<usize>,
-    /// How many axes are parallel.
+    /// Number of parallel axes.
     pub parallel: usize,
-    /// Whether the last parallel axis is the one along which memory is contiguous, rather than the last axis.
+    /// Whether the last parallel axis is the contiguous one, rather than the last axis.
     pub columns: bool,
-    /// The body; instructions are numbered by position and use earlier ones only.
+    /// The body. Instructions are numbered by position and use earlier ones only.
     pub body: Vec<Inst>,
-    /// What is written.
+    /// The stores.
     pub stores: Vec<Store>,
 }
 
 /// A scalar instruction.
 #[derive(Clone, Debug)]
 pub struct Inst {
-    /// What it does.
+    /// The operation.
     pub op: Operation,
     /// Its operands.
     pub args: Vec<usize>,
@@ -47,50 +47,50 @@ pub enum Level {
     Element,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Debug)]
 pub enum Operation {
-    /// The same everywhere.
+    /// The same value at every index.
     Constant(Literal),
     /// An element of a buffer.
     Load(Access),
-    /// An element of the first of these whose bounds hold the index, else zero.
+    /// An element of the first piece whose bounds contain the index, else zero.
     Pieces(Vec<Piece>),
     /// An integer affine in the index.
     Index(Layout),
     /// A scalar function of the operands.
     Scalar(Scalar),
-    /// All elements of a row combined.
+    /// Combines all elements of a row.
     Reduce(Combine),
 }
 
-/// A place in a buffer for every index.
+/// An index into a buffer for every index of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
     /// The buffer, by number in its plan.
     pub buffer: usize,
-    /// Where in it.
+    /// The layout within the buffer.
     pub layout: Layout,
 }
 
-/// An access that holds only within bounds.
+/// An access that is valid only within bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
     /// The access.
     pub access: Access,
-    /// What must lie in `0..extent`.
+    /// Layouts whose value must be in `0..extent`.
     pub bounds: Vec<(Layout, usize)>,
 }
 
 impl Piece {
-    /// The indices at which it is read, where its bounds tell that axis by axis; those on a cut axis do not, and are left to
-    /// who reads, who has to stay within the bounds anyway.
+    /// Returns the ranges of indices at which the piece is read, if its bounds determine them axis by axis. Returns
+    /// `None` if it is never read, or if a bound is over a split axis; a device checks bounds in any case.
     fn within(&self, all: &[(i64, i64)]) -> Option<Vec<(i64, i64)>> {
         let mut ranges = all.to_vec();
         for (l, extent) in &self.bounds {
             let used: Vec<usize> = (0..all.len()).filter(|&a| l.strides[a] != 0).collect();
             match used[..] {
-                // Outside for every index: the piece is never read.
+                // Out of bounds for every index: the piece is never read.
                 [] if l.offset < 0 || l.offset >= *extent as i64 => return None,
                 [] => {}
                 [a] if l.strides[a] == 1 => {
@@ -109,7 +109,7 @@ impl Piece {
 pub struct Store {
     /// The instruction whose value is written.
     pub value: usize,
-    /// Where to.
+    /// The destination.
     pub access: Access,
 }
 
@@ -133,7 +133,7 @@ impl Kernel {
         })
     }
 
-    /// Every access that happens, with the type of its elements and the first and the last place it leads to.
+    /// Every access that happens, with the dtype of its elements and the first and the last index it reaches.
     pub fn reach(&self) -> Vec<(&Access, DType, (i64, i64))> {
         let Some(all) =
             self.axes.iter().map(|&e| Some((0, e.checked_sub(1)? as i64))).collect::<Option<Vec<_>>>()
@@ -160,7 +160,7 @@ impl Kernel {
         reach
     }
 
-    /// Everything that is read or written.
+    /// All accesses, reads and writes.
     pub(crate) fn accesses_mut(&mut self) -> Vec<&mut Access> {
         let mut all: Vec<&mut Access> = Vec::new();
         for inst in &mut self.body {
@@ -194,7 +194,7 @@ impl Kernel {
         all
     }
 
-    /// Merges neighbouring axes along which everything steps evenly, so that loops are few and long.
+    /// Merges neighbouring axes whose strides are compatible in all accesses, so that loops are few and long.
     pub fn coalesce(&mut self) {
         let (axes, parallel) = (self.axes.clone(), self.parallel);
         let mut layouts = self.layouts_mut();
@@ -224,7 +224,7 @@ impl Kernel {
         self.parallel -= merged[..parallel].iter().filter(|merged| **merged).count();
     }
 
-    /// What must hold of a kernel, or what does not.
+    /// Checks the invariants of a kernel. Returns a description of the first that is violated.
     pub fn verify(&self) -> Result<(), String> {
         let rank = self.axes.len();
         let fail = |what: String| Err(format!("{what} in\n{self}"));
@@ -232,7 +232,7 @@ impl Kernel {
             return fail(format!("{} parallel axes of {rank}", self.parallel));
         }
         if self.clone().layouts_mut().iter().any(|l| l.strides.len() != rank) {
-            return fail("a layout of other axes".into());
+            return fail("a layout has another number of axes than the kernel".into());
         }
         for (i, inst) in self.body.iter().enumerate() {
             if inst.args.iter().any(|&a| a >= i) {
@@ -251,7 +251,7 @@ impl Kernel {
         }
         for store in &self.stores {
             let Some(inst) = self.body.get(store.value) else {
-                return fail(format!("%{} is stored but not there", store.value));
+                return fail(format!("%{} is stored but not defined", store.value));
             };
             let reduced = &store.access.layout.strides[self.parallel..];
             if inst.level == Level::Row && reduced.iter().any(|&s| s != 0) {
@@ -319,7 +319,7 @@ impl fmt::Display for Operation {
                 f.write_str(&pieces.iter().map(one).collect::<Vec<_>>().join(" else "))
             }
             Operation::Index(layout) => write!(f, "{layout}"),
-            Operation::Scalar(Scalar::Row(row)) => f.write_str(row.name),
+            Operation::Scalar(Scalar::Pointwise(row)) => f.write_str(row.name),
             Operation::Scalar(scalar) => f.write_str(&format!("{scalar:?}").to_lowercase()),
             Operation::Reduce(combine) => write!(f, "{}", format!("{combine:?}").to_lowercase()),
         }

@@ -1,20 +1,20 @@
-//! Where elements are: affine maps from an index to a place in another value's row-major order.
+//! Layouts: affine maps from an index to the row-major position in another value.
 //!
 //! Views, reshapes and broadcasts are such maps, so none of them moves an element by itself.
 
 use gradus_ir::ops::IndexMap;
 
-/// `place = offset + Σ strides[a] · index[a]`, in elements.
+/// `position = offset + Σ strides[a] · index[a]`, in elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Place of the first element.
+    /// Position of the first element.
     pub offset: i64,
-    /// Steps, per axis.
+    /// Stride of each axis, in elements.
     pub strides: Vec<i64>,
 }
 
 impl Layout {
-    /// One after the other in row-major order.
+    /// The row-major layout of a shape.
     pub fn row_major(shape: &[usize]) -> Layout {
         let mut strides = vec![1i64; shape.len()];
         for a in (1..shape.len()).rev() {
@@ -23,19 +23,20 @@ impl Layout {
         Layout { offset: 0, strides }
     }
 
-    /// The first and the last place over these extents; none if there are none.
+    /// The first and the last position over these extents; `None` if there are no elements.
     pub fn ends(&self, extents: &[usize]) -> Option<(i64, i64)> {
         let ranges: Option<Vec<_>> = extents.iter().map(|e| Some((0, e.checked_sub(1)? as i64))).collect();
         ranges.map(|ranges| self.over(&ranges))
     }
 
-    /// The first and the last place over ranges of indices, their ends included.
+    /// The first and the last position over inclusive ranges of indices.
     pub(crate) fn over(&self, ranges: &[(i64, i64)]) -> (i64, i64) {
         let ends = ranges.iter().zip(&self.strides).map(|(r, &s)| (s * r.0, s * r.1));
         ends.fold((self.offset, self.offset), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
     }
 
-    /// Whether no two indices over these extents lead to one place: every step is longer than all shorter ones together.
+    /// Whether different indices over these extents have different positions: every stride exceeds the span of all
+    /// smaller ones.
     pub(crate) fn is_injective(&self, extents: &[usize]) -> bool {
         if extents.contains(&0) {
             return true;
@@ -51,14 +52,14 @@ impl Layout {
         })
     }
 
-    /// Seen through an index map.
+    /// The layout of a view of this layout.
     pub fn through(&self, map: &IndexMap) -> Layout {
         let shift: i64 = map.offset.iter().zip(&self.strides).map(|(o, s)| o * s).sum();
         let step = |s: &Option<(usize, i64)>| s.map_or(0, |(axis, step)| step * self.strides[axis]);
         Layout { offset: self.offset + shift, strides: map.steps.iter().map(step).collect() }
     }
 
-    /// The same elements in the same order under other extents, if strides can say so.
+    /// The same elements in the same order with other extents, if strides can express it.
     pub fn reshaped(&self, from: &[usize], to: &[usize]) -> Option<Layout> {
         if from.contains(&0) {
             return Some(Layout::row_major(to));
@@ -69,7 +70,7 @@ impl Layout {
         let mut k = 0;
         for (a, pieces) in cut(to, &fine)?.iter().enumerate() {
             let own = &fine_strides.strides[k..k + pieces.len()];
-            // The pieces of one new axis must step evenly into each other.
+            // The parts of a merged axis must have compatible strides.
             if (1..pieces.len()).any(|i| own[i - 1] != own[i] * pieces[i] as i64) {
                 return None;
             }
@@ -79,7 +80,7 @@ impl Layout {
         Some(Layout { offset: self.offset, strides })
     }
 
-    /// Over the pieces that each axis is cut into.
+    /// The layout over the parts that each axis is split into.
     pub fn cut(&self, shape: &[usize], pieces: &[Vec<usize>]) -> Layout {
         let mut strides = Vec::new();
         for (a, pieces) in pieces.iter().enumerate() {
@@ -95,18 +96,18 @@ impl Layout {
         Layout { offset: self.offset, strides }
     }
 
-    /// Whether the elements of this shape lie one after the other from the start.
+    /// Whether the elements of this shape are contiguous in row-major order, starting at offset 0.
     pub fn is_row_major(&self, shape: &[usize]) -> bool {
         self.offset == 0 && same_steps(shape, &self.strides, &Layout::row_major(shape).strides)
     }
 }
 
-/// Whether two lists of steps say the same over these extents: a step along an extent of 1 says nothing.
+/// Whether two lists of strides are equal over these extents. A stride along an extent of 1 has no effect.
 pub(crate) fn same_steps(shape: &[usize], a: &[i64], b: &[i64]) -> bool {
     shape.contains(&0) || shape.iter().zip(a.iter().zip(b)).all(|(&e, (a, b))| e == 1 || a == b)
 }
 
-/// The coarsest extents, none of them 1, into which both lists can be cut; `None` if there are none.
+/// Returns the coarsest extents, without 1, into which both lists can be split; `None` if there are none.
 pub(crate) fn refine(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let plain = |s: &[usize]| s.iter().copied().filter(|&e| e != 1).collect::<Vec<_>>();
     let (a, b) = (plain(a), plain(b));
@@ -128,7 +129,7 @@ pub(crate) fn refine(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         } else if right == 1 {
             right = b.next()?;
         }
-        // Both run from the outside inward: the smaller of what is left must divide both.
+        // Both lists are read from the outside inward; the smaller remainder must divide the larger one.
         let piece = left.min(right);
         if left % piece != 0 || right % piece != 0 {
             return None;
@@ -138,7 +139,7 @@ pub(crate) fn refine(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     }
 }
 
-/// Which of the fine extents make up each axis, in order.
+/// Returns which of the fine extents make up each axis, in order; `None` if they do not.
 pub(crate) fn cut(shape: &[usize], fine: &[usize]) -> Option<Vec<Vec<usize>>> {
     let mut fine = fine.iter().copied().peekable();
     let mut all = Vec::with_capacity(shape.len());
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(turned.reshaped(&[4, 6], &[24]), None);
         let cut = turned.reshaped(&[4, 6], &[2, 2, 1, 3, 2]);
         assert_eq!(cut, Some(Layout { offset: 5, strides: vec![2, 1, 0, 8, 4] }));
-        // What repeats can be flattened as long as it all repeats.
+        // Broadcast axes can be flattened if all of them are broadcast.
         let still = Layout { offset: 0, strides: vec![0, 0] };
         assert_eq!(still.reshaped(&[4, 6], &[24]), Some(Layout { offset: 0, strides: vec![0] }));
     }

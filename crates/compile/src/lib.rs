@@ -1,8 +1,9 @@
-//! From graphs to plans: inline regions that no device code replaces, lighten loops, simplify, fuse into kernels, place memory.
+//! Compiles graphs to plans: inlines regions that no device implements, optimises loops, simplifies, fuses ops into
+//! kernels, and assigns memory.
 //!
-//! Each stage has one representation that can be printed and checked: [`Graph`], then units of
-//! fused ops, then a [`Plan`] of [`Kernel`]s. Devices run plans; nothing here knows one: what a pass
-//! assumes about the device is in its [`Profile`].
+//! Each stage has one representation that can be printed and checked: [`Graph`], then units of fused ops, then a
+//! [`Plan`] of [`Kernel`]s. Devices run plans. Nothing here depends on a device: all assumptions of the passes are in
+//! its [`Profile`].
 
 #![forbid(unsafe_code)]
 
@@ -28,19 +29,19 @@ pub use contraction::Contraction;
 pub use cost::{Work, amount};
 pub use kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 pub use layout::Layout;
-pub use lowered::Apart;
-pub use plan::{Buffer, Control, Place, Plan, Routine, Step};
+pub use lowered::NotFused;
+pub use plan::{Buffer, BufferLocation, Control, Plan, Routine, Step};
 pub use profile::{Claim, Fuse, Loops, Memory, Profile, Recompute, Slices, Split, Text};
 pub use simplify::{Options, Rule, Simplified, rules, simplify};
 
 use gradus_ir::{Graph, Result, stop};
 
-/// How an input lies in memory: so many elements, of which a layout picks those of the input.
+/// The layout of an input in memory: the number of stored elements, and which of them are those of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Given {
-    /// Elements that may be read.
+pub struct InputLayout {
+    /// Number of elements that may be read.
     pub numel: usize,
-    /// Where the input's elements are among them.
+    /// The layout of the input's elements among them.
     pub layout: Layout,
 }
 
@@ -49,21 +50,21 @@ pub fn compile(graph: &Graph, profile: &Profile) -> Result<Plan> {
     compile_with(graph, &[], profile)
 }
 
-/// Compiles a graph whose inputs are stored as `given` says for a device.
-pub fn compile_with(graph: &Graph, given: &[Given], profile: &Profile) -> Result<Plan> {
+/// Compiles a graph whose inputs have these layouts for a device.
+pub fn compile_with(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -> Result<Plan> {
     let inlined = graph.inlined_except(&|call, types| profile.claims(call, types))?;
     let Simplified { graph, fired, .. } =
-        simplify(&loops::lightened(inlined, &profile.loops)?, &Options::default())?;
-    let mut lowered = lower::lower(&graph, given, profile)?;
+        simplify(&loops::optimize_loops(inlined, &profile.loops)?, &Options::default())?;
+    let mut lowered = lower::lower(&graph, layouts, profile)?;
     checked(|| lowered.verify())?;
     recompute::recompute(&mut lowered, &profile.recompute);
     checked(|| lowered.verify())?;
     merge_small::merge(&mut lowered, profile.fuse.small);
     checked(|| lowered.verify())?;
-    let apart = std::mem::take(&mut lowered.apart);
+    let not_fused = std::mem::take(&mut lowered.not_fused);
     let mut plan = emit::emit(lowered, &graph, profile)?;
     plan.simplified = fired;
-    plan.apart = apart;
+    plan.not_fused = not_fused;
     checked(|| plan.verify_steps())?;
     if let Some(limits) = &profile.slices {
         slices::slice(&mut plan, limits, profile.memory.align);
@@ -75,7 +76,7 @@ pub fn compile_with(graph: &Graph, given: &[Given], profile: &Profile) -> Result
     Ok(plan)
 }
 
-/// What a pass promises, checked in debug builds.
+/// Checks the result of a pass in debug builds.
 fn checked(verify: impl FnOnce() -> Result<()>) -> Result<()> {
     if cfg!(debug_assertions) { verify() } else { Ok(()) }
 }

@@ -1,20 +1,21 @@
-//! Lowering: from a graph to units of work. Views become layouts, loop nests grow by fusion, the rest stays whole.
+//! Lowers a graph to units of work. Views become layouts, pointwise ops and reductions are fused into loop nests, and
+//! the other ops stay separate units.
 
-use crate::Given;
-use crate::contraction::{Operand, Unfit, matched};
+use crate::InputLayout;
+use crate::contraction::{NotMatmul, Operand, match_product};
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::layout::Layout;
-use crate::lowered::{Apart, Lowered, Origin, Unit};
+use crate::lowered::{Lowered, NotFused, Origin, Unit};
 use crate::profile::{Profile, Split};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
 use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape, stop};
 use std::sync::Arc;
 
-/// The units of a graph without regions, whose inputs lie as given (all row-major if nothing is).
-pub(crate) fn lower(graph: &Graph, given: &[Given], profile: &Profile) -> Result<Lowered> {
+/// Lowers a graph without regions, whose inputs have these layouts (row-major if the list is empty).
+pub(crate) fn lower(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -> Result<Lowered> {
     let views = Vec::with_capacity(graph.nodes().len());
-    let mut l = Lowering { graph, given, profile, views, to: Lowered::default() };
+    let mut l = Lowering { graph, layouts, profile, views, to: Lowered::default() };
     for node in graph.nodes() {
         stop::poll()?;
         let views = l.node(node).map_err(|e| {
@@ -32,7 +33,7 @@ pub(crate) fn lower(graph: &Graph, given: &[Given], profile: &Profile) -> Result
 
 struct Lowering<'g> {
     graph: &'g Graph,
-    given: &'g [Given],
+    layouts: &'g [InputLayout],
     profile: &'g Profile,
     /// How to read the results of each node.
     views: Vec<Vec<View>>,
@@ -50,7 +51,7 @@ impl Lowering<'_> {
         self.to.values.len() - 1
     }
 
-    fn whole(&self, value: Value) -> View {
+    fn view_of(&self, value: Value) -> View {
         let layout = Layout::row_major(&self.to.values[value].0.shape);
         View { source: Source::Value(value), layout }
     }
@@ -58,12 +59,12 @@ impl Lowering<'_> {
     fn node(&mut self, node: &Node) -> Result<Vec<View>> {
         if let Op::Input(input) = &node.op {
             let aval = node.outs[0].clone();
-            let Some(given) = self.given.get(input.index) else {
+            let Some(own) = self.layouts.get(input.index) else {
                 let value = self.new_value(aval, Origin::Input(input.index));
-                return Ok(vec![self.whole(value)]);
+                return Ok(vec![self.view_of(value)]);
             };
-            let value = self.new_value(aval.with_shape([given.numel]), Origin::Input(input.index));
-            return Ok(vec![View { source: Source::Value(value), layout: given.layout.clone() }]);
+            let value = self.new_value(aval.with_shape([own.numel]), Origin::Input(input.index));
+            return Ok(vec![View { source: Source::Value(value), layout: own.layout.clone() }]);
         }
         let ins: Vec<View> = node.ins.iter().map(|id| self.view(*id)).collect();
         let types: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
@@ -117,19 +118,19 @@ impl Lowering<'_> {
             return View { source: Source::Scalar(l.first()), layout };
         }
         let value = self.new_value(l.aval().clone(), Origin::Constant(l));
-        self.whole(value)
+        self.view_of(value)
     }
 
-    /// An op over a space, in the loop nest where it fits best.
+    /// Adds an op over an index space to the loop nest where it fits best.
     fn member(&mut self, task: Task, args: Vec<View>, space: &Shape, out: &Aval) -> View {
         let value = self.new_value(out.clone(), Origin::Computed);
         let member =
             Member { value, task, args, space: space.clone(), shape: out.shape.clone(), dtype: out.dtype };
         self.place(Arc::new(member));
-        self.whole(value)
+        self.view_of(value)
     }
 
-    /// Joins the groups that compute its operands, as many as can be, or starts a new one.
+    /// Joins as many of the groups that compute its operands as possible, or starts a new group.
     fn place(&mut self, member: Arc<Member>) {
         let value = member.value;
         let mut producers: Vec<usize> =
@@ -137,7 +138,7 @@ impl Lowering<'_> {
         producers.sort_unstable();
         producers.dedup();
         let mut joined: Option<(usize, Group)> = None;
-        // The latest first: it is the least likely to be needed by the others.
+        // The latest first: the others are least likely to depend on it.
         for &unit in producers.iter().rev() {
             let Unit::Group(group) = &self.to.units[unit] else { continue };
             let attempt = match &joined {
@@ -147,7 +148,7 @@ impl Lowering<'_> {
                 Some((own, own_group)) if self.to.depend.could_merge(*own, unit) => {
                     own_group.merged(group).map(|g| (*own, g))
                 }
-                _ => Err("something between them must run first"),
+                _ => Err("a unit between them must run first"),
             };
             match attempt {
                 Ok((own, group)) => {
@@ -162,7 +163,7 @@ impl Lowering<'_> {
                     }
                     joined = Some((own, group));
                 }
-                Err(why) => self.to.apart.push(Apart { member: member.clone(), why }),
+                Err(why) => self.to.not_fused.push(NotFused { member: member.clone(), why }),
             }
         }
         let unit = match joined {
@@ -184,7 +185,7 @@ impl Lowering<'_> {
         values.iter().filter_map(|v| self.to.home[*v]).collect()
     }
 
-    /// A value in memory in row-major order.
+    /// Returns a value stored in row-major order; copies if needed.
     fn row_major(&mut self, view: &View, aval: &Aval) -> Value {
         if let Some(v) = view.value()
             && view.layout.is_row_major(&aval.shape)
@@ -198,24 +199,24 @@ impl Lowering<'_> {
     fn copy(&mut self, view: &View, aval: &Aval) -> Value {
         let task = Task::Scalar(Scalar::Identity);
         let copied = self.member(task, vec![view.clone()], &aval.shape, aval);
-        // What `member` gives is always a value.
+        // `member` always returns a value.
         copied.value().unwrap_or_default()
     }
 
-    /// A view of elements in memory, at whatever places.
+    /// Returns a view of elements stored in memory, in any layout.
     fn in_memory(&mut self, view: &View, aval: &Aval) -> View {
         if view.value().is_some() {
             return view.clone();
         }
         let value = self.copy(view, aval);
-        self.whole(value)
+        self.view_of(value)
     }
 
     fn reduce(&mut self, combine: Combine, axes: &[usize], x: &View, t: &Aval) -> View {
         let count: usize = axes.iter().map(|&a| t.shape[a]).product();
         let out = t.with_shape(t.shape.without(axes));
         if count == 1 {
-            // One element is its own combination.
+            // A reduction of one element is that element.
             return match x.layout.reshaped(&t.shape, &out.shape) {
                 Some(layout) => View { layout, ..x.clone() },
                 None => View {
@@ -224,13 +225,13 @@ impl Lowering<'_> {
                 },
             };
         }
-        if let Some((shape, first)) = two_turns(&t.shape, axes, &self.profile.split)
+        if let Some((shape, first)) = split_reduction(&t.shape, axes, &self.profile.split)
             && let Some(layout) = x.layout.reshaped(&t.shape, &shape)
         {
             let x = View { layout, ..x.clone() };
             let partial = t.with_shape(shape.without(&first));
             let kept = (0..shape.rank()).filter(|a| !first.contains(a));
-            // Of what is left, the axes that are not the result's.
+            // The axes of the partial result that are not axes of the result.
             let at = axes.iter().copied().min().unwrap_or(0);
             let left = kept.enumerate().filter(|(_, a)| *a == at).map(|(i, _)| i).collect();
             let inner = self.member(Task::Reduce(combine, first), vec![x], &shape, &partial);
@@ -239,7 +240,7 @@ impl Lowering<'_> {
         self.member(Task::Reduce(combine, axes.to_vec()), vec![x.clone()], &t.shape, &out)
     }
 
-    /// Operands among zeros, each at its place.
+    /// Combines operands with zeros around them, each at its offset.
     fn pieces(&mut self, ins: &[View], types: &[Aval], out: &Aval, low: &[Vec<i64>]) -> View {
         let mut args = Vec::new();
         let mut bounds = Vec::new();
@@ -268,7 +269,7 @@ impl Lowering<'_> {
             node.outs.iter().map(|a| self.new_value(a.clone(), Origin::Computed)).collect();
         let producers = self.producers(&ins);
         let unit = self.unit(
-            Unit::Whole {
+            Unit::Routine {
                 op: node.op.clone(),
                 types: types.to_vec(),
                 ins,
@@ -278,11 +279,12 @@ impl Lowering<'_> {
             &producers,
         );
         outs.iter().for_each(|v| self.to.home[*v] = Some(unit));
-        outs.into_iter().map(|v| self.whole(v)).collect()
+        outs.into_iter().map(|v| self.view_of(v)).collect()
     }
 
     fn contract(&mut self, labels: [&str; 3], ins: Vec<View>, types: &[Aval], out: &Aval) -> Result<View> {
-        // Narrow floats are summed in f32. Products take those of the profile as they are, unless one is summed first.
+        // Narrow floats are summed in f32. Products take the dtypes of the profile directly, unless an operand is
+        // summed first.
         let dtype = if out.dtype == DType::F64 { DType::F64 } else { DType::F32 };
         let alone =
             |o: usize| labels[o].chars().any(|l| !labels[1 - o].contains(l) && !labels[2].contains(l));
@@ -307,7 +309,7 @@ impl Lowering<'_> {
         Ok(self.member(Task::Scalar(Scalar::Cast), vec![product], &out.shape, out))
     }
 
-    /// An operand in memory whose labels are all used elsewhere: what it alone has is summed before.
+    /// Returns an operand in memory without labels that only it has; those are summed first.
     fn plain_operand(&mut self, view: View, t: Aval, labels: &str, others: &str) -> (View, Aval, String) {
         let (mut view, mut t) = (view, t);
         let alone: Vec<usize> =
@@ -321,7 +323,7 @@ impl Lowering<'_> {
     }
 
     fn product(&mut self, mut ops: Vec<(View, Aval, String)>, out: &str, aval: &Aval) -> Result<View> {
-        // The result lies in the order of its labels, or else with the labels of the second operand alone last.
+        // Try the result in the order of its labels, then with the labels that only the second operand has last.
         let mut order: String = out.to_string();
         for _ in 0..4 {
             let shape: Shape = order.chars().map(|l| extent(out, &aval.shape, l)).collect();
@@ -334,7 +336,7 @@ impl Lowering<'_> {
                 Operand { labels: &b.2, shape: &b.1, layout: b.0 },
                 Operand { labels: &order, shape: &shape, layout: Layout::row_major(&shape) },
             ];
-            match matched([ops[0].1.dtype, aval.dtype], &three) {
+            match match_product([ops[0].1.dtype, aval.dtype], &three) {
                 Ok((mut c, swapped)) => {
                     let value = self.new_value(aval.with_shape(&shape), Origin::Computed);
                     let ins: Vec<Value> = ops.iter().filter_map(|o| o.0.value()).collect();
@@ -347,11 +349,11 @@ impl Lowering<'_> {
                     let layout = Layout { offset: 0, strides: out.chars().map(step).collect() };
                     return Ok(View { source: Source::Value(value), layout });
                 }
-                Err(Unfit::Operand(o)) => {
+                Err(NotMatmul::Operand(o)) => {
                     let summed: String = ops[0].2.chars().filter(|l| !out.contains(*l)).collect();
                     ops[o] = self.summed_last(&ops[o].clone(), &summed);
                 }
-                Err(Unfit::Result) => {
+                Err(NotMatmul::Result) => {
                     let last = |l: &char| ops[1].2.contains(*l) && !ops[0].2.contains(*l);
                     order = out.chars().filter(|l| !last(l)).chain(out.chars().filter(last)).collect();
                 }
@@ -360,7 +362,7 @@ impl Lowering<'_> {
         Err(Error::verify("a contraction is not a product of matrices"))
     }
 
-    /// A copy of an operand with these labels last, in this order, so that they step as one axis.
+    /// Copies an operand with these labels last, in this order, so that they have one common stride.
     fn summed_last(
         &mut self,
         (view, t, labels): &(View, Aval, String),
@@ -373,19 +375,20 @@ impl Lowering<'_> {
         let t = t.with_shape(from.iter().map(|&a| t.shape[a]).collect::<Shape>());
         let turned = View { layout: Layout { offset: view.layout.offset, strides }, ..view.clone() };
         let value = self.copy(&turned, &t);
-        (self.whole(value), t, order)
+        (self.view_of(value), t, order)
     }
 
-    /// The value of an output: computed, row-major, and not yet that of another.
+    /// Returns the value of an output: computed, row-major, and not that of another output.
     fn output(&mut self, id: Id) -> Value {
         let (view, aval) = (self.view(id), self.graph.aval(id).clone());
         let value = self.row_major(&view, &aval);
         let own = matches!(self.to.values[value].1, Origin::Computed) && !self.to.outputs.contains(&value);
-        if own { value } else { self.copied_beside(&view, &aval) }
+        if own { value } else { self.copy_in_reader(&view, &aval) }
     }
 
-    /// A copy made by a loop nest that reads the value anyway, if there is one. Nobody reads it here: it holds up nothing.
-    fn copied_beside(&mut self, view: &View, aval: &Aval) -> Value {
+    /// Copies a value in a loop nest that reads it anyway, if there is one. The copy is an output, so nothing waits
+    /// for it.
+    fn copy_in_reader(&mut self, view: &View, aval: &Aval) -> Value {
         let value = self.new_value(aval.clone(), Origin::Computed);
         let (shape, dtype) = (aval.shape.clone(), aval.dtype);
         let member = Arc::new(Member {
@@ -417,7 +420,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Refuses what is absurd to compute, even where fusion would need no memory for it.
+/// Returns an error for values that are too large to compute, even if fusion would not store them.
 fn walkable<'a>(mut avals: impl Iterator<Item = &'a Aval>, most: usize) -> Result<()> {
     let bytes = |a: &Aval| a.shape.numel().saturating_mul(a.dtype.size());
     match avals.find(|a| bytes(a) > most) {
@@ -430,12 +433,12 @@ fn extent(labels: &str, shape: &[usize], label: char) -> usize {
     labels.chars().position(|l| l == label).map_or(1, |a| shape[a])
 }
 
-/// For a reduction with too few parallel indices to keep all cores busy: the shape with its outermost reduced axis cut in two
-/// (unless that axis is short), and the axes to reduce first, which are all but the outer piece of that one.
-fn two_turns(shape: &Shape, axes: &[usize], limits: &Split) -> Option<(Shape, Vec<usize>)> {
+/// Splits a reduction with too few parallel indices to occupy all cores. Returns the shape with its outermost reduced
+/// axis split in two (unless that axis is short), and the axes to reduce first: all but the outer part of that axis.
+fn split_reduction(shape: &Shape, axes: &[usize], limits: &Split) -> Option<(Shape, Vec<usize>)> {
     let numel = shape.numel();
     let kept = numel / axes.iter().map(|&a| shape[a]).product::<usize>().max(1);
-    // Rows are done one at a time, columns many at a time.
+    // Rows are reduced one at a time, columns many at a time.
     let by_columns = (0..shape.rank()).rev().find(|&a| shape[a] > 1).is_some_and(|a| !axes.contains(&a));
     let enough = if by_columns { limits.columns } else { limits.rows };
     if kept >= enough || numel < limits.least {
@@ -445,7 +448,7 @@ fn two_turns(shape: &Shape, axes: &[usize], limits: &Split) -> Option<(Shape, Ve
     let extent = shape[axis];
     let wanted = enough.div_ceil(kept).max(if by_columns { numel / limits.tile } else { 0 });
     if axes.len() > 1 && extent > 3 && extent <= 2 * wanted {
-        // The outermost axis is cut enough as it is.
+        // The outermost axis is short enough as it is.
         return Some((shape.clone(), axes.iter().copied().filter(|&a| a != axis).collect()));
     }
     let parts = (2..=wanted.min(extent / limits.part)).rev().find(|p| extent.is_multiple_of(*p))?;

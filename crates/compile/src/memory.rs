@@ -1,27 +1,29 @@
-//! Memory planning: every temporary gets a place in one arena, shared by those that are never needed together.
+//! Plans memory: every temporary gets an offset in one arena; temporaries that are never needed at the same time
+//! share bytes.
 
 use crate::kernel::{Access, Kernel, Level, Operation};
 use crate::layout::Layout;
-use crate::plan::{Place, Plan, Step};
+use crate::plan::{BufferLocation, Plan, Step};
 use std::collections::{HashMap, HashSet};
 
-/// When a buffer is needed: from the step that writes it to the last that reads it.
+/// The lifetime of a buffer: from the step that writes it to the last that reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub(crate) from: usize,
     pub(crate) to: usize,
 }
 
-/// Gives every temporary its place, and says which inputs an output may take over.
+/// Assigns an offset to every temporary, and determines which inputs an output may overwrite.
 pub(crate) fn plan_memory(plan: &mut Plan, align: usize) {
     let lives = lives(plan);
     let mut host: HashMap<usize, usize> = HashMap::new();
     let mut taken: HashSet<usize> = HashSet::new();
     for (at, step) in plan.steps.iter().enumerate() {
         for (written, read) in in_place(step) {
-            let temporary = |b: usize| matches!(plan.buffers[b].place, Place::Arena(_));
+            let temporary = |b: usize| matches!(plan.buffers[b].location, BufferLocation::Arena(_));
             let dies = lives[read].is_some_and(|l| l.to == at);
-            // Element by element, or a wider one would be written over its neighbours before they are read.
+            // Both must have elements of the same size: a wider element would overwrite neighbours before they are
+            // read.
             let fits = plan.buffers[written].numel == plan.buffers[read].numel
                 && plan.buffers[written].dtype.size() == plan.buffers[read].dtype.size();
             let free = !taken.contains(&read) && !host.contains_key(&written);
@@ -31,7 +33,7 @@ pub(crate) fn plan_memory(plan: &mut Plan, align: usize) {
             }
         }
     }
-    // Buffers that share a place from one to the next are placed as one that lives as long as all of them.
+    // Buffers that overwrite one another are allocated as one buffer that lives as long as all of them.
     let root = |mut b: usize| {
         while let Some(&h) = host.get(&b) {
             b = h;
@@ -40,42 +42,44 @@ pub(crate) fn plan_memory(plan: &mut Plan, align: usize) {
     };
     let mut whole: HashMap<usize, Life> = HashMap::new();
     for (b, life) in lives.iter().enumerate() {
-        let Some(life) = life.filter(|_| matches!(plan.buffers[b].place, Place::Arena(_))) else { continue };
+        let Some(life) = life.filter(|_| matches!(plan.buffers[b].location, BufferLocation::Arena(_))) else {
+            continue;
+        };
         let own = whole.entry(root(b)).or_insert(life);
         *own = Life { from: own.from.min(life.from), to: own.to.max(life.to) };
     }
-    let (places, arena) = pack(plan, &whole, align);
+    let (offsets, arena) = pack(plan, &whole, align);
     plan.arena = arena;
     for (b, buffer) in plan.buffers.iter_mut().enumerate() {
-        if let (Place::Arena(at), Some(place)) = (&mut buffer.place, places.get(&root(b))) {
-            *at = *place;
+        if let (BufferLocation::Arena(at), Some(offset)) = (&mut buffer.location, offsets.get(&root(b))) {
+            *at = *offset;
         }
     }
     plan.donors = donors(plan, &lives);
 }
 
-/// Places the largest first, each at the lowest byte where no one lives at the same time.
+/// Allocates the largest buffer first, each at the lowest offset where no live buffer overlaps.
 fn pack(plan: &Plan, whole: &HashMap<usize, Life>, align: usize) -> (HashMap<usize, usize>, usize) {
-    // From, to, and when; sorted by place.
-    let mut placed: Vec<(usize, usize, Life)> = Vec::new();
+    // First byte, end, and lifetime; sorted by offset.
+    let mut allocated: Vec<(usize, usize, Life)> = Vec::new();
     let mut order: Vec<(usize, Life)> = whole.iter().map(|(b, l)| (*b, *l)).collect();
     order.sort_by_key(|(b, _)| (std::cmp::Reverse(plan.buffers[*b].bytes()), *b));
-    let (mut places, mut arena) = (HashMap::new(), 0);
+    let (mut offsets, mut arena) = (HashMap::new(), 0);
     for (b, life) in order {
         let bytes = plan.buffers[b].bytes().next_multiple_of(align);
         let mut at = 0;
-        for (from, to, other) in placed.iter() {
+        for (from, to, other) in allocated.iter() {
             let together = life.from <= other.to && other.from <= life.to;
             if together && at < *to && *from < at + bytes {
                 at = *to;
             }
         }
-        let i = placed.partition_point(|(from, _, _)| *from <= at);
-        placed.insert(i, (at, at + bytes, life));
-        places.insert(b, at);
+        let i = allocated.partition_point(|(from, _, _)| *from <= at);
+        allocated.insert(i, (at, at + bytes, life));
+        offsets.insert(b, at);
         arena = arena.max(at + bytes);
     }
-    (places, arena)
+    (offsets, arena)
 }
 
 pub(crate) fn lives(plan: &Plan) -> Vec<Option<Life>> {
@@ -88,8 +92,8 @@ pub(crate) fn lives(plan: &Plan) -> Vec<Option<Life>> {
     lives
 }
 
-/// Pairs (written, read) of which the first may take the place of the second while the step runs: every index
-/// reads only the element that it writes.
+/// Pairs (written, read) such that the first may overwrite the second while the step runs: every index reads only the
+/// element that it writes.
 fn in_place(step: &Step) -> Vec<(usize, usize)> {
     match step {
         Step::Kernel(k) => in_kernel(k),
@@ -102,7 +106,7 @@ fn in_kernel(kernel: &Kernel) -> Vec<(usize, usize)> {
     if kernel.columns && kernel.parallel < kernel.axes.len() {
         return pairs;
     }
-    // The buffers that are read in one way only, in the order they are first read, and that way.
+    // Buffers in the order of their first read, each with its layout, or `None` if it is read with several layouts.
     let mut ways: Vec<(usize, Option<&Layout>)> = Vec::new();
     let mut at: HashMap<usize, usize> = HashMap::new();
     for Access { buffer, layout } in kernel.loads() {
@@ -127,17 +131,18 @@ fn in_kernel(kernel: &Kernel) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Per output, an input of its type that the step which writes it is the last to read, element by element.
+/// For each output, an input of the same type that may be overwritten: the step that writes the output is the last to
+/// read the input, and does so element by element.
 fn donors(plan: &Plan, lives: &[Option<Life>]) -> Vec<Option<usize>> {
     let mut taken = vec![false; plan.inputs.len()];
     let mut donors = vec![None; plan.outputs.len()];
-    // A run that fails must leave its arguments as they were: no step that can fail may come later.
+    // A run that fails must leave its arguments unchanged, so no later step may be able to fail.
     let can_fail = |s: &Step| !matches!(s, Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. });
     let safe = plan.steps.iter().rposition(can_fail).map_or(0, |last| last + 1);
     for (at, step) in plan.steps.iter().enumerate().skip(safe) {
         for (written, read) in in_place(step) {
-            let (Place::Output(k), Place::Input(i)) =
-                (&plan.buffers[written].place, &plan.buffers[read].place)
+            let (BufferLocation::Output(k), BufferLocation::Input(i)) =
+                (&plan.buffers[written].location, &plan.buffers[read].location)
             else {
                 continue;
             };

@@ -28,7 +28,7 @@ pub struct Profile {
     pub claims: &'static [Claim],
 }
 
-/// A region that a device runs as one step, with code of its own for the whole.
+/// A region that a device runs as one step, with its own code for all of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
     /// The name of the region.
@@ -55,8 +55,8 @@ impl Profile {
 pub struct Fuse {
     /// Most ops in a kernel.
     pub most: usize,
-    /// Largest kernels, in elements, that are merged although neither reads the other: starting them costs more than
-    /// running them.
+    /// Largest kernels, in elements, that are merged although neither reads the other, because starting them takes
+    /// longer than running them.
     pub small: usize,
 }
 
@@ -127,7 +127,7 @@ pub struct Memory {
     pub most: usize,
 }
 
-/// How special the code of a plan may be.
+/// How far the code of a plan is specialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Text {
     /// Extents, strides and constants are parameters, so that a new shape compiles nothing. For eager calls.

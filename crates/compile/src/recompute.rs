@@ -1,7 +1,9 @@
-//! Recomputation: a value that another loop nest reads back is computed there again if that is cheaper than memory.
+//! Recomputes values: if a loop nest reads a value that another stored, and computing it again is cheaper than
+//! memory, the reader computes it.
 //!
-//! Gradients read what forward passes computed. Storing a value and loading it again costs as much as a dozen
-//! arithmetic operations on it, so what follows by little arithmetic from other values in memory is not stored.
+//! Gradients read values of the forward pass. Storing a value and loading it again costs as much as a dozen
+//! arithmetic operations on it. So a value that follows by little arithmetic from other values in memory is not
+//! stored.
 
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::kernel::Level;
@@ -12,7 +14,7 @@ use gradus_ir::stop;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Replaces loads by computing again, where that pays.
+/// Replaces loads by recomputation where that is cheaper.
 pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
     let mut readers: BTreeMap<Value, BTreeSet<usize>> = BTreeMap::new();
     for (u, unit) in lowered.units.iter().enumerate() {
@@ -20,7 +22,7 @@ pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
             readers.entry(v).or_default().insert(u);
         });
     }
-    // The latest first: they follow from earlier ones.
+    // The latest first, since they depend on earlier ones.
     for value in
         readers.keys().copied().collect::<Vec<_>>().into_iter().rev().take_while(|_| !stop::requested())
     {
@@ -44,7 +46,7 @@ pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
     }
 }
 
-/// The groups that read a value, computing it themselves; `None` if one cannot or should not.
+/// Returns the groups that read a value, changed to compute it themselves; `None` if one cannot or should not.
 fn without(
     lowered: &mut Lowered,
     value: Value,
@@ -84,7 +86,7 @@ fn without(
     Some(changed)
 }
 
-/// How a value follows from others in memory.
+/// How to compute a value from others in memory.
 struct Recipe<'a> {
     home: &'a Group,
     lowered: &'a Lowered,
@@ -92,7 +94,7 @@ struct Recipe<'a> {
     limits: &'a Recompute,
     value: Value,
     members: BTreeMap<Value, Arc<Member>>,
-    /// Large values in memory that it reads.
+    /// Large values in memory that the recipe reads.
     leaves: BTreeSet<Value>,
     work: usize,
 }
@@ -104,7 +106,7 @@ impl Recipe<'_> {
         }
         let (member, Level::Element) = self.home.find(value)? else { return None };
         let Task::Scalar(scalar) = &member.task else { return None };
-        let function = matches!(scalar, Scalar::Row(row) if row.ulp > 1.0);
+        let function = matches!(scalar, Scalar::Pointwise(row) if row.ulp > 1.0);
         self.work += if function { self.limits.function } else { 1 };
         if self.work > self.limits.work {
             return None;
@@ -123,7 +125,7 @@ impl Recipe<'_> {
         Some(())
     }
 
-    /// Whether a value lies in memory whatever becomes of the one in question.
+    /// Whether a value is stored in memory regardless of the value to recompute.
     fn in_memory(&self, v: Value) -> bool {
         let read = || self.readers.get(&v).is_some_and(|r| !r.is_empty());
         v != self.value
@@ -138,7 +140,7 @@ impl Recipe<'_> {
     }
 }
 
-/// A group that computes a value instead of reading it.
+/// Returns a group that computes a value instead of reading it.
 fn computing(
     lowered: &mut Lowered,
     group: &Group,
@@ -157,7 +159,7 @@ fn computing(
         };
         Member { args: member.args.iter().map(arg).collect(), ..member.clone() }
     };
-    // In the order of their numbers, which is that of computation.
+    // In the order of their numbers, which is the order of computation.
     for (v, member) in members {
         let copy = lowered.values.len();
         lowered.values.push((lowered.values[*v].0.clone(), Origin::Computed));
@@ -166,7 +168,7 @@ fn computing(
         renamed.insert(*v, copy);
         new.join(&member).ok()?;
     }
-    // Only the value itself is replaced: the group may read others of its recipe in other places.
+    // Replace only the value itself: the group may read other values of the recipe with other layouts.
     let only: HashMap<Value, Value> = renamed.get(&value).map(|c| (value, *c)).into_iter().collect();
     for (member, level) in &group.members {
         let reads = member.args.iter().any(|a| a.value() == Some(value));

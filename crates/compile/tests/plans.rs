@@ -5,7 +5,7 @@ mod device;
 
 use device::PROFILE;
 use gradus_compile as limits;
-use gradus_compile::{Operation, Place, Plan, Step, compile};
+use gradus_compile::{BufferLocation, Operation, Plan, Step, compile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::Scalar;
 use gradus_ir::ops::movement::Broadcast;
@@ -33,7 +33,7 @@ fn count(plan: &Plan, function: &str) -> usize {
         Step::Contract(c) => c.finish.as_ref(),
         _ => None,
     });
-    let is = |op: &Operation| matches!(op, Operation::Scalar(Scalar::Row(row)) if row.name == function);
+    let is = |op: &Operation| matches!(op, Operation::Scalar(Scalar::Pointwise(row)) if row.name == function);
     nests.flat_map(|k| &k.body).filter(|inst| is(&inst.op)).count()
 }
 
@@ -42,14 +42,14 @@ fn rows_of_several_axes_are_one_axis_of_a_product() {
     let plan = planned(&[&[2, 3, 8], &[8, 4]], |_, x| vec![x[0].dot(x[1], "abk", "kj", "abj")]);
     let [Step::Contract(c)] = &plan.steps[..] else { panic!("{plan}") };
     assert_eq!((c.batch.len(), c.m.0, c.n.0, c.k.0), (0, 6, 4, 8), "{plan}");
-    // Rows in another order do not have even strides.
+    // Reordered rows do not have a common stride.
     let plan = planned(&[&[2, 3, 8], &[8, 4]], |_, x| vec![x[0].dot(x[1], "abk", "kj", "baj")]);
     let [Step::Contract(c)] = &plan.steps[..] else { panic!("{plan}") };
     assert_eq!(c.products() * c.m.0 * c.n.0, 24, "{plan}");
     assert_eq!(c.batch.len(), 1, "{plan}");
 }
 
-/// Sorts one after the other: no loop nest can merge with them, and none can write over its operand.
+/// Several sorts in sequence: no loop nest can merge with them, and none can overwrite its operand.
 fn sorts(n: usize) -> Plan {
     planned(&[&[32]], |b, x| {
         let mut sorted = x[0];
@@ -63,9 +63,12 @@ fn sorts(n: usize) -> Plan {
 #[test]
 fn temporaries_that_are_never_needed_together_share_memory() {
     let plan = sorts(6);
-    // Of each sort the values and the positions: at most two of the one and one of the other are in use at a time.
+    // Each sort has values and indices: at most two buffers of the former and one of the latter are in use at a time.
     let most = |dtype: DType| {
-        let of = plan.buffers.iter().filter(|b| matches!(b.place, Place::Arena(_)) && b.dtype == dtype);
+        let of = plan
+            .buffers
+            .iter()
+            .filter(|b| matches!(b.location, BufferLocation::Arena(_)) && b.dtype == dtype);
         of.count()
     };
     assert!(most(DType::F32) == 5 && most(DType::I64) == 6, "{plan}");
@@ -79,13 +82,13 @@ fn lives_go_from_the_first_to_the_last_use() {
     found.sort_unstable();
     let mut expected = Vec::new();
     for (b, buffer) in plan.buffers.iter().enumerate() {
-        let Place::Arena(at) = buffer.place else { continue };
+        let BufferLocation::Arena(at) = buffer.location else { continue };
         let first = plan.steps.iter().position(|s| s.writes().contains(&b)).expect("a writer");
         let last = plan.steps.iter().rposition(|s| s.reads().contains(&b)).unwrap_or(first);
         expected.push((b, at, first, last));
     }
     assert_eq!(found, expected);
-    // The values of the first two sorts are read by the next; positions by nothing.
+    // The next sort reads the values of the first two; nothing reads the indices.
     let spans: Vec<(usize, usize)> = found.iter().map(|l| (l.2, l.3)).collect();
     for span in [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2)] {
         assert_eq!(spans.iter().filter(|s| **s == span).count(), 1, "{spans:?}");
@@ -139,7 +142,11 @@ fn constants_are_scalars_only_if_all_elements_are_equal() {
         })
     };
     let buffers = |plan: &Plan| -> Vec<usize> {
-        plan.buffers.iter().filter(|b| matches!(b.place, Place::Constant(_))).map(|b| b.numel).collect()
+        plan.buffers
+            .iter()
+            .filter(|b| matches!(b.location, BufferLocation::Constant(_)))
+            .map(|b| b.numel)
+            .collect()
     };
     assert_eq!(buffers(&with(vec![2.0; 4])), [0usize; 0]);
     assert_eq!(buffers(&with(vec![2.0, 3.0, 4.0, 5.0])), [4]);
@@ -167,13 +174,14 @@ fn cheap_values_are_computed_again_and_expensive_ones_are_stored() {
             let sums = value.sum(&[0]).spread(&[0], &value.shape());
             vec![value * sums]
         });
-        let large = |b: &&gradus_compile::Buffer| matches!(b.place, Place::Arena(_)) && b.numel >= 4096;
+        let large =
+            |b: &&gradus_compile::Buffer| matches!(b.location, BufferLocation::Arena(_)) && b.numel >= 4096;
         plan.buffers.iter().filter(large).count()
     };
     assert_eq!((stored(true), stored(false)), (0, 1));
 }
 
-/// Rows of scores from a value, and the value's rows weighted by them, for each part of a batch.
+/// Scores of a value's rows, and the value's rows weighted by them, for each part of a batch.
 fn attended<'g>(h: Var<'g>) -> Var<'g> {
     let scores = h.dot(h, "bid", "bjd", "bij").exp();
     let shares = scores / scores.sum(&[2]).spread(&[2], &scores.shape());

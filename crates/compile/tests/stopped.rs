@@ -1,4 +1,4 @@
-//! Compilation that is to end does so with that error, wherever it is asked.
+//! Tests that compilation that is asked to stop returns that error, wherever it polls.
 
 #[path = "common/profile.rs"]
 mod device;
@@ -12,7 +12,7 @@ use gradus_ir::{Aval, DType, Kind, stop};
 use std::cell::Cell;
 
 thread_local! {
-    /// How often to say no before saying yes.
+    /// Number of polls to answer with no before answering yes.
     static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 

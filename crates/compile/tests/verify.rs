@@ -1,11 +1,11 @@
-//! Plans that are broken in one place are refused, with the place.
+//! Tests that plans with one error are rejected, and that the message names it.
 
 #[path = "common/profile.rs"]
 mod device;
 
 use device::PROFILE;
 use gradus_compile as limits;
-use gradus_compile::{Place, Plan, Step, compile};
+use gradus_compile::{BufferLocation, Plan, Step, compile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::sort::Sort;
@@ -18,7 +18,7 @@ fn input<'g>(b: &'g Builder, shape: &[usize]) -> Var<'g> {
     b.input("x", Aval::new(DType::F32, shape))
 }
 
-/// Two products, what follows them, and sums of rows: temporaries that live together, and one after the other.
+/// Two products with kernels after them, and sums of rows: temporaries that live at the same time, and in sequence.
 fn products() -> Plan {
     let b = Builder::new();
     let (x, w, v) = (input(&b, &[8, 16]), input(&b, &[16, 16]), input(&b, &[16, 16]));
@@ -46,7 +46,7 @@ fn scan(body: Graph) -> Scan {
     Scan { body: Arc::new(body), shared: 1, carries: 1, length: 6, reverse: false }
 }
 
-/// The plan, changed; what is said of it.
+/// Returns the verifier's message for the changed plan.
 fn said(plan: &Plan, change: impl FnOnce(&mut Plan)) -> String {
     let mut broken = plan.clone();
     change(&mut broken);
@@ -56,7 +56,7 @@ fn said(plan: &Plan, change: impl FnOnce(&mut Plan)) -> String {
 
 /// The temporaries, in the order of buffers.
 fn temporaries(plan: &Plan) -> Vec<usize> {
-    let temporary = |b: &usize| matches!(plan.buffers[*b].place, Place::Arena(_));
+    let temporary = |b: &usize| matches!(plan.buffers[*b].location, BufferLocation::Arena(_));
     (0..plan.buffers.len()).filter(temporary).collect()
 }
 
@@ -113,10 +113,10 @@ fn temporaries_over_each_other() {
     let plan = products();
     let own = temporaries(&plan);
     assert!(own.len() >= 2, "{plan}");
-    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].place = Place::Arena(0)));
+    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].location = BufferLocation::Arena(0)));
     assert!(why.contains("is still needed"), "{why}");
     let why = said(&plan, |p| p.arena -= 1);
-    assert!(why.contains("lies beyond the arena"), "{why}");
+    assert!(why.contains("is outside of the arena"), "{why}");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn loops_over_other_stacks() {
     assert!(why.contains("1 results of a plan that gives 2"), "{why}");
 }
 
-/// A product whose rows are normalised and used by another, one part of a batch at a time.
+/// A product whose rows are normalised and used by another product, one part of a batch at a time.
 fn sliced() -> Plan {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = (0..3).map(|_| input(&b, &[16, 64, 32])).collect();
@@ -155,11 +155,11 @@ fn slices_over_each_other() {
         })
     };
     let why = said(&|moves| moves.last_mut().unwrap().fill(0));
-    assert!(why.contains("two slices write one place of result 0"), "{why}");
+    assert!(why.contains("two slices write the same element of result 0"), "{why}");
     let why = said(&|moves| moves[0].iter_mut().for_each(|m| *m *= 2));
     assert!(why.contains("is used as f32 at Some((0,"), "{why}");
     let why = said(&|moves| moves.truncate(1));
-    assert!(why.contains("slices with other operands than their plan"), "{why}");
+    assert!(why.contains("slices whose operands do not match their plan"), "{why}");
 }
 
 /// The plan of a graph over `f32` inputs of these shapes.
@@ -223,7 +223,7 @@ fn a_donor_is_read_element_by_element() {
 
 #[test]
 fn a_donor_is_not_read_in_passes_that_come_after_the_write() {
-    // One element per row: as many elements as the input has, but rows of a kernel that still reduces.
+    // One element per row: as many elements as the input has, but they are rows of a kernel that still reduces.
     let rows = planned(&[&[8, 1], &[8, 4]], |_, x| vec![x[0] * x[1].sum(&[1]).reshape([8, 1])]);
     let nest = rows.steps.iter().find_map(|s| if let Step::Kernel(k) = s { Some(k) } else { None }).unwrap();
     assert!(nest.parallel < nest.axes.len() && rows.donors == [None], "{rows}");
@@ -243,7 +243,7 @@ fn a_donor_is_not_read_in_passes_that_come_after_the_write() {
 fn no_later_step_reads_a_donor() {
     let mut plan = planned(&[&[8, 8]], |_, x| vec![x[0].exp(), x[0].dot(x[0], "ij", "jk", "ik")]);
     let nest = plan.steps.iter().position(|s| matches!(s, Step::Kernel(_))).expect("a loop nest");
-    // The loop nest comes last in one order, and may take over the input; first in the other, and may not.
+    // If the loop nest comes last, it may overwrite the input; if it comes first, it may not.
     plan.steps.swap(nest, 1);
     plan.donors = vec![Some(0), None];
     plan.verify().unwrap();
@@ -289,7 +289,7 @@ fn no_later_step_can_fail() {
         assert!(why.contains("output 0 cannot take over input 0: step"), "{name}: {why}");
         assert!(why.contains("can fail after step"), "{name}: {why}");
     }
-    // Before, it may fail: nothing is written yet.
+    // An earlier step may fail, since nothing is written yet.
     let plan = planned(&[&[8], &[8]], |_, x| vec![x[0].exp() + x[0].take(x[1].to(DType::I64), 0)]);
     assert!(plan.steps.iter().any(|s| matches!(s, Step::Routine(_))), "{plan}");
     assert_eq!(plan.donors, [Some(0)]);
@@ -312,7 +312,7 @@ fn temporaries_take_each_others_memory_element_by_element_only() {
     });
     let own = temporaries(&plan);
     assert!(own.len() >= 2, "{plan}");
-    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].place = Place::Arena(0)));
+    let why = said(&plan, |p| own.iter().for_each(|b| p.buffers[*b].location = BufferLocation::Arena(0)));
     assert!(why.contains("is still needed"), "{why}");
 }
 
@@ -328,9 +328,9 @@ fn products_that_do_not_lie_in_rows() {
         })
     };
     let why = said(&|c| c.m.1[1] = 1);
-    assert!(why.contains("whose elements do not lie in rows"), "{why}");
+    assert!(why.contains("whose result is not row-major"), "{why}");
     let why = said(&|c| c.finish.as_mut().unwrap().axes[0] /= 2);
-    assert!(why.contains("what follows a product of 128 elements runs over others"), "{why}");
+    assert!(why.contains("the kernel after a product of 128 elements has another number"), "{why}");
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn loops_that_carry_something_else() {
         })
     };
     let why = said(&|_, shared| *shared = 2);
-    assert!(why.contains("a loop that carries something else"), "{why}");
+    assert!(why.contains("a loop whose carries change their type"), "{why}");
     let why = said(&|control, _| control.plans.swap(0, 1));
     assert!(why.contains("is used as bool[1]"), "{why}");
     let why = said(&|control, _| control.plans.truncate(1));

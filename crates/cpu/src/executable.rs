@@ -8,7 +8,7 @@ use crate::profile::PROFILE;
 use crate::rolled::{Counts, Rolled};
 use crate::tile::{Memory, Program};
 use crate::{interrupt, product, routine};
-use gradus_compile::{Given, Place, Plan, Step, compile, compile_with};
+use gradus_compile::{BufferLocation, InputLayout, Plan, Step, compile, compile_with};
 use gradus_device::{Argument, Done, memory_error};
 use gradus_ir::{Aval, DType, Error, Graph, Literal, Result, stop};
 use gradus_mem::{HOST, Storage};
@@ -96,7 +96,7 @@ impl Executable {
     }
 
     /// Compiles a graph whose inputs lie as given.
-    pub fn with(graph: &Graph, given: &[Given]) -> Result<Executable> {
+    pub fn with(graph: &Graph, given: &[InputLayout]) -> Result<Executable> {
         interrupt::stoppable(true, || Executable::by(compile_with(graph, given, &PROFILE)?, true))
     }
 
@@ -131,7 +131,7 @@ impl Executable {
         }
         let mut constants = Vec::new();
         for (b, buffer) in plan.buffers.iter().enumerate() {
-            if let Place::Constant(l) = &buffer.place {
+            if let BufferLocation::Constant(l) = &buffer.location {
                 let storage = Storage::zeroed(buffer.bytes()).ok_or_else(|| memory_error(buffer.bytes()))?;
                 // SAFETY: the storage is new and as large as the literal.
                 unsafe { to_memory(l, storage.as_ptr()) };
@@ -152,8 +152,8 @@ impl Executable {
     /// or read before it is written, results show it.
     pub fn poisoned(mut self) -> Executable {
         self.work = self.work.into_iter().map(Work::poisoned).collect();
-        let place = |b: usize| match self.plan.buffers[b].place {
-            Place::Arena(at) => Some((at, self.plan.buffers[b].bytes())),
+        let place = |b: usize| match self.plan.buffers[b].location {
+            BufferLocation::Arena(at) => Some((at, self.plan.buffers[b].bytes())),
             _ => None,
         };
         let mut seen = vec![false; self.plan.buffers.len()];
@@ -291,8 +291,8 @@ impl Executable {
         }
         // Values without elements have a place too, aligned and not null, that nobody reads.
         let base = arena.as_ref().map_or(std::ptr::without_provenance_mut(64), Storage::as_ptr);
-        let place = |b: &gradus_compile::Buffer| match b.place {
-            Place::Arena(at) => base.wrapping_add(at),
+        let place = |b: &gradus_compile::Buffer| match b.location {
+            BufferLocation::Arena(at) => base.wrapping_add(at),
             _ => std::ptr::null_mut(),
         };
         let mut table: Vec<*mut u8> = self.plan.buffers.iter().map(place).collect();

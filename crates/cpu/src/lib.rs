@@ -30,7 +30,7 @@ pub mod vector;
 pub use device::Cpu;
 pub use executable::{Executable, evaluate, evaluate_on};
 pub use feature::Isa;
-pub use gradus_compile::{Given, Layout, Plan, amount};
+pub use gradus_compile::{InputLayout, Layout, Plan, amount};
 pub use gradus_device::{Argument, Done};
 pub use interrupt::ask_to_stop;
 pub use map::{map_in_place, map1, map2, map2_by, map2_scalar};

@@ -5,7 +5,7 @@
 
 use crate::pool::Pool;
 use crate::tile::{Memory, Program};
-use gradus_compile::{Access, Control, Kernel, Layout, Operation, Place, Plan, Step};
+use gradus_compile::{Access, BufferLocation, Control, Kernel, Layout, Operation, Plan, Step};
 use gradus_ir::DType;
 
 /// Elements of all steps, times instructions, that are worth a thread.
@@ -97,9 +97,9 @@ fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> 
     let at = kernel.axes.len() - 1;
     kernel.axes.insert(at, length);
     kernel.parallel = kernel.axes.len();
-    let carried = |access: &Access| match plan.buffers[access.buffer].place {
-        Place::Input(i) => i.checked_sub(shared).filter(|c| *c < carries),
-        Place::Output(k) => Some(k).filter(|k| *k < carries),
+    let carried = |access: &Access| match plan.buffers[access.buffer].location {
+        BufferLocation::Input(i) => i.checked_sub(shared).filter(|c| *c < carries),
+        BufferLocation::Output(k) => Some(k).filter(|k| *k < carries),
         _ => None,
     };
     // A carry is read where it is written and nowhere else.
@@ -113,13 +113,13 @@ fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> 
         }
     }
     for access in layouts(&mut kernel)? {
-        let stack = match plan.buffers[access.buffer].place {
-            Place::Input(i) if i < shared => Err(control.ins[i]),
-            Place::Input(i) if i < shared + carries => Err(control.outs[i - shared]),
-            Place::Input(i) => Ok(control.ins[i]),
-            Place::Output(k) if k < carries => Err(control.outs[k]),
-            Place::Output(k) => Ok(control.outs[k]),
-            Place::Constant(_) | Place::Arena(_) => return None,
+        let stack = match plan.buffers[access.buffer].location {
+            BufferLocation::Input(i) if i < shared => Err(control.ins[i]),
+            BufferLocation::Input(i) if i < shared + carries => Err(control.outs[i - shared]),
+            BufferLocation::Input(i) => Ok(control.ins[i]),
+            BufferLocation::Output(k) if k < carries => Err(control.outs[k]),
+            BufferLocation::Output(k) => Ok(control.outs[k]),
+            BufferLocation::Constant(_) | BufferLocation::Arena(_) => return None,
         };
         let (Ok(buffer) | Err(buffer)) = stack;
         access.buffer = buffer;

@@ -1,7 +1,9 @@
-//! The traits that a device implements.
+//! Declares the traits that a device implements: [`Device`] and [`Executable`].
+//! Plans and storages go in; storages, times and generated code come out.
+//! Which kernels a plan has is decided in `gradus-compile`, and how they run in the crate of the device.
 
 use crate::pending::Pending;
-use gradus_compile::{Given, Plan, Profile, Text, Work, compile_with};
+use gradus_compile::{InputLayout, Plan, Profile, Text, Work, compile_with};
 use gradus_ir::{Error, Graph, Kind, Result};
 use gradus_mem::Storage;
 use std::fmt::Debug;
@@ -11,45 +13,45 @@ use std::time::Duration;
 
 /// A device: memory, a queue that works in order, and limits.
 pub trait Device: Send + Sync + 'static {
-    /// Its number, which its storages carry. 0 is the CPU.
+    /// The device number, which its storages carry. 0 is the CPU.
     fn id(&self) -> u16;
     /// Its name, such as `wgpu:0`.
     fn name(&self) -> &str;
-    /// What it is, for people: adapter, driver and limits, one fact per pair.
+    /// Describes the device for users: adapter, driver and limits, one fact per pair.
     fn facts(&self) -> Vec<(String, String)>;
-    /// The limits by which graphs are compiled for it.
+    /// The limits and preferences by which graphs are compiled for this device.
     fn profile(&self) -> &Profile;
-    /// New memory. Its content is undefined.
+    /// Allocates memory. Its content is undefined.
     fn alloc(&self, bytes: usize) -> Result<Storage>;
-    /// New memory with these bytes.
+    /// Allocates memory and fills it with `bytes`.
     fn upload(&self, bytes: &[u8]) -> Result<Storage>;
-    /// Bytes of storages of this device, as storages of the host. One list is one wait.
+    /// Copies byte ranges of storages of this device into storages of the host, with one wait for the whole list.
     fn read(&self, parts: &[(&Storage, Range<usize>)]) -> Pending;
-    /// A copy of these bytes of a storage.
+    /// Copies the bytes `at` of a storage into a new storage of this device.
     fn copy(&self, from: &Storage, at: Range<usize>) -> Result<Storage>;
-    /// Makes a plan ready.
+    /// Prepares a plan for execution, which may compile kernels.
     fn prepare(&self, plan: Plan, request: &Request<'_>) -> Result<Arc<dyn Executable>>;
-    /// Compiles a graph and makes it ready.
+    /// Compiles a graph into a plan and prepares it.
     fn program(&self, graph: &Graph, request: &Request<'_>) -> Result<Arc<dyn Executable>> {
-        self.prepare(compile_with(graph, request.given, self.profile())?, request)
+        self.prepare(compile_with(graph, request.layouts, self.profile())?, request)
     }
-    /// Ends when all that was queued so far is done.
+    /// Completes when all work queued so far is done.
     fn finish(&self) -> Pending;
-    /// Frees memory that is kept for later use.
+    /// Frees memory that is cached for reuse.
     fn trim(&self);
-    /// How much memory is in use.
+    /// Reports how much memory is in use.
     fn memory(&self) -> Statistics;
 }
 
-/// What the user of an executable wants of it.
+/// Options for preparing an executable.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// How inputs are stored; empty if all are row-major.
-    pub given: &'a [Given],
-    /// Pairs of an output and an input that are the new and the old value of a cell. If a run fails, the cell keeps its
-    /// old value. The device may write the output over the input.
+    /// Layouts of inputs; empty if all are row-major.
+    pub layouts: &'a [InputLayout],
+    /// Pairs `(output, input)` that are the new and the old value of a cell. If a run fails, the cell keeps its old
+    /// value. The device may write the output over the input.
     pub keeps: &'a [(usize, usize)],
-    /// How special the code may be.
+    /// How far generated code is specialised to this graph.
     pub text: Text,
 }
 
@@ -64,29 +66,30 @@ pub struct Statistics {
     pub peak: usize,
 }
 
-/// A plan made ready on a device. It may be run from several threads at once.
+/// A plan prepared for a device. It may be run from several threads at once.
 pub trait Executable: Send + Sync + Debug {
-    /// Runs it on arguments that are stored as it was compiled for; returns the storages of its outputs. Arguments that
-    /// nobody else holds may become outputs and are then gone from the list. If the run fails, all are as they were.
+    /// Runs the plan on arguments with the layouts it was compiled for, and returns the storages of its outputs.
+    /// Arguments whose storage is unshared may become outputs; they are then removed from the list. If the run fails,
+    /// all arguments keep their values.
     fn run(&self, arguments: &mut Vec<Argument>, sink: Option<&mut dyn Sink>) -> Result<Vec<Storage>>;
-    /// The plan for people.
+    /// Describes the plan as text for users.
     fn explain(&self) -> String;
-    /// What each step is, in order.
+    /// Describes each step, in order.
     fn steps(&self) -> Vec<String>;
     /// Operations and bytes of each step, in order.
     fn costs(&self) -> Vec<Work>;
-    /// Bytes of temporaries.
+    /// The size of the temporaries in bytes.
     fn arena(&self) -> usize;
-    /// What all runs so far have done.
+    /// The total work of all runs so far.
     fn done(&self) -> Done;
-    /// The generated code of its steps, in order. A step that calls prepared routines has none.
+    /// The generated code of its steps, in order. A step that calls a precompiled routine has none.
     fn code(&self) -> Vec<Code>;
 }
 
 /// Generated code of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The step, by number.
+    /// The index of the step.
     pub step: usize,
     /// The code itself.
     pub body: CodeBody,
@@ -101,31 +104,31 @@ pub enum CodeBody {
     Instructions(Vec<u8>),
 }
 
-/// Takes the times of a run.
+/// Receives the times of a run.
 pub trait Sink {
-    /// A step took so long.
+    /// Reports that a step took this long.
     fn span(&mut self, step: usize, took: Duration);
 }
 
-/// What runs have done.
+/// The work that runs have done.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
     /// Operations and bytes.
     pub work: Work,
-    /// Iterations of the plan's own loops that go on while a condition holds.
+    /// Iterations of the plan's loops that end by a condition.
     pub turns: u64,
 }
 
-/// A value given to a run: row-major elements from an offset on.
+/// An argument of a run: row-major elements that start at an offset.
 #[derive(Clone, Debug)]
 pub struct Argument {
-    /// Their storage. If it is handed over and nobody else holds it, a result may take it over.
+    /// The storage of the elements. If the caller hands over the last reference, a result may reuse it.
     pub storage: Storage,
-    /// The first byte.
+    /// The offset of the first element, in bytes.
     pub offset: usize,
 }
 
-/// The error of memory that could not be had.
+/// Builds the error of a failed allocation.
 pub fn memory_error(bytes: usize) -> Error {
     Error::new(Kind::Memory { bytes })
 }

@@ -1,7 +1,7 @@
-//! Devices: memory, launching and limits. A device never knows operations; it runs [`Plan`]s.
+//! Devices: memory, launching kernels, and limits. A device does not know operations; it runs [`Plan`]s.
 //!
-//! The [`Device`] trait is what a backend implements. [`Executable`] is a plan made ready on a device. The table of open
-//! devices gives each one its number, which every [`Storage`](gradus_mem::Storage) carries.
+//! A backend implements the [`Device`] trait. [`Executable`] is a plan prepared for a device. The table of open devices
+//! gives each one its number, which every [`Storage`](gradus_mem::Storage) carries.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,12 @@
-//! Results that a device has yet to compute.
+//! Holds results that a device has yet to compute: a future that can also be waited for by blocking.
 
 use gradus_ir::Result;
 use gradus_mem::Storage;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Storages of the host that a device is about to fill. Await it, or [`wait`](Pending::wait) for it where threads can.
+/// Storages of the host that a device is about to fill. Await it, or call [`wait`](Pending::wait) where threads may
+/// block.
 #[must_use = "reads only happen when they are waited for"]
 pub struct Pending(State);
 
@@ -16,24 +17,24 @@ enum State {
 
 /// A read in progress.
 pub trait Reading: Send {
-    /// The storages, if they are there; otherwise wakes the task when it is worth asking again.
+    /// Returns the storages if they are ready; otherwise wakes the task when polling again may succeed.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Vec<Storage>>>;
-    /// Blocks until the storages are there. An error where threads cannot block.
+    /// Blocks until the storages are ready. Returns an error on targets whose threads cannot block.
     fn wait(self: Box<Self>) -> Result<Vec<Storage>>;
 }
 
 impl Pending {
-    /// A result that is there already.
+    /// Wraps a result that is ready.
     pub fn ready(result: Result<Vec<Storage>>) -> Pending {
         Pending(State::Ready(Some(result)))
     }
 
-    /// A read in progress.
+    /// Wraps a read in progress.
     pub fn reading(read: impl Reading + 'static) -> Pending {
         Pending(State::Reading(Box::new(read)))
     }
 
-    /// Blocks until the storages are there.
+    /// Blocks until the storages are ready.
     pub fn wait(self) -> Result<Vec<Storage>> {
         match self.0 {
             State::Ready(result) => result.unwrap_or_else(|| Ok(Vec::new())),

@@ -15,15 +15,15 @@ pub struct Roofline {
     pub bytes: f64,
 }
 
-/// Shortest measurement, in seconds. The time to wait for the device is then negligible.
+/// Shortest measurement, in seconds: long enough to make the wait for the device negligible.
 const LONG: f64 = 0.02;
 
 impl Roofline {
-    /// Measures a device with our own kernels: a product of matrices, and a sum of arrays that are not in a cache.
+    /// Measures a device with a matrix product and a sum of arrays too large for a cache.
     pub fn measure(device: &dyn Device) -> Result<Roofline> {
         let mut n = 512;
         let mut seconds = time(device, &product(n)?, n * n)?;
-        // A small product does not occupy a large device.
+        // A small product does not occupy a large device, so it is measured again with a larger one.
         if seconds < 1e-3 {
             n = 2048;
             seconds = time(device, &product(n)?, n * n)?;
@@ -34,9 +34,9 @@ impl Roofline {
     }
 }
 
-/// Returns the seconds of one run on two arrays of `numel` zeros: the shortest of a few measurements.
+/// Returns the seconds of one run on two arrays of `numel` zeros: the shortest of several measurements.
 fn time(device: &dyn Device, graph: &Graph, numel: usize) -> Result<f64> {
-    let request = Request { given: &[], keeps: &[], text: Text::Special };
+    let request = Request { layouts: &[], keeps: &[], text: Text::Special };
     let ready = device.program(graph, &request)?;
     let zeros = vec![0; numel * 4];
     let storages = [device.upload(&zeros)?, device.upload(&zeros)?];

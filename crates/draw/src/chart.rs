@@ -1,38 +1,38 @@
-//! Drawings of anything that is made of parts which need other parts, such as a program of equations.
+//! Draws parts that depend on each other, such as the equations of a program.
 
 use crate::label;
 use crate::layout::{self, Wire};
 use crate::scene::{Cell, Kind, Level, Line};
 use crate::svg;
 
-/// What a part is.
+/// The role of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Given from outside.
+    /// An input from outside.
     Input,
-    /// Made of other parts.
+    /// Computed from other parts.
     Inner,
-    /// What it is all for.
+    /// A final result.
     Output,
 }
 
-/// A part: a box with a title and lines.
+/// A part: a box with a title and text lines.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// How it is drawn.
     pub role: Role,
     /// Its name.
     pub title: String,
-    /// What it is, line by line; long lines are cut, and in full in its tooltip.
+    /// Its description, line by line. Long lines are shortened; the tooltip has them in full.
     pub lines: Vec<String>,
-    /// The parts it needs, by number; itself and later ones too.
+    /// The parts it depends on, by index; may include itself and later ones.
     pub needs: Vec<usize>,
 }
 
-/// Most characters of a line: parts are read, where boxes of ops are looked at.
+/// Most characters per line, more than on boxes of ops, since descriptions are meant to be read.
 const LINE: usize = 72;
 
-/// The parts drawn as SVG, what is needed above what needs it; dashed arrows go back up where parts need each other.
+/// Draws the parts as SVG, each below the parts it depends on. Dashed arrows go back up where parts form a cycle.
 pub fn svg_of_parts(parts: &[Part]) -> String {
     let order = in_order(parts);
     let place: Vec<usize> =
@@ -79,11 +79,11 @@ fn cell(at: usize, part: &Part) -> Cell {
     cell
 }
 
-/// Every part behind what it needs, as far as parts do not need each other.
+/// Orders parts after the parts they depend on, as far as there are no cycles.
 fn in_order(parts: &[Part]) -> Vec<usize> {
     let (mut order, mut seen) = (Vec::with_capacity(parts.len()), vec![false; parts.len()]);
     for root in 0..parts.len() {
-        // Part and how many of its needs were looked at.
+        // A part, and how many of its dependencies were visited.
         let mut path = vec![(root, 0)];
         while let Some((part, at)) = path.pop() {
             if at == 0 && std::mem::replace(&mut seen[part], true) {

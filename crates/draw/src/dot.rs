@@ -1,10 +1,10 @@
-//! A graph as Graphviz text.
+//! Writes a graph as Graphviz text.
 
 use crate::label::{self, Origin};
 use gradus_ir::Graph;
 use std::fmt::Write;
 
-/// The graph as Graphviz text: graphs inside ops are clusters, with the op as their first node.
+/// Writes a graph as Graphviz text. Nested graphs are clusters, with their op as the first node.
 pub fn dot(graph: &Graph) -> String {
     let mut s = String::from("digraph gradus {\n  node [shape=box, fontname=monospace];\n");
     body(&mut s, graph, "", 1);

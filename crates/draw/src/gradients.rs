@@ -1,4 +1,6 @@
-//! Which value of the joint graph, forward and reverse, is the gradient of which forward value.
+//! Finds which value of the joint graph, forward and reverse, is the gradient of which forward value.
+//! Takes a graph and the inputs to differentiate by; returns names and expressions of gradients, and how they flow.
+//! Positions and colours are decided in `scene.rs` and `svg.rs`.
 
 use crate::label::{self, Origin, cut};
 use gradus_ir::graph::Id;
@@ -7,29 +9,29 @@ use gradus_ir::transform::{check_wrt, cotangents_into, pull};
 use gradus_ir::{Aval, Builder, Graph, Op, Result, Var};
 use std::collections::BTreeMap;
 
-/// How deep an expression on a box goes, and one in a tooltip.
+/// Depth of an expression on a box, and of one in a tooltip.
 const DEPTH: usize = 3;
 const TIP_DEPTH: usize = 7;
-/// Beyond so many bytes of an expression its parts are left out.
+/// Longest expression in bytes; further parts are left out.
 const LONG: usize = 500;
 
 /// Gradients of the values of a graph, as values of a joint graph.
 pub(crate) struct Gradients {
     joint: Graph,
-    /// By forward value: its gradient.
+    /// The gradient of each forward value.
     of: BTreeMap<Id, Id>,
-    /// By gradient: the forward values that have it. The last is where it is computed; the others share it.
+    /// The forward values that have a gradient in common. It is computed for the last of them; the others share it.
     owners: BTreeMap<Id, Vec<Id>>,
-    /// By forward value: the results of the nodes that read it.
+    /// The results of the nodes that read each forward value.
     readers: BTreeMap<Id, Vec<Id>>,
-    /// By value of the joint graph: the name of the forward value that it is.
+    /// The name of the forward value that a value of the joint graph equals.
     forward: BTreeMap<Id, String>,
     names: BTreeMap<Id, String>,
-    /// Ways back: from the gradient of a result to the gradient of an operand of its node.
+    /// How gradients flow: from the gradient of a result to the gradient of an operand of its node.
     pub(crate) flows: Vec<Flow>,
 }
 
-/// A part of the gradient of an operand that comes from the gradient of a result.
+/// The part of an operand's gradient that comes from the gradient of a result.
 pub(crate) struct Flow {
     pub(crate) node: usize,
     pub(crate) result: usize,
@@ -37,7 +39,7 @@ pub(crate) struct Flow {
 }
 
 impl Gradients {
-    /// Gradients of everything between the outputs and these inputs.
+    /// Computes the gradients of all values between the outputs and these inputs.
     pub(crate) fn new(graph: &Graph, wrt: &[usize]) -> Result<Gradients> {
         let b = Builder::new();
         let ins: Vec<Var<'_>> =
@@ -51,7 +53,7 @@ impl Gradients {
         let seeds: Vec<_> = graph.output_avals().into_iter().enumerate().map(seed).collect();
         let (values, cts) = cotangents_into(&b, graph, &ins, &seeds, &needs);
         let flows = flows(&b, graph, &values, &cts);
-        // Everything is an output, so that everything keeps its place in the finished graph.
+        // All values are made outputs, so that they keep their ids in the finished graph.
         let ids: Vec<Id> = (graph.nodes().iter().enumerate())
             .flat_map(|(i, n)| (0..n.outs.len()).map(move |out| Id { node: i as u32, out: out as u32 }))
             .collect();
@@ -85,12 +87,12 @@ impl Gradients {
         self.of.contains_key(&value)
     }
 
-    /// What the gradient of a value is called.
+    /// The name of a value's gradient.
     pub(crate) fn name(&self, value: Id) -> String {
         format!("∂{}", self.names.get(&value).map_or("?", String::as_str))
     }
 
-    /// How the gradient of a value is computed: for its box, and for its tooltip.
+    /// The expression for a value's gradient: a short one for its box, and a longer one for its tooltip.
     pub(crate) fn expressions(&self, value: Id) -> (String, String) {
         let Some(gradient) = self.of.get(&value) else { return Default::default() };
         let computed_here = self.owners.get(gradient).and_then(|o| o.last()) == Some(&value);
@@ -105,8 +107,8 @@ impl Gradients {
         (written(DEPTH), written(TIP_DEPTH))
     }
 
-    /// A value by its name if it has one, else as it is computed. Of the names of a gradient, one that flows
-    /// directly into the gradient of `value` says most.
+    /// Writes a value by its name if it has one, else as an expression. If a gradient has several names, a value that
+    /// flows directly into the gradient of `value` is preferred.
     fn write(&self, id: Id, value: Id, depth: usize, text: &mut String) {
         let constant = matches!(self.joint.nodes()[id.node as usize].op, Op::Constant(_));
         let owners = self.owners.get(&id).map_or(&[][..], Vec::as_slice);
@@ -124,7 +126,7 @@ impl Gradients {
         match label::origin(&self.joint, node) {
             Origin::Input(name) => text.push_str(name),
             Origin::Constant(literal) => text.push_str(&cut(&label::value(literal), 24)),
-            // What is shared is written again for each use, so length needs a bound as well as depth.
+            // Shared values are written again for each use, so the length is limited as well as the depth.
             _ if depth == 0 || text.len() > LONG => text.push('…'),
             _ => {
                 text.push_str(&label::title(node));
@@ -141,8 +143,8 @@ impl Gradients {
     }
 }
 
-/// Asks the rule of each node, result by result, which operands its gradient reaches. The rules have been applied
-/// before, so this adds nothing that lives.
+/// Asks the rule of each node, result by result, which operands its gradient reaches. The rules were applied before,
+/// so this adds no live nodes.
 fn flows<'g>(
     b: &'g Builder,
     graph: &Graph,

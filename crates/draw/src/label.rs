@@ -1,15 +1,16 @@
-//! What is written on boxes: names as in the graph's text, and attributes and values cut to a readable length.
+//! Texts on boxes: names as in the graph's text, and attributes and values shortened to a readable length.
+//! Takes nodes and values; returns titles, lines and tooltips. Where they are drawn is decided in `scene.rs`.
 
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Id, Node, attr_text, literal_text};
 use gradus_ir::{Graph, Literal, Op};
 use std::sync::Arc;
 
-/// Most characters of a line on a box, and of one in a tooltip.
+/// Most characters per line on a box, and in a tooltip.
 const LINE: usize = 34;
 const TIP: usize = 400;
 
-/// The text, or its beginning and an ellipsis.
+/// Shortens a text to `most` characters, with an ellipsis.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_string(),
@@ -17,19 +18,19 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// As a line on a box.
+/// Shortens a text to a line on a box.
 pub(crate) fn line(text: &str) -> String {
     cut(text, LINE)
 }
 
-/// Where a node's value comes from.
+/// The origin of a node's value.
 pub(crate) enum Origin<'a> {
     Input(&'a str),
     Constant(&'a Literal),
     Computed,
 }
 
-/// Where the value of a node comes from.
+/// Returns the origin of a node's value.
 pub(crate) fn origin<'a>(graph: &'a Graph, node: &'a Node) -> Origin<'a> {
     if let Op::Input(input) = &node.op {
         return Origin::Input(graph.inputs().get(input.index).map_or("?", |(name, _)| name));
@@ -50,7 +51,7 @@ pub(crate) fn name(graph: &Graph, id: Id) -> String {
     }
 }
 
-/// What a node does: the name of its op, or of the region that it calls.
+/// The title of a node: the name of its op, or of the region that it calls.
 pub(crate) fn title(node: &Node) -> String {
     let called = node.op.def().attrs().into_iter().find_map(|(key, attr)| match attr {
         Attr::Str(name) if key == "name" => Some(name),
@@ -59,7 +60,7 @@ pub(crate) fn title(node: &Node) -> String {
     called.unwrap_or_else(|| node.op.name().to_string())
 }
 
-/// The attributes, without graphs and without what the title says.
+/// The attributes, without graphs and without what the title contains.
 pub(crate) fn attributes(node: &Node) -> String {
     if matches!(node.op, Op::Input(_)) {
         return String::new();
@@ -73,7 +74,7 @@ pub(crate) fn attributes(node: &Node) -> String {
     let attrs = node.op.def().attrs().into_iter().filter(|(key, attr)| *key != "name" && shown(attr));
     let text = |(key, attr): (&str, Attr)| match attr {
         Attr::Bool(_) => key.to_string(),
-        // The arguments of a region say their own names.
+        // The arguments of a region have their own names.
         Attr::Map(_) => {
             let map = attr_text(&attr, &mut |_| String::new());
             map.trim_start_matches('{').trim_end_matches('}').to_string()
@@ -84,7 +85,7 @@ pub(crate) fn attributes(node: &Node) -> String {
     attrs.map(text).collect::<Vec<_>>().join(" ")
 }
 
-/// A constant's value in short.
+/// A constant's value, shortened.
 pub(crate) fn value(literal: &Literal) -> String {
     let n = literal.data().len();
     match literal.splat() {
@@ -97,7 +98,7 @@ pub(crate) fn value(literal: &Literal) -> String {
     }
 }
 
-/// The graphs that a node holds, and what it calls them.
+/// The graphs nested in a node, with the names of their attributes.
 pub(crate) fn regions(node: &Node) -> Vec<(String, Arc<Graph>)> {
     fn add(key: &str, attr: Attr, found: &mut Vec<(String, Arc<Graph>)>) {
         match attr {

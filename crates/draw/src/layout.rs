@@ -1,29 +1,29 @@
-//! Where boxes go and which way the wires take, for one level of a drawing.
+//! Computes the positions of boxes and the paths of wires, for one level of a drawing.
 //!
-//! `dagre` chooses rows, the order in each row and the columns, which is the hard part. The heights are chosen
-//! here, so that a wire can be kept off every box: in a row of boxes it only goes straight down, in a column of
-//! its own, and turns only in the gaps between rows.
+//! `dagre` chooses rows, the order in each row and the columns. The heights are chosen here, so that wires do not
+//! cross boxes: within a row of boxes a wire only goes straight down, in a column of its own, and it moves sideways
+//! only in the gaps between rows.
 
 use dagre::graph::{Graph, GraphOptions};
 use dagre::layout::types::LabelPos;
 use dagre::{EdgeLabel, LayoutOptions, NodeLabel};
 use std::collections::BTreeMap;
 
-/// Beyond so many boxes on one level, or rows that wires pass, boxes are placed in plain rows: that many crossings
-/// cannot be read anyway, and would take minutes to avoid.
+/// Most boxes on one level, counting also the rows that wires pass. Beyond this, boxes are placed in simple rows: that
+/// many crossings are unreadable anyway, and avoiding them would take minutes.
 const MOST: usize = 1200;
 const MOST_PASSES: usize = 60_000;
-/// Room between boxes of a row.
-const BESIDE: f64 = 26.0;
-/// Room between wires, and between a wire and a box, in a row.
+/// Distance between boxes of a row.
+const BOX_GAP: f64 = 26.0;
+/// Distance between wires, and between a wire and a box, in a row.
 const WIRES: f64 = 14.0;
-/// Least and greatest room between rows; wires that go far sideways get more of it.
+/// Smallest and largest distance between rows; wires that go far sideways need more.
 const GAP: (f64, f64) = (34.0, 130.0);
 
-/// A wire leaves and arrives straight for so long, which gives its arrow a direction.
+/// Length of the straight part at both ends of a wire, which gives its arrow a direction.
 const STUB: f64 = 8.0;
 
-/// A wire from the lower side of a box down to the upper side of another. The ends are relative to the boxes.
+/// A wire from the lower side of a box to the upper side of another. Its ends are relative to the boxes.
 pub(crate) struct Wire {
     pub(crate) from: usize,
     pub(crate) to: usize,
@@ -31,16 +31,16 @@ pub(crate) struct Wire {
     pub(crate) end: (f64, f64),
 }
 
-/// A level of boxes and wires, from (0, 0).
+/// A level of boxes and wires, starting at (0, 0).
 pub(crate) struct Placement {
     /// The upper left corner of every box.
     pub(crate) corners: Vec<(f64, f64)>,
-    /// The way of every wire: at even positions it goes straight down to the next point, at odd ones it turns.
+    /// The path of every wire: from points with even index it goes straight down to the next, from odd ones sideways.
     pub(crate) ways: Vec<Vec<(f64, f64)>>,
     pub(crate) size: (f64, f64),
 }
 
-/// Row and column of the boxes, and the columns in which a wire passes the rows between its ends.
+/// Row and column of each box, and the columns in which a wire passes the rows between its ends.
 struct Columns {
     rows: Vec<usize>,
     centres: Vec<f64>,
@@ -61,7 +61,7 @@ pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
         heights[*row] = heights[*row].max(size.1);
     }
     let left = |i: usize| columns.centres[i] - sizes[i].0 / 2.0;
-    // The columns each wire has at the rows it touches, from its start to its end.
+    // The columns of each wire in the rows it touches, from its start to its end.
     let stops = |(k, wire): (usize, &Wire)| {
         let mut stops = vec![(columns.rows[wire.from], left(wire.from) + wire.start.0)];
         stops.extend(&columns.passes[k]);
@@ -94,7 +94,7 @@ pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
         stops.iter().enumerate().flat_map(at).collect()
     };
     let mut ways: Vec<Vec<(f64, f64)>> = wires.iter().zip(&stops).map(way).collect();
-    // Columns count from anywhere: the leftmost thing becomes 0.
+    // Shift the columns so that the leftmost item is at 0.
     let right = (0..sizes.len()).map(|i| corners[i].0 + sizes[i].0);
     let xs: Vec<f64> =
         ways.iter().flatten().map(|p| p.0).chain(corners.iter().map(|c| c.0)).chain(right).collect();
@@ -106,7 +106,7 @@ pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
     Placement { corners, ways, size: ((high - low).max(0.0), height) }
 }
 
-/// Rows and columns with few crossings.
+/// Computes rows and columns with few crossings.
 fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     let mut g: Graph<NodeLabel, EdgeLabel> =
         Graph::with_options(GraphOptions { directed: true, multigraph: true, compound: false });
@@ -119,7 +119,7 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
         g.set_edge(from, to, Some(label), Some(name.as_str()));
     }
     let options =
-        LayoutOptions { nodesep: BESIDE, edgesep: WIRES, ranksep: 50.0, ..LayoutOptions::default() };
+        LayoutOptions { nodesep: BOX_GAP, edgesep: WIRES, ranksep: 50.0, ..LayoutOptions::default() };
     dagre::layout(&mut g, Some(options));
     let at =
         |i: usize| g.node(&i.to_string()).map_or((0.0, 0.0), |n| (n.x.unwrap_or(0.0), n.y.unwrap_or(0.0)));
@@ -139,7 +139,7 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     };
     let mut passes: Vec<Vec<(usize, f64)>> = wires.iter().enumerate().map(passes).collect();
     let mut columns: Vec<f64> = centres.iter().map(|c| c.0).collect();
-    // A drawing and its mirror image are equally good to the layout, but not to operands, which have an order.
+    // The layout does not distinguish a drawing from its mirror image, but operands have an order.
     if in_order(wires, &columns, &passes) < 0 {
         columns.iter_mut().chain(passes.iter_mut().flatten().map(|p| &mut p.1)).for_each(|x| *x = -*x);
     }
@@ -147,7 +147,7 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     Columns { rows, centres: columns, passes }
 }
 
-/// How many more neighbouring operands arrive in their order than in the other.
+/// The number of neighbouring operands that arrive in order, minus the number of those that do not.
 fn in_order(wires: &[Wire], columns: &[f64], passes: &[Vec<(usize, f64)>]) -> i64 {
     let arrival = |k: usize| passes[k].last().map_or(columns[wires[k].from], |p| p.1);
     let mut into: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -164,7 +164,7 @@ fn in_order(wires: &[Wire], columns: &[f64], passes: &[Vec<(usize, f64)>]) -> i6
     total
 }
 
-/// Wires between the same boxes keep the order of their ends on the whole way.
+/// Makes wires between the same boxes keep the order of their ends along the entire path.
 fn untwist(wires: &[Wire], passes: &mut [Vec<(usize, f64)>]) {
     let mut parallel: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for (k, wire) in wires.iter().enumerate() {
@@ -185,7 +185,7 @@ fn untwist(wires: &[Wire], passes: &mut [Vec<(usize, f64)>]) {
     }
 }
 
-/// Rows by the longest way from a source.
+/// Assigns rows by the longest path from a source.
 fn plain_rows(boxes: usize, wires: &[Wire]) -> Vec<usize> {
     let mut rows = vec![0; boxes];
     let mut by_source: Vec<&Wire> = wires.iter().collect();
@@ -196,13 +196,13 @@ fn plain_rows(boxes: usize, wires: &[Wire]) -> Vec<usize> {
     rows
 }
 
-/// Columns in order.
+/// Assigns columns in order.
 fn plain(rows: Vec<usize>, sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     let mut ends: BTreeMap<usize, f64> = BTreeMap::new();
     let mut next = |(row, size): (&usize, &(f64, f64))| {
         let end = ends.entry(*row).or_insert(0.0);
         let centre = *end + size.0 / 2.0;
-        *end += size.0 + BESIDE;
+        *end += size.0 + BOX_GAP;
         centre
     };
     let centres = rows.iter().zip(sizes).map(&mut next).collect();

@@ -1,9 +1,9 @@
-//! Graphs as pictures: [`svg`] draws a graph, [`svg_with_gradients`] draws the gradient of every value beside
-//! it, [`svg_with`] also numbers the nodes in the order of evaluation, [`dot`](fn@dot) writes Graphviz text;
-//! [`svg_of_parts`] draws anything else that has parts, such as programs.
+//! Draws graphs: [`svg`] draws a graph, [`svg_with_gradients`] also draws the gradient of every value next to it,
+//! [`svg_with`] also numbers the nodes in the order of evaluation, [`dot`](fn@dot) writes Graphviz text;
+//! [`svg_of_parts`] draws other things with dependencies, such as programs.
 //!
-//! Graphs inside a graph are boxes around their nodes. Every box and wire says in its tooltip what the graph's
-//! text says of it. The same graph gives the same text, always.
+//! Nested graphs are boxes around their nodes. Tooltips of boxes and wires contain the graph's text. The same graph
+//! always gives the same drawing.
 #![forbid(unsafe_code)]
 
 mod chart;
@@ -19,25 +19,25 @@ pub use dot::dot;
 
 use gradus_ir::{Graph, Result};
 
-/// What a drawing shows besides the graph itself.
+/// Options of a drawing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// Draws the gradients of all values between the outputs and these inputs, given by position.
+    /// Draws the gradients of all values between the outputs and these inputs, given by index.
     pub wrt: Option<&'a [usize]>,
-    /// Numbers the nodes in the order in which they are evaluated, from `(1)` on. The numbers of gradients follow, in the
-    /// order of the backward pass. Inputs and constants have none. A graph inside an op has numbers of its own.
+    /// Numbers the nodes in the order in which they are evaluated, from `(1)` on. The numbers of gradients follow, in
+    /// the order of the backward pass. Inputs and constants have none. A graph inside an op has numbers of its own.
     pub order: bool,
 }
 
-/// The graph drawn as SVG, operands above results: inputs blue, constants sand, outputs green, and graphs inside
-/// ops as boxes around their nodes, unless that would make thousands of them.
+/// Draws a graph as SVG, operands above results: inputs blue, constants sand, outputs green, and nested graphs as
+/// boxes around their nodes, unless there would be thousands of them.
 pub fn svg(graph: &Graph) -> String {
     svg::write(&scene::scene(graph, None, false))
 }
 
-/// The graph drawn as SVG with the gradient of each value at its right: what it is called, how it is computed
-/// from other gradients and values, and its type. Dashed arrows show how gradients flow back, from the cotangents
-/// of the outputs (`g_0`, …) to the inputs of `wrt`; values that do not lie between have none.
+/// Draws a graph as SVG with the gradient of each value at its right: its name, its expression in terms of other
+/// gradients and values, and its type. Dashed arrows show how gradients flow back, from the cotangents of the outputs
+/// (`g_0`, …) to the inputs of `wrt`. Values that are not between them have none.
 pub fn svg_with_gradients(graph: &Graph, wrt: &[usize]) -> Result<String> {
     svg_with(graph, &Options { wrt: Some(wrt), order: false })
 }

@@ -1,4 +1,6 @@
-//! A drawing before it is text: boxes with their words, graphs inside them, wires and places.
+//! A drawing before it is written as text: boxes with their texts, nested graphs, wires and positions.
+//! Takes a graph and its gradients; returns a [`Level`] of positioned boxes and wires.
+//! `layout.rs` computes the positions on each level, and `svg.rs` writes the text.
 
 use crate::gradients::Gradients;
 use crate::label::{self, Origin};
@@ -9,21 +11,21 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Width of a character of the title and of the lines: the font has one width.
+/// Width of a character of the title and of the lines, in a fixed-width font.
 pub(crate) const TITLE: f64 = 8.0;
 pub(crate) const TEXT: f64 = 6.8;
 /// Height of the title and of a line, and the margin around them.
 pub(crate) const TITLE_HEIGHT: f64 = 18.0;
 pub(crate) const LINE_HEIGHT: f64 = 14.0;
 pub(crate) const MARGIN: f64 = 9.0;
-/// Room around a graph inside a box, and beside a box for its gradient.
+/// Margin around a nested graph, and between a box and its gradient.
 pub(crate) const FRAME: f64 = 14.0;
 const ASIDE: f64 = 30.0;
-/// Graphs inside graphs are drawn as deep as there are at most so many nodes.
+/// Most nodes in a drawing. Nested graphs are drawn only to the depth at which this is not exceeded.
 const BUDGET: usize = 3000;
 const DEEPEST: usize = 32;
 
-/// What a box stands for.
+/// The kind of a box.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Input,
@@ -34,18 +36,18 @@ pub(crate) enum Kind {
     Gradient,
 }
 
-/// A box, the graphs inside it and the gradients beside it.
+/// A box, the graphs in it and the gradients next to it.
 pub(crate) struct Cell {
     pub(crate) id: String,
     pub(crate) kind: Kind,
     pub(crate) title: String,
-    /// When it is evaluated, counted from 1, if that is shown.
+    /// Its number in the order of evaluation, from 1, if that is shown.
     pub(crate) order: Option<usize>,
     /// A word at the right of the title.
     pub(crate) tag: String,
     pub(crate) lines: Vec<String>,
     pub(crate) tip: String,
-    /// Its place: on its level, or for a gradient beside its value.
+    /// Its position on its level; that of a gradient is relative to its value.
     pub(crate) corner: (f64, f64),
     pub(crate) size: (f64, f64),
     pub(crate) panels: Vec<Panel>,
@@ -72,7 +74,7 @@ pub(crate) struct Line {
     pub(crate) way: Vec<(f64, f64)>,
 }
 
-/// A number as it is written before a title.
+/// The text of a number before a title.
 pub(crate) fn order_text(order: usize) -> String {
     format!("({order}) ")
 }
@@ -84,14 +86,14 @@ pub(crate) struct Level {
     pub(crate) size: (f64, f64),
 }
 
-/// The drawing of a graph, with gradients if given, and with the order of evaluation.
+/// Builds the drawing of a graph, with gradients if given, and with the order of evaluation if `order` is set.
 pub(crate) fn scene(graph: &Graph, gradients: Option<&Gradients>, order: bool) -> Level {
     let fits = |depth: &usize| count(graph, *depth, BUDGET) <= BUDGET;
     let depth = (1..=DEEPEST).take_while(fits).last().unwrap_or(0);
     Drawer { known: HashMap::new(), order }.level(graph, depth, gradients)
 }
 
-/// Nodes of a graph and of those inside it down to a depth; stops counting beyond `most`.
+/// Counts the nodes of a graph and of nested ones down to a depth; stops counting beyond `most`.
 fn count(graph: &Graph, depth: usize, most: usize) -> usize {
     let mut total = graph.nodes().len();
     for (_, inner) in graph.nodes().iter().filter(|_| depth > 0).flat_map(label::regions) {
@@ -103,7 +105,7 @@ fn count(graph: &Graph, depth: usize, most: usize) -> usize {
     total
 }
 
-/// Equal graphs inside boxes look the same, so they are laid out once.
+/// Caches nested graphs: equal ones look the same, so they are laid out once.
 struct Drawer {
     known: HashMap<(Arc<Graph>, usize), Rc<Level>>,
     order: bool,
@@ -129,7 +131,7 @@ impl Drawer {
             cell.corner = (corner.0, corner.1 + (size.1 - cell.size.1) / 2.0);
         }
         for (line, mut way) in lines.iter_mut().zip(placed.ways) {
-            // Gradients flow up.
+            // Gradients flow upwards.
             if line.gradient {
                 way.reverse();
             }
@@ -147,7 +149,7 @@ impl Drawer {
         level
     }
 
-    /// The box of a node. A node that is computed has the number `order`.
+    /// Makes the box of a node. A node that is computed gets the number `order`.
     fn node(&mut self, graph: &Graph, index: usize, depth: usize, order: usize) -> Cell {
         let node = &graph.nodes()[index];
         let regions = label::regions(node);
@@ -179,7 +181,7 @@ impl Drawer {
             }
             cell.frame();
         }
-        // The operands of a loop go into its body, beside which its condition stands.
+        // The operands of a loop go into its body; its condition is drawn next to it.
         let body = regions.iter().position(|(key, _)| key == "body").unwrap_or(0);
         cell.ports(node, body, regions.get(body).map(|(_, g)| &**g));
         cell
@@ -203,7 +205,7 @@ fn output(graph: &Graph, k: usize) -> Cell {
     cell
 }
 
-/// Places the gradients of a graph's values beside them. If `after` is given, they are numbered from there on.
+/// Places the gradients of a graph's values next to them. If `after` is given, they are numbered from there on.
 fn add_gradients(graph: &Graph, gradients: &Gradients, after: Option<usize>, cells: &mut [Cell]) {
     // The backward pass visits the nodes from the last to the first; a gradient is complete when its node is visited.
     let mut left: usize = (graph.nodes().iter().enumerate())
@@ -235,7 +237,7 @@ fn add_gradients(graph: &Graph, gradients: &Gradients, after: Option<usize>, cel
     }
 }
 
-/// The wires of a level, and their words.
+/// The wires of a level, and their tooltips.
 fn wires(graph: &Graph, gradients: Option<&Gradients>, cells: &[Cell]) -> (Vec<Wire>, Vec<Line>) {
     let (mut wires, mut lines) = (Vec::new(), Vec::new());
     let mut operand = |id: &Id, to: usize, k: usize, tip: String| {
@@ -265,7 +267,7 @@ fn wires(graph: &Graph, gradients: Option<&Gradients>, cells: &[Cell]) -> (Vec<W
             continue;
         };
         let (from, to) = (source.node as usize, flow.node);
-        // Places of gradients are relative to the box of their value.
+        // Positions of gradients are relative to the box of their value.
         let (above, below) = (cells[from].drop() + upper.corner.1, cells[to].drop() + lower.corner.1);
         let start = (upper.corner.0 + upper.size.0 / 2.0, above + upper.size.1);
         wires.push(Wire { from, to, start, end: (lower.corner.0 + lower.size.0 / 2.0, below) });
@@ -305,7 +307,7 @@ impl Cell {
         }
     }
 
-    /// Puts a number before the title of a box that has neither graphs in it nor ports yet, and makes it wide enough.
+    /// Puts a number before the title and widens the box. Must be called before graphs and ports are added.
     fn number(&mut self, order: usize) {
         let gap = if self.tag.is_empty() { 0.0 } else { 12.0 };
         let title = (order_text(order).chars().count() + self.title.chars().count()) as f64 * TITLE;
@@ -314,7 +316,7 @@ impl Cell {
         self.order = Some(order);
     }
 
-    /// Grows the box around the graphs in it, side by side under its words.
+    /// Enlarges the box around the graphs in it, which are side by side below its text.
     fn frame(&mut self) {
         if self.panels.is_empty() {
             return;
@@ -333,8 +335,8 @@ impl Cell {
         self.size = (self.size.0.max(x), head + height + FRAME);
     }
 
-    /// Columns for operands and results: evenly, or above and below the inputs and outputs of the graph inside
-    /// where these are as many.
+    /// Places ports for operands and results: evenly, or above and below the inputs and outputs of the nested graph
+    /// if their numbers are equal.
     fn ports(&mut self, node: &Node, at: usize, body: Option<&Graph>) {
         let evenly = |n: usize| -> Vec<f64> {
             (0..n).map(|k| self.size.0 * (k + 1) as f64 / (n + 1) as f64).collect()
@@ -348,37 +350,37 @@ impl Cell {
             let inputs: Vec<f64> = body.inputs().iter().map(|(_, id)| column(id.node as usize)).collect();
             let outputs: Vec<f64> =
                 (0..body.outputs().len()).map(|k| column(body.nodes().len() + k)).collect();
-            if inputs.len() == ins.len() && apart(&inputs) {
+            if inputs.len() == ins.len() && are_separated(&inputs) {
                 ins = inputs;
             }
-            if outputs.len() == outs.len() && apart(&outputs) {
+            if outputs.len() == outs.len() && are_separated(&outputs) {
                 outs = outputs;
             }
         }
         (self.ins, self.outs) = (ins, outs);
     }
 
-    /// The size with the gradients beside.
+    /// The size including the gradients next to it.
     fn full_size(&self) -> (f64, f64) {
         let right = self.gradients.last().map_or(self.size.0, |g| g.corner.0 + g.size.0);
         (right, self.gradients.iter().map(|g| g.size.1).fold(self.size.1, f64::max))
     }
 
-    /// How far the box is below the upper side of box and gradients together.
+    /// The distance of the box from the upper side of box and gradients together.
     fn drop(&self) -> f64 {
         (self.full_size().1 - self.size.1) / 2.0
     }
 }
 
 impl Panel {
-    /// Where the graph begins in its frame: in the middle, if words made the frame wider.
+    /// The offset of the graph in its frame: centred if the text made the frame wider.
     pub(crate) fn inset(&self) -> f64 {
         (self.size.0 - self.level.size.0) / 2.0
     }
 }
 
 /// Whether no two columns are close to each other.
-fn apart(columns: &[f64]) -> bool {
+fn are_separated(columns: &[f64]) -> bool {
     let mut sorted = columns.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.windows(2).all(|pair| pair[1] - pair[0] > 12.0)

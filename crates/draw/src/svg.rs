@@ -1,11 +1,13 @@
-//! A drawing as SVG text.
+//! Writes a drawing as SVG text.
+//! Takes a [`Level`] with positions; returns a document with a legend, tooltips and styles.
+//! Sizes and positions are decided in `scene.rs` and `layout.rs`.
 
 use crate::scene::{
     Cell, FRAME, Kind, LINE_HEIGHT, Level, Line, MARGIN, Panel, TEXT, TITLE, TITLE_HEIGHT, order_text,
 };
 use std::fmt::Write;
 
-/// Room around the drawing, and above it for the legend.
+/// Margin around the drawing, and above it for the legend.
 const BORDER: f64 = 20.0;
 const LEGEND: f64 = 26.0;
 
@@ -32,19 +34,19 @@ const STYLE: &str = "\
 .gradus marker path { stroke: none; }
 ";
 
-/// The whole picture.
+/// Writes the complete picture.
 pub(crate) fn write(level: &Level) -> String {
     let gradients = level.cells.iter().any(|c| !c.gradients.is_empty());
     let mut kinds = legend_kinds(gradients);
     if level.cells.iter().any(|c| c.order.is_some()) {
-        // The words say what the numbers in their colour are.
+        // The legend explains the numbers in their colour.
         let place = kinds.iter_mut().find(|(kind, _)| *kind == Kind::Op);
         place.into_iter().for_each(|(_, word)| *word = "op, (n) order of evaluation");
     }
     write_with(level, &kinds)
 }
 
-/// The whole picture, with these kinds of boxes in its legend.
+/// Writes the complete picture, with these kinds of boxes in its legend.
 pub(crate) fn write_with(level: &Level, kinds: &[(Kind, &str)]) -> String {
     let legend: f64 = kinds.iter().map(|(_, word)| legend_width(word)).sum();
     let (width, height) = (level.size.0.max(legend) + 2.0 * BORDER, level.size.1 + 2.0 * BORDER + LEGEND);
@@ -74,7 +76,7 @@ pub(crate) fn write_with(level: &Level, kinds: &[(Kind, &str)]) -> String {
     s
 }
 
-/// Writing to a string cannot fail.
+/// Appends formatted text, which cannot fail for a string.
 fn push(s: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = s.write_fmt(text);
 }
@@ -188,12 +190,12 @@ fn draw_cell(s: &mut String, cell: &Cell, origin: (f64, f64), path: &str) {
         ),
     );
     let (mut line, right) = (y + MARGIN * 0.4 + TITLE_HEIGHT - 4.0, x + cell.size.0 - MARGIN);
-    // Words of small boxes stand in the middle; a box with a tag has its title left and the tag right.
+    // The text of small boxes is centred; a box with a tag has its title on the left and the tag on the right.
     let alone = cell.tag.is_empty();
     let middle = x + cell.size.0 / 2.0;
     title(s, if alone { (middle, "middle") } else { (x + MARGIN, "start") }, line, cell);
     if !alone {
-        // In a wide box the tag stays near the title.
+        // In a wide box the tag stays next to the title.
         let number = cell.order.map_or(0, |order| order_text(order).len());
         let near = x + MARGIN + (number + cell.title.chars().count()) as f64 * TITLE + 12.0;
         let tag = if cell.panels.is_empty() { (right, "end") } else { (near, "start") };
@@ -264,7 +266,7 @@ fn text(s: &mut String, class: &str, (x, anchor): (f64, &str), y: f64, words: &s
     );
 }
 
-/// Text that can stand in an element or an attribute. Characters that XML cannot hold become a mark.
+/// Escapes text for an element or an attribute. Characters that XML cannot represent are replaced.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -64,7 +64,7 @@ fn numbers_follow_the_forward_and_then_the_backward_pass() {
     }
 }
 
-/// Of some inputs only, only what lies between has a number; without the option nothing has one.
+/// For gradients of some inputs, only the values between have a number; without the option nothing has one.
 #[test]
 fn only_what_is_computed_has_a_number() {
     let graph = product();

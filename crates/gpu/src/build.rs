@@ -1,24 +1,24 @@
-//! A kernel that is being written: its bindings, its parameter block and its lines.
-//! Takes what the templates emit; gives a [`Module`] and the parameter block of a dispatch.
+//! A kernel under construction: its bindings, its parameter block and its lines.
+//! Templates add text; `finish` returns a [`Module`] and the parameter block of a dispatch.
 
 use crate::dialect::{Dialect, Frame, Unit};
 use crate::int::Int;
 use crate::library;
-use crate::program::{Memory, Module, Program, Word};
+use crate::program::{GpuProgram, Memory, Module, Word};
 use gradus_compile::Text;
 use gradus_ir::DType;
 
-/// Threads of a group.
+/// Threads per group.
 pub(crate) const GROUP: u32 = 256;
 
-/// Most words of a parameter block: the least size of uniform buffers that adapters have is 16 KiB.
+/// Most words in a parameter block: every adapter supports uniform buffers of 16 KiB.
 const MOST_PARAMETERS: usize = 4096;
 
-/// A kernel that is being written.
+/// A kernel under construction.
 pub(crate) struct Build<'a> {
     pub(crate) dialect: Dialect,
     pub(crate) text: Text,
-    program: &'a Program,
+    program: &'a GpuProgram,
     bindings: Vec<Binding>,
     parameters: Vec<Word>,
     shared: Vec<(String, &'static str, u32)>,
@@ -26,9 +26,9 @@ pub(crate) struct Build<'a> {
     body: String,
     depth: usize,
     next: usize,
-    /// Functions of this kernel alone: name, parameters and lines.
+    /// Functions used by this kernel only: name, parameters and lines.
     functions: Vec<(String, String, String)>,
-    /// What was written before the function that is open.
+    /// The text before the function under construction.
     outside: (String, String),
 }
 
@@ -38,7 +38,7 @@ struct Binding {
     written: bool,
 }
 
-/// What a template gives: the kernel and how to launch it.
+/// The result of a template: the kernel and how to launch it.
 pub(crate) struct Launch {
     pub(crate) module: Module,
     pub(crate) bindings: Vec<Memory>,
@@ -47,10 +47,10 @@ pub(crate) struct Launch {
 }
 
 impl<'a> Build<'a> {
-    pub(crate) fn new(program: &'a Program, dialect: Dialect, text: Text) -> Build<'a> {
+    pub(crate) fn new(program: &'a GpuProgram, dialect: Dialect, text: Text) -> Build<'a> {
         let (bindings, shared) = (Vec::new(), Vec::new());
         let (head, body) = (String::new(), String::new());
-        // Word 0 is zero, for fences.
+        // Word 0 is zero; fences use it.
         let parameters = vec![Word::Value(0)];
         let (functions, outside) = (Vec::new(), (String::new(), String::new()));
         Build {
@@ -69,7 +69,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Declares an access to a buffer, before any line is written.
+    /// Declares an access to a buffer. Must come before any line is written.
     pub(crate) fn bind(&mut self, buffer: usize, unit: Unit, written: bool) {
         let memory = self.program.memory(buffer);
         let own = match self.bindings.iter().position(|b| b.memory == memory) {
@@ -89,7 +89,7 @@ impl<'a> Build<'a> {
         });
     }
 
-    /// The number of a buffer's binding, and the unit of its elements.
+    /// Returns the number of a buffer's binding, and the unit of its elements.
     pub(crate) fn binding(&self, buffer: usize) -> (usize, Unit) {
         let memory = self.program.memory(buffer);
         let k = self.bindings.iter().position(|b| b.memory == memory).unwrap_or(0);
@@ -100,14 +100,14 @@ impl<'a> Build<'a> {
         self.program.buffers[buffer].dtype
     }
 
-    /// A word of the parameter block, as an expression of type `u32`.
+    /// Adds a word to the parameter block. Returns it as an expression of type `u32`.
     pub(crate) fn parameter(&mut self, word: Word) -> String {
         let at = self.parameters.len();
         self.parameters.push(word);
         format!("p[{}].{}", at / 4, ["x", "y", "z", "w"][at % 4])
     }
 
-    /// A number that is a parameter of generic text and a literal of special text.
+    /// Returns a number that is a parameter in generic text and a literal in special text.
     pub(crate) fn size(&mut self, x: i64) -> Int {
         match self.text {
             Text::Generic => Int::Text(self.parameter(Word::Value(x as u32))),
@@ -115,7 +115,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The index of an element of a buffer from the start of its memory.
+    /// Returns the index of an element of a buffer, counted from the start of its memory.
     pub(crate) fn start(&mut self, buffer: usize, offset: i64) -> Int {
         match u32::try_from(offset) {
             Ok(plus) => Int::Text(self.parameter(Word::Start { buffer, plus })),
@@ -126,7 +126,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// A new name.
+    /// Returns a new name.
     pub(crate) fn name(&mut self) -> String {
         self.next += 1;
         format!("v{}", self.next)
@@ -147,21 +147,21 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Names a value.
+    /// Assigns an expression to a new name.
     pub(crate) fn value(&mut self, expression: impl AsRef<str>) -> String {
         let name = self.name();
         self.line(format!("let {name} = {};", expression.as_ref()));
         name
     }
 
-    /// Names a value before all lines: one that depends on parameters alone.
+    /// Assigns an expression to a new name before all lines, for a value that depends on parameters alone.
     pub(crate) fn constant(&mut self, expression: impl AsRef<str>) -> String {
         let name = self.name();
         self.head += &format!("  let {name} = {};\n", expression.as_ref());
         name
     }
 
-    /// Names an integer, unless it is a literal or a name.
+    /// Assigns an integer to a new name, unless it is a literal or a name.
     pub(crate) fn int(&mut self, x: Int) -> Int {
         match x {
             Int::Text(t) if t.contains(|c: char| !c.is_ascii_alphanumeric()) => Int::Text(self.value(t)),
@@ -176,13 +176,13 @@ impl<'a> Build<'a> {
         name
     }
 
-    /// Starts a function of this kernel: lines and constants until it is closed belong to it.
+    /// Starts a function used by this kernel only. Lines and constants belong to it until it is closed.
     pub(crate) fn open_function(&mut self, name: &str, parameters: &str) {
         self.outside = (std::mem::take(&mut self.head), std::mem::take(&mut self.body));
         self.functions.push((name.to_string(), parameters.to_string(), String::new()));
     }
 
-    /// Ends the function that is open.
+    /// Ends the function under construction.
     pub(crate) fn close_function(&mut self) {
         let (head, body) = std::mem::take(&mut self.outside);
         let text = std::mem::replace(&mut self.head, head) + &std::mem::replace(&mut self.body, body);
@@ -191,7 +191,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// An array that the group shares; the same for the same type.
+    /// Returns an array in shared memory; the same array for the same type.
     pub(crate) fn shared(&mut self, element: &'static str, length: u32) -> String {
         if let Some((name, ..)) = self.shared.iter().find(|(_, e, _)| *e == element) {
             return name.clone();
@@ -201,18 +201,21 @@ impl<'a> Build<'a> {
         name
     }
 
-    /// An array that the group shares, of its own.
+    /// Declares a separate array in shared memory.
     pub(crate) fn shared_array(&mut self, name: &str, element: &'static str, length: u32) {
         self.shared.push((name.to_string(), element, length));
     }
 
-    /// The kernel, launched with this many groups. Fails if it needs more than an adapter has.
+    /// Finishes the kernel, launched with this many groups. Returns an error if it exceeds the adapter's limits.
     pub(crate) fn finish(self, groups: usize, most: u32, bindings: u32) -> Result<Launch, String> {
         if self.bindings.len() > bindings as usize {
-            return Err(format!("it needs {} buffers at once of {bindings}", self.bindings.len()));
+            return Err(format!("it needs {} bindings, and the adapter has {bindings}", self.bindings.len()));
         }
         if self.parameters.len() > MOST_PARAMETERS {
-            return Err(format!("it needs {} parameters of {MOST_PARAMETERS}", self.parameters.len()));
+            return Err(format!(
+                "it needs {} parameter words, and a block has {MOST_PARAMETERS}",
+                self.parameters.len()
+            ));
         }
         let body = self.head + &self.body;
         let units: Vec<(Unit, bool)> =
@@ -232,11 +235,11 @@ impl<'a> Build<'a> {
         let module = Module { text, writable: units.iter().map(|(_, w)| *w).collect(), group: [GROUP, 1, 1] };
         let mut parameters = self.parameters;
         parameters.resize(parameters.len().next_multiple_of(4), Word::Value(0));
-        // Two dimensions, if one is too short, with few groups too many.
+        // If one dimension is too short, use two, with few unused groups.
         let y = groups.div_ceil(most as usize).max(1);
         let x = groups.div_ceil(y).max(1);
         if y > most as usize {
-            return Err(format!("it needs {groups} groups"));
+            return Err(format!("it needs {groups} groups, more than a dispatch can have"));
         }
         let bindings = self.bindings.iter().map(|b| b.memory).collect();
         Ok(Launch { module, bindings, parameters, groups: [x as u32, y as u32, 1] })

@@ -1,4 +1,6 @@
-//! Kernels without reductions: a thread takes one index, or four neighbouring ones where results are contiguous.
+//! Kernels without reductions: a thread processes one index, or four neighbouring ones if results are contiguous.
+//! Takes a kernel of a plan; returns its text and launch, or the reason why there is none.
+//! Kernels with reductions are in `rows`, and the values at one index in `nest.rs`.
 
 use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
 use crate::dialect::{Dialect, Unit};
@@ -6,7 +8,7 @@ use crate::int::Int;
 use crate::limits::Limits;
 use crate::memory::{load_four, store, store_four};
 use crate::nest::{Form, Nest, Point, decompose, is_flat};
-use crate::program::Program;
+use crate::program::GpuProgram;
 use gradus_compile::{Access, Kernel, Operation, Text};
 
 /// Whether an access is contiguous and starts at a multiple of four elements.
@@ -16,16 +18,16 @@ pub(crate) fn by_four(kernel: &Kernel, access: &Access) -> bool {
 
 /// How the indices of a kernel are shared among threads.
 pub(crate) struct Shares {
-    /// Four indices per thread.
+    /// Whether a thread has four indices.
     pub(crate) four: bool,
-    /// The last thread has fewer.
+    /// Whether the last thread has fewer.
     pub(crate) ragged: bool,
-    /// The four have the same index but for the last axis.
+    /// Whether the four indices differ in the last axis only.
     pub(crate) along: bool,
 }
 
 impl Shares {
-    fn of(program: &Program, kernel: &Kernel) -> Shares {
+    fn of(program: &GpuProgram, kernel: &Kernel) -> Shares {
         let count: usize = kernel.axes.iter().product();
         let fits = |access: &Access| {
             let whole = access.layout.offset == 0 && program.buffers[access.buffer].numel == count;
@@ -46,9 +48,9 @@ impl Shares {
     }
 }
 
-/// The kernel and its launch, or why there is none.
+/// Returns the kernel and its launch, or the reason why there is none.
 pub(crate) fn launch(
-    program: &Program,
+    program: &GpuProgram,
     kernel: &Kernel,
     limits: &Limits,
     dialect: Dialect,
@@ -87,8 +89,8 @@ pub(crate) fn launch(
     b.finish(items.div_ceil(GROUP as usize), limits.groups, limits.bindings)
 }
 
-/// The lines of a thread that takes four indices from the first; `last` is the last of all. Values that are known already
-/// are given per lane.
+/// Writes the lines of a thread that processes four indices from `first`; `last` is the last index of all. Values
+/// that are already computed are given per lane.
 pub(crate) fn lanes(
     b: &mut Build<'_>,
     nest: &Nest<'_>,
@@ -99,7 +101,7 @@ pub(crate) fn lanes(
 ) -> Result<(), String> {
     let kernel = nest.kernel;
     let mut points: Vec<Point> = Vec::new();
-    // Indices are needed where something is not contiguous.
+    // Multi-dimensional indices are needed only if an access is not contiguous.
     let indexed = nest.needs_index();
     let base = if indexed && shares.along { decompose(b, first, &nest.extents) } else { Vec::new() };
     for k in 0..4 {

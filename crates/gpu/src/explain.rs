@@ -1,11 +1,11 @@
-//! Programs as text for people: commands with their groups, bindings and bytes; buffers and kernel sources.
+//! Describes programs as text for users: commands with their groups, bindings and bytes; buffers and kernel sources.
 
-use crate::program::{Command, Memory, Program};
-use gradus_compile::{Place, Plan, amount};
+use crate::program::{Command, GpuProgram, Memory};
+use gradus_compile::{BufferLocation, Plan, amount};
 use std::fmt::Write;
 
-impl Program {
-    /// Counts first, then the plan, then the commands.
+impl GpuProgram {
+    /// Describes the counts, then the plan, then the commands.
     pub fn explained(&self, plan: Option<&Plan>) -> String {
         let program = self;
         let mut out = String::new();
@@ -46,11 +46,11 @@ impl Program {
     pub fn listing(&self) -> String {
         let mut out = String::new();
         for (number, buffer) in self.buffers.iter().enumerate() {
-            let place = match &buffer.place {
-                Place::Input(i) => format!("input {i}"),
-                Place::Output(i) => format!("output {i}"),
-                Place::Constant(_) => "constant".into(),
-                Place::Arena(at) => format!("temporary at byte {at}"),
+            let place = match &buffer.location {
+                BufferLocation::Input(i) => format!("input {i}"),
+                BufferLocation::Output(i) => format!("output {i}"),
+                BufferLocation::Constant(_) => "constant".into(),
+                BufferLocation::Arena(at) => format!("temporary at byte {at}"),
             };
             let _ = writeln!(out, "b{number}: {} {}, {place}", buffer.numel, buffer.dtype);
         }
@@ -67,7 +67,7 @@ impl Program {
     }
 }
 
-fn name(program: &Program, memory: &Memory) -> String {
+fn name(program: &GpuProgram, memory: &Memory) -> String {
     match memory {
         Memory::Heap => "heap".to_string(),
         Memory::Arena => "arena".to_string(),

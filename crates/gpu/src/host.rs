@@ -1,6 +1,7 @@
-//! Steps that run on the CPU: a plan of one step, whose inputs are what the step reads and whose outputs what it writes.
+//! Steps that run on the CPU: each is a plan of one step, whose inputs are the buffers it reads and whose outputs are
+//! the buffers it writes.
 
-use gradus_compile::{Buffer, Contraction, Kernel, Operation, Place, Plan, Step};
+use gradus_compile::{Buffer, BufferLocation, Contraction, Kernel, Operation, Plan, Step};
 use gradus_ir::Result;
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ pub(crate) struct Alone {
     pub(crate) writes: Vec<usize>,
 }
 
-/// The plan of a step alone.
+/// Makes a plan of one step.
 pub(crate) fn alone(plan: &Plan, step: &Step) -> Result<Alone> {
     let distinct = |mut all: Vec<usize>| {
         all.sort_unstable();
@@ -24,12 +25,12 @@ pub(crate) fn alone(plan: &Plan, step: &Step) -> Result<Alone> {
     for (k, &b) in reads.iter().enumerate() {
         number.insert(b, own.buffers.len());
         own.inputs.push(own.buffers.len());
-        own.buffers.push(Buffer { place: Place::Input(k), ..plan.buffers[b].clone() });
+        own.buffers.push(Buffer { location: BufferLocation::Input(k), ..plan.buffers[b].clone() });
     }
     for (k, &b) in writes.iter().enumerate() {
         number.insert(b, own.buffers.len());
         own.outputs.push(own.buffers.len());
-        own.buffers.push(Buffer { place: Place::Output(k), ..plan.buffers[b].clone() });
+        own.buffers.push(Buffer { location: BufferLocation::Output(k), ..plan.buffers[b].clone() });
     }
     own.donors = vec![None; own.outputs.len()];
     let mut step = step.clone();

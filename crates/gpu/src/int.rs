@@ -3,14 +3,14 @@
 /// An integer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Int {
-    /// Known when the text is made.
+    /// A number known when the text is generated.
     Literal(u32),
-    /// An expression, in parentheses or a name.
+    /// An expression: a name, or text in parentheses.
     Text(String),
 }
 
 impl Int {
-    /// A signed number as its bits.
+    /// Converts a signed number to its bits.
     pub(crate) fn signed(x: i64) -> Int {
         Int::Literal(x as u32)
     }

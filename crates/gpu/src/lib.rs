@@ -1,4 +1,4 @@
-//! GPU code: turns a [`Plan`](gradus_compile::Plan) into a [`Program`] of kernels in WGSL or CUDA C.
+//! GPU code: turns a [`Plan`](gradus_compile::Plan) into a [`GpuProgram`] of kernels in WGSL or CUDA C.
 //! A program is data. Nothing here needs a GPU or its library; the device crates run programs.
 
 #![forbid(unsafe_code)]
@@ -28,7 +28,7 @@ mod translate;
 pub use dialect::Dialect;
 pub use limits::{Barriers, Limits};
 pub use profile::profile;
-pub use program::{Check, Command, Memory, Module, Program, SMALL, Word};
+pub use program::{Check, Command, GpuProgram, Memory, Module, SMALL, Word};
 pub use ranges::{GRAIN, Ranges};
 pub use saved::VERSION;
 pub use translate::{program_of, translate};

@@ -1,4 +1,4 @@
-//! What code generation must know about an adapter beyond the compiler's profile.
+//! Properties of an adapter that code generation needs in addition to the compiler's profile.
 
 /// Limits of an adapter.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,14 +13,14 @@ pub struct Limits {
     pub binding: u64,
     /// Workgroups along one dimension of a dispatch.
     pub groups: u32,
-    /// What a barrier costs.
+    /// The cost of a barrier.
     pub barriers: Barriers,
     /// Whether kernels may compute in `f16`.
     pub f16: bool,
 }
 
 impl Limits {
-    /// The limits that every WebGPU adapter has at least. With them, programs can be made without an adapter.
+    /// The limits that every WebGPU adapter supports. With them, programs can be generated without an adapter.
     pub const WEBGPU: Limits = Limits {
         group: 256,
         shared: 16 << 10,
@@ -32,11 +32,11 @@ impl Limits {
     };
 }
 
-/// What a workgroup barrier costs.
+/// The cost of a workgroup barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barriers {
-    /// Little, as on hardware.
+    /// Low, as on hardware.
     Cheap,
-    /// So much that one thread should do the work of a group, as on adapters in software.
+    /// So high that one thread should do the work of a group, as on software adapters.
     Dear,
 }

@@ -1,6 +1,5 @@
-//! Elements in memory: loads and stores of every dtype from buffers of words.
-//! Registers hold `f32` for all floats, `i32` and `u32` for integers of up to 32 bits, two words for `i64`, and two floats
-//! for `c64`.
+//! Loads and stores of elements of every dtype, in buffers of words. Registers hold `f32` for all floats, `i32` and
+//! `u32` for integers of up to 32 bits, two words for `i64`, and two floats for `c64`.
 
 use crate::build::Build;
 use crate::dialect::Unit;
@@ -8,7 +7,7 @@ use crate::int::Int;
 use crate::program::Word;
 use gradus_ir::{DType, Literal};
 
-/// The type of a register. `None` if the dialect has none for the dtype.
+/// The type of a register; `None` if the dialect has none for the dtype.
 pub(crate) fn register(dtype: DType) -> Option<&'static str> {
     Some(match dtype {
         DType::F32 | DType::BF16 | DType::F16 => "f32",
@@ -33,12 +32,12 @@ pub(crate) fn zero(dtype: DType) -> &'static str {
     }
 }
 
-/// Elements of a dtype in a word; 1 for those that fill one or more.
+/// Number of elements in a word; 1 if an element fills one or more words.
 pub(crate) fn per_word(dtype: DType) -> usize {
     (4 / dtype.size()).max(1)
 }
 
-/// A word as the register of a dtype: the element at `shift` bits for those of less than a word.
+/// Converts a word to the register of a dtype; narrow elements are taken from bit `shift` on.
 fn from_word(dtype: DType, word: &str, shift: &str) -> String {
     match dtype {
         DType::F32 => format!("bitcast<f32>({word})"),
@@ -52,7 +51,7 @@ fn from_word(dtype: DType, word: &str, shift: &str) -> String {
     }
 }
 
-/// A register as a word, or as the lowest bits of one.
+/// Converts a register to a word, or to the lowest bits of one.
 pub(crate) fn to_word(dtype: DType, value: &str) -> String {
     match dtype {
         DType::F32 | DType::I32 => format!("bitcast<u32>({value})"),
@@ -116,7 +115,7 @@ pub(crate) fn load_four(b: &mut Build<'_>, buffer: usize, at: &Int) -> [String; 
     })
 }
 
-/// Writes an element. One of less than a word is merged into its word.
+/// Writes an element. A narrow element is merged into its word.
 pub(crate) fn store(b: &mut Build<'_>, buffer: usize, at: &Int, value: &str) {
     let dtype = b.dtype(buffer);
     let (binding, unit) = b.binding(buffer);
@@ -177,7 +176,7 @@ pub(crate) fn store_four(b: &mut Build<'_>, buffer: usize, at: &Int, values: &[S
     }
 }
 
-/// A constant, as parameters. `None` if the dialect has no register for it.
+/// Adds a constant as parameters. Returns `None` if the dialect has no register for it.
 pub(crate) fn constant(b: &mut Build<'_>, l: &Literal) -> Option<String> {
     let dtype = l.dtype();
     register(dtype)?;

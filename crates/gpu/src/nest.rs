@@ -1,5 +1,5 @@
-//! The body of a kernel at one index: places in memory, values of instructions and stores.
-//! Templates decide which thread takes which indices; this file is the same for all of them.
+//! The body of a kernel at one index: memory accesses, values of instructions and stores.
+//! Templates decide which thread processes which indices; this file is shared by all of them.
 
 use crate::build::Build;
 use crate::dialect::Unit;
@@ -10,53 +10,53 @@ use gradus_compile::{Kernel, Layout, Level, Operation, Text};
 use gradus_ir::ops::Scalar;
 use gradus_ir::{Class, DType};
 
-/// Where an access leads: the first element, and what is added for an index.
+/// An access of a kernel: the first element, and how the element depends on the index.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ElementAccess {
     pub(crate) buffer: usize,
     pub(crate) start: Int,
     pub(crate) form: Form,
 }
 
-/// How a place depends on the index.
+/// How an access depends on the index.
 #[derive(Clone, Debug)]
 pub(crate) enum Form {
-    /// Not at all.
+    /// The same element for every index.
     Fixed,
-    /// By the row-major number of the index.
+    /// The element at the row-major number of the index.
     Flat,
-    /// By these strides.
+    /// The element at these strides.
     Strided(Vec<Int>),
 }
 
-/// A load of one piece: its place, and what must be below an extent.
+/// A load of one piece: its access, and the expressions that must be below an extent.
 struct Piece {
-    place: Place,
+    access: ElementAccess,
     bounds: Vec<(Int, Vec<Int>, Int)>,
 }
 
-/// The places of a kernel's instructions and stores.
+/// The accesses of a kernel's instructions and stores.
 pub(crate) struct Nest<'k> {
     pub(crate) kernel: &'k Kernel,
-    loads: Vec<Option<Place>>,
+    loads: Vec<Option<ElementAccess>>,
     pieces: Vec<Vec<Piece>>,
     indices: Vec<Option<(Int, Vec<Int>)>>,
     constants: Vec<Option<String>>,
-    pub(crate) stores: Vec<Place>,
-    /// Extents of the axes, parallel ones first, each part padded in generic text.
+    pub(crate) stores: Vec<ElementAccess>,
+    /// Extents of the axes, parallel ones first; each part is padded in generic text.
     pub(crate) extents: Vec<Int>,
-    /// How many of them are parallel.
+    /// Number of parallel axes.
     pub(crate) parallel: usize,
 }
 
-/// An index: of each axis, and the row-major number where the template has it.
+/// An index along each axis, and its row-major number if the template has it.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub(crate) index: Vec<Int>,
     pub(crate) flat: Option<Int>,
 }
 
-/// How many axes generic text has for this many.
+/// Number of axes that generic text uses for this many.
 fn padded(axes: usize, text: Text) -> usize {
     match text {
         Text::Special => axes,
@@ -71,7 +71,8 @@ pub(crate) fn is_flat(axes: &[usize], layout: &Layout) -> bool {
 }
 
 impl<'k> Nest<'k> {
-    /// Declares the buffers of a kernel. `unit` says how an access to a buffer is made: whether it is a store, and which.
+    /// Declares the buffers of a kernel. `unit` returns how a buffer is accessed, given whether it is a store and
+    /// which.
     pub(crate) fn bind(
         b: &mut Build<'_>,
         kernel: &Kernel,
@@ -85,7 +86,8 @@ impl<'k> Nest<'k> {
         }
     }
 
-    /// The places of a kernel, after its buffers are bound. `flat` allows places by the number of the index.
+    /// Builds the accesses of a kernel whose buffers are bound. `flat` allows accesses by the row-major number of the
+    /// index.
     pub(crate) fn new(b: &mut Build<'_>, kernel: &'k Kernel, flat: bool) -> Result<Nest<'k>, String> {
         let rank = kernel.axes.len();
         let (outer, inner) = (padded(kernel.parallel, b.text), padded(rank - kernel.parallel, b.text));
@@ -114,7 +116,7 @@ impl<'k> Nest<'k> {
                 layout.strides.iter().zip(&kernel.axes).map(|(s, e)| if *e == 1 { 0 } else { *s }).collect();
             spread(all, 0).into_iter().map(|s| b.size(s)).collect()
         };
-        let place = |b: &mut Build<'_>, access: &gradus_compile::Access| {
+        let element = |b: &mut Build<'_>, access: &gradus_compile::Access| {
             let start = b.start(access.buffer, access.layout.offset);
             let still = access.layout.strides.iter().zip(&kernel.axes).all(|(s, e)| *s == 0 || *e == 1);
             let form = if flat && is_flat(&kernel.axes, &access.layout) {
@@ -124,28 +126,28 @@ impl<'k> Nest<'k> {
             } else {
                 Form::Strided(strides(b, &access.layout))
             };
-            Place { buffer: access.buffer, start, form }
+            ElementAccess { buffer: access.buffer, start, form }
         };
         for inst in &kernel.body {
             let (mut load, mut pieces, mut index, mut constant) = (None, Vec::new(), None, None);
             match &inst.op {
-                Operation::Load(access) => load = Some(place(b, access)),
+                Operation::Load(access) => load = Some(element(b, access)),
                 Operation::Pieces(all) => {
                     for piece in all {
-                        let place = place(b, &piece.access);
+                        let access = element(b, &piece.access);
                         let mut bounds = Vec::new();
                         for (layout, extent) in &piece.bounds {
                             let offset = b.size(layout.offset);
                             let strides = strides(b, layout);
                             bounds.push((offset, strides, b.size(*extent as i64)));
                         }
-                        pieces.push(Piece { place, bounds });
+                        pieces.push(Piece { access, bounds });
                     }
                 }
                 Operation::Index(layout) => {
                     let ends = layout.ends(&kernel.axes).unwrap_or((0, 0));
                     if ends.0 < i64::from(i32::MIN) || ends.1 > i64::from(i32::MAX) {
-                        return Err("it has an index beyond 32 bits".into());
+                        return Err("it has an index that does not fit 32 bits".into());
                     }
                     let offset = b.size(layout.offset);
                     index = Some((offset, strides(b, layout)));
@@ -161,23 +163,23 @@ impl<'k> Nest<'k> {
             nest.indices.push(index);
             nest.constants.push(constant);
         }
-        nest.stores = kernel.stores.iter().map(|s| place(b, &s.access)).collect();
+        nest.stores = kernel.stores.iter().map(|s| element(b, &s.access)).collect();
         Ok(nest)
     }
 
-    /// The index of a place's element.
-    pub(crate) fn at(place: &Place, point: &Point) -> Int {
-        match &place.form {
-            Form::Fixed => place.start.clone(),
+    /// The index of an access's element.
+    pub(crate) fn at(access: &ElementAccess, point: &Point) -> Int {
+        match &access.form {
+            Form::Fixed => access.start.clone(),
             Form::Flat => match &point.flat {
-                Some(flat) => place.start.plus(flat),
-                None => place.start.clone(),
+                Some(flat) => access.start.plus(flat),
+                None => access.start.clone(),
             },
-            Form::Strided(strides) => place.start.plus(&affine(strides, point)),
+            Form::Strided(strides) => access.start.plus(&affine(strides, point)),
         }
     }
 
-    /// The value of an instruction that reads: a load, pieces, an index or a constant. `None` for others.
+    /// Returns the value of an instruction that reads: a load, pieces, an index or a constant. `None` for others.
     pub(crate) fn source(
         &self,
         b: &mut Build<'_>,
@@ -209,10 +211,10 @@ impl<'k> Nest<'k> {
             });
             let inside = inside.collect::<Vec<_>>().join(" && ");
             let inside = if inside.is_empty() { "true".to_string() } else { inside };
-            // Pieces after the first are looked for where no earlier one has the index.
+            // Later pieces are tried only if no earlier piece contains the index.
             b.line(format!("if ({inside}) {{"));
-            let at = b.int(Self::at(&piece.place, point));
-            let loaded = memory::load(b, piece.place.buffer, &at);
+            let at = b.int(Self::at(&piece.access, point));
+            let loaded = memory::load(b, piece.access.buffer, &at);
             b.line(format!("{found} = {loaded};"));
             if k + 1 < self.pieces[i].len() {
                 b.line("} else {");
@@ -224,7 +226,7 @@ impl<'k> Nest<'k> {
         Ok(Some(found))
     }
 
-    /// The value of a scalar instruction, given those of its operands.
+    /// Returns the value of a scalar instruction, given those of its operands.
     pub(crate) fn scalar(
         &self,
         b: &mut Build<'_>,
@@ -232,12 +234,14 @@ impl<'k> Nest<'k> {
         values: &[Option<String>],
     ) -> Result<String, String> {
         let inst = &self.kernel.body[i];
-        let Operation::Scalar(scalar) = &inst.op else { return Err("it reduces what it may not".into()) };
+        let Operation::Scalar(scalar) = &inst.op else {
+            return Err("it has a reduction that the template does not support".into());
+        };
         let from: Vec<DType> = inst.args.iter().map(|a| self.kernel.body[*a].dtype).collect();
-        let sum = matches!(scalar, Scalar::Row(row) if matches!(row.name, "add" | "sub"));
+        let sum = matches!(scalar, Scalar::Pointwise(row) if matches!(row.name, "add" | "sub"));
         let operand = |a: &usize| {
             let value = values[*a].clone().ok_or("an operand is missing")?;
-            // Otherwise a compiler may reassociate sums, or round a product and a sum once.
+            // Otherwise a compiler may reassociate sums, or contract a product and a sum.
             let fenced = sum && self.kernel.body[*a].dtype.class() == Class::Float && self.is_arithmetic(*a);
             Ok(if fenced { format!("f_fence({value})") } else { value })
         };
@@ -256,7 +260,7 @@ impl<'k> Nest<'k> {
         }
     }
 
-    /// The values of instructions at an index, where `wanted` has them and `values` has not.
+    /// Computes the values of instructions at an index that are `wanted` and not yet in `values`.
     pub(crate) fn values(
         &self,
         b: &mut Build<'_>,
@@ -276,21 +280,21 @@ impl<'k> Nest<'k> {
         Ok(())
     }
 
-    /// The place of a load, if the instruction is one.
-    pub(crate) fn load(&self, i: usize) -> Option<&Place> {
+    /// The access of a load, if the instruction is one.
+    pub(crate) fn load(&self, i: usize) -> Option<&ElementAccess> {
         self.loads[i].as_ref()
     }
 
-    /// Whether something depends on the index other than by its number.
+    /// Whether an access depends on the index in another way than by its row-major number.
     pub(crate) fn needs_index(&self) -> bool {
-        let strided = |p: &Place| matches!(p.form, Form::Strided(_));
+        let strided = |p: &ElementAccess| matches!(p.form, Form::Strided(_));
         self.loads.iter().flatten().any(strided)
             || self.stores.iter().any(strided)
             || self.indices.iter().any(Option::is_some)
             || self.pieces.iter().any(|p| !p.is_empty())
     }
 
-    /// Whether a kernel reduces anything.
+    /// Whether a kernel has a reduction.
     pub(crate) fn reduces(kernel: &Kernel) -> bool {
         kernel.body.iter().any(|inst| matches!(inst.op, Operation::Reduce(_)))
             || kernel
@@ -305,7 +309,7 @@ fn affine(strides: &[Int], point: &Point) -> Int {
     strides.iter().zip(&point.index).fold(Int::Literal(0), |sum, (s, i)| sum.plus(&i.times(s)))
 }
 
-/// The index of each axis from a row-major number.
+/// Computes the index of each axis from a row-major number.
 pub(crate) fn decompose(b: &mut Build<'_>, number: &Int, extents: &[Int]) -> Vec<Int> {
     let mut index = vec![Int::Literal(0); extents.len()];
     let mut rest = b.int(number.clone());

@@ -1,12 +1,12 @@
-//! Scalar functions as expressions: every row of the pointwise table, casts, choices and the parts of complex numbers.
-//! Takes operands as expressions; returns an expression, or why there is no code for the function on these dtypes.
+//! Scalar functions as expressions: every pointwise op, casts, selections and the parts of complex numbers.
+//! Takes operands as expressions; returns an expression, or the reason why there is no code for these dtypes.
 
 use crate::library;
 use crate::memory::register;
 use gradus_ir::ops::{Combine, Pointwise, Scalar};
 use gradus_ir::{Class, DType};
 
-/// The function of these operands.
+/// Applies a scalar function to operands.
 pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) -> Result<String, String> {
     let none = |d: &DType| register(*d).is_none();
     if let Some(d) = from.iter().chain([&to]).find(|d| none(d)) {
@@ -16,7 +16,7 @@ pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) 
     let y = || args.get(1).cloned().unwrap_or_default();
     match scalar {
         Scalar::Identity => Ok(x()),
-        Scalar::Row(row) => of_row(row, from[0], args).map(|e| wrapped(e, row, to)),
+        Scalar::Pointwise(row) => of_row(row, from[0], args).map(|e| wrapped(e, row, to)),
         Scalar::Cast => Ok(cast(from[0], to, &x())),
         Scalar::Select => {
             let third = args.get(2).cloned().unwrap_or_default();
@@ -30,12 +30,12 @@ pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) 
     }
 }
 
-/// Whether a float result must not be merged with a sum that it is a term of.
+/// Whether a float result must be fenced before it is added, so that no compiler contracts or reassociates.
 pub(crate) fn is_arithmetic(scalar: Scalar) -> bool {
-    matches!(scalar, Scalar::Row(row) if matches!(row.name, "add" | "sub" | "mul" | "square" | "neg"))
+    matches!(scalar, Scalar::Pointwise(row) if matches!(row.name, "add" | "sub" | "mul" | "square" | "neg"))
 }
 
-/// The result of a row of integers of less than 32 bits, within its bits.
+/// Wraps the result of an op on integers of fewer than 32 bits to its bits.
 fn wrapped(e: String, row: &Pointwise, to: DType) -> String {
     match to {
         DType::I8 if !row.predicate => format!("(({e} << 24u) >> 24u)"),
@@ -142,7 +142,7 @@ fn of_row(row: &Pointwise, from: DType, args: &[String]) -> Result<String, Strin
     }
 }
 
-/// A register of one dtype as that of another: floats saturate, integers wrap, anything but zero is true.
+/// Converts a register to another dtype: floats saturate, integers wrap, nonzero numbers are true.
 pub(crate) fn cast(from: DType, to: DType, x: &str) -> String {
     let target = register(to).unwrap_or("");
     match (from.class(), to.class()) {
@@ -194,7 +194,7 @@ pub(crate) fn cast(from: DType, to: DType, x: &str) -> String {
     }
 }
 
-/// Two elements combined.
+/// Combines two elements.
 pub(crate) fn combine(combine: Combine, dtype: DType, a: &str, b: &str) -> Result<String, String> {
     let kind = register(dtype).ok_or_else(|| format!("kernels do not compute in {dtype}"))?;
     let missing = || format!("there is no kernel for a reduction by {combine:?} of {dtype}");
@@ -226,13 +226,13 @@ pub(crate) fn combine(combine: Combine, dtype: DType, a: &str, b: &str) -> Resul
     })
 }
 
-/// What changes nothing when it is combined.
+/// The identity of a combination.
 pub(crate) fn identity(combine: Combine, dtype: DType) -> String {
     let kind = register(dtype).unwrap_or("");
     let ends = |x: f64| dtype.from_float(x);
     match (combine, kind) {
         (Combine::Sum | Combine::LogSumExp, "i32") => "0".into(),
-        // The negative zero alone leaves a sum of negative zeros what it is.
+        // Negative zero is the identity: a sum of negative zeros stays negative.
         (Combine::Sum, "f32") => "f_bits(0x80000000u)".into(),
         (Combine::Sum, "vec2<f32>") => "vec2<f32>(0.0f, 0.0f)".into(),
         (Combine::Sum, "u32") => "0u".into(),

@@ -1,12 +1,12 @@
-//! The profile of GPUs for the compiler: first guesses, to be set by benchmarks.
+//! The compiler's profile of GPUs. The values are estimates, to be replaced by measurements.
 
 use crate::limits::{Barriers, Limits};
 use crate::routine::CLAIMS;
 use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Split};
 use gradus_ir::DType;
 
-/// The limits by which graphs are compiled for an adapter: those of a desktop GPU, or of an adapter in software if barriers
-/// are dear.
+/// The limits by which graphs are compiled for an adapter: those of a desktop GPU, or of a software adapter if
+/// barriers are expensive.
 pub fn profile(limits: &Limits) -> Profile {
     let most = usize::try_from(limits.binding).unwrap_or(usize::MAX);
     let software = limits.barriers == Barriers::Dear;
@@ -20,7 +20,7 @@ pub fn profile(limits: &Limits) -> Profile {
             true => Split { rows: 16, columns: 1 << 12, least: 1 << 16, tile: 1 << 16, part: 64 },
             false => Split { rows: 1 << 10, columns: 1 << 15, least: 1 << 16, tile: 1 << 18, part: 256 },
         },
-        // Slices run one after the other: kernels of all slices at once keep a GPU busy.
+        // Slices run one after the other, which would leave a GPU idle; kernels over all slices keep it busy.
         slices: None,
         loops: Loops { small: if software { 1 << 16 } else { 1 << 20 } },
         memory: Memory { align: 256, most },

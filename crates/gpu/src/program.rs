@@ -1,6 +1,8 @@
-//! Programs: texts of kernels, and commands that launch them over numbered buffers.
+//! GPU programs: kernel texts, and commands that launch them over numbered buffers.
+//! `translate.rs` builds a program from a plan; device crates run it; `saved.rs` stores it as JSON.
+//! Where buffers are in device memory is decided by the device crates.
 
-use gradus_compile::{Buffer, Place, Plan};
+use gradus_compile::{Buffer, BufferLocation, Plan};
 use gradus_ir::DType;
 
 /// Tensors of at most this many bytes share one buffer of the device, the heap. Larger ones have their own.
@@ -9,12 +11,12 @@ pub const SMALL: usize = 4 << 20;
 /// Alignment of temporaries that a program adds to those of its plan, in bytes.
 pub(crate) const ALIGN: usize = 256;
 
-/// What a GPU runs for a plan.
+/// The translation of a plan that a GPU runs.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct GpuProgram {
     /// The kernels, each once.
     pub modules: Vec<Module>,
-    /// What to do, in order.
+    /// The commands, in order.
     pub commands: Vec<Command>,
     /// The plan's buffers.
     pub buffers: Vec<Buffer>,
@@ -22,53 +24,56 @@ pub struct Program {
     pub inputs: Vec<usize>,
     /// Buffers of the outputs, in order.
     pub outputs: Vec<usize>,
-    /// Per output, the input whose memory it takes over. The device copies an input that other tensors still use.
+    /// Per output, the input whose memory it overwrites. The device first copies an input that other tensors still
+    /// use.
     pub donors: Vec<Option<usize>>,
     /// Bytes of the arena.
     pub arena: usize,
-    /// What can fail while the program runs. Kernels clamp indices, so a failure leaves unspecified values, not faults.
+    /// Checks of the program. Kernels clamp indices, so a failed check means unspecified values, not an invalid
+    /// access.
     pub checks: Vec<Check>,
 }
 
-/// A word that says whether all indices of a step are in range.
+/// A word that reports whether all indices of a step are in range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// The step of the plan.
     pub step: usize,
-    /// A buffer of one `u32` in the arena. After the run it is `u32::MAX`, or the position of the first index out of range.
+    /// A buffer of one `u32` in the arena. After the run it is `u32::MAX`, or the position of the first index out of
+    /// range.
     pub word: usize,
     /// The buffer of the indices.
     pub index: usize,
-    /// What indices must be below, and not below zero.
+    /// Indices must be at least zero and below this.
     pub extent: usize,
 }
 
-/// The text of a kernel. Its entry point is called `main`, in CUDA C `entry`, where `main` may not be a kernel.
+/// The text of a kernel. Its entry point is `main`, or `entry` in CUDA C, where `main` cannot be a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
     /// WGSL or CUDA C.
     pub text: String,
-    /// Per storage binding of group 0, in order, whether the kernel writes to it. The parameters are the uniform buffer
-    /// after them, with a dynamic offset.
+    /// For each storage binding of group 0, in order, whether the kernel writes to it. The parameters are the uniform
+    /// buffer after them, with a dynamic offset.
     pub writable: Vec<bool>,
     /// Threads of a workgroup, along each dimension.
     pub group: [u32; 3],
 }
 
-/// One thing to do.
+/// One command.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Launches a kernel.
     Dispatch {
         /// The kernel, by number.
         module: usize,
-        /// What is bound, in the order of the module's bindings. No buffer is bound twice.
+        /// The memory to bind, in the order of the module's bindings. No memory is bound twice.
         bindings: Vec<Memory>,
         /// The parameter block.
         parameters: Vec<Word>,
         /// Workgroups along each dimension.
         groups: [u32; 3],
-        /// The step of the plan it belongs to.
+        /// The step of the plan that it belongs to.
         step: usize,
     },
     /// Runs a step of the plan on the CPU.
@@ -79,9 +84,9 @@ pub enum Command {
         reads: Vec<usize>,
         /// The buffers that are its outputs.
         writes: Vec<usize>,
-        /// Why there is no kernel for it.
+        /// The reason why there is no kernel for it.
         why: String,
-        /// The step of the plan it is.
+        /// The step of the plan.
         step: usize,
     },
 }
@@ -107,15 +112,15 @@ pub enum Word {
     Start {
         /// The buffer.
         buffer: usize,
-        /// Elements before the one that is meant.
+        /// Offset of the element in the buffer, in elements.
         plus: u32,
     },
 }
 
-impl Program {
-    /// A new buffer at a byte of the arena, which grows if it must.
+impl GpuProgram {
+    /// Adds a buffer at a byte of the arena, and enlarges the arena if necessary.
     pub(crate) fn temporary(&mut self, dtype: DType, numel: usize, at: usize) -> usize {
-        let buffer = Buffer { dtype, numel, place: Place::Arena(at) };
+        let buffer = Buffer { dtype, numel, location: BufferLocation::Arena(at) };
         self.arena = self.arena.max(at + buffer.bytes().next_multiple_of(ALIGN));
         self.buffers.push(buffer);
         self.buffers.len() - 1
@@ -135,12 +140,12 @@ impl Program {
         })
     }
 
-    /// Where a buffer is. An output that takes over an input is where the input is.
+    /// The memory of a buffer. An output that overwrites an input has the memory of the input.
     pub fn memory(&self, buffer: usize) -> Memory {
         let taken = |k: &usize| self.donors.get(*k).copied().flatten().map(|i| self.inputs[i]);
-        match &self.buffers[buffer].place {
-            Place::Arena(_) => Memory::Arena,
-            Place::Output(k) if taken(k).is_some_and(|i| i != buffer) => {
+        match &self.buffers[buffer].location {
+            BufferLocation::Arena(_) => Memory::Arena,
+            BufferLocation::Output(k) if taken(k).is_some_and(|i| i != buffer) => {
                 taken(k).map_or(Memory::Heap, |i| self.memory(i))
             }
             _ if self.buffers[buffer].bytes() <= SMALL => Memory::Heap,

@@ -1,5 +1,5 @@
-//! The ranges of a heap: which bytes of a buffer are free. Takes sizes, gives the smallest free range that fits.
-//! Neighbouring free ranges are joined, so that fragments do not add up.
+//! The free ranges of a heap. Takes sizes and returns the smallest free range that fits.
+//! Neighbouring free ranges are merged, which limits fragmentation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// All of a buffer is free.
+    /// Starts with all of a buffer free.
     pub fn new(size: usize) -> Ranges {
         let mut ranges = Ranges { size: 0, starts: BTreeMap::new(), sizes: BTreeSet::new() };
         ranges.extend(size);
@@ -29,7 +29,7 @@ impl Ranges {
         self.size
     }
 
-    /// Takes a range of at least `bytes`; gives its start.
+    /// Takes a range of at least `bytes`. Returns its start.
     pub fn take(&mut self, bytes: usize) -> Option<usize> {
         let bytes = bytes.max(1).checked_next_multiple_of(GRAIN)?;
         let (size, start) = self.sizes.range((bytes, 0)..).next().copied()?;
@@ -40,7 +40,7 @@ impl Ranges {
         Some(start)
     }
 
-    /// Gives a range back.
+    /// Returns a range.
     pub fn give(&mut self, start: usize, bytes: usize) {
         let (mut start, mut size) = (start, bytes.max(1).next_multiple_of(GRAIN));
         if let Some((&s, &n)) = self.starts.range(..start).next_back()
@@ -56,7 +56,7 @@ impl Ranges {
         self.insert(start, size);
     }
 
-    /// The buffer is now this large; its new end is free.
+    /// Enlarges the buffer; its new end is free.
     pub fn extend(&mut self, size: usize) {
         let (from, size) = (self.size, size / GRAIN * GRAIN);
         if size > from {
@@ -65,7 +65,7 @@ impl Ranges {
         }
     }
 
-    /// Bytes that are free.
+    /// Number of free bytes.
     #[cfg(test)]
     fn free(&self) -> usize {
         self.starts.values().sum()

@@ -1,6 +1,6 @@
-//! Records the scalar functions of `gradus_scalar` as text. A [`Symbol`] is a value of a function that is being recorded.
-//! Takes a function over symbols; returns the lines of a function of GPU code, each value once, in order.
-//! Sums of sums are fenced: a GPU compiler may otherwise reassociate them, and the functions need the rounding errors.
+//! Records the scalar functions of `gradus_scalar` as text. A [`Symbol`] is a value of a function under construction.
+//! Takes a function over symbols; returns the lines of a function of GPU code, each value once, in order. Sums of
+//! sums are fenced: otherwise a GPU compiler may reassociate them, and the functions rely on their rounding errors.
 
 use gradus_scalar::exponential::powers;
 use gradus_scalar::{Float, Real};
@@ -63,15 +63,15 @@ fn push(node: Node) -> u32 {
     })
 }
 
-/// A float of a function that is being recorded.
+/// A float in a function under construction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Symbol(u32);
 
-/// A word of such a function.
+/// A word in a function under construction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bits(u32);
 
-/// A condition of such a function.
+/// A condition in a function under construction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mask(u32);
 
@@ -195,7 +195,8 @@ pub(crate) fn record(name: &str, arity: u8, f: impl FnOnce(&[Symbol]) -> Symbol)
     let arguments: Vec<Symbol> = (0..arity).map(|k| Symbol(push(Node::Argument(k)))).collect();
     let mut result = f(&arguments);
     if let [x] = arguments[..] {
-        // Compilers turn comparisons with limits into `min` and `max`, which lose NaN. All these functions keep it.
+        // Compilers turn comparisons with limits into `min` and `max`, which lose NaN. All these functions must
+        // propagate it.
         result = Symbol::select(x.is_nan(), x, result);
     }
     let nodes = RECORD.with_borrow_mut(|r| std::mem::take(&mut r.nodes));
@@ -232,7 +233,7 @@ fn operands(node: Node) -> Vec<u32> {
     }
 }
 
-/// The literal of a float. What a compiler refuses or flushes to zero is made of its bits at run time.
+/// The literal of a float. A number that a compiler rejects or flushes to zero is made from its bits at run time.
 pub(crate) fn number(bits: u32) -> String {
     let x = f32::from_bits(bits);
     if x.is_normal() || bits == 0 { format!("{x:?}f") } else { format!("f_bits({bits:#x}u)") }

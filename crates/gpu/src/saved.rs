@@ -1,20 +1,20 @@
-//! Programs as JSON: what a web page or a file needs to run a program without the compiler.
-//! `crates/web/PROTOCOL.md` describes the format. Constants are kept apart, as literals. Reading checks all numbers.
+//! Programs as JSON, for a web page or a file that runs a program without the compiler. `crates/web/PROTOCOL.md`
+//! describes the format. Constants are stored separately, as literals. Reading checks all numbers.
 
-use crate::program::{Check, Command, Memory, Module, Program, Word};
-use gradus_compile::{Buffer, Place};
+use crate::program::{Check, Command, GpuProgram, Memory, Module, Word};
+use gradus_compile::{Buffer, BufferLocation};
 use gradus_ir::{DType, Error, Literal, Result};
 use serde_json::{Value, json};
 
 /// The version of the format.
 pub const VERSION: u64 = 1;
 
-/// Most workgroups, parameters and the like that a file may ask for; larger numbers are mistakes.
+/// Most workgroups, parameters and the like in a file; larger numbers are mistakes.
 const MOST: u64 = u32::MAX as u64;
 
-impl Program {
-    /// The program as JSON, and its constants in the order of their numbers. A host step is written with its reason; such a
-    /// program runs only next to its plan.
+impl GpuProgram {
+    /// Converts the program to JSON, and its constants in the order of their numbers. A host step is written with its
+    /// reason; such a program runs only together with its plan.
     pub fn to_json(&self) -> (Value, Vec<Literal>) {
         let mut constants = Vec::new();
         let buffers: Vec<Value> = self.buffers.iter().map(|b| buffer_json(b, &mut constants)).collect();
@@ -32,13 +32,13 @@ impl Program {
         (value, constants)
     }
 
-    /// Reads a program. Refuses other versions, host steps, and numbers that do not fit together.
-    pub fn from_json(value: &Value, constants: &[Literal]) -> Result<Program> {
+    /// Reads a program. Rejects other versions, host steps, and inconsistent numbers.
+    pub fn from_json(value: &Value, constants: &[Literal]) -> Result<GpuProgram> {
         let version = number(&value["version"], "version")?;
         if version != VERSION {
             return Err(wrong(format!("has version {version}; this build reads version {VERSION}")));
         }
-        let program = Program {
+        let program = GpuProgram {
             modules: list(value, "modules", module)?,
             buffers: list(value, "buffers", |b| buffer(b, constants))?,
             commands: list(value, "commands", command)?,
@@ -59,7 +59,7 @@ impl Program {
         let donors = self.donors.len() <= self.outputs.len()
             && self.donors.iter().flatten().all(|i| *i < self.inputs.len());
         if !ends || !donors {
-            return Err(wrong("has an input, output or donor that is no buffer"));
+            return Err(wrong("has an input, output or donor that is not a buffer"));
         }
         // A value that only exists inside of a kernel has a buffer without memory.
         let mut used = vec![false; self.buffers.len()];
@@ -74,20 +74,20 @@ impl Program {
             }
         }
         for (number, buffer) in self.buffers.iter().enumerate() {
-            let fits = match &buffer.place {
-                Place::Input(i) => self.inputs.get(*i) == Some(&number),
-                Place::Output(k) => *k < self.outputs.len(),
-                Place::Arena(_) if !used[number] => true,
-                Place::Arena(at) => {
+            let fits = match &buffer.location {
+                BufferLocation::Input(i) => self.inputs.get(*i) == Some(&number),
+                BufferLocation::Output(k) => *k < self.outputs.len(),
+                BufferLocation::Arena(_) if !used[number] => true,
+                BufferLocation::Arena(at) => {
                     let bytes = buffer.numel.checked_mul(buffer.dtype.size());
                     bytes.and_then(|bytes| bytes.checked_add(*at)).is_some_and(|end| end <= self.arena)
                 }
-                Place::Constant(literal) => {
+                BufferLocation::Constant(literal) => {
                     literal.aval().shape.numel() == buffer.numel && literal.dtype() == buffer.dtype
                 }
             };
             if !fits {
-                return Err(wrong(format!("has buffer {number} in a place that does not fit it")));
+                return Err(wrong(format!("has buffer {number} at a location that does not fit it")));
             }
         }
         for command in &self.commands {
@@ -116,11 +116,11 @@ fn wrong(why: impl Into<String>) -> Error {
 }
 
 fn buffer_json(buffer: &Buffer, constants: &mut Vec<Literal>) -> Value {
-    let place = match &buffer.place {
-        Place::Input(i) => json!(["input", i]),
-        Place::Output(k) => json!(["output", k]),
-        Place::Arena(at) => json!(["arena", at]),
-        Place::Constant(literal) => {
+    let place = match &buffer.location {
+        BufferLocation::Input(i) => json!(["input", i]),
+        BufferLocation::Output(k) => json!(["output", k]),
+        BufferLocation::Arena(at) => json!(["arena", at]),
+        BufferLocation::Constant(literal) => {
             constants.push(literal.clone());
             json!(["constant", constants.len() - 1])
         }
@@ -133,16 +133,16 @@ fn buffer(value: &Value, constants: &[Literal]) -> Result<Buffer> {
     let dtype = DType::parse(&name).ok_or_else(|| wrong(format!("has the unknown dtype `{name}`")))?;
     let at = index(&value["place"][1])?;
     let place = match value["place"][0].as_str() {
-        Some("input") => Place::Input(at),
-        Some("output") => Place::Output(at),
-        Some("arena") => Place::Arena(at),
+        Some("input") => BufferLocation::Input(at),
+        Some("output") => BufferLocation::Output(at),
+        Some("arena") => BufferLocation::Arena(at),
         Some("constant") => match constants.get(at) {
-            Some(literal) => Place::Constant(literal.clone()),
+            Some(literal) => BufferLocation::Constant(literal.clone()),
             None => return Err(wrong(format!("lacks constant {at}"))),
         },
-        _ => return Err(wrong("has a buffer without a place")),
+        _ => return Err(wrong("has a buffer without a valid `place`")),
     };
-    Ok(Buffer { dtype, numel: index(&value["numel"])?, place })
+    Ok(Buffer { dtype, numel: index(&value["numel"])?, location: place })
 }
 
 fn module_json(module: &Module) -> Value {

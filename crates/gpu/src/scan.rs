@@ -5,13 +5,13 @@ use crate::host::rename;
 use crate::program::ALIGN;
 use crate::translate::Translation;
 use gradus_compile::{
-    Access, Buffer, Control, Inst, Kernel, Layout, Level, Operation, Place, Plan, Step, Store,
+    Access, Buffer, BufferLocation, Control, Inst, Kernel, Layout, Level, Operation, Plan, Step, Store,
 };
 
-/// Most commands that a loop is recorded as.
+/// Most commands of a recorded loop.
 const MOST: usize = 1 << 13;
 
-/// Where a buffer of the body is in an iteration: a buffer of the program, and elements before the first.
+/// A buffer of the body in an iteration: a buffer of the program, and the offset of the first element.
 type Slot = (usize, i64);
 
 /// A buffer of the body that is a slice of a stack.
@@ -27,7 +27,7 @@ struct Slice {
 }
 
 impl Translation<'_> {
-    /// Appends the commands of a loop, or returns why there are none.
+    /// Appends the commands of a loop, or returns the reason why there are none.
     pub(crate) fn scan(
         &mut self,
         at: usize,
@@ -67,16 +67,20 @@ impl Translation<'_> {
             }
             return Ok(());
         }
-        // What stays the same in all iterations: operands, constants and temporaries.
+        // Slots that are the same in all iterations: operands, constants and temporaries.
         let mut slots: Vec<Slot> = Vec::with_capacity(body.buffers.len());
         let arena = self.free;
         self.free += body.arena.next_multiple_of(ALIGN);
         for own in &body.buffers {
-            let number = match &own.place {
-                Place::Input(k) => control.ins.get(*k).copied().ok_or("a loop has too few operands")?,
-                Place::Output(k) => control.outs.get(*k).copied().ok_or("a loop has too few results")?,
-                Place::Arena(place) => self.program.temporary(own.dtype, own.numel, arena + place),
-                Place::Constant(_) => {
+            let number = match &own.location {
+                BufferLocation::Input(k) => {
+                    control.ins.get(*k).copied().ok_or("a loop has too few operands")?
+                }
+                BufferLocation::Output(k) => {
+                    control.outs.get(*k).copied().ok_or("a loop has too few results")?
+                }
+                BufferLocation::Arena(place) => self.program.temporary(own.dtype, own.numel, arena + place),
+                BufferLocation::Constant(_) => {
                     self.program.buffers.push(Buffer::clone(own));
                     self.program.buffers.len() - 1
                 }
@@ -110,7 +114,7 @@ impl Translation<'_> {
                 }
             }
             for step in &body.steps {
-                let own = moved(step, &slots)?;
+                let own = rewrite_step(step, &slots)?;
                 self.step(at, body, step, &own)?;
             }
             for slice in &results {
@@ -122,7 +126,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// The slices of stacks; those that a step uses as a whole buffer get a temporary.
+    /// Finds the slices of stacks; those that a step needs as a complete buffer get a temporary.
     fn slices(&mut self, body: &Plan, inner: &[usize], outer: &[usize]) -> Vec<Slice> {
         let mut all = Vec::new();
         for (&inner, &outer) in inner.iter().zip(outer) {
@@ -146,7 +150,7 @@ impl Translation<'_> {
         self.copy_part(at, from, to, slice.numel)
     }
 
-    /// Copies a whole buffer.
+    /// Copies a complete buffer.
     fn copy(&mut self, at: usize, from: Slot, to: Slot) -> Result<(), String> {
         let numel = self.program.buffers[to.0].numel;
         self.copy_part(at, from, to, numel)
@@ -169,19 +173,19 @@ impl Translation<'_> {
     }
 }
 
-/// Whether a step cannot use a part of a buffer in its place.
+/// Whether a step cannot use a part of this buffer directly.
 fn needs_whole(step: &Step, buffer: usize) -> bool {
     let uses = step.reads().contains(&buffer) || step.writes().contains(&buffer);
     match step {
         Step::Kernel(_) => false,
-        // What follows a product numbers its elements by their place in it.
+        // The kernel after a product numbers elements from the start of the buffer.
         Step::Contract(c) => c.finish.is_some() && c.buffers[2] == buffer,
         _ => uses,
     }
 }
 
-/// A step of the body over the program's buffers.
-fn moved(step: &Step, slots: &[Slot]) -> Result<Step, String> {
+/// Rewrites a step of the body to use the program's buffers.
+fn rewrite_step(step: &Step, slots: &[Slot]) -> Result<Step, String> {
     let mut own = step.clone();
     let shift = |buffer: usize| slots.get(buffer).map_or(0, |s| s.1);
     let kernel = |k: &mut Kernel| {
@@ -207,7 +211,7 @@ fn moved(step: &Step, slots: &[Slot]) -> Result<Step, String> {
         _ => {
             let all = step.reads().into_iter().chain(step.writes());
             if all.map(shift).any(|s| s != 0) {
-                return Err("a step needs a whole buffer where it has a slice".into());
+                return Err("a step needs a complete buffer, but its operand is a slice".into());
             }
         }
     }

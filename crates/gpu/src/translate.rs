@@ -1,26 +1,28 @@
-//! From plans to programs: a template for each step, and a host step for what has none.
+//! Translates plans to programs: a template for each step, and a host step where there is none.
+//! Takes a plan, the limits of an adapter and a dialect; returns a [`GpuProgram`].
+//! The templates are in `elementwise`, `rows`, `product` and `routine`, and loops in `scan.rs`.
 
 use crate::build::Launch;
 use crate::dialect::Dialect;
 use crate::limits::Limits;
 use crate::nest::Nest;
 use crate::profile::profile;
-use crate::program::{ALIGN, Command, Module, Program};
+use crate::program::{ALIGN, Command, GpuProgram, Module};
 use crate::{elementwise, host, product, routine, rows};
 use gradus_compile::{Contraction, Kernel, Plan, Routine, Step, Text, compile};
 use gradus_ir::{DType, Graph, Op, Result, stop};
 use std::collections::HashMap;
 
-/// Compiles a graph for an adapter; gives its plan and its program.
-pub fn program_of(graph: &Graph, limits: &Limits, dialect: Dialect) -> Result<(Plan, Program)> {
+/// Compiles a graph for an adapter. Returns its plan and its program.
+pub fn program_of(graph: &Graph, limits: &Limits, dialect: Dialect) -> Result<(Plan, GpuProgram)> {
     let plan = compile(graph, &profile(limits))?;
     let program = translate(&plan, limits, dialect, Text::Special)?;
     Ok((plan, program))
 }
 
-/// Turns a plan into a program for an adapter, in a dialect.
-pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> Result<Program> {
-    let program = Program {
+/// Translates a plan to a program for an adapter, in a dialect.
+pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> Result<GpuProgram> {
+    let program = GpuProgram {
         modules: Vec::new(),
         commands: Vec::new(),
         buffers: plan.buffers.clone(),
@@ -44,12 +46,12 @@ pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> 
     Ok(t.program)
 }
 
-/// A plan that is being translated.
+/// A plan under translation.
 pub(crate) struct Translation<'a> {
     limits: &'a Limits,
     dialect: Dialect,
     text: Text,
-    pub(crate) program: Program,
+    pub(crate) program: GpuProgram,
     /// The modules by their text.
     known: HashMap<Module, usize>,
     /// The byte of the arena for the next check.
@@ -58,7 +60,7 @@ pub(crate) struct Translation<'a> {
     pub(crate) free: usize,
 }
 
-/// Most checks that the steps of a plan have.
+/// Largest number of checks in the steps of a plan.
 fn checks(plan: &Plan) -> usize {
     let one = |step: &Step| match step {
         Step::Routine(r) if matches!(r.op, Op::Take(_) | Op::Scatter(_)) => 1,
@@ -67,13 +69,13 @@ fn checks(plan: &Plan) -> usize {
         }
         _ => 0,
     };
-    // A loop of more steps than are recorded runs on the host, and needs none.
+    // A loop with more steps than are recorded runs on the host, and needs none.
     plan.steps.iter().map(one).fold(0, usize::saturating_add).min(1 << 16)
 }
 
 impl Translation<'_> {
-    /// Appends the commands of a step of a plan, or returns why there are none. `own` is the step over the program's buffers,
-    /// which differ from the plan's inside of loops.
+    /// Appends the commands of a step of a plan, or returns the reason why there are none. `own` is the step over the
+    /// program's buffers, which differ from the plan's inside of loops.
     pub(crate) fn step(
         &mut self,
         at: usize,
@@ -93,7 +95,7 @@ impl Translation<'_> {
             (_, Step::Switch(_)) => return Err("a switch runs on the host".into()),
             (_, Step::Slices { .. }) => return Err("slices run on the host".into()),
             (_, Step::While { .. }) => return Err("a loop with a condition runs on the host".into()),
-            (_, Step::Contract(_)) => return Err("a step has become another".into()),
+            (_, Step::Contract(_)) => return Err("a step was translated to a step of another kind".into()),
         };
         launches.into_iter().for_each(|l| self.dispatch(at, l));
         Ok(())
@@ -116,7 +118,7 @@ impl Translation<'_> {
         product::launches(&product::Request { program: &self.program, c, raw, limits, dialect, text })
     }
 
-    /// The kernels of a routine. If there are none, its temporaries and checks are forgotten.
+    /// Returns the kernels of a routine. If there are none, its temporaries and checks are removed.
     fn routine(&mut self, at: usize, routine: &Routine) -> std::result::Result<Vec<Launch>, String> {
         let before = self.mark();
         let Translation { limits, dialect, text, free, .. } = *self;
@@ -139,7 +141,7 @@ impl Translation<'_> {
         found
     }
 
-    /// The launch of a kernel; none if it has no index.
+    /// Returns the launch of a kernel; `None` if it has no index.
     pub(crate) fn kernel(&self, kernel: &Kernel) -> std::result::Result<Option<Launch>, String> {
         kernel_launch(&self.program, kernel, self.limits, self.dialect, self.text)
     }
@@ -157,14 +159,14 @@ impl Translation<'_> {
         self.program.commands.push(command);
     }
 
-    /// A temporary after those in use.
+    /// Allocates a temporary after those in use.
     pub(crate) fn temporary(&mut self, dtype: DType, numel: usize) -> usize {
         let at = self.free;
         self.free += (numel * dtype.size()).next_multiple_of(ALIGN);
         self.program.temporary(dtype, numel, at)
     }
 
-    /// What the program has so far.
+    /// Records the current size of the program.
     pub(crate) fn mark(&self) -> Mark {
         let p = &self.program;
         Mark {
@@ -178,7 +180,7 @@ impl Translation<'_> {
         }
     }
 
-    /// Removes what the program has got since.
+    /// Removes everything added to the program since.
     pub(crate) fn forget(&mut self, mark: &Mark) {
         let p = &mut self.program;
         self.known.retain(|_, number| *number < mark.modules);
@@ -191,7 +193,7 @@ impl Translation<'_> {
     }
 }
 
-/// How much a program has of everything.
+/// The size of each part of a program.
 pub(crate) struct Mark {
     modules: usize,
     commands: usize,
@@ -208,9 +210,9 @@ fn is_used(plan: &Plan, step: &Step, buffer: usize) -> bool {
     plan.outputs.contains(&buffer) || others.any(|s| s.reads().contains(&buffer))
 }
 
-/// The launch of a kernel; none if it has no index.
+/// Returns the launch of a kernel; `None` if it has no index.
 pub(crate) fn kernel_launch(
-    program: &Program,
+    program: &GpuProgram,
     kernel: &Kernel,
     limits: &Limits,
     dialect: Dialect,

@@ -1,5 +1,5 @@
-//! Every op of the catalog on a software adapter, in every dtype: the reference within the op's bound, at samples and at
-//! special values. What runs on the host is listed.
+//! Compares every op of the catalog on a software adapter, in every dtype, with the reference: within the op's bound,
+//! at samples and at special values. Steps that run on the host are listed.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Kernels over awkward layouts and sizes on a software adapter: the reference within the bounds of their ops.
+//! Compares kernels over unusual layouts and sizes on a software adapter with the reference, within the bounds of
+//! their ops.
 
 mod common;
 
@@ -30,7 +31,7 @@ fn graph(inputs: Inputs<'_>, build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> 
     b.finish(&build(&b, &ins)).expect("a graph")
 }
 
-/// The bounds of all ops of a graph, added up.
+/// The sum of the bounds of all ops of a graph.
 fn bounds(graph: &Graph) -> f64 {
     let one = |op: &Op| match op.def().bound() {
         Bound::Exact => 0.0,
@@ -47,8 +48,9 @@ fn bounds(graph: &Graph) -> f64 {
     graph.nodes().iter().map(all).sum()
 }
 
-/// Checks a graph on the adapter against the reference in both texts, with and without barriers. Each element may be off by
-/// the bounds of the ops, in units of the largest value times `terms`, the terms of the longest sum whose sign varies.
+/// Compares a graph on the adapter with the reference in both kinds of text, with and without barriers. Each element
+/// may differ by the bounds of the ops, in units of the largest value times `terms`, the number of terms of the
+/// longest sum whose sign varies.
 fn check(name: &str, graph: &Graph, terms: f64) {
     let mut random = Random::new(7);
     let inputs: Vec<Literal> = graph.input_avals().iter().map(|a| random.literal(a)).collect();
@@ -241,7 +243,7 @@ fn running_combinations() {
     }
 }
 
-/// Threads share rows where there are few of them and barriers are cheap; with the last sizes each has a row of its own.
+/// Threads share rows if there are few rows and barriers are cheap; with the last sizes each thread has its own row.
 #[test]
 fn attention_with_gradients() {
     for (sizes, causal) in [([4, 300, 300, 4], false), ([8, 250, 130, 5], true), ([70, 1000, 9, 4], false)] {
@@ -383,7 +385,8 @@ fn indices_out_of_range() {
     }
 }
 
-/// A loop whose slices are not aligned, with a product, a value that all iterations share, and an op on whole buffers.
+/// A loop whose slices are not aligned, with a product, a value that all iterations share, and an op on complete
+/// buffers.
 fn looped(length: usize, reverse: bool, whole: bool) -> Graph {
     let body = graph(&[(F, &[3, 3]), (F, &[5, 3]), (F, &[5, 3])], |b, x| {
         let h = (x[1].dot(x[0], "ik", "kj", "ij") + x[2]).tanh();

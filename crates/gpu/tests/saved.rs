@@ -1,6 +1,6 @@
-//! Saved programs: text that was changed is refused, not run.
+//! Tests that a saved program that was changed is rejected, not run.
 
-use gradus_gpu::{Dialect, Limits, Program, program_of};
+use gradus_gpu::{Dialect, GpuProgram, Limits, program_of};
 use gradus_ir::graph::Builder;
 use gradus_ir::ops::index::Take;
 use gradus_ir::{Aval, DType, Literal};
@@ -25,7 +25,7 @@ fn saved() -> (Value, Vec<Literal>) {
 #[test]
 fn what_was_saved_is_read_again() {
     let (value, constants) = saved();
-    let program = Program::from_json(&value, &constants).expect("a program");
+    let program = GpuProgram::from_json(&value, &constants).expect("a program");
     assert_eq!(program.to_json().0, value);
     assert!(!program.checks.is_empty() && !program.commands.is_empty());
 }
@@ -43,18 +43,18 @@ fn changed_programs_are_refused() {
         ("/commands/0/parameters/0", json!([999, 0]), "do not fit together"),
         ("/commands/0/groups", json!([1, 1, 1_u64 << 40]), "an integer of 32 bits"),
         ("/buffers/0/dtype", json!("f33"), "unknown dtype `f33`"),
-        ("/inputs", json!([0, 77]), "that is no buffer"),
-        ("/arena", json!(0), "in a place that does not fit it"),
-        ("/donors", json!([9]), "that is no buffer"),
+        ("/inputs", json!([0, 77]), "that is not a buffer"),
+        ("/arena", json!(0), "at a location that does not fit it"),
+        ("/donors", json!([9]), "that is not a buffer"),
     ];
     for (at, new, why) in changes {
         let mut changed = value.clone();
         *changed.pointer_mut(at).unwrap_or_else(|| panic!("no {at}")) = new;
-        let error = Program::from_json(&changed, &constants).expect_err(at).to_string();
+        let error = GpuProgram::from_json(&changed, &constants).expect_err(at).to_string();
         assert!(error.contains(why), "{at}: {error}");
     }
     assert!(
-        Program::from_json(&value, &[]).expect_err("no constants").to_string().contains("lacks constant")
+        GpuProgram::from_json(&value, &[]).expect_err("no constants").to_string().contains("lacks constant")
     );
-    assert!(Program::from_json(&json!({"version": 1}), &[]).is_err());
+    assert!(GpuProgram::from_json(&json!({"version": 1}), &[]).is_err());
 }

@@ -1,12 +1,12 @@
-//! Texts of kernels: naga accepts all WGSL, NVRTC all CUDA C, barriers are where all threads meet, and some are kept as
-//! files in `tests/out`. `GRADUS_UPDATE=1` rewrites those.
+//! Tests the texts of kernels: naga accepts all WGSL, NVRTC all CUDA C, all threads reach every barrier. Some texts
+//! are kept as files in `tests/out`; `GRADUS_UPDATE=1` rewrites those.
 
 mod common;
 mod nvrtc;
 
 use common::{attention, limits};
 use gradus_compile::Text;
-use gradus_gpu::{Barriers, Command, Dialect, Program, translate};
+use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, translate};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::conv::Conv;
 use gradus_ir::ops::movement::Concat;
@@ -86,13 +86,13 @@ fn kept() -> Vec<(&'static str, Graph)> {
 }
 
 /// The program of a graph; `None` if the graph does not compile for a device without `f64`.
-fn program(graph: &Graph, barriers: Barriers, dialect: Dialect, text: Text) -> Option<Program> {
+fn program(graph: &Graph, barriers: Barriers, dialect: Dialect, text: Text) -> Option<GpuProgram> {
     let limits = limits(barriers);
     let plan = common::planned(graph, &limits).ok()?;
     Some(translate(&plan, &limits, dialect, text).expect("a program"))
 }
 
-/// All texts that the catalog and the kept graphs make.
+/// All texts of the catalog and of the kept graphs.
 fn all(dialect: Dialect) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let samples = ops::samples().cases.into_iter().filter_map(|s| graph_of(&s.op, &s.ins).ok());
@@ -119,7 +119,7 @@ fn naga_accepts_every_text() {
     }
 }
 
-/// Generic text has extents, strides and constants as parameters: other ones need no new kernel.
+/// Generic text has extents, strides and constants as parameters, so that other values need no new kernel.
 #[test]
 fn other_shapes_share_generic_text() {
     let texts = |graph: &Graph| -> Vec<String> {
@@ -146,7 +146,7 @@ fn other_shapes_share_generic_text() {
     assert_eq!(texts(&rows(10, 20)), texts(&rows(33, 7)));
 }
 
-/// Browsers refuse a barrier that some threads may not reach: there is none after a return, and none inside an `if`.
+/// Browsers reject a barrier that some threads may not reach: there must be none after a return, and none in an `if`.
 #[test]
 fn all_threads_reach_every_barrier() {
     let mut barriers = 0;

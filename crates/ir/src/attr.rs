@@ -1,4 +1,5 @@
 //! Attributes of an op as data: one conversion per field type serves printing, parsing, hashing and equality.
+//! Takes fields of op structs; returns [`Attr`] values and reads them back. Their text is in `graph/print.rs`.
 
 use crate::{Aval, DType, Graph, Literal, Shape};
 use std::sync::Arc;
@@ -6,13 +7,13 @@ use std::sync::Arc;
 /// The value of one attribute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Attr {
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
     /// A list of integers.
     Ints(Vec<i64>),
-    /// A float, by its bits.
+    /// A float, stored as its bits so that it can be compared and hashed.
     Float(u64),
     /// A string.
     Str(String),
@@ -24,12 +25,12 @@ pub enum Attr {
     Literal(Literal),
     /// A graph held by a structural op.
     Graph(Arc<Graph>),
-    /// Named values, as the arguments of a region.
+    /// Named values, such as the arguments of a region.
     Map(Vec<(String, Attr)>),
 }
 
 impl Attr {
-    /// The graphs in it, at any depth.
+    /// Returns the graphs in the attribute, at any depth.
     pub fn graphs(&self) -> Vec<&Arc<Graph>> {
         match self {
             Attr::Graph(g) => vec![g],
@@ -44,15 +45,15 @@ pub type Attrs = Vec<(&'static str, Attr)>;
 
 /// A field type that can be an attribute.
 pub trait AttrField: Sized {
-    /// As data.
+    /// Converts the field to data.
     fn to_attr(&self) -> Attr;
-    /// From data; `None` when it is of another kind.
+    /// Reads the field from data. Returns `None` if the data is of another kind.
     fn from_attr(a: &Attr) -> Option<Self>;
-    /// What it is when it is not written; `None` if it always must be.
+    /// Value of the field if the text omits it; `None` if the text must give it.
     fn absent() -> Option<Self> {
         None
     }
-    /// Whether it need not be written.
+    /// Whether the printer omits the field.
     fn is_absent(&self) -> bool {
         false
     }
@@ -84,7 +85,7 @@ fields! {
     Vec<(String, Attr)>, Map, |s| s.clone(), |a| Some(a.clone());
 }
 
-/// A graph that may be absent, and is not written then.
+/// An optional graph; the text omits `None`.
 impl AttrField for Option<Arc<Graph>> {
     fn to_attr(&self) -> Attr {
         self.clone().map_or(Attr::Bool(false), Attr::Graph)
@@ -100,7 +101,7 @@ impl AttrField for Option<Arc<Graph>> {
     }
 }
 
-/// A number that may be absent, and is not written then.
+/// An optional number; the text omits `None`.
 impl AttrField for Option<usize> {
     fn to_attr(&self) -> Attr {
         self.map_or(Attr::Bool(false), |n| n.to_attr())
@@ -116,7 +117,7 @@ impl AttrField for Option<usize> {
     }
 }
 
-/// A mark that an op has or has not, written only where it has it.
+/// A flag that the text gives only if it is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mark(pub bool);
 
@@ -135,7 +136,7 @@ impl AttrField for Mark {
     }
 }
 
-/// A field by name, if it must be written.
+/// Returns the name and data of a field, or `None` if the text omits it.
 #[doc(hidden)]
 pub fn written<T: AttrField>(name: &'static str, field: &T) -> Option<(&'static str, Attr)> {
     (!field.is_absent()).then(|| (name, field.to_attr()))

@@ -3,7 +3,7 @@
 use crate::{DType, Error, Result, Shape};
 use std::fmt;
 
-/// What is known of a value before it exists: its element type and extents.
+/// The type of a value, known before the value is computed: element type and extents.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Aval {
     /// Element type.
@@ -38,7 +38,7 @@ impl Aval {
         self.shape.rank()
     }
 
-    /// Refuses extents whose element count cannot be addressed.
+    /// Returns an error if the element count overflows the address space.
     pub fn checked(self) -> Result<Aval> {
         match self.shape.checked_numel() {
             Some(_) => Ok(self),

@@ -1,17 +1,18 @@
-//! Bessel and Airy functions as scalar `f64` functions: what the ops of the same names mean.
-//! Near 0 they are power series, far out asymptotic series (DLMF 10.17, 10.40, 9.7), in between recurrences and quadrature.
-//! Errors are a few units in the last place of the amplitude; next to a zero they are not small relative to the value.
+//! Bessel and Airy functions as scalar `f64` functions: the definition of the ops of the same names. They use power
+//! series near 0, asymptotic series for large arguments (DLMF 10.17, 10.40, 9.7), and recurrences and quadrature in
+//! between. Errors are a few units in the last place of the amplitude; near a zero of a function they are not small
+//! relative to its value.
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
 
 /// Euler's constant.
 const GAMMA: f64 = 0.577_215_664_901_532_9;
-/// Up to here power series lose no digits.
+/// Up to this argument power series lose no digits.
 const NEAR: f64 = 2.0;
-/// From here on asymptotic series reach full precision: their smallest term is about `exp(-2x)`.
+/// From this argument on asymptotic series reach full precision: their smallest term is about `exp(-2x)`.
 const FAR: f64 = 25.0;
 
-/// Bessel functions of the first and second kind at a positive argument.
+/// Bessel functions J and Y, of orders 0 and 1, at a positive argument.
 struct Pair {
     j0: f64,
     j1: f64,
@@ -19,7 +20,7 @@ struct Pair {
     y1: f64,
 }
 
-/// The sums P and Q of the asymptotic series of order ν, where `mu` is 4ν² (DLMF 10.17.1).
+/// Returns the sums P and Q of the asymptotic series of order ν, where `mu` is 4ν² (DLMF 10.17.1).
 fn hankel(mu: f64, x: f64) -> (f64, f64) {
     let (mut p, mut q, mut term) = (1.0, 0.0, 1.0f64);
     for k in 1..80u32 {
@@ -62,7 +63,8 @@ fn pair_near(x: f64) -> Pair {
     Pair { j0, j1, y0, y1 }
 }
 
-/// Miller's backward recurrence, scaled by `1 = J0 + 2 (J2 + J4 + …)`; Y by Neumann's series of J (DLMF 10.8, A&S 9.1.88).
+/// Miller's backward recurrence, scaled by `1 = J0 + 2 (J2 + J4 + …)`; Y by Neumann's series of J (DLMF 10.8, A&S
+/// 9.1.88).
 fn pair_between(x: f64) -> Pair {
     let (mut above, mut here) = (0.0, 1e-200);
     let (mut norm, mut even, mut odd) = (0.0, 0.0, 0.0);
@@ -90,7 +92,7 @@ fn pair_far(x: f64) -> Pair {
     let scale = (2.0 / PI / x).sqrt() * FRAC_1_SQRT_2;
     let (sin, cos) = x.sin_cos();
     let ((p0, q0), (p1, q1)) = (hankel(0.0, x), hankel(4.0, x));
-    // cos(x - π/4) and sin(x - π/4), times the root of 2.
+    // cos(x - π/4) and sin(x - π/4), times the square root of 2.
     let (c, s) = (cos + sin, sin - cos);
     Pair {
         j0: scale * (p0 * c - q0 * s),
@@ -186,7 +188,8 @@ pub(crate) fn i1e(x: f64) -> f64 {
     if x < 0.0 { -size } else { size }
 }
 
-/// Modified Bessel function of the first kind of order 0. In two factors, as the exponential overflows before it does.
+/// Modified Bessel function of the first kind of order 0. Computed as two factors, because the exponential overflows
+/// before the function does.
 pub(crate) fn i0(x: f64) -> f64 {
     let root = (x.abs() / 2.0).exp();
     i0e(x) * root * root
@@ -210,8 +213,8 @@ pub(crate) fn k1(x: f64) -> f64 {
 
 /// `exp(x)` times the modified Bessel function of the second kind of order `nu`, for `x >= 1/2`.
 ///
-/// In between by the trapezoidal rule on `∫ exp(-x (cosh t - 1)) cosh(νt) dt` (DLMF 10.32.9). Its error is about
-/// `exp(x - π²/step)`, and all terms are positive.
+/// For moderate `x` it applies the trapezoidal rule to `∫ exp(-x (cosh t - 1)) cosh(νt) dt` (DLMF 10.32.9). Its error
+/// is about `exp(x - π²/step)`, and all terms are positive.
 fn scaled_k(nu: f64, x: f64) -> f64 {
     if x >= FAR {
         return alternating(4.0 * nu * nu, -x) * (PI / 2.0 / x).sqrt();
@@ -262,7 +265,7 @@ pub(crate) fn k1e(x: f64) -> f64 {
     (1.0 / x + sum) * x.exp()
 }
 
-/// The scaled functions of the second kind where the power series does not serve.
+/// The scaled functions of the second kind where the power series does not apply.
 fn outside(nu: f64, x: f64) -> f64 {
     if x > 1.0 {
         if x.is_infinite() { 0.0 } else { scaled_k(nu, x) }
@@ -307,7 +310,7 @@ fn airy(x: f64) -> (f64, f64) {
     } else if x.is_nan() {
         return (x, x);
     }
-    // Taylor's series at the nearest node, whose coefficients follow from y'' = xy.
+    // Taylor series at the nearest node; its coefficients follow from y'' = xy.
     let node = x.round();
     let h = x - node;
     let (value, slope) = AIRY[(node + 9.0) as usize];
@@ -436,7 +439,7 @@ mod tests {
     fn values() {
         for (i, x) in POINTS.into_iter().enumerate() {
             for (name, f, all) in FUNCTIONS {
-                // Relative to the amplitude of oscillating functions, and to the value of others.
+                // Errors are relative to the amplitude of oscillating functions, and to the value of others.
                 let (want, got) = (all[i], f(x));
                 let amplitude =
                     if name.starts_with(['j', 'y']) { (2.0 / PI / x).sqrt().min(0.5) } else { 0.0 };
@@ -446,7 +449,7 @@ mod tests {
         }
         for (x, ai, prime) in AIRY_VALUES {
             let amplitude = if x < 0.0 { 0.3 } else { 0.0 };
-            // Far out the argument of the exponential is rounded.
+            // For large arguments the rounding of the exponential's argument dominates.
             let most = 1e-15 * (4.0 + x.abs().powf(1.5));
             for (got, want) in [(airy_ai(x), ai), (airy_ai_prime(x), prime)] {
                 let error = (got - want).abs() / want.abs().max(amplitude);
@@ -468,7 +471,7 @@ mod tests {
         );
         assert_eq!([j0(-3.0), j1(-3.0), i0e(-3.0), i1e(-3.0)], [j0(3.0), -j1(3.0), i0e(3.0), -i1e(3.0)]);
         assert_eq!([i0(0.0), i1(0.0), k0(0.0), k1(0.0), k0(inf), k1(inf)], [1.0, 0.0, inf, inf, 0.0, 0.0]);
-        // Next to overflow and underflow.
+        // Arguments close to overflow and underflow.
         for (got, want) in [(i0(713.0), 6.70513e307), (i1(-713.0), -6.70042e307), (k0(700.0), 4.66978e-306)] {
             assert!((got / want - 1.0).abs() < 1e-4, "{got:e}, not {want:e}");
         }

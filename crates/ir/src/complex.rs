@@ -1,38 +1,38 @@
-//! Functions of a complex variable, as scalar functions: what the ops of the same names mean on complex
+//! Functions of a complex variable as scalar functions: the definition of the ops of the same names on complex
 //! numbers.
 //!
-//! Like [`special`](crate::special) these are references. `num-complex` writes most of them as one formula,
-//! which loses all digits near zeros (`asin` next to 0), or turns to NaN where the terms overflow but the
-//! value does not (`tanh` of 400, quotients of large numbers). These follow W. Kahan, "Branch cuts for
-//! complex elementary functions" (1987): right to a few units in the last place of the modulus, continuous
-//! from the side that the sign of a zero names, and with the branch cuts of C99 and PyTorch.
+//! Like [`special`](crate::special) these are references. `num-complex` implements most of them as one formula, which
+//! loses all digits near zeros (`asin` near 0), or returns NaN where terms overflow but the value does not (`tanh` of
+//! 400, quotients of large numbers). These follow W. Kahan, "Branch cuts for complex elementary functions" (1987):
+//! they are accurate to a few units in the last place of the modulus and have the branch cuts of C99 and PyTorch. On
+//! a cut the sign of a zero selects the side from which the function is continuous.
 
 use crate::C;
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
-/// The product, where a zero wins over infinity.
+/// Returns the product, where zero times infinity is zero.
 fn times(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0.0 * a.signum() * b.signum() } else { a * b }
 }
 
-/// `i z`.
-fn turned(z: C) -> C {
+/// Returns `i z`.
+fn times_i(z: C) -> C {
     C::new(-z.im, z.re)
 }
 
-/// `-i z`.
-fn turned_back(z: C) -> C {
+/// Returns `-i z`.
+fn times_minus_i(z: C) -> C {
     C::new(z.im, -z.re)
 }
 
-/// Scaled by a power of two to a modulus near 1, and the exponent it was scaled by.
+/// Scales by a power of two to a modulus near 1. Returns the scaled number and the exponent.
 fn near_one(z: C) -> (C, i32) {
     let large = z.re.abs().max(z.im.abs());
     let by = if large.is_finite() && large > 0.0 { -libm::ilogb(large) } else { 0 };
     (C::new(libm::scalbn(z.re, by), libm::scalbn(z.im, by)), by)
 }
 
-/// Quotient, without overflow in between; a number by zero is infinite, by infinity zero.
+/// Returns the quotient without intermediate overflow. A number divided by zero is infinite, by infinity zero.
 pub(crate) fn div(a: C, b: C) -> C {
     let ((a, up), (b, down)) = (near_one(a), near_one(b));
     let over = |a: C, b: C| a * b.conj();
@@ -119,7 +119,7 @@ pub(crate) fn sqrt(z: C) -> C {
     }
 }
 
-/// `z` to the power `w`: 1 for `w = 0`; 0 for `z = 0` and a `w` of positive real part, else NaN there.
+/// `z` to the power `w`: 1 for `w = 0`; for `z = 0` it is 0 if `w` has a positive real part, else NaN.
 pub(crate) fn pow(z: C, w: C) -> C {
     if w == C::ZERO {
         return C::ONE;
@@ -166,18 +166,18 @@ pub(crate) fn tanh(z: C) -> C {
 }
 
 pub(crate) fn sin(z: C) -> C {
-    turned_back(sinh(turned(z)))
+    times_minus_i(sinh(times_i(z)))
 }
 
 pub(crate) fn cos(z: C) -> C {
-    cosh(turned(z))
+    cosh(times_i(z))
 }
 
 pub(crate) fn tan(z: C) -> C {
-    turned_back(tanh(turned(z)))
+    times_minus_i(tanh(times_i(z)))
 }
 
-/// The roots of `1 - z` and `1 + z`, on which the inverse functions are built.
+/// The square roots of `1 - z` and `1 + z`, from which the inverse functions are computed.
 fn roots(z: C) -> (C, C) {
     (sqrt(C::new(1.0 - z.re, -z.im)), sqrt(C::new(1.0 + z.re, z.im)))
 }
@@ -202,7 +202,7 @@ pub(crate) fn acosh(z: C) -> C {
 
 /// Cut along the imaginary axis outside `[-i, i]`.
 pub(crate) fn asinh(z: C) -> C {
-    turned_back(asin(turned(z)))
+    times_minus_i(asin(times_i(z)))
 }
 
 /// Cut along the real axis outside `[-1, 1]`; infinite at both.
@@ -222,7 +222,7 @@ pub(crate) fn atanh(z: C) -> C {
 
 /// Cut along the imaginary axis outside `[-i, i]`; infinite at both.
 pub(crate) fn atan(z: C) -> C {
-    turned_back(atanh(turned(z)))
+    times_minus_i(atanh(times_i(z)))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub enum DType {
     U32,
     /// Signed 64-bit integer.
     I64,
-    /// Truth value.
+    /// Boolean.
     Bool,
     /// Complex number of two `f32`.
     C64,
@@ -38,10 +38,10 @@ pub enum DType {
     C128,
 }
 
-/// What kind of number a dtype holds. The order is the order of promotion.
+/// The class of numbers that a dtype holds, in order of promotion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Truth values.
+    /// Booleans.
     Bool,
     /// Integers.
     Int,
@@ -68,7 +68,7 @@ impl DType {
         DType::C128,
     ];
 
-    /// The dtypes without 64-bit floats: those that every GPU has.
+    /// The dtypes without 64-bit floats, which every GPU supports.
     pub const WITHOUT_F64: [DType; 10] = [
         DType::F32,
         DType::BF16,
@@ -100,7 +100,7 @@ impl DType {
         }
     }
 
-    /// The dtype of that short name.
+    /// Returns the dtype with this short name.
     pub fn parse(name: &str) -> Option<DType> {
         DType::ALL.into_iter().find(|d| d.name() == name)
     }
@@ -116,7 +116,7 @@ impl DType {
         }
     }
 
-    /// The kind of number.
+    /// The class of number.
     pub fn class(self) -> Class {
         match self {
             DType::F32 | DType::F64 | DType::BF16 | DType::F16 => Class::Float,
@@ -126,7 +126,7 @@ impl DType {
         }
     }
 
-    /// Floats and complex numbers carry derivatives; integers and booleans do not.
+    /// Whether the dtype carries derivatives: floats and complex numbers do; integers and booleans do not.
     pub fn is_differentiable(self) -> bool {
         self.class() >= Class::Float
     }
@@ -136,7 +136,7 @@ impl DType {
         self.class() == Class::Complex
     }
 
-    /// The real dtype of a complex one's parts; itself otherwise.
+    /// The dtype of the parts of a complex dtype; other dtypes are returned unchanged.
     pub fn real(self) -> DType {
         match self {
             DType::C64 => DType::F32,
@@ -203,7 +203,7 @@ impl DType {
         }
     }
 
-    /// The least value, as the identity of `max`: minus infinity for floats, the minimum for integers.
+    /// The identity of `max`: minus infinity for floats, the minimum for integers.
     pub fn lowest(self) -> f64 {
         match self {
             DType::I8 => i8::MIN as f64,
@@ -224,8 +224,8 @@ impl DType {
         }
     }
 
-    /// Rounds a float to a multiple of its last place. Conversion through `f32`, as processors and the `half`
-    /// crate do it, would round twice, and not to the nearest just beside the middle of two neighbours.
+    /// Rounds a float to a multiple of its last digit. Converting through `f32`, as processors and the `half` crate
+    /// do, would round twice, which is wrong for numbers close to the midpoint of two neighbours.
     fn round_narrow(self, x: f64, max: f64) -> f64 {
         if !x.is_finite() {
             return x;

@@ -1,4 +1,6 @@
-//! What can go wrong, as data: the op, its operands, the place in the caller's source, and what would fit.
+//! Errors as data: the op, its operands, the source location of the caller, the cause, and a remedy.
+//! Ops and transforms make an [`Error`] of some [`Kind`]; callers add op, operands and location on its way up.
+//! How a front end words an error is decided there.
 
 use crate::graph::Origin;
 use crate::{Aval, DType};
@@ -8,7 +10,7 @@ use std::panic::Location;
 /// Result of anything fallible in Gradus.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error, with the op and operands it happened to and the caller's place once they are known.
+/// An error, with the failing op, its operands and the caller's source location once they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -17,7 +19,7 @@ struct Inner {
     kind: Kind,
     op: Option<String>,
     operands: Vec<Aval>,
-    place: Option<&'static Location<'static>>,
+    location: Option<&'static Location<'static>>,
     line: Option<String>,
 }
 
@@ -27,54 +29,54 @@ struct Inner {
 pub enum Kind {
     /// Wrong number of operands.
     Arity {
-        /// How many the op takes.
+        /// The number of operands that the op takes.
         expected: usize,
-        /// How many it was given.
+        /// The number of operands it received.
         found: usize,
     },
-    /// Extents that do not fit.
+    /// Extents that do not match.
     Shape {
-        /// The thing that does not fit.
+        /// The value whose extents do not match.
         what: String,
-        /// Why, and what would.
+        /// The reason, and what would work.
         why: String,
     },
-    /// A dtype the op does not take.
+    /// A dtype that the op does not accept.
     DType {
-        /// The dtype given.
+        /// The dtype found.
         found: DType,
-        /// What would fit.
+        /// The dtypes that the op accepts.
         fits: String,
     },
-    /// An axis beyond the rank, or named twice.
+    /// An axis beyond the rank, or repeated.
     Axis {
-        /// The axis asked for.
+        /// The requested axis.
         axis: i64,
         /// The rank of the operand.
         rank: usize,
     },
     /// An index beyond the extent.
     Index {
-        /// The index asked for.
+        /// The requested index.
         index: i64,
         /// The extent of the axis.
         extent: usize,
-        /// Whether negative indices count from the end there.
+        /// Whether negative indices count from the end.
         from_end: bool,
     },
     /// An argument that is out of its range.
     Value {
         /// The argument.
         what: String,
-        /// Why it is refused, and what would fit.
+        /// Why it is rejected, and what would work.
         why: String,
     },
-    /// Something that has no derivative, or a backward pass that cannot run.
+    /// A missing derivative, or a backward pass that cannot run.
     Gradient {
         /// Why.
         why: String,
     },
-    /// Something that cannot happen while tracing, or outside of it.
+    /// An operation that is impossible while tracing, or outside of a trace.
     Trace {
         /// Why.
         why: String,
@@ -88,30 +90,30 @@ pub enum Kind {
         /// What was expected or found.
         why: String,
     },
-    /// A graph that breaks an invariant.
+    /// A graph that violates an invariant.
     Verify {
-        /// Which one, and where.
+        /// The invariant, and where it is violated.
         why: String,
     },
-    /// A file that cannot be read or written, or does not hold what it should.
+    /// A file that cannot be read or written, or whose content is invalid.
     File {
         /// Its path.
         path: String,
         /// Why.
         why: String,
     },
-    /// A run that was stopped because its starter asked for it.
+    /// A run that was stopped at the caller's request.
     Interrupted,
-    /// Memory that could not be had.
+    /// A failed memory allocation.
     Memory {
-        /// Bytes asked for.
+        /// The requested size in bytes.
         bytes: usize,
     },
-    /// A device that is not there, does not support something, or was lost.
+    /// A device that is missing, lacks a feature, or was lost.
     Device {
         /// Its name.
         name: String,
-        /// What is wrong, and what would help.
+        /// The cause, and a remedy.
         why: String,
     },
 }
@@ -119,7 +121,7 @@ pub enum Kind {
 impl Error {
     /// An error of this kind.
     pub fn new(kind: Kind) -> Error {
-        Error(Box::new(Inner { kind, op: None, operands: Vec::new(), place: None, line: None }))
+        Error(Box::new(Inner { kind, op: None, operands: Vec::new(), location: None, line: None }))
     }
 
     /// Extents that do not fit.
@@ -127,14 +129,16 @@ impl Error {
         Error::new(Kind::Shape { what: what.into(), why: why.into() })
     }
 
-    /// A dtype the op does not take.
+    /// A dtype that the op does not accept.
     pub fn dtype(found: DType, fits: impl Into<String>) -> Error {
         Error::new(Kind::DType { found, fits: fits.into() })
     }
 
-    /// An index beyond the extent, or one that says itself which extent it left ([`out_of_range_marker`](crate::ops::index::out_of_range_marker)).
+    /// Builds an index error. If the index contains an
+    /// [`out_of_range_marker`](crate::ops::index::out_of_range_marker), the error reports the original index and
+    /// extent.
     pub fn index(index: i64, extent: usize) -> Error {
-        let (index, extent) = crate::ops::index::said(index).unwrap_or((index, extent));
+        let (index, extent) = crate::ops::index::decode_marker(index).unwrap_or((index, extent));
         Error::new(Kind::Index { index, extent, from_end: false })
     }
 
@@ -153,22 +157,22 @@ impl Error {
         Error::new(Kind::Trace { why: why.into() })
     }
 
-    /// A file that cannot be used.
+    /// A file that cannot be read or written, or whose content is invalid.
     pub fn file(path: impl Into<String>, why: impl Into<String>) -> Error {
         Error::new(Kind::File { path: path.into(), why: why.into() })
     }
 
-    /// A broken invariant.
+    /// A violated invariant.
     pub fn verify(why: impl Into<String>) -> Error {
         Error::new(Kind::Verify { why: why.into() })
     }
 
-    /// A device that is not there, does not support something, or was lost.
+    /// A device that is missing, lacks a feature, or was lost.
     pub fn device(name: impl Into<String>, why: impl Into<String>) -> Error {
         Error::new(Kind::Device { name: name.into(), why: why.into() })
     }
 
-    /// Remembers the op and its operands, unless an inner op has been named already.
+    /// Adds the op and its operands, unless an inner op was added before.
     pub fn in_op(mut self, op: &str, operands: &[Aval]) -> Error {
         if self.0.op.is_none() {
             self.0.op = Some(op.to_string());
@@ -177,7 +181,7 @@ impl Error {
         self
     }
 
-    /// Names the operation the user called, keeping the operands of the op inside that failed.
+    /// Replaces the op by the operation that the user called; the operands of the failing inner op stay.
     pub fn called(mut self, name: &str) -> Error {
         if let Some(inner) = &self.0.op
             && inner != name
@@ -187,24 +191,24 @@ impl Error {
         self
     }
 
-    /// Names the call that the failing op comes from, what that was called on, and its line.
+    /// Replaces op, operands and source location by those of the call that the failing op was recorded for.
     pub fn of(mut self, origin: &Origin) -> Error {
         self.0.line = origin.line().map(str::to_string);
         if self.op() != Some(origin.name()) {
             self.0.operands = origin.operands().to_vec();
         }
-        self.called(origin.name()).at(origin.place())
+        self.called(origin.name()).at(origin.location())
     }
 
-    /// Sets the caller's place: called from the inside out, so that the outermost caller stays.
-    pub fn at(mut self, place: &'static Location<'static>) -> Error {
-        self.0.place = Some(place);
+    /// Sets the caller's source location. Callers are added from the inside out, so the outermost one is kept.
+    pub fn at(mut self, location: &'static Location<'static>) -> Error {
+        self.0.location = Some(location);
         self
     }
 
-    /// Sets the caller's place unless one is known.
-    pub fn or_at(mut self, place: &'static Location<'static>) -> Error {
-        self.0.place.get_or_insert(place);
+    /// Sets the caller's source location unless one is known.
+    pub fn or_at(mut self, location: &'static Location<'static>) -> Error {
+        self.0.location.get_or_insert(location);
         self
     }
 
@@ -223,14 +227,14 @@ impl Error {
         &self.0.operands
     }
 
-    /// The line in the caller's own language, where that is not Rust and the op was recorded before it failed.
+    /// The line in the caller's own language, if that is not Rust and the op was recorded before it failed.
     pub fn line(&self) -> Option<&str> {
         self.0.line.as_deref()
     }
 
-    /// The caller's file and line.
-    pub fn place(&self) -> Option<&'static Location<'static>> {
-        self.0.place
+    /// The source location of the caller.
+    pub fn location(&self) -> Option<&'static Location<'static>> {
+        self.0.location
     }
 }
 
@@ -261,7 +265,7 @@ impl fmt::Display for Kind {
             Kind::File { path, why } => write!(f, "{path}: {why}"),
             Kind::Interrupted => f.write_str("stopped on request"),
             Kind::Device { name, why } => write!(f, "device {name}: {why}"),
-            Kind::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be had"),
+            Kind::Memory { bytes } => write!(f, "cannot allocate {bytes} bytes of memory"),
         }
     }
 }
@@ -278,8 +282,8 @@ impl fmt::Display for Error {
         }
         if let Some(line) = &self.0.line {
             write!(f, "\n  {line}")?;
-        } else if let Some(place) = self.0.place {
-            write!(f, "\n  at {}:{}:{}", place.file(), place.line(), place.column())?;
+        } else if let Some(location) = self.0.location {
+            write!(f, "\n  at {}:{}:{}", location.file(), location.line(), location.column())?;
         }
         Ok(())
     }

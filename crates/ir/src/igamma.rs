@@ -1,6 +1,6 @@
 //! The regularised incomplete gamma functions as scalar `f64` functions: P(a, x) and Q(a, x) = 1 - P(a, x).
-//! Takes a shape `a` and a point `x`; NaN where one is negative or NaN.
-//! By the power series, the continued fraction, or, for large `a` and `x` near it, quadrature of the density.
+//! Takes a shape `a` and a point `x`; returns NaN if either is negative or NaN.
+//! Uses the power series, the continued fraction or, for large `a` and `x` near it, quadrature of the density.
 
 use std::f64::consts::PI;
 
@@ -66,11 +66,11 @@ fn lgamma_1p(a: f64) -> f64 {
 /// `x^a exp(-x) / Γ(a + 1)`, for positive arguments.
 pub(crate) fn density(a: f64, x: f64) -> f64 {
     if a < LARGE {
-        // In two halves: where exp(-x) underflows the product may not, and where the power overflows it is 0.
+        // Two factors exp(-x/2): where exp(-x) underflows the product may not, and where the power overflows it is 0.
         let half = (-x / 2.0).exp();
         return if half == 0.0 { 0.0 } else { x.powf(a) * half / libm::tgamma(a + 1.0) * half };
     }
-    // Far from `a` the ratio has the precision that its distance from 1 lacks.
+    // Far from `a`, use the ratio: its logarithm is more precise there than one computed from the distance to 1.
     let ratio = x / a;
     let excess = if (0.6..=1.6).contains(&ratio) { excess((x - a) / a) } else { ratio - 1.0 - ratio.ln() };
     stirling(a) / a * (-a * excess).exp()
@@ -99,7 +99,7 @@ fn by_series(a: f64, x: f64) -> f64 {
     sum * density(a, x)
 }
 
-/// Q by Legendre's continued fraction (DLMF 8.9.2), from its start.
+/// Q by Legendre's continued fraction (DLMF 8.9.2), evaluated forward.
 fn by_fraction(a: f64, x: f64) -> f64 {
     let mut b = x + 1.0 - a;
     let (mut c, mut d) = (f64::INFINITY, 1.0 / b);
@@ -118,12 +118,13 @@ fn by_fraction(a: f64, x: f64) -> f64 {
     product * density(a, x) * a
 }
 
-/// The smaller of P and Q for a large `a`: the density's integral from `x` away from the maximum, over `u = t / a - 1`.
+/// Returns the smaller of P and Q for a large `a`: the integral of the density from `x` away from its maximum, over
+/// `u = t / a - 1`.
 fn by_quadrature(a: f64, x: f64) -> f64 {
     let start = (x - a) / a;
     let away = if x < a { -1.0 } else { 1.0 };
-    // The density falls by exp(-40) within this distance: the slope of its logarithm is `rate`, its curvature at most `a`
-    // below the maximum and at least a third of `a / (1 + start)²` above, as far as it counts.
+    // The density falls by exp(-40) within this distance. The slope of its logarithm is `rate`. Its curvature is at
+    // most `a` below the maximum, and above it at least a third of `a / (1 + start)²` in the range that matters.
     let rate = a * start.abs() / (1.0 + start);
     let curvature = if away < 0.0 { a } else { a / ((1.0 + start) * (1.0 + start)) / 3.0 };
     let width = 80.0 / (rate + (rate * rate + 80.0 * curvature).sqrt());
@@ -258,7 +259,7 @@ mod tests {
     fn values() {
         for (a, x, p, q) in VALUES {
             for (name, got, want) in [("P", igamma(a, x), p), ("Q", igammac(a, x), q)] {
-                // Far out the exponential has a large argument, whose rounding shows.
+                // For large arguments the rounding of the exponential's argument dominates.
                 let most = 2e-14 + 4e-16 * want.ln().abs();
                 let error = if got == want { 0.0 } else { (got - want).abs() / want };
                 assert!(error < most, "{name}({a}, {x}) is {got:e}, not {want:e}: error {error:e}");

@@ -8,7 +8,7 @@ use crate::special::{digamma, polygamma};
 /// Highest order of a derivative. Beyond it the binomial coefficients lose precision.
 const MOST: usize = 20;
 
-/// The integrand is left out where it has fallen by `exp(-FALL)`.
+/// The integrand is neglected where it has fallen by `exp(-FALL)`.
 const FALL: f64 = 45.0;
 
 /// The derivatives of ln(x^a / Γ(a + 1)) by `a`, of orders 1 to `MOST`.
@@ -34,8 +34,8 @@ impl Slopes {
         }
     }
 
-    /// The n-th and (n-1)-th derivative of x^a / Γ(a + 1) by `a`, divided by it, if the first slope is larger by `more`:
-    /// the complete Bell polynomials of the slopes.
+    /// Returns the n-th and (n-1)-th derivative of x^a / Γ(a + 1) by `a`, divided by the function itself. The first
+    /// slope is increased by `more`. These are the complete Bell polynomials of the slopes.
     fn ratios(&self, n: usize, more: f64) -> (f64, f64) {
         let mut bell = [0.0; MOST + 1];
         bell[0] = 1.0;
@@ -131,7 +131,7 @@ fn by_quadrature(n: usize, a: f64, x: f64, side: f64) -> f64 {
     sum * half * density(a, x)
 }
 
-/// An order that is given as a float, if derivatives of it are computed.
+/// Converts an order given as a float. Returns `None` if that order is not supported.
 fn order(n: f64) -> Option<usize> {
     let n = n.round_ties_even();
     (0.0..=MOST as f64).contains(&n).then_some(n as usize)
@@ -267,7 +267,7 @@ mod tests {
     ];
 
     fn close(name: &str, at: (f64, f64, f64), got: f64, want: f64, most: f64) {
-        // Far out the exponential has a large argument, whose rounding shows.
+        // For large arguments the rounding of the exponential's argument dominates.
         let error = if got == want { 0.0 } else { (got - want).abs() / want.abs() };
         let most = most + 4e-16 * want.abs().ln().abs();
         assert!(error < most, "{name}{at:?} is {got:e}, not {want:e}: error {error:e}");

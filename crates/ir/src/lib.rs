@@ -1,7 +1,7 @@
-//! The core of Gradus: element types, the catalog of ops, graphs, derivatives of graphs, and the reference
-//! evaluator that says what they all mean.
+//! The core of Gradus: element types, the catalog of ops, graphs, derivatives of graphs, and the reference evaluator,
+//! which defines their meaning.
 //!
-//! Nothing here knows a device, a thread, a file or a clock.
+//! Nothing here depends on a device, a thread, a file or a clock.
 #![forbid(unsafe_code)]
 
 pub mod attr;

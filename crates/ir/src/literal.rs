@@ -1,5 +1,5 @@
-//! A concrete value in its class's exact carrier: what the reference evaluator reads and writes, and what a
-//! graph's constants are.
+//! A concrete value in the exact carrier type of its class. Constants of graphs are literals, and the reference
+//! evaluator reads and writes them.
 
 use crate::{Aval, C, Class, DType, Error, Result, Shape, stop};
 use std::hash::{Hash, Hasher};
@@ -61,7 +61,7 @@ impl Data {
 }
 
 impl Literal {
-    /// A value of this type; the elements must be in the class's carrier and as many as the shape says.
+    /// Makes a value. The elements must be in the carrier of the class, and as many as the shape has.
     pub fn new(aval: Aval, data: impl Into<Data>) -> Result<Literal> {
         let data = data.into();
         let carrier = match data {
@@ -70,7 +70,7 @@ impl Literal {
             Data::I(_) => aval.dtype.class() <= Class::Int,
         };
         if !carrier {
-            return Err(Error::dtype(aval.dtype, "the elements are of another class"));
+            return Err(Error::dtype(aval.dtype, "the elements are of another class of numbers"));
         }
         if Some(data.len()) != aval.shape.checked_numel() {
             let why = format!("needs {} elements, was given {}", aval.shape.numel(), data.len());
@@ -79,22 +79,22 @@ impl Literal {
         Ok(Literal { aval, data })
     }
 
-    /// The elements, to be written.
+    /// The elements, mutable.
     pub(crate) fn data_mut(&mut self) -> &mut Data {
         &mut self.data
     }
 
-    /// Floats of a dtype, rounded to it.
+    /// Makes a value from floats, rounded to the dtype.
     pub fn floats(dtype: DType, shape: impl Into<Shape>, data: Vec<f64>) -> Result<Literal> {
         Ok(Literal::new(Aval::new(dtype, shape), data)?.rounded())
     }
 
-    /// Integers or booleans of a dtype, wrapped to it.
+    /// Makes a value from integers or booleans, wrapped to the dtype.
     pub fn ints(dtype: DType, shape: impl Into<Shape>, data: Vec<i64>) -> Result<Literal> {
         Ok(Literal::new(Aval::new(dtype, shape), data)?.rounded())
     }
 
-    /// A scalar of any dtype.
+    /// Makes a scalar of any dtype.
     pub fn scalar(dtype: DType, value: f64) -> Literal {
         let data = match dtype.class() {
             Class::Float => vec![value].into(),
@@ -104,7 +104,7 @@ impl Literal {
         Literal { aval: Aval::scalar(dtype), data }.rounded()
     }
 
-    /// An integer scalar, exact for all of `i64`.
+    /// Makes an integer scalar, exact for all of `i64`.
     pub fn int_scalar(dtype: DType, value: i64) -> Literal {
         match dtype.class() {
             Class::Int | Class::Bool => {
@@ -134,7 +134,7 @@ impl Literal {
         &self.data
     }
 
-    /// The first element, as a scalar; zero if there is none.
+    /// The first element as a scalar; zero if there is none.
     pub fn first(&self) -> Literal {
         let aval = Aval::scalar(self.aval.dtype);
         let data = match &self.data {
@@ -160,7 +160,7 @@ impl Literal {
         if let Data::I(v) = &self.data { v } else { &[] }
     }
 
-    /// With every element rounded (floats) or wrapped (integers) to the dtype.
+    /// Rounds every float, or wraps every integer, to the dtype.
     pub fn rounded(mut self) -> Literal {
         fn each<T: Clone>(all: &mut Arc<Vec<T>>, f: impl Fn(&mut T)) {
             let mut chunks = Arc::make_mut(all).chunks_mut(stop::STRIDE);
@@ -177,8 +177,8 @@ impl Literal {
         self
     }
 
-    /// Converted to another dtype: float to integer truncates and saturates, integer to integer wraps,
-    /// anything to bool tests for non-zero, complex to real drops the imaginary part.
+    /// Converts to another dtype: float to integer truncates and saturates, integer to integer wraps, any number to
+    /// boolean tests for nonzero, complex to real drops the imaginary part.
     pub fn cast(&self, to: DType) -> Literal {
         let data = match (&self.data, to.class()) {
             (Data::F(v), Class::Float) => Data::F(v.clone()),
@@ -198,12 +198,12 @@ impl Literal {
         Literal { aval: self.aval.with_dtype(to), data }.rounded()
     }
 
-    /// The same elements under other extents of equal count.
+    /// Returns the same elements with another shape of equal element count.
     pub fn reshaped(&self, shape: &Shape) -> Result<Literal> {
         Literal::new(self.aval.with_shape(shape), self.data.clone())
     }
 
-    /// The one value of all elements as a real number, if they are all equal and real.
+    /// Returns the value of all elements, if they are equal and real.
     pub fn splat(&self) -> Option<f64> {
         match &self.data {
             Data::F(v) => v.first().copied().filter(|x| v.iter().all(|y| y.to_bits() == x.to_bits())),
@@ -221,8 +221,8 @@ impl Literal {
     }
 }
 
-/// An integer as a float that rounds to the dtype as the integer itself would: `f64` has no room for large
-/// ones, so for a narrower dtype what falls off the end is kept as one bit.
+/// Converts an integer to a float that rounds to the dtype as the integer itself would. `f64` cannot represent all
+/// large integers, so for a narrower dtype the lost bits are kept as one sticky bit.
 fn float(x: i64, to: DType) -> f64 {
     if to.real() == DType::F64 || x.unsigned_abs() < 1 << 53 {
         return x as f64;
@@ -230,12 +230,12 @@ fn float(x: i64, to: DType) -> f64 {
     ((x >> 11) | (x & 0x7ff != 0) as i64) as f64 * 2048.0
 }
 
-/// The bits of a float, with all NaNs alike.
+/// Returns the bits of a float; all NaNs are equal.
 fn bits(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
 }
 
-/// Bit for bit, so that NaN equals itself and 0 differs from -0.
+/// Compares bit for bit, so that NaN equals itself and 0 differs from -0.
 impl PartialEq for Literal {
     fn eq(&self, other: &Literal) -> bool {
         self.aval == other.aval && self.bits().eq(other.bits())

@@ -29,7 +29,7 @@ impl Literal {
         floats.chain(complex).chain(self.i().iter().flat_map(|x| int(*x))).collect()
     }
 
-    /// Reads a literal from bytes. Returns an error if their number does not fit the type.
+    /// Reads a literal from bytes. Returns an error if their number does not match the type.
     pub fn from_bytes(aval: &Aval, bytes: &[u8]) -> Result<Literal> {
         let dtype = aval.dtype;
         let needed = aval.shape.checked_numel().and_then(|n| n.checked_mul(dtype.size()));

@@ -1,38 +1,34 @@
-//! The random bits of the system: Philox4x32-10, a counter-based generator.
+//! Random bits: Philox4x32-10, a counter-based generator.
 //!
-//! A block of four 32-bit words is a pure function of a 128-bit counter and a 64-bit key (Salmon, Moraes,
-//! Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). There is no hidden state to
-//! carry along, so every element of a draw is known from its index alone and any device can compute any
-//! part of it.
+//! A block of four 32-bit words is a pure function of a 128-bit counter and a 64-bit key (Salmon, Moraes, Dror and
+//! Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). There is no hidden state, so every element of a
+//! draw depends only on its index, and any device can compute any part of it.
 //!
-//! A generator's *state* is four words, `[key0, key1, offset_lo, offset_hi]`: the key, and the 64-bit
-//! number of the next block. A draw of `n` words uses `ceil(n / 4)` whole blocks; what is left of the last
-//! one is thrown away.
+//! A generator's *state* is four words, `[key0, key1, offset_lo, offset_hi]`: the key, and the 64-bit number of the
+//! next block. A draw of `n` words uses `ceil(n / 4)` blocks; unused words of the last block are discarded.
 
 use std::array::from_fn;
 
 /// The multipliers of a round, for counter words 0 and 2.
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 
-/// What the key grows by from one round to the next: the fractions of the golden ratio and of the square
-/// root of three.
+/// Increments of the key from round to round: the fractions of the golden ratio and of the square root of three.
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// Words of a block.
+/// Words per block.
 pub const BLOCK: usize = 4;
 
-/// The rounds of a block: the number the published known answers are given for, and the one with a margin
-/// of safety.
+/// Rounds per block: the number for which the known answers are published, with a margin of safety.
 const ROUNDS: usize = 10;
 
-/// The high and the low half of the 64-bit product of two words.
+/// Returns the high and the low half of the 64-bit product of two words.
 #[inline(always)]
 fn mul_hi_lo(a: u32, b: u32) -> (u32, u32) {
     let product = u64::from(a) * u64::from(b);
     ((product >> 32) as u32, product as u32)
 }
 
-/// The block of four random words that belongs to a counter under a key.
+/// Returns the block of four random words for a counter and a key.
 #[inline]
 pub(crate) fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     let (mut c, mut k) = (counter, key);
@@ -45,10 +41,11 @@ pub(crate) fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     c
 }
 
-/// Blocks that are computed side by side.
+/// Number of blocks computed at once.
 const LANES: usize = 8;
 
-/// The same of consecutive counters, word by word of all blocks, so that each step is one over several numbers.
+/// As [`philox4x32`] for consecutive counters. The results are grouped by word, so that each operation is a vector
+/// operation over the blocks.
 #[inline(always)]
 fn philox4x32_lanes(first: u64, key: [u32; 2]) -> [[u32; LANES]; BLOCK] {
     let block = |lane: usize| first.wrapping_add(lane as u64);
@@ -73,12 +70,12 @@ fn offset(state: [u32; 4]) -> u64 {
     u64::from(state[3]) << 32 | u64::from(state[2])
 }
 
-/// Hands the first `n` words of the stream at `state` to `out`, in order.
+/// Passes the first `n` words of the stream at `state` to `out`, in order.
 ///
-/// Element `i` is word `i % 4` of the block whose counter is `offset + i / 4`, as a 64-bit number that
-/// wraps, in counter words 0 (low) and 1 (high); counter words 2 and 3 are zero.
+/// Element `i` is word `i % 4` of the block with counter `offset + i / 4`, a wrapping 64-bit number in counter words
+/// 0 (low) and 1 (high); counter words 2 and 3 are zero.
 ///
-/// Always part of its caller, which may be compiled for more instructions than every machine has.
+/// Always inlined, because the caller may be compiled for instructions that not every machine has.
 #[inline(always)]
 pub fn fill_bits(state: [u32; 4], mut out: impl FnMut(u32), n: usize) {
     let key = [state[0], state[1]];
@@ -99,8 +96,7 @@ pub fn fill_bits(state: [u32; 4], mut out: impl FnMut(u32), n: usize) {
     }
 }
 
-/// The state after a draw of `n` words: the offset moves by the blocks the draw used, `ceil(n / 4)`, and
-/// wraps.
+/// Returns the state after a draw of `n` words: the offset advances by `ceil(n / 4)` blocks and wraps.
 pub fn advance(state: [u32; 4], n: usize) -> [u32; 4] {
     let next = offset(state).wrapping_add(n.div_ceil(4) as u64);
     [state[0], state[1], next as u32, (next >> 32) as u32]

@@ -1,4 +1,5 @@
-//! Extents of a tensor, kept inline for up to six axes so that shapes cost no allocation.
+//! Extents of a tensor, stored inline for up to six axes so that shapes need no allocation.
+//! Holds the rules of broadcasting, row-major strides and element counts that do not overflow.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -10,14 +11,14 @@ const INLINE: usize = 6;
 #[derive(Eq)]
 pub struct Shape(Repr);
 
-// Up to INLINE extents are always `Inline` with zeros behind them, so hashing them agrees with equality.
+// Up to INLINE extents are always `Inline`, followed by zeros, so that hashing agrees with equality.
 #[derive(PartialEq, Eq, Hash)]
 enum Repr {
     Inline(u32, [usize; INLINE]),
     Heap(Box<[usize]>),
 }
 
-/// For each of `rank` axes, whether `axes` names it. Linear in both, where looking each axis up in the list is quadratic.
+/// Returns a flag per axis that is true if `axes` contains it. Linear time, where looking up each axis is quadratic.
 pub fn axis_mask(axes: &[usize], rank: usize) -> Vec<bool> {
     let mut mask = vec![false; rank];
     for &axis in axes {
@@ -29,7 +30,7 @@ pub fn axis_mask(axes: &[usize], rank: usize) -> Vec<bool> {
 }
 
 impl Shape {
-    /// A shape of these extents.
+    /// Makes a shape of these extents.
     pub fn new(extents: &[usize]) -> Shape {
         if extents.len() <= INLINE {
             let mut inline = [0; INLINE];
@@ -52,15 +53,15 @@ impl Shape {
         self.len()
     }
 
-    /// Number of elements; `None` when the extents other than 0 do not multiply to an `isize` of 16-byte
-    /// elements, so that no product of some extents overflows either.
+    /// Number of elements. `None` if the nonzero extents, times 16 bytes, overflow an `isize`; so no product of some
+    /// extents overflows either.
     #[inline]
     pub fn checked_numel(&self) -> Option<usize> {
         let n = self.iter().filter(|d| **d != 0).try_fold(1usize, |n, &d| n.checked_mul(d))?;
         (n <= isize::MAX as usize / 16).then_some(if self.contains(&0) { 0 } else { n })
     }
 
-    /// Number of elements of a shape that has passed inference.
+    /// Number of elements of a shape that passed inference.
     #[inline]
     pub fn numel(&self) -> usize {
         self.checked_numel().unwrap_or(usize::MAX)
@@ -75,7 +76,7 @@ impl Shape {
         strides
     }
 
-    /// NumPy's rule: aligned at the last axis, extents must be equal or 1.
+    /// Broadcasts by NumPy's rule: aligned at the last axis, extents must be equal or 1.
     pub fn broadcast(&self, other: &Shape) -> Option<Shape> {
         let rank = self.rank().max(other.rank());
         let at = |s: &Shape, i: usize| if i + s.rank() < rank { 1 } else { s[i + s.rank() - rank] };
@@ -91,20 +92,20 @@ impl Shape {
         Some(Shape::from(out))
     }
 
-    /// Without these axes (sorted or not).
+    /// Removes these axes, in any order.
     pub fn without(&self, axes: &[usize]) -> Shape {
         let gone = axis_mask(axes, self.rank());
         self.iter().enumerate().filter(|(i, _)| !gone[*i]).map(|(_, &d)| d).collect()
     }
 
-    /// With the extent of one axis replaced.
+    /// Replaces the extent of one axis.
     pub fn with(&self, axis: usize, extent: usize) -> Shape {
         self.iter().enumerate().map(|(i, &d)| if i == axis { extent } else { d }).collect()
     }
 }
 
 impl Clone for Shape {
-    // Inlined, so that the copy is written where it stays.
+    // Inlined so that the copy is written directly to its destination.
     #[inline(always)]
     fn clone(&self) -> Shape {
         Shape(match &self.0 {
@@ -115,7 +116,7 @@ impl Clone for Shape {
 }
 
 impl PartialEq for Shape {
-    // By hand: extents are few, and calling for a comparison of memory takes longer than comparing them.
+    // A loop instead of a slice comparison: there are few extents, and a call of `memcmp` takes longer than the loop.
     #[inline]
     fn eq(&self, other: &Shape) -> bool {
         self.len() == other.len() && self.iter().zip(other.iter()).all(|(a, b)| a == b)

@@ -1,12 +1,11 @@
-//! The special functions, as scalar `f64` functions: what the ops of the same names mean.
+//! Special functions as scalar `f64` functions: the definition of the ops of the same names.
 //!
-//! These are references: they are written to be right to a few units in the last place over the whole
-//! domain, and to say what happens at poles and infinities, not to be fast. The error and gamma functions
-//! themselves come from `libm`, whose accuracy the tests here check; rounding to even and cube roots come
-//! from the standard library.
+//! These are references: accurate to a few units in the last place over the entire domain, and defined at poles and
+//! infinities; they are not optimised for speed. The error and gamma functions themselves come from `libm`, whose
+//! accuracy the tests here check; rounding to even and cube roots come from the standard library.
 //!
-//! "Right" is relative to the value, except next to a zero on the negative axis (of [`lgamma`], [`digamma`]
-//! and the [`polygamma`]s of even order), where the error is small relative to the terms that cancel there.
+//! Errors are relative to the value, except near a zero on the negative axis (of [`lgamma`], [`digamma`] and the
+//! [`polygamma`]s of even order), where the error is small relative to the terms that cancel there.
 
 use std::f64::consts::{E, FRAC_1_SQRT_2, LN_2, PI};
 
@@ -17,13 +16,14 @@ const BERNOULLI: [f64; 10] = [
     -3617.0 / 510.0, 43867.0 / 798.0, -174611.0 / 330.0,
 ];
 
-/// The zero of digamma on the positive axis, and what it lacks of the true one.
+/// The zero of digamma on the positive axis, and its rounding error.
 const DIGAMMA_ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
 
-/// What [`E`] lacks of e.
+/// The rounding error of [`E`].
 const E_LOW: f64 = 1.4456468917292502e-16;
 
-/// Coefficients of the quotients that the normal distribution's inverse is: in the middle, in the tails, far out in them.
+/// Coefficients of the rational functions for the normal distribution's inverse: in the middle, in the tails, and far
+/// out in the tails.
 #[rustfmt::skip]
 const QUANTILE: [[[f64; 8]; 2]; 3] = [
     [
@@ -48,8 +48,8 @@ const QUANTILE: [[[f64; 8]; 2]; 3] = [
 
 /// The inverse of the error function: infinite at ±1, NaN beyond.
 ///
-/// Wichura's rational functions (algorithm AS 241, 1988) of the normal distribution's inverse: one around the middle, two in
-/// the tails over the root of the tail's logarithm, where `1 - |x|` is exact.
+/// Uses Wichura's rational functions (algorithm AS 241, 1988) of the normal distribution's inverse: one in the
+/// middle, and two in the tails over the square root of the tail's logarithm, where `1 - |x|` is exact.
 pub(crate) fn erfinv(x: f64) -> f64 {
     let a = x.abs();
     if a == 1.0 {
@@ -57,7 +57,7 @@ pub(crate) fn erfinv(x: f64) -> f64 {
     } else if a.is_nan() || a > 1.0 {
         return f64::NAN;
     } else if a <= 0.85 {
-        // The number comes last: it may be too small to be halved.
+        // Multiply by `x` last, since it may be too small to be halved.
         return x * (ratio(&QUANTILE[0], 0.180625 - x * x / 4.0) * (FRAC_1_SQRT_2 / 2.0));
     }
     let root = (-((1.0 - a) / 2.0).ln()).sqrt();
@@ -95,12 +95,11 @@ pub(crate) fn digamma(x: f64) -> f64 {
     }
 }
 
-/// `digamma` on (0, 10), as its difference from its zero r.
+/// `digamma` on (0, 10), computed relative to its zero r.
 ///
-/// With d = x - r, the difference is the sum over n of d / ((x + n) (r + n)), up to some N, and from there
-/// on the difference of two asymptotic series, in u = 1 / (x + N) and v = 1 / (r + N). Every term of that
-/// has the factor d, taken out by hand, so that nothing cancels and the value is right however near the
-/// zero x is.
+/// With d = x - r, the value is the sum over n of d / ((x + n) (r + n)) up to some N, plus the difference of two
+/// asymptotic series, in u = 1 / (x + N) and v = 1 / (r + N). Every term has the factor d, which is taken out
+/// explicitly. So nothing cancels, and the value is accurate however close x is to the zero.
 fn digamma_from_root(x: f64) -> f64 {
     const SHIFT: f64 = 10.0;
     let r = DIGAMMA_ROOT.0;
@@ -163,7 +162,7 @@ pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
         } else if above == below {
             0.0
         } else if up.min(down).is_infinite() {
-            // Of two poles whose terms both overflow, the nearer wins.
+            // If the terms of two poles both overflow, the nearer pole decides the sign.
             f64::INFINITY.copysign(below - above)
         } else {
             up - down
@@ -179,16 +178,16 @@ fn factorial_zeta(n: u32, x: f64) -> f64 {
     }
     let nf = f64::from(n);
     let zeta = scaled_zeta(nf + 1.0, x) / x;
-    // What is left is n! x^-n. The power is taken in two halves, so that no part of the product leaves the
-    // range of the numbers unless the product does.
+    // The rest is n! x^-n. The power is computed in two halves, so that no factor overflows or underflows unless the
+    // product does.
     let half = f64::from(n / 2);
     if n <= 22 {
         let factorial: f64 = (1..=n).map(f64::from).product(); // exact
         return factorial * x.powf(-half) * zeta * x.powf(half - nf);
     }
-    // Stirling's series, n! = √(2πn) (n/e)^n exp(Σ B[2k] / (2k (2k-1) n^(2k-1))), with n / (e x) as the
-    // base of the power. What the two rounded quotients lack would be raised to the n-th power too, so it
-    // is put into the exponent.
+    // Stirling's series, n! = √(2πn) (n/e)^n exp(Σ B[2k] / (2k (2k-1) n^(2k-1))), with n / (e x) as the base of the
+    // power. The rounding errors of the two quotients would be raised to the n-th power too, so they are added to the
+    // exponent.
     let quotient = nf / x;
     if quotient.is_infinite() {
         return f64::INFINITY;
@@ -207,8 +206,8 @@ fn factorial_zeta(n: u32, x: f64) -> f64 {
 
 /// x^s ζ(s, x), for s >= 2 and x > 0: the sum of (1 + k/x)^-s over k >= 0.
 ///
-/// Terms are added until what is left is too small to matter, which it soon is where s is large next to x,
-/// or until the Euler-Maclaurin formula gives what is left. Either comes within some forty terms.
+/// Terms are added until the rest is negligible, which is soon if s is large compared to x, or until the
+/// Euler-Maclaurin formula gives the rest. Either takes at most some forty terms.
 fn scaled_zeta(s: f64, x: f64) -> f64 {
     let (mut sum, mut k, mut term) = (0.0, 0.0, 1.0);
     while x + k < s + 10.0 {
@@ -218,7 +217,7 @@ fn scaled_zeta(s: f64, x: f64) -> f64 {
             return sum;
         }
         k += 1.0;
-        // As a power, this would raise the rounding of its base to the s-th power too.
+        // Computed as a power, the rounding error of the base would be raised to the s-th power too.
         term = (-s * (k / x).ln_1p()).exp();
     }
     let a = x + k;
@@ -234,7 +233,7 @@ fn scaled_zeta(s: f64, x: f64) -> f64 {
 
 /// ln(e^a + e^b), without overflow.
 pub(crate) fn logaddexp(a: f64, b: f64) -> f64 {
-    // Equal infinities have no difference.
+    // Two equal infinities would give a difference of NaN.
     if a == b { a + LN_2 } else { a.max(b) + (-(a - b).abs()).exp().ln_1p() }
 }
 
@@ -242,8 +241,8 @@ pub(crate) fn logaddexp(a: f64, b: f64) -> f64 {
 mod tests {
     use super::*;
 
-    // What is expected was computed to 50 digits and more (with mpmath, at the exact value of each
-    // argument) and rounded to an f64.
+    // Expected values were computed to at least 50 digits (with mpmath, at the exact value of each argument) and
+    // rounded to f64.
 
     // x, erf(x), erfc(x)
     #[rustfmt::skip]
@@ -362,7 +361,7 @@ mod tests {
         (50.0, 13.0, 50.0),
     ];
 
-    /// The error of `got` relative to `want`, or to `scale` where that is larger.
+    /// The error of `got` relative to `want`, or to `scale` if that is larger.
     fn error(got: f64, want: f64, scale: f64) -> f64 {
         if got == want { 0.0 } else { (got - want).abs() / want.abs().max(scale) }
     }
@@ -423,7 +422,7 @@ mod tests {
         }
         for i in 1..=53 {
             let tail = 0.5_f64.powi(i);
-            // How much of y's rounding erfc shows grows with y squared.
+            // The effect of y's rounding on erfc grows with the square of y.
             assert_close(("erfc(erfinv)", i), libm::erfc(erfinv(1.0 - tail)), tail, 2e-14);
         }
     }
@@ -439,7 +438,7 @@ mod tests {
         for x in [-1.0, -2.0, -100.0, -1e15, -1e300, -INF, NAN] {
             assert_same(digamma(x), NAN);
         }
-        // Next to its zeros on the negative axis, what counts is the terms that cancel.
+        // Near zeros on the negative axis, the error is relative to the terms that cancel.
         for root in [-0.5040830082644554, -1.5734984731623904, -2.6107208684441447] {
             assert!(digamma(root).abs() < 5e-15, "digamma({root})");
         }

@@ -1,13 +1,14 @@
-//! Stopping long routines: their loops ask now and then whether a stop is requested, and end early if it is.
+//! Stops long routines: their loops poll from time to time whether a stop is requested, and end early if so.
 //!
-//! A loop that ends early leaves unspecified values behind, and so does what follows. The caller of the routine learns of
-//! it from [`check`] before it reads any result. [`STRIDE`], [`filled`] and [`copied`] are for passes over many elements.
+//! A loop that ends early leaves unspecified values, and so do the loops after it. The caller of the routine calls
+//! [`check`] before it reads any result, and gets an error in that case. [`STRIDE`], [`filled`] and [`copied`] are
+//! for passes over many elements.
 
 use crate::{Error, Kind, Result};
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-/// Elements that a pass treats between two polls: it takes about a millisecond.
+/// Elements that a pass processes between two polls, which takes about a millisecond.
 pub const STRIDE: usize = 1 << 16;
 
 static ASK: OnceLock<fn() -> bool> = OnceLock::new();
@@ -17,8 +18,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on loops call this, on the thread they run on, to learn whether a stop is requested. It is called often and
-/// must be quick. Only the first call counts.
+/// Sets the function that loops call, on their own thread, to learn whether a stop is requested. It is called often
+/// and must be fast. Only the first call of `ask` has an effect.
 pub fn ask(requested: fn() -> bool) {
     let _ = ASK.set(requested);
 }
@@ -29,11 +30,11 @@ pub fn requested() -> bool {
     STOPPED.get() || (!QUIET.get() && ASK.get().is_some_and(|ask| ask()) && !STOPPED.replace(true))
 }
 
-/// While it lives, loops of this thread do not ask. A thread that holds a lock must not: answering may take a lock that
-/// another thread holds while it waits for this one.
+/// While it lives, loops of this thread do not poll. A thread that holds a lock must not poll: the poll may take a
+/// lock that another thread holds while it waits for this one.
 pub struct Quiet(bool);
 
-/// Does not ask until the result is dropped.
+/// Suspends polling on this thread until the result is dropped.
 #[must_use]
 pub fn quiet() -> Quiet {
     Quiet(QUIET.replace(true))
@@ -45,7 +46,7 @@ impl Drop for Quiet {
     }
 }
 
-/// Returns an error at once if a stop is requested: for loops that may fail.
+/// Returns an error if a stop is requested. For loops that may fail.
 #[inline]
 pub fn poll() -> Result<()> {
     if requested() { check() } else { Ok(()) }
@@ -57,7 +58,7 @@ pub fn check() -> Result<()> {
     if STOPPED.replace(false) { Err(Error::new(Kind::Interrupted)) } else { Ok(()) }
 }
 
-/// `n` times the same value, or an error once a stop is requested.
+/// Returns `n` copies of a value, or an error once a stop is requested.
 pub fn filled<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
     let mut all = Vec::with_capacity(n);
     while all.len() < n {
@@ -67,7 +68,7 @@ pub fn filled<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
     Ok(all)
 }
 
-/// A copy of the elements, or an error once a stop is requested.
+/// Returns a copy of the elements, or an error once a stop is requested.
 pub fn copied<T: Copy>(elements: &[T]) -> Result<Vec<T>> {
     let mut all = Vec::with_capacity(elements.len());
     for some in elements.chunks(STRIDE) {

@@ -1,7 +1,7 @@
-//! Bad graphs and bad text are errors: nothing here may panic, abort or take for ever.
+//! Tests that invalid graphs and text are errors: nothing here may panic, abort or run forever.
 
 use gradus_ir::graph::{Id, parse};
-use gradus_ir::ops::pointwise::rows;
+use gradus_ir::ops::pointwise::table;
 use gradus_ir::ops::window::Fold;
 use gradus_ir::transform::vmap;
 use gradus_ir::{Aval, Builder, DType, Kind, Literal, reference};
@@ -38,7 +38,7 @@ fn values_of_another_graph_are_refused() {
     let b = Builder::new();
     let foreign = Id { node: 7, out: 0 };
     assert!(
-        b.try_apply_ids((&rows::exp).into(), vec![foreign])
+        b.try_apply_ids((&table::exp).into(), vec![foreign])
             .unwrap_err()
             .to_string()
             .contains("not of this graph")
@@ -46,7 +46,7 @@ fn values_of_another_graph_are_refused() {
     assert!(b.finish_ids(&[foreign]).unwrap_err().to_string().contains("not of this graph"));
     let x = b.input("x", Aval::scalar(DType::F64));
     let g = b.finish(&[x]).unwrap();
-    assert!(g.with_outputs(&[4]).unwrap_err().to_string().contains("output number 4 is not in the graph"));
+    assert!(g.with_outputs(&[4]).unwrap_err().to_string().contains("output 4 is not in the graph"));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn indices_are_refused_in_the_numbers_given() {
 
 #[test]
 fn an_index_that_leaves_its_extent_in_a_batch_is_named() {
-    // A batch merges its extents into one of 4 × 3 elements: the error names the index and the extent before that.
+    // A batch merges its extents into one of 4 × 3 elements: the error names the original index and extent.
     let b = Builder::new();
     let (x, at) = (b.input("x", Aval::new(DType::F64, [3])), b.input("at", Aval::new(DType::I64, [2])));
     let graph = b.finish(&[x.take(at, 0)]).unwrap();
@@ -93,8 +93,8 @@ fn windows_with_too_few_axes_are_refused() {
     let fold = Fold { size: vec![2], stride: vec![1], dilation: vec![1], extent: [4].as_slice().into() };
     let b = Builder::new();
     for (aval, says) in [
-        (Aval::new(DType::F64, [3]), "must be numbers with 2 x 1 last axes"),
-        (Aval::new(DType::Bool, [3, 2]), "must be numbers with 2 x 1 last axes"),
+        (Aval::new(DType::F64, [3]), "must be numbers with at least 2·1 axes"),
+        (Aval::new(DType::Bool, [3, 2]), "must be numbers with at least 2·1 axes"),
         (Aval::new(DType::F64, [3, 3]), "must be f64[3,2]"),
     ] {
         let e =

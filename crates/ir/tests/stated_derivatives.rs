@@ -1,4 +1,5 @@
-//! An op states its derivative, says that it is constant between jumps, or refuses: none is silently taken as constant.
+//! Tests that an op declares its derivative, declares that it is piecewise constant, or returns an error: none is
+//! silently treated as constant.
 
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_ir::ops::{Derivative, Form, Operands, Primitive, Rule, Scalar, arity};
@@ -6,7 +7,7 @@ use gradus_ir::{
     Aval, Builder, DType, Graph, Kind, Literal, Op, Result, Var, op_struct, reference, transform,
 };
 
-/// A row that states nothing about its derivative.
+/// A pointwise op that declares nothing about its derivative.
 static UNSTATED: Pointwise = Pointwise {
     name: "user_unstated",
     docs: "x³.",
@@ -23,7 +24,7 @@ static UNSTATED: Pointwise = Pointwise {
 };
 
 op_struct! {
-    /// The first operand, as far as the rule says; the sum of both in truth.
+    /// The rule covers the first operand only, although the op is the sum of both.
     pub struct Half = "user_half" {}
 }
 
@@ -39,7 +40,7 @@ impl Primitive for Half {
         Some(ct)
     }
     fn form(&self, _: &[Aval]) -> Form {
-        Form::Pointwise(Scalar::Row(&pointwise::arith::add))
+        Form::Pointwise(Scalar::Pointwise(&pointwise::arith::add))
     }
 }
 
@@ -63,7 +64,7 @@ fn a_derivative_that_is_not_stated_is_an_error() {
             assert!(matches!(e.kind(), Kind::Gradient { .. }) && e.to_string().contains(says), "{e}");
         }
     }
-    // By the operand that the rule is about.
+    // By the operand that the rule covers.
     assert!(transform::jvp(&half, &[0]).is_ok() && transform::vjp(&half, &[0]).is_ok());
 }
 
@@ -71,11 +72,11 @@ fn numbers(row: &Pointwise) -> bool {
     !row.predicate && (row.float.is_some() || row.complex.is_some())
 }
 
-/// Away from their domains, which could have been chosen where a function happens to be flat.
+/// Outside of the declared domains, which could have been chosen where a function happens to be flat.
 #[test]
 fn rows_that_are_said_to_be_constant_are() {
     let mut found = Vec::new();
-    for row in pointwise::rows() {
+    for row in pointwise::all() {
         assert!(!numbers(row) || row.partials.is_some() != row.constant, "{}", row.name);
         if !row.constant {
             continue;
@@ -92,7 +93,7 @@ fn rows_that_are_said_to_be_constant_are() {
             for i in 0..row.arity {
                 let mut near = at.clone();
                 near[i] += 1e-9;
-                // A jump between two points that are so near has a chance of about 1e-6 in all of them.
+                // A jump between two points this close has a probability of about 1e-6 over all of them.
                 assert_eq!(float(&at), float(&near), "{} at {at:?} and {near:?}", row.name);
             }
         }
@@ -108,7 +109,7 @@ fn incomplete_gamma_functions_have_both_derivatives() {
     let one = Literal::scalar(DType::F64, 1.0);
     let [by_a, by_aa, by_x, by_ax] =
         [-0.2385669752167553, -0.06022192309013089, 0.1931113033572681, 0.10287562653213388];
-    for (op, sign) in [(&pointwise::rows::igamma, 1.0), (&pointwise::rows::igammac, -1.0)] {
+    for (op, sign) in [(&pointwise::table::igamma, 1.0), (&pointwise::table::igammac, -1.0)] {
         let graph = graph(op, 2);
         let gradient = transform::vjp(&graph, &[0, 1]).unwrap();
         let outs = reference::evaluate(&gradient, &[a.clone(), x.clone(), one.clone()]).unwrap();

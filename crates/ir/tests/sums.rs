@@ -1,4 +1,5 @@
-//! Gradients of what all steps of a loop share: the right values, by products behind the loop where those are products.
+//! Tests gradients of values that all iterations of a loop share: correct values, and sums of products after the
+//! loop.
 
 use gradus_ir::graph::Var;
 use gradus_ir::ops::call::Call;
@@ -18,7 +19,7 @@ fn aval(shape: &[usize]) -> Aval {
 /// Weights `[8, 6]` and bias `[6]`; a carry `[2, 8]`; inputs `[2, 8]`.
 const SHARED: [&[usize]; 2] = [&[8, 6], &[6]];
 
-/// The scan of a step from (weights, bias, carry, input) to (carry, output), or the same written out.
+/// The scan of a body from (weights, bias, carry, input) to (carry, output), or the same written out.
 fn program(step: Step, reverse: bool, unrolled: bool) -> Graph {
     let b = Builder::new();
     let shared: Vec<Var<'_>> = SHARED.iter().map(|s| b.input("w", aval(s))).collect();
@@ -55,7 +56,7 @@ fn values(graph: &Graph) -> Vec<Literal> {
     graph.input_avals().into_iter().map(one).collect::<Result<Vec<_>, _>>().unwrap()
 }
 
-/// Products inside loops, and outside.
+/// Number of products inside of loops, and outside.
 fn products(graph: &Graph) -> (usize, usize) {
     let own = |g: &Graph| g.nodes().iter().filter(|n| n.op.name() == "dot").count();
     let attrs = graph.nodes().iter().flat_map(|n| n.op.def().attrs());
@@ -63,7 +64,7 @@ fn products(graph: &Graph) -> (usize, usize) {
     (inner.sum(), own(graph))
 }
 
-/// Checks the gradients against those of the written-out program; gives the products of the gradient graph.
+/// Compares the gradients with those of the written-out graph. Returns the products of the gradient graph.
 fn checked(step: Step, reverse: bool) -> (usize, usize) {
     let [scanned, unrolled] = [false, true].map(|u| vjp(&program(step, reverse, u), &[0, 1, 2, 3]).unwrap());
     let at = values(&scanned);
@@ -90,7 +91,7 @@ fn plain<'g>(v: &[Var<'g>]) -> [Var<'g>; 2] {
 #[test]
 fn a_weight_used_twice_gets_two_products_behind_the_loop() {
     for reverse in [false, true] {
-        // Forward again: 2. Back: both once more, for their values, and the two for the carry.
+        // Forward again: 2. Backward: both once more, for their values, and the two for the carry.
         assert_eq!(checked(plain, reverse), (2 + 4, 2));
     }
 }
@@ -132,7 +133,7 @@ fn factors_that_would_take_more_room_than_the_loop_has_are_not_kept() {
     assert_eq!(checked(step, false).1, 0);
 }
 
-/// The index that a step reads from its input: 0 or 7, depending on a sign.
+/// The index that an iteration reads from its input: 0 or 7, depending on a sign.
 fn chosen<'g>(x: Var<'g>) -> Var<'g> {
     let one = x.slice_axis(0, 0, 1).slice_axis(1, 0, 1).reshape([1]);
     one.lt(one.full_like(0.0)).to(DType::I64) * 7.0
@@ -140,8 +141,8 @@ fn chosen<'g>(x: Var<'g>) -> Var<'g> {
 
 #[test]
 fn a_weight_chosen_per_step_is_added_up_step_by_step() {
-    // Its gradient scatters into another row at every step: the scatter is linear in the rows, not in the index, so
-    // no scatter behind the loop can stand for those of the steps.
+    // Its gradient scatters into another row in every iteration. The scatter is linear in the rows but not in the
+    // index, so one scatter after the loop cannot replace those of the iterations.
     fn step<'g>(v: &[Var<'g>]) -> [Var<'g>; 2] {
         let row = v[0].take(chosen(v[3]), 0).broadcast_to(&[2, 6].as_slice().into());
         let gates = (row + spread(v[1])).tanh();

@@ -104,7 +104,7 @@ fn numbers_stay_f32() {
 #[test]
 fn values_of_rows() {
     let names = ["X[i,j]", "Z[i,j]", "V[i,j]"];
-    for row in pointwise::rows() {
+    for row in pointwise::all() {
         let operands = &names[..row.arity];
         let given: Vec<Tensor> = operands.iter().map(|n| drawn(&n[..1], &[3, 4])).collect();
         // Of truth values and whole numbers only: numbers are taken for them.
@@ -180,7 +180,7 @@ fn gradients() {
 fn gradients_of_rows() {
     let names = ["X", "Z", "V"];
     let (mut smooth, mut failed) = (0, Vec::new());
-    for row in pointwise::rows().filter(|row| row.float.is_some()) {
+    for row in pointwise::all().filter(|row| row.float.is_some()) {
         let operands = &names[..row.arity];
         // Inputs lie between 0.2 and 1.1; the ends of the domain are left out.
         let inside = |(i, name): (usize, &&str)| {
@@ -396,7 +396,7 @@ fn core() -> BTreeSet<String> {
     }
     out.extend(gradus_tensor::func::samples().cases.iter().map(|s| s.name.to_string()));
     out.extend(gradus_ir::Op::STRUCTURAL.iter().filter(|n| **n != "input").map(|n| n.to_string()));
-    out.extend(pointwise::rows().map(|r| r.name.to_string()));
+    out.extend(pointwise::all().map(|r| r.name.to_string()));
     // The names of functions that a macro makes, `$name`, come from samples and rows.
     out.retain(|n| !n.is_empty() && !OTHERS.contains(&n.as_str()));
     out

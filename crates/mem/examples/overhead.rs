@@ -1,4 +1,4 @@
-//! What a handle and a small storage cost, in nanoseconds: the floor under every eager operation.
+//! Measures a handle and a small storage in nanoseconds: the lower bound of every eager operation.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use gradus_mem::{Handle, Storage};
 
-/// The least nanoseconds per call over several runs: noise only ever adds.
+/// The lowest time per call of several runs, in nanoseconds; noise only adds.
 fn least(mut f: impl FnMut()) -> f64 {
     const CALLS: u32 = 1_000_000;
     let run = |_| {

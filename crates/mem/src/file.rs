@@ -1,4 +1,4 @@
-//! Files read by memory map: pages come in when they are looked at, and are shared with everyone who reads the file.
+//! Maps files into memory: pages are loaded when they are read, and shared with all processes that read the file.
 
 use std::fs::File;
 use std::io;
@@ -7,10 +7,11 @@ use std::path::Path;
 
 /// The bytes of a file, read-only.
 ///
-/// Whoever writes a file while it is mapped changes what is seen here. Files that are replaced (written aside and renamed,
-/// as checkpoints are) stay as they were when they were opened.
+/// If another process writes the file while it is mapped, the bytes seen here change. Files that are replaced as a
+/// whole (written under another name and renamed, as checkpoints are) keep the content they had when they were
+/// opened.
 pub struct FileMap {
-    /// Nothing for an empty file, which cannot be mapped.
+    /// `None` for an empty file, which cannot be mapped.
     map: Option<memmap2::Mmap>,
 }
 
@@ -21,8 +22,8 @@ impl FileMap {
         if file.metadata()?.len() == 0 {
             return Ok(FileMap { map: None });
         }
-        // SAFETY: the map is read-only and its bytes are plain data, valid whatever they are. That another process does not
-        // shorten the file meanwhile is the promise every reader of mapped files makes; see the type's documentation.
+        // SAFETY: the map is read-only, and every bit pattern is a valid byte. The caller guarantees that no process
+        // shortens the file while it is mapped, as the type's documentation says.
         let map = unsafe { memmap2::Mmap::map(&file)? };
         Ok(FileMap { map: Some(map) })
     }

@@ -1,5 +1,5 @@
-//! A shared pointer in a pooled block: an `Arc` without weak references, for small nodes by the
-//! million.
+//! A shared pointer to a value in a pooled block: an `Arc` without weak references, for millions of small nodes.
+//! Takes a value; returns a pointer that is cloned and dropped on any thread. Blocks come from `pool.rs`.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
@@ -11,20 +11,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::pool::Block;
 
-/// The count of a value that is never freed. No count of owners gets there: see `retain`.
+/// The count of a value that is never freed. Counting owners never reaches it: `retain` aborts before.
 const FOREVER: usize = usize::MAX;
 
 /// The number of owners of a block.
 pub(crate) struct RefCount(AtomicUsize);
 
 impl RefCount {
-    /// A count of one.
+    /// Returns a count of one owner.
     #[inline]
     pub(crate) const fn one() -> RefCount {
         RefCount(AtomicUsize::new(1))
     }
 
-    /// Owned by the program as long as it runs: nobody counts.
+    /// Returns the count of a value that lives until the process ends; its owners are not counted.
     const fn forever() -> RefCount {
         RefCount(AtomicUsize::new(FOREVER))
     }
@@ -34,24 +34,24 @@ impl RefCount {
         self.0.load(Ordering::Relaxed) == FOREVER
     }
 
-    /// Adds an owner. Relaxed suffices: whoever clones is an owner, so the block stays alive.
+    /// Adds an owner. Relaxed ordering suffices: the caller is an owner, so the block stays alive.
     #[inline]
     pub(crate) fn retain(&self) {
-        // Leaking clones in a loop could wrap the count and free a block in use. As in `Arc`, stop
-        // half way: no number of threads covers the other half between the check and the abort.
+        // Leaking clones in a loop could wrap the count and free a block in use. As in `Arc`, abort at half the
+        // range: there are not enough threads to count through the other half between the check and the abort.
         if self.0.fetch_add(1, Ordering::Relaxed) > isize::MAX as usize {
             std::process::abort();
         }
     }
 
-    /// Removes an owner; `true` if it was the last, which then sees all that the others did.
+    /// Removes an owner. Returns `true` if it was the last, which then sees all writes of the others.
     #[inline]
     pub(crate) fn release(&self) -> bool {
-        // A sole owner gains no company while it lets go, so most drops need no locked write.
+        // A sole owner cannot gain another owner while it releases, so most drops need no atomic subtraction.
         self.is_unique() || self.0.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Whether there is one owner. Acquire: it sees all that former owners did.
+    /// Whether there is one owner. Acquire ordering: that owner sees all writes of former owners.
     #[inline]
     pub(crate) fn is_unique(&self) -> bool {
         self.0.load(Ordering::Acquire) == 1
@@ -87,24 +87,24 @@ unsafe impl<T: Send + Sync> Sync for Handle<T> {}
 impl<T> Handle<T> {
     const LAYOUT: Layout = Layout::new::<Inner<T>>();
 
-    /// Moves `value` into a block. Like `Box::new`, it ends the process when memory runs out.
+    /// Moves `value` into a block. Like `Box::new`, aborts the process if memory runs out.
     #[inline]
     pub fn new(value: T) -> Handle<T> {
         Handle::with(|| value)
     }
 
-    /// Makes a value in a block: a small one is written where it stays, while one that is moved there in wider pieces than
-    /// it was written in has the processor wait.
+    /// Builds a value directly in its block. A small value that is first written elsewhere and then copied with wider
+    /// loads would stall store-to-load forwarding.
     #[inline(always)]
     pub fn with(value: impl FnOnce() -> T) -> Handle<T> {
         let Some(block) = Block::uninit(Self::LAYOUT) else { handle_alloc_error(Self::LAYOUT) };
-        // SAFETY: the block is ours, freed if there is no value after all, and has the layout of an Inner<T>.
+        // SAFETY: `block` owns memory with the layout of an Inner<T>, and frees it if `value` panics.
         unsafe { block.ptr().cast::<Inner<T>>().write(Inner { refs: RefCount::one(), value: value() }) };
         Handle { inner: block.into_raw().cast(), owns: PhantomData }
     }
 
-    /// A value that is never freed, for tables that live as long as the program: its handles are
-    /// cloned and dropped without a count, which threads would pass to and fro.
+    /// Allocates a value that is never freed, for tables that live until the process ends. Cloning and dropping its
+    /// handles does not touch the count, which would otherwise move between the caches of threads.
     pub fn forever(value: T) -> Handle<T> {
         let inner = Box::leak(Box::new(Inner { refs: RefCount::forever(), value }));
         Handle { inner: NonNull::from(inner), owns: PhantomData }
@@ -112,7 +112,7 @@ impl<T> Handle<T> {
 
     #[inline]
     fn inner(&self) -> &Inner<T> {
-        // SAFETY: the block lives as long as a handle, and is written only through a unique one.
+        // SAFETY: the block lives as long as a handle, and is written only through a unique handle.
         unsafe { self.inner.as_ref() }
     }
 
@@ -120,10 +120,10 @@ impl<T> Handle<T> {
     ///
     /// # Safety
     ///
-    /// The caller's `release` said it was the last owner, and no handle is used after.
+    /// The caller's `release` must have returned `true`, and no handle of the block may be used afterwards.
     #[inline]
     unsafe fn block(&self) -> Block {
-        // SAFETY: `new` gave up a block of this layout, and there is only one last owner.
+        // SAFETY: `with` released a block of this layout by `into_raw`, and only the last owner takes it back.
         unsafe { Block::from_raw(self.inner.cast(), Self::LAYOUT) }
     }
 
@@ -139,14 +139,14 @@ impl<T> Handle<T> {
         self.inner == other.inner
     }
 
-    /// A pointer to the value, valid while a handle to it lives.
+    /// Returns a pointer to the value, valid while a handle to it lives.
     #[inline]
     pub fn as_ptr(&self) -> *const T {
-        // SAFETY: the block is alive; only the place of the field is computed.
+        // SAFETY: the block is alive, and only the address of the field is computed.
         unsafe { &raw const (*self.inner.as_ptr()).value }
     }
 
-    /// The address of the value: its identity, until the last handle is gone and the block reused.
+    /// The address of the value. It identifies the value until the last handle is dropped and the block is reused.
     #[inline]
     pub fn addr(&self) -> usize {
         self.as_ptr().addr()
@@ -158,7 +158,7 @@ impl<T> Handle<T> {
         if !self.is_unique() {
             return None;
         }
-        // SAFETY: nobody else has a handle, and the borrow of this one keeps it from being cloned.
+        // SAFETY: there is no other handle, and the mutable borrow of this one prevents cloning it.
         Some(unsafe { &mut (*self.inner.as_ptr()).value })
     }
 
@@ -170,9 +170,9 @@ impl<T> Handle<T> {
         if this.inner().refs.is_forever() || !this.inner().refs.release() {
             return None;
         }
-        // SAFETY: we were the last owner and `this` is not dropped.
+        // SAFETY: `release` reported that this was the last owner, and `this` is not dropped.
         let _block = unsafe { this.block() };
-        // SAFETY: the value is intact and is read once: freeing the block does not drop it.
+        // SAFETY: the value is initialised and is read once: freeing the block does not drop it.
         Some(unsafe { this.as_ptr().read() })
     }
 }
@@ -192,10 +192,10 @@ impl<T> Drop for Handle<T> {
     fn drop(&mut self) {
         let refs = &self.inner().refs;
         if !refs.is_forever() && refs.release() {
-            // SAFETY: we were the last owner and are being dropped. The block is declared first, to
-            // be freed last, and even if the value's own drop panics.
+            // SAFETY: `release` reported that this was the last owner. The block is declared first so that it is
+            // freed last, even if the value's own drop panics.
             let _block = unsafe { self.block() };
-            // SAFETY: the last owner drops the value, here and only here.
+            // SAFETY: only the last owner gets here, so the value is dropped once.
             unsafe { self.as_ptr().cast_mut().drop_in_place() };
         }
     }

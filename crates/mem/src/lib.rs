@@ -1,12 +1,12 @@
-//! Handles and pooled storage: the one home of unsafe memory tricks, so that every crate above can
-//! forbid them.
+//! Handles and pooled storage. This crate holds the unsafe code of memory management, so that the crates that use it
+//! can forbid unsafe code.
 //!
-//! An eager tensor operation is worth tens of nanoseconds, about what the system allocator charges
-//! for one block. Three pieces keep memory out of the way:
+//! An eager tensor operation takes tens of nanoseconds, about as long as one call of the system allocator. Three
+//! parts avoid that call:
 //!
 //! * [`Handle`]: an `Arc` without weak references, its count and value in one recycled block;
-//! * [`Storage`]: shared bytes, aligned to a cache line, the count of small ones in the same block;
-//! * the pool behind both: freed blocks kept per thread by size, so no lock is ever taken.
+//! * [`Storage`]: shared bytes, aligned to a cache line; small ones are in the same block as their count;
+//! * the pool that both allocate from: freed blocks kept per thread by size, without locks.
 //!
 //! ```
 //! use gradus_mem::{Handle, Storage};

@@ -1,19 +1,19 @@
-//! The count of live bytes, kept one counter per thread: a counter shared by all would double the
-//! price of a small storage, and far more than that under contention.
+//! Counts live bytes with one counter per thread. One counter shared by all threads would double the time to make a
+//! small storage, and cost much more under contention.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Most threads that count on their own; the others share one counter.
+/// Number of threads that have their own counter; further threads share one.
 const OWNERS: usize = u64::BITS as usize;
 
-/// One counter per owner. Storages freed on another thread than their maker's can make one
-/// negative, so only the wrapping sum of all of them means anything, and an owner leaves its count
-/// behind.
+/// One counter per owning thread. A storage may be freed on another thread than the one that made it, so a counter
+/// may be negative: only the wrapping sum of all counters is meaningful. A thread that ends leaves its count in
+/// place.
 static OWN: [Counter; OWNERS] = [const { Counter(AtomicUsize::new(0)) }; OWNERS];
-/// The counter of threads without their own, and of those that are ending.
+/// The counter of threads without their own, and of threads that are ending.
 static SHARED: Counter = Counter(AtomicUsize::new(0));
-/// The set of counters with an owner, as bits.
+/// The set of counters that have an owner, one bit each.
 static OWNED: AtomicU64 = AtomicU64::new(0);
 
 /// A counter on a cache line of its own.
@@ -24,7 +24,7 @@ thread_local! {
     static CLAIM: Claim = const { Claim(Cell::new(None)) };
 }
 
-/// The index of the counter only this thread writes, once it has one.
+/// The index of the counter that only this thread writes, once it has one.
 struct Claim(Cell<Option<usize>>);
 
 impl Claim {
@@ -36,7 +36,7 @@ impl Claim {
 
     #[cold]
     fn claim(&self) -> Option<usize> {
-        // `x | (x + 1)` sets the lowest clear bit. Acquire: the last owner's count must be seen.
+        // `x | (x + 1)` sets the lowest clear bit. Acquire ordering makes the previous owner's count visible.
         let lowest = |owned: u64| Some(owned | owned.checked_add(1)?);
         let owned = OWNED.fetch_update(Ordering::Acquire, Ordering::Relaxed, lowest).ok()?;
         self.0.set(Some(owned.trailing_ones() as usize));
@@ -55,7 +55,7 @@ impl Drop for Claim {
 #[inline]
 fn change(by: usize) {
     match CLAIM.try_with(Claim::counter) {
-        // Nobody else writes this counter, so it needs no locked addition.
+        // Only this thread writes this counter, so no atomic addition is needed.
         Ok(Some(own)) => own.store(own.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed),
         _ => _ = SHARED.0.fetch_add(by, Ordering::Relaxed),
     }
@@ -67,17 +67,17 @@ pub(crate) fn add(bytes: usize) {
     change(bytes);
 }
 
-/// Takes back what [`add`] counted, on any thread.
+/// Subtracts what [`add`] counted, on any thread.
 #[inline]
 pub(crate) fn sub(bytes: usize) {
     change(bytes.wrapping_neg());
 }
 
-/// Bytes in the live [`Storage`](crate::Storage)s of all threads: exact while no other thread makes
-/// or drops one, an estimate otherwise.
+/// Bytes in the live [`Storage`](crate::Storage)s of all threads: exact while no other thread makes or drops a storage,
+/// an estimate otherwise.
 pub fn live_bytes() -> usize {
     let counters = OWN.iter().chain([&SHARED]).map(|counter| counter.0.load(Ordering::Relaxed));
     let sum = counters.fold(0, usize::wrapping_add);
-    // Counters read at different times can miss the making of a storage and see its end.
+    // Counters are read one after another, so the sum may miss the making of a storage and see its drop.
     sum.cast_signed().max(0).cast_unsigned()
 }

@@ -1,5 +1,4 @@
-//! Element types that are nothing but bytes, which is what lets one untyped buffer be read as any
-//! of them.
+//! Element types that are plain bytes, so that one untyped buffer can be read as any of them.
 
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -16,8 +15,7 @@ pub unsafe trait Pod: Copy + Send + Sync + 'static {}
 
 macro_rules! pod {
     ($($t:ty),*) => { $(
-        // SAFETY: a primitive number, a transparent wrapper of one, or a `repr(C)` pair of equal
-        // ones.
+        // SAFETY: a primitive number, a transparent wrapper of one, or a `repr(C)` pair of two equal numbers.
         unsafe impl Pod for $t {}
     )* };
 }

@@ -1,5 +1,4 @@
-//! Blocks of memory recycled per thread: a system allocation costs as much as the small operation
-//! that wants it.
+//! Recycles blocks of memory per thread, because a system allocation takes as long as a small tensor operation.
 //!
 //! Freed blocks are kept on the freeing thread in one list per power-of-two size, each linked
 //! through its own first bytes, so neither taking nor keeping a block allocates or locks. A block
@@ -15,27 +14,27 @@ use crate::live::live_bytes;
 /// Alignment of every pooled block, and the size of the smallest: a cache line, and the widest
 /// vector register.
 pub(crate) const ALIGN: usize = 64;
-/// Size of the largest pooled block; above it the system's page mapping is the better recycler.
+/// Size of the largest pooled block. Larger blocks are mapped by the system, which recycles pages itself.
 pub(crate) const MAX_POOLED: usize = 64 << 20;
 
 const CLASSES: usize = (MAX_POOLED / ALIGN).ilog2() as usize + 1;
-/// Bytes one thread keeps in one class.
+/// Most bytes that a thread keeps in one class.
 const CLASS_LIMIT: usize = 128 << 20;
-/// Bytes one thread keeps in all.
+/// Most bytes that a thread keeps in all classes.
 const TOTAL_LIMIT: usize = 256 << 20;
 
-/// An owned, possibly uninitialised block, given back when dropped.
+/// An owned, possibly uninitialised block, returned to the pool or the system when dropped.
 pub(crate) struct Block {
     ptr: NonNull<u8>,
     layout: Layout,
 }
 
 impl Block {
-    /// A block of unspecified contents, or `None` when the system has none.
+    /// Allocates a block of unspecified content. Returns `None` if the system has no memory.
     #[inline]
     pub(crate) fn uninit(layout: Layout) -> Option<Block> {
         let ptr = match class_of(layout) {
-            // No cache, because its thread is ending, is the same as an empty one.
+            // A thread that is ending has no cache any more: treat it as empty.
             Some(class) => match CACHE.try_with(|cache| cache.take(class)) {
                 Ok(Some(ptr)) => ptr,
                 _ => system_alloc(class_layout(class))?,
@@ -45,7 +44,7 @@ impl Block {
         Some(Block { ptr, layout })
     }
 
-    /// A block whose first `layout.size()` bytes are zero, or `None` when the system has none.
+    /// Allocates a block whose first `layout.size()` bytes are zero. Returns `None` if the system has no memory.
     pub(crate) fn zeroed(layout: Layout) -> Option<Block> {
         if class_of(layout).is_none() && layout.size() > 0 {
             // SAFETY: the size is not zero.
@@ -59,7 +58,7 @@ impl Block {
         Some(block)
     }
 
-    /// The first byte; valid for reads and writes of the layout's size while the block lives.
+    /// Pointer to the first byte; valid for reads and writes of the layout's size while the block lives.
     #[inline]
     pub(crate) fn ptr(&self) -> NonNull<u8> {
         self.ptr
@@ -73,7 +72,7 @@ impl Block {
 
     /// # Safety
     ///
-    /// `ptr` must come from [`Block::into_raw`] of a block of this layout, once.
+    /// `ptr` must come from [`Block::into_raw`] of a block of this layout, and each pointer is passed at most once.
     #[inline]
     pub(crate) unsafe fn from_raw(ptr: NonNull<u8>, layout: Layout) -> Block {
         Block { ptr, layout }
@@ -85,13 +84,13 @@ impl Drop for Block {
     fn drop(&mut self) {
         let mut layout = self.layout;
         if let Some(class) = class_of(layout) {
-            // SAFETY: we own the block, it is of this class, and nobody uses it after this.
+            // SAFETY: this `Block` owns the memory, `class` is its class, and the memory is not used after the drop.
             if let Ok(true) = CACHE.try_with(|cache| unsafe { cache.put(class, self.ptr) }) {
                 return;
             }
             layout = class_layout(class);
         }
-        // SAFETY: `uninit` and `zeroed` allocated the block with this layout.
+        // SAFETY: `uninit` or `zeroed` allocated the block with this layout.
         unsafe { alloc::dealloc(self.ptr.as_ptr(), layout) };
     }
 }
@@ -101,24 +100,23 @@ fn system_alloc(layout: Layout) -> Option<NonNull<u8>> {
     if layout.size() == 0 {
         return None;
     }
-    // SAFETY: the size is not zero.
+    // SAFETY: the size is not zero, as checked above.
     let ptr = NonNull::new(unsafe { alloc::alloc(layout) })?;
     advise(ptr, layout);
     Some(ptr)
 }
 
-/// A large page: touched for the first time it costs one interruption and not 512, and later one entry of the
-/// processor's table of pages.
+/// Size of a large page. The first touch of one costs one page fault instead of 512, and it takes one TLB entry.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// Asks for large pages under a block that fills some; where there are none, small ones do.
+/// Asks the system for large pages for a block that spans at least one; without them small pages are used.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn advise(ptr: NonNull<u8>, layout: Layout) {
-    /// Where advice may start; on machines of larger pages it is refused, and nothing is lost.
+    /// Alignment of the advised range. On machines with larger pages the advice is refused, which does no harm.
     const PAGE: usize = 4096;
     let skip = ptr.addr().get().wrapping_neg() % PAGE;
     if layout.size() >= LARGE_PAGE {
-        // SAFETY: the range lies in the block just allocated; the advice changes nothing about its contents.
+        // SAFETY: the range is inside the block just allocated, and the advice does not change its content.
         unsafe { libc::madvise(ptr.as_ptr().add(skip).cast(), layout.size() - skip, libc::MADV_HUGEPAGE) };
     }
 }
@@ -126,7 +124,7 @@ fn advise(ptr: NonNull<u8>, layout: Layout) {
 #[cfg(not(all(target_os = "linux", not(miri))))]
 fn advise(_: NonNull<u8>, _: Layout) {}
 
-/// The class that serves `layout`, if the pool does.
+/// Returns the class that serves `layout`, or `None` if the block is too large or too strictly aligned for the pool.
 #[inline]
 fn class_of(layout: Layout) -> Option<usize> {
     if cfg!(feature = "unpooled") || layout.align() > ALIGN || layout.size() > MAX_POOLED {
@@ -143,7 +141,7 @@ fn class_size(class: usize) -> usize {
 
 fn class_layout(class: usize) -> Layout {
     let size = class_size(class);
-    // What fills large pages starts at one.
+    // Blocks of at least one large page are aligned to large pages.
     let align = if size >= LARGE_PAGE { LARGE_PAGE } else { ALIGN };
     // tidy: a class's size is at most MAX_POOLED, which is a valid size
     Layout::from_size_align(size, align).expect("at most MAX_POOLED")
@@ -153,19 +151,19 @@ thread_local! {
     static CACHE: Cache = const { Cache::new() };
 }
 
-/// The freed blocks of one thread.
+/// The freed blocks that one thread keeps.
 struct Cache {
     slots: [Slot; CLASSES],
     bytes: Cell<usize>,
 }
 
-/// The freed blocks of one class, as a list.
+/// The freed blocks of one class, as a linked list.
 struct Slot {
     head: Cell<Option<NonNull<Link>>>,
     count: Cell<usize>,
 }
 
-/// What a freed block holds in its first bytes.
+/// The first bytes of a freed block: a link to the next one.
 struct Link {
     next: Option<NonNull<Link>>,
 }
@@ -176,25 +174,24 @@ impl Cache {
         Cache { slots, bytes: Cell::new(0) }
     }
 
-    /// Takes out the block of `class` freed last, the one most likely still in the processor's
-    /// cache.
+    /// Takes the block of `class` that was freed last, because it is most likely still in the processor's cache.
     #[inline]
     fn take(&self, class: usize) -> Option<NonNull<u8>> {
         let slot = &self.slots[class];
         let block = slot.head.get()?;
-        // SAFETY: a listed block is owned by the list and starts with the link `put` wrote.
+        // SAFETY: the list owns its blocks, and each starts with the link that `put` wrote.
         slot.head.set(unsafe { block.read() }.next);
         slot.count.set(slot.count.get() - 1);
         self.bytes.set(self.bytes.get() - class_size(class));
         Some(block.cast())
     }
 
-    /// Keeps a block, or says `false` and leaves it to the caller.
+    /// Keeps a block and returns `true`; returns `false` if the block does not fit and stays with the caller.
     ///
     /// # Safety
     ///
-    /// The caller owns the block, got it with `class_layout(class)`, and does not use it after
-    /// `true`.
+    /// The caller owns the block, allocated it with `class_layout(class)`, and does not use it after `true` is
+    /// returned.
     #[inline]
     unsafe fn put(&self, class: usize, block: NonNull<u8>) -> bool {
         let (slot, size) = (&self.slots[class], class_size(class));
@@ -205,7 +202,7 @@ impl Cache {
             return false;
         }
         let block = block.cast::<Link>();
-        // SAFETY: the block is ours and has at least ALIGN bytes, so a link fits and is aligned.
+        // SAFETY: the caller owns the block; it has at least ALIGN bytes, so a link fits and is aligned.
         unsafe { block.write(Link { next: slot.head.get() }) };
         slot.head.set(Some(block));
         slot.count.set(slot.count.get() + 1);
@@ -213,9 +210,8 @@ impl Cache {
         true
     }
 
-    /// Gives up larger blocks, the largest first, until one of `class` fits. Without this, a past
-    /// phase of large tensors would fill the cache for good and every later small one would go to
-    /// the system.
+    /// Frees larger blocks, the largest first, until a block of `class` fits. Otherwise the blocks of a former phase
+    /// of large tensors would fill the cache forever, and all later small blocks would come from the system.
     #[cold]
     fn make_room(&self, class: usize) -> bool {
         let enough = TOTAL_LIMIT - class_size(class);
@@ -225,11 +221,11 @@ impl Cache {
         self.bytes.get() <= enough
     }
 
-    /// Returns one block of `class` to the system; `false` if there was none.
+    /// Returns one block of `class` to the system. Returns `false` if there is none.
     fn give_back(&self, class: usize) -> bool {
         let Some(block) = self.take(class) else { return false };
-        // SAFETY: cached blocks were allocated with the layout of their class, and `take` made this
-        // one ours.
+        // SAFETY: cached blocks were allocated with the layout of their class, and `take` removed this one from the
+        // list.
         unsafe { alloc::dealloc(block.as_ptr(), class_layout(class)) };
         true
     }
@@ -247,20 +243,20 @@ impl Drop for Cache {
     }
 }
 
-/// A snapshot of what memory is held.
+/// Memory held by the pool and by storages at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolStats {
-    /// Bytes of freed blocks the calling thread keeps for reuse.
+    /// Bytes of freed blocks that the calling thread keeps for reuse.
     pub cached_bytes: usize,
     /// Number of those blocks.
     pub cached_blocks: usize,
-    /// Bytes in the live [`Storage`](crate::Storage)s of all threads, as [`live_bytes`] says.
+    /// Bytes in the live [`Storage`](crate::Storage)s of all threads; see [`live_bytes`].
     pub live_bytes: usize,
 }
 
-/// What the calling thread keeps for reuse, and what all threads have in use.
+/// Reports what the calling thread keeps for reuse, and what all threads have in use.
 pub fn stats() -> PoolStats {
-    // A thread whose cache is gone keeps nothing.
+    // A thread whose cache was dropped keeps nothing.
     let cached = |cache: &Cache| {
         let blocks = cache.slots.iter().map(|slot| slot.count.get()).sum();
         (cache.bytes.get(), blocks)
@@ -271,6 +267,6 @@ pub fn stats() -> PoolStats {
 
 /// Returns every block the calling thread keeps for reuse to the system.
 pub fn trim() {
-    // A thread whose cache is gone has nothing to return.
+    // A thread whose cache was dropped has nothing to return.
     let _ = CACHE.try_with(Cache::clear);
 }

@@ -1,5 +1,5 @@
-//! The bytes of a tensor: shared by count, written only while unshared, aligned for vector loads. They may be in the
-//! memory of another device, which alone can then read them.
+//! The bytes of a tensor: reference-counted, writable only while unshared, aligned for vector loads. They may be in the
+//! memory of another device; then only that device can read them.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::any::Any;
@@ -12,43 +12,43 @@ use crate::live;
 use crate::pod::Pod;
 use crate::pool::{self, ALIGN, Block};
 
-/// Most bytes kept in the header's block. A power-of-two buffer beside its header takes a block of
-/// twice its size; up to here one block is still worth that.
+/// Largest buffer stored in the block of its header. A power-of-two buffer next to its header needs a block of twice
+/// its size; up to this length one larger block is better than two.
 const INLINE: usize = 192;
 
-/// Alignment the system gives for free. Asking for more would make it clear zeroed pages by hand.
+/// Alignment of memory from the system. For a larger alignment it would clear zeroed pages explicitly.
 const SYSTEM_ALIGN: usize = 16;
 
 /// A shared, reference-counted buffer of bytes.
 ///
-/// On the host it is read and written as slices of any [`Pod`] type: its start is aligned to 64 bytes and every byte is
-/// initialised. Once cloned it can no longer be written, until the other clones are gone. A buffer of another device has
-/// no slice; that device finds its memory by [`Storage::remote`].
+/// On the host it is read and written as slices of any [`Pod`] type: its start is aligned to 64 bytes and every byte
+/// is initialised. Once cloned it can no longer be written, until the other clones are gone. A buffer of another
+/// device has no slice; that device finds its memory by [`Storage::remote`].
 pub struct Storage(NonNull<Header>);
 
-/// What a storage points at; the bytes follow it directly if there are few.
+/// The target of a storage's pointer; a small buffer follows it directly.
 #[repr(C, align(64))]
 struct Header {
     refs: RefCount,
     len: usize,
     data: NonNull<u8>,
-    home: Home,
+    allocation: Allocation,
     device: u16,
 }
 
 /// Memory of a device other than the host. Dropping it frees the memory.
 pub trait Remote: Any + Send + Sync {}
 
-/// The number of the host among devices.
+/// The device number of the host.
 pub const HOST: u16 = 0;
 
-/// Where the bytes are.
-enum Home {
+/// Where the bytes of a storage are, and what frees them.
+enum Allocation {
     /// In the header's own block.
     Here,
-    /// In a block of their own.
+    /// In a separate block.
     Spill(#[expect(dead_code, reason = "freed when dropped")] Block),
-    /// In memory of somebody else, who is told by the drop that they are no longer needed.
+    /// In memory that another owner frees; dropping the box releases it.
     Foreign(#[expect(dead_code, reason = "told when dropped")] Box<dyn Send + Sync>),
     /// In the memory of another device.
     Remote(Box<dyn Remote>),
@@ -56,15 +56,15 @@ enum Home {
 
 const _: () = assert!(size_of::<Header>() == ALIGN);
 
-// SAFETY: the bytes are plain data, written only through a unique storage; the count is atomic.
+// SAFETY: the bytes are plain data, written only through an unshared storage; the count is atomic.
 unsafe impl Send for Storage {}
 // SAFETY: as above.
 unsafe impl Sync for Storage {}
 
 impl Storage {
-    /// A buffer of `bytes` zero bytes, or `None` when that much memory cannot be had.
+    /// Allocates a buffer of `bytes` zero bytes. Returns `None` if there is not enough memory.
     pub fn zeroed(bytes: usize) -> Option<Storage> {
-        // SAFETY: bytes in a block of their own come zeroed, those beside the header are here.
+        // SAFETY: a separate block comes zeroed; bytes in the header's block are zeroed here.
         unsafe {
             let storage = Storage::allocate(bytes, Block::zeroed)?;
             if bytes <= INLINE {
@@ -74,80 +74,81 @@ impl Storage {
         }
     }
 
-    /// A buffer of `bytes` bytes that are yet to be written, or `None` when that much memory cannot be had.
+    /// Allocates a buffer of `bytes` uninitialised bytes. Returns `None` if there is not enough memory.
     ///
     /// # Safety
     ///
-    /// Every byte is written before it is read.
+    /// The caller writes every byte before any is read.
     pub unsafe fn uninit(bytes: usize) -> Option<Storage> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees that every byte is written before it is read.
         unsafe { Storage::allocate(bytes, Block::uninit) }
     }
 
-    /// Memory of somebody else, read in place and never written: it does not count as unshared. `None` if its start is not
-    /// aligned for every element type.
+    /// Wraps memory of another owner, which is read in place and never written: [`is_unique`](Storage::is_unique) is
+    /// false for it. Returns `None` if its start is not aligned for every element type.
     ///
     /// # Safety
     ///
-    /// The `bytes` from `data` on are initialised and stay readable until `owner` is dropped. Whoever writes them
-    /// meanwhile does so while no thread computes with them.
+    /// The `bytes` from `data` on are initialised and stay readable until `owner` is dropped. They are written only
+    /// while no thread computes with them.
     pub unsafe fn foreign(data: NonNull<u8>, bytes: usize, owner: Box<dyn Send + Sync>) -> Option<Storage> {
         if !data.addr().get().is_multiple_of(SYSTEM_ALIGN) {
             return None;
         }
         let header = Block::uninit(header_layout(0))?.into_raw().cast::<Header>();
-        // SAFETY: the header's block is ours and fits one; the bytes are the caller's promise.
-        Some(unsafe { Storage::emplace(header, bytes, data, Home::Foreign(owner)) })
+        // SAFETY: the header's block is owned here and fits a header; the caller guarantees the bytes at `data`.
+        Some(unsafe { Storage::emplace(header, bytes, data, Allocation::Foreign(owner)) })
     }
 
-    /// Memory of another device, by that device's number. It does not count as memory of the host. `None` when there is no
-    /// memory for the header.
+    /// Wraps memory of another device. It does not count as memory of the host. Returns `None` if there is no memory
+    /// for the header.
     pub fn on_device(device: u16, bytes: usize, memory: Box<dyn Remote>) -> Option<Storage> {
         debug_assert!(device != HOST);
         let header = Block::uninit(header_layout(0))?.into_raw().cast::<Header>();
-        let home = Home::Remote(memory);
-        // SAFETY: the header's block is ours and fits one. Nobody reads through `data`, because `host` looks at the device.
+        let allocation = Allocation::Remote(memory);
+        // SAFETY: the header's block is owned here and fits a header. `data` is never read, because `host` checks the
+        // device.
         unsafe {
             header.write(Header {
                 refs: RefCount::one(),
                 len: bytes,
                 data: NonNull::dangling(),
-                home,
+                allocation,
                 device,
             });
         }
         Some(Storage(header))
     }
 
-    /// The number of the device that has the bytes; [`HOST`] is the host.
+    /// The number of the device that holds the bytes; [`HOST`] for the host.
     #[inline]
     pub fn device(&self) -> u16 {
         self.header().device
     }
 
-    /// The memory of another device, if it is of this type.
+    /// Returns the memory of another device, if it is of type `T`.
     pub fn remote<T: Remote>(&self) -> Option<&T> {
-        match &self.header().home {
-            Home::Remote(memory) => (&**memory as &dyn Any).downcast_ref(),
+        match &self.header().allocation {
+            Allocation::Remote(memory) => (&**memory as &dyn Any).downcast_ref(),
             _ => None,
         }
     }
 
-    /// Whether the bytes are somebody else's, who may change them.
+    /// Whether the bytes belong to another owner, which may change them.
     pub fn is_foreign(&self) -> bool {
-        matches!(self.header().home, Home::Foreign(_))
+        matches!(self.header().allocation, Allocation::Foreign(_))
     }
 
-    /// The first byte, on the host. Writing through it is for whoever knows that nobody reads meanwhile.
+    /// Pointer to the first byte, on the host. A caller that writes through it ensures that no thread reads meanwhile.
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         self.header().data.as_ptr()
     }
 
-    /// A copy of `values`, or `None` when that much memory cannot be had.
+    /// Copies `values` into a new buffer. Returns `None` if there is not enough memory.
     pub fn from_slice<T: Pod>(values: &[T]) -> Option<Storage> {
         let bytes = size_of_val(values);
-        // SAFETY: all `bytes` of the new buffer are copied from values, which have no padding.
+        // SAFETY: all `bytes` of the new buffer are copied from `values`, which have no padding.
         unsafe {
             let storage = Storage::allocate(bytes, Block::uninit)?;
             storage.header().data.copy_from_nonoverlapping(NonNull::from(values).cast(), bytes);
@@ -155,20 +156,18 @@ impl Storage {
         }
     }
 
-    /// A copy of `values`, whose own memory is seldom aligned. Like `Vec`, it ends the process when
-    /// memory runs out.
+    /// Copies `values`, whose own memory is seldom aligned. Like `Vec`, aborts the process if memory runs out.
     pub fn from_vec<T: Pod>(values: Vec<T>) -> Storage {
         Storage::from_slice(&values)
             .unwrap_or_else(|| handle_alloc_error(Layout::for_value(values.as_slice())))
     }
 
-    /// The buffer of `f(0)`, `f(1)` and so on to `f(len - 1)`, or `None` when that much memory
-    /// cannot be had.
+    /// Builds the buffer of `f(0)`, …, `f(len - 1)`. Returns `None` if there is not enough memory.
     pub fn from_fn<T: Pod>(len: usize, mut f: impl FnMut(usize) -> T) -> Option<Storage> {
         let () = Check::<T>::FITS;
         let bytes = len.checked_mul(size_of::<T>())?;
-        // SAFETY: the buffer is aligned for T and has room for `len` of them, each of which is
-        // written. If `f` panics before that, the storage is freed unread.
+        // SAFETY: the buffer is aligned for T and fits `len` elements, each of which is written. If `f` panics before
+        // that, the storage is freed unread.
         unsafe {
             let storage = Storage::allocate(bytes, Block::uninit)?;
             let data = storage.header().data.cast::<T>();
@@ -179,24 +178,23 @@ impl Storage {
         }
     }
 
-    /// A storage of `len` bytes; `spill` makes the block for them if they do not fit beside the
-    /// header.
+    /// Allocates a storage of `len` bytes; `spill` makes a separate block if they do not fit next to the header.
     ///
     /// # Safety
     ///
-    /// The caller initialises the bytes, unless `spill` did, before anyone can read them.
+    /// Unless `spill` initialises the bytes, the caller does so before any is read.
     #[inline]
     unsafe fn allocate(len: usize, spill: fn(Layout) -> Option<Block>) -> Option<Storage> {
         if len > INLINE {
-            // SAFETY: the layout is that of `len` bytes.
+            // SAFETY: the block has the layout of `len` bytes.
             return unsafe { Storage::with_spill(len, spill(spill_layout(len)?)?) };
         }
         let header = Block::uninit(header_layout(len))?.into_raw().cast::<Header>();
-        // SAFETY: the block is ours, starts with room for a header and goes on for `len` bytes.
-        Some(unsafe { Storage::emplace(header, len, header.add(1).cast(), Home::Here) })
+        // SAFETY: the block is owned here and fits a header followed by `len` bytes.
+        Some(unsafe { Storage::emplace(header, len, header.add(1).cast(), Allocation::Here) })
     }
 
-    /// A storage of `len` bytes in a block of their own.
+    /// Makes a storage of `len` bytes in a separate block.
     ///
     /// # Safety
     ///
@@ -204,26 +202,32 @@ impl Storage {
     unsafe fn with_spill(len: usize, block: Block) -> Option<Storage> {
         let header = Block::uninit(header_layout(0))?.into_raw().cast::<Header>();
         let skip = block.ptr().addr().get().wrapping_neg() % ALIGN;
-        // SAFETY: the header's block is ours and fits one; `spill_layout` left room to skip.
-        Some(unsafe { Storage::emplace(header, len, block.ptr().add(skip), Home::Spill(block)) })
+        // SAFETY: the header's block is owned here and fits a header; `spill_layout` includes the bytes skipped to
+        // align.
+        Some(unsafe { Storage::emplace(header, len, block.ptr().add(skip), Allocation::Spill(block)) })
     }
 
-    /// The first owner of a new header.
+    /// Writes a new header and returns its first owner.
     ///
     /// # Safety
     ///
-    /// `header` starts a block of the right `header_layout`, ours to write; `data` has `len` bytes.
+    /// `header` starts a block of the right `header_layout` that the caller owns; `data` has `len` bytes.
     #[inline]
-    unsafe fn emplace(header: NonNull<Header>, len: usize, data: NonNull<u8>, home: Home) -> Storage {
-        // SAFETY: the caller's promise.
-        unsafe { header.write(Header { refs: RefCount::one(), len, data, home, device: HOST }) };
+    unsafe fn emplace(
+        header: NonNull<Header>,
+        len: usize,
+        data: NonNull<u8>,
+        allocation: Allocation,
+    ) -> Storage {
+        // SAFETY: the caller guarantees that `header` is writable and fits a header.
+        unsafe { header.write(Header { refs: RefCount::one(), len, data, allocation, device: HOST }) };
         live::add(len);
         Storage(header)
     }
 
     #[inline]
     fn header(&self) -> &Header {
-        // SAFETY: the header lives until its last storage is gone and only its count ever changes.
+        // SAFETY: the header lives until its last storage is dropped, and only its atomic count changes before.
         unsafe { self.0.as_ref() }
     }
 
@@ -233,7 +237,7 @@ impl Storage {
         self.header().len
     }
 
-    /// The buffer as elements of `T`, as many as fit whole, if it is on the host.
+    /// The buffer as elements of `T` if it is on the host; bytes of an incomplete last element are left out.
     #[inline]
     pub fn host<T: Pod>(&self) -> Option<&[T]> {
         let () = Check::<T>::FITS;
@@ -241,12 +245,12 @@ impl Storage {
         if header.device != HOST {
             return None;
         }
-        // SAFETY: the bytes are initialised, aligned for T and long enough, any bits are a T, and
-        // nobody writes them while this storage is borrowed.
+        // SAFETY: the bytes are initialised, aligned for T and long enough, and any bit pattern is a T. They are
+        // written only through an unshared, mutably borrowed storage.
         Some(unsafe { slice::from_raw_parts(header.data.cast().as_ptr(), header.len / size_of::<T>()) })
     }
 
-    /// The buffer as elements of `T` to write, if it is on the host and no clone shares it.
+    /// The buffer as mutable elements of `T`, if it is on the host and unshared.
     #[inline]
     pub fn get_mut_slice<T: Pod>(&mut self) -> Option<&mut [T]> {
         let () = Check::<T>::FITS;
@@ -255,18 +259,18 @@ impl Storage {
         }
         let header = self.header();
         let (data, len) = (header.data.cast().as_ptr(), header.len / size_of::<T>());
-        // SAFETY: as in `host`, and this only storage of the buffer is borrowed mutably, so
-        // nobody else reads it. Any T written is initialised bytes, as a Pod has no padding.
+        // SAFETY: as in `host`. This is the only storage of the buffer and is borrowed mutably, so nothing else reads
+        // it. A Pod has no padding, so any T written leaves initialised bytes.
         Some(unsafe { slice::from_raw_parts_mut(data, len) })
     }
 
-    /// Whether no clone shares the buffer, and it is not somebody else's.
+    /// Whether no clone shares the buffer and it belongs to no other owner.
     #[inline]
     pub fn is_unique(&self) -> bool {
-        self.header().refs.is_unique() && !matches!(self.header().home, Home::Foreign(_))
+        self.header().refs.is_unique() && !matches!(self.header().allocation, Allocation::Foreign(_))
     }
 
-    /// Whether both are the same buffer.
+    /// Whether both refer to the same buffer.
     #[inline]
     pub fn ptr_eq(&self, other: &Storage) -> bool {
         self.0 == other.0
@@ -290,10 +294,10 @@ impl Drop for Storage {
         if self.header().device == HOST {
             live::sub(self.header().len);
         }
-        let inline = if matches!(self.header().home, Home::Here) { self.header().len } else { 0 };
-        // SAFETY: we were the last owner, so nobody else uses the header; `home` is dropped once.
-        unsafe { (&raw mut (*self.0.as_ptr()).home).drop_in_place() };
-        // SAFETY: `emplace` was given a block of this layout, and there is only one last owner.
+        let inline = if matches!(self.header().allocation, Allocation::Here) { self.header().len } else { 0 };
+        // SAFETY: this was the last owner, so nothing else uses the header, and `allocation` is dropped once.
+        unsafe { (&raw mut (*self.0.as_ptr()).allocation).drop_in_place() };
+        // SAFETY: `emplace` received a block of this layout, and only the last owner takes it back.
         drop(unsafe { Block::from_raw(self.0.cast(), header_layout(inline)) });
     }
 }
@@ -304,28 +308,27 @@ impl fmt::Debug for Storage {
     }
 }
 
-/// What a buffer asks of its element type, checked when the code is compiled.
+/// The requirements of a buffer on its element type, checked at compile time.
 struct Check<T>(T);
 
 impl<T> Check<T> {
     const FITS: () = assert!(size_of::<T>() > 0 && align_of::<T>() <= ALIGN);
 }
 
-/// A header with `inline` bytes after it.
+/// Layout of a header followed by `inline` bytes.
 #[inline]
 fn header_layout(inline: usize) -> Layout {
     debug_assert!(inline <= INLINE);
-    // SAFETY: the alignment is a power of two and the size, of a header and INLINE bytes, small.
+    // SAFETY: ALIGN is a power of two, and a header and at most INLINE bytes are far below the largest size.
     unsafe { Layout::from_size_align_unchecked(size_of::<Header>() + inline, ALIGN) }
 }
 
-/// A block in which `len` bytes can be aligned, or `None` when no address space holds them.
+/// Layout of a block in which `len` bytes can be aligned. Returns `None` if the size overflows.
 fn spill_layout(len: usize) -> Option<Layout> {
     if len <= pool::MAX_POOLED {
         return Layout::from_size_align(len, ALIGN).ok();
     }
-    // The system has zero pages for large blocks and clears them on first touch, by whichever
-    // thread that is; it does so only for its own alignment, so ask for that and some slack to
-    // align by hand.
+    // The system provides zero pages for large blocks and clears each on first touch, on the thread that touches it.
+    // It does so only for its own alignment, so request that alignment and enough slack to align here.
     Layout::from_size_align(len.checked_add(ALIGN - SYSTEM_ALIGN)?, SYSTEM_ALIGN).ok()
 }

@@ -1,4 +1,4 @@
-//! What a handle promises: one value, dropped exactly once, writable only when unshared.
+//! The contract of a handle: one value, dropped exactly once, writable only when unshared.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
@@ -159,7 +159,7 @@ fn the_last_owner_sees_what_the_others_wrote() {
             }
             drop(handle);
         });
-        // The handle of this thread may have been the last, but then nobody else's was.
+        // The handle of this thread may have been the last; then no other thread's was.
         assert!(taken.load(Relaxed) <= 1);
         assert_eq!(drops.load(Relaxed), 1);
     }

@@ -1,6 +1,6 @@
-//! What becomes of the memory: reused on its thread, bounded, given back, and counted.
+//! Memory of the pool: reused on its thread, bounded, returned to the system, and counted.
 //!
-//! The process has one allocator and one count of live bytes, so these tests take turns.
+//! The process has one allocator and one count of live bytes, so these tests run one at a time.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
@@ -10,17 +10,17 @@ use std::thread;
 
 use gradus_mem::{Handle, Storage, live_bytes, stats, trim};
 
-/// The system allocator, counting the bytes of our blocks, told by alignment, and able to fail.
+/// The system allocator. It counts the bytes of pooled blocks, recognised by their alignment, and can be made to fail.
 struct Counting;
 
 static OURS: AtomicIsize = AtomicIsize::new(0);
 
 thread_local! {
-    /// How many more of our blocks this thread may have.
+    /// Number of pooled blocks that this thread may still allocate.
     static ALLOWANCE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-// SAFETY: passes on to the system allocator, or fails as an allocator may.
+// SAFETY: forwards to the system allocator, or returns null as an allocator may.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() == 64 {
@@ -28,7 +28,7 @@ unsafe impl GlobalAlloc for Counting {
             ALLOWANCE.set(left);
             OURS.fetch_add(layout.size() as isize, Relaxed);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees a layout of nonzero size.
         unsafe { System.alloc(layout) }
     }
 
@@ -36,13 +36,13 @@ unsafe impl GlobalAlloc for Counting {
         if layout.align() == 64 {
             OURS.fetch_sub(layout.size() as isize, Relaxed);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees that `ptr` was allocated with `layout`, here by the system allocator.
         unsafe { System.dealloc(ptr, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if layout.align() == 64 {
-            // SAFETY: the caller's promise; a block that was had is as long as the layout says.
+            // SAFETY: the caller guarantees a layout of nonzero size; a block that is not null has `layout.size()` bytes.
             return unsafe {
                 let ptr = self.alloc(layout);
                 if !ptr.is_null() {
@@ -51,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
                 ptr
             };
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees a layout of nonzero size.
         unsafe { System.alloc_zeroed(layout) }
     }
 }
@@ -59,7 +59,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Waits for this test's turn; at its end all memory must be back where it was.
+/// Runs one test at a time. At the end of the test, all of its memory must have been returned.
 struct Turn(#[allow(dead_code)] MutexGuard<'static, ()>, isize, usize);
 
 fn turn() -> Turn {

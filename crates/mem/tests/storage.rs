@@ -1,4 +1,4 @@
-//! What a storage promises: aligned, initialised bytes of the right length, writable if unshared.
+//! The contract of a storage: aligned, initialised bytes of the right length, writable if unshared.
 
 use std::panic::catch_unwind;
 use std::thread;
@@ -24,7 +24,7 @@ fn every_length_is_aligned_zeroed_and_writable_to_its_end() {
             assert_eq!(storage.len_bytes(), len);
             let bytes = storage.get_mut_slice::<u8>().expect("unique");
             assert_eq!((bytes.len(), bytes.as_ptr().addr() % 64), (len, 0));
-            // The block is dirtied for the next round, which must not see it.
+            // Write to the block: the next round must not see these values.
             assert!(bytes.iter().all(|&byte| byte == 0), "{len} bytes");
             bytes.fill(0xa5);
             assert!(storage.host::<u8>().unwrap().iter().all(|&byte| byte == 0xa5));
@@ -96,7 +96,7 @@ fn nothing_is_a_length_too() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "there memory that cannot be had ends the program")]
+#[cfg_attr(miri, ignore = "a failed allocation ends the program under Miri")]
 fn absurd_lengths_are_refused() {
     let near_overflow = [usize::MAX, usize::MAX - 47, usize::MAX - 63];
     for bytes in near_overflow.into_iter().chain([1 << 63, isize::MAX as usize, 1 << 60]) {

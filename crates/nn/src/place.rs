@@ -10,7 +10,7 @@ const SOURCES: &str = file!().split_at(file!().len() - "place.rs".len()).0;
 
 /// The error, at the caller's place unless it arose in the caller's own code.
 pub(crate) fn placed(e: Error, caller: &'static Location<'static>) -> Error {
-    let own = e.place().is_none_or(|p| p.file().starts_with(SOURCES));
+    let own = e.location().is_none_or(|p| p.file().starts_with(SOURCES));
     if own { e.at(caller) } else { e }
 }
 

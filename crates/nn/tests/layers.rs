@@ -364,7 +364,7 @@ fn errors_are_placed_where_layers_are_called() {
     let g = Generator::new(0);
     let x = Tensor::zeros([2, 3, 7]);
     let placed = |line: u32, t: Tensor| {
-        let place = t.error().unwrap().place().unwrap();
+        let place = t.error().unwrap().location().unwrap();
         assert!(place.file().ends_with("tests/layers.rs"), "{place}");
         assert_eq!(place.line(), line, "{place}");
     };
@@ -381,5 +381,8 @@ fn errors_are_placed_where_layers_are_called() {
     let sgd = Optimizer::new(m.parameters(), Sgd::default());
     let line = line!() + 1;
     let e = compile_training(&m, |m: &Linear, b: &[Tensor]| m.forward(&b[0]), sgd, &[&x]).err().unwrap();
-    assert_eq!((e.place().unwrap().line(), e.to_string().contains("the loss is f32[2,3,1]")), (line, true));
+    assert_eq!(
+        (e.location().unwrap().line(), e.to_string().contains("the loss is f32[2,3,1]")),
+        (line, true)
+    );
 }

@@ -114,7 +114,7 @@ pub(crate) fn _value_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
 /// An error in Python's words.
 pub(crate) fn said(error: &Error) -> String {
     let text = error.to_string();
-    match (error.line(), error.place()) {
+    match (error.line(), error.location()) {
         // A line is the user's own and stays as it is.
         (Some(line), _) => {
             let own = text.strip_suffix(line).unwrap_or(&text);

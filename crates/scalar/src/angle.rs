@@ -3,7 +3,7 @@
 use crate::{Float, Real};
 use std::f32::consts::{FRAC_PI_2, PI};
 
-// What pi/2 and pi lack.
+// Differences between pi/2 and pi and their `f32` values.
 const QUARTER_LOW: f32 = (std::f64::consts::FRAC_PI_2 - FRAC_PI_2 as f64) as f32;
 const HALF_LOW: f32 = (std::f64::consts::PI - PI as f64) as f32;
 
@@ -13,10 +13,10 @@ pub fn atan2<N: Real>(y: N, x: N) -> N {
     let (b, a) = (y.abs(), x.abs());
     let steep = b.gt(a);
     let (low, high) = (N::select(steep, a, b), N::select(steep, b, a));
-    // Numbers near the ends of the range are scaled, as a quotient may then lose bits.
+    // Numbers near the ends of the range are scaled, because their quotient may lose bits.
     let scale = N::select(high.gt(1e30), 1e-20, N::select(high.lt(1e-20), 1e20, 1.0));
     let t = (low * scale) / (high * scale);
-    // Equal infinities are a diagonal, and the origin is on the axis.
+    // Two infinities give a diagonal, and the origin counts as on the axis.
     let t = N::select(low.eq(f32::INFINITY), 1.0, N::select(high.eq(f32::INFINITY), 0.0, t));
     let t = N::select(high.eq(0.0), 0.0, t);
     let r = arc(t);
@@ -27,7 +27,7 @@ pub fn atan2<N: Real>(y: N, x: N) -> N {
     r.copysign(y)
 }
 
-/// The inverse tangent of numbers from 0 to 1.
+/// Returns the inverse tangent of a number from 0 to 1.
 #[inline(always)]
 fn arc<N: Float>(t: N) -> N {
     let z = t * t;
@@ -42,7 +42,7 @@ pub fn atan<N: Real>(x: N) -> N {
     atan2(x, N::from(1.0))
 }
 
-/// The inverse sine of numbers up to one half.
+/// Returns the inverse sine of a number up to one half.
 #[inline(always)]
 fn arcsine<N: Float>(x: N, z: N) -> N {
     let q =

@@ -1,7 +1,7 @@
 //! Exponentials, logarithm, sigmoid, tanh and error functions of `f32`, in `f32` arithmetic, without branches.
 //!
-//! Polynomials interpolate at Chebyshev nodes, on the interval that the range reduction leaves. Comparisons are written so
-//! that NaN takes the arithmetic path, which propagates it.
+//! Polynomials interpolate at Chebyshev nodes, on the interval that the range reduction leaves. Comparisons are
+//! written so that NaN takes the arithmetic path, which propagates it.
 
 use crate::Float;
 use std::f32::consts::{LN_2, LOG2_E};
@@ -18,7 +18,7 @@ fn clamp<N: Float>(x: N, low: f32, high: f32) -> N {
     N::select(x.gt(high), high, x)
 }
 
-/// `exp(x) = (1 + d) · 2^n`: `d` between -0.3 and 0.42, and `n + ROUND`.
+/// Returns `d` between -0.3 and 0.42, and `n + ROUND`, such that `exp(x) = (1 + d) · 2^n`.
 #[inline(always)]
 fn exp_parts<N: Float>(x: N) -> (N, N) {
     let t = x.fma(LOG2_E, ROUND);
@@ -27,13 +27,13 @@ fn exp_parts<N: Float>(x: N) -> (N, N) {
     ((r * r).fma(exp_rest(r), r), t)
 }
 
-/// `(exp(r) - 1 - r) / r²` for numbers up to the half of ln 2.
+/// Returns `(exp(r) - 1 - r) / r²` for numbers up to ln 2 / 2.
 #[inline(always)]
 fn exp_rest<N: Float>(r: N) -> N {
     horner!(N; r; 0.5, 0.166_665_76, 0.041_666_552, 0.008_363_293, 0.001_392_632_6)
 }
 
-/// `2^n` as two factors, as it may be out of range when the result is not. `t` is `n + ROUND`.
+/// Returns `2^n` as two factors, since it may be out of range when the result is not. `t` is `n + ROUND`.
 #[inline(always)]
 pub fn powers<N: Float>(t: N) -> (N, N) {
     let n = t.to_bits() - ROUND.to_bits().into();
@@ -42,18 +42,18 @@ pub fn powers<N: Float>(t: N) -> (N, N) {
     (power(half), power(n - half))
 }
 
-/// `exp` where neither it nor its exponent is near the ends of the range.
+/// Returns `exp(x)` where neither it nor its exponent is near the ends of the range.
 #[inline(always)]
 fn exp_near<N: Float>(x: N) -> N {
     let (d, t) = exp_parts(x);
-    // A product, as it keeps NaN.
+    // A product propagates NaN.
     (d + 1.0.into()) * N::from_bits((t.to_bits() << 23) + 1.0_f32.to_bits().into())
 }
 
 /// Returns e to the power of `x`.
 #[inline(always)]
 pub fn exp<N: Float>(x: N) -> N {
-    // Where it is zero it is not computed: results below the normal numbers take long, and masks are full of them.
+    // A result that rounds to zero is not computed: subnormal results are slow, and attention masks are full of them.
     let zero = x.lt(-104.0);
     let x = N::select(zero, 0.0, x);
     let (d, t) = exp_parts(N::select(x.gt(89.0), 89.0, x));
@@ -73,8 +73,8 @@ pub fn exp2<N: Float>(x: N) -> N {
 /// Returns `1 / (1 + exp(-x))`.
 #[inline(always)]
 pub fn sigmoid<N: Float>(x: N) -> N {
-    // 1 / (1 + (1 + d)·a·b), both sides divided by `a`. What the sum of the powers loses and `d` are added last,
-    // so that the sum is rounded once, and the exponential never.
+    // 1 / (1 + (1 + d)·a·b), numerator and denominator divided by `a`. The rounding error of the sum of the powers
+    // and `d` are added last, so that the sum is rounded once and the exponential never.
     let (d, t) = exp_parts(clamp(-x, -104.0, 104.0));
     let (a, b) = powers(t);
     let inverse = N::from_bits(N::Bits::from(254 << 23) - a.to_bits());
@@ -94,7 +94,7 @@ pub fn tanh<N: Float>(x: N) -> N {
     // 1 - 2 / (exp(2a) + 1), and exp(2a) = s + s·r·p for s = 2^n. From 9.1 on the result rounds to 1.
     let top = N::select(a.gt(9.1), 9.1, a);
     let t = top.fma(2.0 * LOG2_E, ROUND);
-    // One part of ln 2 is enough: the larger the exponent, the less its error is seen.
+    // One part of ln 2 is enough: the larger the exponent, the less its error matters.
     let r = (t - ROUND.into()).fma(-0.5 * LN_2, top);
     let p = horner!(N; r; 2.0, 2.0, 1.333_320_4, 0.666_663_45, 0.267_813, 0.089_175_36);
     let s = N::from_bits((t.to_bits() << 23) + 1.0_f32.to_bits().into());
@@ -123,14 +123,14 @@ pub fn erf<N: Float>(x: N) -> N {
 #[inline(always)]
 pub fn erfc<N: Float>(x: N) -> N {
     let two = N::from(2.0);
-    // Above 10.06 it is 0 and below -4.06 it rounds to 2, as at -4.06: results below the normal numbers take long to
+    // Above 10.06 the result is 0 and below -4.06 it rounds to 2, as at -4.06. Subnormal results would be slow to
     // compute.
     let a = N::select((x - 3.0.into()).abs().gt(7.06), 4.06, x.abs());
     let sum = a + two;
     let back = sum - a;
     let low = (a - (sum - back)) + (two - back);
     let u = N::from(1.0) / sum;
-    // What `u` lacks of the inverse, as a part of it; and how much of that the whole lacks then.
+    // Relative error of the inverse `u`, and the resulting relative error of the product.
     let lack = u.fma(-low, u.fused(-sum, 1.0));
     let lack = lack * u.fma(2.812_712_2, 0.952_851_83);
     let v = u.fused(3.571_428_5, -0.785_714_27);
@@ -147,7 +147,7 @@ pub fn erfc<N: Float>(x: N) -> N {
     let lost = a.fused(a, -square);
     let t = square.fma(-LOG2_E, ROUND);
     let n = t - ROUND.into();
-    // The exponential is (1 + near + far + r²·q)·2^n, of which `near` is exact.
+    // The exponential is (1 + near + far + r²·q)·2^n, where `near` is exact.
     let near = n.fma(-LN2_HI, -square);
     let far = n.fma(-LN2_LO, -lost);
     let r = near + far;

@@ -1,8 +1,8 @@
-//! The trait that scalar functions are written over.
+//! Declares the traits that scalar functions are written over.
 
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 
-/// A value of `f32`: a number, or an expression of code that is being generated.
+/// A value of `f32`: a number, or an expression in generated code.
 pub trait Float:
     Copy
     + From<f32>
@@ -51,17 +51,17 @@ pub trait Float:
     fn scaled(self, t: Self) -> Self;
 }
 
-/// Further operations, of numbers and of GPU text but not of the CPU's code generator.
+/// Further operations, available for numbers and GPU text but not in the CPU's code generator.
 pub trait Real: Float {
     /// Returns the square root.
     fn sqrt(self) -> Self;
-    /// Returns the same number, which no compiler may combine with the operations before it. For targets whose compilers
-    /// reassociate or contract arithmetic.
+    /// Returns the same number and prevents compilers from combining it with the operations before it. For targets
+    /// whose compilers reassociate or contract arithmetic.
     fn fence(self) -> Self {
         self
     }
-    /// Whether both hold.
+    /// Whether both masks are set.
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// Whether one of both holds.
+    /// Whether at least one mask is set.
     fn either(a: Self::Mask, b: Self::Mask) -> Self::Mask;
 }

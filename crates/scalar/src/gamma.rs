@@ -1,15 +1,15 @@
-//! The logarithm of the gamma function and its derivative, of `f32` in `f32` arithmetic, without branches, for targets without
-//! `f64`. Near zeros on the negative axis only the absolute error is small.
+//! The logarithm of the gamma function and its derivative, of `f32` in `f32` arithmetic, without branches, for targets
+//! without `f64`. Near zeros on the negative axis only the absolute error is small.
 
 use crate::Real;
 use crate::circular;
 use crate::exponential::log;
 use std::f32::consts::PI;
 
-/// Steps that bring a number below 8 to one between 2 and 3.
+/// Number of recurrence steps that bring a number below 8 to one between 2 and 3.
 const STEPS: usize = 5;
 
-/// The difference of a number that is not negative to the nearest integer; 0 from 2^23 on, where all are integers.
+/// Returns the difference of a nonnegative number to the nearest integer; 0 from 2^23 on, where all are integers.
 #[inline(always)]
 fn fraction<N: Real>(a: N) -> N {
     let small = N::select(a.lt(8_388_608.0), a, 0.0);
@@ -22,19 +22,19 @@ fn fraction<N: Real>(a: N) -> N {
 pub fn lgamma<N: Real>(x: N) -> N {
     let a = x.abs();
     let one = N::from(1.0);
-    // Around 1, where numbers below 1/2 are moved to.
+    // A series around 1, to which numbers below 1/2 are shifted.
     let low = a.lt(0.5);
     let t = N::select(low, a, a - one);
     let t = N::select(t.gt(0.5), 0.5, t);
     let near = t
         * horner!(N; t; -0.577_215_7, 0.822_467, -0.400_685_5, 0.270_594_27, -0.207_398_2, 0.169_134_5,
             -0.143_652_92, 0.131_095_5, -0.116_579_37, 0.065_309_31, -0.058_302_138, 0.179_739_27, -0.167_297_33);
-    // Around the minimum, where both zeros are far.
+    // A series around the minimum, which is far from both zeros.
     let t = N::select(a.gt(2.0), 2.0, a) - 1.5.into();
     let bottom = horner!(N; t; -0.120_782_24, 0.036_489_975, 0.467_401_42, -0.138_132_96, 0.058_686_89,
         -0.028_937_222, 0.016_075_47, -0.008_999_38);
     let near = N::select(low, near - log(a), near);
-    // Around 2, where numbers up to 8 are moved to, each step a factor.
+    // A series around 2, to which numbers up to 8 are shifted; each step contributes a factor.
     let (mut y, mut factor) = (N::select(a.gt(8.0), 8.0, a), one);
     for _ in 0..STEPS {
         let down = y - one;
@@ -56,11 +56,11 @@ pub fn lgamma<N: Real>(x: N) -> N {
     let y = N::select(a.lt(8.0), middle, far);
     let y = N::select(a.lt(1.25), near, N::select(a.lt(1.75), bottom, y));
     let y = N::select(a.eq(f32::INFINITY), f32::INFINITY, y);
-    // The reflection: log(pi / |x sin(pi x)|) - lgamma(|x|), where the product may underflow.
+    // Reflection formula: log(pi / |x sin(pi x)|) - lgamma(|x|), where the product may underflow.
     let sine = circular::sin(fraction(a) * PI.into()).abs();
     let pole = N::both(N::both(x.lt(0.0), a.gt(1e-8)), sine.eq(0.0));
     let reflected = (N::from(1.144_729_9) - log(N::select(sine.eq(0.0), 1.0, sine))) - (log(a) + y);
-    // Next to zero both sides are alike, and angles too small for their digits.
+    // Close to zero both formulas agree, and the angle has too few digits for the reflection.
     let y = N::select(N::both(x.lt(0.0), a.gt(1e-8)), reflected, y);
     let y = N::select(N::either(pole, a.eq(0.0)), f32::INFINITY, y);
     N::select(x.is_nan(), f32::NAN, y)
@@ -76,7 +76,7 @@ pub fn digamma<N: Real>(x: N) -> N {
     let negative = x.lt(0.0);
     let a = N::select(negative, one - x, x);
     let low = a.lt(1.0);
-    // Moved to between 1 and 2: up by one, or down step by step.
+    // Shift to the interval from 1 to 2: up by one, or down step by step.
     let mut y = N::select(low, a + one, N::select(a.gt(8.0), 8.0, a));
     let mut sum = N::from(0.0);
     for _ in 0..STEPS + 1 {
@@ -97,7 +97,7 @@ pub fn digamma<N: Real>(x: N) -> N {
     let far = (log(large) - inverse * 0.5.into()) - series;
     let y = N::select(a.lt(8.0), near, far);
     let y = N::select(a.eq(f32::INFINITY), a, y);
-    // The reflection: digamma(1 - x) - pi / tan(pi x).
+    // Reflection formula: digamma(1 - x) - pi / tan(pi x).
     let r = fraction(x.abs()).copysign(one) * PI.into();
     let signed = N::select(fraction(x.abs()).lt(0.0), r, -r);
     let tangent = circular::tan(N::select(signed.eq(0.0), 1.0, signed));

@@ -7,7 +7,7 @@ use std::f32::consts::LOG2_E;
 const LN2_HI: f32 = 0.693_145_75;
 const LN2_LO: f32 = 1.428_606_8e-6;
 
-/// `exp(x) = (1 + d)·2^n` for `x` whose exponential is finite: `d` and `n + ROUND`.
+/// Returns `d` and `n + ROUND` such that `exp(x) = (1 + d)·2^n`, for `x` whose exponential is finite.
 #[inline(always)]
 fn parts<N: Real>(x: N) -> (N, N) {
     let t = x.fma(LOG2_E, ROUND);
@@ -17,7 +17,7 @@ fn parts<N: Real>(x: N) -> (N, N) {
     ((r * r).fma(q, r), t)
 }
 
-/// Half of the exponential of a number that is not negative.
+/// Returns half of the exponential of a nonnegative number.
 #[inline(always)]
 fn half_exp<N: Real>(a: N) -> N {
     let (d, t) = parts(N::select(a.gt(90.0), 90.0, a));
@@ -29,7 +29,7 @@ fn half_exp<N: Real>(a: N) -> N {
 pub fn expm1<N: Real>(x: N) -> N {
     let x0 = N::select(x.lt(-20.0), -20.0, x);
     let (d, t) = parts(N::select(x0.gt(89.0), 89.0, x0));
-    // Half of everything, as the power of two may be out of range when the result is not.
+    // Compute half of the result, since the power of two may be out of range when the result is not.
     let half = N::from_bits((t.to_bits() << 23) + 0.5_f32.to_bits().into());
     let y = half * d + (half - 0.5.into());
     N::select(x.eq(0.0), x, y + y)

@@ -1,5 +1,5 @@
 //! Scalar functions without branches, each written once over the trait [`Float`].
-//! The CPU's loops run them on numbers ([`Plain`]), its code generator on values of code, and a GPU back end on text.
+//! The CPU's loops run them on numbers ([`Plain`]), its code generator on values of code, and GPU backends on text.
 //! The reference evaluator does not use them: it must stay independent.
 
 #![forbid(unsafe_code)]

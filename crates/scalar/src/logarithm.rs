@@ -1,4 +1,5 @@
-//! Logarithms and inverse hyperbolic functions of `f32` in `f32` arithmetic, without branches, for targets without `f64`.
+//! Logarithms and inverse hyperbolic functions of `f32` in `f32` arithmetic, without branches, for targets without
+//! `f64`.
 
 use crate::Real;
 use crate::exponential::{log, split};
@@ -9,15 +10,15 @@ use std::f32::consts::LN_2;
 pub fn log1p<N: Real>(x: N) -> N {
     let one = N::from(1.0);
     let u = one + x;
-    // What the sum lost, as a part of it.
+    // Relative rounding error of the sum `1 + x`.
     let lost = x - (u - one);
     let y = log(u) + lost / u;
-    // At -1 and for large numbers nothing was lost.
+    // At -1 and for large numbers the sum has no error to correct.
     let y = N::select(N::either(u.eq(0.0), u.gt(1e9)), log(u), y);
     N::select(x.eq(0.0), x, y)
 }
 
-/// A logarithm in parts: the exponent, and that of the mantissa as a number of 12 bits and what it lacks.
+/// Returns a logarithm as three parts: the exponent, and the mantissa's logarithm as 12 leading bits and a remainder.
 #[inline(always)]
 fn log_parts<N: Real>(x: N) -> (N, N, N) {
     let (n, f) = split(x);
@@ -32,7 +33,7 @@ fn log_parts<N: Real>(x: N) -> (N, N, N) {
     (n, high, rest)
 }
 
-/// A logarithm where the operand is an exception, else `y`.
+/// Returns the logarithm of an exceptional operand (zero, negative, infinite, NaN), else `y`.
 #[inline(always)]
 fn exceptions<N: Real>(x: N, y: N) -> N {
     let y = N::select(x.eq(0.0), f32::NEG_INFINITY, y);
@@ -41,7 +42,7 @@ fn exceptions<N: Real>(x: N, y: N) -> N {
     N::select(x.is_nan(), f32::NAN, y)
 }
 
-// The inverse of ln 2 and of ln 10, and log10 2, each as a number whose product with 12 bits is exact, and what it lacks.
+// 1 / ln 2, 1 / ln 10 and log10 2, each as a number whose product with 12 bits is exact, and the remainder.
 const LOG2_E: (f32, f32) = (1.442_871_1, (std::f64::consts::LOG2_E - 1.442_871_1_f32 as f64) as f32);
 const LOG10_E: (f32, f32) = (0.434_326_17, (std::f64::consts::LOG10_E - 0.434_326_17_f32 as f64) as f32);
 const LOG10_2: (f32, f32) = (0.301_029_2, (std::f64::consts::LOG10_2 - 0.301_029_2_f32 as f64) as f32);
@@ -102,7 +103,8 @@ pub fn atanh<N: Real>(x: N) -> N {
     y.copysign(x)
 }
 
-/// Returns the inverse of the error function: the operand times a polynomial in `-log(1 - x²)`, in the tails in its root.
+/// Returns the inverse of the error function: the operand times a polynomial in `-log(1 - x²)`, in the tails in its
+/// square root.
 #[inline(always)]
 pub fn erfinv<N: Real>(x: N) -> N {
     let one = N::from(1.0);
@@ -123,7 +125,7 @@ pub fn erfinv<N: Real>(x: N) -> N {
 pub fn logaddexp<N: Real>(a: N, b: N) -> N {
     let ordered = a.lt(b);
     let (low, high) = (N::select(ordered, a, b), N::select(ordered, b, a));
-    // Equal infinities have no difference.
+    // Two equal infinities would give a difference of NaN.
     let d = N::select(a.eq(b), 0.0, low - high);
     let y = high + log1p(crate::exponential::exp(d));
     let y = N::select(N::both(a.eq(b), a.abs().eq(f32::INFINITY)), a, y);

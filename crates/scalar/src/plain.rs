@@ -1,11 +1,11 @@
-//! Numbers as an instance of [`Float`].
+//! Implements [`Float`] for numbers.
 
 use crate::exponential::powers;
 use crate::{Float, Real};
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 
-/// A number. `FUSED` says whether the target has an instruction for a product and a sum; without one, `fma` rounds twice,
-/// because a call would be slow.
+/// A number. `FUSED` says whether the target has an instruction for a product and a sum. Without one, `fma` rounds
+/// twice, because calling a library function would be slow.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<const FUSED: bool>(pub f32);
 
@@ -76,7 +76,7 @@ impl<const FUSED: bool> Float for Plain<FUSED> {
         let (b, c) = (b.into().0, c.into().0);
         Plain(match FUSED {
             true => self.0.mul_add(b, c),
-            // The product is exact.
+            // The product is exact in `f64`.
             false => (f64::from(self.0) * f64::from(b) + f64::from(c)) as f32,
         })
     }

@@ -4,18 +4,18 @@ use crate::Real;
 use crate::exponential::{ROUND, split};
 use std::f32::consts::LN_2;
 
-/// A number as the sum of two, the second less than the last place of the first.
+/// An unevaluated sum of two numbers; the second is less than the last digit of the first.
 #[derive(Clone, Copy)]
 struct Pair<N>(N, N);
 
-/// The sum of numbers of which the first is not smaller.
+/// Returns `a + b` exactly, for `|a| ≥ |b|`.
 #[inline(always)]
 fn ordered_sum<N: Real>(a: N, b: N) -> Pair<N> {
     let sum = a + b;
     Pair(sum, (a - sum) + b)
 }
 
-/// The product of two numbers.
+/// Returns the product of two numbers exactly.
 #[inline(always)]
 fn product<N: Real>(a: N, b: N) -> Pair<N> {
     let p = a * b;
@@ -25,11 +25,11 @@ fn product<N: Real>(a: N, b: N) -> Pair<N> {
 // 2 / ln 2 in two parts.
 const FACTOR: (f32, f32) = (2.885_39, (2.0 * std::f64::consts::LOG2_E - 2.885_39_f32 as f64) as f32);
 
-/// The logarithm to base 2 of a positive number, to about 32 bits.
+/// Returns the logarithm to base 2 of a positive number, to about 32 bits.
 #[inline(always)]
 fn log2<N: Real>(x: N) -> Pair<N> {
     let (n, f) = split(x);
-    // log(1 + f) = 2·(s + s³/3 + ...) for s = f / (2 + f), which is taken as a pair.
+    // log(1 + f) = 2·(s + s³/3 + ...) with s = f / (2 + f), computed as a pair.
     let two = N::from(2.0);
     let d = two + f;
     let d_low = f - (d - two);
@@ -39,14 +39,14 @@ fn log2<N: Real>(x: N) -> Pair<N> {
     let z = square.0;
     let q = product(z, horner!(N; z; 0.333_333_34, 0.200_000_61, 0.142_754_02, 0.116_654_82));
     let cubic = product(s, q.0);
-    // What `s` and its square lack, times the slope of the series there.
+    // The low parts of `s` and its square, times the derivative of the series.
     let q_low = square.1.fma(0.333_333_34, q.1);
     let rest = cubic.1 + s * q_low + s_low.fma(z, s_low);
     let main = product(s, FACTOR.0.into());
     let second = product(cubic.0, FACTOR.0.into());
     let low = second.0 + (main.1 + (s * FACTOR.1.into() + (second.1 + rest * FACTOR.0.into())));
     let sum = ordered_sum(n, main.0);
-    // Without an exponent the sum is the main part.
+    // If the exponent is zero, the mantissa's logarithm is the main part.
     let first = N::select(n.eq(0.0), main.0, sum.0);
     let rest = N::select(n.eq(0.0), low, sum.1 + low);
     ordered_sum(first, rest)
@@ -58,7 +58,7 @@ pub fn pow<N: Real>(a: N, b: N) -> N {
     let x = a.abs();
     let one = N::from(1.0);
     let log = log2(N::select(N::both(x.gt(0.0), x.lt(f32::INFINITY)), x, one));
-    // An exponent beyond this over- or underflows unless the logarithm is 0.
+    // An exponent beyond this overflows or underflows, unless the logarithm is 0.
     let y = N::select(b.gt(1e30), 1e30, N::select(b.lt(-1e30), -1e30, b));
     let y = N::select(y.abs().lt(1e-30), 0.0, y);
     let rough = y * log.0;
@@ -74,14 +74,14 @@ pub fn pow<N: Real>(a: N, b: N) -> N {
     let zero = N::select(b.lt(0.0), f32::INFINITY, 0.0);
     let power = N::select(x.eq(0.0), zero, power);
     let power = N::select(x.eq(f32::INFINITY), N::select(b.lt(0.0), 0.0, f32::INFINITY), power);
-    // Large numbers are even; of the others, rounding finds the integers, and of their halves the even ones.
+    // Large numbers are even. Of the others, rounding finds the integers, and rounding their halves the even ones.
     let c = b.abs();
     let small = c.lt(8_388_608.0);
     let c0 = N::select(small, c, 0.0);
     let whole = |v: N| ((v + 8_388_608.0.into()) - 8_388_608.0.into()).eq(v);
     let half = c0 * 0.5.into();
     let exact = N::select(small, N::select(whole(c0), 1.0, 0.0), 1.0);
-    // From 2^23 to 2^24 every number is an integer, and odd if its last bit is.
+    // From 2^23 to 2^24 every number is an integer, and odd if its last bit is set.
     let between = N::both(c.lt(16_777_216.0), N::from_bits((c.to_bits() & 1.into()) << 29).gt(0.0));
     let odd_small = N::select(small, N::select(whole(half), 0.0, exact), N::select(between, 1.0, 0.0));
     let negative = N::from(1.0).copysign(a).lt(0.0);
@@ -89,7 +89,7 @@ pub fn pow<N: Real>(a: N, b: N) -> N {
     let broken = N::both(N::both(a.lt(0.0), a.gt(f32::NEG_INFINITY)), exact.lt(0.5));
     let power = N::select(broken, f32::NAN, power);
     let power = N::select(N::either(a.is_nan(), b.is_nan()), f32::NAN, power);
-    // 1 to any power, and -1 to an infinite one.
+    // 1 to any power, and -1 to an infinite power, are 1.
     let unit = N::either(a.eq(1.0), N::both(a.eq(-1.0), c.eq(f32::INFINITY)));
     N::select(N::either(unit, b.eq(0.0)), 1.0, power)
 }
@@ -100,7 +100,7 @@ pub fn cbrt<N: Real>(x: N) -> N {
     let a = x.abs();
     let tiny = a.lt(f32::MIN_POSITIVE);
     let scaled = N::select(tiny, a * 16_777_216.0.into(), a);
-    // A third of the logarithm's bits; the quotient of integers goes through a float, which is exact enough.
+    // A third of the bits approximates a third of the logarithm. Dividing the integer as a float is exact enough.
     let third = N::from_int(scaled.to_bits()) * (1.0 / 3.0).into();
     let guess = (third + 709_958_130.0.into()).fence();
     let rounded = guess * (1.0 / 4096.0).into() + ROUND.into();

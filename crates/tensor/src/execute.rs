@@ -4,7 +4,7 @@ use crate::data::Data;
 use crate::device::{Device, device_of};
 use crate::plan::Bounded;
 use crate::{moved, recent};
-use gradus_cpu::{Argument, Executable, Given, Layout, Pool};
+use gradus_cpu::{Argument, Executable, InputLayout, Layout, Pool};
 use gradus_device::{Code, Done, Request, Sink, Text, Work};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::{Form, Scalar};
@@ -138,11 +138,11 @@ fn ready(op: &Op, device: Device, ins: &[Data], avals: &[Aval]) -> Result<Ready>
     };
     READY.get_or_make(&(op, device.id(), &parts), is, || {
         let graph = graph_of(op, avals)?;
-        let given: Vec<Given> = ins.iter().map(given).collect();
+        let given: Vec<InputLayout> = ins.iter().map(given).collect();
         let ready = match device.is_cpu() {
             true => Ready::Cpu(Arc::new(Executable::with(&graph, &given)?)),
             false => {
-                let request = Request { given: &given, keeps: &[], text: Text::Generic };
+                let request = Request { layouts: &given, keeps: &[], text: Text::Generic };
                 Ready::Other(device.get().program(&graph, &request)?)
             }
         };
@@ -171,7 +171,7 @@ pub(crate) fn program(graph: &Arc<Graph>, device: Device, keeps: &Keeps) -> Resu
             let ready = match device.is_cpu() {
                 true => Ready::Cpu(Arc::new(Executable::new(graph)?)),
                 false => {
-                    let request = Request { given: &[], keeps, text: Text::Special };
+                    let request = Request { layouts: &[], keeps, text: Text::Special };
                     Ready::Other(device.get().program(graph, &request)?)
                 }
             };
@@ -195,9 +195,9 @@ fn reach(d: &Data) -> (i64, i64) {
 }
 
 /// How data lies from its least place on.
-fn given(d: &Data) -> Given {
+fn given(d: &Data) -> InputLayout {
     let (low, high) = reach(d);
-    Given { numel: (high - low + 1) as usize, layout: Layout { offset: -low, strides: d.strides() } }
+    InputLayout { numel: (high - low + 1) as usize, layout: Layout { offset: -low, strides: d.strides() } }
 }
 
 /// Data as an argument, from its least place on.

@@ -184,7 +184,7 @@ impl Tensor {
     #[track_caller]
     pub(crate) fn wrapped_ids(&self, extent: usize) -> Result<Tensor> {
         if self.check()?.dtype().class() != Class::Int {
-            return Err(Error::dtype(self.dtype(), "indices are integers (or a bool mask)"));
+            return Err(Error::dtype(self.dtype(), "indices must be integers (or a bool mask)"));
         }
         let ids = self.to_dtype(DType::I64);
         if trace::for_operands(&[&ids]).is_none() && ids.device().is_cpu() {

@@ -5,7 +5,7 @@ use crate::arg::{Arg, unify};
 use crate::tensor::Tensor;
 use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::complex::{Complex, Conj, Im, Re};
-use gradus_ir::ops::pointwise::rows;
+use gradus_ir::ops::pointwise::table;
 use gradus_ir::ops::select::{Select, StopGradient};
 use gradus_ir::{C, Class, DType, Error};
 use std::ops::{
@@ -16,7 +16,7 @@ use std::panic::Location;
 /// Booleans become integers and integers become floats where an op has no meaning on them; division is of floats.
 #[track_caller]
 fn fit(row: &'static Pointwise, t: Tensor) -> Tensor {
-    let (dtype, divides) = (t.dtype(), std::ptr::eq(row, &rows::div));
+    let (dtype, divides) = (t.dtype(), std::ptr::eq(row, &table::div));
     if dtype.is_differentiable() || (row.takes(dtype) && !divides) {
         t
     } else if row.takes(DType::I64) && !divides {
@@ -35,7 +35,7 @@ pub(crate) fn unary(row: &'static Pointwise, x: &Tensor) -> Tensor {
     }
     // The modulus of a complex number is real, so that it is no row: a row keeps the dtype.
     let dtype = x.dtype();
-    if dtype.is_complex() && std::ptr::eq(row, &rows::abs) {
+    if dtype.is_complex() && std::ptr::eq(row, &table::abs) {
         return x.real().hypot(&x.imag());
     }
     if dtype.is_differentiable() { apply1(row, &[x]) } else { apply1(row, &[&fit(row, x.clone())]) }
@@ -98,7 +98,7 @@ macro_rules! tensor_row {
         #[track_caller]
         #[allow(clippy::should_implement_trait)]
         pub fn $name(&self) -> Tensor {
-            unary(&rows::$name, self)
+            unary(&table::$name, self)
         }
     };
     ($($doc:literal)* $name:ident ($x:ident, $y:ident)) => {
@@ -106,14 +106,14 @@ macro_rules! tensor_row {
         #[track_caller]
         #[allow(clippy::should_implement_trait)]
         pub fn $name<'a>(&self, $y: impl Into<Arg<'a>>) -> Tensor {
-            binary(&rows::$name, self, $y.into())
+            binary(&table::$name, self, $y.into())
         }
     };
     ($($doc:literal)* $name:ident ($x:ident, $y:ident, $z:ident)) => {
         $(#[doc = $doc])*
         #[track_caller]
         pub fn $name(&self, $y: &Tensor, $z: &Tensor) -> Tensor {
-            ternary(&rows::$name, [self, $y, $z])
+            ternary(&table::$name, [self, $y, $z])
         }
     };
 }
@@ -125,29 +125,29 @@ macro_rules! tensor_rows {
         }
     };
 }
-gradus_ir::for_each_row!(tensor_rows);
+gradus_ir::for_each_pointwise!(tensor_rows);
 
 macro_rules! operators {
     ($($trait:ident $method:ident $row:ident;)*) => {$(
         impl<'a, A: Into<Arg<'a>>> $trait<A> for &Tensor {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: A) -> Tensor { binary(&rows::$row, self, other.into()) }
+            fn $method(self, other: A) -> Tensor { binary(&table::$row, self, other.into()) }
         }
         impl<'a, A: Into<Arg<'a>>> $trait<A> for Tensor {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: A) -> Tensor { binary(&rows::$row, &self, other.into()) }
+            fn $method(self, other: A) -> Tensor { binary(&table::$row, &self, other.into()) }
         }
         impl $trait<Tensor> for Tensor {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: Tensor) -> Tensor { binary(&rows::$row, &self, Arg::Tensor(&other)) }
+            fn $method(self, other: Tensor) -> Tensor { binary(&table::$row, &self, Arg::Tensor(&other)) }
         }
         impl $trait<Tensor> for &Tensor {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: Tensor) -> Tensor { binary(&rows::$row, self, Arg::Tensor(&other)) }
+            fn $method(self, other: Tensor) -> Tensor { binary(&table::$row, self, Arg::Tensor(&other)) }
         }
     )*};
 }
@@ -158,12 +158,12 @@ macro_rules! number_first {
         impl $trait<&Tensor> for $number {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: &Tensor) -> Tensor { number_and(&rows::$row, self.into(), other) }
+            fn $method(self, other: &Tensor) -> Tensor { number_and(&table::$row, self.into(), other) }
         }
         impl $trait<Tensor> for $number {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: Tensor) -> Tensor { number_and(&rows::$row, self.into(), &other) }
+            fn $method(self, other: Tensor) -> Tensor { number_and(&table::$row, self.into(), &other) }
         }
     )*)*};
 }
@@ -187,7 +187,7 @@ impl Neg for &Tensor {
     type Output = Tensor;
     #[track_caller]
     fn neg(self) -> Tensor {
-        unary(&rows::neg, self)
+        unary(&table::neg, self)
     }
 }
 
@@ -195,7 +195,7 @@ impl Neg for Tensor {
     type Output = Tensor;
     #[track_caller]
     fn neg(self) -> Tensor {
-        unary(&rows::neg, &self)
+        unary(&table::neg, &self)
     }
 }
 
@@ -203,7 +203,7 @@ impl Not for &Tensor {
     type Output = Tensor;
     #[track_caller]
     fn not(self) -> Tensor {
-        unary(&rows::not, self)
+        unary(&table::not, self)
     }
 }
 
@@ -211,7 +211,7 @@ impl Not for Tensor {
     type Output = Tensor;
     #[track_caller]
     fn not(self) -> Tensor {
-        unary(&rows::not, &self)
+        unary(&table::not, &self)
     }
 }
 
@@ -231,7 +231,7 @@ macro_rules! in_place {
                 #[doc = $doc]
                 #[track_caller]
                 pub fn $method<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
-                    self.updated(&rows::$row, other.into())
+                    self.updated(&table::$row, other.into())
                 }
             )*
         }
@@ -263,7 +263,7 @@ impl Tensor {
     pub fn div_trunc<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
         match unify("div_trunc", self, other.into()) {
             // The row itself divides integers this way; `/` makes them floats first.
-            Ok((a, b)) if a.dtype().class() == Class::Int => apply1(&rows::div, &[&a, &b]),
+            Ok((a, b)) if a.dtype().class() == Class::Int => apply1(&table::div, &[&a, &b]),
             Ok((a, b)) => (a / b).trunc(),
             Err(failed) => failed,
         }
@@ -272,19 +272,19 @@ impl Tensor {
     /// Whether both are non-zero.
     #[track_caller]
     pub fn logical_and<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
-        logical(&rows::and, self, other.into())
+        logical(&table::and, self, other.into())
     }
 
     /// Whether one or both are non-zero.
     #[track_caller]
     pub fn logical_or<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
-        logical(&rows::or, self, other.into())
+        logical(&table::or, self, other.into())
     }
 
     /// Whether exactly one is non-zero.
     #[track_caller]
     pub fn logical_xor<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
-        logical(&rows::xor, self, other.into())
+        logical(&table::xor, self, other.into())
     }
 
     /// Whether it is zero.

@@ -79,7 +79,7 @@ fn table<T: vector::Element>() -> Table<T> {
         };
         Some((address(row), (lanes?, RowPlans::default())))
     };
-    pointwise::rows().filter_map(one).collect()
+    pointwise::all().filter_map(one).collect()
 }
 
 fn address(row: &'static Pointwise) -> usize {
@@ -217,7 +217,7 @@ impl<T: Pod> Steps<T> {
                 (Form::Input, _) if is_line => Value::Input(*inputs.get(&Id { node: k as u32, out: 0 })?),
                 (Form::Constant(l), _) if l.dtype() == aval.dtype => Value::Number(number(l.splat()?)),
                 (Form::View(_), Some(x @ Value::Number(_))) => x,
-                (Form::Pointwise(Scalar::Row(row)), Some(x)) if is_line && steps.len() < MOST_STEPS => {
+                (Form::Pointwise(Scalar::Pointwise(row)), Some(x)) if is_line && steps.len() < MOST_STEPS => {
                     steps.push((table.get(&address(row))?.0, x, of(1)));
                     Value::Step(steps.len() - 1)
                 }

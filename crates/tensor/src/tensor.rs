@@ -58,7 +58,7 @@ impl Tensor {
     #[track_caller]
     pub(crate) fn from_result(r: Result<Tensor>) -> Tensor {
         let place = Location::caller();
-        r.unwrap_or_else(|e| Tensor::failed(if e.place().is_some() { e } else { e.at(place) }))
+        r.unwrap_or_else(|e| Tensor::failed(if e.location().is_some() { e } else { e.at(place) }))
     }
 
     /// What went wrong, if it did.

@@ -13,7 +13,7 @@ use gradus_tensor::{
 fn says(e: &Error, parts: &[&str]) {
     let text = e.to_string();
     parts.iter().for_each(|p| assert!(text.contains(p), "`{p}` is not in\n{text}"));
-    let place = e.place().unwrap_or_else(|| panic!("no place in\n{text}"));
+    let place = e.location().unwrap_or_else(|| panic!("no place in\n{text}"));
     assert!(place.file().ends_with("tests/strict.rs"), "another place in\n{text}");
 }
 

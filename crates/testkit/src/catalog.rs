@@ -1,4 +1,5 @@
-//! A walk over the catalog: every check of every sample, and the laws of the samples themselves.
+//! Walks over the catalog: makes every check of every sample, and checks the samples themselves.
+//! Takes a filter of op names; returns a report of counts and failures. The checks are in `checks`.
 
 use crate::Failure;
 use crate::checks::{self, describe};
@@ -7,7 +8,7 @@ use gradus_ir::ops::{self, Derivative, ErrorSample, Pointwise, Sample, Samples, 
 use gradus_ir::{Graph, Literal, Op, Result as IrResult};
 use std::fmt;
 
-/// What a walk did and found.
+/// Counts and failures of a walk.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Samples walked.
@@ -16,7 +17,7 @@ pub struct Report {
     pub errors: usize,
     /// Checks made.
     pub checks: usize,
-    /// What does not hold.
+    /// The checks that failed.
     pub failures: Vec<Failure>,
 }
 
@@ -37,13 +38,13 @@ impl fmt::Display for Report {
     }
 }
 
-/// Names of all ops that must have samples: the structural ones but `input`, and the pointwise rows.
+/// Names of all ops that must have samples: the structural ones except `input`, and the pointwise ops.
 pub fn names() -> Vec<&'static str> {
     let structural = Op::STRUCTURAL.iter().copied().filter(|n| *n != "input");
-    structural.chain(pointwise::rows().map(|r: &Pointwise| r.name)).collect()
+    structural.chain(pointwise::all().map(|r: &Pointwise| r.name)).collect()
 }
 
-/// Every check of the ops whose names pass the filter.
+/// Makes all checks of the ops whose names pass the filter.
 pub fn check_catalog(filter: impl Fn(&str) -> bool) -> Report {
     let samples = ops::samples();
     let mut report = Report::default();
@@ -51,7 +52,7 @@ pub fn check_catalog(filter: impl Fn(&str) -> bool) -> Report {
     report
 }
 
-/// Every check of one op of the catalog, its samples being among these.
+/// Makes all checks of one op of the catalog, whose samples are among these.
 fn check_op(name: &str, samples: &Samples, report: &mut Report) {
     let cases: Vec<&Sample> = samples.cases.iter().filter(|s| s.op.name() == name).collect();
     let errors: Vec<&ErrorSample> = samples.errors.iter().filter(|s| s.op.name() == name).collect();
@@ -66,7 +67,7 @@ fn check_op(name: &str, samples: &Samples, report: &mut Report) {
     }
 }
 
-/// All checks of one sample, each on its own.
+/// Makes all checks of one sample, each independently.
 pub fn check_sample(sample: &Sample, report: &mut Report) {
     let graph = match graph_of(&sample.op, &sample.ins) {
         Ok(graph) => graph,
@@ -81,7 +82,7 @@ pub fn check_sample(sample: &Sample, report: &mut Report) {
     }
 }
 
-/// The graph of one op on these operands.
+/// Builds the graph of one op on these operands.
 pub fn graph_of(op: &Op, ins: &[Literal]) -> IrResult<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> =
@@ -90,7 +91,7 @@ pub fn graph_of(op: &Op, ins: &[Literal]) -> IrResult<Graph> {
     b.finish(&outs)
 }
 
-/// The op refuses the operands with the stated message, which names the op.
+/// Checks that the op rejects the operands with the expected message, which names the op.
 fn check_error(sample: &ErrorSample) -> Result<(), Failure> {
     let of = || format!("{:?} of {:?}", sample.op, sample.ins);
     match sample.op.infer(&sample.ins) {
@@ -110,8 +111,8 @@ fn check_error(sample: &ErrorSample) -> Result<(), Failure> {
     }
 }
 
-/// Every op has samples, error samples and documentation; one with derivatives, a smooth sample with elements
-/// and axes.
+/// Checks that an op has samples, error samples and documentation; and, if it has derivatives, a smooth sample with
+/// elements and axes.
 fn laws(cases: &[&Sample], errors: &[&ErrorSample]) -> Vec<Result<(), Failure>> {
     let law = |holds: bool, expected: &str| {
         if holds { Ok(()) } else { Err(Failure::new("law", expected, "none")) }

@@ -1,33 +1,35 @@
-//! How far apart two values are, and how far they may be.
+//! Compares values within an allowed difference.
+//! Takes an expected and a found literal; returns the first element that differs too much.
+//! Bounds of ops are declared by the ops.
 
 use gradus_ir::literal::Data;
 use gradus_ir::{C, DType, Literal, Shape};
 use std::fmt;
 
-/// How far a value may be from the expected one. Integers and truth values are always exact; everywhere NaN
-/// equals NaN and an infinity itself, and 0 equals -0.
+/// The allowed difference of a value from the expected one. Integers and booleans must always be equal. NaN equals
+/// NaN, an infinity equals itself, and 0 equals -0.
 #[derive(Clone, Copy, Debug)]
 pub enum Allowed<'a> {
-    /// Not at all.
+    /// No difference.
     Exact,
-    /// This much of the largest finite magnitude in either value.
+    /// This fraction of the largest finite magnitude in either value.
     Relative(f64),
-    /// So many units in the last place of each expected element, in its dtype.
+    /// This many units in the last place of each expected element, in its dtype.
     Ulps(f64),
-    /// This much at each element.
+    /// A separate limit for each element.
     Each(&'a [f64]),
 }
 
-/// The first place where two values differ by more than allowed.
+/// The first element at which two values differ by more than allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Index of the element; `None` when already the types differ.
+    /// Index of the element; `None` if the types differ.
     pub index: Option<Vec<usize>>,
-    /// What should be there.
+    /// The expected element or type.
     pub expected: String,
-    /// What is there.
+    /// The element or type found.
     pub found: String,
-    /// The distance and what would have been allowed.
+    /// The difference, and the allowed difference.
     pub distance: (f64, f64),
 }
 
@@ -46,7 +48,7 @@ impl fmt::Display for Difference {
 
 impl std::error::Error for Difference {}
 
-/// Refuses a value that is not the expected one within what is allowed.
+/// Returns an error if a value differs from the expected one by more than allowed.
 pub fn compare(expected: &Literal, found: &Literal, allowed: Allowed<'_>) -> Result<(), Difference> {
     if expected.aval() != found.aval() {
         let (expected, found) = (expected.aval().to_string(), found.aval().to_string());
@@ -92,12 +94,12 @@ pub fn compare(expected: &Literal, found: &Literal, allowed: Allowed<'_>) -> Res
     Ok(())
 }
 
-/// A NaN distance exceeds every limit, and no limit may be NaN.
+/// Whether a distance exceeds a limit. A NaN distance exceeds every limit, and no limit may be NaN.
 fn exceeds(off: f64, limit: f64) -> bool {
     off.is_nan() || off > limit.max(0.0)
 }
 
-/// Distance of two numbers: none between equal infinities or NaNs, NaN where only one is.
+/// Distance of two numbers: 0 between equal infinities or two NaNs, NaN if only one is NaN.
 fn distance(x: f64, y: f64) -> f64 {
     if x == y || (x.is_nan() && y.is_nan()) {
         0.0
@@ -129,7 +131,7 @@ pub fn ulp(dtype: DType, magnitude: f64) -> f64 {
         return 0.0;
     }
     let magnitude = if magnitude.is_finite() { magnitude } else { 0.0 };
-    // The power of two below, exactly: what remains when the fraction bits are cleared.
+    // The power of two below the magnitude, exactly: clear the fraction bits.
     let power = f64::from_bits(magnitude.to_bits() & !((1 << 52) - 1));
     dtype.epsilon() * power.max(dtype.min_positive())
 }

@@ -1,5 +1,5 @@
-//! Claims about a function over tensors, run eagerly: it equals its own trace, in value and gradient, whatever the
-//! layout of its operands.
+//! Checks of a function over tensors, run eagerly: it must equal its own trace, in value and gradient, for any layout
+//! of its operands.
 
 use crate::Failure;
 use crate::compare::{Allowed, compare, largest};
@@ -11,13 +11,13 @@ use gradus_tensor::{Tensor, trace};
 /// A function over tensors.
 pub type Function<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;
 
-/// Part of the largest element by which values may differ: the rounding of each eager call; `f64` operands are assumed.
+/// Allowed difference relative to the largest element, for the rounding of each eager call on `f64` operands.
 const WITHIN: f64 = 1e-11;
 
-/// What rounding leaves of operands around 1 where everything cancels.
+/// Allowed absolute difference: the rounding of operands around 1 where everything cancels.
 const NOISE: f64 = 1e-14;
 
-/// A way to lay a tensor out in memory, by name.
+/// A way to lay out a tensor in memory, by name.
 type Way = (&'static str, fn(&Tensor) -> Tensor);
 
 fn text(check: &str, e: gradus_ir::Error) -> Failure {
@@ -37,7 +37,7 @@ fn same(check: &str, expected: &[Literal], found: &[Tensor]) -> Result<(), Failu
     Ok(())
 }
 
-/// All claims; gives the traced graph, for checking on.
+/// Makes all checks. Returns the traced graph for further checks.
 pub fn all(f: Function<'_>, ins: &[Literal]) -> Result<Graph, Failure> {
     let tensors: Vec<Tensor> = ins.iter().map(Tensor::from_literal).collect();
     let graph = trace(&tensors.iter().collect::<Vec<_>>(), |x| f(x)).map_err(|e| text("trace", e))?;
@@ -48,7 +48,7 @@ pub fn all(f: Function<'_>, ins: &[Literal]) -> Result<Graph, Failure> {
     Ok(graph)
 }
 
-/// The same values from operands that lie otherwise in memory, and from operands that repeat one slice.
+/// Checks that values are the same for operands with other memory layouts, and for operands that repeat one slice.
 fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), Failure> {
     let ways: [Way; 3] =
         [("transposed", transposed), ("strided", strided), ("flipped", |t| t.flip(()).contiguous().flip(()))];
@@ -67,7 +67,7 @@ fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), F
         tensors[i] = repeated;
         match plain {
             Ok(plain) => same("broadcast operands", &plain, &f(&tensors))?,
-            // Equal rows may have no result, as a singular matrix has no inverse: then in any layout.
+            // Equal rows may have no result, as a singular matrix has no inverse; then so in any layout.
             Err(e) if matches!(e.kind(), Kind::Value { .. }) => {
                 if f(&tensors).iter().all(|t| t.error().is_none()) {
                     return Err(Failure::new("broadcast operands", format!("error: {e}"), "a value"));
@@ -79,20 +79,20 @@ fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), F
     Ok(())
 }
 
-/// The same elements, lying in column-major order.
+/// The same elements in column-major order.
 fn transposed(t: &Tensor) -> Tensor {
     let backwards: Vec<isize> = (0..t.rank() as isize).rev().collect();
     t.permute(backwards.clone()).contiguous().permute(backwards)
 }
 
-/// The same elements, every other one of a larger tensor.
+/// The same elements as every other element of a larger tensor.
 fn strided(t: &Tensor) -> Tensor {
     let wide = Tensor::stack(&[t, t], -1);
     let last = wide.rank() as isize - 1;
     wide.narrow(last, 1, 1).squeeze(last)
 }
 
-/// Backward passes of first and second order equal the graph's.
+/// Checks that backward passes of first and second order equal the graph's.
 fn gradients(f: Function<'_>, ins: &[Literal], graph: &Graph) -> Result<(), Failure> {
     let wrt: Vec<usize> = (0..ins.len()).filter(|&i| ins[i].dtype().is_differentiable()).collect();
     let outs: Vec<usize> = graph
@@ -128,7 +128,7 @@ fn gradients(f: Function<'_>, ins: &[Literal], graph: &Graph) -> Result<(), Fail
         grads.into_iter().zip(&targets).map(|(g, t)| g.unwrap_or_else(|| t.zeros_like().detach())).collect();
     same("backward = vjp", &first, &found)?;
 
-    // The gradient of the gradients, seen by other random cotangents.
+    // The gradient of the gradients, contracted with other random cotangents.
     let seconds: Vec<Literal> = first.iter().map(|g| random.literal(g.aval())).collect();
     let twice = transform::vjp(&vjp, &wrt).map_err(|e| text("vjp of vjp", e))?;
     let point: Vec<Literal> = point.iter().chain(&seconds).cloned().collect();

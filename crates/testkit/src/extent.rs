@@ -1,16 +1,16 @@
-//! How much of the kit a run takes: a short form, for every change, or everything (`GRADUS_KIT=full`).
-//! Tests whose time grows with the catalog ask here; which samples exist is decided in the catalog.
+//! Selects how much of the kit a run takes: a short form, for every change, or everything (`GRADUS_KIT=full`).
+//! Tests whose time grows with the catalog use it; which samples exist is decided in the catalog.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Samples of each name that the short form always takes.
+/// Samples of each name that the short form always includes.
 const FIRST: usize = 3;
 
 /// Of the samples after the first ones, the short form takes one in this many.
 const STRIDE: usize = 6;
 
-/// Whether this run takes everything.
+/// Whether this run is a full one.
 pub fn full() -> bool {
     std::env::var_os("GRADUS_KIT").is_some_and(|kit| kit == "full")
 }

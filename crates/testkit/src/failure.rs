@@ -1,24 +1,24 @@
-//! What a check found.
+//! The failure of a check.
 
 use std::fmt;
 
-/// A claim that does not hold.
+/// A failed check.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// The check that noticed, as `adjoint` or `second: adjoint`.
+    /// The check that failed, such as `adjoint` or `second: adjoint`.
     pub check: String,
     /// The op or graph, with its operands.
     pub of: String,
-    /// The operand the claim was about, when it was about one alone.
+    /// The operand, if the check was about one alone.
     pub operand: Option<usize>,
-    /// What should have been.
+    /// The expected outcome.
     pub expected: String,
-    /// What was.
+    /// The outcome found.
     pub found: String,
 }
 
 impl Failure {
-    /// A claim of this check that does not hold.
+    /// Makes a failure of this check.
     pub fn new(check: &str, expected: impl fmt::Display, found: impl fmt::Display) -> Failure {
         Failure {
             check: check.into(),
@@ -29,17 +29,17 @@ impl Failure {
         }
     }
 
-    /// About this operand alone, if it is one.
+    /// Sets the operand, if the check was about one alone.
     pub fn operand(self, operand: Option<usize>) -> Failure {
         Failure { operand: operand.or(self.operand), ..self }
     }
 
-    /// Noticed within a larger check.
+    /// Adds the name of a larger check that contains this one.
     pub fn within(self, check: &str) -> Failure {
         Failure { check: format!("{check}: {}", self.check), ..self }
     }
 
-    /// Names what was checked, unless something within it has been named already.
+    /// Names what was checked, unless an inner item was named before.
     pub fn of(mut self, what: impl fmt::Display) -> Failure {
         if self.of.is_empty() {
             self.of = what.to_string();

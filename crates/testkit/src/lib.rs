@@ -1,10 +1,10 @@
-//! The checks that every op, transform and device gets without asking.
+//! Generic checks for every op, transform and device.
 //!
-//! [`checks`] holds the claims about one graph at one point: its types, its text, its derivatives of first and
-//! second order, its other dtypes, and a device that evaluates it. [`catalog`] makes them of every sample of
-//! every op; [`random_graphs`] of compositions of them; [`faults`] are wrong ops that the checks must catch.
+//! [`checks`] holds the checks of one graph at one point: its types, its text, its derivatives of first and second
+//! order, its other dtypes, and a device that evaluates it. [`catalog`] applies them to every sample of every op;
+//! [`random_graphs`] to compositions of ops; [`faults`] are wrong ops that the checks must detect.
 //!
-//! The reference evaluator is taken as the meaning. Gradients are checked in `f64`, with random tangents and
+//! The reference evaluator defines the expected values. Gradients are checked in `f64`, with random tangents and
 //! cotangents: with a cotangent of ones and equal extents, a permutation transposed by itself would pass.
 #![forbid(unsafe_code)]
 

@@ -1,19 +1,19 @@
-//! Random values from a seed: tangents and cotangents, never all ones.
+//! Random values from a seed, for tangents and cotangents.
 
 use gradus_ir::literal::Data;
 use gradus_ir::{Aval, C, Class, Graph, Literal};
 
-/// A small generator (splitmix) with a fixed sequence per seed.
+/// A random generator (splitmix) with a fixed sequence per seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of a seed.
+    /// Starts the sequence of a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// The sequence of a graph: the same in every run, another for every graph.
+    /// Starts the sequence of a graph: the same in every run, and different for every graph.
     pub fn of(graph: &Graph) -> Random {
         Random(graph.canonical_hash() as u64)
     }
@@ -31,7 +31,7 @@ impl Random {
         (self.bits() % n.max(1) as u64) as usize
     }
 
-    /// A number from 0 until before 1.
+    /// A number from 0 up to but excluding 1.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -41,7 +41,7 @@ impl Random {
         (0..4).map(|_| self.unit() - 0.5).sum::<f64>() * 3f64.sqrt()
     }
 
-    /// A value of a type: normal floats and complex numbers, small integers, truth values.
+    /// A value of a type: normal floats and complex numbers, small integers, booleans.
     pub fn literal(&mut self, aval: &Aval) -> Literal {
         let n = aval.shape.numel();
         let data: Data = match aval.dtype.class() {
@@ -50,7 +50,7 @@ impl Random {
             Class::Int => (0..n).map(|_| self.below(8) as i64).collect::<Vec<_>>().into(),
             Class::Bool => (0..n).map(|_| self.below(2) as i64).collect::<Vec<_>>().into(),
         };
-        // as many elements as the type says, in its carrier
+        // The data has as many elements as the type, in its carrier.
         Literal::new(aval.clone(), data).expect("a literal of its own type").rounded()
     }
 

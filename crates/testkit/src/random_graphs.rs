@@ -1,7 +1,7 @@
-//! Graphs of several catalog ops, grown from numbers: compositions find what single ops do not.
+//! Random graphs of several catalog ops, generated from numbers: compositions find errors that single ops do not.
 //!
-//! A [`Recipe`] is a list of numbers, so that a failing one can be shortened and kept. Growing evaluates as it
-//! goes, and leaves out what would be large or not a number: the graphs stay well conditioned.
+//! A [`Recipe`] is a list of numbers, so that a failing one can be shortened and kept. Values are evaluated while the
+//! graph grows, and large or non-finite ones are left out, so that graphs stay well conditioned.
 
 use crate::random::Random;
 use gradus_ir::graph::{Builder, Var};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 const LARGEST: f64 = 8.0;
 const ELEMENTS: usize = 64;
 
-/// Rows that have all derivatives on all reals and do not grow fast; those the table has are used.
+/// Pointwise ops that are smooth on all reals and do not grow fast.
 const SMOOTH_ROWS: &[&str] = &[
     "add",
     "sub",
@@ -46,14 +46,14 @@ const SMOOTH_ROWS: &[&str] = &[
     "silu",
 ];
 
-/// Numbers from which a graph grows.
+/// Numbers that determine a graph.
 #[derive(Clone, Debug)]
 pub struct Recipe {
     /// Seeds the inputs and constants.
     pub seed: u64,
-    /// One op each: which, on what, and how.
+    /// One op each: which op, on which operands, and how.
     pub steps: Vec<[u16; 4]>,
-    /// Whether to use smooth ops alone.
+    /// Whether to use smooth ops only.
     pub smooth: bool,
 }
 
@@ -75,7 +75,7 @@ struct Grower<'g> {
 }
 
 impl Recipe {
-    /// The graph of this recipe.
+    /// Builds the graph of this recipe.
     pub fn grow(&self) -> Result<Grown> {
         let b = Builder::new();
         let mut random = Random::new(self.seed);
@@ -97,15 +97,15 @@ impl Recipe {
     }
 }
 
-/// Up to three axes, mostly of extents 1 to 3, now and then 0.
+/// Up to three axes, mostly of extents 1 to 3, sometimes 0.
 fn shape(random: &mut Random) -> Shape {
     (0..random.below(4)).map(|_| [0, 1, 1, 2, 2, 2, 3, 3, 3, 3][random.below(10)]).collect()
 }
 
 impl<'g> Grower<'g> {
-    /// One op more, unless it does not fit or its values would be badly conditioned.
+    /// Adds an op, unless it does not fit or its values would be badly conditioned.
     fn step(&mut self, [kind, first, second, how]: [u16; 4]) {
-        // Half of the time one of the latest, so that graphs grow deep and not only wide.
+        // Choose one of the latest values half of the time, so that graphs become deep and not only wide.
         let (count, first) = (self.values.len(), first as usize);
         let a = if first % 2 == 0 { first / 2 % count } else { count - 1 - first / 2 % count.min(3) };
         let (a, b) = (self.values[a].clone(), self.values[second as usize % count].clone());
@@ -148,7 +148,7 @@ impl<'g> Grower<'g> {
         (self.b.constant(value.clone()), value)
     }
 
-    /// The value with the extents of another: broadcast where that is possible, else its sum, repeated.
+    /// Converts the value to the extents of another: broadcast if possible, else its sum, repeated.
     fn fit(&mut self, x: (Var<'g>, Literal), like: &Shape) -> Option<(Var<'g>, Literal)> {
         let all: Vec<usize> = (0..x.1.shape().rank()).collect();
         let x = match x.1.shape().broadcast(like) {
@@ -167,7 +167,7 @@ impl<'g> Grower<'g> {
             let plain = r.domain.is_empty() && r.float.is_some() && r.partials.is_some() && r.arity <= 2;
             if smooth { SMOOTH_ROWS.contains(&r.name) } else { plain }
         };
-        let rows: Vec<&'static Pointwise> = pointwise::rows().filter(fits).collect();
+        let rows: Vec<&'static Pointwise> = pointwise::all().filter(fits).collect();
         let row = rows[how % rows.len()];
         let shape = a.1.shape().clone();
         let mut operands = vec![a];
@@ -272,7 +272,7 @@ impl<'g> Grower<'g> {
         let shape = a.1.shape().clone();
         let Some(b) = self.fit(b, &shape) else { return };
         let mask = self.random.literal(&Aval::new(DType::Bool, shape));
-        // A condition of the values themselves is a step where they cross.
+        // A condition computed from the values would be a jump where they cross.
         let mask = match self.smooth {
             true => Some(self.constant(mask)),
             false => self.keep(&pointwise::compare::gt, &[a.clone(), b.clone()]),
@@ -282,7 +282,7 @@ impl<'g> Grower<'g> {
         }
     }
 
-    /// A region grown in the same way over the two values.
+    /// A region generated in the same way over the two values.
     fn region(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
         if self.nested && !how.is_multiple_of(4) {
             return;
@@ -312,7 +312,7 @@ impl<'g> Grower<'g> {
         self.keep(op, &[a]);
     }
 
-    /// There and back through complex numbers.
+    /// Converts to complex numbers and back.
     fn complex(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal)) {
         let shape = a.1.shape().clone();
         let Some(b) = self.fit(b, &shape) else { return };
@@ -324,7 +324,7 @@ impl<'g> Grower<'g> {
         self.keep(complex::Im {}, &[product]);
     }
 
-    /// One value along its last axis with another as window.
+    /// Convolves one value along its last axis with another as window.
     fn convolution(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
         let image = |l: &Literal| -> Shape {
             let last = l.shape().last().copied().unwrap_or(1);

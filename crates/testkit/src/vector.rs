@@ -3,7 +3,7 @@
 use gradus_ir::literal::Data;
 use gradus_ir::{C, Literal};
 
-/// `Σ factor · value`, element by element; integers are taken from the first term as they are.
+/// `Σ factor · value`, element by element; integers are taken unchanged from the first term.
 pub fn combine(terms: &[(f64, &Literal)]) -> Literal {
     let Some((_, first)) = terms.first() else { return Literal::scalar(gradus_ir::DType::F64, 0.0) };
     let n = first.data().len();
@@ -39,7 +39,7 @@ pub fn zero_where_nan(value: &Literal, mask: &Literal) -> Literal {
     Literal::new(value.aval().clone(), data).unwrap_or_else(|_| value.clone())
 }
 
-/// The real inner product, and the sum of the magnitudes of its terms, against which rounding is measured.
+/// The real inner product, and the sum of the magnitudes of its terms, to which rounding is relative.
 pub fn inner(a: &[Literal], b: &[Literal]) -> (f64, f64) {
     let (mut sum, mut scale) = (0.0, 0.0);
     let mut add = |term: f64, size: f64| {

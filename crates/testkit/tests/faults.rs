@@ -1,4 +1,4 @@
-//! The checks catch what is wrong, and pass what is right.
+//! Tests that the checks detect wrong ops, and accept correct ones.
 
 use gradus_ir::ops::movement::Permute;
 use gradus_ir::ops::{Samples, pointwise};

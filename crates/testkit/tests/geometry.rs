@@ -16,7 +16,7 @@ use gradus_testkit::{Failure, checks};
 
 const CASES: u64 = 150;
 
-/// Random extents of so many axes.
+/// Random extents for `rank` axes.
 fn extents(r: &mut Random, rank: usize) -> Vec<usize> {
     (0..rank).map(|_| [0, 1, 1, 2, 2, 3, 4][r.below(7)]).collect()
 }

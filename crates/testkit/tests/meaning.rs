@@ -1,4 +1,4 @@
-//! What the reference evaluator computes, against numbers worked out by hand or by another way.
+//! Compares the reference evaluator with numbers computed independently.
 //!
 //! The other checks take the reference as the meaning; this is where the meaning itself is held.
 
@@ -250,13 +250,13 @@ fn casts() {
     gives(Cast { to: DType::I8 }, [i(DType::I64, &[2], &[200, -129])], [i(DType::I8, &[2], &[-56, 127])]);
     gives(Cast { to: DType::F64 }, [c(&[(1.5, 2.)])], [f(&[1], &[1.5])]);
     gives(Cast { to: DType::Bool }, [c(&[(0., 2.), (0., 0.)])], [i(DType::Bool, &[2], &[1, 0])]);
-    // Just above the middle of two floats: rounding through f64 first would lose what is above.
+    // Just above the midpoint of two floats: rounding through f64 first would lose the difference.
     let above = (1i64 << 60) + (1 << 36) + 1;
     let expected = Literal::scalar(DType::F32, (above as f32) as f64);
     gives(Cast { to: DType::F32 }, [i(DType::I64, &[], &[above])], [expected]);
 }
 
-/// Rounding to narrow floats is to the nearest, ties to even, whatever lies beyond single precision.
+/// Rounding to narrow floats is to nearest, ties to even, also for digits beyond single precision.
 #[test]
 fn rounding() {
     let tiny = 2f64.powi(-26);
@@ -325,7 +325,7 @@ fn random_bits() {
     let state = i(DType::U32, &[4], &[0, 0, 0, 0]);
     let outs = apply(&RandomBits { shape: [4].into() }.into(), &[state]).unwrap();
     assert_eq!(outs[0].i(), [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]);
-    // Continuing from the state behind them is the same stream.
+    // Continuing from the state after them gives the same stream.
     let rest = apply(&RandomBits { shape: [3].into() }.into(), &outs[1..]).unwrap();
     let all = apply(&RandomBits { shape: [7].into() }.into(), &[i(DType::U32, &[4], &[0; 4])]).unwrap();
     assert_eq!(all[0].i(), [outs[0].i(), rest[0].i()].concat());

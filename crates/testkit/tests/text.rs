@@ -1,4 +1,4 @@
-//! Graph text: what is printed parses to the same graph, and what is not a graph is refused, never a panic.
+//! Tests graph text: printed graphs parse to the same graph, and invalid text is an error, never a panic.
 
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Builder, parse};

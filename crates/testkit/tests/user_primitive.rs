@@ -43,7 +43,7 @@ impl Primitive for Butterfly {
     }
 }
 
-/// A user's own row of the pointwise table.
+/// A user's own pointwise op.
 static SOFT_SIGN: Pointwise = Pointwise {
     name: "user_soft_sign",
     docs: "x / (1 + x²).",
@@ -84,7 +84,7 @@ fn users_primitives_pass_every_check() {
         if let Err(f) = checks::all(&graph, &ins, true) {
             panic!("{f}");
         }
-        // Equal to what was parsed, not only hashed alike.
+        // Equal to the parsed op, not only by hash.
         let again = parse(&graph.to_string()).unwrap();
         assert_eq!(again.nodes().last().unwrap().op, op);
     }

@@ -26,7 +26,7 @@ pub(crate) struct Entry {
 /// What runs an operation.
 enum Run {
     /// A pointwise op of the graph's catalog.
-    Row(&'static Pointwise),
+    Pointwise(&'static Pointwise),
     Function(fn(&Arguments<'_>) -> Result<Vec<Tensor>>),
 }
 
@@ -34,7 +34,7 @@ impl Entry {
     fn call(&self, arguments: &Arguments<'_>) -> Result<Vec<Tensor>> {
         match self.run {
             Run::Function(f) => f(arguments),
-            Run::Row(row) => {
+            Run::Pointwise(row) => {
                 let operands = (0..row.arity).map(|i| arguments.operand(i)).collect::<Result<Vec<_>>>()?;
                 Ok(vec![pointwise(row, &operands.iter().map(Arg::from).collect::<Vec<_>>())])
             }

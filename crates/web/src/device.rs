@@ -4,12 +4,12 @@
 use crate::memory::{Block, Memory, post};
 use crate::page::page;
 use crate::request::{Fault, Request, bytes};
-use gradus_compile::{Place, Plan, Profile, Text, Work};
+use gradus_compile::{BufferLocation, Plan, Profile, Text, Work};
 use gradus_cpu::Cpu;
 use gradus_device::{
     Argument, Code, CodeBody, Device, Done, Executable, Pending, Request as Wish, Sink, Statistics,
 };
-use gradus_gpu::{Barriers, Command, Dialect, Limits, Program, profile, translate};
+use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, profile, translate};
 use gradus_ir::{DType, Error, Result};
 use gradus_mem::{HOST, Storage};
 use serde_json::{Value, json};
@@ -191,7 +191,7 @@ type Slot = Option<(u32, usize)>;
 #[derive(Debug)]
 struct Loaded {
     number: u32,
-    program: Program,
+    program: GpuProgram,
     plan: Plan,
     memory: Arc<Memory>,
     constants: Vec<(usize, Storage)>,
@@ -201,11 +201,11 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new(device: &WebGpu, program: Program, plan: Plan) -> Result<Arc<Loaded>> {
+    fn new(device: &WebGpu, program: GpuProgram, plan: Plan) -> Result<Arc<Loaded>> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mut constants = Vec::new();
         for (b, buffer) in program.buffers.iter().enumerate() {
-            if let Place::Constant(value) = &buffer.place {
+            if let BufferLocation::Constant(value) = &buffer.location {
                 constants.push((b, device.upload(&value.to_bytes())?));
             }
         }
@@ -230,7 +230,7 @@ impl Loaded {
         let executable = match host.get() {
             Some(executable) => executable.clone(),
             None => {
-                let wish = Wish { given: &[], keeps: &[], text: Text::Special };
+                let wish = Wish { layouts: &[], keeps: &[], text: Text::Special };
                 let made = Cpu.prepare((**plan).clone(), &wish)?;
                 host.get_or_init(|| made).clone()
             }
@@ -348,7 +348,7 @@ impl Executable for Loaded {
         if program.needs_arena() {
             let arena = self.memory.arena(program.arena)?;
             for (b, buffer) in program.buffers.iter().enumerate() {
-                if let Place::Arena(at) = buffer.place {
+                if let BufferLocation::Arena(at) = buffer.location {
                     slots[b] = Some((arena, at));
                 }
             }

@@ -1,5 +1,6 @@
-//! The driver's compiled kernels on disk, where wgpu can store them (Vulkan), so that a new process does not compile them
-//! again. One file per adapter, with a checksum; it is written aside and renamed, so that readers see a whole file.
+//! Caches the driver's compiled kernels on disk, where wgpu supports it (Vulkan), so that a new process need not
+//! compile them again. There is one file per adapter, with a checksum. It is written under another name and renamed,
+//! so that readers see a complete file.
 //!
 //! The folder is `GRADUS_CACHE` if that is set, and otherwise `gradus` in the user's cache folder. An empty
 //! `GRADUS_CACHE` means no cache.
@@ -15,19 +16,19 @@ use std::sync::Mutex;
 const MAGIC: &[u8; 8] = b"GRADWPC1";
 /// Bytes before the driver's data: magic and checksum.
 const HEAD: usize = 12;
-/// Largest file in bytes. A larger cache is not stored: the next process begins a new one.
+/// Largest file in bytes. A larger cache is not stored, and the next process starts a new one.
 const LARGEST: usize = 64 << 20;
 
 /// The cache of an open device.
 pub(crate) struct DiskCache {
     cache: wgpu::PipelineCache,
     path: PathBuf,
-    /// Whether kernels were added since the file was written. The lock also keeps writers apart.
+    /// Whether kernels were added since the file was written. The lock also serialises writers.
     changed: Mutex<bool>,
 }
 
 impl DiskCache {
-    /// The cache of an adapter, if it supports one and there is a folder for it.
+    /// Opens the cache of an adapter, if the adapter supports one and there is a folder for it.
     pub(crate) fn open(
         device: &wgpu::Device,
         info: &wgpu::AdapterInfo,
@@ -39,23 +40,23 @@ impl DiskCache {
         let path = folder?.join(format!("{}.bin", wgpu::util::pipeline_cache_key(info)?));
         let data = fs::read(&path).ok().and_then(unpack);
         let descriptor = wgpu::PipelineCacheDescriptor { label: None, data: data.as_deref(), fallback: true };
-        // SAFETY: the data came from `PipelineCache::get_data`: only `save` writes files that `unpack` accepts, which
-        // compares a checksum. wgpu compares adapter and driver version and ignores data of others.
+        // SAFETY: the data must come from `PipelineCache::get_data`. Only `save` writes files that `unpack` accepts
+        // by their checksum; wgpu itself checks adapter and driver version, and ignores data of others.
         let cache = guarded(device, || unsafe { device.create_pipeline_cache(&descriptor) }).ok()?;
         Some(DiskCache { cache, path, changed: Mutex::new(false) })
     }
 
-    /// What pipelines are created with.
+    /// The wgpu cache with which pipelines are created.
     pub(crate) fn cache(&self) -> &wgpu::PipelineCache {
         &self.cache
     }
 
-    /// A kernel was compiled.
+    /// Records that a kernel was compiled.
     pub(crate) fn note(&self) {
         *lock(&self.changed) = true;
     }
 
-    /// Writes the file if kernels were added. A cache that cannot be written only costs time, so errors are ignored.
+    /// Writes the file if kernels were added. Errors are ignored: without the file, kernels are compiled again.
     pub(crate) fn save(&self) {
         let mut changed = lock(&self.changed);
         if !std::mem::take(&mut *changed) {
@@ -71,7 +72,7 @@ impl DiskCache {
     }
 }
 
-/// The folder of the user, if there is one.
+/// The cache folder of the user, if there is one.
 pub(crate) fn folder() -> Option<PathBuf> {
     if let Some(own) = env::var_os("GRADUS_CACHE") {
         return (!own.is_empty()).then(|| PathBuf::from(own));

@@ -1,13 +1,13 @@
-//! Looks at programs before they run: refuses those that a device cannot run, and estimates how long commands take.
+//! Examines programs before they run: rejects those that a device cannot run, and estimates how long commands take.
 
 use crate::context::Context;
 use gradus_compile::Plan;
-use gradus_gpu::{Command, Memory, Program, Word};
+use gradus_gpu::{Command, GpuProgram, Memory, Word};
 use gradus_ir::{Error, Result};
 use std::collections::HashMap;
 
-/// Estimated seconds of each command, by what a common device of its kind does.
-pub(crate) fn estimates(program: &Program, plan: Option<&Plan>, software: bool) -> Vec<f64> {
+/// Estimated seconds of each command, from rates of typical devices of its kind.
+pub(crate) fn estimates(program: &GpuProgram, plan: Option<&Plan>, software: bool) -> Vec<f64> {
     let (bytes, flops) = if software { (4e9, 4e9) } else { (200e9, 2e12) };
     let mut parts: HashMap<usize, usize> = HashMap::new();
     for command in &program.commands {
@@ -15,7 +15,7 @@ pub(crate) fn estimates(program: &Program, plan: Option<&Plan>, software: bool) 
             *parts.entry(*step).or_default() += 1;
         }
     }
-    // Loops of many commands are one step, so the work of a step is found once.
+    // Long loops are many commands but one step, so the work of a step is computed once.
     let seconds = |(step, parts): (usize, usize)| {
         let work = plan.and_then(|p| Some(p.steps.get(step)?.work(p))).unwrap_or_default();
         (step, (work.bytes / bytes + work.flops / flops) / parts as f64)
@@ -28,8 +28,8 @@ pub(crate) fn estimates(program: &Program, plan: Option<&Plan>, software: bool) 
     program.commands.iter().map(each).collect()
 }
 
-/// Refuses a program whose numbers do not fit together or exceed what the device takes.
-pub(crate) fn verify(context: &Context, program: &Program) -> Result<()> {
+/// Returns an error if a program is inconsistent or exceeds the limits of the device.
+pub(crate) fn verify(context: &Context, program: &GpuProgram) -> Result<()> {
     let wrong = |why: String| Err(Error::verify(format!("a program {why}")));
     let buffers = program.buffers.len();
     let known = |b: &usize| *b < buffers;
@@ -50,11 +50,15 @@ pub(crate) fn verify(context: &Context, program: &Program) -> Result<()> {
                     return wrong(format!("launches kernel {module} of {}", program.modules.len()));
                 };
                 if bindings.len() != module.writable.len() {
-                    return wrong(format!("binds {} buffers of {}", bindings.len(), module.writable.len()));
+                    return wrong(format!(
+                        "binds {} buffers to a kernel with {} bindings",
+                        bindings.len(),
+                        module.writable.len()
+                    ));
                 }
                 if bindings.len() > context.limits.bindings as usize {
                     return Err(context.error(format!(
-                        "binds at most {} buffers to a kernel, not {}",
+                        "binds at most {} buffers to a kernel; this one has {}",
                         context.limits.bindings,
                         bindings.len()
                     )));
@@ -66,14 +70,14 @@ pub(crate) fn verify(context: &Context, program: &Program) -> Result<()> {
                 }
                 if 4 * parameters.len() > context.parameters {
                     return wrong(format!(
-                        "has {} parameters, of at most {}",
+                        "has {} parameters; at most {} are possible",
                         parameters.len(),
                         context.parameters / 4
                     ));
                 }
                 if groups.iter().any(|n| *n > context.limits.groups) {
                     return wrong(format!(
-                        "launches {groups:?} groups, of at most {}",
+                        "launches {groups:?} groups; at most {} are possible",
                         context.limits.groups
                     ));
                 }

@@ -1,7 +1,7 @@
-//! What all parts of a device share: the wgpu device, its queue, its state and the errors that come from wgpu.
+//! State shared by all parts of a device: the wgpu device, its queue, its state and errors reported by wgpu.
 //! Errors of wgpu are caught by error scopes where an operation can fail, and become [`Error`]s that name the device.
 
-use crate::memory::{Place, Usage};
+use crate::memory::{BlockMemory, Usage};
 use crate::pipeline::{Pipeline, Pipelines};
 use crate::queue::State;
 use gradus_device::memory_error;
@@ -23,15 +23,15 @@ pub(crate) struct Context {
     pub(crate) align: usize,
     /// Bytes of the largest parameter block.
     pub(crate) parameters: usize,
-    /// Kernels that copy, as `copy` lists them.
+    /// Kernels that copy, in the order of `copy::modules`.
     pub(crate) copies: Vec<Arc<Pipeline>>,
-    /// Kernels that store records of failures, as `late` lists them.
+    /// Kernels that store records of failures, in the order of `late::modules`.
     pub(crate) records: Vec<Arc<Pipeline>>,
-    /// Most bytes that may be taken from the system.
+    /// Most bytes to allocate from the system.
     pub(crate) most: usize,
     pub(crate) state: Mutex<State>,
-    /// Memory of dropped storages. A list of its own, because storages may be dropped while `state` is locked.
-    pub(crate) freed: Mutex<Vec<Place>>,
+    /// Memory of dropped storages. It has its own lock, because storages may be dropped while `state` is locked.
+    pub(crate) freed: Mutex<Vec<BlockMemory>>,
     pub(crate) usage: Usage,
     pub(crate) pipelines: Pipelines,
     pub(crate) loss: Arc<Loss>,
@@ -46,13 +46,13 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// Remembers why the device is gone.
+    /// Records why the device was lost.
     pub(crate) fn lose(&self, why: String) {
         lock(&self.why).get_or_insert(why);
         self.is_lost.store(true, Ordering::Release);
     }
 
-    /// Remembers an error that no scope has caught.
+    /// Records an error that no scope caught.
     pub(crate) fn report(&self, why: String) {
         lock(&self.uncaptured).get_or_insert(why);
     }
@@ -63,11 +63,11 @@ impl Loss {
 pub(crate) enum Fault {
     /// There is not enough memory.
     Memory,
-    /// A refusal, with wgpu's message.
+    /// An invalid operation, with wgpu's message.
     Refused(String),
 }
 
-/// Locks a mutex, also after a thread panicked while it held the lock.
+/// Locks a mutex, even if a thread panicked while it held the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
@@ -95,7 +95,7 @@ impl Context {
         Error::device(self.name.clone(), why)
     }
 
-    /// The error of a fault, when `bytes` of memory were asked for.
+    /// Converts a fault to an error; `bytes` is the amount of memory that was requested.
     pub(crate) fn fault(&self, fault: Fault, bytes: usize) -> Error {
         if let Err(lost) = self.check() {
             return lost;

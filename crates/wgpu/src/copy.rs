@@ -1,11 +1,11 @@
-//! Copies on the device, from any byte to new memory. A kernel does them, because copies of wgpu cannot stay inside one
-//! buffer, need starts at multiples of 4, and would end the compute pass.
+//! Copies on the device, from any byte to new memory, by a kernel. Copy commands of wgpu cannot copy within one
+//! buffer, require offsets that are multiples of 4, and would end the compute pass.
 
 use crate::context::Context;
 use crate::queue::{Bound, State};
 use gradus_gpu::Module;
 
-/// Threads of a workgroup.
+/// Threads per workgroup.
 const GROUP: u32 = 256;
 
 /// The kernels: inside a buffer and from one to another, by words and by vectors of four words.
@@ -45,7 +45,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 }
 
 impl Context {
-    /// Queues a copy to memory that is padded to 16 bytes and begins at a multiple of 16.
+    /// Queues a copy to memory that is padded to 16 bytes and starts at a multiple of 16.
     pub(crate) fn queue_copy(
         &self,
         state: &mut State,
@@ -58,7 +58,7 @@ impl Context {
         let (unit, first) = if vectors { (16, first / 16) } else { (4, first) };
         let count = bytes.div_ceil(unit) as u32;
         let groups = count.div_ceil(GROUP);
-        // Groups beyond the limit of one dimension are rows of a second.
+        // Groups beyond the limit of one dimension continue in a second one.
         let x = groups.min(self.limits.groups);
         let y = groups.div_ceil(x.max(1));
         let parameters = [first as u32, (start / unit) as u32, count, x * GROUP];

@@ -1,19 +1,21 @@
-//! The device for its users: implements [`Device`] by memory, queue and programs.
+//! Implements [`Device`] on top of memory, queue and programs.
+//! Takes plans and storages; returns executables and storages of this device. How programs run is in `run.rs` and
+//! `execute.rs`, and the queue in `queue.rs`.
 
 use crate::context::{Context, lock};
-use crate::memory::Place;
+use crate::memory::BlockMemory;
 use crate::queue::Bound;
 use crate::run::Loaded;
 use gradus_compile::{Plan, Profile, Text};
 use gradus_device::{Device, Executable, Pending, Request, Statistics};
-use gradus_gpu::{Dialect, Program, translate};
+use gradus_gpu::{Dialect, GpuProgram, translate};
 use gradus_ir::{DType, Error, Result};
 use gradus_mem::Storage;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A GPU, or what computes like one, through wgpu.
+/// A GPU, or a software adapter, through wgpu.
 pub struct Gpu {
     pub(crate) context: Arc<Context>,
     pub(crate) profile: Profile,
@@ -23,18 +25,18 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Makes a program ready that was made without a plan.
-    pub fn load(&self, program: Program, text: Text) -> Result<Arc<dyn Executable>> {
+    /// Prepares a program that comes without a plan.
+    pub fn load(&self, program: GpuProgram, text: Text) -> Result<Arc<dyn Executable>> {
         let cells = program.donors.iter().any(Option::is_some);
         Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, None, (text, cells))?))
     }
 
-    /// The limits of its kernels.
+    /// The limits of the device's kernels.
     pub fn limits(&self) -> &gradus_gpu::Limits {
         &self.context.limits
     }
 
-    /// Gives the device up, as if it had been lost: its tensors are gone and every later use is an error.
+    /// Destroys the device, as if it had been lost: its tensors are gone, and every later use is an error.
     pub fn destroy(&self) {
         self.context.device.destroy();
         let _ = self.context.device.poll(wgpu::PollType::Poll);
@@ -75,7 +77,7 @@ impl Device for Gpu {
         let context = &self.context;
         let block = context.block(from)?;
         if at.start > at.end || at.end > from.len_bytes() {
-            return Err(Error::value("a range of bytes", "is outside its storage"));
+            return Err(Error::value("a range of bytes", "is outside of its storage"));
         }
         let mut suspects = Vec::new();
         block.add_suspects(&mut suspects)?;
@@ -83,7 +85,7 @@ impl Device for Gpu {
         state.check_run(block.run())?;
         let new = context.take(&mut state, at.len())?;
         let run = state.next_run();
-        if let (Some((source, first)), Some(target)) = (bound(block.place()), bound(new.place())) {
+        if let (Some((source, first)), Some(target)) = (bound(block.memory()), bound(new.memory())) {
             context.queue_copy(&mut state, (source, first + at.start), target, at.len(), run);
             new.written_by(run, &suspects);
             if state.count_run() {
@@ -101,7 +103,7 @@ impl Device for Gpu {
             let why = format!("has no {name}; convert the tensor to {narrow}, or move it to the cpu");
             return Err(self.context.error(why));
         }
-        // Only cells are written over: an eager result must not cost the copy of an operand that is still used.
+        // Only cells are overwritten. For an eager result, copying an operand that is still used would cost more.
         plan.keep_donors(request.keeps);
         let cells = !request.keeps.is_empty();
         let program = translate(&plan, &self.context.limits, Dialect::Wgsl, request.text)?;
@@ -113,7 +115,7 @@ impl Device for Gpu {
     }
 
     fn trim(&self) {
-        // An error here is that of the device, which the next use reports.
+        // An error here is an error of the device, which its next use reports.
         let _ = self.context.reclaim(&mut lock(&self.context.state));
     }
 
@@ -128,11 +130,11 @@ impl Device for Gpu {
 }
 
 impl Context {
-    /// New memory with these bytes.
+    /// Uploads bytes to new memory.
     pub(crate) fn upload(self: &Arc<Context>, bytes: &[u8]) -> Result<Storage> {
         let mut state = lock(&self.state);
         let block = self.take(&mut state, bytes.len())?;
-        if let Some((to, start)) = bound(block.place()) {
+        if let Some((to, start)) = bound(block.memory()) {
             let run = state.next_run();
             block.written_by(run, &[]);
             self.write(&mut state, (&to, start), bytes, run)?;
@@ -141,11 +143,11 @@ impl Context {
     }
 }
 
-/// The buffer of a place, and where it begins there.
-pub(crate) fn bound(place: &Place) -> Option<(Bound, usize)> {
-    match place {
-        Place::Empty => None,
-        Place::Heap { start, .. } => Some((Bound::Heap, *start)),
-        Place::Own(own) => Some((Bound::Own(own.clone()), 0)),
+/// The buffer in which a block is stored, and its first byte there.
+pub(crate) fn bound(memory: &BlockMemory) -> Option<(Bound, usize)> {
+    match memory {
+        BlockMemory::Empty => None,
+        BlockMemory::Heap { start, .. } => Some((Bound::Heap, *start)),
+        BlockMemory::Own(own) => Some((Bound::Own(own.clone()), 0)),
     }
 }

@@ -1,12 +1,12 @@
-//! Runs: queues the commands of a program whose memory is there, runs host steps in between, and takes times if asked.
-//! Memory is found by `run`, errors that come late are handled by `late`.
+//! Runs programs: queues the commands of a program whose memory is allocated, runs host steps in between, and
+//! measures times on request. `run` allocates the memory, and `late` handles errors that the device reports later.
 
 use crate::context::lock;
 use crate::late::{RECORD, Recorded};
 use crate::queue::{Bound, State};
 use crate::run::{Copy, Loaded, Run};
 use crate::timer::MOST;
-use gradus_compile::{Place as At, Text};
+use gradus_compile::{BufferLocation, Text};
 use gradus_device::Argument;
 use gradus_gpu::{Command, Memory, Word};
 use gradus_ir::{Result, stop};
@@ -15,7 +15,7 @@ use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 impl Loaded {
-    /// Queues all commands, and runs those of the host.
+    /// Queues all commands, and runs the host steps.
     pub(crate) fn execute(&self, run: &mut Run, arguments: &[Argument]) -> Result<()> {
         let context = &self.context;
         let mut state = lock(&context.state);
@@ -54,7 +54,7 @@ impl Loaded {
         let context = &self.context;
         let mut state = lock(&context.state);
         self.queue_copies(&mut state, run);
-        // The list must not contain commands of other runs, whose times would be counted.
+        // The list must not contain commands of other runs, whose times would be included.
         context.submit_list(&mut state)?;
         let most = if context.has_timer() { MOST } else { 1 };
         let mut times = vec![Duration::ZERO; self.steps_count()];
@@ -92,7 +92,7 @@ impl Loaded {
         Ok(times)
     }
 
-    /// Submits queued dispatches of these steps, waits for them and counts their times.
+    /// Submits queued dispatches of these steps, waits for them and adds their times.
     fn submit_timed(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -150,7 +150,7 @@ impl Loaded {
                 Memory::Arena => run.arena.clone().map(Bound::Own),
                 Memory::Own(b) => run.table[*b].as_ref().map(|(bound, _)| bound.clone()),
             };
-            // A large buffer without memory has no elements, so there is nothing to do.
+            // A large buffer without memory has no elements, so there is nothing to compute.
             let Some(own) = own else { return };
             buffers.push(own);
         }
@@ -177,13 +177,13 @@ impl Loaded {
         else {
             return Ok(());
         };
-        // Values that the host has already need no read.
-        let known = |b: usize| match &program.buffers[b].place {
-            At::Constant(_) => {
+        // Values that are on the host already need not be read.
+        let known = |b: usize| match &program.buffers[b].location {
+            BufferLocation::Constant(_) => {
                 let own = self.constants.iter().find(|(c, _, _)| *c == b)?;
                 own.2.clone().map(|storage| Argument { storage, offset: 0 })
             }
-            At::Input(i) => arguments.get(*i).filter(|a| a.storage.device() == HOST).cloned(),
+            BufferLocation::Input(i) => arguments.get(*i).filter(|a| a.storage.device() == HOST).cloned(),
             _ => None,
         };
         let mut operands: Vec<Option<Argument>> = reads.iter().map(|b| known(*b)).collect();
@@ -195,7 +195,7 @@ impl Loaded {
         let ranges: Vec<_> = missing.iter().map(range).collect();
         let suspects = run.suspects.iter().map(|s| (s.clone(), true));
         let suspects: Vec<_> = suspects.chain(run.own.iter().map(|s| (s.clone(), false))).collect();
-        // What is queued is submitted in any case: results may go to memory that queued commands use.
+        // Queued commands are submitted in any case, because results may go to memory that they use.
         let values = match ranges.is_empty() && suspects.is_empty() {
             true => context.submit_list(&mut lock(&context.state)).map(|()| Vec::new())?,
             false => context.read_ranges(&ranges, &[run.number], suspects)?,

@@ -1,4 +1,4 @@
-//! How an adapter computes with floats, where WGSL leaves it open: measured by a kernel when it is asked for.
+//! Measures by a kernel how an adapter computes with floats where WGSL leaves it open.
 
 use crate::Gpu;
 use gradus_compile::Text;
@@ -7,18 +7,18 @@ use gradus_ir::graph::Builder;
 use gradus_ir::{Aval, DType, Error, Result};
 
 impl Gpu {
-    /// Whether products of subnormal numbers are kept. Adapters may take them as zeros.
+    /// Whether products of subnormal numbers are kept. Adapters may flush them to zero.
     pub fn keeps_subnormals(&self) -> Result<bool> {
         let b = Builder::new();
         let one = Aval::new(DType::F32, [1]);
         let (x, y) = (b.input("x", one.clone()), b.input("y", one));
         let graph = b.finish(&[x * y])?;
-        let program = self.program(&graph, &Request { given: &[], keeps: &[], text: Text::Generic })?;
+        let program = self.program(&graph, &Request { layouts: &[], keeps: &[], text: Text::Generic })?;
         let given = |x: f32| Ok(Argument { storage: self.upload(&x.to_ne_bytes())?, offset: 0 });
         let outputs = program.run(&mut vec![given(f32::MIN_POSITIVE / 8.0)?, given(1.0)?], None)?;
         let parts: Vec<_> = outputs.iter().map(|s| (s, 0..s.len_bytes())).collect();
         let read = self.read(&parts).wait()?;
         let value = read.first().and_then(|s| s.host::<f32>()?.first().copied());
-        Ok(value.ok_or_else(|| Error::verify("a read gave nothing"))? != 0.0)
+        Ok(value.ok_or_else(|| Error::verify("a read returned no values"))? != 0.0)
     }
 }

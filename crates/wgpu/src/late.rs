@@ -1,16 +1,16 @@
 //! Late errors: the device finds an index out of range while it computes; the host reports it when a result is read.
 //!
-//! A step with indices writes a word: the position of the first index out of range. A kernel of one thread stores that word and the
-//! index in a *record* of the run, before later steps reuse the memory. Results of the run, and all that is computed from
-//! them, carry a [`Suspect`] until the record was read. Reads of such results take the record along, so they wait no
-//! longer than others. Cells are never written by a run with suspects: it waits for their records first.
+//! A step with indices writes a word: the position of the first index out of range. A kernel of one thread stores
+//! that word and the index in a *record* of the run, before later steps reuse the memory. Results of the run, and all
+//! values computed from them, carry a [`Suspect`] until the record is read. Reads of such results also read the
+//! record, so they wait no longer than others. A run that writes cells first waits for the records of its suspects.
 
 use crate::context::Context;
 use crate::device::bound;
 use crate::memory::Block;
 use crate::queue::{Bound, State};
 use gradus_compile::{Plan, Routine, Step};
-use gradus_gpu::{Command, Module, Program, Word};
+use gradus_gpu::{Command, GpuProgram, Module, Word};
 use gradus_ir::{DType, Error, Op, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -20,13 +20,13 @@ pub(crate) const RECORD: usize = 16;
 /// The position if all indices are in range.
 const NONE: u32 = u32::MAX;
 
-/// What a check looks at.
+/// The indices that a check examines.
 #[derive(Debug)]
 pub(crate) struct Subject {
-    /// The indices, and what they must be below.
+    /// The dtype of the indices, and the extent they must be below.
     pub(crate) dtype: DType,
     pub(crate) extent: usize,
-    /// The op it is about, to name it in the error.
+    /// The op of the check, to be named in the error.
     routine: Option<Routine>,
 }
 
@@ -34,33 +34,33 @@ pub(crate) struct Subject {
 pub(crate) struct Suspect {
     subjects: Arc<[Subject]>,
     record: Block,
-    /// The first error of the run, or none, if that is known.
+    /// The first error of the run, or `None` if it succeeded; unset while unknown.
     outcome: OnceLock<Option<Error>>,
 }
 
 impl Suspect {
-    /// A run with a record in this memory.
+    /// Makes a suspect for a run with a record in this memory.
     pub(crate) fn new(subjects: &Arc<[Subject]>, record: Block) -> Arc<Suspect> {
         Arc::new(Suspect { subjects: subjects.clone(), record, outcome: OnceLock::new() })
     }
 
-    /// Its error; none if it has none, or that is not known yet.
+    /// The error of the run; `None` if it succeeded or its outcome is unknown.
     pub(crate) fn error(&self) -> Option<Error> {
         self.outcome.get().cloned().flatten()
     }
 
-    /// Whether it is known how it ended.
+    /// Whether the outcome is known.
     pub(crate) fn is_known(&self) -> bool {
         self.outcome.get().is_some()
     }
 
-    /// Where its record is.
+    /// The location of its record.
     pub(crate) fn range(&self) -> Option<(Bound, usize, usize)> {
-        let (buffer, start) = bound(self.record.place())?;
+        let (buffer, start) = bound(self.record.memory())?;
         Some((buffer, start, RECORD * self.subjects.len()))
     }
 
-    /// Takes the record as it was read. If the run is not over, only an error is final.
+    /// Evaluates the record. If the run is not over, only an error is final.
     pub(crate) fn decide(&self, record: &[u32], is_over: bool) {
         let failed = record.chunks_exact(RECORD / 4).zip(&*self.subjects).find(|(r, _)| r[0] != NONE);
         let error = failed.map(|(r, subject)| subject.error(u64::from(r[2]) << 32 | u64::from(r[1])));
@@ -72,7 +72,7 @@ impl Suspect {
 
 impl Subject {
     /// The subjects of a program's checks, in order.
-    pub(crate) fn all(program: &Program, plan: Option<&Plan>) -> Arc<[Subject]> {
+    pub(crate) fn all(program: &GpuProgram, plan: Option<&Plan>) -> Arc<[Subject]> {
         let mut all: Vec<Subject> = Vec::with_capacity(program.checks.len());
         let (mut step, mut count, mut routines) = (None, 0, Vec::new());
         for check in &program.checks {
@@ -90,9 +90,9 @@ impl Subject {
         all.into()
     }
 
-    /// Per command the checks whose word it writes: their records are stored right after it, because the indices may be
-    /// temporaries.
-    pub(crate) fn places(program: &Program) -> Vec<Vec<usize>> {
+    /// For each command, the checks whose word it writes. Their records are stored right after it, because the
+    /// indices may be temporaries.
+    pub(crate) fn checks_by_command(program: &GpuProgram) -> Vec<Vec<usize>> {
         let word = |i: usize| program.checks[i].word;
         let by_word: HashMap<usize, usize> = (0..program.checks.len()).map(|i| (word(i), i)).collect();
         let mut last: HashMap<usize, usize> = HashMap::new();
@@ -113,7 +113,7 @@ impl Subject {
         places
     }
 
-    /// The error of an index, as the CPU has it.
+    /// The error of an index, equal to the CPU's.
     fn error(&self, bits: u64) -> Error {
         let index = match self.dtype {
             DType::I8 => i64::from(bits as i8),
@@ -131,7 +131,7 @@ impl Subject {
     }
 }
 
-/// The ops of a step that have a check, those of loops included.
+/// The ops of a step that have a check, including those in loops.
 fn indexing<'a>(step: &'a Step, to: &mut Vec<&'a Routine>) {
     match step {
         Step::Routine(r) if matches!(r.op, Op::Take(_) | Op::Scatter(_)) => to.push(r),
@@ -142,7 +142,7 @@ fn indexing<'a>(step: &'a Step, to: &mut Vec<&'a Routine>) {
     }
 }
 
-/// The kernels that store a record. The indices are in the heap, in the arena, or in a buffer of their own.
+/// The kernels that store a record. The indices are in the heap, in the arena, or in a separate buffer.
 pub(crate) fn modules() -> [Module; 3] {
     let kernel = |memory: &str| {
         let own = memory == "own";
@@ -174,7 +174,7 @@ fn main() {{
     [kernel("heap"), kernel("arena"), kernel("own")]
 }
 
-/// What a record is made from: where the word and the indices are, with their first bytes.
+/// The sources of a record: the memory of the word and of the indices, with their first bytes.
 pub(crate) struct Recorded<'a> {
     pub(crate) arena: &'a Bound,
     pub(crate) word: usize,
@@ -186,7 +186,7 @@ pub(crate) struct Recorded<'a> {
 }
 
 impl Context {
-    /// Queues the storing of a record.
+    /// Queues the kernel that stores a record.
     pub(crate) fn queue_record(&self, state: &mut State, from: &Recorded<'_>, run: u64) {
         let (memory, first) = from.index;
         let mut buffers = vec![from.arena.clone(), Bound::Heap];
@@ -204,7 +204,7 @@ impl Context {
         state.dispatch(self, (&self.records[kernel], buffers), &parameters, [1, 1, 1], run);
     }
 
-    /// Waits until it is known how runs ended; the error of the first that failed.
+    /// Waits until the outcome of these runs is known. Returns the error of the first that failed.
     pub(crate) fn resolve(self: &Arc<Context>, suspects: &[Arc<Suspect>]) -> Result<()> {
         if suspects.iter().any(|s| !s.is_known()) {
             let over = suspects.iter().map(|s| (s.clone(), true)).collect();

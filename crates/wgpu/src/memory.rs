@@ -1,8 +1,8 @@
 //! Memory of the device. Storages of up to [`SMALL`] bytes share one buffer, the heap; larger ones own a buffer.
 //! Takes sizes, gives [`Block`]s. Commands and uploads are in `queue`.
 //!
-//! An upload acts before the commands that are queued at that time. Memory that was freed while commands wait in the list
-//! is therefore only given out again after they were submitted.
+//! An upload acts before the commands that are queued at that time. Memory that was freed while commands wait in the
+//! list is therefore only given out again after they were submitted.
 
 use crate::context::{Context, Fault, guarded, lock};
 use crate::late::Suspect;
@@ -23,14 +23,14 @@ const KEPT: usize = 256 << 20;
 /// Arenas that are kept for later runs.
 const ARENAS: usize = 8;
 
-/// Where bytes are.
+/// The memory of a block.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
-    /// Nowhere: there are none.
+pub(crate) enum BlockMemory {
+    /// No memory, for zero bytes.
     Empty,
     /// In the heap, from this byte on.
     Heap { start: usize, bytes: usize },
-    /// In a buffer of their own.
+    /// In a separate buffer.
     Own(Arc<Owned>),
 }
 
@@ -55,17 +55,17 @@ impl std::fmt::Debug for Owned {
     }
 }
 
-/// Counts bytes.
+/// Byte counters.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
-    /// Held by blocks and running programs.
+    /// Bytes held by blocks and running programs.
     pub(crate) used: AtomicUsize,
     pub(crate) peak: AtomicUsize,
-    /// Taken from the system.
+    /// Bytes allocated from the system.
     pub(crate) reserved: Arc<AtomicUsize>,
     /// Freed bytes of the heap that wait for the next submission.
     waiting_heap: AtomicUsize,
-    /// Freed bytes of other buffers that wait for it.
+    /// Freed bytes of other buffers that wait for the next submission.
     waiting_own: AtomicUsize,
 }
 
@@ -83,20 +83,20 @@ impl Usage {
 /// The memory of a storage. Dropping it frees the memory.
 pub(crate) struct Block {
     context: Arc<Context>,
-    place: Place,
+    memory: BlockMemory,
     bytes: usize,
     /// The run that wrote it last.
     run: AtomicU64,
-    /// Runs that its value comes from and that may have failed.
+    /// Runs that its value was computed by and that may have failed.
     suspects: Mutex<Vec<Arc<Suspect>>>,
 }
 
 impl Remote for Block {}
 
 impl Block {
-    /// Where it is.
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
+    /// Its memory.
+    pub(crate) fn memory(&self) -> &BlockMemory {
+        &self.memory
     }
 
     /// The run that wrote it last.
@@ -104,7 +104,7 @@ impl Block {
         self.run.load(Ordering::Relaxed)
     }
 
-    /// A run is about to write it, from values of these suspects.
+    /// Records that a run is about to write it, from values of these suspects.
     pub(crate) fn written_by(&self, run: u64, suspects: &[Arc<Suspect>]) {
         self.run.store(run, Ordering::Relaxed);
         let mut own = lock(&self.suspects);
@@ -112,8 +112,8 @@ impl Block {
         own.extend_from_slice(suspects);
     }
 
-    /// Adds the runs that its value comes from to a list, unless they are known to have succeeded. The error of one that
-    /// failed.
+    /// Adds the runs that its value was computed by to a list, unless they are known to have succeeded. Returns the
+    /// error of one that failed.
     pub(crate) fn add_suspects(&self, to: &mut Vec<Arc<Suspect>>) -> Result<()> {
         let mut own = lock(&self.suspects);
         if let Some(error) = own.iter().find_map(|s| s.error()) {
@@ -128,7 +128,7 @@ impl Block {
         Ok(())
     }
 
-    /// A storage of this memory.
+    /// Wraps this memory in a storage.
     pub(crate) fn storage(self) -> Result<Storage> {
         let (id, bytes) = (self.context.id, self.bytes);
         Storage::on_device(id, bytes, Box::new(self)).ok_or_else(|| memory_error(bytes))
@@ -137,37 +137,37 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let place = std::mem::replace(&mut self.place, Place::Empty);
+        let memory = std::mem::replace(&mut self.memory, BlockMemory::Empty);
         let usage = &self.context.usage;
-        match &place {
-            Place::Empty => return,
-            Place::Heap { .. } => usage.waiting_heap.fetch_add(self.bytes, Ordering::Relaxed),
-            Place::Own(own) => usage.waiting_own.fetch_add(own.bytes, Ordering::Relaxed),
+        match &memory {
+            BlockMemory::Empty => return,
+            BlockMemory::Heap { .. } => usage.waiting_heap.fetch_add(self.bytes, Ordering::Relaxed),
+            BlockMemory::Own(own) => usage.waiting_own.fetch_add(own.bytes, Ordering::Relaxed),
         };
         usage.sub(self.bytes);
-        lock(&self.context.freed).push(place);
+        lock(&self.context.freed).push(memory);
     }
 }
 
 impl Context {
-    /// New memory.
+    /// Allocates memory.
     pub(crate) fn take(self: &Arc<Context>, state: &mut State, bytes: usize) -> Result<Block> {
         self.check()?;
-        let place = match bytes {
-            0 => Place::Empty,
-            n if n <= SMALL => Place::Heap { start: self.take_heap(state, bytes)?, bytes },
-            _ => Place::Own(self.take_own(state, bytes)?),
+        let memory = match bytes {
+            0 => BlockMemory::Empty,
+            n if n <= SMALL => BlockMemory::Heap { start: self.take_heap(state, bytes)?, bytes },
+            _ => BlockMemory::Own(self.take_own(state, bytes)?),
         };
         self.usage.add(bytes);
         let (run, suspects) = (AtomicU64::new(0), Mutex::default());
-        Ok(Block { context: self.clone(), place, bytes, run, suspects })
+        Ok(Block { context: self.clone(), memory, bytes, run, suspects })
     }
 
     fn take_heap(&self, state: &mut State, bytes: usize) -> Result<usize> {
         if let Some(start) = state.ranges.take(bytes) {
             return Ok(start);
         }
-        // Reuse what was freed if that is worth a submission; otherwise grow.
+        // Reuse freed memory if enough of it justifies a submission; otherwise grow.
         if self.usage.waiting_heap.load(Ordering::Relaxed) >= state.ranges.size() / 4 {
             self.collect(state)?;
             if let Some(start) = state.ranges.take(bytes) {
@@ -183,7 +183,7 @@ impl Context {
         state.ranges.take(bytes).ok_or_else(|| memory_error(bytes))
     }
 
-    /// Replaces the heap by one that is at least twice as large; `false` if it is as large as it may be.
+    /// Replaces the heap by one that is at least twice as large. Returns `false` if it has its maximal size.
     fn grow(&self, state: &mut State, bytes: usize) -> Result<bool> {
         let size = state.ranges.size();
         let limit = HEAP.min(self.binding()) / gradus_gpu::GRAIN * gradus_gpu::GRAIN;
@@ -192,7 +192,7 @@ impl Context {
             return Ok(false);
         }
         let heap = self.create_or_reclaim(state, wanted)?;
-        // Commands in the list have offsets into the old buffer, whose contents are copied after them.
+        // Commands in the list have offsets into the old buffer, so its content is copied after them.
         self.submit_list(state)?;
         self.call(wanted, || {
             let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -213,7 +213,7 @@ impl Context {
             );
             return Err(self.error(why));
         }
-        // Sizes in steps of a sixteenth, so that tensors of similar sizes can follow each other in a buffer.
+        // Sizes are rounded up to steps of a sixteenth, so that tensors of similar sizes can reuse a buffer.
         let step = (bytes.next_power_of_two() / 16).max(64 << 10);
         let size = bytes.next_multiple_of(step).min(limit);
         if let Some(own) = state.pooled(size) {
@@ -228,8 +228,8 @@ impl Context {
         self.create_or_reclaim(state, size)
     }
 
-    /// Memory for the temporaries of a run, given back by [`Context::put_arena`]. Runs follow each other in the queue, and
-    /// no upload goes to an arena that queued commands use, so it can be used again at once.
+    /// Allocates memory for the temporaries of a run, returned by [`Context::put_arena`]. Runs follow each other in
+    /// the queue, and no upload goes to an arena that queued commands use, so an arena can be reused at once.
     pub(crate) fn take_arena(&self, state: &mut State, bytes: usize) -> Result<Arc<Owned>> {
         self.check()?;
         let limit = self.binding();
@@ -255,7 +255,7 @@ impl Context {
         Ok(own)
     }
 
-    /// The commands of the run are queued.
+    /// Returns an arena, once the commands of its run are queued.
     pub(crate) fn put_arena(&self, state: &mut State, own: Arc<Owned>) {
         self.usage.sub(own.bytes);
         state.arenas.push(own);
@@ -265,12 +265,12 @@ impl Context {
         }
     }
 
-    /// Bytes of the largest binding, such that whole vectors fit.
+    /// Size of the largest binding in bytes, rounded down to complete vectors.
     pub(crate) fn binding(&self) -> usize {
         usize::try_from(self.limits.binding).unwrap_or(usize::MAX) / 16 * 16
     }
 
-    /// A new buffer that kernels can use.
+    /// Creates a buffer that kernels can use.
     pub(crate) fn create(&self, state: &mut State, bytes: usize) -> std::result::Result<Arc<Owned>, Fault> {
         let reserved = &self.usage.reserved;
         if reserved.load(Ordering::Relaxed).saturating_add(bytes) > self.most {
@@ -281,7 +281,7 @@ impl Context {
         Ok(Arc::new(Owned { buffer, number: state.number(), bytes, reserved: reserved.clone() }))
     }
 
-    /// As [`Context::create`]; if there is not enough memory, frees all that is kept for later and tries again.
+    /// As [`Context::create`]; if there is not enough memory, frees all cached memory and tries again.
     fn create_or_reclaim(&self, state: &mut State, bytes: usize) -> Result<Arc<Owned>> {
         match self.create(state, bytes) {
             Err(Fault::Memory) => {
@@ -292,7 +292,7 @@ impl Context {
         }
     }
 
-    /// Waits for the device and frees all memory that is kept for later.
+    /// Waits for the device and frees all cached memory.
     pub(crate) fn reclaim(&self, state: &mut State) -> Result<()> {
         self.collect(state)?;
         let _ = self.device.poll(wgpu::PollType::wait_indefinitely());
@@ -306,23 +306,24 @@ impl Context {
         self.check()
     }
 
-    /// Submits the list, so that memory freed before can be used again.
+    /// Submits the list, so that memory freed before can be reused.
     fn collect(&self, state: &mut State) -> Result<()> {
-        // Errors of queued runs are remembered for those who read their results.
+        // Errors of queued runs are kept, and reported when their results are read.
         let _ = self.submit_list(state);
         self.check()
     }
 
-    /// Gives out freed memory again. Called when the commands that were queued as it was freed have been submitted.
-    pub(crate) fn release(&self, state: &mut State, places: Vec<Place>) {
-        for place in places {
-            match place {
-                Place::Empty => {}
-                Place::Heap { start, bytes } => {
+    /// Makes freed memory available. Called after the commands that were queued when it was freed have been
+    /// submitted.
+    pub(crate) fn release(&self, state: &mut State, blocks: Vec<BlockMemory>) {
+        for memory in blocks {
+            match memory {
+                BlockMemory::Empty => {}
+                BlockMemory::Heap { start, bytes } => {
                     self.usage.waiting_heap.fetch_sub(bytes, Ordering::Relaxed);
                     state.ranges.give(start, bytes);
                 }
-                Place::Own(own) => {
+                BlockMemory::Own(own) => {
                     self.usage.waiting_own.fetch_sub(own.bytes, Ordering::Relaxed);
                     state.kept += own.bytes;
                     state.pool.entry(own.bytes).or_default().push(own);
@@ -331,7 +332,7 @@ impl Context {
         }
         let most = KEPT.max(self.usage.used.load(Ordering::Relaxed));
         while state.kept > most {
-            // The largest first, because few large buffers make up most of it.
+            // The largest first, because few large buffers make up most of the bytes.
             let Some(own) = state.pool.last_entry().and_then(|mut e| e.get_mut().pop()) else { break };
             state.kept -= own.bytes;
             if state.pool.get(&own.bytes).is_some_and(Vec::is_empty) {
@@ -343,7 +344,7 @@ impl Context {
 }
 
 impl State {
-    /// A kept buffer of this size or a little more.
+    /// Returns a cached buffer of this size or slightly more.
     fn pooled(&mut self, size: usize) -> Option<Arc<Owned>> {
         let key = *self.pool.range(size..=size + size / 8).next()?.0;
         let same = self.pool.get_mut(&key)?;
@@ -356,7 +357,7 @@ impl State {
     }
 }
 
-/// The first heap of a device.
+/// Creates the first heap of a device.
 pub(crate) fn first_heap(
     device: &wgpu::Device,
     usage: &Usage,

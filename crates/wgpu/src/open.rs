@@ -1,5 +1,5 @@
-//! Adapters and opening: lists what wgpu finds, the most capable first, and opens one of them with its own limits.
-//! `WGPU_BACKEND` restricts the back ends and `VK_DRIVER_FILES` names Vulkan drivers, as wgpu and Vulkan define them.
+//! Lists the adapters that wgpu finds, the most capable first, and opens one of them with its own limits.
+//! `WGPU_BACKEND` restricts the backends and `VK_DRIVER_FILES` names Vulkan drivers, as wgpu and Vulkan define them.
 
 use crate::cache::{self, DiskCache};
 use crate::context::{Context, Fault, Loss};
@@ -15,7 +15,7 @@ use gradus_ir::{Error, Result};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What is known of an adapter before it is opened.
+/// Properties of an adapter that is not open yet.
 #[derive(Clone, Debug)]
 pub struct AdapterFacts {
     /// Its number, as in `wgpu:0`.
@@ -24,7 +24,7 @@ pub struct AdapterFacts {
     pub name: String,
     /// Name and version of the driver.
     pub driver: String,
-    /// `vulkan` or another back end.
+    /// `vulkan` or another backend.
     pub backend: String,
     /// `discrete`, `integrated`, `virtual`, `cpu` or `other`.
     pub kind: String,
@@ -32,14 +32,14 @@ pub struct AdapterFacts {
     pub binding: u64,
 }
 
-/// How a device is opened.
+/// Options for opening a device.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of the heap at first; it doubles when it is full.
+    /// Initial size of the heap in bytes; it doubles when it is full.
     pub heap: usize,
-    /// Most bytes that may be taken from the system for tensors.
+    /// Most bytes to allocate from the system for tensors.
     pub most: usize,
-    /// The folder in which compiled kernels are stored; none if they are not.
+    /// The folder in which compiled kernels are cached; `None` to disable the cache.
     pub cache: Option<PathBuf>,
 }
 
@@ -70,7 +70,7 @@ pub fn open(index: usize, id: u16, host: Arc<dyn Device>) -> Result<Arc<dyn Devi
     Ok(open_gpu(index, id, host, &Options::default())?)
 }
 
-/// As [`open`], with options and the device's own type.
+/// As [`open`], with options, and returning the concrete type.
 pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options) -> Result<Arc<Gpu>> {
     let name = format!("wgpu:{index}");
     let adapters = found();
@@ -151,13 +151,13 @@ pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options)
     Ok(Arc::new(Gpu { context: Arc::new(context), profile, facts, host }))
 }
 
-/// Adapters by preference. Equal ones stay in the order of the system, so numbers are stable. The system is asked once,
-/// because that loads all drivers.
+/// Adapters by preference. Equal ones keep the order of the system, so numbers are stable. The system is queried
+/// once, because that loads all drivers.
 fn found() -> &'static [wgpu::Adapter] {
     static ADAPTERS: OnceLock<Vec<wgpu::Adapter>> = OnceLock::new();
     ADAPTERS.get_or_init(|| {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
-        // Validation layers are for those who debug wgpu and cost much; the environment can ask for them.
+        // Validation layers are slow and serve to debug wgpu; the environment can enable them.
         descriptor.flags = wgpu::InstanceFlags::empty().with_env();
         let backends = descriptor.backends;
         let instance = wgpu::Instance::new(descriptor);

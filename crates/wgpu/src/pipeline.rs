@@ -1,5 +1,5 @@
-//! Pipelines: kernels made ready by the driver, each text once. Threads create them while commands are queued, so that
-//! only a submission waits, and all new kernels of a program are compiled at the same time.
+//! Pipelines: kernels compiled by the driver, each text once. Background threads compile them while commands are
+//! queued: only a submission waits, and all new kernels of a program are compiled in parallel.
 
 use crate::cache::DiskCache;
 use crate::context::{Fault, guarded, lock};
@@ -11,10 +11,10 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// Kernels that are kept although no program uses them.
+/// Number of kernels that are kept although no program uses them.
 const KEPT: usize = 2048;
 /// How long a thread waits for more kernels before it ends.
-const PATIENCE: Duration = Duration::from_millis(200);
+const IDLE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The kernels of a device.
 pub(crate) struct Pipelines {
@@ -39,7 +39,7 @@ struct Waiting {
     idle: usize,
 }
 
-/// A kernel, ready or yet to be made so by the first thread that needs it.
+/// A kernel, compiled or to be compiled by the first thread that needs it.
 pub(crate) struct Pipeline {
     device: wgpu::Device,
     work: Arc<Work>,
@@ -54,7 +54,7 @@ impl Pipelines {
         Pipelines { device, known: Mutex::default(), layouts: Mutex::default(), work }
     }
 
-    /// The kernel of a module. Another thread begins to compile it now.
+    /// Returns the kernel of a module, and starts compiling it in the background.
     pub(crate) fn prepare(&self, module: &Module) -> std::result::Result<Arc<Pipeline>, Fault> {
         let (pipeline, is_new) = self.find(module)?;
         if is_new {
@@ -63,12 +63,12 @@ impl Pipelines {
         Ok(pipeline)
     }
 
-    /// The kernel of a module, compiled by the first submission that needs it.
+    /// Returns the kernel of a module; the first submission that needs it compiles it.
     pub(crate) fn prepare_late(&self, module: &Module) -> std::result::Result<Arc<Pipeline>, Fault> {
         self.find(module).map(|(pipeline, _)| pipeline)
     }
 
-    /// The kernel of a module, and whether it is new.
+    /// Returns the kernel of a module, and whether it is new.
     fn find(&self, module: &Module) -> std::result::Result<(Arc<Pipeline>, bool), Fault> {
         let mut known = lock(&self.known);
         if let Some(pipeline) = known.get(module) {
@@ -113,7 +113,8 @@ impl Pipelines {
         Ok(layout)
     }
 
-    /// Queues a kernel for the compiling threads and starts one if too few run. Threads end when the queue stays empty.
+    /// Queues a kernel for the background threads and starts one if too few run. Threads end when the queue stays
+    /// empty.
     fn start(&self, pipeline: Arc<Pipeline>) {
         let mut waiting = lock(&self.work.waiting);
         waiting.pipelines.push_back(pipeline);
@@ -124,13 +125,13 @@ impl Pipelines {
         }
         let work = self.work.clone();
         let started = thread::Builder::new().name("gradus-pipelines".to_string()).spawn(move || work.run());
-        // Without a thread the submission that needs the kernel compiles it.
+        // If no thread could be started, the submission that needs the kernel compiles it.
         waiting.threads += usize::from(started.is_ok());
     }
 }
 
 impl Work {
-    /// Compiles what waits. When nothing more comes, the last thread stores the kernels on disk.
+    /// Compiles queued kernels. When no more arrive, the last thread stores the kernels on disk.
     fn run(&self) {
         while let Some(pipeline) = self.next() {
             let _ = pipeline.ready();
@@ -140,12 +141,12 @@ impl Work {
         }
     }
 
-    /// The next kernel; none if there was none for a while.
+    /// Returns the next kernel, or `None` if none arrived for a while.
     fn next(&self) -> Option<Arc<Pipeline>> {
         let mut waiting = lock(&self.waiting);
         if waiting.pipelines.is_empty() {
             waiting.idle += 1;
-            let timed = self.added.wait_timeout_while(waiting, PATIENCE, |w| w.pipelines.is_empty());
+            let timed = self.added.wait_timeout_while(waiting, IDLE_TIMEOUT, |w| w.pipelines.is_empty());
             waiting = timed.map_or_else(|e| e.into_inner().0, |(guard, _)| guard);
             waiting.idle -= 1;
         }
@@ -162,10 +163,10 @@ impl std::fmt::Debug for Pipeline {
 }
 
 impl Pipeline {
-    /// The kernel for the driver; compiles it unless a thread does so already. The error is the driver's.
+    /// Returns the compiled kernel; compiles it unless a thread already does. The error is the driver's.
     pub(crate) fn ready(&self) -> std::result::Result<&wgpu::ComputePipeline, &str> {
         let compile = || {
-            // A defect of the shader compiler must not end the process.
+            // A bug of the shader compiler must not end the process.
             let caught = catch_unwind(AssertUnwindSafe(|| self.compile()));
             caught.unwrap_or_else(|_| {
                 Err("failed to compile a kernel: the shader compiler panicked".to_string())
@@ -179,7 +180,7 @@ impl Pipeline {
         &self.layout
     }
 
-    /// Which of its bindings it writes to.
+    /// Whether it writes to each binding.
     pub(crate) fn writable(&self) -> &[bool] {
         &self.module.writable
     }
@@ -208,7 +209,7 @@ impl Pipeline {
         }
         made.map_err(|fault| match fault {
             Fault::Memory => "there is not enough memory to compile a kernel".to_string(),
-            Fault::Refused(why) => format!("refuses a kernel: {why}"),
+            Fault::Refused(why) => format!("rejects a kernel: {why}"),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The queue: a list of dispatches that is submitted as one command buffer with one compute pass, because a pass per
-//! dispatch costs sixteen times as much. Parameters of all dispatches are one uniform buffer, written once per submission.
-//! `run` decides what is queued, and when a list is submitted early.
+//! dispatch costs sixteen times as much. The parameters of all dispatches are in one uniform buffer, written once per
+//! submission. `run` decides what is queued, and when a list is submitted early.
 
 use crate::context::{Context, lock};
 use crate::memory::Owned;
@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bind groups that are kept.
+/// Number of bind groups to cache.
 const GROUPS: usize = 1024;
-/// Uploads up to this many bytes are collected and copied together.
+/// Largest upload, in bytes, that is collected and copied together with others.
 const SMALL_UPLOAD: usize = 64 << 10;
 /// Bytes of uploads that cause a submission, because wgpu holds a copy of them until then.
 const UPLOADS: usize = 64 << 20;
@@ -22,39 +22,39 @@ const UPLOADS: usize = 64 << 20;
 const RUNS: usize = 64;
 /// Estimated seconds of eager calls after which they are submitted.
 const EAGER: f64 = 1e-3;
-/// Estimated seconds of one submission at most: systems reset a GPU that stays busy for too long.
+/// Most estimated seconds of one submission: systems reset a GPU that stays busy for too long.
 const LONGEST: f64 = 0.1;
-/// Dispatches of one submission at most.
+/// Most dispatches of one submission.
 const DISPATCHES: usize = 4096;
-/// Submissions that may be unfinished at a time.
+/// Most submissions that may be unfinished at a time.
 const IN_FLIGHT: usize = 64;
 
-/// What a device holds and has yet to do.
+/// The memory of a device and its queued work.
 pub(crate) struct State {
     pub(crate) heap: Arc<Owned>,
     pub(crate) ranges: Ranges,
-    /// Buffers kept for later, by size, and how many bytes they are.
+    /// Cached buffers by size, and their total bytes.
     pub(crate) pool: BTreeMap<usize, Vec<Arc<Owned>>>,
     pub(crate) kept: usize,
     pub(crate) arenas: Vec<Arc<Owned>>,
-    /// Buffers for reads that are not in use.
+    /// Unused buffers for reads.
     pub(crate) staging: Vec<wgpu::Buffer>,
     list: List,
     groups: HashMap<GroupKey, wgpu::BindGroup>,
-    /// The buffer of parameters, by number.
+    /// The buffer of parameters, and its number.
     parameters: Option<(u64, wgpu::Buffer)>,
     numbers: u64,
     runs: u64,
-    /// Runs whose results are not valid, and why.
+    /// Runs whose results are invalid, and why.
     failed: Vec<(Range<u64>, Error)>,
-    /// The first error among them that was not reported yet.
+    /// The first of these errors that was not reported yet.
     pub(crate) refused: Option<Error>,
-    /// Submissions that may be unfinished, and how many there were in all.
+    /// Submissions that may be unfinished, and the number of all submissions so far.
     in_flight: VecDeque<wgpu::SubmissionIndex>,
     submissions: u64,
 }
 
-/// What identifies a bind group: which bindings are written, the size of the parameter block, and the buffers.
+/// The key of a bind group: which bindings are written, the size of the parameter block, and the buffers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct GroupKey {
     writable: Vec<bool>,
@@ -73,11 +73,11 @@ struct List {
     large: usize,
     runs: usize,
     seconds: f64,
-    /// The first run that has something in the list.
+    /// The first run with commands in the list.
     first: Option<u64>,
 }
 
-/// A small upload: its target, where it begins there, and its range in the list's bytes.
+/// A small upload: its target, its offset there, and its range in the list's bytes.
 struct Upload {
     to: Bound,
     start: u64,
@@ -87,25 +87,25 @@ struct Upload {
 struct Dispatch {
     pipeline: Arc<Pipeline>,
     buffers: Vec<Bound>,
-    /// Where its parameters begin, and the size of their binding.
+    /// Offset of its parameters, and the size of their binding.
     offset: u32,
     parameters: u64,
     groups: [u32; 3],
     run: u64,
 }
 
-/// A buffer that a command uses. The heap is looked up at submission.
+/// A buffer that a command uses. The heap is looked up at submission, since it may be replaced before.
 #[derive(Clone, Debug)]
 pub(crate) enum Bound {
     Heap,
     Own(Arc<Owned>),
 }
 
-/// What a submission does after, or with, the commands of the list.
+/// The end of a submission, after the commands of the list.
 pub(crate) enum Epilogue<'a> {
     Nothing,
     Copies(&'a Collect),
-    /// Each dispatch is a pass of its own, between two time stamps.
+    /// Each dispatch is a separate pass, between two timestamps.
     Times(&'a Timer),
 }
 
@@ -113,12 +113,12 @@ pub(crate) enum Epilogue<'a> {
 #[derive(Debug)]
 pub(crate) struct Collect {
     pub(crate) staging: wgpu::Buffer,
-    /// From, its first byte, the first byte in `staging`, and bytes; all but `from` multiples of 4.
+    /// Source, its first byte, the first byte in `staging`, and size; all numbers are multiples of 4.
     pub(crate) copies: Vec<(Bound, u64, u64, u64)>,
 }
 
 impl List {
-    /// A run has something in the list.
+    /// Records that a run has commands in the list.
     fn note(&mut self, run: u64) {
         self.first = Some(self.first.map_or(run, |first| first.min(run)));
     }
@@ -145,24 +145,24 @@ impl State {
         }
     }
 
-    /// A new number of a buffer.
+    /// Returns a new number for a buffer.
     pub(crate) fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }
 
-    /// A new number of a run.
+    /// Returns a new number for a run.
     pub(crate) fn next_run(&mut self) -> u64 {
         self.runs += 1;
         self.runs
     }
 
-    /// Drops the bind groups of a buffer that is about to be freed: they would keep its memory.
+    /// Drops the bind groups of a buffer that is about to be freed, since they would keep its memory alive.
     pub(crate) fn forget(&mut self, number: u64) {
         self.groups.retain(|key, _| !key.buffers.contains(&number));
     }
 
-    /// The error of a run whose results are not valid.
+    /// Returns the error of a run whose results are invalid.
     pub(crate) fn check_run(&self, run: u64) -> Result<()> {
         match self.failed.iter().find(|(runs, _)| runs.contains(&run)) {
             Some((_, error)) => Err(error.clone()),
@@ -195,7 +195,7 @@ impl State {
             pipeline: pipeline.clone(),
             buffers,
             offset: offset as u32,
-            // Few sizes, so that kernels with different parameters share bind groups.
+            // Few different sizes, so that kernels with different parameters share bind groups.
             parameters: parameters.len().next_power_of_two().max(256) as u64,
             groups,
             run,
@@ -209,29 +209,29 @@ impl State {
             && (list.dispatches.len() + dispatches > DISPATCHES || list.seconds + seconds > LONGEST)
     }
 
-    /// Submissions that may be unfinished, and how many there were in all.
+    /// Submissions that may be unfinished, and the number of all submissions so far.
     pub(crate) fn in_flight(&self) -> (Vec<wgpu::SubmissionIndex>, u64) {
         (self.in_flight.iter().cloned().collect(), self.submissions)
     }
 
-    /// The first `count` of all submissions are finished.
+    /// Records that the first `count` of all submissions are finished.
     pub(crate) fn finished(&mut self, count: u64) {
         let later = self.submissions.saturating_sub(count) as usize;
         let done = self.in_flight.len().saturating_sub(later);
         self.in_flight.drain(..done);
     }
 
-    /// Dispatches in the list.
+    /// Number of dispatches in the list.
     pub(crate) fn queued(&self) -> usize {
         self.list.dispatches.len()
     }
 
-    /// Counts estimated seconds of queued work.
+    /// Adds estimated seconds of queued work.
     pub(crate) fn count(&mut self, seconds: f64) {
         self.list.seconds += seconds;
     }
 
-    /// Counts a queued run of an eager call; whether the list should be submitted.
+    /// Counts a queued run of an eager call. Returns whether the list should be submitted.
     pub(crate) fn count_run(&mut self) -> bool {
         self.list.runs += 1;
         self.list.runs >= RUNS || self.list.seconds >= EAGER
@@ -254,7 +254,7 @@ impl Context {
         if bytes.len() <= SMALL_UPLOAD {
             let from = state.list.bytes.len();
             state.list.bytes.extend_from_slice(bytes);
-            // Memory is padded, so whole words may be written.
+            // Memory is padded, so complete words may be written.
             state.list.bytes.resize(from + bytes.len().next_multiple_of(4), 0);
             let at = from..state.list.bytes.len();
             state.list.uploads.push(Upload { to: to.clone(), start: start as u64, at });
@@ -267,7 +267,7 @@ impl Context {
         Ok(())
     }
 
-    /// Writes in pieces, so that wgpu does not hold a copy of everything.
+    /// Writes in parts, so that wgpu does not hold a copy of everything.
     fn write_large(
         &self,
         state: &mut State,
@@ -297,8 +297,8 @@ impl Context {
         self.submit(state, &Epilogue::Nothing).map(|_| ())
     }
 
-    /// Submits the list, then the epilogue. Kernels that were refused make their runs fail: the error is remembered for
-    /// those who use the results. An error here means that nothing was submitted.
+    /// Submits the list, then the epilogue. If a kernel was rejected, its runs fail: the error is kept, and reported
+    /// to readers of the results. An error returned here means that nothing was submitted.
     pub(crate) fn submit(&self, state: &mut State, epilogue: &Epilogue<'_>) -> Result<wgpu::SubmissionIndex> {
         let freed = std::mem::take(&mut *lock(&self.freed));
         let mut list = std::mem::take(&mut state.list);
@@ -317,7 +317,8 @@ impl Context {
         submitted
     }
 
-    /// Waits for the kernels of a list. If one was refused, drops it and all that follow, and marks their runs.
+    /// Waits for the kernels of a list. If one was rejected, drops its dispatch and all that follow, and marks their
+    /// runs.
     fn drop_refused(&self, state: &mut State, list: &mut List) {
         let Some(at) = list.dispatches.iter().position(|d| d.pipeline.ready().is_err()) else { return };
         let dropped = list.dispatches.split_off(at);
@@ -366,7 +367,7 @@ impl Context {
         Ok(index)
     }
 
-    /// The uploads of a list in a buffer to copy from.
+    /// Writes the uploads of a list to a buffer to copy from.
     fn staged(&self, list: &List) -> Result<Option<wgpu::Buffer>> {
         if list.bytes.is_empty() {
             return Ok(None);
@@ -386,12 +387,12 @@ impl Context {
         staging.map(Some).map_err(|e| self.error(e.to_string()))
     }
 
-    /// Writes the parameters of a list; gives the bind group of each dispatch.
+    /// Writes the parameters of a list. Returns the bind group of each dispatch.
     fn bind(&self, state: &mut State, list: &List) -> Result<Vec<wgpu::BindGroup>> {
         if list.dispatches.is_empty() {
             return Ok(Vec::new());
         }
-        // A binding must end inside the buffer, also the last one.
+        // Every binding, including the last, must end inside of the buffer.
         let largest = list.dispatches.iter().map(|d| d.parameters).max().unwrap_or_default();
         let size = list.parameters.len() as u64 + largest;
         let (number, parameters) = match state.parameters.take() {

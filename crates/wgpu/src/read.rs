@@ -1,4 +1,6 @@
-//! Reads: ranges of storages copied to one buffer that the host can map, after all that is queued. One read is one wait.
+//! Reads: copies ranges of storages to one buffer that the host can map, after all queued work. One read is one wait.
+//! Takes byte ranges; returns a [`Pending`] that can be awaited or waited for. It also reports late errors of the runs
+//! that wrote the ranges.
 
 use crate::context::{Context, lock};
 use crate::device::bound;
@@ -14,28 +16,28 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// Buffers for reads that are kept, and the largest of them: new ones cost more than the copy to them.
+/// Number of buffers for reads to cache, and the largest of them. Creating one costs more than the copy.
 const KEPT: usize = 4;
 const LARGEST: u64 = 64 << 20;
 
-/// A read, or the end of all that was queued, in progress.
+/// A read in progress, or a wait for all queued work.
 struct Read {
     context: Arc<Context>,
     staging: Option<wgpu::Buffer>,
-    /// Where each part begins in the staging buffer, and its bytes.
+    /// The range of each part in the staging buffer.
     parts: Vec<Range<usize>>,
     index: wgpu::SubmissionIndex,
-    /// Submissions before it that may be unfinished, and how many there were in all.
+    /// Earlier submissions that may be unfinished, and the number of all submissions so far.
     earlier: Vec<wgpu::SubmissionIndex>,
     count: u64,
     signal: Arc<Signal>,
     /// Runs whose records are read after the parts, and whether they are over.
     suspects: Vec<(Arc<Suspect>, bool)>,
-    /// Whether a thread drives the device, so that the task is woken.
+    /// Whether a thread polls the device, so that the task is woken.
     driven: bool,
 }
 
-/// What wgpu says of a buffer that was to be mapped.
+/// wgpu's result of mapping a buffer.
 type Mapped = std::result::Result<(), String>;
 
 /// Set by a callback of wgpu.
@@ -58,7 +60,7 @@ impl Signal {
 }
 
 impl Context {
-    /// Waits for all that was queued. Reports a kernel that was refused, also if nobody reads the results.
+    /// Waits for all queued work. Reports a rejected kernel even if its results are never read.
     pub(crate) fn finish(self: &Arc<Context>) -> Pending {
         match self.start_ranges(&[], &[], Vec::new()) {
             Ok(read) => match lock(&self.state).refused.take() {
@@ -87,15 +89,15 @@ impl Context {
                 let why = format!("{at:?} is outside its storage of {} bytes", storage.len_bytes());
                 return Err(Error::value("a range of bytes", why));
             }
-            ranges.push(bound(block.place()).map(|(from, start)| (from, start + at.start, at.len())));
+            ranges.push(bound(block.memory()).map(|(from, start)| (from, start + at.start, at.len())));
             runs.push(block.run());
             block.add_suspects(&mut suspects)?;
         }
         self.start_ranges(&ranges, &runs, suspects.into_iter().map(|s| (s, true)).collect())
     }
 
-    /// As [`Context::read`] and waits, by buffers, first bytes and sizes; nothing is empty. `runs` wrote them, and the values
-    /// come from `suspects`, which may be over or not.
+    /// As [`Context::read`], but waits. Takes buffers, first bytes and sizes, none of them empty. `runs` wrote them,
+    /// and the values depend on `suspects`, which may be over or not.
     pub(crate) fn read_ranges(
         self: &Arc<Context>,
         ranges: &[Option<(Bound, usize, usize)>],
@@ -121,7 +123,7 @@ impl Context {
                 parts.push(0..0);
                 continue;
             };
-            // Copies begin and end at whole words.
+            // Copies begin and end at complete words.
             let first = start / 4 * 4;
             let words = (start + bytes).next_multiple_of(4) - first;
             copies.push((from.clone(), first as u64, size as u64, words as u64));
@@ -132,7 +134,7 @@ impl Context {
         let staging = if size > 0 { Some(self.staging(&mut state, size)?) } else { None };
         let collect = staging.clone().map(|staging| Collect { staging, copies });
         let index = self.submit(&mut state, &collect.as_ref().map_or(Epilogue::Nothing, Epilogue::Copies))?;
-        // A run that was submitted just now may have failed.
+        // A run that was just submitted may have failed.
         runs.iter().try_for_each(|run| state.check_run(*run))?;
         let before = state.in_flight();
         drop(state);
@@ -161,7 +163,7 @@ impl Context {
         Ok(Read { context, staging, parts, index, earlier, count, signal, suspects, driven: false })
     }
 
-    /// The first bytes of a buffer that a submission fills.
+    /// Reads the first bytes of a buffer that a submission fills.
     pub(crate) fn read_staging(
         self: &Arc<Context>,
         staging: wgpu::Buffer,
@@ -170,18 +172,21 @@ impl Context {
     ) -> Result<Storage> {
         let part = 0..bytes;
         let mut all = Box::new(self.map(Some(staging), vec![part], index, (Vec::new(), 0))?).wait()?;
-        all.pop().ok_or_else(|| self.error("a read gave nothing"))
+        all.pop().ok_or_else(|| self.error("a read returned no values"))
     }
 
-    /// The memory of a storage, if it is of this device.
+    /// Returns the memory of a storage, or an error if it belongs to another device.
     pub(crate) fn block<'a>(&self, storage: &'a Storage) -> Result<&'a Block> {
         let own = storage.device() == self.id;
-        own.then(|| storage.remote::<Block>())
-            .flatten()
-            .ok_or_else(|| self.error(format!("cannot use memory of device number {}", storage.device())))
+        own.then(|| storage.remote::<Block>()).flatten().ok_or_else(|| {
+            self.error(format!(
+                "cannot use memory of device {}; move the tensor to this device first",
+                storage.device()
+            ))
+        })
     }
 
-    /// A buffer that the host can map.
+    /// Returns a buffer that the host can map.
     pub(crate) fn staging(&self, state: &mut State, bytes: usize) -> Result<wgpu::Buffer> {
         let fits = |(_, b): &(usize, &wgpu::Buffer)| b.size() >= bytes as u64;
         let best = state.staging.iter().enumerate().filter(fits).min_by_key(|(_, b)| b.size());
@@ -200,7 +205,7 @@ impl Context {
 }
 
 impl Read {
-    /// The storages, after the signal.
+    /// Returns the storages, once the signal is set.
     fn take(&mut self, result: Mapped) -> Result<Vec<Storage>> {
         self.context.check()?;
         result.map_err(|why| self.context.error(format!("a read failed: {why}")))?;
@@ -247,7 +252,8 @@ impl Reading for Read {
         if !self.driven {
             self.driven = true;
             let (context, index) = (self.context.clone(), self.index.clone());
-            // Callbacks come only while somebody waits for the device. If no thread can, the task asks again and again.
+            // Callbacks run only while a thread polls the device. If no thread can be started, the task polls
+            // repeatedly.
             let drive = move || {
                 let wait = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
                 let _ = context.device.poll(wait);
@@ -261,8 +267,8 @@ impl Reading for Read {
     }
 
     fn wait(mut self: Box<Self>) -> Result<Vec<Storage>> {
-        // One submission after the other, so that a long computation can be interrupted. A timeout would be simpler, but
-        // wgpu 30 panics if a wait runs out of time while another thread finishes the queue.
+        // Wait for one submission after the other, so that a long computation can be interrupted. A timeout would be
+        // simpler, but wgpu 30 panics if a wait times out while another thread finishes the queue.
         for index in std::mem::take(&mut self.earlier).into_iter().chain([self.index.clone()]) {
             let wait = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
             let polled = self.context.device.poll(wait);

@@ -1,24 +1,24 @@
-//! Programs made ready: a [`Loaded`] program has its kernels and constants on the device. A run allocates all its memory,
-//! then queues the commands. Steps without a kernel run on the host in between.
+//! Prepared programs: a [`Loaded`] program has its kernels and constants on the device. A run allocates all its
+//! memory, then queues the commands. Steps without a kernel run on the host in between.
 
 use crate::check;
 use crate::context::{Context, lock};
 use crate::device::bound;
 use crate::late::{RECORD, Subject, Suspect};
-use crate::memory::{Block, Owned, Place};
+use crate::memory::{Block, BlockMemory, Owned};
 use crate::pipeline::Pipeline;
 use crate::queue::{Bound, State};
-use gradus_compile::{Place as At, Plan, Text, Work};
+use gradus_compile::{BufferLocation, Plan, Text, Work};
 use gradus_device::{Argument, Code, CodeBody, Device, Done, Executable, Request, Sink};
-use gradus_gpu::{Command, Memory, Program};
+use gradus_gpu::{Command, GpuProgram, Memory};
 use gradus_ir::{Error, Result, stop};
 use gradus_mem::{HOST, Storage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Operands of up to this many bytes may be on the host.
+/// Largest operand, in bytes, that may be on the host.
 const HOST_OPERAND: usize = 16;
-/// Runs that may have failed, among those that operands come from; if there are more, the next run waits for them.
+/// Most runs among the suspects of the operands; if there are more, the next run waits for them.
 const SUSPECTS: usize = 64;
 /// Every buffer begins at a multiple of this, in bytes.
 const ALIGN: usize = 16;
@@ -27,45 +27,45 @@ const ALIGN: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) context: Arc<Context>,
-    pub(crate) program: Program,
+    pub(crate) program: GpuProgram,
     pub(crate) plan: Option<Plan>,
     pub(crate) text: Text,
     pub(crate) pipelines: Vec<Arc<Pipeline>>,
     /// Estimated seconds of each command.
     pub(crate) seconds: Vec<f64>,
-    /// Per command that runs on the host, what runs it.
+    /// The executable of each command that runs on the host.
     pub(crate) hosts: Vec<Option<Arc<dyn Executable>>>,
-    /// Constants on the device and, if a step on the host reads them, there too.
+    /// Constants on the device and, if a host step reads them, on the host.
     pub(crate) constants: Vec<(usize, Storage, Option<Storage>)>,
-    /// Where each buffer is; set for constants, the others are found by each run.
+    /// The memory of each buffer; set for constants, the others are assigned by each run.
     pub(crate) table: Vec<Slot>,
     pub(crate) arena: Option<usize>,
-    /// Whether some outputs are new values of cells, which must keep the old ones if the run fails.
+    /// Whether some outputs are new values of cells, which must keep their old values if the run fails.
     pub(crate) cells: bool,
-    /// What its checks look at, and per command the checks whose records are stored after it.
+    /// The subjects of its checks, and for each command the checks whose records are stored after it.
     pub(crate) subjects: Arc<[Subject]>,
     pub(crate) records: Vec<Vec<usize>>,
-    /// The command after which it must be known that no check has failed, because cells are written later.
+    /// The command after which the checks must have succeeded, because cells are written later.
     pub(crate) decides: Option<usize>,
     pub(crate) runs: AtomicU64,
 }
 
-/// The memory of a buffer and its first byte there; none if it has no elements.
+/// The memory of a buffer and its first byte there; `None` if it has no elements.
 pub(crate) type Slot = Option<(Bound, usize)>;
 
-/// A run that has its memory.
+/// A run whose memory is allocated.
 pub(crate) struct Run {
     pub(crate) number: u64,
     pub(crate) table: Vec<Slot>,
     pub(crate) arena: Option<Arc<Owned>>,
     pub(crate) outputs: Vec<Output>,
-    /// Copies to make first.
+    /// Copies to make before the commands.
     pub(crate) copies: Vec<Copy>,
-    /// Memory of copied and uploaded operands, freed when all is queued.
+    /// Memory of copied and uploaded operands, freed when all commands are queued.
     pub(crate) temporaries: Vec<Block>,
-    /// The runs that its operands come from and that may have failed.
+    /// The runs that its operands depend on and that may have failed.
     pub(crate) suspects: Vec<Arc<Suspect>>,
-    /// The run itself, if it can fail late.
+    /// The run itself, if its checks can fail.
     pub(crate) own: Option<Arc<Suspect>>,
 }
 
@@ -83,11 +83,11 @@ pub(crate) enum Output {
 }
 
 impl Loaded {
-    /// Makes a program ready. Compiles its kernels in the background and uploads its constants.
+    /// Prepares a program: compiles its kernels in the background and uploads its constants.
     pub(crate) fn new(
         context: &Arc<Context>,
         host: &dyn Device,
-        program: Program,
+        program: GpuProgram,
         plan: Option<Plan>,
         (text, cells): (Text, bool),
     ) -> Result<Loaded> {
@@ -102,7 +102,7 @@ impl Loaded {
                 Command::Dispatch { .. } => None,
                 Command::Host { plan, reads, .. } => {
                     reads.iter().for_each(|b| read_by_host[*b] = true);
-                    let request = Request { given: &[], keeps: &[], text: Text::Special };
+                    let request = Request { layouts: &[], keeps: &[], text: Text::Special };
                     Some(host.prepare((**plan).clone(), &request)?)
                 }
             });
@@ -110,10 +110,10 @@ impl Loaded {
         let mut constants = Vec::new();
         let mut table: Vec<Slot> = vec![None; program.buffers.len()];
         for (b, buffer) in program.buffers.iter().enumerate() {
-            if let At::Constant(value) = &buffer.place {
+            if let BufferLocation::Constant(value) = &buffer.location {
                 let bytes = value.to_bytes();
                 let storage = context.upload(&bytes)?;
-                table[b] = bound(context.block(&storage)?.place());
+                table[b] = bound(context.block(&storage)?.memory());
                 let copy = if read_by_host[b] { Some(host.upload(&bytes)?) } else { None };
                 constants.push((b, storage, copy));
             }
@@ -121,7 +121,7 @@ impl Loaded {
         let arena = program.needs_arena().then(|| program.arena.max(ALIGN));
         let seconds = check::estimates(&program, plan.as_ref(), context.software);
         let subjects = Subject::all(&program, plan.as_ref());
-        let records = Subject::places(&program);
+        let records = Subject::checks_by_command(&program);
         let decides = records.iter().rposition(|r| !r.is_empty()).filter(|_| cells);
         Ok(Loaded {
             context: context.clone(),
@@ -145,7 +145,7 @@ impl Loaded {
     fn check(&self, arguments: &[Argument]) -> Result<()> {
         let program = &self.program;
         if arguments.len() != program.inputs.len() {
-            let why = format!("must be {}, were {}", program.inputs.len(), arguments.len());
+            let why = format!("must be {}; {} were given", program.inputs.len(), arguments.len());
             return Err(Error::value("the arguments", why));
         }
         for (a, &b) in arguments.iter().zip(&program.inputs) {
@@ -195,13 +195,13 @@ impl Loaded {
         filled.map(|()| run)
     }
 
-    /// Finds memory for inputs, outputs and temporaries.
+    /// Assigns memory to inputs, outputs and temporaries.
     fn fill(&self, state: &mut State, arguments: &[Argument], run: &mut Run) -> Result<()> {
         let (context, program) = (&self.context, &self.program);
         if !self.subjects.is_empty() {
             let record = context.take(state, RECORD * self.subjects.len())?;
-            if let Some((to, start)) = bound(record.place()) {
-                // No check has failed yet.
+            if let Some((to, start)) = bound(record.memory()) {
+                // Initially no check has failed.
                 context.write(state, (&to, start), &vec![0xff; RECORD * self.subjects.len()], run.number)?;
             }
             run.own = Some(Suspect::new(&self.subjects, record));
@@ -219,21 +219,21 @@ impl Loaded {
             let Some(i) = program.donors.get(k).copied().flatten() else {
                 let block = context.take(state, bytes)?;
                 block.written_by(run.number, &suspects);
-                run.table[b] = bound(block.place());
+                run.table[b] = bound(block.memory());
                 run.outputs.push(Output::New(block));
                 continue;
             };
             let a = &arguments[i];
             let own = a.storage.is_unique() && a.offset == 0 && a.storage.len_bytes() == bytes;
             let slot = if own && a.storage.device() != HOST {
-                let slot = bound(context.block(&a.storage)?.place());
+                let slot = bound(context.block(&a.storage)?.memory());
                 run.outputs.push(Output::Taken(i));
                 slot
             } else {
                 // The old value is still used elsewhere, so it is copied.
                 let block = self.copied(state, a, bytes, run)?;
                 block.written_by(run.number, &suspects);
-                let slot = bound(block.place());
+                let slot = bound(block.memory());
                 run.outputs.push(Output::New(block));
                 slot
             };
@@ -242,7 +242,7 @@ impl Loaded {
         }
         if let Some(arena) = &run.arena {
             for (b, buffer) in program.buffers.iter().enumerate() {
-                if let At::Arena(at) = buffer.place {
+                if let BufferLocation::Arena(at) = buffer.location {
                     run.table[b] = Some((Bound::Own(arena.clone()), at));
                 }
             }
@@ -250,37 +250,37 @@ impl Loaded {
         Ok(())
     }
 
-    /// The memory of an operand, where the program's kernels can read it.
+    /// Returns memory of an operand that the program's kernels can read; copies or uploads the operand if needed.
     fn operand(&self, state: &mut State, a: &Argument, b: usize, run: &mut Run) -> Result<Slot> {
         let bytes = self.program.buffers[b].bytes();
         if bytes == 0 {
             return Ok(None);
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
-            let place = self.context.block(&a.storage)?.place();
-            // A small part of a large tensor is not where kernels look for small operands.
+            let place = self.context.block(&a.storage)?.memory();
+            // A small part of a large tensor is not in the heap, where kernels expect small operands.
             let memory = self.program.memory(b);
             let fits = matches!(
                 (place, memory),
-                (Place::Heap { .. }, Memory::Heap) | (Place::Own(_), Memory::Own(_))
+                (BlockMemory::Heap { .. }, Memory::Heap) | (BlockMemory::Own(_), Memory::Own(_))
             );
             if fits {
                 return Ok(bound(place).map(|(buffer, start)| (buffer, start + a.offset)));
             }
         }
         let block = self.copied(state, a, bytes, run)?;
-        let slot = bound(block.place());
+        let slot = bound(block.memory());
         run.temporaries.push(block);
         Ok(slot)
     }
 
-    /// New memory that will have the value of an argument.
+    /// Allocates memory for a copy of an argument, and queues the copy.
     fn copied(&self, state: &mut State, a: &Argument, bytes: usize, run: &mut Run) -> Result<Block> {
         let block = self.context.take(state, bytes)?;
-        let Some((to, at)) = bound(block.place()) else { return Ok(block) };
+        let Some((to, at)) = bound(block.memory()) else { return Ok(block) };
         if let Some(all) = a.storage.host::<u8>() {
             self.context.write(state, (&to, at), &all[a.offset..a.offset + bytes], run.number)?;
-        } else if let Some((from, start)) = bound(self.context.block(&a.storage)?.place()) {
+        } else if let Some((from, start)) = bound(self.context.block(&a.storage)?.memory()) {
             run.copies.push(Copy { from: (from, start + a.offset), to: (to, at), bytes });
         }
         Ok(block)
@@ -302,7 +302,7 @@ impl Executable for Loaded {
         context.check()?;
         self.check(arguments)?;
         if self.text == Text::Special || self.cells || sink.is_some() {
-            // If a kernel is refused, nothing has been written yet.
+            // If a kernel is rejected, nothing has been written yet.
             let ready = |p: &Arc<Pipeline>| p.ready().map(|_| ()).map_err(|why| context.error(why));
             self.pipelines.iter().try_for_each(ready)?;
         }
@@ -315,7 +315,7 @@ impl Executable for Loaded {
             suspects.clear();
         }
         let mut run = self.begin(&mut lock(&context.state), arguments, suspects)?;
-        // A run that writes over its arguments must not end in the middle.
+        // A run that overwrites its arguments must not be interrupted.
         let in_place = run.outputs.iter().any(|o| matches!(o, Output::Taken(_)));
         let quiet = in_place.then(stop::quiet);
         let executed = match sink {
@@ -334,9 +334,9 @@ impl Executable for Loaded {
         let output = |output| match output {
             Output::New(block) => Block::storage(block),
             Output::Taken(i) => {
-                let gone = || Error::verify("an argument gave its memory to two outputs");
+                let gone = || Error::verify("an argument is overwritten by two outputs");
                 let storage = given[i].take().ok_or_else(gone)?.storage;
-                // Cells wait for suspects, so there are none.
+                // Runs that write cells wait for suspects first, so there are none.
                 context.block(&storage)?.written_by(run.number, &[]);
                 Ok(storage)
             }

@@ -1,4 +1,4 @@
-//! Times of dispatches by time stamps of the device, for profiles. Each dispatch is then a pass of its own, so the whole run
+//! Measures dispatches by timestamps of the device, for profiles. Each dispatch is then a separate pass, so the run
 //! takes longer than usual; the times of the dispatches do not.
 
 use crate::context::Context;
@@ -7,10 +7,10 @@ use gradus_ir::Result;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// Dispatches of one submission that can be timed: query sets hold two stamps for each.
+/// Most dispatches of one submission that can be timed: query sets hold two timestamps for each.
 pub(crate) const MOST: usize = 2048;
 
-/// Time stamps of a submission.
+/// Timestamps of a submission.
 pub(crate) struct Timer {
     set: wgpu::QuerySet,
     resolved: wgpu::Buffer,
@@ -18,7 +18,7 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    /// The pass of a dispatch.
+    /// Starts the pass of a dispatch.
     pub(crate) fn pass<'e>(
         &self,
         encoder: &'e mut wgpu::CommandEncoder,
@@ -35,7 +35,7 @@ impl Timer {
         })
     }
 
-    /// Copies the stamps of all dispatches to where the host can read them.
+    /// Copies the timestamps of all dispatches to memory that the host can read.
     pub(crate) fn resolve(&self, encoder: &mut wgpu::CommandEncoder, dispatches: usize) {
         if dispatches > 0 {
             encoder.resolve_query_set(&self.set, 0..2 * dispatches as u32, &self.resolved, 0);
@@ -45,12 +45,13 @@ impl Timer {
 }
 
 impl Context {
-    /// Whether the device has time stamps.
+    /// Whether the device has timestamps.
     pub(crate) fn has_timer(&self) -> bool {
         self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// Submits the list, which has at most [`MOST`] dispatches; gives the time of each. Unlocks the state meanwhile.
+    /// Submits the list, which has at most [`MOST`] dispatches. Returns the time of each. Unlocks the state
+    /// meanwhile.
     pub(crate) fn submit_timed(
         self: &Arc<Context>,
         mut state: MutexGuard<'_, State>,

@@ -1,5 +1,5 @@
-//! Every op of the catalog on a device, in every dtype that it has: the reference within the op's bound, at samples and at
-//! special values. Steps without a kernel run on the host, so every op works.
+//! Compares every op of the catalog on a device, in every dtype that it supports, with the reference: within the op's
+//! bound, at samples and at special values. Steps without a kernel run on the host, so every op works.
 
 use gradus_compile::Text;
 use gradus_cpu::Cpu;
@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 fn evaluate(gpu: &Gpu, graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
-    let program = gpu.program(graph, &Request { given: &[], keeps: &[], text: Text::Generic })?;
+    let program = gpu.program(graph, &Request { layouts: &[], keeps: &[], text: Text::Generic })?;
     let mut given = Vec::with_capacity(inputs.len());
     for literal in inputs {
         given.push(Argument { storage: gpu.upload(&literal.to_bytes())?, offset: 0 });
@@ -44,7 +44,7 @@ fn every_op() {
             let wide = |d: DType| matches!(d, DType::F64 | DType::C128);
             let all = || graph.nodes().iter().flat_map(|n| &n.outs).any(|a| wide(a.dtype));
             match evaluate(&gpu, graph, inputs) {
-                // What has no `f64` says so; the check is about the rest.
+                // Values of `f64` are rejected; the check is about the other dtypes.
                 Err(e)
                     if matches!(e.kind(), gradus_ir::Kind::Device { why, .. } if why.contains("has no "))
                         && all() =>

@@ -1,14 +1,14 @@
-//! Rules: every file among the primitives is part of the catalog, and nobody else takes ops apart.
+//! Rules: every file among the primitives is part of the catalog, and other code does not match on ops.
 
 use super::mask::contains_word;
 use crate::tree::{Tree, Violation};
 
 const OPS: &str = "crates/ir/src/ops";
 
-/// Where code may tell ops apart: their declarations, the graph that stores them, the simplifier's rules.
+/// Code that may match on ops: their declarations, the graph that stores them, the simplifier's rules.
 const READERS: &[&str] = &[OPS, "crates/ir/src/graph", "crates/compile/src/simplify"];
 
-/// A file no module names is not compiled, so nothing else would notice it.
+/// Finds files that no module declares: they are not compiled, so no other check would notice them.
 pub(crate) fn unlisted(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.rust().filter(|file| file.is_in(OPS)) {
@@ -28,7 +28,8 @@ pub(crate) fn unlisted(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Outside the catalog an op is asked, not matched: then a new op is one declaration.
+/// Finds matches on ops outside of the catalog. Such code should use the op's declaration, so that a new op is one
+/// file.
 pub(crate) fn matches(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.rust().filter(|file| !READERS.iter().any(|room| file.is_in(room))) {

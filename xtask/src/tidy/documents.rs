@@ -1,4 +1,4 @@
-//! Rules: the documents a reader expects are there, and the links between documents lead somewhere.
+//! Rules: the documents that a reader expects exist, and links between documents are valid.
 
 use crate::tree::{Tree, Violation};
 
@@ -7,7 +7,7 @@ const REQUIRED: &[&str] =
 
 const CHANGELOG: &str = "CHANGELOG.md";
 
-/// The documents exist, and the changelog has a place for the next change.
+/// Checks that the documents exist, and that the changelog has a section for the next change.
 pub(crate) fn present(tree: &Tree) -> Vec<Violation> {
     let violation = |path: &str, what: &str| Violation {
         path: path.to_owned(),
@@ -26,7 +26,7 @@ pub(crate) fn present(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Relative links in markdown point to files or folders of the tree.
+/// Checks that relative links in markdown point to files or folders of the tree.
 pub(crate) fn links(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
@@ -34,18 +34,14 @@ pub(crate) fn links(tree: &Tree) -> Vec<Violation> {
         for (line, target) in targets(&file.text) {
             let leads = resolve(folder, &target).is_some_and(|path| exists(tree, &path));
             if !leads {
-                found.push(file.violation(
-                    line,
-                    "links",
-                    format!("`{target}` does not exist: mend the link"),
-                ));
+                found.push(file.violation(line, "links", format!("`{target}` does not exist: fix the link")));
             }
         }
     }
     found
 }
 
-/// The relative link targets of a markdown text outside code, with their lines.
+/// The relative link targets of a markdown text outside of code, with their lines.
 fn targets(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut in_code = false;
@@ -71,7 +67,7 @@ fn targets(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The path from the root that `target`, written in `folder`, means; nothing when it leaves the tree.
+/// Resolves `target`, written in `folder`, to a path from the root; `None` if it leaves the tree.
 fn resolve(folder: &str, target: &str) -> Option<String> {
     let mut path: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(target.split('/')) {
@@ -127,8 +123,7 @@ mod tests {
     fn refuses_a_link_to_nowhere() {
         let text = "[a](b.md) and [c](../d.md#e \"title\")\n\n[f]: g.md\n![h](../../up.png)\n";
         let tree = Tree::of(&[("docs/a.md", text)]);
-        let what =
-            |line, target| format!("docs/a.md:{line}: links: `{target}` does not exist: mend the link");
+        let what = |line, target| format!("docs/a.md:{line}: links: `{target}` does not exist: fix the link");
         assert_eq!(
             tree.complaints(links),
             [what(1, "b.md"), what(1, "../d.md"), what(3, "g.md"), what(4, "../../up.png")]

@@ -1,16 +1,16 @@
-//! Rules: every Rust file begins by saying what it is, and no source file grows past a reader's patience.
+//! Rules: every Rust file begins with module documentation, and no source file is too long.
 
 use crate::tree::{Tree, Violation};
 
 const LIMIT: usize = 600;
 
-/// What counts as source; generated and data files are not read from top to bottom.
+/// Extensions of source files; generated and data files have no limit.
 const SOURCES: &[&str] = &["rs", "py", "js", "html", "css", "sh", "wgsl", "cu", "eq"];
 
-/// Files allowed to be longer for now. This list only shrinks.
+/// Files that may be longer for now. Entries are only removed.
 const TOO_LONG: &[&str] = &[];
 
-/// The first line of a Rust file is its module documentation.
+/// Checks that the first line of a Rust file is its module documentation.
 pub(crate) fn module_docs(tree: &Tree) -> Vec<Violation> {
     let silent = tree.rust().filter(|file| !file.text.starts_with("//!"));
     silent
@@ -18,7 +18,7 @@ pub(crate) fn module_docs(tree: &Tree) -> Vec<Violation> {
         .collect()
 }
 
-/// Source files keep to the limit.
+/// Checks the length of source files.
 pub(crate) fn length(tree: &Tree) -> Vec<Violation> {
     length_except(tree, TOO_LONG)
 }

@@ -1,6 +1,6 @@
-//! Rust text reduced to its code: comments and literals become blanks, line numbers stay.
+//! Reduces Rust text to its code: comments and literals become blanks, line numbers stay.
 //!
-//! This is all the Rust the rules need to understand: a word in a string or a comment is not code.
+//! The rules need no more understanding of Rust than this: a word in a string or a comment is not code.
 
 /// Blanks comments and the insides of literals.
 pub(crate) fn code(text: &str) -> String {
@@ -20,7 +20,7 @@ pub(crate) fn code(text: &str) -> String {
     masked
 }
 
-/// Whether `line` contains `needle` as words of their own, not as parts of longer ones.
+/// Whether `line` contains `needle` as separate words, not as parts of longer ones.
 pub(crate) fn contains_word(line: &str, needle: &str) -> bool {
     let joined = |left: &str, right: &str| left.ends_with(is_word) && right.starts_with(is_word);
     line.match_indices(needle).any(|(start, _)| {
@@ -74,7 +74,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// The length up to and including the closing quote, minding backslashes.
+/// The length up to and including the closing quote; handles backslashes.
 fn quoted(body: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in body.char_indices() {

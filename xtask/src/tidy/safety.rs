@@ -1,4 +1,4 @@
-//! Rules: unsafe code lives in few crates, and each piece of it says why it is sound.
+//! Rules: unsafe code is confined to a few crates, and each unsafe block has a comment that says why it is sound.
 
 use super::mask::contains_word;
 use crate::tree::{File, Tree, Violation};
@@ -16,10 +16,10 @@ const HOMES: &[&str] = &[
 
 const FORBID: &str = "#![forbid(unsafe_code)]";
 
-/// How far above, not counting comments, the reason may stand.
+/// Number of lines above, not counting comments, in which the reason is searched.
 const REACH: usize = 3;
 
-/// Unsafe code stays at home, and all other libraries forbid it.
+/// Checks that unsafe code is only in the allowed crates, and that all other libraries forbid it.
 pub(crate) fn homes(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.rust().filter(|file| !HOMES.iter().any(|home| file.is_in(home))) {
@@ -36,7 +36,7 @@ pub(crate) fn homes(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Each unsafe block and implementation has a `// SAFETY:` comment.
+/// Checks that each unsafe block and implementation has a `// SAFETY:` comment.
 pub(crate) fn reasons(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.rust() {
@@ -60,7 +60,7 @@ fn is_library_root(file: &File) -> bool {
     matches!(parts[..], ["src", "lib.rs"] | ["crates", _, "src", "lib.rs"])
 }
 
-/// Whether the last line, or one within reach above it, gives a reason. A comment may be as long as it likes.
+/// Whether the last line, or one within reach above it, gives a reason. A comment may have any length.
 fn has_reason(text: &[&str]) -> bool {
     let mut passed = 0;
     for line in text.iter().rev() {

@@ -1,9 +1,9 @@
-//! Rules about words: no unfinished code, no panics in libraries, no paths of somebody's machine.
+//! Rules about words: no unfinished code, no panics in libraries, no absolute paths of one machine.
 
 use super::mask::contains_word;
 use crate::tree::{File, Tree, Violation};
 
-// What no file may contain is put together from pieces, since this is a file too.
+// The forbidden texts are put together from pieces, since this file is checked too.
 
 const FORBIDDEN: &[(&str, &str)] = &[
     (concat!("todo", "!"), "finish it or leave it out"),
@@ -20,7 +20,7 @@ const PANICS: &[&str] = &["panic!(", ".unwrap()", ".expect("];
 /// The comment that excuses a panic; a reason must follow.
 const EXCUSE: &str = "// tidy: ";
 
-/// Rust files, comments and all, contain nothing unfinished.
+/// Checks that Rust files, including comments, contain nothing unfinished.
 pub(crate) fn forbidden(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.rust() {
@@ -33,7 +33,7 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Libraries report errors; they panic only where a comment says why that cannot happen.
+/// Checks that libraries return errors, and panic only where a comment says why that cannot happen.
 pub(crate) fn panics(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.rust().filter(|file| is_library(file)) {
@@ -51,7 +51,7 @@ pub(crate) fn panics(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// No file names a place that exists on one machine only.
+/// Checks that no file contains a path that exists on one machine only.
 pub(crate) fn machine_paths(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in &tree.files {
@@ -75,7 +75,7 @@ fn is_library(file: &File) -> bool {
 }
 
 /// The lines of `code`, with their indices, that are not in an item under `#[cfg(test)]`.
-/// Such an item ends, as rustfmt writes it, with a brace indented like its beginning.
+/// In rustfmt's layout such an item ends with a brace that is indented like its first line.
 fn outside_tests(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut marked = false;
     let mut end: Option<String> = None;
@@ -98,7 +98,7 @@ fn outside_tests(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether the line, or a comment of its own on the line above, gives the reason.
+/// Whether the line, or a comment on the line above, gives the reason.
 fn is_excused(text: &[&str], index: usize) -> bool {
     let reason = |line: &str| line.split_once(EXCUSE).is_some_and(|(_, reason)| !reason.trim().is_empty());
     reason(text[index])

@@ -1,10 +1,10 @@
-//! Loops: what need not be done step by step is done before them, and loops that take the same steps are one.
+//! Optimises loops: hoists work out of the iterations, and merges loops that run the same iterations.
 //!
-//! Within a step, what depends on shared operands alone is computed once. Products that depend on no carry are computed
-//! for all steps at once, as one large product (and where steps are small, functions too), as far as that at most doubles
-//! what the loop reads and writes; so does the way back of a recurrence with the products of its way forward. A shared
-//! operand of a product is turned once. What a loop computes that another would compute again is kept (`reuse`). All of it is exact: every element is computed from the same numbers in the same
-//! order.
+//! Values that depend on shared operands alone are computed once, before the loop. Products that do not depend on a
+//! carry are computed for all iterations at once, as one large product; if iterations are small, so are pointwise
+//! functions. This is limited to at most doubling what the loop reads and writes. Shared operands of products are
+//! transposed once. Values that a later loop would compute again are kept by the earlier one (`reuse`). All of this
+//! is exact: every element is computed from the same numbers in the same order.
 
 mod reuse;
 
@@ -19,27 +19,27 @@ use gradus_ir::{Aval, Graph, Result, stop};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The same graph with lighter loops.
-pub(crate) fn lightened(graph: Graph, limits: &Loops) -> Result<Graph> {
+/// Optimises the loops of a graph.
+pub(crate) fn optimize_loops(graph: Graph, limits: &Loops) -> Result<Graph> {
     if !graph.nodes().iter().any(|n| matches!(n.op, Op::Scan(_))) {
         return Ok(graph);
     }
-    let together = together(&graph)?;
-    let graph = rebuilt(&graph, |b, i, values, operands| match together.get(&i) {
-        // Its steps are taken by an earlier one.
+    let together = find_mergeable(&graph)?;
+    let graph = rebuild(&graph, |b, i, values, operands| match together.get(&i) {
+        // Its iterations are run by an earlier loop.
         Some(Together::In(first, outs)) => Ok(Some(outs.iter().map(|&k| values[*first][k]).collect())),
         Some(Together::All(scan)) => b.try_apply(scan.clone(), operands).map(Some),
         None => Ok(None),
     })?;
-    let graph = reuse::reused(&graph, limits)?;
-    rebuilt(&graph, |b, i, _, operands| {
+    let graph = reuse::reuse_products(&graph, limits)?;
+    rebuild(&graph, |b, i, _, operands| {
         let Op::Scan(scan) = &graph.nodes()[i].op else { return Ok(None) };
-        Lighter::new(scan, limits).apply(b, operands).map(Some)
+        LoopOptimizer::new(scan, limits).apply(b, operands).map(Some)
     })
 }
 
-/// A graph with other values in place of some nodes, given by number, the values before, and operands.
-fn rebuilt(
+/// Rebuilds a graph, replacing some nodes. `replace` receives the node's number, the values so far and the operands.
+fn rebuild(
     graph: &Graph,
     other: impl for<'b> Fn(&'b Builder, usize, &[Vec<Var<'b>>], &[Var<'b>]) -> Result<Option<Vec<Var<'b>>>>,
 ) -> Result<Graph> {
@@ -67,16 +67,16 @@ fn rebuilt(
     b.finish(&outputs)
 }
 
-/// What becomes of a loop that takes the steps of another.
+/// The role of a loop that runs the same iterations as another.
 enum Together {
-    /// It gives what all of them give.
+    /// It computes the results of all of them.
     All(Scan),
-    /// It is part of that one: its results by number.
+    /// Its results are among those of an earlier loop: that loop, and the indices of the results.
     In(usize, Vec<usize>),
 }
 
-/// Loops over the same operands whose steps carry the same: a recurrence and the one that keeps its carries.
-fn together(graph: &Graph) -> Result<HashMap<usize, Together>> {
+/// Finds loops over the same operands with the same carries, such as a recurrence and the one that keeps its carries.
+fn find_mergeable(graph: &Graph) -> Result<HashMap<usize, Together>> {
     let mut found: HashMap<usize, Together> = HashMap::new();
     let scans: Vec<(usize, &Node, &Scan)> = graph
         .nodes()
@@ -93,7 +93,7 @@ fn together(graph: &Graph) -> Result<HashMap<usize, Together>> {
             Some(Together::In(..)) => continue,
             None => (*other).clone(),
         };
-        if let Some((both, outs)) = joined(&whole, scan)? {
+        if let Some((both, outs)) = merge_loops(&whole, scan)? {
             found.insert(*first, Together::All(both));
             found.insert(*i, Together::In(*first, outs));
         }
@@ -101,8 +101,8 @@ fn together(graph: &Graph) -> Result<HashMap<usize, Together>> {
     Ok(found)
 }
 
-/// A loop that gives what both give, and where the results of the second are.
-fn joined(first: &Scan, second: &Scan) -> Result<Option<(Scan, Vec<usize>)>> {
+/// Merges two loops. Returns the loop that computes the results of both, and the indices of the second's results.
+fn merge_loops(first: &Scan, second: &Scan) -> Result<Option<(Scan, Vec<usize>)>> {
     let r = Builder::new();
     let ins: Vec<Var<'_>> = first.body.input_avals().into_iter().map(|a| r.input("x", a)).collect();
     let (mut outs, others) = (r.inline(&first.body, &ins), r.inline(&second.body, &ins));
@@ -123,38 +123,38 @@ fn joined(first: &Scan, second: &Scan) -> Result<Option<(Scan, Vec<usize>)>> {
     Ok(Some((Scan { body, ..first.clone() }, place)))
 }
 
-/// On what a value of a step depends.
+/// The operands of a loop that a value of an iteration depends on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum On {
-    /// On shared operands at most.
+enum DependsOn {
+    /// Shared operands at most.
     Shared,
-    /// On slices of the inputs too.
+    /// Slices of the inputs, and maybe shared operands.
     Slices,
-    /// On carries.
+    /// Carries, and maybe the others.
     Carries,
 }
 
-struct Lighter<'s> {
+struct LoopOptimizer<'s> {
     scan: &'s Scan,
     limits: &'s Loops,
-    on: Vec<On>,
+    on: Vec<DependsOn>,
 }
 
-impl<'s> Lighter<'s> {
-    fn new(scan: &'s Scan, limits: &'s Loops) -> Lighter<'s> {
-        let mut on: Vec<On> = Vec::with_capacity(scan.body.nodes().len());
+impl<'s> LoopOptimizer<'s> {
+    fn new(scan: &'s Scan, limits: &'s Loops) -> LoopOptimizer<'s> {
+        let mut on: Vec<DependsOn> = Vec::with_capacity(scan.body.nodes().len());
         for node in scan.body.nodes() {
             on.push(match input(node) {
-                Some(i) if i < scan.shared => On::Shared,
-                Some(i) if i >= scan.shared + scan.carries => On::Slices,
-                Some(_) => On::Carries,
-                None => node.ins.iter().map(|id| on[id.node as usize]).max().unwrap_or(On::Shared),
+                Some(i) if i < scan.shared => DependsOn::Shared,
+                Some(i) if i >= scan.shared + scan.carries => DependsOn::Slices,
+                Some(_) => DependsOn::Carries,
+                None => node.ins.iter().map(|id| on[id.node as usize]).max().unwrap_or(DependsOn::Shared),
             });
         }
-        Lighter { scan, limits, on }
+        LoopOptimizer { scan, limits, on }
     }
 
-    fn on(&self, id: Id) -> On {
+    fn on(&self, id: Id) -> DependsOn {
         self.on[id.node as usize]
     }
 
@@ -163,13 +163,15 @@ impl<'s> Lighter<'s> {
         node.op.def().form(&types)
     }
 
-    /// Values of shared operands that steps use and that are more than a way to read them.
-    fn once(&self) -> Vec<Id> {
+    /// Loop-invariant values to hoist, except inputs, constants and views.
+    fn invariants(&self) -> Vec<Id> {
         let body = &self.scan.body;
-        let used = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on != On::Shared);
+        let used = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on != DependsOn::Shared);
         let mut once: Vec<Id> = Vec::new();
-        for id in
-            used.flat_map(|(n, _)| &n.ins).chain(body.outputs()).filter(|id| self.on(**id) == On::Shared)
+        for id in used
+            .flat_map(|(n, _)| &n.ins)
+            .chain(body.outputs())
+            .filter(|id| self.on(**id) == DependsOn::Shared)
         {
             let mut id = *id;
             let form = loop {
@@ -187,51 +189,54 @@ impl<'s> Lighter<'s> {
         once
     }
 
-    /// Products, and of small steps functions, for all steps at once: as many as take no more room than what the loop reads and writes anyway.
-    fn ahead(&self) -> Vec<Id> {
+    /// Products, and functions if iterations are small, to compute for all iterations before the loop. Together they
+    /// have at most as many elements as the loop reads and writes per iteration.
+    fn batched_over_steps(&self) -> Vec<Id> {
         let body = &self.scan.body;
         let elements = |a: &Aval| a.shape.numel();
         let slices =
             body.input_avals()[self.scan.shared + self.scan.carries..].iter().map(elements).sum::<usize>();
         let mut left = slices + body.output_avals()[self.scan.carries..].iter().map(elements).sum::<usize>();
         let small = body.nodes().iter().flat_map(|n| &n.outs).all(|a| elements(a) <= self.limits.small);
-        // Whether steps use a value for what comes before does not have.
+        // Marks values that an iteration uses directly, apart from the values computed before the loop.
         let mut used = vec![false; body.nodes().len()];
-        let within = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on == On::Carries);
+        let within = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on == DependsOn::Carries);
         within.flat_map(|(n, _)| &n.ins).chain(body.outputs()).for_each(|id| used[id.node as usize] = true);
         let (mut ahead, mut ready) = (Vec::new(), vec![false; body.nodes().len()]);
         for (i, node) in body.nodes().iter().enumerate() {
             let simple = node.ins.iter().all(|id| ready[id.node as usize]);
             ready[i] = match (self.on[i], self.form(node)) {
-                (On::Shared, _) | (On::Slices, Form::Input) => true,
-                (On::Slices, Form::Pointwise(_)) if simple && !(small && used[i]) => true,
-                (On::Slices, Form::Contract { .. } | Form::Pointwise(_)) if simple => {
+                (DependsOn::Shared, _) | (DependsOn::Slices, Form::Input) => true,
+                (DependsOn::Slices, Form::Pointwise(_)) if simple && !(small && used[i]) => true,
+                (DependsOn::Slices, Form::Contract { .. } | Form::Pointwise(_)) if simple => {
                     let rest = left.checked_sub(elements(&node.outs[0]));
                     left = rest.unwrap_or(left);
                     ahead.extend(rest.map(|_| Id { node: i as u32, out: 0 }));
                     rest.is_some()
                 }
-                // What a product is made of is computed before as well as in the steps: it must cost little.
-                (On::Slices, Form::View(_) | Form::Reshape) => simple,
-                (On::Slices, Form::Pad { .. } | Form::Concat { .. }) => simple,
+                // The operands of a hoisted product are computed both before the loop and in it, so they must be
+                // cheap.
+                (DependsOn::Slices, Form::View(_) | Form::Reshape) => simple,
+                (DependsOn::Slices, Form::Pad { .. } | Form::Concat { .. }) => simple,
                 _ => false,
             };
         }
         ahead
     }
 
-    /// Shared operands of products that steps still do, whose lanes do not lie side by side: product, operand and order.
-    fn turned(&self, once: &[Id]) -> Vec<(usize, usize, Vec<usize>)> {
+    /// Shared operands of products left in the loop whose contiguous axis is unsuitable: product, operand and axis
+    /// order.
+    fn transposed_operands(&self, once: &[Id]) -> Vec<(usize, usize, Vec<usize>)> {
         let mut turned = Vec::new();
         for (i, node) in self.scan.body.nodes().iter().enumerate() {
             let Op::Dot(dot) = &node.op else { continue };
             for (operand, id) in node.ins.iter().enumerate() {
                 let is_input = input(&self.scan.body.nodes()[id.node as usize]).is_some();
-                let known = self.on(*id) == On::Shared && (is_input || once.contains(id));
+                let known = self.on(*id) == DependsOn::Shared && (is_input || once.contains(id));
                 let (own, _) = labels(dot, operand);
                 let lane = |l: &char| dot.out.contains(*l);
                 let summed_last = own.chars().last().is_some_and(|l| !lane(&l));
-                if self.on[i] == On::Carries && known && summed_last {
+                if self.on[i] == DependsOn::Carries && known && summed_last {
                     let all = || own.chars().enumerate();
                     let order = all().filter(|(_, l)| !lane(l)).chain(all().filter(|(_, l)| lane(l)));
                     turned.push((i, operand, order.map(|(a, _)| a).collect()));
@@ -243,21 +248,21 @@ impl<'s> Lighter<'s> {
 
     fn apply<'g>(&self, b: &'g Builder, operands: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
         let Scan { body, shared, carries, length, .. } = self.scan;
-        let (once, ahead) = (self.once(), self.ahead());
-        let turned = self.turned(&once);
+        let (once, ahead) = (self.invariants(), self.batched_over_steps());
+        let turned = self.transposed_operands(&once);
         if once.is_empty() && ahead.is_empty() && turned.is_empty() {
             return b.try_apply(self.scan.clone(), operands);
         }
         let (first, rest) = operands.split_at(*shared);
         let (start, slices) = rest.split_at(*carries);
-        // What is computed before: of shared operands as it is, of slices for all steps.
+        // Values computed before the loop: those of shared operands once, those of slices for all iterations.
         let before = |ids: &[Id]| -> Result<Graph> {
             let r = Builder::new();
             let ins: Vec<Var<'_>> = body.input_avals().into_iter().map(|a| r.input("x", a)).collect();
             let values = r.inline_all(body, &ins);
             r.finish(&ids.iter().map(|id| values[id.node as usize][id.out as usize]).collect::<Vec<_>>())
         };
-        // Carries are not read by either.
+        // Neither reads carries.
         let slice = |x: &Var<'g>| x.slice_axis(0, 0, 1).reshape(&x.shape()[1..]);
         let one_step: Vec<Var<'g>> = match length {
             0 => return b.try_apply(self.scan.clone(), operands),
@@ -313,17 +318,17 @@ impl<'s> Lighter<'s> {
     }
 }
 
-/// The number of an input.
+/// The index of an input node.
 fn input(node: &Node) -> Option<usize> {
     if let Op::Input(input) = &node.op { Some(input.index) } else { None }
 }
 
-/// Labels of an operand of a product, and of the other.
+/// The labels of an operand of a product, and of the other operand.
 fn labels(dot: &Dot, operand: usize) -> (&str, &str) {
     if operand == 0 { (&dot.lhs, &dot.rhs) } else { (&dot.rhs, &dot.lhs) }
 }
 
-/// The product of an operand whose axes are in another order.
+/// The product with the axes of an operand in another order.
 fn relabelled(op: &Op, operand: usize, order: &[usize]) -> Op {
     let Op::Dot(dot) = op else { return op.clone() };
     let own: Vec<char> = labels(dot, operand).0.chars().collect();

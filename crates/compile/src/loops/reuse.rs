@@ -1,8 +1,7 @@
-//! Products that a loop computes from its carries and a later one computes again from the carries it kept: as the way
-//! back of a recurrence does with those of its way forward. They are kept instead, in the room that the later loop
-//! would have had them in.
+//! Keeps products of a loop that a later loop would compute again from the carries it kept, as the backward loop of a
+//! recurrence does with those of its forward loop. They take the memory that the later loop would have used for them.
 
-use super::{Lighter, input, rebuilt};
+use super::{LoopOptimizer, input, rebuild};
 use crate::profile::Loops;
 use gradus_ir::graph::{Builder, Id, Node, Var};
 use gradus_ir::ops::scan::Scan;
@@ -10,30 +9,31 @@ use gradus_ir::ops::{Form, Op};
 use gradus_ir::{Graph, Result};
 use std::sync::Arc;
 
-/// A product of a later loop that an earlier one has.
+/// A product of a later loop that an earlier loop computes too.
 struct Again {
-    /// The later loop, and the product in its step.
+    /// The later loop, and the product in its body.
     later: usize,
     product: Id,
-    /// The earlier loop, and the product in its step.
+    /// The earlier loop, and the product in its body.
     earlier: usize,
     kept: Id,
 }
 
-/// The same graph, in which loops keep what others need.
-pub(super) fn reused(graph: &Graph, limits: &Loops) -> Result<Graph> {
-    let found: Vec<Again> = (0..graph.nodes().len()).flat_map(|later| again(graph, later, limits)).collect();
+/// Rebuilds a graph so that loops keep values that later loops need.
+pub(super) fn reuse_products(graph: &Graph, limits: &Loops) -> Result<Graph> {
+    let found: Vec<Again> =
+        (0..graph.nodes().len()).flat_map(|later| find_repeated(graph, later, limits)).collect();
     if found.is_empty() {
         return Ok(graph.clone());
     }
-    rebuilt(graph, |b, i, values, operands| {
+    rebuild(graph, |b, i, values, operands| {
         let Op::Scan(scan) = &graph.nodes()[i].op else { return Ok(None) };
         let keeps: Vec<Id> = found.iter().filter(|a| a.earlier == i).map(|a| a.kept).collect();
         let given: Vec<&Again> = found.iter().filter(|a| a.later == i).collect();
         if keeps.is_empty() && given.is_empty() {
             return Ok(None);
         }
-        // What is kept comes behind the other results, in the order in which it was found.
+        // Kept values come after the other results, in the order in which they were found.
         let stack = |a: &&Again| {
             let before = found.iter().filter(|o| o.earlier == a.earlier);
             let place = before.take_while(|o| !std::ptr::eq(*o, *a)).count();
@@ -46,7 +46,7 @@ pub(super) fn reused(graph: &Graph, limits: &Loops) -> Result<Graph> {
     })
 }
 
-/// The step with more outputs, and with more inputs in place of some of its values.
+/// Builds the body with more outputs, and with new inputs in place of some of its values.
 fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<Arc<Graph>> {
     let r = Builder::new();
     let body = &scan.body;
@@ -69,20 +69,20 @@ fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<A
     Ok(Arc::new(r.finish(&outs)?))
 }
 
-/// The products of a loop that an earlier one has.
-fn again(graph: &Graph, later: usize, limits: &Loops) -> Vec<Again> {
+/// Finds the products of a loop that an earlier loop computes too.
+fn find_repeated(graph: &Graph, later: usize, limits: &Loops) -> Vec<Again> {
     let Op::Scan(scan) = &graph.nodes()[later].op else { return Vec::new() };
-    let ahead = Lighter::new(scan, limits).ahead().into_iter();
-    ahead.filter_map(|product| earlier(graph, later, scan, product)).collect()
+    let ahead = LoopOptimizer::new(scan, limits).batched_over_steps().into_iter();
+    ahead.filter_map(|product| find_earlier(graph, later, scan, product)).collect()
 }
 
-fn earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option<Again> {
+fn find_earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option<Again> {
     let node = &scan.body.nodes()[product.node as usize];
     let types: Vec<_> = node.ins.iter().map(|id| scan.body.aval(*id).clone()).collect();
     if !matches!(node.op.def().form(&types), Form::Contract { .. }) {
         return None;
     }
-    // Each operand is an input of the step: a slice of what an earlier loop kept, or shared.
+    // Each operand must be an input of the body: a slice of a value that an earlier loop kept, or a shared operand.
     let given: Vec<(usize, Id)> = node
         .ins
         .iter()
@@ -98,7 +98,7 @@ fn earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option<Agai
         if !is_slice(i) {
             return graph.nodes()[earlier].ins[..first.shared].iter().position(|own| *own == id);
         }
-        // A result that is a carry as the step found it.
+        // A result that is a carry before the iteration.
         let out = (id.node as usize == earlier).then_some(id.out as usize)?;
         let from = first.body.outputs().get(out)?;
         let carry = input(&first.body.nodes()[from.node as usize])?;

@@ -1,4 +1,5 @@
-//! Between graph and plan: units of work over values. Passes fuse and move units; what must hold of them is checked after each.
+//! The representation between graph and plan: units of work over values. Passes fuse and move units; the invariants
+//! are checked after each pass.
 
 mod print;
 #[cfg(test)]
@@ -14,35 +15,35 @@ use std::sync::Arc;
 /// A graph as units of work over values.
 #[derive(Debug, Default)]
 pub(crate) struct Lowered {
-    /// Types of the values and what they are from the start.
+    /// Types of the values, and where they come from.
     pub(crate) values: Vec<(Aval, Origin)>,
     pub(crate) units: Vec<Unit>,
-    /// What must run before what.
+    /// The dependencies between units.
     pub(crate) depend: Depend,
-    /// The values of the outputs: row-major, computed, each only once.
+    /// The values of the outputs: row-major, computed, each used for one output.
     pub(crate) outputs: Vec<Value>,
     /// The unit that computes each value.
     pub(crate) home: Vec<Option<usize>>,
-    /// What did not fuse.
-    pub(crate) apart: Vec<Apart>,
+    /// Ops that were not fused, and why.
+    pub(crate) not_fused: Vec<NotFused>,
 }
 
-/// An op that did not join the loop nest of an operand, and why. It becomes text only where someone reads it.
+/// An op that did not join the loop nest of an operand, and the reason. Formatted as text only on demand.
 #[derive(Clone, Debug)]
-pub struct Apart {
+pub struct NotFused {
     pub(crate) member: Arc<Member>,
     /// The reason.
     pub why: &'static str,
 }
 
-impl Apart {
+impl NotFused {
     /// The op and its shape.
     pub fn what(&self) -> String {
         self.member.describe()
     }
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     Input(usize),
@@ -50,21 +51,21 @@ pub(crate) enum Origin {
     Computed,
 }
 
-/// Work that is done in one go.
+/// A piece of work that becomes one step of the plan.
 #[derive(Clone, Debug)]
 pub(crate) enum Unit {
     /// A loop nest.
     Group(Group),
-    /// A product of matrices, whose buffers are values here, and what follows it block by block.
+    /// A matrix product, whose buffers are values here, and a group that runs on each block of its result.
     Contract(Box<Contraction>, Option<Group>),
-    /// An op on whole row-major values.
-    Whole { op: Op, types: Vec<Aval>, ins: Vec<Value>, outs: Vec<Value>, origin: Option<graph::Origin> },
-    /// Moved into another.
+    /// An op on complete row-major values.
+    Routine { op: Op, types: Vec<Aval>, ins: Vec<Value>, outs: Vec<Value>, origin: Option<graph::Origin> },
+    /// Merged into another unit.
     Gone,
 }
 
 impl Unit {
-    /// Values it computes, in memory or not.
+    /// Values it computes, stored or not.
     fn computes(&self) -> Vec<Value> {
         let of = |g: &Group| g.members.iter().map(|(m, _)| m.value).collect::<Vec<_>>();
         match self {
@@ -72,12 +73,12 @@ impl Unit {
             Unit::Contract(c, finish) => {
                 [c.buffers[2]].into_iter().chain(finish.iter().flat_map(of)).collect()
             }
-            Unit::Whole { outs, .. } => outs.clone(),
+            Unit::Routine { outs, .. } => outs.clone(),
             Unit::Gone => Vec::new(),
         }
     }
 
-    /// Values read from memory.
+    /// Values it reads from memory.
     pub(crate) fn reads(&self) -> Vec<Value> {
         match self {
             Unit::Group(g) => g.reads(),
@@ -85,7 +86,7 @@ impl Unit {
                 let follow = finish.iter().flat_map(Group::reads).filter(|v| *v != c.buffers[2]);
                 c.buffers[..2].iter().copied().chain(follow).collect()
             }
-            Unit::Whole { ins, .. } => ins.clone(),
+            Unit::Routine { ins, .. } => ins.clone(),
             Unit::Gone => Vec::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! Units of work as text: values that are there from the start, then every unit with what it needs and computes.
+//! Prints units of work as text: inputs and constants, then every unit with its dependencies and values.
 
 use super::{Lowered, Origin, Unit};
 use crate::group::{Group, Source, Task, View};
@@ -28,7 +28,7 @@ impl fmt::Display for Lowered {
                     writeln!(f, "  v{out}: {aval} = v{lhs} · v{rhs}, {}×{}×{}", c.m.0, c.n.0, c.k.0)?;
                     finish.iter().try_for_each(|group| write!(f, "{group}"))?;
                 }
-                Unit::Whole { op, ins, outs, .. } => {
+                Unit::Routine { op, ins, outs, .. } => {
                     let list = |v: &[usize]| v.iter().map(|v| format!("v{v}")).collect::<Vec<_>>().join(", ");
                     writeln!(f, "  {} = {} {}", list(outs), op.name(), list(ins))?;
                 }
@@ -60,7 +60,7 @@ impl fmt::Display for Group {
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Task::Scalar(Scalar::Row(row)) => f.write_str(row.name),
+            Task::Scalar(Scalar::Pointwise(row)) => f.write_str(row.name),
             Task::Scalar(other) => f.write_str(&format!("{other:?}").to_lowercase()),
             Task::Reduce(combine, _) => f.write_str(&format!("{combine:?}").to_lowercase()),
             Task::Pieces(_) => f.write_str("pieces"),

@@ -1,4 +1,4 @@
-//! Units that are broken in one place are refused; whole ones can be read.
+//! Tests that invalid units are rejected and that units print as text.
 
 #[path = "../../tests/common/profile.rs"]
 mod device;
@@ -11,7 +11,7 @@ use gradus_ir::graph::Builder;
 use gradus_ir::{Aval, DType};
 use std::sync::Arc;
 
-/// A product, a function of it and a sum of its rows.
+/// A product, a function of it, and a sum of its rows.
 fn lowered() -> Lowered {
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [2, 3]));
@@ -20,7 +20,7 @@ fn lowered() -> Lowered {
     lower(&b.finish(&[(h * h).sum(&[1])]).expect("a graph"), &[], &PROFILE).expect("units")
 }
 
-/// What is said of units changed like this.
+/// Returns the error for units changed by `change`.
 fn said(change: impl FnOnce(&mut Lowered)) -> String {
     let mut broken = lowered();
     change(&mut broken);

@@ -1,4 +1,6 @@
-//! What must hold of units of work: every value comes from one place, and before it is read.
+//! Checks the invariants of units of work: every value is computed by one unit, before it is read.
+//! Takes lowered units; returns an error that names the violated invariant and the unit. Runs after each pass in debug
+//! builds.
 
 use super::{Lowered, Origin, Unit};
 use crate::group::{Group, Member, Value};
@@ -7,7 +9,7 @@ use crate::plan::reaches;
 use gradus_ir::{DType, Error, Result};
 
 impl Lowered {
-    /// Checks what passes promise each other; says what does not hold, and of what.
+    /// Checks the invariants that passes rely on. The error names the violation and the unit.
     pub(crate) fn verify(&self) -> Result<()> {
         self.check().map_err(|what| Error::verify(format!("{what} in\n{self}")))
     }
@@ -27,7 +29,7 @@ impl Lowered {
         }
         for (u, unit) in self.units.iter().enumerate() {
             for v in unit.reads() {
-                self.there(v, &made).map_err(|e| format!("{e} for unit {u}"))?;
+                self.check_exists(v, &made).map_err(|e| format!("{e} for unit {u}"))?;
                 if let Some(maker) = made[v].filter(|m| *m != u)
                     && (!self.depend.needs(u, maker) || self.depend.needs(maker, u))
                 {
@@ -37,7 +39,7 @@ impl Lowered {
             self.unit(unit).map_err(|e| format!("{e} in unit {u}"))?;
         }
         for (k, &v) in self.outputs.iter().enumerate() {
-            self.there(v, &made).map_err(|e| format!("{e} for output {k}"))?;
+            self.check_exists(v, &made).map_err(|e| format!("{e} for output {k}"))?;
             if made[v].is_none() || self.outputs[..k].contains(&v) {
                 return Err(format!("output {k} is not a value of its own"));
             }
@@ -45,8 +47,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// A value is given, or some unit computes it.
-    fn there(&self, v: Value, made: &[Option<usize>]) -> Result<(), String> {
+    /// Checks that a value is an input or constant, or that a unit computes it.
+    fn check_exists(&self, v: Value, made: &[Option<usize>]) -> Result<(), String> {
         match self.values.get(v) {
             Some((_, Origin::Computed)) if made[v].is_none() => Err(format!("nothing computes v{v}")),
             Some(_) => Ok(()),
@@ -64,7 +66,7 @@ impl Lowered {
                 }
                 finish.as_ref().map_or(Ok(()), |group| self.group(group))
             }
-            Unit::Whole { types, ins, .. } => types.iter().zip(ins).try_for_each(|(t, &v)| {
+            Unit::Routine { types, ins, .. } => types.iter().zip(ins).try_for_each(|(t, &v)| {
                 let own = &self.values[v].0;
                 let same = own.dtype == t.dtype && own.shape.numel() == t.shape.numel();
                 if same { Ok(()) } else { Err(format!("v{v} is {own}, not {t}")) }
@@ -88,7 +90,7 @@ impl Lowered {
         Ok(())
     }
 
-    /// Its layouts fit the axes of the group, and what it reads from memory is there.
+    /// Checks that the layouts of a member fit the axes of the group, and that what it reads from memory exists.
     fn member(&self, group: &Group, member: &Member, level: Level) -> Result<(), String> {
         let reads = member.reads_at(level);
         for arg in &member.args {
@@ -96,14 +98,14 @@ impl Lowered {
                 return Err("the axes of an operand do not fit".into());
             }
             let Some(v) = arg.value().filter(|v| group.find(*v).is_none()) else { continue };
-            // What bounds guard may lie outside where they do not hold.
+            // Guarded reads may be out of range where their bounds do not hold.
             let ends = if member.guarded() { None } else { arg.layout.ends(&member.space) };
             self.holds(v, self.values[v].0.dtype, ends)?;
         }
         Ok(())
     }
 
-    /// A value is of this type and has elements at these places.
+    /// Checks that a value has this dtype and elements at these positions.
     fn holds(&self, v: Value, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
         let own = &self.values[v].0;
         reaches((own.dtype, own.shape.numel()), dtype, ends).map_err(|what| format!("v{v}: {what}"))

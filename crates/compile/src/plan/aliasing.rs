@@ -2,7 +2,7 @@
 //! Takes a plan whose steps are verified; returns what is wrong, or nothing. The rules are written here a second time,
 //! without the planner's functions (`memory.rs`), so that a fault of the planner is found and not repeated.
 
-use super::{Place, Plan, Step};
+use super::{BufferLocation, Plan, Step};
 use crate::kernel::{Kernel, Level, Operation};
 use crate::layout::Layout;
 
@@ -16,9 +16,11 @@ impl Plan {
         let uses = self.uses();
         let mut temporary: Vec<(usize, usize, usize)> = Vec::new();
         for (b, own) in uses.iter().enumerate() {
-            let (Place::Arena(at), Some((first, _))) = (&self.buffers[b].place, own) else { continue };
+            let (BufferLocation::Arena(at), Some((first, _))) = (&self.buffers[b].location, own) else {
+                continue;
+            };
             if at + self.buffers[b].bytes() > self.arena {
-                return Err(format!("b{b} lies beyond the arena"));
+                return Err(format!("b{b} is outside of the arena"));
             }
             temporary.push((*first, b, *at));
         }
@@ -28,12 +30,12 @@ impl Plan {
             let last = |other: usize| uses[other].map_or(0, |(_, last)| last);
             alive.retain(|(other, _)| last(*other) >= from);
             for &(other, other_at) in &alive {
-                let apart =
+                let disjoint =
                     at + self.buffers[b].bytes() <= other_at || other_at + self.buffers[other].bytes() <= at;
                 let over =
                     || at == other_at && last(other) == from && self.overwrites(from, b, other).is_ok();
-                if !apart && !over() {
-                    return Err(format!("b{b} lies where b{other} is still needed"));
+                if !disjoint && !over() {
+                    return Err(format!("b{b} overlaps b{other}, which is still needed"));
                 }
             }
             alive.push((b, at));

@@ -1,4 +1,6 @@
-//! The plan: kernels in order over numbered buffers, each with its place. What devices run.
+//! The plan that devices run: kernels in order, over numbered buffers with assigned memory.
+//! Devices take a plan and run its steps in order; `emit.rs` builds it, and `memory.rs` assigns the memory.
+//! `verify.rs` and `aliasing.rs` check it, and `print.rs` writes it as text.
 
 mod aliasing;
 mod print;
@@ -9,7 +11,7 @@ pub(crate) use verify::reaches;
 use crate::contraction::Contraction;
 use crate::kernel::{Kernel, Level, Store};
 use crate::layout::Layout;
-use crate::lowered::Apart;
+use crate::lowered::NotFused;
 use gradus_ir::graph::Origin;
 use gradus_ir::{Aval, DType, Literal, Op};
 use std::collections::HashMap;
@@ -18,38 +20,38 @@ use std::sync::Arc;
 /// A compiled graph.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Everything that is read or written.
+    /// All buffers that are read or written.
     pub buffers: Vec<Buffer>,
-    /// What to do, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
     /// Buffers of the inputs, in order.
     pub inputs: Vec<usize>,
     /// Buffers of the outputs, in order.
     pub outputs: Vec<usize>,
-    /// Per output, the input whose memory it may take over, if the caller gives it up.
+    /// Per output, the input whose memory it may overwrite if the caller hands over that input.
     pub donors: Vec<Option<usize>>,
     /// Bytes of the arena.
     pub arena: usize,
-    /// Which rules of simplification fired before, and how often.
+    /// Rules of the simplifier that were applied, and how often.
     pub simplified: Vec<(&'static str, usize)>,
-    /// What did not join the loop nest of an operand, and why.
-    pub apart: Vec<Apart>,
+    /// Ops that did not join the loop nest of an operand, and why.
+    pub not_fused: Vec<NotFused>,
 }
 
-/// Row-major elements somewhere.
+/// A list of row-major elements.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    /// Their type.
+    /// Dtype of the elements.
     pub dtype: DType,
-    /// How many.
+    /// Number of elements.
     pub numel: usize,
-    /// Where.
-    pub place: Place,
+    /// Where they are stored.
+    pub location: BufferLocation,
 }
 
 impl Plan {
-    /// Removes all donors except those of these pairs of an output and an input. Devices whose other operands stay in use
-    /// call it with the pairs that are the new and the old value of a cell.
+    /// Removes all donors except those of these pairs of an output and an input. Devices whose other operands stay in
+    /// use call it with the pairs that are the new and the old value of a cell.
     pub fn keep_donors(&mut self, keeps: &[(usize, usize)]) {
         for (output, donor) in self.donors.iter_mut().enumerate() {
             *donor = donor.filter(|input| keeps.contains(&(output, *input)));
@@ -64,64 +66,64 @@ impl Buffer {
     }
 }
 
-/// Where a buffer is.
+/// The memory of a buffer.
 #[derive(Clone, Debug)]
-pub enum Place {
-    /// Given by the caller.
+pub enum BufferLocation {
+    /// An input, from the caller.
     Input(usize),
-    /// Handed to the caller.
+    /// An output, returned to the caller.
     Output(usize),
-    /// Part of the plan.
+    /// A constant of the plan.
     Constant(Literal),
-    /// At a byte of the arena.
+    /// The arena, from this byte on.
     Arena(usize),
 }
 
-/// One thing to do.
+/// A step of a plan.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A loop nest.
     Kernel(Kernel),
     /// A product of matrices.
     Contract(Contraction),
-    /// A form that is no loop nest, on whole row-major operands.
+    /// An op that is not a loop nest, on complete row-major operands.
     Routine(Routine),
-    /// One of several plans, by the first operand.
+    /// One of several plans, selected by the first operand.
     Switch(Control),
     /// A loop of known length.
     Scan {
-        /// The step, as the only plan.
+        /// The body, as the only plan.
         control: Control,
-        /// How many operands every step shares.
+        /// Number of operands that all iterations share.
         shared: usize,
-        /// How many are carried.
+        /// Number of carries.
         carries: usize,
-        /// How many steps.
+        /// Number of iterations.
         length: usize,
-        /// Whether from the last slice to the first.
+        /// Whether to iterate from the last slice to the first.
         reverse: bool,
     },
-    /// Independent slices: the plan for one index of outer axes, taken for all of them in any order.
+    /// Independent slices: a plan for one index of some outer axes, run for all indices in any order.
     Slices {
         /// The plan of a slice, as the only one.
         control: Control,
         /// The outer axes.
         extents: Vec<usize>,
-        /// Per operand and then per result, how far its place moves along each of them, in elements.
+        /// Per operand and then per result, its stride along each outer axis, in elements.
         moves: Vec<Vec<i64>>,
     },
-    /// A loop while the first plan says so, over the second.
+    /// A loop that runs the second plan while the first returns true.
     While {
-        /// Condition and step.
+        /// Condition and body.
         control: Control,
-        /// How many operands every step shares.
+        /// Number of operands that all iterations share.
         shared: usize,
-        /// The most steps; 0 is no bound.
+        /// Largest number of iterations; 0 for no bound.
         bound: usize,
     },
 }
 
-/// An op on whole buffers.
+/// An op on complete buffers.
 #[derive(Clone, Debug)]
 pub struct Routine {
     /// The op.
@@ -134,18 +136,18 @@ pub struct Routine {
     pub ins: Vec<usize>,
     /// Buffers of the results.
     pub outs: Vec<usize>,
-    /// The call it comes from, if that is known.
+    /// The call it comes from, if known.
     pub origin: Option<Origin>,
 }
 
 impl Routine {
-    /// The name of its op; of a region that a device runs as a whole, that of the region.
+    /// The name of its op, or of the region if a device runs a region as one step.
     pub fn name(&self) -> &str {
         if let Op::Call(call) = &self.op { &call.name } else { self.op.name() }
     }
 }
 
-/// Plans run by another.
+/// Plans that are run by a step of another plan.
 #[derive(Clone, Debug)]
 pub struct Control {
     /// The plans.
@@ -185,7 +187,7 @@ impl Step {
 }
 
 impl Step {
-    /// Where it writes into a buffer: places, and the extents they are over. For loop nests and products.
+    /// Where it writes in a buffer: layouts, and the extents they are over. For loop nests and products.
     fn writes_at(&self, buffer: usize) -> Vec<(Layout, Vec<usize>)> {
         let nest = |k: &Kernel| {
             let stores = k.stores.iter().filter(|s| s.access.buffer == buffer);
@@ -205,7 +207,7 @@ impl Step {
         }
     }
 
-    /// Uses other buffers in place of these. For loop nests and products.
+    /// Replaces buffers by others. For loop nests and products.
     pub(crate) fn rename(&mut self, other: &HashMap<usize, usize>) {
         let to = |b: &mut usize| *b = other.get(b).copied().unwrap_or(*b);
         match self {

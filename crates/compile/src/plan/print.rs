@@ -1,18 +1,18 @@
-//! A plan as text: its buffers with their places, then its steps.
+//! Prints a plan as text: its buffers with their memory, then its steps.
 
-use super::{Control, Place, Plan, Step};
+use super::{BufferLocation, Control, Plan, Step};
 use std::fmt;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, b) in self.buffers.iter().enumerate() {
-            let place = match &b.place {
-                Place::Input(k) => format!("input {k}"),
-                Place::Output(k) => format!("output {k}"),
-                Place::Constant(_) => "constant".into(),
-                Place::Arena(at) => format!("arena at {at}"),
+            let location = match &b.location {
+                BufferLocation::Input(k) => format!("input {k}"),
+                BufferLocation::Output(k) => format!("output {k}"),
+                BufferLocation::Constant(_) => "constant".into(),
+                BufferLocation::Arena(at) => format!("arena at {at}"),
             };
-            writeln!(f, "b{i}: {}[{}] {place}", b.dtype, b.numel)?;
+            writeln!(f, "b{i}: {}[{}] {location}", b.dtype, b.numel)?;
         }
         writeln!(f, "arena: {} bytes", self.arena)?;
         for step in &self.steps {

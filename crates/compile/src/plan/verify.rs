@@ -1,21 +1,21 @@
-//! Checks a plan: every access lies in its buffer, and nothing is read before it is written.
+//! Checks a plan: every access is inside its buffer, and nothing is read before it is written.
 //! Takes a plan; returns an error that names the step, the buffer and what is wrong. Which buffers may share memory is
 //! checked in `aliasing.rs`.
 
-use super::{Control, Place, Plan, Step};
+use super::{BufferLocation, Control, Plan, Step};
 use crate::contraction::Contraction;
 use crate::kernel::{Kernel, Level, Store};
 use crate::layout::Layout;
 use gradus_ir::{DType, Error, Result};
 
 impl Plan {
-    /// Checks that steps and places are right; says what is not, and of what.
+    /// Checks steps and memory. The error names the violation and the step or buffer.
     pub fn verify(&self) -> Result<()> {
         self.verify_steps()?;
         self.verify_arena().and_then(|()| self.verify_donors()).map_err(|what| self.wrong(what))
     }
 
-    /// As `verify`, for a plan whose temporaries have no places yet.
+    /// As `verify`, for a plan whose temporaries have no memory yet.
     pub(crate) fn verify_steps(&self) -> Result<()> {
         self.ends().and_then(|()| self.order()).map_err(|what| self.wrong(what))
     }
@@ -24,11 +24,11 @@ impl Plan {
         Error::verify(format!("{what} in\n{self}"))
     }
 
-    /// Inputs and outputs are numbered as the caller gives and takes them.
+    /// Checks that inputs and outputs are numbered in the caller's order.
     fn ends(&self) -> Result<(), String> {
-        let number = |b: usize| match self.buffers.get(b).map(|b| &b.place) {
-            Some(Place::Input(k)) => Some((true, *k)),
-            Some(Place::Output(k)) => Some((false, *k)),
+        let number = |b: usize| match self.buffers.get(b).map(|b| &b.location) {
+            Some(BufferLocation::Input(k)) => Some((true, *k)),
+            Some(BufferLocation::Output(k)) => Some((false, *k)),
             _ => None,
         };
         let mut given = self.inputs.iter().enumerate();
@@ -42,10 +42,11 @@ impl Plan {
         Ok(())
     }
 
-    /// Steps read what is there, write what may be written, once, and stay within bounds; outputs are there in the end.
+    /// Checks that steps read written buffers, write each buffer once and stay within bounds, and that all outputs
+    /// are written.
     fn order(&self) -> Result<(), String> {
-        let given = |p: &Place| matches!(p, Place::Input(_) | Place::Constant(_));
-        let mut there: Vec<bool> = self.buffers.iter().map(|b| given(&b.place)).collect();
+        let given = |p: &BufferLocation| matches!(p, BufferLocation::Input(_) | BufferLocation::Constant(_));
+        let mut there: Vec<bool> = self.buffers.iter().map(|b| given(&b.location)).collect();
         for (at, step) in self.steps.iter().enumerate() {
             let fail = |what: String| format!("{what} in step {at}");
             for b in step.reads() {
@@ -65,7 +66,7 @@ impl Plan {
             self.step(step).map_err(fail)?;
         }
         for (b, buffer) in self.buffers.iter().enumerate() {
-            if let Place::Constant(l) = &buffer.place {
+            if let BufferLocation::Constant(l) = &buffer.location {
                 self.is(b, l.dtype(), l.data().len())?;
             }
         }
@@ -107,7 +108,7 @@ impl Plan {
                 };
                 condition.is(said, DType::Bool, 1)?;
                 if !same || body.outputs.len() + shared != c.ins.len() {
-                    return Err("a loop that carries something else".into());
+                    return Err("a loop whose carries change their type".into());
                 }
                 self.passes(c, body, &[], |k| c.ins.get(k).copied(), 1)
             }
@@ -121,11 +122,11 @@ impl Plan {
             self.reaches(access.buffer, dtype, Some(ends)).map_err(|e| format!("{e} by {access}"))?;
         }
         for Store { value, access } in &kernel.stores {
-            // What is there once per parallel index is written as often.
+            // A value per parallel index is written once per parallel index.
             let axes =
                 if kernel.body[*value].level == Level::Row { kernel.parallel } else { kernel.axes.len() };
             if !access.layout.is_injective(&kernel.axes[..axes]) {
-                return Err(format!("two indices write one place of {access}"));
+                return Err(format!("two indices write the same element of {access}"));
             }
         }
         Ok(())
@@ -141,22 +142,24 @@ impl Plan {
         if !(Layout { offset: 0, strides }).is_injective(&extents)
             || (numel > 0 && c.n.0 > 1 && c.n.1[1] != 1)
         {
-            return Err("a product whose elements do not lie in rows".into());
+            return Err("a product whose result is not row-major".into());
         }
         let Some(finish) = &c.finish else { return Ok(()) };
         if finish.parallel < finish.axes.len() || finish.rows() != numel {
-            return Err(format!("what follows a product of {numel} elements runs over others"));
+            return Err(format!(
+                "the kernel after a product of {numel} elements has another number of elements"
+            ));
         }
         self.kernel(finish)
     }
 
-    /// A buffer is of this type and has elements at these places.
+    /// Checks that a buffer has this dtype and elements at these positions.
     fn reaches(&self, b: usize, dtype: DType, ends: Option<(i64, i64)>) -> Result<(), String> {
         let own = &self.buffers[b];
         reaches((own.dtype, own.numel), dtype, ends).map_err(|what| format!("b{b}: {what}"))
     }
 
-    /// A buffer is of this type and has this many elements.
+    /// Checks that a buffer has this dtype and number of elements.
     fn is(&self, b: usize, dtype: DType, numel: usize) -> Result<(), String> {
         let own = &self.buffers[b];
         let same = own.dtype == dtype && own.numel == numel;
@@ -167,8 +170,9 @@ impl Plan {
         }
     }
 
-    /// A plan takes and gives what another step has for it: whole buffers, but of stacks (those behind the first so many
-    /// operands and results, if there are any) one of so many parts.
+    /// Checks that the operands and results of a control step match the inputs and outputs of `plan`. Operands and
+    /// results with an index from `whole[0]` and `whole[1]` on are stacks: the plan uses one of their `length`
+    /// slices. All others match a complete buffer.
     fn passes(
         &self,
         c: &Control,
@@ -180,7 +184,7 @@ impl Plan {
         plan.verify().map_err(|e| e.to_string())?;
         let parts = |side: usize, k: usize| if whole.get(side).is_some_and(|w| k >= *w) { length } else { 1 };
         for (k, &inner) in plan.inputs.iter().enumerate() {
-            let outer = operand(k).ok_or_else(|| format!("nothing is given for input {k} of a plan"))?;
+            let outer = operand(k).ok_or_else(|| format!("input {k} of a plan has no operand"))?;
             let own = &plan.buffers[inner];
             self.is(outer, own.dtype, own.numel * parts(0, k))?;
         }
@@ -194,36 +198,36 @@ impl Plan {
         Ok(())
     }
 
-    /// The plan of a slice is right, and stays within the buffers wherever its places move.
+    /// Checks the plan of a slice, and that it stays within the buffers at every index of the outer axes.
     fn slices(&self, c: &Control, extents: &[usize], moves: &[Vec<i64>]) -> Result<(), String> {
         let [body] = &c.plans[..] else { return Err("slices without a plan".into()) };
         body.verify().map_err(|e| e.to_string())?;
         let ends = body.inputs.iter().chain(&body.outputs);
         let outer = c.ins.iter().chain(&c.outs);
         if moves.len() != c.ins.len() + c.outs.len() || c.ins.len() != body.inputs.len() {
-            return Err("slices with other operands than their plan".into());
+            return Err("slices whose operands do not match their plan".into());
         }
         for ((&inner, &outer), along) in ends.zip(outer).zip(moves) {
             let own = &body.buffers[inner];
             let reach: i64 = extents.iter().zip(along).map(|(e, s)| (*e as i64 - 1) * s).sum();
             self.reaches(outer, own.dtype, Some((0, reach + own.numel as i64 - 1)))?;
         }
-        // Slices run beside each other: no two may write one place.
+        // Slices run in parallel, so no two may write the same element.
         for (k, along) in moves[c.ins.len()..].iter().enumerate() {
-            let apart = |layout: &Layout, axes: &[usize]| {
+            let disjoint = |layout: &Layout, axes: &[usize]| {
                 let strides = along.iter().chain(&layout.strides[..axes.len()]).copied().collect();
                 Layout { offset: 0, strides }.is_injective(&[extents, axes].concat())
             };
             let mut written = body.steps.iter().flat_map(|s| s.writes_at(body.outputs[k]));
-            if !written.all(|(layout, axes)| apart(&layout, &axes)) {
-                return Err(format!("two slices write one place of result {k}"));
+            if !written.all(|(layout, axes)| disjoint(&layout, &axes)) {
+                return Err(format!("two slices write the same element of result {k}"));
             }
         }
         Ok(())
     }
 }
 
-/// So many elements of a type are used as another, from one place to another.
+/// Checks that `numel` elements of dtype `own` can be accessed as `dtype` between these positions.
 pub(crate) fn reaches(
     (own, numel): (DType, usize),
     dtype: DType,

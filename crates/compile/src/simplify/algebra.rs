@@ -1,14 +1,14 @@
-//! Laws of arithmetic, comparison, logic and choice.
+//! Laws of arithmetic, comparison, logic and selection.
 //!
-//! Absent on purpose, as floats break them: `x * 0`, `x - x`, `x / x` (infinities, NaN), `x + 0` and `-(x - y)` (the
-//! sign of a zero), `0 - x`, `x == x` (NaN), `x^0.5` as a square root (it is +0 at -0 and +inf at -inf). Integers wrap,
-//! and so are a ring; division is none of it.
+//! Some laws are omitted for floats because they do not hold: `x * 0`, `x - x`, `x / x` (infinities, NaN), `x + 0`
+//! and `-(x - y)` (the sign of a zero), `0 - x`, `x == x` (NaN), `x^0.5` as a square root (it is +0 at -0 and +inf at
+//! -inf). Integers wrap and so form a ring, except for division.
 
 use super::pattern::{C, Law, Term, X, Y, Z};
 use super::{Expr, Rewrite, Rule, Seen};
-use Term::{Choose, Num, Row};
+use Term::{Apply, Choose, Num};
 use gradus_ir::graph::{Id, Node};
-use gradus_ir::ops::pointwise::rows::*;
+use gradus_ir::ops::pointwise::table::*;
 use gradus_ir::ops::pointwise::{Cast, Pointwise};
 use gradus_ir::ops::{Map, Op};
 use gradus_ir::{Class, DType};
@@ -29,11 +29,11 @@ fn real(d: DType) -> bool {
     float(d) || int(d)
 }
 
-fn whole(d: DType) -> bool {
+fn discrete(d: DType) -> bool {
     d.class() <= Class::Int
 }
 
-fn truth(d: DType) -> bool {
+fn boolean(d: DType) -> bool {
     d == DType::Bool
 }
 
@@ -43,64 +43,64 @@ macro_rules! laws {
     };
 }
 
-/// Name, law: what is found, on which dtypes, what is put; whether that is exact.
+/// Name and law: the pattern, the dtypes it holds for, its replacement, and whether the replacement is exact.
 #[rustfmt::skip]
 static LAWS: &[Law] = laws! {
-    "times one" "x * 1 = x": Row(&mul, &[X, Num(1.0)]), real => X, true;
-    "times minus one" "x * -1 = -x": Row(&mul, &[X, Num(-1.0)]), real => Row(&neg, &[X]), true;
-    "times zero" "x * 0 = 0": Row(&mul, &[X, Num(0.0)]), int => Num(0.0), true;
-    "over one" "x / 1 = x": Row(&div, &[X, Num(1.0)]), real => X, true;
-    "over minus one" "x / -1 = -x": Row(&div, &[X, Num(-1.0)]), real => Row(&neg, &[X]), true;
-    "plus zero" "x + 0 = x": Row(&add, &[X, Num(0.0)]), int => X, true;
-    "plus minus zero" "x + -0 = x": Row(&add, &[X, Num(-0.0)]), float => X, true;
-    "minus zero" "x - 0 = x": Row(&sub, &[X, Num(0.0)]), real => X, true;
-    "zero minus" "0 - x = -x": Row(&sub, &[Num(0.0), X]), int => Row(&neg, &[X]), true;
-    "minus zero minus" "-0 - x = -x": Row(&sub, &[Num(-0.0), X]), float => Row(&neg, &[X]), true;
-    "minus itself" "x - x = 0": Row(&sub, &[X, X]), int => Num(0.0), true;
-    "negated twice" "--x = x": Row(&neg, &[Row(&neg, &[X])]), any => X, true;
-    "plus negated" "x + -y = x - y": Row(&add, &[X, Row(&neg, &[Y])]), any => Row(&sub, &[X, Y]), true;
-    "minus negated" "x - -y = x + y": Row(&sub, &[X, Row(&neg, &[Y])]), any => Row(&add, &[X, Y]), true;
-    "negated difference" "-(x - y) = y - x": Row(&neg, &[Row(&sub, &[X, Y])]), int => Row(&sub, &[Y, X]), true;
-    "product of negated" "-x * -y = x * y": Row(&mul, &[Row(&neg, &[X]), Row(&neg, &[Y])]), real => Row(&mul, &[X, Y]), true;
-    "quotient of negated" "-x / -y = x / y": Row(&div, &[Row(&neg, &[X]), Row(&neg, &[Y])]), float => Row(&div, &[X, Y]), true;
-    "square of negated" "(-x)^2 = x^2": Row(&square, &[Row(&neg, &[X])]), real => Row(&square, &[X]), true;
-    "modulus of negated" "|-x| = |x|": Row(&abs, &[Row(&neg, &[X])]), float => Row(&abs, &[X]), true;
-    "power zero" "x^0 = 1": Row(&pow, &[X, Num(0.0)]), real => Num(1.0), true;
-    "power one" "x^1 = x": Row(&pow, &[X, Num(1.0)]), real => X, true;
-    "integer square" "x^2 = x * x": Row(&pow, &[X, Num(2.0)]), int => Row(&square, &[X]), true;
-    "float square" "x^2 = x * x": Row(&pow, &[X, Num(2.0)]), float => Row(&square, &[X]), false;
-    "float inverse" "x^-1 = 1 / x": Row(&pow, &[X, Num(-1.0)]), float => Row(&reciprocal, &[X]), false;
-    "larger of same" "max(x, x) = x": Row(&maximum, &[X, X]), any => X, true;
-    "smaller of same" "min(x, x) = x": Row(&minimum, &[X, X]), any => X, true;
-    "larger than least" "max(x, -inf) = x": Row(&maximum, &[X, Num(f64::NEG_INFINITY)]), float => X, true;
-    "smaller than greatest" "min(x, inf) = x": Row(&minimum, &[X, Num(f64::INFINITY)]), float => X, true;
-    "larger twice" "max(max(x, y), y) = max(x, y)": Row(&maximum, &[Row(&maximum, &[X, Y]), Y]), any => Row(&maximum, &[X, Y]), true;
-    "smaller twice" "min(min(x, y), y) = min(x, y)": Row(&minimum, &[Row(&minimum, &[X, Y]), Y]), any => Row(&minimum, &[X, Y]), true;
-    "equal to itself" "x == x": Row(&eq, &[X, X]), whole => Num(1.0), true;
-    "different from itself" "not x != x": Row(&ne, &[X, X]), whole => Num(0.0), true;
-    "smaller than itself" "not x < x": Row(&lt, &[X, X]), any => Num(0.0), true;
-    "larger than itself" "not x > x": Row(&gt, &[X, X]), any => Num(0.0), true;
-    "at most itself" "x <= x": Row(&le, &[X, X]), whole => Num(1.0), true;
-    "at least itself" "x >= x": Row(&ge, &[X, X]), whole => Num(1.0), true;
-    "not twice" "not not x = x": Row(&not, &[Row(&not, &[X])]), whole => X, true;
-    "not equal" "not x == y = x != y": Row(&not, &[Row(&eq, &[X, Y])]), any => Row(&ne, &[X, Y]), true;
-    "not different" "not x != y = x == y": Row(&not, &[Row(&ne, &[X, Y])]), any => Row(&eq, &[X, Y]), true;
-    "and itself" "x and x = x": Row(&and, &[X, X]), whole => X, true;
-    "or itself" "x or x = x": Row(&or, &[X, X]), whole => X, true;
-    "xor itself" "x xor x = 0": Row(&xor, &[X, X]), whole => Num(0.0), true;
-    "and true" "x and true = x": Row(&and, &[X, Num(1.0)]), truth => X, true;
-    "and false" "x and 0 = 0": Row(&and, &[X, Num(0.0)]), whole => Num(0.0), true;
-    "or true" "x or true = true": Row(&or, &[X, Num(1.0)]), truth => Num(1.0), true;
-    "or false" "x or 0 = x": Row(&or, &[X, Num(0.0)]), whole => X, true;
-    "xor false" "x xor 0 = x": Row(&xor, &[X, Num(0.0)]), whole => X, true;
-    "shift left by none" "x << 0 = x": Row(&shl, &[X, Num(0.0)]), int => X, true;
-    "shift right by none" "x >> 0 = x": Row(&shr, &[X, Num(0.0)]), int => X, true;
+    "times one" "x * 1 = x": Apply(&mul, &[X, Num(1.0)]), real => X, true;
+    "times minus one" "x * -1 = -x": Apply(&mul, &[X, Num(-1.0)]), real => Apply(&neg, &[X]), true;
+    "times zero" "x * 0 = 0": Apply(&mul, &[X, Num(0.0)]), int => Num(0.0), true;
+    "over one" "x / 1 = x": Apply(&div, &[X, Num(1.0)]), real => X, true;
+    "over minus one" "x / -1 = -x": Apply(&div, &[X, Num(-1.0)]), real => Apply(&neg, &[X]), true;
+    "plus zero" "x + 0 = x": Apply(&add, &[X, Num(0.0)]), int => X, true;
+    "plus minus zero" "x + -0 = x": Apply(&add, &[X, Num(-0.0)]), float => X, true;
+    "minus zero" "x - 0 = x": Apply(&sub, &[X, Num(0.0)]), real => X, true;
+    "zero minus" "0 - x = -x": Apply(&sub, &[Num(0.0), X]), int => Apply(&neg, &[X]), true;
+    "minus zero minus" "-0 - x = -x": Apply(&sub, &[Num(-0.0), X]), float => Apply(&neg, &[X]), true;
+    "minus itself" "x - x = 0": Apply(&sub, &[X, X]), int => Num(0.0), true;
+    "negated twice" "--x = x": Apply(&neg, &[Apply(&neg, &[X])]), any => X, true;
+    "plus negated" "x + -y = x - y": Apply(&add, &[X, Apply(&neg, &[Y])]), any => Apply(&sub, &[X, Y]), true;
+    "minus negated" "x - -y = x + y": Apply(&sub, &[X, Apply(&neg, &[Y])]), any => Apply(&add, &[X, Y]), true;
+    "negated difference" "-(x - y) = y - x": Apply(&neg, &[Apply(&sub, &[X, Y])]), int => Apply(&sub, &[Y, X]), true;
+    "product of negated" "-x * -y = x * y": Apply(&mul, &[Apply(&neg, &[X]), Apply(&neg, &[Y])]), real => Apply(&mul, &[X, Y]), true;
+    "quotient of negated" "-x / -y = x / y": Apply(&div, &[Apply(&neg, &[X]), Apply(&neg, &[Y])]), float => Apply(&div, &[X, Y]), true;
+    "square of negated" "(-x)^2 = x^2": Apply(&square, &[Apply(&neg, &[X])]), real => Apply(&square, &[X]), true;
+    "modulus of negated" "|-x| = |x|": Apply(&abs, &[Apply(&neg, &[X])]), float => Apply(&abs, &[X]), true;
+    "power zero" "x^0 = 1": Apply(&pow, &[X, Num(0.0)]), real => Num(1.0), true;
+    "power one" "x^1 = x": Apply(&pow, &[X, Num(1.0)]), real => X, true;
+    "integer square" "x^2 = x * x": Apply(&pow, &[X, Num(2.0)]), int => Apply(&square, &[X]), true;
+    "float square" "x^2 = x * x": Apply(&pow, &[X, Num(2.0)]), float => Apply(&square, &[X]), false;
+    "float inverse" "x^-1 = 1 / x": Apply(&pow, &[X, Num(-1.0)]), float => Apply(&reciprocal, &[X]), false;
+    "larger of same" "max(x, x) = x": Apply(&maximum, &[X, X]), any => X, true;
+    "smaller of same" "min(x, x) = x": Apply(&minimum, &[X, X]), any => X, true;
+    "larger than least" "max(x, -inf) = x": Apply(&maximum, &[X, Num(f64::NEG_INFINITY)]), float => X, true;
+    "smaller than greatest" "min(x, inf) = x": Apply(&minimum, &[X, Num(f64::INFINITY)]), float => X, true;
+    "larger twice" "max(max(x, y), y) = max(x, y)": Apply(&maximum, &[Apply(&maximum, &[X, Y]), Y]), any => Apply(&maximum, &[X, Y]), true;
+    "smaller twice" "min(min(x, y), y) = min(x, y)": Apply(&minimum, &[Apply(&minimum, &[X, Y]), Y]), any => Apply(&minimum, &[X, Y]), true;
+    "equal to itself" "x == x": Apply(&eq, &[X, X]), discrete => Num(1.0), true;
+    "different from itself" "not x != x": Apply(&ne, &[X, X]), discrete => Num(0.0), true;
+    "smaller than itself" "not x < x": Apply(&lt, &[X, X]), any => Num(0.0), true;
+    "larger than itself" "not x > x": Apply(&gt, &[X, X]), any => Num(0.0), true;
+    "at most itself" "x <= x": Apply(&le, &[X, X]), discrete => Num(1.0), true;
+    "at least itself" "x >= x": Apply(&ge, &[X, X]), discrete => Num(1.0), true;
+    "not twice" "not not x = x": Apply(&not, &[Apply(&not, &[X])]), discrete => X, true;
+    "not equal" "not x == y = x != y": Apply(&not, &[Apply(&eq, &[X, Y])]), any => Apply(&ne, &[X, Y]), true;
+    "not different" "not x != y = x == y": Apply(&not, &[Apply(&ne, &[X, Y])]), any => Apply(&eq, &[X, Y]), true;
+    "and itself" "x and x = x": Apply(&and, &[X, X]), discrete => X, true;
+    "or itself" "x or x = x": Apply(&or, &[X, X]), discrete => X, true;
+    "xor itself" "x xor x = 0": Apply(&xor, &[X, X]), discrete => Num(0.0), true;
+    "and true" "x and true = x": Apply(&and, &[X, Num(1.0)]), boolean => X, true;
+    "and false" "x and 0 = 0": Apply(&and, &[X, Num(0.0)]), discrete => Num(0.0), true;
+    "or true" "x or true = true": Apply(&or, &[X, Num(1.0)]), boolean => Num(1.0), true;
+    "or false" "x or 0 = x": Apply(&or, &[X, Num(0.0)]), discrete => X, true;
+    "xor false" "x xor 0 = x": Apply(&xor, &[X, Num(0.0)]), discrete => X, true;
+    "shift left by none" "x << 0 = x": Apply(&shl, &[X, Num(0.0)]), int => X, true;
+    "shift right by none" "x >> 0 = x": Apply(&shr, &[X, Num(0.0)]), int => X, true;
     "chosen always" "true ? x : y = x": Choose(&[Num(1.0), X, Y]), any => X, true;
     "chosen never" "false ? x : y = y": Choose(&[Num(0.0), X, Y]), any => Y, true;
     "either the same" "c ? x : x = x": Choose(&[C, X, X]), any => X, true;
-    "choice of truths" "c ? true : false = c": Choose(&[C, Num(1.0), Num(0.0)]), truth => C, true;
-    "choice of untruths" "c ? false : true = not c": Choose(&[C, Num(0.0), Num(1.0)]), truth => Row(&not, &[C]), true;
-    "choice by not" "not c ? x : y = c ? y : x": Choose(&[Row(&not, &[C]), X, Y]), any => Choose(&[C, Y, X]), true;
+    "choice of truths" "c ? true : false = c": Choose(&[C, Num(1.0), Num(0.0)]), boolean => C, true;
+    "choice of untruths" "c ? false : true = not c": Choose(&[C, Num(0.0), Num(1.0)]), boolean => Apply(&not, &[C]), true;
+    "choice by not" "not c ? x : y = c ? y : x": Choose(&[Apply(&not, &[C]), X, Y]), any => Choose(&[C, Y, X]), true;
     "chosen twice" "c ? (c ? x : y) : z = c ? x : z": Choose(&[C, Choose(&[C, X, Y]), Z]), any => Choose(&[C, X, Z]), true;
     "refused twice" "c ? x : (c ? y : z) = c ? x : z": Choose(&[C, X, Choose(&[C, Y, Z])]), any => Choose(&[C, X, Z]), true;
 };
@@ -124,12 +124,13 @@ pub(super) fn rules() -> Vec<Rule> {
     all
 }
 
-/// Operands of a row.
+/// The operands of a node, if it applies this pointwise op.
 fn operands<'a>(node: &'a Node, row: &Pointwise) -> Option<&'a [Id]> {
     matches!(&node.op, Op::Map(Map(own)) if std::ptr::eq(*own, row)).then_some(&node.ins)
 }
 
-/// Both are the exact quotient rounded once. The inverse must be a normal number: a device may not know others.
+/// Both are the exact quotient rounded once. The inverse must be a normal number, since a device may flush
+/// subnormals.
 fn over_power_of_two(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let &[x, by] = operands(node, &div)? else { return None };
     let (by, dtype) = (seen.splat(by)?, seen.aval(x).dtype);
@@ -154,7 +155,7 @@ fn never_minus_zero(seen: &Seen<'_>, id: Id) -> bool {
         |row: &Pointwise| [&exp, &exp2, &abs, &square, &sigmoid].iter().any(|r| std::ptr::eq(*r, row));
     match &node.op {
         Op::Sum(_) | Op::Dot(_) | Op::Iota(_) => true,
-        Op::Cast(_) => whole(seen.aval(node.ins[0]).dtype),
+        Op::Cast(_) => discrete(seen.aval(node.ins[0]).dtype),
         Op::Constant(c) => c.value.f().iter().all(|v| v.to_bits() != (-0.0f64).to_bits()),
         Op::Map(Map(row)) if std::ptr::eq(*row, &add) => node.ins.iter().any(|&x| match seen.splat(x) {
             Some(v) => v.to_bits() != (-0.0f64).to_bits(),
@@ -179,7 +180,7 @@ fn same_dtype(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     (seen.aval(node.ins[0]).dtype == cast.to).then(|| Expr::Is(node.ins[0]))
 }
 
-/// Integers to integers wrap but floats to integers saturate, so a float between two integers must not overflow.
+/// Conversion between integers wraps, but from floats to integers saturates. So a float must not overflow on the way.
 fn cast_through(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let (Op::Cast(cast), inner) = (&node.op, seen.node(*node.ins.first()?)) else { return None };
     let Op::Cast(through) = &inner.op else { return None };
@@ -189,7 +190,7 @@ fn cast_through(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     fits.then(|| Expr::of(Cast { to: cast.to }, [Expr::Is(inner.ins[0])]))
 }
 
-/// Whether every value of one dtype is one of the other.
+/// Whether every value of one dtype is a value of the other.
 fn holds(wide: DType, narrow: DType) -> bool {
     use DType::*;
     match (narrow, wide.real()) {

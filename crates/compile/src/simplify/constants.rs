@@ -1,14 +1,14 @@
-//! Constant folding: what depends on nothing that is given is computed now, by the reference.
+//! Folds constants: values that do not depend on inputs are computed at compile time by the reference evaluator.
 
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Form, Op};
 use gradus_ir::{Aval, Literal, reference};
 
-/// Larger results are computed when they are needed: a plan should not be larger than what it computes with.
+/// Largest folded constant. Larger results are computed when they are needed, to keep plans small.
 const MOST_BYTES: usize = 1 << 20;
 
-/// One element each: asked first.
+/// Rules that compute one element; tried first.
 pub(super) fn cheap() -> Vec<Rule> {
     vec![
         Rule::exact("splat", "a constant of equal elements = its element, repeated", splat),
@@ -16,7 +16,7 @@ pub(super) fn cheap() -> Vec<Rule> {
     ]
 }
 
-/// Many elements: asked where no law makes them fewer.
+/// Rules that compute many elements; tried where no other rule applies.
 pub(super) fn costly() -> Vec<Rule> {
     vec![Rule::exact("fold", "f(constants) = its value", fold)]
 }
@@ -32,7 +32,7 @@ fn types(seen: &Seen<'_>, node: &Node) -> Vec<Aval> {
     node.ins.iter().map(|id| seen.aval(*id).clone()).collect()
 }
 
-/// Values that only move or repeat one element are that element, repeated; pointwise functions of such are one element.
+/// Views of a repeated element are that element, repeated; pointwise functions of repeated elements are one element.
 fn fold_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let shape = &node.outs[0].shape;
     if node.ins.is_empty() || shape.numel() == 0 || matches!(node.op, Op::Barrier(_)) {
@@ -49,7 +49,7 @@ fn fold_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
             let one = reference::apply(&node.op, &ins).ok()?;
             Some(Expr::splat(one.into_iter().next()?, shape))
         }
-        // A constant of one element under other extents is a constant: `fold` has it.
+        // A constant of one element with other extents is a constant, which `fold` handles.
         Form::View(_) | Form::Reshape if !matches!(seen.op(node.ins[0]), Op::Constant(_)) => {
             Some(Expr::splat(ins.into_iter().next()?, shape))
         }
@@ -57,8 +57,8 @@ fn fold_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     }
 }
 
-/// Forms whose work is proportional to what they read and write. Views of an index are free where they are used; views
-/// of a constant are made once. Repetition is never made.
+/// Folds forms whose work is proportional to what they read and write. Views of an index are free where they are
+/// used; views of a constant are computed once. Broadcasts are never materialised.
 fn fold(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let small =
         |a: &Aval| a.shape.numel().checked_mul(a.dtype.size()).is_some_and(|bytes| bytes <= MOST_BYTES);
@@ -77,7 +77,7 @@ fn fold(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     if !folds {
         return None;
     }
-    // What the reference refuses, as an index out of range, is refused when the plan runs.
+    // An error of the reference, such as an index out of range, is reported when the plan runs.
     let ins = node.ins.iter().map(|id| value(seen, *id)).collect::<Option<Vec<Literal>>>()?;
     Some(Expr::constant(reference::apply(&node.op, &ins).ok()?.into_iter().next()?))
 }

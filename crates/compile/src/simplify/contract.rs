@@ -1,8 +1,8 @@
-//! The order of contractions: `(A B) C` or `A (B C)`, whichever multiplies less.
+//! Reorders chains of contractions: `(A B) C` or `A (B C)`, whichever needs fewer multiplications.
 //!
-//! Off unless asked for: the two round differently, and what a caller wrote may have been chosen for its accuracy (a
-//! projector applied twice, a product of ill-conditioned factors). Where it is asked for, a chain is improved two
-//! products at a time until no such step helps: not always the least of all orders, but never more than what was given.
+//! Disabled by default: the two round differently, and the caller may have chosen an order for its accuracy (a
+//! projector applied twice, a product of ill-conditioned factors). If enabled, a chain is improved two products at a
+//! time until no exchange helps: not always the optimal order, but never worse than the original.
 
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::{Id, Node};
@@ -24,7 +24,7 @@ fn reordered(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     })?;
     let below = seen.node(node.ins[operand]);
     let (own, other) = if operand == 0 { (&dot.lhs, &dot.rhs) } else { (&dot.rhs, &dot.lhs) };
-    // The inner product in the outer's labels, with new ones for those it sums.
+    // The inner product in the outer's labels, with new labels for those it sums.
     let used: String = [own, other, &dot.out].into_iter().flat_map(|s| s.chars()).collect();
     let mut fresh = ('a'..='z').chain('A'..='Z').chain('\u{100}'..='\u{2ff}').filter(|c| !used.contains(*c));
     let mut names: Vec<(char, char)> = inner.out.chars().zip(own.chars()).collect();
@@ -45,7 +45,7 @@ fn reordered(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     (best.cost() < now).then(|| best.build())
 }
 
-/// Two factors first, then the last.
+/// An order of three factors: the product of two, then the last.
 struct Order {
     first: (Factor, Factor),
     last: Factor,
@@ -69,7 +69,7 @@ impl Order {
         Order { first: (x.clone(), y.clone()), last: z.clone(), between, out: out.into(), work }
     }
 
-    /// Multiplications of both products.
+    /// Number of multiplications of both products.
     fn cost(&self) -> f64 {
         self.work[0] + self.work[1]
     }

@@ -1,7 +1,7 @@
-//! Movements into the labels of a contraction: an axis that is moved or repeated is a label elsewhere, or none.
+//! Moves permutes and broadcasts into the labels of a contraction.
 //!
-//! The reference sums labels in the order in which they stand in the operands. A rule may move a summed label only if
-//! that order stays, or the elements are integers.
+//! The reference sums labels in the order in which they appear in the operands. A rule may move a summed label only
+//! if that order stays the same, or the elements are integers.
 
 use super::movement::{repeats, unrepeated};
 use super::{Expr, Rule, Seen};
@@ -10,7 +10,7 @@ use gradus_ir::ops::dot::Dot;
 use gradus_ir::ops::{Form, Op};
 use gradus_ir::{Aval, Class, Shape};
 
-/// How far below a contraction a permute is looked for.
+/// How far below a contraction a permute is searched for.
 const REACH: usize = 3;
 
 pub(super) fn rules() -> Vec<Rule> {
@@ -31,7 +31,7 @@ pub(super) fn rules() -> Vec<Rule> {
     ]
 }
 
-/// Labels of an operand, by its number.
+/// The labels of an operand, by its index.
 fn labels(dot: &Dot, operand: usize) -> &str {
     if operand == 0 { &dot.lhs } else { &dot.rhs }
 }
@@ -42,7 +42,7 @@ fn relabelled(dot: &Dot, operand: usize, labels: String) -> Dot {
     new
 }
 
-/// The labels that are summed, in the order of the sum.
+/// The summed labels, in the order of the sum.
 fn summed(dot: &Dot) -> String {
     let mut found = String::new();
     for l in dot.lhs.chars().chain(dot.rhs.chars()) {
@@ -57,8 +57,8 @@ fn same_sum(old: &Dot, new: &Dot, out: &Aval) -> bool {
     (out.dtype.class() <= Class::Int || summed(old) == summed(new)) && (in_step(new) || !in_step(old))
 }
 
-/// Whether both operands have the labels that they share and sum in one order: then these are one axis of a product of
-/// matrices, else an operand has to be copied, which the permute would have been.
+/// Whether the labels that both operands share and sum have the same order in both. Then they form one axis of a
+/// matrix product; otherwise an operand must be copied, which costs as much as the permute.
 fn in_step(dot: &Dot) -> bool {
     let shared = |l: &char| !dot.out.contains(*l) && dot.lhs.contains(*l) && dot.rhs.contains(*l);
     dot.lhs.chars().filter(shared).eq(dot.rhs.chars().filter(shared))
@@ -87,7 +87,7 @@ fn permute_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     })
 }
 
-/// What a pointwise operand reads is then read in order, not across.
+/// Moves a permute through a pointwise op, so that its operand is read in order.
 fn permute_past(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
@@ -100,7 +100,7 @@ fn permute_past(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     })
 }
 
-/// The one order in which a value, read here only, and everything it is a pointwise function of, is permuted.
+/// The axis order by which a value, read only here, and all operands of its pointwise ops are permuted.
 fn permuted(seen: &Seen<'_>, id: Id, reach: usize) -> Option<Vec<usize>> {
     let node = seen.node(id);
     if let Op::Permute(p) = &node.op {
@@ -124,7 +124,7 @@ fn is_pointwise(seen: &Seen<'_>, node: &Node) -> bool {
     !matches!(node.op, Op::Barrier(_)) && matches!(node.op.def().form(&types), Form::Pointwise(_))
 }
 
-/// Such a value before the permute.
+/// The same value before the permute.
 fn unpermuted(seen: &Seen<'_>, id: Id, axes: &[usize]) -> Option<Expr> {
     let node = seen.node(id);
     if let Op::Permute(_) = &node.op {
@@ -139,7 +139,7 @@ fn unpermuted(seen: &Seen<'_>, id: Id, axes: &[usize]) -> Option<Expr> {
     Some(Expr::of(node.op.clone(), ins))
 }
 
-/// Only if nobody else reads the product: it would be computed twice.
+/// Applies only if the product has no other reader, since it would be computed twice otherwise.
 fn permute_of(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Permute(p) = &node.op else { return None };
     let below = seen.node(node.ins[0]);
@@ -152,7 +152,7 @@ fn permute_of(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(Dot { out, ..dot.clone() }, below.ins.iter().copied().map(Expr::Is)))
 }
 
-/// A repetition as operand: what it repeats, and the labels along which it does, of those that are wanted.
+/// If an operand is a broadcast: its source, and the axes with a `wanted` label along which it repeats.
 fn repeated(
     seen: &Seen<'_>,
     id: Id,
@@ -167,7 +167,7 @@ fn repeated(
     (!axes.is_empty()).then(|| (node.ins[0], axes))
 }
 
-/// The operand of a repetition with the other repetitions alone.
+/// The source of a broadcast, with the other repetitions alone.
 fn less_repeated(seen: &Seen<'_>, x: Id, to: &Shape, lost: &[usize]) -> Expr {
     Expr::Is(x).reshape(&unrepeated(seen.shape(x), to, lost)).broadcast(&to.without(lost))
 }
@@ -176,7 +176,7 @@ fn without(labels: &str, axes: &[usize]) -> String {
     labels.chars().enumerate().filter(|(a, _)| !axes.contains(a)).map(|(_, l)| l).collect()
 }
 
-/// The other operand has the label, so its extent is known without this one.
+/// Applies where the other operand has the label, so that its extent is known without this operand.
 fn repeated_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
@@ -188,7 +188,7 @@ fn repeated_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     })
 }
 
-/// Every result along such a label is the same.
+/// Applies where only the broadcast operand has the label: all results along it are equal.
 fn repeated_by(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {

@@ -1,9 +1,9 @@
-//! Simplification: a graph to a graph of the same values that costs less.
+//! Simplifies a graph: returns a graph of the same values that costs less.
 //!
-//! A [`Rule`] looks at one value and what it is computed from, and says what may stand in its place; it changes
-//! nothing itself. The pass rebuilds the graph operands first and asks every rule about every value, also about those
-//! that rules bring. Equal values are merged by the builder and what nobody reads is left behind by its `finish`.
-//! README.md beside this file has the laws that rules obey.
+//! A [`Rule`] inspects one value and its operands, and returns a replacement; it does not change the graph itself.
+//! The pass rebuilds the graph operands first and tries every rule on every value, including values that rules
+//! introduce. The builder merges equal values, and its `finish` drops unused ones. README.md in this folder has the
+//! laws that rules obey.
 
 mod algebra;
 mod constants;
@@ -21,46 +21,47 @@ use gradus_ir::{Aval, Error, Graph, Literal, Op, Result, Shape, stop};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Rounds over the whole graph. One does all but what was refused because others read a value too: they may be gone then.
+/// Most rounds over the graph. The first round applies almost all rules. Later ones apply rules that were refused
+/// because a value had other readers, which may be gone.
 const ROUNDS: usize = 4;
-/// Replacements of replacements: beyond this a value stays as it is, which is never wrong.
+/// Most replacements of replacements. Beyond this limit a value stays as it is, which is always correct.
 const DEPTH: usize = 32;
 
-/// What to do beyond the rules that keep every bit.
+/// Options beyond the rules that keep every bit.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Names of rules that round differently, to use as well: see [`rules`].
+    /// Names of rules that round differently and are also enabled: see [`rules`].
     pub also: Vec<&'static str>,
 }
 
-/// A graph of the same values, and how it came about.
+/// A simplified graph, and how it was obtained.
 #[derive(Clone, Debug)]
 pub struct Simplified {
     /// The graph.
     pub graph: Graph,
     /// Which rules fired and how often, in the order of the table.
     pub fired: Vec<(&'static str, usize)>,
-    /// Rounds it took.
+    /// Number of rounds.
     pub rounds: usize,
 }
 
-/// A law: what may stand in place of a value.
+/// A rewrite rule: what may replace a value.
 pub struct Rule {
     /// The name, in reports and options.
     pub name: &'static str,
-    /// The law, for readers.
+    /// The law, for documentation.
     pub law: &'static str,
-    /// Whether the replacement has the same bits at all operands, ±0, infinities, NaN and denormals included.
+    /// Whether the replacement has the same bits for all operands, including ±0, infinities, NaN and subnormals.
     pub exact: bool,
-    /// What stands in place of the value, if the law applies.
+    /// Returns the replacement if the law applies.
     rewrite: Rewrite,
 }
 
 /// How a rule is applied.
 enum Rewrite {
-    /// By the pattern of its law.
+    /// By matching the pattern of its law.
     Pattern(&'static pattern::Law),
-    /// By looking.
+    /// By a function.
     Look(fn(&Seen<'_>, &Node) -> Option<Expr>),
 }
 
@@ -82,7 +83,7 @@ impl Rule {
     }
 }
 
-/// All rules, in the order in which they are asked.
+/// All rules, in the order in which they are tried.
 pub fn rules() -> Vec<Rule> {
     let mut all = constants::cheap();
     all.extend(algebra::rules());
@@ -95,11 +96,11 @@ pub fn rules() -> Vec<Rule> {
     all
 }
 
-/// The same graph, simpler. Inputs and outputs stay what they are.
+/// Simplifies a graph. Inputs and outputs stay the same.
 pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
     let rules = rules();
     if let Some(name) = options.also.iter().find(|n| !rules.iter().any(|r| r.name == **n)) {
-        return Err(Error::value(format!("the rule `{name}`"), "is not one of the simplifier"));
+        return Err(Error::value(format!("the rule `{name}`"), "is not a rule of the simplifier"));
     }
     let on: Vec<&Rule> = rules.iter().filter(|r| r.exact || options.also.contains(&r.name)).collect();
     let mut fired = vec![0; on.len()];
@@ -122,11 +123,11 @@ pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
     Ok(Simplified { graph: simpler.unwrap_or_else(|| graph.clone()), fired, rounds })
 }
 
-/// What rules see: the values so far.
+/// The values so far, as rules see them.
 struct Seen<'a> {
     nodes: &'a [Node],
     uses: &'a [usize],
-    /// Values that had to be read once for a rule to fire, and were not.
+    /// Values that a rule required to be read once, but that have more readers.
     refused: &'a RefCell<Vec<Id>>,
 }
 
@@ -147,7 +148,7 @@ impl<'a> Seen<'a> {
         &self.aval(id).shape
     }
 
-    /// Whether nobody but the reader that is being looked at reads the value. Rules ask this last.
+    /// Whether the value has no reader other than the one being examined. Rules check this last.
     fn read_once(&self, id: Id) -> bool {
         let once = self.uses.get(id.node as usize).is_none_or(|&n| n <= 1);
         if !once {
@@ -156,7 +157,7 @@ impl<'a> Seen<'a> {
         once
     }
 
-    /// The one element that a value repeats, if that is known.
+    /// The element that a value repeats, if known.
     fn scalar(&self, id: Id) -> Option<&'a Literal> {
         let mut node = self.node(id);
         loop {
@@ -168,16 +169,16 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// As [`Seen::scalar`], as a real number. Never of a complex value: its zeros have two signs each.
+    /// As [`Seen::scalar`], as a real number. `None` for complex values, whose zeros have two signs each.
     fn splat(&self, id: Id) -> Option<f64> {
         self.scalar(id).filter(|l| !l.dtype().is_complex()).and_then(Literal::splat)
     }
 }
 
-/// What is to stand in place of a value.
+/// A replacement of a value.
 #[derive(Clone, Debug)]
 enum Expr {
-    /// A value there is.
+    /// An existing value.
     Is(Id),
     /// An application.
     Of(Op, Vec<Expr>),
@@ -192,7 +193,7 @@ impl Expr {
         Expr::of(Constant { value }, [])
     }
 
-    /// One value everywhere.
+    /// One value at every index.
     fn splat(value: Literal, shape: &Shape) -> Expr {
         Expr::constant(value.first()).broadcast(shape)
     }
@@ -210,23 +211,23 @@ impl Expr {
     }
 }
 
-/// One round.
+/// One round over the graph.
 struct Pass<'r> {
     rules: &'r [&'r Rule],
     b: Builder,
-    /// What stands in place of each node that has been asked about.
+    /// The replacement of each node that was examined.
     simple: HashMap<u32, Id>,
-    /// How many read each new node, as far as the old graph tells.
+    /// Number of readers of each new node, as far as the old graph tells.
     uses: Vec<usize>,
     fired: Vec<usize>,
     refused: RefCell<Vec<Id>>,
 }
 
-/// What a round gives.
+/// The result of a round.
 struct Round {
     graph: Graph,
     fired: Vec<usize>,
-    /// Whether another may do more.
+    /// Whether another round may find more.
     again: bool,
 }
 
@@ -234,7 +235,7 @@ impl<'r> Pass<'r> {
     fn new(rules: &'r [&'r Rule], graph: &Graph) -> Pass<'r> {
         let nodes = graph.nodes().len();
         let (simple, fired, refused) = (HashMap::new(), vec![0; rules.len()], RefCell::default());
-        // Rules bring some more.
+        // Rules add some nodes.
         let b = Builder::with_room(nodes + nodes / 4);
         Pass { rules, b, simple, uses: Vec::with_capacity(nodes), fired, refused }
     }
@@ -251,7 +252,7 @@ impl<'r> Pass<'r> {
                 let name = inputs.next().map_or("", |(name, _)| name.as_str());
                 self.b.input(name, node.outs[0].clone()).id()
             } else {
-                let ins = node.ins.iter().map(|id| moved(&new, *id)).collect();
+                let ins = node.ins.iter().map(|id| new_id(&new, *id)).collect();
                 let before = self.b.set_origin(node.origin.clone());
                 let id = self.build(node.op.clone(), ins, 0)?;
                 self.b.set_origin(before);
@@ -262,12 +263,12 @@ impl<'r> Pass<'r> {
             self.uses[at] += readers;
             new.push((id, node.outs.len()));
         }
-        let outputs: Vec<Id> = graph.outputs().iter().map(|id| moved(&new, *id)).collect();
+        let outputs: Vec<Id> = graph.outputs().iter().map(|id| new_id(&new, *id)).collect();
         let again = self.fewer_read(&outputs);
         Ok(Round { graph: self.b.into_graph(&outputs)?, fired: self.fired, again })
     }
 
-    /// Whether a value that too many read for a rule is read by fewer now.
+    /// Whether a value that had too many readers for a rule has fewer now.
     fn fewer_read(&self, outputs: &[Id]) -> bool {
         let refused = self.refused.borrow();
         if refused.is_empty() {
@@ -285,7 +286,7 @@ impl<'r> Pass<'r> {
         })
     }
 
-    /// The application, or what rules put in its place.
+    /// Builds the application, or its replacement by rules.
     fn build(&mut self, op: Op, ins: Vec<Id>, depth: usize) -> Result<Id> {
         let (at, outs) = self.b.try_apply_ids(op, ins)?;
         let own = Id { node: at, out: 0 };
@@ -334,8 +335,9 @@ impl<'r> Pass<'r> {
     }
 }
 
-/// Where an old value is now. A node of one result may be another's result now; of several, each stays in place.
-fn moved(new: &[(Id, usize)], old: Id) -> Id {
+/// The new id of an old value. A node with one result may be replaced by any result of another node; a node with
+/// several keeps their order.
+fn new_id(new: &[(Id, usize)], old: Id) -> Id {
     let (id, outs) = new[old.node as usize];
     if outs == 1 { id } else { Id { node: id.node, out: old.out } }
 }

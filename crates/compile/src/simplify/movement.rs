@@ -1,4 +1,6 @@
-//! Movements of whole values: those that do nothing, and two that are one.
+//! Simplifies movements: removes those without effect, and merges pairs into one.
+//! Each rule takes a movement of a movement, or one that changes nothing, and returns the simpler expression.
+//! Movements next to contractions are in `labels.rs`, and those of pieces in `pieces.rs`.
 
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::Node;
@@ -11,7 +13,7 @@ pub(super) fn rules() -> Vec<Rule> {
         Rule::exact(
             "moved nowhere",
             "reshape, permute, broadcast, slice, flip, pad, concat that keep x = x",
-            nowhere,
+            identity,
         ),
         Rule::exact("reshape twice", "reshape(reshape(x)) = reshape(x)", reshape_twice),
         Rule::exact("permute twice", "permute(permute(x, p), q) = permute(x, p[q])", permute_twice),
@@ -26,7 +28,7 @@ pub(super) fn rules() -> Vec<Rule> {
     ]
 }
 
-/// The operand's node, if both are of the kinds wanted.
+/// Matches a node and its operand, if they are of these kinds.
 macro_rules! two {
     ($seen:ident, $node:ident, $kind:ident) => {{
         let Op::$kind(outer) = &$node.op else { return None };
@@ -36,7 +38,7 @@ macro_rules! two {
     }};
 }
 
-fn nowhere(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn identity(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let &[x] = &node.ins[..] else { return None };
     let from: &Aval = seen.aval(x);
     let same = *from == node.outs[0];
@@ -76,7 +78,7 @@ fn slice_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let mut both = Slice { start: vec![], stop: vec![], step: vec![] };
     for a in 0..shape.rank() {
         let out = node.outs[0].shape[a];
-        // A step beyond the extent takes one element, and so does a step of 1 up to the next.
+        // A step beyond the extent takes one element, and so does a step of 1 with a range of one element.
         let step = inner.step[a].saturating_mul(outer.step[a]);
         let start = if out == 0 {
             0
@@ -102,7 +104,7 @@ fn flip_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(Flip { axes }, [Expr::Is(x)]))
 }
 
-/// A reshape needs no strides.
+/// A reshape is cheaper than a permute, because it needs no strides.
 fn permute_of_ones(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Permute(p) = &node.op else { return None };
     let shape = seen.shape(node.ins[0]);
@@ -117,7 +119,7 @@ pub(super) fn unrepeated(from: &Shape, to: &Shape, lost: &[usize]) -> Shape {
     from.iter().enumerate().filter(|(a, _)| !lost.contains(&(a + lead))).map(|(_, &d)| d).collect()
 }
 
-/// Whether a result axis of a broadcast repeats one element.
+/// Whether a broadcast repeats one element along a result axis.
 pub(super) fn repeats(from: &Shape, to: &Shape, axis: usize) -> bool {
     let lead = to.rank() - from.rank();
     axis < lead || from[axis - lead] == 1

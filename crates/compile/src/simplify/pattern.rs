@@ -1,33 +1,33 @@
-//! Laws as patterns: a term to find and a term to put in its place.
+//! Rules as patterns: a term to match and a term to replace it.
 
 use super::{Expr, Seen};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::pointwise::Pointwise;
-use gradus_ir::ops::pointwise::rows::{add, and, eq, mul, ne, or, xor};
+use gradus_ir::ops::pointwise::table::{add, and, eq, mul, ne, or, xor};
 use gradus_ir::ops::select::Select;
 use gradus_ir::ops::{Map, Op};
 use gradus_ir::{Class, DType};
 
-/// A law that a pattern can say.
+/// A rule that is expressed by a pattern.
 pub(super) struct Law {
     pub(super) name: &'static str,
     pub(super) exact: bool,
     pub(super) law: &'static str,
     pub(super) find: Term,
-    /// Which dtypes of the first operand it holds for.
+    /// The dtypes of the first operand for which it holds.
     pub(super) on: fn(DType) -> bool,
     pub(super) put: Term,
 }
 
-/// A term: in what is found, what must be there; in what is put, what to build.
+/// A term: in a pattern it is matched, in a replacement it is built.
 pub(super) enum Term {
-    /// Any value; the same number is the same value.
+    /// Any value; terms with the same number match the same value.
     Any(usize),
-    /// A constant of one value everywhere. Floats by their bits: 0 is not -0.
+    /// A constant with one value at every index. Floats are compared by their bits: 0 is not -0.
     Num(f64),
-    /// A row of the table.
-    Row(&'static Pointwise, &'static [Term]),
-    /// A choice.
+    /// A pointwise op applied to terms.
+    Apply(&'static Pointwise, &'static [Term]),
+    /// A selection between terms.
     Choose(&'static [Term]),
 }
 
@@ -36,7 +36,8 @@ pub(super) const Y: Term = Term::Any(1);
 pub(super) const Z: Term = Term::Any(2);
 pub(super) const C: Term = Term::Any(3);
 
-/// Rows whose operands may be exchanged without changing a bit. Not `maximum`: of two zeros it gives the first.
+/// Ops whose operands may be exchanged without changing a bit. `maximum` is not among them: of two zeros it returns
+/// the first.
 static EITHER_WAY: [&Pointwise; 7] = [&add, &mul, &and, &or, &xor, &eq, &ne];
 
 type Bound = [Option<Id>; 4];
@@ -49,7 +50,7 @@ impl Law {
     }
 }
 
-/// The dtype that a law is about: that of the first operand, or of the branches of a choice.
+/// The dtype that a rule is about: that of the first operand, or of the branches of a selection.
 fn class_giver(seen: &Seen<'_>, node: &Node) -> Option<DType> {
     let at = matches!(node.op, Op::Select(_)) as usize;
     node.ins.get(at).map(|id| seen.aval(*id).dtype)
@@ -57,7 +58,7 @@ fn class_giver(seen: &Seen<'_>, node: &Node) -> Option<DType> {
 
 fn found(term: &Term, seen: &Seen<'_>, node: &Node, bound: &mut Bound) -> bool {
     match (term, &node.op) {
-        (Term::Row(row, terms), Op::Map(Map(own))) if std::ptr::eq(*row, *own) => {
+        (Term::Apply(row, terms), Op::Map(Map(own))) if std::ptr::eq(*row, *own) => {
             let before = *bound;
             if all(terms.iter(), seen, &node.ins, bound) {
                 return true;
@@ -87,7 +88,7 @@ fn put(term: &Term, node: &Node, bound: &Bound) -> Option<Expr> {
     Some(match term {
         Term::Any(i) => Expr::Is(bound[*i]?),
         Term::Num(v) => Expr::full(&node.outs[0], *v),
-        Term::Row(row, terms) => Expr::of(*row, parts(terms)?),
+        Term::Apply(row, terms) => Expr::of(*row, parts(terms)?),
         Term::Choose(terms) => Expr::of(Select {}, parts(terms)?),
     })
 }

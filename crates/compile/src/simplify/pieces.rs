@@ -1,12 +1,13 @@
-//! Values put together from pieces, and taken apart: pad, concat, slice.
+//! Simplifies values that are joined from pieces or split into them: pad, concat, slice.
 //!
-//! A pad puts +0 around its operand, and `-0 + 0` is `0`. So a sum of pads that do not overlap is the pieces side by
-//! side, plus 0: exact, and one kernel. It is the gradient of splitting a value (queries, keys, values).
+//! A pad puts +0 around its operand, and `-0 + 0` is `0`. So a sum of pads that do not overlap equals the
+//! concatenated pieces plus 0: exact, and one kernel. Such sums are gradients of splitting a value (queries, keys,
+//! values).
 
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::movement::{Concat, Pad, Slice};
-use gradus_ir::ops::pointwise::rows::add;
+use gradus_ir::ops::pointwise::table::add;
 use gradus_ir::ops::{Map, Op};
 use gradus_ir::{Class, Shape};
 use std::ops::Range;
@@ -52,7 +53,7 @@ fn slice_of_concat(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     None
 }
 
-/// Whether a pad adds zeros around its operand and does nothing else.
+/// Whether a pad only adds zeros around its operand.
 fn plain(p: &Pad) -> bool {
     p.interior.iter().all(|&i| i == 0) && p.low.iter().chain(&p.high).all(|&x| x >= 0)
 }
@@ -101,7 +102,7 @@ fn concat_in_concat(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(own.clone(), node.ins.iter().flat_map(flat).map(Expr::Is)))
 }
 
-/// Two neighbours become one slice, which is nothing if it is the whole.
+/// Merges two neighbouring slices into one, or into the operand itself if they cover it.
 fn concat_of_split(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Concat(Concat { axis }) = &node.op else { return None };
     let slice = |id: Id| match seen.op(id) {
@@ -127,7 +128,7 @@ fn concat_of_split(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(Concat { axis: *axis }, ins))
 }
 
-/// Pieces along an axis, with zeros everywhere else.
+/// Pieces along an axis, with zeros between and around them.
 struct Pieces {
     axis: usize,
     pieces: Vec<(Range<usize>, Id)>,
@@ -173,7 +174,7 @@ fn addends(node: &Node) -> Option<[Id; 2]> {
     }
 }
 
-/// A pad along one axis, or what a sum of some has become: a concat, plus 0 unless of integers.
+/// Reads a pad along one axis, or the result of `sum_of_pieces`: a concat, plus 0 unless its elements are integers.
 fn pieces(seen: &Seen<'_>, id: Id) -> Option<Pieces> {
     let node = seen.node(id);
     if let Op::Pad(p) = &node.op {
@@ -202,6 +203,6 @@ fn pieces(seen: &Seen<'_>, id: Id) -> Option<Pieces> {
         }
         at += extent;
     }
-    // Without zeros there is no room for more.
+    // Without zeros no other piece fits between.
     (pieces.len() < concat.ins.len()).then_some(Pieces { axis: *axis, pieces })
 }

@@ -1,12 +1,12 @@
 //! Reductions of reductions, of repetitions, and of one element.
 //!
-//! Largest and smallest may be taken in any order but for the sign of a zero, which is that of the first one met; sums
-//! and products of floats may not. A sum starts from 0, so that of one element is `x + 0`, not `x`.
+//! Maxima and minima may be taken in any order, except for the sign of a zero, which is that of the first one met;
+//! sums and products of floats may not. A sum starts from 0, so that of one element is `x + 0`, not `x`.
 
 use super::movement::{repeats, unrepeated};
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::Node;
-use gradus_ir::ops::pointwise::rows::add;
+use gradus_ir::ops::pointwise::table::add;
 use gradus_ir::ops::reduce::{Max, Min, Prod, Sum};
 use gradus_ir::ops::{Combine, Op};
 use gradus_ir::{Aval, Class, Shape};
@@ -44,11 +44,11 @@ fn reduce(combine: Combine, axes: Vec<usize>, x: Expr) -> Option<Expr> {
     })
 }
 
-/// Where the axes that stay are when others are gone.
+/// New numbers of the axes that stay when others are removed.
 fn renumbered(axes: &[usize], gone: &[usize]) -> Vec<usize> {
     let most = axes.iter().max().map_or(0, |a| a + 1);
     let gone = gradus_ir::axis_mask(gone, most);
-    // How many axes before each are gone.
+    // Number of removed axes before each axis.
     let mut before = Vec::with_capacity(most);
     let mut count = 0;
     for gone in &gone {
@@ -72,7 +72,7 @@ fn reduce_one(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     }
     let out: &Aval = &node.outs[0];
     let plain = combine != Combine::Sum || out.dtype.class() <= Class::Int;
-    // Complex: one times x is not x where x is infinite.
+    // For complex numbers, 1 times x differs from x where x is infinite.
     if combine == Combine::Prod && out.dtype.is_complex() {
         return None;
     }
@@ -95,7 +95,8 @@ fn reduce_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     if left.is_empty() { Some(x) } else { reduce(combine, left, x) }
 }
 
-/// Both reductions as one: how, over which axes of what.
+/// Two nested reductions of one kind: how they combine, the operand's axes that the outer and the inner one reduce, and
+/// the operand.
 fn both(seen: &Seen<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>, Expr)> {
     let (combine, outer) = parts(node)?;
     let below = seen.node(node.ins[0]);
@@ -107,7 +108,7 @@ fn both(seen: &Seen<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>
     (same == combine).then(|| (combine, outer, inner.to_vec(), Expr::Is(below.ins[0])))
 }
 
-/// In one reduction elements are met in row-major order. So they are in two if the inner axes are the last.
+/// One reduction meets elements in row-major order, and so do two if the inner one is over the last axes.
 fn reduce_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let (combine, mut outer, inner, x) = both(seen, node)?;
     let in_order = outer.iter().max() < inner.iter().min();

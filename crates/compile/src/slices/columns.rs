@@ -1,30 +1,32 @@
-//! Sums along columns, made while the rows that they are of are in cache.
+//! Computes sums along columns while the rows they sum are in cache.
 //!
-//! The gradient of a bias or a scale sums along columns what other loop nests read or write by rows. Such a sum is made
-//! of sums of some rows each; the nests around it become slices of as many rows, and what they share comes from memory
-//! once.
+//! The gradient of a bias or a scale sums along columns values that other loop nests read or write by rows. Such a
+//! sum is split into sums of a few rows each. The nests around it become slices of as many rows, so that the values
+//! they share are loaded from memory once.
 
-use super::{Looked, Run, Users, run, sliced, taken, users};
+use super::{Looked, Run, Users, emit_slices, run, sliced, users};
 use crate::kernel::Kernel;
 use crate::plan::{Plan, Step};
 use crate::profile::Slices;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// How many steps before and behind a sum are looked at.
+/// Number of steps before and after a sum that are examined.
 const NEAR: usize = 8;
 
-/// Replaces sums along columns, and the nests around them, by their slices. Values of at least `shared` bytes are worth it:
-/// smaller ones stay in some cache from one step to the next.
+/// Replaces sums along columns, and the nests around them, by slices. Only values of at least `shared` bytes are
+/// worth it: smaller ones stay in a cache from one step to the next.
 pub(super) fn slice(plan: &mut Plan, limits: &Slices, shared: usize, align: usize) {
-    // How many steps use a buffer stays, whatever their order is.
+    // The number of steps that use a buffer does not depend on their order.
     let users = users(plan);
     let mut at = 0;
     while at < plan.steps.len() {
         if let Some(parts) = parts(plan, at, limits.fewest, shared) {
-            let steps = gathered(plan, at, parts, shared);
+            let steps = gather_nests(plan, at, parts, shared);
             let sums = best(plan, &users, steps, parts, limits);
-            if let Some((run, step)) = sums.and_then(|run| taken(plan, &run, align).map(|step| (run, step))) {
+            if let Some((run, step)) =
+                sums.and_then(|run| emit_slices(plan, &run, align).map(|step| (run, step)))
+            {
                 at = run.steps.start;
                 plan.steps.splice(run.steps, [step]);
             }
@@ -33,7 +35,7 @@ pub(super) fn slice(plan: &mut Plan, limits: &Slices, shared: usize, align: usiz
     }
 }
 
-/// Of how many sums of some rows a sum along columns is made.
+/// Returns into how many parts a sum along columns is split.
 fn parts(plan: &Plan, at: usize, fewest: usize, shared: usize) -> Option<usize> {
     match &plan.steps[at] {
         Step::Kernel(k @ Kernel { columns: true, parallel: 2.., .. }) => (k.axes[0] >= fewest
@@ -48,8 +50,9 @@ fn large<'a>(plan: &'a Plan, step: &Step, least: usize) -> impl Iterator<Item = 
     all.filter(move |b| plan.buffers[*b].bytes() >= least)
 }
 
-/// Brings the nests that share large values with a sum to its side; steps between them that they do not need go behind.
-fn gathered(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Range<usize> {
+/// Moves the nests that share large values with a sum next to it; steps between them that they do not need move
+/// after.
+fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Range<usize> {
     let mut shared: BTreeSet<usize> = large(plan, &plan.steps[sum], least).collect();
     let joins = |step: &Step, shared: &mut BTreeSet<usize>| {
         let nest = matches!(step, Step::Kernel(_)) && large(plan, step, least).any(|b| shared.contains(&b));
@@ -75,7 +78,7 @@ fn gathered(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Range<us
         if joins(step, &mut shared) {
             chosen.insert(s);
         } else if step.writes().iter().any(|b| chosen.iter().any(|c| plan.steps[*c].reads().contains(b))) {
-            break; // They need it, and what is before it.
+            break; // The nests depend on this step and those before it.
         }
     }
     let (first, last) = (chosen.first().copied().unwrap_or(sum), chosen.last().copied().unwrap_or(sum));

@@ -1,8 +1,10 @@
-//! Slices: neighbouring steps that do the same for every index of some outer axes run one index after the other.
+//! Slices: neighbouring steps that do the same for every index of some outer axes run together, one index after
+//! another.
 //!
-//! What they pass on to each other is then as large as one slice: it stays in cache, and never lies in memory whole. The
-//! scores of attention are made, normalised and used like this, one head (and, where a head is large, some of its rows) at
-//! a time. What a later run of slices reads of an earlier one it computes again, if it has all it needs for that.
+//! The values they pass to each other are then as large as one slice: they stay in cache and are never stored
+//! completely. The scores of attention are computed, normalised and used like this, one head (or some rows of a large
+//! head) at a time. If a later run of slices reads a value of an earlier one, and has all it needs to compute it, it
+//! computes it again.
 
 mod columns;
 
@@ -10,7 +12,7 @@ use crate::contraction::Contraction;
 use crate::kernel::{Access, Kernel, Operation};
 use crate::layout::{Layout, cut, refine};
 use crate::memory::plan_memory;
-use crate::plan::{Buffer, Control, Place, Plan, Step};
+use crate::plan::{Buffer, BufferLocation, Control, Plan, Step};
 use crate::profile::Slices;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,19 +24,19 @@ use std::sync::Arc;
 struct Run {
     steps: Range<usize>,
     extents: Vec<usize>,
-    /// Buffers that one of them writes and another reads.
+    /// Buffers that one of the steps writes and another reads.
     passed: BTreeSet<usize>,
-    /// Those of them that nobody else uses, and their bytes.
+    /// Those of them that no other step uses, and their bytes.
     own: BTreeSet<usize>,
     bytes: usize,
 }
 
 /// Replaces runs of steps by their slices.
 pub(crate) fn slice(plan: &mut Plan, limits: &Slices, align: usize) {
-    read_less(plan, limits);
+    recompute_reads(plan, limits);
     let runs = runs(plan, limits);
     for run in runs.into_iter().rev() {
-        let Some(step) = taken(plan, &run, align) else { continue };
+        let Some(step) = emit_slices(plan, &run, align) else { continue };
         plan.steps.splice(run.steps, [step]);
     }
     if let Some(shared) = limits.shared {
@@ -42,20 +44,20 @@ pub(crate) fn slice(plan: &mut Plan, limits: &Slices, align: usize) {
     }
 }
 
-/// How an access of a step moves.
+/// An access of a step, and how it moves from slice to slice.
 struct Move<'a> {
     buffer: usize,
-    /// Steps along the outer axes.
+    /// Strides along the outer axes.
     along: &'a [i64],
-    /// The first and the last place within a slice; unknown if bounds guard it.
+    /// The first and the last position within a slice; `None` if it is guarded by bounds.
     within: Option<(i64, i64)>,
     write: bool,
 }
 
-/// Asked for every access of a step; gives the buffer it becomes.
+/// Called for every access of a step; returns the buffer to use instead.
 type Ask<'f> = &'f mut dyn FnMut(Move<'_>) -> usize;
 
-/// The pieces of axes, of which the first are these extents.
+/// Splits axes so that the first parts have these extents. Returns the parts of each axis.
 fn front(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<usize>>> {
     let (outer, slices): (usize, usize) = (axes[..parallel].iter().product(), extents.iter().product());
     if slices == 0 || outer == 0 || outer % slices != 0 {
@@ -66,7 +68,7 @@ fn front(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<u
     Some(pieces.into_iter().chain(axes[parallel..].iter().map(|&e| vec![e])).collect())
 }
 
-/// A step for one index of the outer axes.
+/// Returns the step for one index of the outer axes.
 fn sliced(step: &Step, extents: &[usize], ask: Ask<'_>) -> Option<Step> {
     match step {
         Step::Kernel(k) => kernel(k, extents, ask).map(Step::Kernel),
@@ -90,7 +92,7 @@ fn kernel(k: &Kernel, extents: &[usize], ask: Ask<'_>) -> Option<Kernel> {
         let within = if guarded { None } else { access.layout.ends(&inner) };
         access.buffer = ask(Move { buffer: access.buffer, along: &along, within, write });
     };
-    // What counts along the outer axes cannot be told from a slice alone.
+    // An index that counts along the outer axes cannot be computed within a slice.
     let still = |layout: &mut Layout| part(layout).iter().all(|s| *s == 0).then_some(());
     let mut new = k.clone();
     for inst in &mut new.body {
@@ -115,7 +117,7 @@ fn contraction(c: &Contraction, extents: &[usize], ask: Ask<'_>) -> Option<Contr
     let axes: Vec<usize> = c.batch.iter().map(|b| b.0).chain([c.m.0]).collect();
     let pieces = front(&axes, axes.len(), extents)?;
     let flat = pieces.concat();
-    // Of the rows, some stay: those that are not among the outer axes.
+    // Rows that are not part of the outer axes stay.
     let (batch, rows) = match c.m.0 {
         1 => (flat.len(), 1),
         _ => (flat.len() - 1, *flat.last()?),
@@ -131,7 +133,7 @@ fn contraction(c: &Contraction, extents: &[usize], ask: Ask<'_>) -> Option<Contr
     let layouts: [Layout; 3] = std::array::from_fn(layout);
     let finish = match &c.finish {
         Some(k) => {
-            // It runs over places of the result: those of a slice must lie one after the other.
+            // The kernel runs over positions of the result, so those of a slice must be contiguous.
             let slices: usize = extents.iter().product();
             let each = k.axes.iter().product::<usize>() / slices;
             let natural = Layout::row_major(&[extents, &[each]].concat()).strides;
@@ -151,7 +153,7 @@ fn contraction(c: &Contraction, extents: &[usize], ask: Ask<'_>) -> Option<Contr
     Some(one)
 }
 
-/// Which steps use a buffer.
+/// The steps that use each buffer.
 type Users = HashMap<usize, BTreeSet<usize>>;
 
 fn users(plan: &Plan) -> Users {
@@ -169,19 +171,19 @@ fn users(plan: &Plan) -> Users {
 struct Use {
     buffer: usize,
     write: bool,
-    /// Whether slices of it lie one after the other, each used by its own index alone.
+    /// Whether its slices are contiguous, and each is used by its own index alone.
     natural: bool,
     backwards: bool,
 }
 
 type Used = Option<Rc<[Use]>>;
 
-/// What is asked about steps while runs are looked for, many times over.
+/// Properties of steps, cached because the search for runs asks for them often.
 struct Looked<'a> {
     plan: &'a Plan,
     users: &'a Users,
     limits: &'a Slices,
-    /// What steps use over outer axes, if they can go by them.
+    /// The buffers that a step uses over some outer axes; `None` if it cannot be sliced along them.
     uses: RefCell<HashMap<(usize, Vec<usize>), Used>>,
 }
 
@@ -217,7 +219,7 @@ impl<'a> Looked<'a> {
     }
 }
 
-/// Neighbouring steps as a run over these outer axes, if they can be one.
+/// Returns neighbouring steps as a run over these outer axes, if they can form one.
 fn run(looked: &Looked<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
     let (plan, users) = (looked.plan, looked.users);
     let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
@@ -240,14 +242,14 @@ fn run(looked: &Looked<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Ru
     let own = |b: &usize| {
         let here = plan.steps[steps.clone()].iter().filter(|s| uses(s, *b)).count();
         let inside = users.get(b).is_some_and(|u| u.len() == here);
-        inside && !scattered.contains(b) && matches!(plan.buffers[*b].place, Place::Arena(_))
+        inside && !scattered.contains(b) && matches!(plan.buffers[*b].location, BufferLocation::Arena(_))
     };
     let own: BTreeSet<usize> = passed.iter().copied().filter(own).collect();
     let bytes = own.iter().map(|b| plan.buffers[*b].bytes()).sum();
     Some(Run { steps, extents: extents.to_vec(), passed, own, bytes })
 }
 
-/// Runs that are worth it, none of which overlap.
+/// Runs that are worth slicing, without overlaps.
 fn runs(plan: &Plan, limits: &Slices) -> Vec<Run> {
     let users = users(plan);
     let looked = &Looked::new(plan, &users, limits);
@@ -255,16 +257,16 @@ fn runs(plan: &Plan, limits: &Slices) -> Vec<Run> {
     let mut at = 0;
     while at < plan.steps.len() {
         let first = found.last().map_or(0, |r| r.steps.end);
-        let whole = grown(looked, first, at).filter(|r| r.bytes >= limits.least);
-        let whole = whole.and_then(|r| by_several(looked, r));
+        let whole = grow_run(looked, first, at).filter(|r| r.bytes >= limits.least);
+        let whole = whole.and_then(|r| merge_slices(looked, r));
         at = whole.as_ref().map_or(at + 1, |r| r.steps.end);
-        found.extend(whole.map(|r| by_rows(looked, r)));
+        found.extend(whole.map(|r| split_by_rows(looked, r)));
     }
     found
 }
 
 /// The longest run around a batch of products.
-fn grown(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
+fn grow_run(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
     let plan = looked.plan;
     let Step::Contract(c) = &plan.steps[at] else { return None };
     let extents: Vec<usize> = c.batch.iter().map(|b| b.0).filter(|e| *e != 1).collect();
@@ -272,7 +274,7 @@ fn grown(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
         return None;
     }
     let mut best = run(looked, at..at + 1, &extents)?;
-    // Another step may need the outer axes in finer pieces.
+    // Another step may need the outer axes split more finely.
     let with = |steps: Range<usize>, new: usize, extents: &[usize]| {
         run(looked, steps.clone(), extents).or_else(|| {
             let axes = match &plan.steps[new] {
@@ -298,7 +300,7 @@ fn grown(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
     {
         best = longer;
     }
-    // Steps at the ends that pass nothing on.
+    // Drop steps at the ends that pass no values to others.
     loop {
         let Range { start, end } = best.steps;
         let any = |list: Vec<usize>| list.iter().any(|b| best.passed.contains(b));
@@ -312,8 +314,8 @@ fn grown(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
     }
 }
 
-/// The same run with several slices as one, if slices are small; nothing if they are few then.
-fn by_several(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
+/// Combines several slices into one if slices are small; `None` if there are too few slices then.
+fn merge_slices(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
     let Slices { fewest, small, .. } = *looked.limits;
     loop {
         let slices: usize = whole.extents.iter().product();
@@ -329,8 +331,8 @@ fn by_several(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
     }
 }
 
-/// The same run with slices of some rows only, if slices are large and steps go by rows.
-fn by_rows(looked: &Looked<'_>, whole: Run) -> Run {
+/// Splits slices into parts of their rows, if slices are large and all steps go by rows.
+fn split_by_rows(looked: &Looked<'_>, whole: Run) -> Run {
     let plan = looked.plan;
     let slices: usize = whole.extents.iter().product();
     let Some(Step::Contract(c)) =
@@ -338,7 +340,7 @@ fn by_rows(looked: &Looked<'_>, whole: Run) -> Run {
     else {
         return whole;
     };
-    // Products of few rows are slow.
+    // Products with few rows are slow.
     let parts: Vec<usize> = (2..=c.m.0 / looked.limits.rows).filter(|p| c.m.0.is_multiple_of(*p)).collect();
     let fits = |p: &&usize| whole.bytes / slices / **p <= looked.limits.cache;
     let Some(parts) = parts.iter().find(fits).or(parts.last()) else { return whole };
@@ -352,62 +354,62 @@ fn by_rows(looked: &Looked<'_>, whole: Run) -> Run {
     }
 }
 
-/// The step that takes the slices of a run.
-fn taken(plan: &Plan, run: &Run, align: usize) -> Option<Step> {
+/// Builds the step that runs the slices of a run.
+fn emit_slices(plan: &Plan, run: &Run, align: usize) -> Option<Step> {
     let extents = &run.extents;
     let slices: usize = extents.iter().product();
     let mut body = Plan::default();
     let (mut ins, mut outs, mut moves) = (Vec::new(), Vec::new(), Vec::new());
     let written: BTreeSet<usize> = plan.steps[run.steps.clone()].iter().flat_map(Step::writes).collect();
     let mut known: BTreeMap<(usize, Vec<i64>), usize> = BTreeMap::new();
-    let mut place = |m: Move<'_>| {
+    let mut buffer_of = |m: Move<'_>| {
         *known.entry((m.buffer, m.along.to_vec())).or_insert_with(|| {
             let Buffer { dtype, numel, .. } = plan.buffers[m.buffer];
             let at = body.buffers.len();
             let reach: i64 = extents.iter().zip(m.along).map(|(e, s)| (*e as i64 - 1) * s).sum();
-            let (numel, place) = if run.own.contains(&m.buffer) {
-                (numel / slices, Place::Arena(0))
+            let (numel, location) = if run.own.contains(&m.buffer) {
+                (numel / slices, BufferLocation::Arena(0))
             } else if written.contains(&m.buffer) {
                 body.outputs.push(at);
                 outs.push((m.buffer, m.along.to_vec()));
-                (numel - reach as usize, Place::Output(outs.len() - 1))
+                (numel - reach as usize, BufferLocation::Output(outs.len() - 1))
             } else {
                 body.inputs.push(at);
                 ins.push(m.buffer);
                 moves.push(m.along.to_vec());
-                (numel - reach as usize, Place::Input(ins.len() - 1))
+                (numel - reach as usize, BufferLocation::Input(ins.len() - 1))
             };
-            body.buffers.push(Buffer { dtype, numel, place });
+            body.buffers.push(Buffer { dtype, numel, location });
             at
         })
     };
     let mut steps = Vec::new();
     for step in &plan.steps[run.steps.clone()] {
-        steps.push(sliced(step, extents, &mut place)?);
+        steps.push(sliced(step, extents, &mut buffer_of)?);
     }
     let (outs, out_moves): (Vec<usize>, Vec<Vec<i64>>) = outs.into_iter().unzip();
     moves.extend(out_moves);
     body.steps = steps;
     plan_memory(&mut body, align);
-    // Slices share what they read: nothing of it may be taken over.
+    // Slices share their inputs, so none may be overwritten.
     body.donors.iter_mut().for_each(|d| *d = None);
     let control = Control { plans: vec![Arc::new(body)], ins, outs };
     Some(Step::Slices { control, extents: extents.clone(), moves })
 }
 
-/// Lets runs compute again what they read of earlier runs, where they read all that it follows from and it is large.
-fn read_less(plan: &mut Plan, limits: &Slices) {
+/// Lets runs recompute large values of earlier runs, if they read all that those values are computed from.
+fn recompute_reads(plan: &mut Plan, limits: &Slices) {
     let (runs, users) = (runs(plan, limits), users(plan));
-    // The latest first, so that earlier steps keep their numbers.
+    // The latest first, so that the indices of earlier steps stay valid.
     for later in runs.iter().rev() {
         let reads: BTreeSet<usize> = plan.steps[later.steps.clone()].iter().flat_map(Step::reads).collect();
         let mut again: BTreeSet<usize> = BTreeSet::new();
         for earlier in runs.iter().filter(|r| r.steps.end <= later.steps.start) {
             for &buffer in &reads {
-                let Buffer { numel, place, .. } = &plan.buffers[buffer];
+                let Buffer { numel, location, .. } = &plan.buffers[buffer];
                 let elsewhere = |s: &usize| !earlier.steps.contains(s) && !later.steps.contains(s);
                 let used = users.get(&buffer);
-                let wanted = matches!(place, Place::Arena(_))
+                let wanted = matches!(location, BufferLocation::Arena(_))
                     && plan.buffers[buffer].bytes() >= limits.large
                     && used.is_some_and(|u| !u.iter().any(elsewhere));
                 let Some(recipe) = wanted.then(|| recipe(plan, earlier, buffer, &reads)).flatten() else {
@@ -423,29 +425,29 @@ fn read_less(plan: &mut Plan, limits: &Slices) {
         let mut copies: Vec<Step> = again.iter().map(|s| plan.steps[*s].clone()).collect();
         for b in copies.iter().flat_map(Step::writes).collect::<BTreeSet<_>>() {
             renamed.insert(b, plan.buffers.len());
-            let copy = Buffer { place: Place::Arena(0), ..plan.buffers[b].clone() };
+            let copy = Buffer { location: BufferLocation::Arena(0), ..plan.buffers[b].clone() };
             plan.buffers.push(copy);
         }
         copies.iter_mut().for_each(|s| s.rename(&renamed));
         plan.steps[later.steps.clone()].iter_mut().for_each(|s| s.rename(&renamed));
         plan.steps.splice(later.steps.start..later.steps.start, copies);
     }
-    forget(plan);
+    remove_unread_stores(plan);
 }
 
-/// Drops what kernels write and nobody reads any more.
-fn forget(plan: &mut Plan) {
+/// Removes stores of kernels that are not read any more.
+fn remove_unread_stores(plan: &mut Plan) {
     let read: BTreeSet<usize> = plan.steps.iter().flat_map(Step::reads).collect();
     for step in &mut plan.steps {
         if let Step::Kernel(k) = step {
-            let given = |b: usize| matches!(plan.buffers[b].place, Place::Output(_));
+            let given = |b: usize| matches!(plan.buffers[b].location, BufferLocation::Output(_));
             k.stores.retain(|s| read.contains(&s.access.buffer) || given(s.access.buffer));
         }
     }
     plan.steps.retain(|s| !matches!(s, Step::Kernel(k) if k.stores.is_empty()));
 }
 
-/// The steps of a run from which a buffer follows by what is read later anyway.
+/// The steps of a run that compute a buffer from what is read later anyway.
 fn recipe(plan: &Plan, run: &Run, buffer: usize, reads: &BTreeSet<usize>) -> Option<BTreeSet<usize>> {
     let (mut steps, mut wanted) = (BTreeSet::new(), vec![buffer]);
     while let Some(b) = wanted.pop() {

@@ -1,4 +1,4 @@
-//! Every rule by itself: it fires, gives what it should, and keeps the bits if it says so.
+//! Tests every rule alone: it fires, gives the expected ops, and keeps all bits if it claims to.
 
 use super::{PAIRS, default, f64s, graph, ops, same_bits};
 use DType::*;
@@ -12,7 +12,7 @@ use gradus_ir::ops::reduce::{Max, Min, Prod};
 use gradus_ir::ops::select::StopGradient;
 use gradus_ir::{Aval, DType, Literal, reference};
 
-/// The rule, its operands, what is built from them, and the ops that are left.
+/// The rule, its operands, the expression built from them, and the ops that remain.
 type Case = (&'static str, Vec<Aval>, Build, &'static str);
 
 type Build = for<'g> fn(&[Var<'g>]) -> Var<'g>;
@@ -197,7 +197,7 @@ fn every_rule_fires_and_keeps_what_it_says() {
     assert!(wrong.is_empty(), "other ops are left:\n{}", wrong.join("\n"));
 }
 
-/// For a rule that rounds differently: on ordinary values, to a few units in the last place.
+/// For a rule that rounds differently: compares ordinary values to a few units in the last place.
 fn nearly_same(name: &str, before: &gradus_ir::Graph, after: &gradus_ir::Graph) {
     assert!(default(before).graph == *before, "{name} is not asked for");
     let ins: Vec<Literal> =
@@ -216,7 +216,7 @@ fn every_rule_has_a_case() {
     assert!(without.is_empty(), "{without:?}");
 }
 
-/// What looks like a law and is none.
+/// Expressions that look like a law but do not satisfy it.
 #[test]
 #[rustfmt::skip]
 fn what_does_not_hold_is_left() {
@@ -259,7 +259,7 @@ fn what_does_not_hold_is_left() {
     }
 }
 
-/// A product that is read twice is not computed twice for a permute of it.
+/// A product with two readers is not computed twice for a permute of it.
 #[test]
 fn what_others_read_stays() {
     let g = graph(&[f64s(&[3, 4]), f64s(&[4, 5])], |x| {

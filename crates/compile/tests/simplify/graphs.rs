@@ -1,4 +1,4 @@
-//! Whole graphs: merged, dead and constant values; a mask; what it takes.
+//! Tests complete graphs: merged, dead and constant values; a mask; running time.
 
 use super::{default, f64s, graph, ops, same_bits};
 use gradus_compile::{Options, simplify};
@@ -7,7 +7,7 @@ use gradus_ir::ops::select::Barrier;
 use gradus_ir::{DType, Graph, transform};
 use std::time::Instant;
 
-/// Simplification makes values equal, and the builder merges equal values; what is not read is not there.
+/// Simplification makes values equal, the builder merges equal values, and unused values are dropped.
 #[test]
 fn merges_and_forgets() {
     let g = graph(&[f64s(&[3])], |x| {
@@ -44,7 +44,7 @@ fn a_causal_mask_is_a_constant() {
     let after = default(&g);
     assert_eq!(ops(&after.graph), "constant broadcast constant broadcast select");
     same_bits(&g, &after.graph);
-    // Too large to be a constant: it stays two indices and a comparison.
+    // Too large for a constant: it stays two indices and a comparison.
     let large = graph(&[f64s(&[2])], |x| vec![x[0], causal_mask(x[0].builder(), 1025)]);
     assert_eq!(ops(&default(&large).graph), "iota iota ge");
 }
@@ -80,18 +80,18 @@ fn the_gradient_of_attention() {
     println!("{} nodes before, {} after: {:?}", g.nodes().len(), after.graph.nodes().len(), after.fired);
     same_bits(&g, &after.graph);
     let count = |g: &Graph, name: &str| g.nodes().iter().filter(|n| n.op.name() == name).count();
-    // The transposed weights and keys are labels, and so are the transposes that their gradients need.
+    // The transposes of weights and keys become labels, and so do the transposes that their gradients need.
     assert_eq!((count(&after.graph, "permute"), count(&after.graph, "iota")), (0, 0));
-    // The gradients of queries, keys and values lie side by side.
+    // The gradients of queries, keys and values are concatenated.
     assert_eq!((count(&g, "pad"), count(&g, "concat")), (6, 0));
     assert_eq!((count(&after.graph, "pad"), count(&after.graph, "concat")), (0, 2));
-    // A second time there is nothing to do.
+    // A second simplification finds nothing.
     let again = default(&after.graph);
     assert_eq!((again.fired.len(), again.rounds), (0, 1));
     assert!(again.graph == after.graph);
 }
 
-/// A bound with room: what it takes in release is in the README.
+/// A generous bound on the time; the README has the time of a release build.
 #[test]
 fn a_thousand_nodes() {
     let g = attention_layers(20);
@@ -110,7 +110,7 @@ fn a_thousand_nodes() {
     }
 }
 
-/// Chains by the product that multiplies least.
+/// Chains are evaluated in the order with the fewest multiplications.
 #[test]
 fn chains_of_products() {
     let shapes = [f64s(&[30, 2]), f64s(&[2, 30]), f64s(&[30, 3]), f64s(&[3, 40])];

@@ -1,4 +1,4 @@
-//! Simplification keeps every bit that it says it keeps, and does what it is for.
+//! Tests that simplification keeps every bit it claims to keep, and simplifies.
 
 mod cases;
 mod graphs;
@@ -8,11 +8,11 @@ use gradus_compile::{Options, Simplified, rules, simplify};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::{Aval, Class, DType, Graph, Literal, reference};
 
-/// Numbers that break careless laws first.
+/// Numbers for which careless laws fail.
 const SPECIAL: [f64; 12] =
     [-0.0, f64::NAN, 0.0, f64::INFINITY, f64::NEG_INFINITY, 5e-324, 1.5, -2.0, 1.7e308, -1e-310, 3.0, 1.0];
 
-/// As many elements as pair every special value with every other.
+/// Enough elements to pair every special value with every other.
 const PAIRS: usize = SPECIAL.len() * SPECIAL.len();
 
 /// Elements of the `k`th operand: each combination of special values of two operands, or ordinary numbers.
@@ -52,7 +52,7 @@ fn ops(graph: &Graph) -> String {
     names.join(" ")
 }
 
-/// Equal bit for bit on special and on ordinary values.
+/// Compares bit for bit on special and on ordinary values.
 fn same_bits(before: &Graph, after: &Graph) {
     for special in [true, false] {
         let ins: Vec<Literal> =

@@ -1,4 +1,4 @@
-//! Random graphs, and their gradients, keep every bit.
+//! Tests that simplifying random graphs and their gradients keeps every bit.
 
 use super::default;
 use gradus_ir::{Graph, Literal, reference, transform};
@@ -29,7 +29,7 @@ proptest! {
     fn values_stay(recipe in recipes()) {
         let grown = recipe.grow().unwrap();
         kept(&grown.graph, &grown.inputs)?;
-        // The same graph far from where it was grown: zeros of both signs, infinities, NaN.
+        // The same graph at other values than it was generated with: zeros of both signs, infinities, NaN.
         let odd: Vec<Literal> =
             grown.inputs.iter().enumerate().map(|(k, l)| super::filled(l.aval(), k, true)).collect();
         kept(&grown.graph, &odd)?;

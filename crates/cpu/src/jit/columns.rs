@@ -69,7 +69,7 @@ impl Columns {
                 let access = all.array(few);
                 let sum = all.push(Operation::Load(access.clone()), vec![], inst.dtype);
                 let row = pointwise::find(name(combine)?)?;
-                let value = all.push(Operation::Scalar(Scalar::Row(row)), vec![sum, x], inst.dtype);
+                let value = all.push(Operation::Scalar(Scalar::Pointwise(row)), vec![sum, x], inst.dtype);
                 all.kernel.stores.push(Store { value, access });
             }
             if now == last {

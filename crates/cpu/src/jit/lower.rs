@@ -132,7 +132,7 @@ fn apply<'n>(scalar: Scalar, args: &[Typed<'n>], to: DType) -> Option<Typed<'n>>
         (Scalar::Select, [Typed::Mask(m), Typed::Float(a), Typed::Float(b)]) => {
             Some(Typed::Float(Value::select(*m, *a, *b)))
         }
-        (Scalar::Row(row), _) => match floats {
+        (Scalar::Pointwise(row), _) => match floats {
             Some(floats) if row.predicate => functions::test(row.name, &floats).map(Typed::Mask),
             Some(floats) => functions::float(row.name, &floats).map(Typed::Float),
             None => {

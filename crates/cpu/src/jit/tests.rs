@@ -115,7 +115,7 @@ impl Case {
         let row = find(name).unwrap();
         let dtype =
             if row.predicate || LOGIC.contains(&name) || name == "not" { DType::Bool } else { DType::F32 };
-        self.push(Operation::Scalar(Scalar::Row(row)), args, dtype)
+        self.push(Operation::Scalar(Scalar::Pointwise(row)), args, dtype)
     }
 
     fn number(&mut self, x: f32) -> usize {
@@ -181,7 +181,8 @@ impl Case {
 
     /// Whether some function needs many registers.
     fn is_long(&self) -> bool {
-        let long = |i: &Inst| matches!(i.op, Operation::Scalar(Scalar::Row(row)) if LONG.contains(&row.name));
+        let long =
+            |i: &Inst| matches!(i.op, Operation::Scalar(Scalar::Pointwise(row)) if LONG.contains(&row.name));
         self.kernel.axes.len() > 1 && self.kernel.body.iter().any(long)
     }
 

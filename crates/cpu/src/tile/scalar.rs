@@ -20,7 +20,7 @@ pub(super) unsafe fn each(
     // SAFETY: the caller's promise, at the type that the kind says.
     unsafe {
         match scalar {
-            Scalar::Row(row) => of_row(row, from[0], args, dtype, to, n),
+            Scalar::Pointwise(row) => of_row(row, from[0], args, dtype, to, n),
             Scalar::Identity => std::ptr::copy(args[0], to, n * Kind::of(dtype).size()),
             Scalar::Cast => cast(from[0], args[0], dtype, to, n),
             Scalar::Select => select(args, Kind::of(dtype).size(), to, n),

@@ -5,7 +5,7 @@ mod grow;
 mod reached;
 
 use control::{Kind, Nested};
-use gradus_compile::{Options, Place, Plan, Step, compile, rules, simplify};
+use gradus_compile::{BufferLocation, Options, Plan, Step, compile, rules, simplify};
 use gradus_cpu::{Executable, PROFILE, Pool, evaluate_on};
 use gradus_ir::graph::Builder;
 use gradus_ir::transform::{jvp, vjp};
@@ -205,7 +205,7 @@ fn roomy(plan: &Plan) -> Plan {
     plan.arena = 0;
     for buffer in &mut plan.buffers {
         let bytes = buffer.bytes().next_multiple_of(64);
-        if let Place::Arena(at) = &mut buffer.place {
+        if let BufferLocation::Arena(at) = &mut buffer.location {
             *at = plan.arena;
             plan.arena += bytes;
         }

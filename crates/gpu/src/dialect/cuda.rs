@@ -1,8 +1,8 @@
-//! CUDA C++: definitions under which the kernels' part of WGSL compiles, and the entry point.
+//! CUDA C++: definitions under which the subset of WGSL that kernels use compiles, and the entry point.
 
 use super::{Frame, Unit};
 
-/// Library functions that the definitions below have.
+/// Library functions that are part of the definitions below.
 pub(super) const BUILTIN: &[&str] = &["f_fence", "f_bits", "f_round", "f_product_error", "f_fused"];
 
 const DEFINITIONS: &str = "\
@@ -80,7 +80,7 @@ pub(super) fn entry(frame: &Frame<'_>) -> String {
     for (name, element, length) in frame.shared {
         text += &format!("  __shared__ {element} {name}[{length}];\n");
     }
-    // The functions of a kernel use its parameters, so they are inside.
+    // The functions of a kernel use its parameters, so they are lambdas inside of it.
     for (name, list, lines) in frame.local {
         text += &format!("  const auto {name} = [&]({}) {{\n{lines}  }};\n", parameters(list));
     }

@@ -1,10 +1,10 @@
-//! The two dialects. Kernels are written in a part of WGSL that is also C++ after the definitions in `cuda.rs`; what
-//! differs is here: declarations, functions and the entry point.
+//! The two dialects. Kernels are written in a subset of WGSL that is also C++ after the definitions in `cuda.rs`.
+//! This module holds the differences: declarations, functions and the entry point.
 
 mod cuda;
 mod wgsl;
 
-/// A language of kernels.
+/// A kernel language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// WGSL, for wgpu and browsers.
@@ -20,35 +20,35 @@ pub(crate) enum Unit {
     Word,
     /// Four words at a time.
     Four,
-    /// Words that several threads write parts of.
+    /// Words of which several threads write parts.
     Atomic,
 }
 
-/// What surrounds the lines of a kernel.
+/// The text around the lines of a kernel.
 pub(crate) struct Frame<'a> {
-    /// Per storage binding, how it is used and whether it is written.
+    /// For each storage binding, how it is used and whether it is written.
     pub(crate) bindings: &'a [(Unit, bool)],
-    /// Vectors of four words in the parameter block.
+    /// Number of four-word vectors in the parameter block.
     pub(crate) parameters: usize,
-    /// Arrays that a group shares: name, type and length.
+    /// Arrays in shared memory: name, type and length.
     pub(crate) shared: &'a [(String, &'static str, u32)],
     /// Threads of a group, along each dimension.
     pub(crate) group: [u32; 3],
     /// The library functions.
     pub(crate) functions: &'a str,
-    /// Functions of this kernel alone, without results: name, parameters and lines.
+    /// Functions used by this kernel only, without results: name, parameters and lines.
     pub(crate) local: &'a [(String, String, String)],
     /// The lines of the kernel.
     pub(crate) body: &'a str,
 }
 
 impl Dialect {
-    /// Whether the language has the library function itself, or its definitions do.
+    /// Whether the library function is part of the language or of its definitions.
     pub(crate) fn is_builtin(self, name: &str) -> bool {
         self == Dialect::Cuda && cuda::BUILTIN.contains(&name)
     }
 
-    /// A library function, given as WGSL.
+    /// Converts a library function from WGSL.
     pub(crate) fn function(self, text: &str) -> String {
         match self {
             Dialect::Wgsl => text.to_string(),
@@ -56,7 +56,7 @@ impl Dialect {
         }
     }
 
-    /// The whole text of a kernel.
+    /// The complete text of a kernel.
     pub(crate) fn entry(self, frame: &Frame<'_>) -> String {
         match self {
             Dialect::Wgsl => wgsl::entry(frame),
@@ -72,7 +72,7 @@ impl Dialect {
         }
     }
 
-    /// Replaces the bits of a word that the mask has, without touching the others.
+    /// Replaces the bits of a word that are set in the mask.
     pub(crate) fn merge(self, binding: usize, at: &str, mask: &str, bits: &str) -> String {
         format!("atomicAnd(&m{binding}[{at}], ~{mask}); atomicOr(&m{binding}[{at}], {bits});")
     }

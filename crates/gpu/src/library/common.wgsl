@@ -369,7 +369,7 @@ fn c_div(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
   }
   return q;
 }
-// Bits of 2/pi, behind 32 zeros.
+// Bits of 2/pi, after 32 zeros.
 fn f_turn_bits(k: u32) -> u32 {
   if (k == 0u) {
     return 0u;
@@ -403,8 +403,8 @@ fn f_turn_word(at: u32) -> u32 {
   }
   return (high << shift) | (f_turn_bits(k + 1u) >> (32u - shift));
 }
-// What is left of a large angle after quarter turns, and their number modulo 4: the fraction of its product with 2/pi, in
-// integers.
+// The remainder of a large angle after quarter turns, and their number modulo 4: the fraction of its product with 2/pi, in
+// integer arithmetic.
 fn f_far(x: f32) -> vec2<f32> {
   let b = bitcast<u32>(x) & 0x7fffffffu;
   let m = (b & 0x7fffffu) | 0x800000u;

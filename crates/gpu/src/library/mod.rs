@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 const COMMON: &str = include_str!("common.wgsl");
 const INT64: &str = include_str!("int64.wgsl");
-/// What only WGSL needs: CUDA has instructions for it.
+/// Functions that only WGSL needs, since CUDA has instructions for them.
 const WGSL: &str = include_str!("wgsl.wgsl");
 
 /// The functions by name, as WGSL.
@@ -29,7 +29,7 @@ fn functions() -> &'static BTreeMap<String, String> {
     })
 }
 
-/// The scalar functions of one float that are generic over their arithmetic.
+/// The scalar functions that are generic over their arithmetic, recorded as text.
 fn recorded() -> Vec<String> {
     macro_rules! all {
         ($($name:ident $f:path;)*) => {
@@ -78,7 +78,7 @@ fn recorded() -> Vec<String> {
     all
 }
 
-/// Cuts a file into its functions. Comments before a function stay behind.
+/// Splits a file into its functions. Comments before a function are dropped.
 fn split(file: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut inside = false;
@@ -131,7 +131,7 @@ pub(crate) fn needed(text: &str, dialect: Dialect) -> String {
     out
 }
 
-/// Whether there is a function of that name.
+/// Whether there is a function with this name.
 pub(crate) fn has(name: &str) -> bool {
     functions().contains_key(name)
 }

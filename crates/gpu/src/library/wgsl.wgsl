@@ -1,4 +1,4 @@
-// What CUDA has instructions for. Word 0 of the parameters is zero, which no compiler knows.
+// Functions that CUDA has instructions for. Word 0 of the parameters is zero, which no compiler can assume.
 
 fn f_fence(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ p[0].x);

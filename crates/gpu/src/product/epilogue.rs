@@ -1,4 +1,4 @@
-//! What happens to sums of a product: four neighbouring ones are stored, or used by the kernel that follows, by one function.
+//! The epilogue of a product: one function stores four neighbouring sums, or passes them to the kernel that follows.
 
 use super::{is_aligned, reads_own};
 use crate::build::Build;
@@ -10,7 +10,7 @@ use crate::nest::{Nest, Point, decompose};
 use crate::product::Request;
 use gradus_compile::{Access, Contraction, Kernel, Operation};
 
-/// Whether what follows a product can run on its sums as they are made.
+/// Whether the kernel after a product can run on its sums as they are computed.
 pub(super) fn fits(c: &Contraction) -> bool {
     reads_own(c)
 }
@@ -54,7 +54,7 @@ pub(super) fn bind(b: &mut Build<'_>, request: &Request<'_>) {
     }
 }
 
-/// Writes the function `finish(x0, x1, x2, x3, place, left)`, which takes sums of neighbouring columns, the place of the
+/// Writes the function `finish(x0, x1, x2, x3, place, left)`. It takes sums of neighbouring columns, the index of the
 /// first in the product, and how many of them exist.
 pub(super) fn function(b: &mut Build<'_>, request: &Request<'_>) -> Result<(), String> {
     let c = request.c;

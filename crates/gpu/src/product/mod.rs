@@ -1,4 +1,6 @@
-//! Products of matrices: which template serves one, and the parts that templates share.
+//! Products of matrices: selects a template for each, and holds the parts that templates share.
+//! Takes a contraction and the limits of an adapter; returns its kernels in order, or the reason why there are none.
+//! The templates are in `tiles.rs`, `registers.rs` and `reduction.rs`; `split.rs` splits long sums.
 
 mod epilogue;
 mod reduction;
@@ -12,26 +14,26 @@ use crate::int::Int;
 use crate::limits::{Barriers, Limits};
 use crate::memory::register;
 use crate::nest::{decompose, is_flat};
-use crate::program::Program;
+use crate::program::GpuProgram;
 use crate::translate::kernel_launch;
 use gradus_compile::{Contraction, Layout, Operation, Text};
 use gradus_ir::DType;
 
-/// What templates are asked for.
+/// The arguments of a template.
 pub(crate) struct Request<'a> {
-    pub(crate) program: &'a Program,
+    pub(crate) program: &'a GpuProgram,
     pub(crate) c: &'a Contraction,
-    /// Whether the product itself is needed, in addition to what `finish` computes from it.
+    /// Whether the product itself must be stored, in addition to the results of `finish`.
     pub(crate) raw: bool,
     pub(crate) limits: &'a Limits,
     pub(crate) dialect: Dialect,
     pub(crate) text: Text,
 }
 
-/// Outputs that one thread computes: rows and columns.
+/// Outputs that one thread computes: this many rows and columns.
 const BLOCK: usize = 4;
 
-/// The kernels of a product, in order, or why there are none.
+/// Returns the kernels of a product, in order, or the reason why there are none.
 pub(crate) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
     let c = request.c;
     for dtype in [c.operands, c.dtype] {
@@ -46,10 +48,10 @@ pub(crate) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
     if !fits {
         return Err("an operand has more than 2^31 elements".into());
     }
-    // Few outputs, or ones that no tile fits: each is a sum over a row.
+    // Few outputs, or a shape that no tile fits: compute each output as a reduction.
     let narrow = m < BLOCK || n < BLOCK;
     let few = c.products() * m * n <= 1 << 12 && k >= 256 && request.limits.barriers == Barriers::Cheap;
-    // Adapters in software end loops after 65,535 iterations.
+    // Software adapters end loops after 65,535 iterations.
     let endless = k >= 1 << 15;
     if !float || narrow || few || endless || k == 0 {
         return reduction::launches(request);
@@ -57,7 +59,7 @@ pub(crate) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
     if let Some(finish) = &c.finish
         && !epilogue::fits(c)
     {
-        // What follows reads other elements of the result than the one it writes.
+        // The kernel that follows reads other elements of the result than the one it writes.
         let alone = Contraction { finish: None, ..c.clone() };
         let mut all = launches(&Request { c: &alone, raw: true, ..*request })?;
         let Request { program, limits, dialect, text, .. } = *request;
@@ -74,7 +76,7 @@ pub(crate) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
     }
 }
 
-/// Along which axis neighbouring elements of an operand are loaded four at a time.
+/// The axis along which neighbouring elements of an operand are loaded four at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Along {
     /// Rows of the first operand, columns of the second.
@@ -85,7 +87,7 @@ pub(crate) enum Along {
     Neither,
 }
 
-/// An operand: where it starts for this batch index, and its strides.
+/// An operand: its start for this batch index, and its strides.
 pub(crate) struct Operand {
     pub(crate) buffer: usize,
     pub(crate) start: Int,
@@ -95,14 +97,14 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
-    /// The element at a lane and a depth.
+    /// The index of the element at a lane and a depth.
     pub(crate) fn at(&self, lane: &Int, depth: &Int) -> Int {
         self.start.plus(&lane.times(&self.lane)).plus(&depth.times(&self.depth))
     }
 }
 
-/// Along which axis an operand is contiguous and aligned. Special text has strides of 1 as literals; generic text has them
-/// by structure.
+/// Returns the axis along which an operand is contiguous and aligned. Special text has strides of 1 as literals;
+/// generic text has them by its structure.
 pub(crate) fn along(c: &Contraction, o: usize) -> Along {
     let (lanes, lane, depth) = match o {
         0 => (c.m.0, c.m.1[0], c.k.1[0]),
@@ -132,7 +134,7 @@ impl Sizes {
     }
 }
 
-/// The two operands and the first place of the result, at a batch index.
+/// The two operands and the first element of the result, at a batch index.
 pub(crate) fn operands(b: &mut Build<'_>, c: &Contraction, batch: &Int) -> ([Operand; 2], Int) {
     let extents: Vec<Int> = c.batch.iter().map(|x| b.size(x.0 as i64)).collect();
     let index = decompose(b, batch, &extents);
@@ -155,14 +157,14 @@ pub(crate) fn operands(b: &mut Build<'_>, c: &Contraction, batch: &Int) -> ([Ope
         Operand { buffer: c.buffers[o], start, lane, depth, along }
     };
     let (first, second) = (operand(b, 0), operand(b, 1));
-    // Offsets are parameters in both texts.
+    // Offsets are parameters in generic and special text.
     let offset = Int::Text(b.parameter(crate::program::Word::Value(c.offsets[2] as u32)));
     let place = moved(b, 2, offset);
     let place = b.int(place);
     ([first, second], place)
 }
 
-/// Whether four neighbouring columns of the result are at a multiple of four elements, and all exist.
+/// Whether four neighbouring columns of the result start at a multiple of four elements, and all exist.
 pub(crate) fn is_aligned(c: &Contraction) -> bool {
     let even = |x: i64| x % 4 == 0;
     c.n.0.is_multiple_of(4)
@@ -184,7 +186,7 @@ fn reads_own(c: &Contraction) -> bool {
     })
 }
 
-/// Whether the result is a whole row-major tensor of batch, rows and columns.
+/// Whether the result is a complete row-major tensor of batch, rows and columns.
 fn is_row_major(c: &Contraction) -> bool {
     let mut axes: Vec<usize> = c.batch.iter().map(|b| b.0).collect();
     axes.extend([c.m.0, c.n.0]);
@@ -204,7 +206,7 @@ fn layout(c: &Contraction, o: usize) -> Layout {
     Layout { offset: c.offsets[o], strides }
 }
 
-/// The dtype in which sums are made.
+/// The dtype in which sums are accumulated.
 fn sums(c: &Contraction) -> DType {
     c.dtype
 }

@@ -1,4 +1,4 @@
-//! Products as reductions: a row kernel whose rows are the outputs. For few outputs, and for all dtypes.
+//! Products as reductions: a row kernel with one row per output. For products with few outputs, and for all dtypes.
 
 use super::{Request, layout, sums};
 use crate::build::Launch;
@@ -6,7 +6,7 @@ use crate::translate::kernel_launch;
 use gradus_compile::{Access, Inst, Kernel, Level, Operation, Store};
 use gradus_ir::ops::{Combine, Scalar, pointwise};
 
-/// The kernel of the product, then that of what follows it.
+/// Returns the kernel of the product, then the kernel that follows it.
 pub(super) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
     let Request { program, c, limits, dialect, text, .. } = *request;
     let mut axes: Vec<usize> = c.batch.iter().map(|b| b.0).collect();
@@ -19,14 +19,14 @@ pub(super) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
         level: Level::Element,
     };
     let product = Inst {
-        op: Operation::Scalar(Scalar::Row(&pointwise::arith::mul)),
+        op: Operation::Scalar(Scalar::Pointwise(&pointwise::arith::mul)),
         args: vec![0, 1],
         dtype: sums(c),
         level: Level::Element,
     };
     let sum = Inst { op: Operation::Reduce(Combine::Sum), args: vec![2], dtype: sums(c), level: Level::Row };
     let store = Store { value: 3, access: Access { buffer: c.buffers[2], layout: layout(c, 2) } };
-    // Neighbouring threads take neighbouring columns where the second operand has them next to each other.
+    // Neighbouring threads process neighbouring columns if the second operand is contiguous along them.
     let columns = c.n.1[0] == 1 && c.n.0 > 1 && c.k.1[1] != 1;
     let mut kernel =
         Kernel { axes, parallel, columns, body: vec![load(0), load(1), product, sum], stores: vec![store] };

@@ -1,5 +1,5 @@
-//! Products without shared memory: a thread computes four rows by four columns, every sum a variable of its own.
-//! For adapters on which barriers are dear, and for products that no tile fits.
+//! Products without shared memory: a thread computes four rows by four columns, each sum in a separate variable.
+//! For adapters with expensive barriers, and for products that no tile fits.
 
 use super::{Along, BLOCK, Operand, Request, Sizes, epilogue, operands};
 use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
@@ -15,7 +15,7 @@ pub(super) fn bind(b: &mut Build<'_>, request: &Request<'_>, by: &[Along]) {
     }
 }
 
-/// The kernel and its launch.
+/// Returns the kernel and its launch.
 pub(super) fn launch(request: &Request<'_>) -> Result<Launch, String> {
     let c = request.c;
     let mut b = Build::new(request.program, request.dialect, request.text);
@@ -36,7 +36,7 @@ pub(super) fn launch(request: &Request<'_>) -> Result<Launch, String> {
     let batch = b.int(rest.over(&high));
     let ([first, second], place) = operands(&mut b, c, &batch);
     let stride = b.size(c.m.1[1]);
-    // Rows and columns beyond the last repeat it, and are not stored.
+    // Rows and columns beyond the last repeat the last, and are not stored.
     let rows = lanes(&mut b, &row, &sizes.m, c.m.0);
     let columns = lanes(&mut b, &column, &sizes.n, c.n.0);
     let mut sums: Vec<Vec<String>> = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn launch(request: &Request<'_>) -> Result<Launch, String> {
     b.finish(items.div_ceil(GROUP as usize), request.limits.groups, request.limits.bindings)
 }
 
-/// Four neighbouring indices from the first, none beyond the last.
+/// Four neighbouring indices from the first, clamped to the last.
 fn lanes(b: &mut Build<'_>, first: &Int, extent: &Int, known: usize) -> Vec<Int> {
     let one = |k: u32| {
         let own = first.plus(&Int::Literal(k));
@@ -85,7 +85,7 @@ fn lanes(b: &mut Build<'_>, first: &Int, extent: &Int, known: usize) -> Vec<Int>
     (0..4).map(one).collect()
 }
 
-/// The elements of an operand at four lanes and `step` depths: per depth, those of the lanes.
+/// The elements of an operand at four lanes and `step` depths: for each depth, those of the lanes.
 fn block(b: &mut Build<'_>, o: &Operand, lanes: &[Int], depth: &Int, step: u32) -> Vec<Vec<String>> {
     let mut all: Vec<Vec<String>> = vec![Vec::new(); step as usize];
     match o.along {

@@ -1,5 +1,5 @@
-//! Products with few tiles and a long summed axis: parts of that axis are products of their own, whose results a second
-//! kernel adds in order.
+//! Splits products with few tiles and a long summed axis: each part of that axis is a separate product, and a second
+//! kernel adds the results in order.
 
 use super::{is_row_major, reads_own};
 use crate::limits::{Barriers, Limits};
@@ -7,12 +7,12 @@ use gradus_compile::{Access, Contraction, Inst, Kernel, Layout, Level, Operation
 use gradus_ir::DType;
 use gradus_ir::ops::Combine;
 
-/// Tiles that occupy a GPU.
+/// Number of tiles that occupy a GPU.
 const ENOUGH: usize = 256;
-/// Fewest elements of the summed axis in a part.
+/// Fewest elements of the summed axis per part.
 const LEAST: usize = 128;
 
-/// How many parts a product is computed in; `None` if in one.
+/// Returns into how many parts a product is split; `None` if it is not.
 pub(crate) fn parts(c: &Contraction, limits: &Limits) -> Option<usize> {
     let tiles = c.products() * c.m.0.div_ceil(64) * c.n.0.div_ceil(64);
     let float = [c.operands, c.dtype].iter().all(|d| matches!(d, DType::F32 | DType::BF16 | DType::F16));
@@ -24,12 +24,12 @@ pub(crate) fn parts(c: &Contraction, limits: &Limits) -> Option<usize> {
     (2..=wanted).rev().find(|s| c.k.0.is_multiple_of(*s) && (c.k.0 / s).is_multiple_of(16))
 }
 
-/// Elements of the result.
+/// Number of elements of the result.
 pub(crate) fn numel(c: &Contraction) -> usize {
     c.products() * c.m.0 * c.n.0
 }
 
-/// The products of all parts: the parts are one more axis of the batch.
+/// The products of all parts, which are an additional batch axis.
 pub(crate) fn partial(c: &Contraction, parts: usize, scratch: usize) -> Contraction {
     let depth = c.k.0 / parts;
     let along = |s: i64| s * depth as i64;
@@ -40,7 +40,7 @@ pub(crate) fn partial(c: &Contraction, parts: usize, scratch: usize) -> Contract
     all
 }
 
-/// The kernel that adds the parts, and does what follows the product.
+/// The kernel that adds the parts, and computes the kernel that follows the product.
 pub(crate) fn total(c: &Contraction, raw: bool, parts: usize, scratch: usize) -> Kernel {
     let axes = c.finish.as_ref().map_or(vec![numel(c)], |k| k.axes.clone());
     let flat = Layout::row_major(&axes).strides;
@@ -57,7 +57,7 @@ pub(crate) fn total(c: &Contraction, raw: bool, parts: usize, scratch: usize) ->
         stores.push(Store { value: 1, access: Access { buffer: c.buffers[2], layout } });
     }
     if let Some(finish) = &c.finish {
-        // Where each instruction is in the new body; the product is the sum.
+        // The index of each instruction in the new body; the product is replaced by the sum.
         let mut at = Vec::with_capacity(finish.body.len());
         for inst in &finish.body {
             if matches!(&inst.op, Operation::Load(access) if access.buffer == c.buffers[2]) {

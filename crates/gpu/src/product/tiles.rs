@@ -1,5 +1,5 @@
 //! Products by tiles in shared memory: 256 threads compute 64×64 or 128×128 outputs, 16 of the summed axis at a time.
-//! Every sum is a variable of its own: arrays that a loop indexes would be put in memory.
+//! Each sum is a separate variable, because an array indexed in a loop would be stored in memory.
 
 use super::{Along, Operand, Request, Sizes, epilogue, operands, registers};
 use crate::build::{Build, GROUP_NUMBER, Launch};
@@ -9,14 +9,14 @@ use crate::memory::{load, load_four};
 /// Elements of the summed axis in a tile.
 const DEPTH: u32 = 16;
 
-/// The kernel of a tile with this side, and its launch.
+/// Returns the kernel for tiles with this side, and its launch.
 pub(super) fn launch(request: &Request<'_>, side: u32) -> Result<Launch, String> {
     let c = request.c;
     let mut b = Build::new(request.program, request.dialect, request.text);
     registers::bind(&mut b, request, &[Along::Lanes]);
     epilogue::bind(&mut b, request);
     epilogue::function(&mut b, request)?;
-    // Four outputs in a row and a column, or eight: two blocks of four, half a tile apart.
+    // A thread has 4×4 outputs, or 8×8: two blocks of four, half a tile apart.
     let blocks = side / 64;
     let (high, wide) = (c.m.0.div_ceil(side as usize), c.n.0.div_ceil(side as usize));
     let tiles = c.products() * high * wide;
@@ -81,7 +81,7 @@ pub(super) fn launch(request: &Request<'_>, side: u32) -> Result<Launch, String>
     b.finish(tiles, request.limits.groups, request.limits.bindings)
 }
 
-/// How threads fill a tile of an operand: vectors of four lanes, the depth in rows.
+/// How threads fill a tile of an operand: vectors of four lanes, one row per depth.
 struct Fill<'a> {
     name: &'a str,
     operand: &'a Operand,
@@ -99,7 +99,7 @@ impl Fill<'_> {
         let quads = self.side / 4;
         for part in 0..quads * DEPTH / 256 {
             let item = if part == 0 { "local".to_string() } else { format!("(local + {}u)", part * 256) };
-            // Neighbouring threads take neighbours in memory.
+            // Neighbouring threads load neighbouring elements.
             let (quad, depth) = match self.operand.along {
                 Along::Depth => {
                     (b.value(format!("{item} / {DEPTH}u")), b.value(format!("{item} % {DEPTH}u")))
@@ -113,7 +113,7 @@ impl Fill<'_> {
                 false => Int::Text(b.value(format!("min({}, {} - 1u)", at_k.text(), k.text()))),
             };
             let mut four: Vec<String> = if self.operand.along == Along::Lanes {
-                // Lanes come in fours, so the last four exist.
+                // The number of lanes is a multiple of four, so all four exist.
                 let lane = match self.full {
                     true => lane.clone(),
                     false => Int::Text(b.value(format!("min({}, {} - 4u)", lane.text(), self.extent.text()))),

@@ -1,7 +1,7 @@
-//! Positions of the first largest or smallest elements: threads of a group share a line, and keep the better of two by a
-//! fixed tree.
+//! Indices of the first largest or smallest elements: the threads of a group share a vector along the axis, and
+//! reduce their candidates by a fixed tree.
 
-use super::{Call, around};
+use super::{Call, split_extents};
 use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
@@ -10,7 +10,7 @@ use crate::memory::{load, register, store};
 use crate::pointwise;
 use gradus_ir::DType;
 
-/// Whether `a` beats `b`: NaN beats every number, and nothing beats NaN.
+/// Whether `a` is better than `b`: NaN is better than every number, and nothing is better than NaN.
 fn beats(dtype: DType, largest: bool, a: &str, b: &str) -> String {
     let (x, y) = if largest { (b, a) } else { (a, b) };
     match register(dtype) {
@@ -21,17 +21,17 @@ fn beats(dtype: DType, largest: bool, a: &str, b: &str) -> String {
     }
 }
 
-/// The kernel of an op that gives positions along an axis.
+/// Returns the kernel of an op that computes indices along an axis.
 pub(super) fn launches(call: &mut Call<'_>, largest: bool, axis: usize) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
-    let (rows, length, width) = around(&routine.types[0], axis);
+    let (rows, length, width) = split_extents(&routine.types[0], axis);
     let (x, out) = (routine.ins[0], routine.outs[0]);
     let lines = rows * width;
     if lines == 0 {
         return Ok(Vec::new());
     }
     if length == 0 {
-        return Err("it has no element to choose".into());
+        return Err("its axis has extent 0".into());
     }
     let threads = match call.limits.barriers {
         Barriers::Dear if length > 1 << 15 => GROUP,
@@ -63,7 +63,7 @@ pub(super) fn launches(call: &mut Call<'_>, largest: bool, axis: usize) -> Resul
         let value = load(b, x, &at);
         b.value(value)
     };
-    // Threads beyond the length start from the last element, which loses to itself.
+    // Threads beyond the length start with the last element, which is not better than itself.
     let first = b.value(format!("min({lane}, {} - 1u)", n.text()));
     let value = element(&mut b, &Int::Text(first.clone()));
     let (best, place) = (b.variable(value), b.variable(&first));

@@ -1,7 +1,7 @@
-//! Attention as a whole, forward and backward, without the scores in memory.
-//! A few threads share a row: a query in the forward pass, and a query or a key in the backward pass. Each walks over its part
-//! of the other side with a running maximum, and a fixed tree in shared memory adds the parts. How many share a row follows
-//! from the sizes alone. Where barriers are dear, a row has one thread, and there are none.
+//! Attention in one kernel per pass, forward and backward, without the scores in memory. A few threads share a row: a
+//! query in the forward pass, a query or a key in the backward pass. Each walks over its part of the other side with
+//! a running maximum, and a fixed tree in shared memory combines the parts. The number of threads per row depends on
+//! the sizes alone. If barriers are expensive, a row has one thread, and there are no barriers.
 
 use super::Call;
 use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
@@ -15,7 +15,7 @@ use gradus_ir::attr::Attr;
 use gradus_ir::ops::call::Call as Region;
 use gradus_ir::{Aval, DType};
 
-/// Regions that are run as a whole.
+/// Regions that are run as one step.
 pub(crate) const CLAIMS: &[Claim] = &[
     Claim { name: FORWARD, fits: |call, types| Attention::of(call, types, 1).is_some() },
     Claim { name: BACKWARD, fits: |call, types| Attention::of(call, types, 2).is_some() },
@@ -27,21 +27,21 @@ const BACKWARD: &str = "scaled_dot_product_attention_vjp";
 const REGISTERS: usize = 192;
 /// Fewest rows. With fewer, as when one token is generated, a product that shares the work of a row is faster.
 const FEWEST: usize = 1024;
-/// Threads that occupy a GPU, and most of them that share a row.
+/// Number of threads that occupy a GPU, and most threads that share a row.
 const ENOUGH: usize = 1 << 16;
 const MOST_LANES: usize = 16;
-/// Most rows that a thread walks over: adapters in software end loops after 65,535 iterations.
+/// Most rows that a thread walks over, because software adapters end loops after 65,535 iterations.
 const LONGEST: usize = 1 << 15;
-/// Keys or queries that a step of a walk takes together.
+/// Number of keys or queries processed together.
 const STEP: usize = 4;
-/// Less than every score of use, but finite: WGSL has no infinities.
+/// Less than every meaningful score, but finite, since WGSL has no infinities.
 const LOWEST: &str = "-3.0e38f";
 
-/// What a call of attention computes.
+/// The parameters of a call of attention.
 struct Attention {
-    /// Query heads of all batches.
+    /// Number of query heads in all batches.
     heads: usize,
-    /// Query heads that share a head of keys.
+    /// Number of query heads that share a head of keys.
     group: usize,
     queries: usize,
     keys: usize,
@@ -56,7 +56,8 @@ struct Attention {
 }
 
 impl Attention {
-    /// The meaning of a call, if kernels whose threads hold `times` rows of queries and one of values can run it.
+    /// Reads the parameters of a call, if kernels whose threads hold `times` rows of queries and one of values can
+    /// run it.
     fn of(call: &Region, types: &[Aval], times: usize) -> Option<Attention> {
         let arg = |name: &str| call.args.iter().find(|(n, _)| n == name).map(|(_, a)| a);
         let float = |name: &str| match arg(name) {
@@ -68,7 +69,7 @@ impl Attention {
             _ => None,
         };
         let is = |name: &str| matches!(arg(name), Some(Attr::Bool(true)));
-        // A backward pass for some operands only is inlined: its results do not say which these are.
+        // A backward pass for some operands only is inlined: its results do not say which operands they belong to.
         let results = call.body.outputs().len();
         let operands = if times == 1 { (3, 1) } else { (4, 3) };
         if is("mask") || float("dropout") != Some(0.0) || (types.len(), results) != operands {
@@ -132,16 +133,16 @@ pub(super) fn launches(call: &mut Call<'_>, region: &Region) -> Result<Vec<Launc
     ])
 }
 
-/// A kernel that is being written, with the numbers that all passes use.
+/// A kernel under construction, with the numbers that all passes use.
 struct Kernel<'a> {
     b: Build<'a>,
     a: &'a Attention,
     buffers: Vec<usize>,
     rows: usize,
-    /// Threads that share a row, and the number of this one among them.
+    /// Number of threads that share a row, and the index of this thread among them.
     lanes: usize,
     lane: String,
-    /// Whether this thread writes its row.
+    /// The condition under which this thread writes its row.
     writes: Option<String>,
     scale: String,
     softcap: Option<String>,
@@ -163,7 +164,7 @@ impl<'a> Kernel<'a> {
         for (i, buffer) in buffers.iter().enumerate() {
             let unit = match (b.dtype(*buffer).size(), a.unit()) {
                 (4, unit) => unit,
-                // Threads own parts of words.
+                // Threads write parts of words.
                 (_, Unit::Word) if i >= first => Unit::Atomic,
                 _ => Unit::Word,
             };
@@ -199,7 +200,7 @@ impl<'a> Kernel<'a> {
             k.b.line(format!("if ({item} >= {}) {{\nreturn;\n}}", most.text()));
             return (k, Int::Text(item));
         }
-        // All threads reach the barriers: those beyond the last row repeat it, and write nothing.
+        // All threads must reach the barriers: those beyond the last row repeat it, and write nothing.
         k.lane = k.b.value(format!("{item} % {lanes}u"));
         let own = k.b.value(format!("{item} / {lanes}u"));
         k.writes = Some(k.b.value(format!("{} == 0u && {own} < {}", k.lane, most.text())));
@@ -213,7 +214,7 @@ impl<'a> Kernel<'a> {
         self.b.finish(groups, limits.groups, limits.bindings)
     }
 
-    /// Combines variables of all threads of a row, by a fixed tree. All of them have the results.
+    /// Combines variables of all threads of a row by a fixed tree. All threads get the results.
     fn combine(&mut self, variables: &[String], two: impl Fn(&str, &str) -> String) {
         if self.lanes == 1 {
             return;
@@ -240,12 +241,12 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Adds up variables of all threads of a row.
+    /// Adds variables of all threads of a row.
     fn total(&mut self, variables: &[String]) {
         self.combine(variables, |a, b| format!("({a} + {b})"));
     }
 
-    /// A loop over this thread's share of a range, so many at a time; gives its variable.
+    /// Starts a loop over this thread's share of a range, `step` items at a time. Returns its variable.
     fn share(&mut self, first: &str, end: &str, step: usize) -> String {
         let j = self.b.name();
         let stride = step * self.lanes;
@@ -257,7 +258,7 @@ impl<'a> Kernel<'a> {
         j
     }
 
-    /// Where a row of an operand starts.
+    /// The start of a row of an operand.
     fn at(&mut self, operand: usize, row: &Int, width: usize) -> Int {
         let start = self.b.start(self.buffers[operand], 0);
         self.b.int(start.plus(&row.times(&Int::Literal(width as u32))))
@@ -304,7 +305,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// New variables that are zero.
+    /// Declares variables that are zero.
     fn zeros(&mut self, n: usize) -> Vec<String> {
         (0..n).map(|_| self.b.variable("0.0f")).collect()
     }
@@ -322,7 +323,7 @@ impl<'a> Kernel<'a> {
         self.b.value(chains.join(" + "))
     }
 
-    /// The score of a product, and what its gradient is multiplied by for that of the product.
+    /// The score of a product, and the factor by which its gradient becomes that of the product.
     fn score(&mut self, product: &str) -> (String, Option<String>) {
         let scaled = self.b.value(format!("{product} * {}", self.scale));
         let Some(c) = self.softcap.clone() else { return (scaled, None) };
@@ -368,8 +369,8 @@ impl<'a> Kernel<'a> {
         (head, own)
     }
 
-    /// Walks over the keys of a query with a running maximum; gives that, the sum of exponentials, and the sum of values by
-    /// their exponentials. Operands 0, 1 and 2 are queries, keys and values.
+    /// Walks over the keys of a query with a running maximum. Returns the maximum, the sum of exponentials, and the
+    /// sum of values weighted by their exponentials. Operands 0, 1 and 2 are queries, keys and values.
     fn walk(&mut self, row: &Int) -> (String, String, Vec<String>) {
         let a = self.a;
         let q = self.row(0, row, a.width);
@@ -427,7 +428,7 @@ impl<'a> Kernel<'a> {
         (top, total, sums)
     }
 
-    /// The weight of a key for a query, given its score and the query's statistics, and the gradient of the score's product.
+    /// The gradient of a score's product for a query, given the query's statistics and the gradient of the weight.
     fn score_gradient(&mut self, product: &str, statistics: &[String], dp: &str) -> String {
         let (score, slope) = self.score(product);
         let weight = self.b.value(format!("f_exp({score} - {})", statistics[0]));
@@ -443,14 +444,15 @@ fn forward(call: &Call<'_>, a: &Attention) -> Result<Launch, String> {
     let buffers = [&routine.ins[..3], &routine.outs[..1]].concat();
     let (mut k, row) = Kernel::new(call, a, buffers, rows, 1);
     let (_, total, sums) = k.walk(&row);
-    // Where all scores are minus infinity, nothing is seen, and the result is zero.
+    // If all scores are minus infinity, the sum is zero, and so is the result.
     let whole = k.b.value(format!("1.0f / select({total}, 1.0f, {total} == 0.0f)"));
     let values: Vec<String> = sums.iter().map(|x| k.b.value(format!("{x} * {whole}"))).collect();
     k.put(3, &row, &values);
     k.finish(call.limits)
 }
 
-/// Statistics of each query row: the logarithm of the sum of exponentials, and the product of the result with its cotangent.
+/// Statistics of each query row: the logarithm of the sum of exponentials, and the product of the result with its
+/// cotangent.
 fn row_statistics(call: &Call<'_>, a: &Attention, to: usize) -> Result<Launch, String> {
     let ins = &call.routine.ins;
     let rows = a.heads * a.queries;

@@ -1,4 +1,5 @@
 //! Windows: convolution, the sum of overlapping windows, and padding between elements. A thread computes one element.
+//! Takes a routine of a plan; returns its kernels. Large convolutions of floats are in `implicit.rs` and `windows.rs`.
 
 use super::{Call, each, implicit, windows};
 use crate::build::{Build, Launch};
@@ -11,7 +12,7 @@ use gradus_compile::Layout;
 use gradus_ir::DType;
 use gradus_ir::ops::{Combine, Window};
 
-/// Extents of a shape as numbers of the text.
+/// Extents of a shape as numbers in the text.
 pub(super) fn sizes(b: &mut Build<'_>, shape: &[usize]) -> Vec<Int> {
     shape.iter().map(|e| b.size(*e as i64)).collect()
 }
@@ -26,7 +27,8 @@ pub(super) fn number(b: &mut Build<'_>, shape: &[usize], index: &[Int]) -> Int {
     })
 }
 
-/// The number that a signed expression is divided into by a dilation, and whether it is an element below an extent.
+/// Divides a signed position by a dilation. Returns the index of the element, and whether there is one below the
+/// extent.
 pub(super) fn spread(b: &mut Build<'_>, at: Int, dilation: usize, extent: &Int) -> (Int, String) {
     let at = b.int(at);
     if dilation == 1 {
@@ -35,7 +37,8 @@ pub(super) fn spread(b: &mut Build<'_>, at: Int, dilation: usize, extent: &Int) 
     }
     let d = b.size(dilation as i64);
     let own = b.int(at.over(&d));
-    // A negative number is large as a word, and its quotient may be an element's: the sign is tested too.
+    // A negative number is large as an unsigned word, and its quotient may be a valid index, so the sign is tested
+    // too.
     let inside = format!(
         "bitcast<i32>({0}) >= 0 && {1} * {2} == {0} && {1} < {3}",
         at.text(),
@@ -61,7 +64,7 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
     let n = window.stride.len();
     let terms: usize = ws[2..].iter().product();
     if call.limits.barriers == Barriers::Dear && terms > 1 << 15 {
-        return Err("its windows have more elements than a loop may have iterations here".into());
+        return Err("its windows have more than 2^15 elements, and this adapter ends longer loops".into());
     }
     times(dtype, "a", "b")?;
     let float = register(dtype) == Some("f32");
@@ -87,7 +90,7 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
         let base_w = b.int(w_start.plus(&filter.times(&block_w)));
         let x_sizes = sizes(b, &xs);
         let sum = b.variable(identity(Combine::Sum, dtype));
-        // One loop per channel and spatial axis; those outside of the operand are skipped.
+        // One loop per channel and spatial axis; positions outside of the operand are skipped.
         let mut loops: Vec<Int> = Vec::new();
         let mut inside: Vec<Int> = Vec::new();
         let channels = b.size(ws[2] as i64);
@@ -129,7 +132,7 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
     })
 }
 
-/// The sum of overlapping windows, each element taking its windows in order.
+/// The sum of overlapping windows: each element adds its windows in order.
 pub(super) fn fold(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let (x, out) = (routine.ins[0], routine.outs[0]);
@@ -168,7 +171,7 @@ pub(super) fn fold(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launch>, 
     })
 }
 
-/// The operand among zeros, also between its elements.
+/// Pads the operand with zeros, also between its elements.
 pub(super) fn pad(call: &mut Call<'_>, low: &[i64], interior: &[usize]) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let (x, out) = (routine.ins[0], routine.outs[0]);

@@ -1,7 +1,7 @@
-//! Running combinations along an axis. Long lines are cut into chunks: totals of chunks, then what precedes each chunk, then
-//! the elements. Sums of floats are pairs, so that they do not lose digits along the way.
+//! Running combinations along an axis. Long vectors are split into chunks: first the totals of chunks, then the total
+//! before each chunk, then the elements. Sums of floats are pairs, so that they do not lose digits.
 
-use super::{Call, around, each};
+use super::{Call, each, split_extents};
 use crate::build::{Build, GROUP, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
@@ -10,12 +10,12 @@ use crate::pointwise::{combine, identity};
 use gradus_ir::DType;
 use gradus_ir::ops::Combine;
 
-/// Fewest and most elements of a chunk: as many as there are chunks, within these bounds.
+/// Fewest and most elements per chunk. Within these bounds a chunk has as many elements as there are chunks.
 const CHUNK: (usize, usize) = (256, 1 << 13);
-/// Longest line that one thread takes alone.
+/// Longest vector that one thread processes alone.
 const WHOLE: usize = 1024;
 
-/// What is combined so far: a value, or a sum and what it lost.
+/// An accumulator: a value, or a sum and its rounding error.
 struct Running {
     how: Combine,
     dtype: DType,
@@ -41,7 +41,7 @@ impl Running {
         let sum = b.value(format!("f_fence({s} + {x})"));
         let back = b.value(format!("f_fence({sum} - {s})"));
         let error = b.value(format!("f_fence({s} - f_fence({sum} - {back})) + f_fence({x} - {back})"));
-        // Infinities lose nothing.
+        // An infinite sum has no rounding error.
         b.line(format!(
             "{lost} = select({lost}, f_fence({lost} + {error}), f_is_finite({sum}));\n{s} = {sum};"
         ));
@@ -56,7 +56,7 @@ impl Running {
     }
 }
 
-/// Lines of an operand, cut into chunks.
+/// Vectors along the axis, split into chunks.
 struct Lines {
     how: Combine,
     reverse: bool,
@@ -69,12 +69,12 @@ struct Lines {
 }
 
 impl Lines {
-    /// The thread's line and chunk, the chunk's first and last element in order, and where an element is.
+    /// Returns the thread's vector and chunk, and the first and last element of the chunk.
     fn begin(&self, b: &mut Build<'_>) -> (Int, Int, Int, Int) {
         let item = each::begin(b, self.lines * self.chunks);
         let (chunks, chunk, n) =
             (b.size(self.chunks as i64), b.size(self.chunk as i64), b.size(self.length as i64));
-        // Neighbouring threads take neighbouring lines.
+        // Neighbouring threads process neighbouring vectors.
         let lines = b.size(self.lines as i64);
         let line = b.int(item.modulo(&lines));
         let own = b.int(item.over(&lines).modulo(&chunks));
@@ -103,7 +103,7 @@ pub(super) fn launches(
     reverse: bool,
 ) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
-    let (rows, length, width) = around(&routine.types[0], axis);
+    let (rows, length, width) = split_extents(&routine.types[0], axis);
     let (x, out) = (routine.ins[0], routine.outs[0]);
     let dtype = routine.types[0].dtype;
     combine(how, dtype, "a", "b")?;
@@ -117,7 +117,7 @@ pub(super) fn launches(
     let mut all = Vec::new();
     let mut before = None;
     if chunks > 1 {
-        // Totals have a register's dtype, and those of floats a second part.
+        // Totals have the dtype of a register; those of floats have a second part.
         let wide = match register(dtype) {
             Some("f32") => DType::F32,
             Some("i32") => DType::I32,
@@ -158,7 +158,7 @@ fn totals(call: &Call<'_>, lines: &Lines, dtype: DType, parts: [usize; 2]) -> Re
     finish(b, call, lines.lines * lines.chunks)
 }
 
-/// Replaces the total of each chunk by what precedes it.
+/// Replaces the total of each chunk by the total of all chunks before it.
 fn offsets(call: &Call<'_>, lines: &Lines, dtype: DType, parts: [usize; 2]) -> Result<Launch, String> {
     let mut b = Build::new(call.program, call.dialect, call.text);
     parts.iter().for_each(|p| b.bind(*p, Unit::Word, true));

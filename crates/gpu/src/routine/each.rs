@@ -1,4 +1,4 @@
-//! Kernels in which every element of a result is computed by itself. A thread owns whole words of the result.
+//! Kernels that compute every element of a result separately. A thread writes complete words of the result.
 
 use super::Call;
 use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
@@ -6,7 +6,7 @@ use crate::dialect::Unit;
 use crate::int::Int;
 use crate::memory::{per_word, store, store_four};
 
-/// A kernel that reads these buffers and writes `value` of every element, given its row-major number, to a whole buffer.
+/// A kernel that reads these buffers and writes `value` of every element, given its row-major number, to a buffer.
 pub(super) fn launch(
     call: &Call<'_>,
     reads: &[usize],
@@ -31,7 +31,7 @@ pub(super) fn launch(
         let own = first.plus(&Int::Literal(k as u32));
         let own = match per {
             1 => own,
-            // Elements beyond the last repeat it, in memory that nobody reads.
+            // Elements beyond the last repeat it, in padding that is never read.
             _ => Int::Text(b.value(format!("min({}, {})", own.text(), last.text()))),
         };
         all.push(value(&mut b, &own)?);
@@ -44,7 +44,7 @@ pub(super) fn launch(
     Ok(vec![b.finish(items.div_ceil(GROUP as usize), call.limits.groups, call.limits.bindings)?])
 }
 
-/// The number of a thread, of which there are this many; the others end.
+/// Returns the number of a thread; threads beyond `items` return.
 pub(super) fn begin(b: &mut Build<'_>, items: usize) -> Int {
     let most = b.size(items as i64);
     let item = b.value(format!("{GROUP_NUMBER} * {GROUP}u + local"));

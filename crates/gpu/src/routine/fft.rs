@@ -1,8 +1,8 @@
-//! Fourier transforms of complex lines: passes of small radix that sort on the way (Stockham), and a convolution with a
-//! chirp (Bluestein) for lengths with a large prime factor. A thread computes one butterfly.
+//! Fourier transforms of complex vectors: passes of small radix that reorder as they go (Stockham), and a convolution
+//! with a chirp (Bluestein) for lengths with a large prime factor. A thread computes one butterfly.
 
 use super::each;
-use super::{Call, around};
+use super::{Call, split_extents};
 use crate::build::{Build, GROUP, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
@@ -12,12 +12,12 @@ use gradus_ir::DType;
 
 /// Radices, in the order in which they are tried.
 const RADICES: [usize; 7] = [8, 4, 2, 3, 5, 7, 11];
-/// Longest line of a convolution with a chirp: squares of positions must fit a word.
+/// Longest vector of a convolution with a chirp: squares of indices must fit a word.
 const MOST_CHIRP: usize = 1 << 15;
-/// Longest line: eight times a position must fit a word.
+/// Longest vector: eight times an index must fit a word.
 const MOST: usize = 1 << 28;
 
-/// Lines of a transform: how many before the axis, its extent, and elements after it.
+/// Vectors of a transform: the number of rows before the axis, its extent, and the number of elements after it.
 #[derive(Clone, Copy)]
 struct Lines {
     outer: usize,
@@ -27,14 +27,14 @@ struct Lines {
 
 /// The kernels of a transform along an axis.
 pub(super) fn launches(call: &mut Call<'_>, axis: usize, inverse: bool) -> Result<Vec<Launch>, String> {
-    let (outer, length, inner) = around(&call.routine.types[0], axis);
+    let (outer, length, inner) = split_extents(&call.routine.types[0], axis);
     let (x, out) = (call.routine.ins[0], call.routine.outs[0]);
     let lines = Lines { outer, length, inner };
     if outer * length * inner == 0 {
         return Ok(Vec::new());
     }
     if length > MOST {
-        return Err("its lines are too long".into());
+        return Err("its axis has more than 2^28 elements".into());
     }
     match radices(length) {
         Some(radices) => {
@@ -66,7 +66,7 @@ fn passes(
     radices: &[usize],
     inverse: bool,
 ) -> Result<Vec<Launch>, String> {
-    // A line of one element is copied.
+    // A vector of one element is copied.
     let radices = if radices.is_empty() { &[1] } else { radices };
     let (mut done, mut source, mut all) = (1, from, Vec::new());
     for (i, radix) in radices.iter().enumerate() {
@@ -130,21 +130,21 @@ fn pass(
     b.finish(items.div_ceil(GROUP as usize), call.limits.groups, call.limits.bindings)
 }
 
-/// The root of unity `exp(∓2πi k / n)` for `k < n`, the sign being that of the inverse if it is one.
+/// The root of unity `exp(∓2πi k / n)` for `k < n`: negative sign forward, positive sign for the inverse.
 ///
-/// The angle is reduced to an eighth of a turn by integers, so its error is that of one rounding.
+/// Integer arithmetic reduces the angle to an eighth of a turn, so that it has the error of one rounding.
 fn root(b: &mut Build<'_>, k: &Int, n: &Int, inverse: bool) -> String {
     let eight = b.int(k.times(&Int::Literal(8)));
     let octant = b.int(eight.over(n));
     let rest = b.value(format!("{} - {}", eight.text(), octant.times(n).text()));
     let eighth = b.parameter(Word::Value(std::f32::consts::FRAC_PI_4.to_bits()));
-    // Every second eighth is walked backwards, so that angles end where they are small.
+    // Odd octants are measured backwards, so that angles are small near their end.
     let odd = b.value(format!("({} & 1u) == 1u", octant.text()));
     let share = b.value(format!("select({rest}, {} - {rest}, {odd})", n.text()));
     let angle = b.value(format!("(f32({share}) / f32({})) * bitcast<f32>({eighth})", n.text()));
     let (c, s) = (b.value(format!("f_near_cos({angle})")), b.value(format!("f_near_sin({angle})")));
     let quarter = b.value(format!("(({} + 1u) >> 1u) & 3u", octant.text()));
-    // Angles walked backwards are measured from the end of their quarter.
+    // Backward angles are measured from the end of their quarter.
     let s = b.value(format!("select({s}, -{s}, {odd})"));
     let re = b.value(format!(
         "select(select({c}, -{s}, {quarter} == 1u), select(-{c}, {s}, {quarter} == 3u), {quarter} >= 2u)"
@@ -184,7 +184,7 @@ fn butterfly(b: &mut Build<'_>, parts: &[String], inverse: bool) -> Vec<String> 
     (0..n).map(|r| sum(b, r)).collect()
 }
 
-/// A sum with further terms, each a factor and a value.
+/// Adds further terms to a sum, each a factor and a value.
 fn added(sum: &str, terms: &[(f64, String)]) -> String {
     let mut sum = sum.to_string();
     for (factor, value) in terms {
@@ -218,7 +218,7 @@ fn chirp(call: &mut Call<'_>, lines: Lines, inverse: bool) -> Result<Vec<Launch>
         let start = b.start(buffer, 0);
         b.int(start.plus(&row))
     };
-    // The lines times the chirp, followed by zeros.
+    // The vectors times the chirp, padded with zeros.
     let mut all = each::launch(call, &[x], a, |b, flat| {
         let (n, m) = (b.size(length as i64), b.size(padded as i64));
         let (line, k) = (b.int(flat.over(&m)), b.int(flat.modulo(&m)));

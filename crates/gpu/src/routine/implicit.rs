@@ -1,5 +1,6 @@
 //! Convolution as a product of matrices: windows of the operand are the columns, gathered while tiles are filled.
-//! Rows are output channels, columns are images and places, and the summed axis has channels and places of the window.
+//! Rows are output channels, columns are images and output positions. The summed axis runs over channels and window
+//! elements.
 
 use super::Call;
 use super::convolve::{number, sizes, spread};
@@ -14,9 +15,9 @@ use gradus_ir::ops::{Combine, Window};
 
 /// Elements of the summed axis in a tile.
 const DEPTH: u32 = 16;
-/// Terms of a sum that one thread should not add alone.
+/// Sums with more terms than this should be split among threads.
 const LONG: usize = 1024;
-/// Tiles that occupy a GPU.
+/// Number of tiles that occupy a GPU.
 const ENOUGH: usize = 256;
 
 /// Sizes of a convolution as a product.
@@ -34,12 +35,12 @@ impl Geometry<'_> {
         self.ws[1]
     }
     fn n(&self) -> usize {
-        self.os[0] * self.places()
+        self.os[0] * self.positions()
     }
     fn k(&self) -> usize {
         self.ws[2..].iter().product()
     }
-    fn places(&self) -> usize {
+    fn positions(&self) -> usize {
         self.os[3..].iter().product()
     }
     fn tiles(&self, side: usize) -> usize {
@@ -53,7 +54,8 @@ pub(super) fn launches(call: &mut Call<'_>, window: &Window) -> Result<Option<Ve
     let shape = |t: &gradus_ir::Aval| t.shape.to_vec();
     let (xs, ws, os) = (shape(&routine.types[0]), shape(&routine.types[1]), shape(&routine.results[0]));
     let mut g = Geometry { window, xs, ws, os, side: 64, parts: 1 };
-    // Few results of long sums, such as gradients of weights, are worth tiles that are mostly empty: the sums are split.
+    // Few results of long sums, such as gradients of weights, are worth mostly empty tiles, because the sums are
+    // split.
     let few = (g.m() < 16 || g.n() < 16) && g.k() < LONG;
     if few || g.k() < 16 {
         return Ok(None);
@@ -68,7 +70,7 @@ pub(super) fn launches(call: &mut Call<'_>, window: &Window) -> Result<Option<Ve
     if g.parts == 1 && dtype == DType::F32 {
         return Ok(Some(vec![product(call, &g, out)?]));
     }
-    // Parts of sums, and sums of narrow floats, are stored as f32 first.
+    // Partial sums, and sums of narrow floats, are first stored as f32.
     let scratch = call.scratch(DType::F32, g.parts * numel);
     let mut all = vec![product(call, &g, scratch)?];
     let layout = |last: i64| Layout { offset: 0, strides: if g.parts > 1 { vec![1, last] } else { vec![1] } };
@@ -85,7 +87,7 @@ pub(super) fn launches(call: &mut Call<'_>, window: &Window) -> Result<Option<Ve
     Ok(Some(all))
 }
 
-/// One column of the operand's windows: where its image starts, and where its window does along each axis.
+/// One column of the operand's windows: the start of its image, and the start of its window along each axis.
 struct Column {
     start: Int,
     origin: Vec<Int>,
@@ -115,7 +117,7 @@ fn product(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, Strin
     let group = b.int(rest.modulo(&groups));
     let part = b.int(rest.over(&groups));
     let (tx, ty) = (b.value("local % 16u"), b.value("local / 16u"));
-    // The columns that this thread gathers are the same at all depths.
+    // The columns that a thread gathers are the same at all depths.
     let mut columns: Vec<Vec<Column>> = Vec::new();
     let mut places = Vec::new();
     for fill in 0..fills {
@@ -188,10 +190,10 @@ fn product(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, Strin
     b.finish(g.tiles(side as usize) * g.parts, call.limits.groups, call.limits.bindings)
 }
 
-/// Where a column's window starts.
+/// Computes where a column's window starts.
 fn column(b: &mut Build<'_>, g: &Geometry<'_>, x: usize, own: &Int, group: &Int) -> Column {
     let spatial = sizes(b, &g.os[3..]);
-    let places = b.size(g.places() as i64);
+    let places = b.size(g.positions() as i64);
     let image = b.int(own.over(&places));
     let place = b.int(own.modulo(&places));
     let at = decompose(b, &place, &spatial);
@@ -257,7 +259,7 @@ fn results(
     [ty, tx]: [&str; 2],
     [m, n]: [&Int; 2],
 ) {
-    let (places, groups) = (b.size(g.places() as i64), b.size(g.ws[0] as i64));
+    let (places, groups) = (b.size(g.positions() as i64), b.size(g.ws[0] as i64));
     let numel = b.size(g.os.iter().product::<usize>() as i64);
     let start = b.start(to, 0).plus(&part.times(&numel));
     let start = b.int(start);

@@ -1,7 +1,7 @@
-//! Reading and writing at computed indices. An index out of range reads the first slice, or writes nothing; a check of its
-//! own reports it.
+//! Reads and writes at computed indices. An index out of range reads the first slice, or writes nothing; a separate
+//! check reports it.
 
-use super::{Call, around, each, sort};
+use super::{Call, each, sort, split_extents};
 use crate::build::{Build, Launch};
 use crate::int::Int;
 use crate::memory::{load, register};
@@ -9,7 +9,7 @@ use crate::pointwise;
 use gradus_ir::DType;
 use gradus_ir::ops::Combine;
 
-/// An index as a word, and whether it is below an extent.
+/// Returns an index as a word, and whether it is below an extent.
 fn word(b: &mut Build<'_>, buffer: usize, at: &Int, extent: &Int) -> (String, String) {
     let dtype = b.dtype(buffer);
     let raw = load(b, buffer, at);
@@ -27,7 +27,7 @@ fn word(b: &mut Build<'_>, buffer: usize, at: &Int, extent: &Int) -> (String, St
 /// Slices of the first operand at the indices of the second.
 pub(super) fn take(call: &mut Call<'_>, axis: usize) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
-    let (_, extent, width) = around(&routine.types[0], axis);
+    let (_, extent, width) = split_extents(&routine.types[0], axis);
     let (x, index, out) = (routine.ins[0], routine.ins[1], routine.outs[0]);
     let count = routine.types[1].shape.numel();
     let mut all = call.check(index, extent)?;
@@ -58,15 +58,15 @@ pub(super) fn take(call: &mut Call<'_>, axis: usize) -> Result<Vec<Launch>, Stri
     Ok(all)
 }
 
-/// The first operand with slices of the third combined in at the indices of the second, in order: positions are sorted by
-/// index, and each element of the result takes those of its own index one after the other.
+/// The first operand with slices of the third combined in at the indices of the second, in order. Positions are
+/// sorted by index, and each element of the result combines those of its own index one after the other.
 pub(super) fn scatter(
     call: &mut Call<'_>,
     axis: usize,
     combine: Option<Combine>,
 ) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
-    let (_, extent, width) = around(&routine.types[0], axis);
+    let (_, extent, width) = split_extents(&routine.types[0], axis);
     let (base, index, updates, out) = (routine.ins[0], routine.ins[1], routine.ins[2], routine.outs[0]);
     let count = routine.types[1].shape.numel();
     let dtype = routine.types[0].dtype;
@@ -76,7 +76,7 @@ pub(super) fn scatter(
     let mut all = call.check(index, extent)?;
     let (order, sorts) = sort::positions(call, index, (1, count, 1), false)?;
     all.extend(sorts);
-    // Where the updates of each slice start in that order.
+    // The start of the updates of each slice in the sorted order.
     let starts = call.scratch(DType::U32, extent + 1);
     all.extend(each::launch(call, &[index, order], starts, |b, slice| {
         let u = b.size(count as i64);

@@ -1,6 +1,7 @@
 //! Ops that are not loop nests: indexing, sorting, running combinations, random bits, convolution,
 //! Fourier transforms, attention.
-//! Takes a routine of a plan; returns its kernels in order, or why there are none. Temporaries follow the plan's arena.
+//! Takes a routine of a plan; returns its kernels in order, or the reason why there are none. Temporaries come after
+//! the plan's arena.
 
 mod arg;
 mod attention;
@@ -20,29 +21,29 @@ use crate::build::Launch;
 use crate::dialect::Dialect;
 use crate::limits::Limits;
 use crate::memory::register;
-use crate::program::{ALIGN, Check, Program};
+use crate::program::{ALIGN, Check, GpuProgram};
 use crate::translate::kernel_launch;
 use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Routine, Store, Text};
 use gradus_ir::ops::{Combine, Form, Scalar, pointwise};
 use gradus_ir::{Aval, DType, Op};
 
-/// A routine that is being translated.
+/// A routine under translation.
 pub(crate) struct Call<'a> {
-    pub(crate) program: &'a mut Program,
+    pub(crate) program: &'a mut GpuProgram,
     pub(crate) routine: &'a Routine,
     pub(crate) limits: &'a Limits,
     pub(crate) dialect: Dialect,
     pub(crate) text: Text,
     /// The step of the plan.
     pub(crate) step: usize,
-    /// The byte of the arena for the next check. Its memory is used by nothing else.
+    /// The byte of the arena for the next check. This memory has no other use.
     pub(crate) check: &'a mut usize,
-    /// First byte of the arena that this step may use. Other steps use the same.
+    /// First byte of the arena that this step may use. Other steps reuse the same bytes.
     pub(crate) free: usize,
 }
 
-/// Rows before an axis, its extent, and elements after it.
-pub(crate) fn around(aval: &Aval, axis: usize) -> (usize, usize, usize) {
+/// Number of rows before an axis, its extent, and number of elements after it.
+pub(crate) fn split_extents(aval: &Aval, axis: usize) -> (usize, usize, usize) {
     let shape = &aval.shape;
     (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
 }
@@ -77,19 +78,19 @@ pub(crate) fn launches(call: &mut Call<'_>) -> Result<Vec<Launch>, String> {
 }
 
 impl Call<'_> {
-    /// A temporary that lasts for this step.
+    /// Allocates a temporary for the duration of this step.
     pub(crate) fn scratch(&mut self, dtype: DType, numel: usize) -> usize {
         let at = self.free;
         self.free += (numel * dtype.size()).next_multiple_of(ALIGN);
         self.program.temporary(dtype, numel, at)
     }
 
-    /// The launch of a loop nest, as part of the routine.
+    /// Launches a loop nest as part of the routine.
     pub(crate) fn nest(&self, kernel: &Kernel) -> Result<Option<Launch>, String> {
         kernel_launch(self.program, kernel, self.limits, self.dialect, self.text)
     }
 
-    /// A kernel that finds the first index outside of an extent. The program lists where it writes the position.
+    /// Adds a kernel that finds the first index outside of an extent. The program lists where it writes the position.
     pub(crate) fn check(&mut self, index: usize, extent: usize) -> Result<Vec<Launch>, String> {
         let (dtype, numel) = (self.program.buffers[index].dtype, self.program.buffers[index].numel);
         let at = self.program.temporary(DType::U32, 1, *self.check);
@@ -101,10 +102,10 @@ impl Call<'_> {
             dtype,
             level: Level::Element,
         };
-        let row = |row| Operation::Scalar(Scalar::Row(row));
+        let row = |row| Operation::Scalar(Scalar::Pointwise(row));
         let number = |d: DType, x: i64| Operation::Constant(gradus_ir::Literal::int_scalar(d, x));
         let along = Layout { offset: 0, strides: vec![1] };
-        // Indices are compared as 64-bit numbers, which hold every extent.
+        // Indices are compared as 64-bit numbers, which can represent every extent.
         let mut body = vec![
             inst(Operation::Load(Access { buffer: index, layout: along.clone() }), &[], dtype),
             inst(Operation::Scalar(Scalar::Cast), &[0], DType::I64),
@@ -152,7 +153,7 @@ fn contract(call: &mut Call<'_>, labels: [&str; 3]) -> Result<Vec<Launch>, Strin
     let all: Vec<char> = outer.iter().chain(&inner).copied().collect();
     let layout = |o: usize| {
         let own = Layout::row_major(&types[o].shape).strides;
-        // A label that an operand has twice is its diagonal.
+        // A label that occurs twice in an operand selects its diagonal.
         let stride = |l: &char| labels[o].chars().zip(&own).filter(|(x, _)| x == l).map(|(_, s)| *s).sum();
         Layout { offset: 0, strides: all.iter().map(stride).collect() }
     };
@@ -165,7 +166,7 @@ fn contract(call: &mut Call<'_>, labels: [&str; 3]) -> Result<Vec<Launch>, Strin
         level: Level::Element,
     };
     let product = Inst {
-        op: Operation::Scalar(Scalar::Row(&pointwise::arith::mul)),
+        op: Operation::Scalar(Scalar::Pointwise(&pointwise::arith::mul)),
         args: vec![0, 1],
         dtype: to,
         level: Level::Element,

@@ -1,7 +1,7 @@
-//! Sorting by merging: in each pass every element finds its position among those of the neighbouring run by binary search.
-//! Passes move positions only; keys are read through them. The order is stable, and NaN is larger than every number.
+//! Merge sort: in each pass every element finds its position among those of the neighbouring run by binary search.
+//! Passes move indices only, and read keys through them. The order is stable, and NaN is larger than every number.
 
-use super::{Call, around, each};
+use super::{Call, each, split_extents};
 use crate::build::{Build, GROUP, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
@@ -20,8 +20,8 @@ fn before(dtype: DType, descending: bool, a: &str, b: &str) -> String {
     }
 }
 
-/// The positions of each line in order: a buffer of words, and the passes that fill it. Lines are given by the rows before
-/// them, their length and their stride.
+/// Returns the sorted indices of each vector: a buffer of words, and the passes that fill it. Vectors are given by
+/// the number of rows before them, their length and their stride.
 pub(super) fn positions(
     call: &mut Call<'_>,
     keys: usize,
@@ -48,7 +48,7 @@ pub(super) fn positions(
     Ok((from.unwrap_or(buffers[0]), all))
 }
 
-/// One pass: runs of this length become runs of twice that.
+/// One pass: merges runs of this length into runs of twice the length.
 fn pass(
     call: &Call<'_>,
     keys: usize,
@@ -71,7 +71,7 @@ fn pass(
     let dtype = b.dtype(keys);
     let item = each::begin(&mut b, numel);
     let (n, w) = (b.size(length as i64), b.size(width as i64));
-    // The length of runs is a parameter of both texts: passes share them.
+    // The length of runs is a parameter in generic and special text, so that passes share a kernel.
     let r = Int::Text(b.parameter(crate::program::Word::Value(run as u32)));
     let column = b.int(item.modulo(&w));
     let rest = b.int(item.over(&w));
@@ -109,7 +109,7 @@ fn pass(
     let middle = b.value(format!("({low} + {high}) / 2u"));
     let other = position(&mut b, &Int::Text(middle.clone()));
     let other_key = key(&mut b, &other);
-    // Of equal keys, those of the first run come first.
+    // Among equal keys, those of the first run come first.
     let smaller = before(dtype, descending, &other_key, &my_key);
     let larger = before(dtype, descending, &my_key, &other_key);
     b.line(format!("if (select({smaller}, !{larger}, {odd})) {{\n{low} = {middle} + 1u;\n}} else {{\n{high} = {middle};\n}}\n}}"));
@@ -122,10 +122,10 @@ fn pass(
     Ok(vec![b.finish(numel.div_ceil(GROUP as usize), call.limits.groups, call.limits.bindings)?])
 }
 
-/// Values in order, and their positions.
+/// Sorted values, and their original indices.
 pub(super) fn launches(call: &mut Call<'_>, axis: usize, descending: bool) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
-    let (rows, length, width) = around(&routine.types[0], axis);
+    let (rows, length, width) = split_extents(&routine.types[0], axis);
     let kept = routine.results[0].shape[axis];
     let x = routine.ins[0];
     let (order, mut all) = positions(call, x, (rows, length, width), descending)?;

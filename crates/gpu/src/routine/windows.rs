@@ -1,5 +1,5 @@
 //! Convolution without barriers: one kernel copies all windows to a matrix, and a product follows.
-//! It stores each element of the operand once per window that contains it. On adapters in software this is several times
+//! Each element of the operand is stored once per window that contains it. On software adapters this is several times
 //! faster than computing its position for every term of every sum.
 
 use super::Call;

@@ -1,5 +1,5 @@
-//! Kernels with reductions: threads of a group share a row (or a column), and combine what they found by a fixed tree.
-//! Reductions that depend on others are further passes over the row in the same kernel.
+//! Kernels with reductions: threads of a group share a row (or a column), and combine their results by a fixed tree.
+//! Reductions that depend on other reductions are further passes over the row in the same kernel.
 
 mod passes;
 mod walk;
@@ -10,14 +10,14 @@ use crate::int::Int;
 use crate::limits::{Barriers, Limits};
 use crate::memory::{per_word, store};
 use crate::nest::{Nest, Point, decompose};
-use crate::program::Program;
+use crate::program::GpuProgram;
 use gradus_compile::{Access, Kernel, Level, Operation, Text};
 use passes::passes;
 use walk::{Lanes, Walk};
 
-/// Elements that a thread adds before their sum is added to that of others: long sums would lose digits.
+/// Elements that a thread adds before it adds their sum to the total, since long sums would lose digits.
 const BLOCK: usize = 64;
-/// Most iterations of one thread on adapters in software: llvmpipe ends loops after 65,535 iterations of all of them.
+/// Most iterations of one thread on software adapters: llvmpipe ends loops after 65,535 iterations in total.
 const LONGEST: usize = 1 << 15;
 /// Most elements that a thread keeps in registers.
 const KEPT: usize = 16;
@@ -28,28 +28,28 @@ const UNROLLED: usize = 1200;
 pub(crate) struct Shares {
     /// Threads per row.
     threads: u32,
-    /// Neighbours that a thread takes at a time: for loads of four words, and to write whole words.
+    /// Neighbouring elements that a thread processes at a time: for loads of four words, and to write complete words.
     lanes: usize,
-    /// Whether neighbouring threads have neighbouring rows.
+    /// Whether neighbouring threads process neighbouring rows.
     columns: bool,
     /// Whether sums are long.
     long: bool,
-    /// Iterations of a row that is unrolled.
+    /// Number of iterations, if the row is unrolled.
     unrolled: Option<usize>,
     /// Whether all threads of an unrolled row have all iterations.
     even: bool,
 }
 
 impl Shares {
-    fn of(program: &Program, kernel: &Kernel, limits: &Limits) -> Shares {
+    fn of(program: &GpuProgram, kernel: &Kernel, limits: &Limits) -> Shares {
         let (rows, length) = (kernel.rows(), kernel.row_length());
         let lanes = lanes(program, kernel);
         let threads = match limits.barriers {
             Barriers::Dear if length * passes(kernel).len() > LONGEST => GROUP,
             Barriers::Dear => 1,
-            // A group takes 32 columns, or each thread one.
+            // A group processes 32 columns, or each thread one.
             Barriers::Cheap if kernel.columns && (rows >= 1 << 14 || length < 64) => 1,
-            // Few columns of many elements: eight of them still fill a sector of memory.
+            // Few columns with many elements: eight of them still fill a memory sector.
             Barriers::Cheap if kernel.columns && rows < 1 << 13 && length >= 1 << 10 => 32,
             Barriers::Cheap if kernel.columns => 8,
             Barriers::Cheap if length < 16 * lanes => 1,
@@ -73,8 +73,8 @@ impl Shares {
     }
 }
 
-/// Neighbours that a thread takes at a time.
-fn lanes(program: &Program, kernel: &Kernel) -> usize {
+/// Number of neighbouring elements that a thread processes at a time.
+fn lanes(program: &GpuProgram, kernel: &Kernel) -> usize {
     let narrow = |access: &Access| program.buffers[access.buffer].dtype.size() <= 4;
     if kernel.loads().any(|access| narrow(access) && in_words(kernel, access, 4)) {
         return 4;
@@ -84,7 +84,8 @@ fn lanes(program: &Program, kernel: &Kernel) -> usize {
     per.filter(|(per, access)| in_words(kernel, access, *per)).map(|(per, _)| per).max().unwrap_or(1)
 }
 
-/// Whether each `per` neighbours along the last axis, which is reduced, start at a multiple of `per` elements.
+/// Whether each group of `per` neighbours along the last axis, which is reduced, starts at a multiple of `per`
+/// elements.
 fn in_words(kernel: &Kernel, access: &Access, per: usize) -> bool {
     let even = |x: i64| x % per as i64 == 0;
     let Some((last, outer)) = access.layout.strides.split_last() else { return false };
@@ -96,9 +97,9 @@ fn in_words(kernel: &Kernel, access: &Access, per: usize) -> bool {
         && outer.iter().zip(&kernel.axes).all(|(s, e)| *e == 1 || even(*s))
 }
 
-/// The kernel and its launch, or why there is none.
+/// Returns the kernel and its launch, or the reason why there is none.
 pub(crate) fn launch(
-    program: &Program,
+    program: &GpuProgram,
     kernel: &Kernel,
     limits: &Limits,
     dialect: Dialect,
@@ -141,7 +142,7 @@ pub(crate) fn launch(
         b.line(format!("if ({number} >= {}) {{\nreturn;\n}}", most.text()));
         number.clone()
     } else {
-        // All threads meet at barriers: those without a row repeat the last one, and write nothing.
+        // All threads must reach the barriers: those without a row repeat the last one, and write nothing.
         b.value(format!("min({number}, {} - 1u)", most.text()))
     };
     let active = (shares.threads > 1).then(|| b.value(format!("{number} < {}", most.text())));

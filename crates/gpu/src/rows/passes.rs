@@ -1,17 +1,18 @@
-//! The passes of a kernel over a row: a reduction that needs another's result comes in a later one.
+//! Schedules the passes of a kernel over a row: a reduction that depends on another's result comes in a later pass.
 
 use gradus_compile::{Kernel, Level, Operation};
 
-/// Instructions of one pass over a row: those per element, then reductions and others per row.
+/// Instructions of one pass over a row: those per element, then reductions and other instructions per row.
 pub(super) struct Pass {
     pub(super) elements: Vec<bool>,
     pub(super) rows: Vec<usize>,
 }
 
-/// The passes over a row: a reduction that needs another's result comes in a later one.
+/// Returns the passes over a row.
 pub(super) fn passes(kernel: &Kernel) -> Vec<Pass> {
     let reduces = |i: usize| matches!(kernel.body[i].op, Operation::Reduce(_));
-    // For elements the first pass in which they are available; for rows the pass after which they are.
+    // For element instructions the first pass in which they are available; for row instructions the pass after which
+    // they are.
     let mut pass: Vec<i64> = Vec::with_capacity(kernel.body.len());
     for (i, inst) in kernel.body.iter().enumerate() {
         let per_element = inst.level == Level::Element || reduces(i);

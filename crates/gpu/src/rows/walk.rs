@@ -11,10 +11,10 @@ use crate::pointwise::{combine, identity};
 use gradus_compile::{Level, Operation};
 use gradus_ir::ops::Combine;
 
-/// Elements that a thread takes together, with the values that are known of each.
+/// Elements that a thread processes together, with the values computed so far.
 pub(super) type Lanes = Vec<(Point, Vec<Option<String>>)>;
 
-/// A reduction on its way: its instruction, how it combines, and the variable.
+/// A reduction in progress: its instruction, how it combines, and its variable.
 type Found = (usize, Combine, String);
 
 /// One pass over a row.
@@ -25,7 +25,7 @@ pub(super) struct Walk<'a> {
     pub(super) inner: &'a [Int],
     pub(super) lane: &'a Int,
     pub(super) length: &'a Int,
-    /// Whether the thread has a row of its own, if some have none.
+    /// The condition under which the thread has a row, if some threads have none.
     pub(super) active: Option<&'a str>,
     /// Whether elements are stored in this pass.
     pub(super) stores: bool,
@@ -64,7 +64,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// All iterations one after the other.
+    /// Writes all iterations one after the other.
     #[expect(clippy::too_many_arguments, reason = "what a pass has")]
     fn unrolled(
         &self,
@@ -80,7 +80,7 @@ impl Walk<'_> {
         let step = self.shares.threads * lanes;
         for it in 0..iterations {
             let j = self.lane.times(&Int::Literal(lanes)).plus(&Int::Literal(it as u32 * step));
-            // In uneven rows some elements do not exist: they repeat the last ones, and count for nothing.
+            // In uneven rows some elements do not exist: they repeat the last ones and are not counted.
             let exists = match self.shares.even {
                 true => None,
                 false => Some(b.value(format!("{} < {}", j.text(), self.length.text()))),
@@ -113,7 +113,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A loop over the elements; for long rows, a loop over blocks of them, whose results are combined.
+    /// Writes a loop over the elements; for long rows, a loop over blocks of them, whose results are combined.
     fn looped(
         &self,
         b: &mut Build<'_>,
@@ -164,7 +164,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The indices that a thread takes together, from the number of the first in its row.
+    /// The indices that a thread processes together, from the position of the first in its row.
     fn points(&self, b: &mut Build<'_>, first: &Int) -> Vec<Point> {
         let base = decompose(b, first, self.inner);
         let one = |k: u32| {
@@ -177,7 +177,7 @@ impl Walk<'_> {
         (0..self.shares.lanes as u32).map(one).collect()
     }
 
-    /// Computes what the pass needs of some elements: loads of four neighbours at once, then the rest.
+    /// Computes the values that the pass needs of some elements: loads of four neighbours at once, then the rest.
     fn values(
         &self,
         b: &mut Build<'_>,
@@ -261,14 +261,14 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What all threads of a row found, combined by a tree in shared memory.
+    /// Combines the results of all threads of a row by a tree in shared memory.
     fn combined(&self, b: &mut Build<'_>, i: usize, how: Combine, own: &str) -> Result<String, String> {
         let threads = self.shares.threads;
         if threads == 1 {
             return Ok(own.to_string());
         }
         let dtype = self.nest.kernel.body[i].dtype;
-        // Booleans cannot be shared with the host's layout rules in mind, so they are words.
+        // Booleans have no defined layout in shared memory, so they are stored as words.
         let (kind, bools) = match register(dtype) {
             Some("bool") => ("u32", true),
             Some(kind) => (kind, false),
@@ -282,7 +282,7 @@ impl Walk<'_> {
             false => format!("{shared}[{at}]"),
         };
         b.line(format!("{shared}[local] = {};\nworkgroupBarrier();", put(own)));
-        // Where the first thread of the row has its value.
+        // The index of the value of the first thread of the row.
         let first = match self.shares.columns {
             true => b.value(format!("local % {stride}u")),
             false => b.value(format!("(local / {threads}u) * {threads}u")),

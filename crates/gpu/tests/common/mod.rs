@@ -1,8 +1,9 @@
-//! Runs programs on the first Vulkan adapter, straightforwardly: one submission per command, nothing shared between runs.
+//! Runs programs on the first Vulkan adapter in a simple way: one submission per command, nothing shared between
+//! runs.
 #![allow(dead_code, reason = "each test uses a part")]
 
-use gradus_compile::{Place, Plan, Text, compile};
-use gradus_gpu::{Barriers, Command, Dialect, Limits, Memory, Program, Word, profile, translate};
+use gradus_compile::{BufferLocation, Plan, Text, compile};
+use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, Memory, Word, profile, translate};
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::call::Call;
@@ -11,7 +12,7 @@ use gradus_ir::{Aval, DType, Graph, Literal};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Limits of tests: those that every WebGPU adapter has, and more bindings.
+/// Limits for tests: those that every WebGPU adapter has, with more bindings.
 pub(crate) fn limits(barriers: Barriers) -> Limits {
     Limits {
         group: 256,
@@ -29,7 +30,7 @@ pub(crate) fn planned(graph: &Graph, limits: &Limits) -> gradus_ir::Result<Plan>
     compile(graph, &profile(limits))
 }
 
-/// Attention as a region, which has kernels for the whole: heads, queries, keys and features.
+/// Attention as a region, which has a kernel of its own: heads, queries, keys and features.
 pub(crate) fn attention([heads, n, m, d]: [usize; 4], causal: bool) -> Graph {
     fn wide(v: Var<'_>, m: usize) -> Var<'_> {
         let shape = [v.shape().to_vec(), vec![m]].concat();
@@ -121,15 +122,19 @@ impl Gpu {
         buffer
     }
 
-    /// The memory of a program with its inputs and constants, and where each buffer starts in its own.
-    fn memory(&self, program: &Program, inputs: &[Vec<u8>]) -> (HashMap<Memory, wgpu::Buffer>, Vec<usize>) {
-        // Where each buffer starts in its memory.
+    /// The memory of a program with its inputs and constants, and the offset of each buffer in its memory.
+    fn memory(
+        &self,
+        program: &GpuProgram,
+        inputs: &[Vec<u8>],
+    ) -> (HashMap<Memory, wgpu::Buffer>, Vec<usize>) {
+        // The offset of each buffer in its memory.
         let mut starts = vec![0; program.buffers.len()];
         let mut heap = 0;
         for (b, own) in program.buffers.iter().enumerate() {
-            match (&own.place, program.memory(b)) {
-                (Place::Arena(at), _) => starts[b] = *at,
-                (Place::Output(k), _) if program.donors[*k].is_some() => {}
+            match (&own.location, program.memory(b)) {
+                (BufferLocation::Arena(at), _) => starts[b] = *at,
+                (BufferLocation::Output(k), _) if program.donors[*k].is_some() => {}
                 (_, Memory::Heap) => {
                     starts[b] = heap;
                     heap += own.bytes().next_multiple_of(256);
@@ -149,9 +154,9 @@ impl Gpu {
             if let Memory::Own(owner) = program.memory(b) {
                 memory.entry(Memory::Own(owner)).or_insert_with(|| self.buffer(own.bytes(), 0xa5));
             }
-            let data = match &own.place {
-                Place::Input(k) => inputs[*k].clone(),
-                Place::Constant(l) => l.to_bytes(),
+            let data = match &own.location {
+                BufferLocation::Input(k) => inputs[*k].clone(),
+                BufferLocation::Constant(l) => l.to_bytes(),
                 _ => continue,
             };
             let mut data = data;
@@ -162,7 +167,7 @@ impl Gpu {
     }
 
     /// Runs a program without host steps on these inputs; returns the bytes of its outputs.
-    pub(crate) fn run(&self, program: &Program, inputs: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
+    pub(crate) fn run(&self, program: &GpuProgram, inputs: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, String> {
         let (memory, starts) = self.memory(program, inputs);
         self.submit(program, &memory, &starts, 1)?;
         for check in &program.checks {
@@ -195,10 +200,10 @@ impl Gpu {
         self.device.create_bind_group_layout(&descriptor)
     }
 
-    /// What a dispatch sets: its pipeline, its bindings and its groups.
+    /// Sets the pipeline, the bindings and the groups of a dispatch.
     fn dispatch(
         &self,
-        program: &Program,
+        program: &GpuProgram,
         command: &Command,
         memory: &HashMap<Memory, wgpu::Buffer>,
         starts: &[usize],
@@ -234,7 +239,7 @@ impl Gpu {
     /// Submits all commands this often, in one pass, and waits.
     fn submit(
         &self,
-        program: &Program,
+        program: &GpuProgram,
         memory: &HashMap<Memory, wgpu::Buffer>,
         starts: &[usize],
         times: usize,
@@ -255,7 +260,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Seconds of one run of a graph, the best of some, on inputs of zeros.
+    /// Seconds of one run of a graph on inputs of zeros, the best of several.
     pub(crate) fn seconds(&self, graph: &Graph, limits: &Limits, times: usize) -> Result<f64, String> {
         let plan = planned(graph, limits).map_err(|e| e.to_string())?;
         let program = translate(&plan, limits, Dialect::Wgsl, Text::Special).map_err(|e| e.to_string())?;
@@ -306,7 +311,7 @@ impl Gpu {
         // Save the program and load it again, so that every test also covers the file format.
         let (saved, constants) = program.to_json();
         let saved = serde_json::from_str(&saved.to_string()).expect("JSON");
-        let program = Program::from_json(&saved, &constants)?;
+        let program = GpuProgram::from_json(&saved, &constants)?;
         let inputs: Vec<Vec<u8>> = inputs.iter().map(Literal::to_bytes).collect();
         let outputs = self.run(&program, &inputs).map_err(gradus_ir::Error::verify)?;
         let avals = graph.output_avals();

@@ -1,4 +1,5 @@
-//! Building graphs: one door for every application, with hash-consing and an error that waits for the end.
+//! Builds graphs. Every application of an op goes through [`Builder`], which infers types and merges equal nodes
+//! (hash-consing). The first error is kept and returned by [`Builder::finish`].
 
 use super::{Graph, Id, Node, Origin, StableHasher, Var};
 use crate::ops::{Op, source};
@@ -17,18 +18,18 @@ pub struct Builder(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     nodes: Vec<Node>,
-    /// Nodes by the hash of what they apply to what; one whose hash is taken has the next that is free.
+    /// Nodes by the hash of op and operands. On a collision the node is stored under the next free key.
     known: HashMap<u64, u32, BuildHasherDefault<Hashed>>,
-    /// The names of inputs, each with the first number behind it that may be free.
+    /// Names of inputs, each with the lowest number that may still be appended to make a new name.
     names: HashMap<String, usize>,
     inputs: Vec<(String, Id)>,
     derived: HashMap<Derivation, Derived>,
-    /// Where nodes come from that are made now.
+    /// Origin assigned to new nodes.
     origin: Option<Origin>,
     error: Option<Error>,
 }
 
-/// The hash of a key that is one already.
+/// A hasher for keys that are hashes already.
 #[derive(Default)]
 struct Hashed(u64);
 
@@ -44,10 +45,10 @@ impl Hasher for Hashed {
     }
 }
 
-/// An op, what is derived from it, and the conditions: which operands are given and which results are wanted.
+/// A key of a derived op: the op, the kind of derivation, which directions are present, and which results are needed.
 pub(crate) type Derivation = (Op, &'static str, Vec<bool>, Vec<bool>);
 
-/// The op that was derived, if anything was, and which of the results asked for it gives.
+/// The derived op, if there is any, and which of the requested results it returns.
 pub(crate) type Derived = (Option<Op>, Vec<bool>);
 
 impl State {
@@ -57,14 +58,14 @@ impl State {
 
     fn check(&self, ids: &[Id]) -> Result<()> {
         match ids.iter().find(|id| self.aval(**id).is_none()) {
-            Some(id) => Err(Error::verify(format!("value %{}.{} is not of this graph", id.node, id.out))),
+            Some(id) => Err(Error::verify(format!("value %{}.{} belongs to another graph", id.node, id.out))),
             None => Ok(()),
         }
     }
 }
 
 impl State {
-    /// Which nodes a graph of these outputs has: all inputs, and what the outputs need.
+    /// Marks the nodes of a graph with these outputs: all inputs, and everything the outputs depend on.
     fn live(&self, outputs: &[Id]) -> Result<Vec<bool>> {
         if let Some(e) = &self.error {
             return Err(e.clone());
@@ -84,8 +85,8 @@ impl State {
     }
 }
 
-/// The graph of those nodes that are live. Inputs come first, as in text, so that reading a graph back numbers its nodes
-/// the same.
+/// Builds the graph of the live nodes. Inputs come first, as in text, so that parsing a printed graph gives nodes the
+/// same numbers.
 fn graph_of(
     nodes: impl Iterator<Item = Node>,
     live: &[bool],
@@ -116,12 +117,12 @@ fn graph_of(
 }
 
 impl Builder {
-    /// An empty graph.
+    /// Starts an empty graph.
     pub fn new() -> Builder {
         Builder::default()
     }
 
-    /// An empty graph with room for about so many nodes.
+    /// Starts an empty graph with capacity for about `nodes` nodes.
     pub fn with_room(nodes: usize) -> Builder {
         let known = HashMap::with_capacity_and_hasher(nodes, BuildHasherDefault::default());
         Builder(Mutex::new(State { nodes: Vec::with_capacity(nodes), known, ..State::default() }))
@@ -131,7 +132,7 @@ impl Builder {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new input; a name already taken gets a number behind it, odd characters become `_`.
+    /// Adds an input. A name that is taken gets a number appended; characters not allowed in names become `_`.
     pub fn input(&self, name: &str, aval: Aval) -> Var<'_> {
         let mut s = self.state();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "_.'".contains(c) { c } else { '_' };
@@ -164,40 +165,40 @@ impl Builder {
         Var::new(self, id)
     }
 
-    /// The inputs so far, in order.
+    /// Ids of the inputs added so far, in order.
     pub fn input_ids(&self) -> Vec<Id> {
         self.state().inputs.iter().map(|(_, id)| *id).collect()
     }
 
-    /// A constant.
+    /// Adds a constant.
     pub fn constant(&self, value: Literal) -> Var<'_> {
         self.apply1(source::Constant { value }, &[])
     }
 
-    /// A constant of one value everywhere.
+    /// Adds a constant whose elements all have the value `value`.
     pub fn full(&self, aval: &Aval, value: f64) -> Var<'_> {
         self.constant(Literal::scalar(aval.dtype, value)).broadcast_to(&aval.shape)
     }
 
     /// The type of a value.
     pub fn aval(&self, id: Id) -> Aval {
-        // A value of another graph has no type here; whoever applies an op to it gets an error.
+        // A value of another graph has no type here; applying an op to it returns an error.
         self.state().aval(id).cloned().unwrap_or_else(|| Aval::scalar(crate::DType::F32))
     }
 
-    /// Reads the nodes so far. The builder is busy meanwhile: look first, then build.
+    /// Calls `read` with the nodes added so far. `read` must not add nodes: the builder is locked meanwhile.
     pub fn look<R>(&self, read: impl FnOnce(&[Node]) -> R) -> R {
         read(&self.state().nodes)
     }
 
-    /// Applies an op, or says why it cannot be.
+    /// Applies an op, or returns an error if the operands do not fit it.
     pub fn try_apply<'g>(&'g self, op: impl Into<Op>, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
         let (op, ids) = (op.into(), ins.iter().map(|v| v.id()).collect());
         let (node, outs) = self.try_apply_ids(op, ids)?;
         Ok((0..outs).map(|out| Var::new(self, Id { node, out })).collect())
     }
 
-    /// Applies an op to values by id; gives the node and how many results it has.
+    /// Applies an op to values given by id. Returns the node and its number of results.
     pub fn try_apply_ids(&self, op: Op, ins: Vec<Id>) -> Result<(u32, u32)> {
         let mut s = self.state();
         s.check(&ins)?;
@@ -221,7 +222,8 @@ impl Builder {
         Ok((node, count))
     }
 
-    /// Runs what makes nodes in place of one that has this origin: they have it too. The innermost that is known counts.
+    /// Runs `make`, whose nodes replace a node with this origin, and assigns them that origin. Without an origin, the
+    /// one set before stays in effect.
     pub fn from_origin<R>(&self, origin: &Option<Origin>, make: impl FnOnce() -> R) -> R {
         if origin.is_none() {
             return make();
@@ -232,17 +234,17 @@ impl Builder {
         made
     }
 
-    /// Where nodes come from that are made from now on; gives what it was.
+    /// Sets the origin of nodes added from now on. Returns the previous one.
     pub fn set_origin(&self, origin: Option<Origin>) -> Option<Origin> {
         std::mem::replace(&mut self.state().origin, origin)
     }
 
-    /// Applies an op; a failure is remembered and stands in for the results.
+    /// Applies an op. On failure the error is kept, and the results are placeholders.
     pub fn apply<'g>(&'g self, op: impl Into<Op>, ins: &[Var<'g>]) -> Vec<Var<'g>> {
         self.try_apply(op, ins).unwrap_or_else(|e| vec![self.fail(e)])
     }
 
-    /// Applies an op of one result.
+    /// Applies an op with one result.
     pub fn apply1<'g>(&'g self, op: impl Into<Op>, ins: &[Var<'g>]) -> Var<'g> {
         match self.apply(op, ins).first() {
             Some(v) => *v,
@@ -250,7 +252,7 @@ impl Builder {
         }
     }
 
-    /// Remembers the first error and gives a placeholder.
+    /// Keeps the error if it is the first, and returns a placeholder.
     pub fn fail(&self, e: Error) -> Var<'_> {
         let mut s = self.state();
         s.error.get_or_insert(e);
@@ -261,28 +263,28 @@ impl Builder {
         Var::new(self, id)
     }
 
-    /// The first error so far.
+    /// The first error, if any.
     pub fn error(&self) -> Option<Error> {
         self.state().error.clone()
     }
 
-    /// What is derived from an op, made once per graph: equal layers differentiate their regions once.
+    /// Returns the derived op for `key`, made once per graph: equal layers differentiate their regions once.
     pub(crate) fn derived(&self, key: Derivation, make: impl FnOnce() -> Result<Derived>) -> Result<Derived> {
         if let Some(found) = self.state().derived.get(&key) {
             return Ok(found.clone());
         }
-        let made = make()?; // without the lock, as rules build graphs
+        let made = make()?; // not under the lock, because rules build graphs
         self.state().derived.insert(key, made.clone());
         Ok(made)
     }
 
-    /// Copies another graph in, over these values as its inputs; gives its outputs.
+    /// Copies another graph into this one, with `ins` as its inputs. Returns its outputs.
     pub fn inline<'g>(&'g self, graph: &Graph, ins: &[Var<'g>]) -> Vec<Var<'g>> {
         let values = self.inline_all(graph, ins);
         graph.outputs.iter().map(|id| values[id.node as usize][id.out as usize]).collect()
     }
 
-    /// Copies another graph in; gives the values of all its nodes.
+    /// Copies another graph into this one. Returns the values of all its nodes.
     pub fn inline_all<'g>(&'g self, graph: &Graph, ins: &[Var<'g>]) -> Vec<Vec<Var<'g>>> {
         let mut values: Vec<Vec<Var<'g>>> = Vec::with_capacity(graph.nodes.len());
         for node in &graph.nodes {
@@ -294,7 +296,7 @@ impl Builder {
                         vec![self.fail(Error::shape(what, format!("must be {}", node.outs[0])))]
                     }
                     None => {
-                        vec![self.fail(Error::value("the inputs", format!("lack number {}", input.index)))]
+                        vec![self.fail(Error::value("the inputs", format!("lack input {}", input.index)))]
                     }
                 }
             } else {
@@ -309,13 +311,13 @@ impl Builder {
         values
     }
 
-    /// The graph of these outputs: everything they need, all inputs, and nothing else.
+    /// Finishes the graph with these outputs. It keeps all inputs and only those nodes that the outputs depend on.
     pub fn finish(&self, outputs: &[Var<'_>]) -> Result<Graph> {
         let ids: Vec<Id> = outputs.iter().map(|v| v.id()).collect();
         self.finish_ids(&ids)
     }
 
-    /// As [`Builder::finish`], by id.
+    /// As [`Builder::finish`], with outputs by id.
     pub fn finish_ids(&self, outputs: &[Id]) -> Result<Graph> {
         let s = self.state();
         let live = s.live(outputs)?;
@@ -323,7 +325,7 @@ impl Builder {
         graph_of(nodes, &live, s.inputs.clone(), outputs)
     }
 
-    /// As [`Builder::finish_ids`], for the last time: nothing is copied.
+    /// As [`Builder::finish_ids`], but consumes the builder and copies nothing.
     pub fn into_graph(self, outputs: &[Id]) -> Result<Graph> {
         let s = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let live = s.live(outputs)?;
@@ -331,7 +333,7 @@ impl Builder {
         graph_of(nodes, &live, s.inputs, outputs)
     }
 
-    /// The value everywhere of a constant or broadcast constant.
+    /// Returns the value of all elements, if `id` is a constant or broadcast constant with equal elements.
     pub fn splat(&self, id: Id) -> Option<f64> {
         let s = self.state();
         let mut node = s.nodes.get(id.node as usize)?;
@@ -344,7 +346,7 @@ impl Builder {
         }
     }
 
-    /// Zeros of a type.
+    /// Adds a constant of zeros.
     pub fn zeros(&self, aval: &Aval) -> Var<'_> {
         self.full(aval, 0.0)
     }

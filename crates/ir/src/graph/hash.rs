@@ -1,4 +1,4 @@
-//! The canonical hash: of what is computed, not of how the nodes are numbered.
+//! The canonical hash of a graph. It depends on what is computed, not on the numbering of the nodes.
 
 use super::print::attr_text;
 use super::{Graph, Id};
@@ -69,7 +69,7 @@ impl Hasher for StableHasher {
     }
 }
 
-/// By type and bits, all NaNs alike. `Hash` of a shape writes machine words, whose width differs.
+/// Hashes type and bits; all NaNs are equal. The `Hash` of a shape would write machine words, whose width differs.
 fn literal_hash(l: &Literal, h: &mut StableHasher) {
     let float = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
     h.write(l.aval().to_string().as_bytes());
@@ -80,7 +80,7 @@ fn literal_hash(l: &Literal, h: &mut StableHasher) {
     }
 }
 
-/// Hashes ops by their text (regions by their own hash) over the hashes of their operands.
+/// Hashes each op's text (regions by their own hash) together with the hashes of its operands.
 pub(super) fn graph_hash(graph: &Graph) -> u128 {
     let mut nodes: Vec<u128> = Vec::with_capacity(graph.nodes().len());
     let value = |nodes: &[u128], h: &mut StableHasher, id: &Id| {

@@ -1,7 +1,7 @@
-//! The graph: ops on whole tensors, in an order where every operand comes before its use.
+//! The graph: ops on tensors, in an order where every operand comes before its use.
 //!
-//! A graph is immutable once built. [`Builder`] makes one, hash-consing equal applications; [`Graph::verify`]
-//! checks its invariants; text (`print`, `parse`) and the canonical hash identify it.
+//! A graph is immutable once built. [`Builder`] makes one and merges equal applications; [`Graph::verify`] checks its
+//! invariants; text (`print`, `parse`) and the canonical hash identify it.
 
 mod build;
 mod hash;
@@ -28,9 +28,9 @@ use std::sync::OnceLock;
 /// One result of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
-    /// Position of the node.
+    /// Index of the node.
     pub node: u32,
-    /// Which of its results.
+    /// Index of the result.
     pub out: u32,
 }
 
@@ -43,7 +43,7 @@ pub struct Node {
     pub ins: Vec<Id>,
     /// Types of its results.
     pub outs: Vec<Aval>,
-    /// The call it comes from, if that is known; no part of what it means.
+    /// The call that the node comes from, if known. It does not affect the meaning of the graph.
     pub origin: Option<Origin>,
 }
 
@@ -87,7 +87,7 @@ impl Graph {
         self.outputs.iter().map(|id| self.aval(*id).clone()).collect()
     }
 
-    /// Position of the input of that name.
+    /// Returns the index of the input with this name.
     pub fn input(&self, name: &str) -> Result<usize> {
         self.inputs.iter().position(|(n, _)| n == name).ok_or_else(|| {
             let names: Vec<&str> = self.inputs.iter().map(|(n, _)| n.as_str()).collect();
@@ -98,7 +98,7 @@ impl Graph {
         })
     }
 
-    /// Whether an output is computed from a value.
+    /// Whether an output depends on the value `from`.
     pub fn reaches(&self, from: Id) -> bool {
         let mut live = vec![false; self.nodes.len()];
         self.outputs.iter().for_each(|id| live[id.node as usize] = true);
@@ -110,18 +110,18 @@ impl Graph {
         live.get(from.node as usize).copied().unwrap_or(false)
     }
 
-    /// A hash of what the graph computes: equal for graphs that differ only in node order or dead nodes.
+    /// A hash of what the graph computes; equal for graphs that differ only in node order or dead nodes.
     pub fn canonical_hash(&self) -> u128 {
         *self.hash.get_or_init(|| hash::graph_hash(self))
     }
 
-    /// Whether nodes come from the same lines, in graphs that are the same.
+    /// Whether the nodes of two equal graphs come from the same source lines.
     pub fn same_origins(&self, other: &Graph) -> bool {
         std::ptr::eq(self, other)
             || self.nodes.iter().map(|n| &n.origin).eq(other.nodes.iter().map(|n| &n.origin))
     }
 
-    /// The part of the graph between chosen inputs and outputs, rebuilt through a fresh builder.
+    /// Returns the graph with only these outputs, rebuilt so that unused nodes are gone.
     pub fn with_outputs(&self, outputs: &[usize]) -> Result<Graph> {
         let b = Builder::new();
         let ins: Vec<Var<'_>> =
@@ -129,7 +129,7 @@ impl Graph {
         let outs = b.inline(self, &ins);
         let choose = |&i: &usize| {
             let why = || format!("is not in the graph, which has {}", outs.len());
-            outs.get(i).copied().ok_or_else(|| Error::value(format!("output number {i}"), why()))
+            outs.get(i).copied().ok_or_else(|| Error::value(format!("output {i}"), why()))
         };
         let chosen = outputs.iter().map(choose).collect::<Result<Vec<Var<'_>>>>()?;
         b.finish(&chosen)
@@ -137,7 +137,7 @@ impl Graph {
 }
 
 impl Graph {
-    /// The same graph without inputs that nothing reads, and which of the inputs are still there.
+    /// Removes inputs that no output depends on. Returns the graph and a flag per input that is true if it was kept.
     pub fn without_unused_inputs(&self) -> Result<(Graph, Vec<bool>)> {
         let mut used = vec![false; self.inputs.len()];
         for id in self.nodes.iter().flat_map(|n| &n.ins).chain(&self.outputs) {
@@ -146,7 +146,7 @@ impl Graph {
             }
         }
         let b = Builder::new();
-        // An unused input stands for itself as a constant, which is dead and so does not survive.
+        // An unused input is replaced by a constant, which is dead and so is removed.
         let value = |((name, id), used): (&(String, Id), &bool)| {
             let aval = self.aval(*id).clone();
             if *used { b.input(name, aval) } else { b.zeros(&aval) }
@@ -157,7 +157,7 @@ impl Graph {
     }
 }
 
-/// By canonical hash: 128 bits, so equal hashes are taken for equal graphs.
+/// Compares canonical hashes: 128 bits, so equal hashes are taken for equal graphs.
 impl PartialEq for Graph {
     fn eq(&self, other: &Graph) -> bool {
         std::ptr::eq(self, other) || self.canonical_hash() == other.canonical_hash()

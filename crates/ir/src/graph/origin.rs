@@ -1,11 +1,11 @@
-//! Where nodes come from: what a user's program called on which line. Kept beside the meaning of a graph, which does not
-//! depend on it, so that what fails when a compiled program runs is named as it would have been at once.
+//! The origin of nodes: which function a user's program called on which line. It does not affect the meaning of a
+//! graph. If a compiled program fails, the error names the call as an eager failure would.
 
 use crate::Aval;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// What was called, and on which line.
+/// A call in a user's program, and its source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(Arc<Inner>);
 
@@ -13,20 +13,20 @@ pub struct Origin(Arc<Inner>);
 struct Inner {
     name: String,
     operands: Vec<Aval>,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
     line: Option<String>,
 }
 
 impl Origin {
-    /// The call of an op or composite on operands at a place; `line` is that of another language, if the program is written
-    /// in one.
+    /// Records the call of an op or composite on `operands` at a source location. `line` is the line in another
+    /// language, if the program is written in one.
     pub fn new(
         name: &str,
         operands: Vec<Aval>,
-        place: &'static Location<'static>,
+        location: &'static Location<'static>,
         line: Option<String>,
     ) -> Origin {
-        Origin(Arc::new(Inner { name: name.to_string(), operands, place, line }))
+        Origin(Arc::new(Inner { name: name.to_string(), operands, location, line }))
     }
 
     /// The op or composite that was called.
@@ -34,14 +34,14 @@ impl Origin {
         &self.0.name
     }
 
-    /// The types of what it was called on.
+    /// The types of the operands of the call.
     pub fn operands(&self) -> &[Aval] {
         &self.0.operands
     }
 
-    /// The place in Rust.
-    pub fn place(&self) -> &'static Location<'static> {
-        self.0.place
+    /// The source location in Rust.
+    pub fn location(&self) -> &'static Location<'static> {
+        self.0.location
     }
 
     /// The line in another language.

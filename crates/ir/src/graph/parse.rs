@@ -1,4 +1,4 @@
-//! Reading graph text. Nothing is trusted: every type is inferred again and compared with the one written.
+//! Parses graph text. Nothing is trusted: every type is inferred again and compared with the one in the text.
 
 use super::print::is_word;
 use super::{Builder, FORMAT_VERSION, Graph, Id};
@@ -9,13 +9,13 @@ use crate::{Aval, C, Class, DType, Error, Kind, Literal, Result, Shape};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Nesting of attribute maps that is still read.
+/// Deepest nesting of attribute maps that is accepted.
 const MAX_DEPTH: usize = 16;
 
-/// Nesting of regions that is still read: what walks graphs recurses into them.
+/// Deepest nesting of regions that is accepted, since passes recurse into regions.
 const MAX_REGION_DEPTH: usize = 64;
 
-/// How deep regions are nested in a graph, given that of the regions it can name.
+/// Returns how deep regions are nested in a graph, given the depths of the regions it can refer to.
 fn depth(graph: &Graph, regions: &[Arc<Graph>], depths: &[usize]) -> usize {
     let attrs = graph.nodes().iter().flat_map(|n| n.op.def().attrs());
     let held: Vec<Arc<Graph>> =
@@ -24,7 +24,7 @@ fn depth(graph: &Graph, regions: &[Arc<Graph>], depths: &[usize]) -> usize {
     held.iter().map(|g| of(g) + 1).max().unwrap_or(0)
 }
 
-/// The graph written in this text.
+/// Parses a graph.
 pub fn parse(text: &str) -> Result<Graph> {
     let mut p = Parser { text, at: 0 };
     p.need("gradus")?;
@@ -57,7 +57,7 @@ pub fn parse(text: &str) -> Result<Graph> {
     Ok(graph)
 }
 
-/// The character of `{hex}` behind `\u`.
+/// Reads `{hex}` after `\u` and returns its character.
 fn unicode(chars: &mut std::str::CharIndices<'_>) -> Option<char> {
     let (_, '{') = chars.next()? else { return None };
     let mut code = 0u32;
@@ -104,7 +104,7 @@ impl<'t> Parser<'t> {
         if self.eat(token) { Ok(()) } else { Err(self.error(format!("expected `{token}`"))) }
     }
 
-    /// A run of letters, digits and `_ . ' + -`, not empty.
+    /// Reads a nonempty run of letters, digits and `_ . ' + -`.
     fn word(&mut self) -> Result<&'t str> {
         self.space();
         let rest = self.rest();
@@ -116,7 +116,7 @@ impl<'t> Parser<'t> {
         Ok(&rest[..end])
     }
 
-    /// `item, item` up to a closing token; empty lists are fine.
+    /// Reads `item, item` up to a closing token; the list may be empty.
     fn list<T>(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut items = Vec::new();
         if self.eat(close) {
@@ -171,7 +171,7 @@ impl<'t> Parser<'t> {
         b.finish_ids(&outputs)
     }
 
-    /// `%3 = op(a, %2.1) key=value … : type, type`
+    /// Reads a node: `%3 = op(a, %2.1) key=value … : type, type`.
     fn node(
         &mut self,
         b: &Builder,
@@ -303,7 +303,7 @@ impl<'t> Parser<'t> {
                 c => out.push(c),
             }
         }
-        Err(self.error("string does not end, or has an escape that Rust's do not include"))
+        Err(self.error("string is not terminated, or has an escape that Rust strings do not have"))
     }
 
     fn elements(&mut self, aval: Aval) -> Result<Literal> {

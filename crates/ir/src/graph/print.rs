@@ -1,4 +1,5 @@
-//! Graphs as readable text that [`parse`](super::parse) reads back to the same graph.
+//! Prints graphs as text that [`parse`](super::parse) reads back to the same graph.
+//! Takes a graph; returns text with regions first, each once. Attributes become data in `attr.rs`.
 
 use super::{Graph, Id};
 use crate::attr::Attr;
@@ -8,7 +9,7 @@ use crate::{C, DType, Literal};
 use std::fmt;
 use std::sync::Arc;
 
-/// Version of the text format, in its first line.
+/// Version of the text format, printed in its first line.
 pub const FORMAT_VERSION: u32 = 1;
 
 impl fmt::Display for Graph {
@@ -23,7 +24,7 @@ impl fmt::Display for Graph {
     }
 }
 
-/// Regions in the order they must be read: inner ones first, each once.
+/// Collects regions in the order in which they must be parsed: inner ones first, each once.
 fn collect_regions(graph: &Graph, regions: &mut Vec<Arc<Graph>>) {
     for node in graph.nodes() {
         for (_, attr) in node.op.def().attrs() {
@@ -65,7 +66,7 @@ fn write_body(f: &mut fmt::Formatter<'_>, head: &str, graph: &Graph, regions: &[
     writeln!(f, "  return {}\n}}", list(graph.outputs()))
 }
 
-/// One attribute as text; graphs are named by `region`.
+/// Returns an attribute as text; `region` names the graphs in it.
 pub fn attr_text(attr: &Attr, region: &mut dyn FnMut(&Arc<Graph>) -> String) -> String {
     match attr {
         Attr::Bool(b) => b.to_string(),
@@ -85,13 +86,13 @@ pub fn attr_text(attr: &Attr, region: &mut dyn FnMut(&Arc<Graph>) -> String) -> 
     }
 }
 
-/// A key that is a word as it is, else quoted.
+/// Returns a key, quoted unless it is a word.
 fn key(k: &str) -> String {
     let word = !k.is_empty() && k.chars().all(is_word);
     if word { k.to_string() } else { format!("{k:?}") }
 }
 
-/// Characters of names and numbers.
+/// Whether a character may occur in names and numbers.
 pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_.'+-".contains(c)
 }
@@ -100,7 +101,7 @@ fn float(x: f64) -> String {
     if x.is_nan() { "nan".to_string() } else { format!("{x:?}") }
 }
 
-/// A literal as its type and elements, exactly.
+/// Returns a literal as its type and elements, exactly.
 pub fn literal_text(l: &Literal) -> String {
     let complex = |x: &C| format!("({} {})", float(x.re), float(x.im));
     let elements: Vec<String> = match l.data() {

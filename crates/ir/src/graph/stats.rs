@@ -1,4 +1,5 @@
-//! What a graph costs, counted from the forms of its ops.
+//! Counts the cost of a graph from the forms of its ops. Takes a graph or a node; returns counts of nodes, operations
+//! and bytes. A plan's cost is counted in `gradus-compile`.
 
 use super::{Graph, Node};
 use crate::Aval;
@@ -8,10 +9,10 @@ use std::ops::AddAssign;
 /// Counts over a graph. They saturate rather than overflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Nodes, those of held graphs included, each once.
+    /// Number of nodes, including those of nested graphs, each counted once.
     pub nodes: u64,
-    /// Arithmetic operations: one per element of a pointwise op whatever its function, one per element combined,
-    /// two per product of a contraction or convolution. Moving, sorting and external routines count nothing.
+    /// Arithmetic operations: one per element of a pointwise op, one per element combined by a reduction, two per
+    /// product of a contraction or convolution. Movement, sorting and external routines count as none.
     pub flops: u64,
     /// Bytes of operands and results, summed over the nodes that compute.
     pub bytes: u64,
@@ -26,14 +27,14 @@ impl AddAssign for Stats {
 }
 
 impl Stats {
-    /// The same nodes, run so many times.
+    /// The cost of running the same nodes `times` times.
     fn repeated(self, times: usize) -> Stats {
         let times = times as u64;
         let (flops, bytes) = (self.flops.saturating_mul(times), self.bytes.saturating_mul(times));
         Stats { flops, bytes, ..self }
     }
 
-    /// The nodes of both, and the cost of the dearer.
+    /// The nodes of both, and the larger of the two costs.
     fn either(self, other: Stats) -> Stats {
         Stats {
             nodes: self.nodes.saturating_add(other.nodes),
@@ -44,8 +45,8 @@ impl Stats {
 }
 
 impl Graph {
-    /// Nodes, arithmetic and memory traffic. A loop counts its body once per step (an open one: once), a choice its
-    /// dearest branch.
+    /// Counts nodes, arithmetic and memory traffic. A loop counts its body once per iteration, or once if the number
+    /// of iterations is unknown. A choice counts its most expensive branch.
     pub fn stats(&self) -> Stats {
         let mut sum = Stats::default();
         for node in &self.nodes {
@@ -54,12 +55,12 @@ impl Graph {
         sum
     }
 
-    /// Those of one of its nodes, with the graphs it holds.
+    /// Counts one node of the graph, with the graphs nested in it.
     pub fn node_stats(&self, node: &Node) -> Stats {
         let ins: Vec<Aval> = node.ins.iter().map(|id| self.aval(*id).clone()).collect();
         let mut own = Stats { nodes: 1, ..Stats::default() };
         match node.op.def().form(&ins) {
-            // What an op that holds graphs costs is what they cost.
+            // The cost of an op with nested graphs is the cost of those graphs.
             Form::Region(body) => own += body.stats(),
             Form::Switch(branches) => {
                 own += branches.iter().map(|b| b.stats()).reduce(Stats::either).unwrap_or_default();
@@ -94,7 +95,7 @@ fn product(extents: impl IntoIterator<Item = usize>) -> u64 {
 
 fn flops(form: &Form, ins: &[Aval], outs: &[Aval]) -> u64 {
     match form {
-        Form::Pointwise(Scalar::Row(_) | Scalar::Select) => count(&outs[0]),
+        Form::Pointwise(Scalar::Pointwise(_) | Scalar::Select) => count(&outs[0]),
         Form::Reduce { .. } | Form::ArgReduce { .. } | Form::Cumulate { .. } | Form::Fold(_) => {
             count(&ins[0])
         }
@@ -110,7 +111,7 @@ fn flops(form: &Form, ins: &[Aval], outs: &[Aval]) -> u64 {
             });
             product(extents.map(|(_, e)| *e)).saturating_mul(2)
         }
-        // Each result sums the products over channels and window places.
+        // Each result sums the products over channels and window elements.
         Form::Convolve(_) => {
             product(ins[1].shape.iter().skip(2).copied()).saturating_mul(2).saturating_mul(count(&outs[0]))
         }

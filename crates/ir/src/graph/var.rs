@@ -1,11 +1,13 @@
-//! A value of a graph under construction, with the operators that derivative rules are written in.
+//! A value of a graph under construction, with the operators in which derivative rules are written.
+//! Operators apply ops to the builder that the value belongs to and return new values.
+//! Shape and dtype rules are those of the ops.
 
 use super::{Builder, Id};
 use crate::{Aval, DType, Shape};
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A value in a [`Builder`]. Operators take equal extents and dtypes, or a number on either side.
+/// A value in a [`Builder`]. Operands must have equal extents and dtypes; one side may be a number.
 #[derive(Clone, Copy)]
 pub struct Var<'g> {
     builder: &'g Builder,
@@ -22,7 +24,7 @@ impl<'g> Var<'g> {
         self.builder
     }
 
-    /// Where it is.
+    /// Its id in the graph.
     pub fn id(self) -> Id {
         self.id
     }
@@ -47,18 +49,17 @@ impl<'g> Var<'g> {
         self.aval().rank()
     }
 
-    /// A constant of its type with one value everywhere.
+    /// A constant of the same type whose elements all have the value `value`.
     pub fn full_like(self, value: f64) -> Var<'g> {
         self.builder.full(&self.aval(), value)
     }
 
-    /// The value everywhere, if it is a constant.
+    /// Returns the value of all elements, if this is a constant with equal elements.
     pub fn splat(self) -> Option<f64> {
         self.builder.splat(self.id)
     }
 
-    /// Product, skipping the multiplication by a constant 1 or -1. For derivative rules, whose partials are
-    /// often just that.
+    /// Multiplies, except by a constant 1 or -1. For derivative rules, whose partials often have these values.
     pub fn scale(self, factor: Var<'g>) -> Var<'g> {
         match (self.splat(), factor.splat()) {
             (_, Some(1.0)) => self,
@@ -75,9 +76,9 @@ impl fmt::Debug for Var<'_> {
     }
 }
 
-/// A value, or a number standing for a constant of a given type.
+/// A value, or a number that is converted to a constant of a given type.
 pub trait IntoVar<'g> {
-    /// As a value of the type of `like`.
+    /// Converts to a value of the type of `like`.
     fn into_var(self, like: Var<'g>) -> Var<'g>;
 }
 

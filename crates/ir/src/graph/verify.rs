@@ -11,7 +11,7 @@ use crate::ops::Op;
 use crate::{Aval, Error, Result};
 
 impl Graph {
-    /// Checks every invariant, in the graphs it holds too.
+    /// Checks every invariant, also in nested graphs.
     pub fn verify(&self) -> Result<()> {
         self.verify_own()?;
         let held = self.nodes.iter().flat_map(|n| n.op.def().attrs());
@@ -21,7 +21,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Checks every invariant but those of the graphs it holds, which were checked when they were made.
+    /// Checks every invariant except in nested graphs, which were checked when they were built.
     pub(super) fn verify_own(&self) -> Result<()> {
         let exists = |id: &Id, before: usize| {
             (id.node as usize) < before && (id.out as usize) < self.nodes[id.node as usize].outs.len()

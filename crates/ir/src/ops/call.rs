@@ -1,4 +1,6 @@
-//! A named region: a graph applied as one op, which keeps its name through every transform.
+//! A named region: a graph applied as one op, whose name is kept through every transform.
+//! Takes operands of the types of its graph's inputs; returns the values of the graph's outputs.
+//! Whether a region is inlined or run as one step is decided by the compiler.
 
 use super::select::Barrier;
 use super::*;
@@ -8,44 +10,44 @@ use crate::transform::{jvp_into, transpose_into, vjp_into, vmap_mask};
 use crate::{DType, op_struct};
 
 op_struct! {
-    /// Applies a graph to the operands under a name. Compilers may claim a region by its name or inline it;
-    /// derivatives are those of its body, unless it has one of its own.
+    /// Applies a graph to the operands under a name. Compilers may recognise a region by its name or inline it. Its
+    /// derivatives are those of its body, unless it has its own rule.
     pub struct Call = "call" {
-        /// What the region is called.
+        /// The name of the region.
         name: Arc<str>,
-        /// The arguments it was called with, besides the operands.
+        /// The arguments of the call other than the operands.
         args: Vec<(String, Attr)>,
-        /// What it computes.
+        /// The graph to compute.
         body: Arc<Graph>,
-        /// Its own tangents: see [`Call::with_jvp`].
+        /// A rule for tangents: see [`Call::with_jvp`].
         jvp: Option<Arc<Graph>>,
-        /// Its own gradient: see [`Call::with_grad`].
+        /// A rule for gradients: see [`Call::with_grad`].
         grad: Option<Arc<Graph>>,
-        /// Whether its gradient computes its values again: see [`Call::with_remat`].
+        /// Whether the gradient recomputes the region's values: see [`Call::with_remat`].
         remat: Mark,
     }
 }
 
 impl Call {
-    /// A region.
+    /// Makes a region without rules of its own.
     pub fn new(name: &str, args: Vec<(String, Attr)>, body: Arc<Graph>) -> Call {
         Call { name: name.into(), args, body, jvp: None, grad: None, remat: Mark(false) }
     }
 
-    /// With a gradient of its own: a graph from the operands, the results and a cotangent per result to a
-    /// gradient per operand, linear in the cotangents. Forward mode is its transpose, unless that is given too.
+    /// Adds a rule for gradients: a graph from the operands, the results and a cotangent per result to a gradient per
+    /// operand, linear in the cotangents. Forward mode is its transpose, unless `with_jvp` gives a rule for it.
     pub fn with_grad(self, grad: Arc<Graph>) -> Call {
         Call { grad: Some(grad), ..self }
     }
 
-    /// With tangents of its own: a graph from the operands, the results and a tangent per operand to a tangent
-    /// per result, linear in the tangents. Reverse mode is its transpose, unless that is given too.
+    /// Adds a rule for tangents: a graph from the operands, the results and a tangent per operand to a tangent per
+    /// result, linear in the tangents. Reverse mode is its transpose, unless `with_grad` gives a rule for it.
     pub fn with_jvp(self, jvp: Arc<Graph>) -> Call {
         Call { jvp: Some(jvp), ..self }
     }
 
-    /// Computed again for its gradient, and so for the gradients of its derivatives, also after inlining: the values
-    /// inside are not held from the forward pass to the reverse pass.
+    /// Recomputes the region's values for its gradient, and for the gradients of its derivatives, even after
+    /// inlining. Values inside the region are not kept from the forward pass to the reverse pass.
     pub fn with_remat(self) -> Call {
         Call { remat: Mark(true), ..self }
     }
@@ -55,9 +57,9 @@ impl Call {
         Call { remat: self.remat, ..Call::new(&name, self.args.clone(), Arc::new(body)) }
     }
 
-    /// The region's own rule, from directions at some values to directions at others: applied if it is there, else
-    /// the transpose of the opposite one.
-    fn own<'g>(
+    /// Applies the region's own rule, which maps directions at the values `at` to directions at the values `to`: the
+    /// rule `direct` if it exists, else the transpose of the rule `opposite`.
+    fn apply_own_rule<'g>(
         &self,
         rule: &Rule<'_, 'g>,
         (at, directions): (&[Var<'g>], &[Option<Var<'g>>]),
@@ -68,7 +70,7 @@ impl Call {
         let full = at.iter().zip(directions).map(|(v, d)| d.unwrap_or_else(|| v.full_like(0.0)));
         let operands: Vec<Var<'g>> = rule.ins.iter().chain(rule.outs).copied().chain(full).collect();
         let found = match (direct, opposite) {
-            // As it is written: a rule that is to have a name calls a region of that name.
+            // Inline the rule as it is: a rule that should be named calls a region with that name.
             (Some(graph), _) => {
                 rule.ins[0].builder().inline(graph, &operands).into_iter().map(Some).collect()
             }
@@ -85,8 +87,8 @@ impl Call {
         found.into_iter().zip(to).map(|(d, v)| d.filter(|_| v.dtype().is_differentiable())).collect()
     }
 
-    /// Builds a derived region over fresh inputs like `operands` and applies it; `None` keeps its place. What it builds
-    /// depends on nothing but the region, which directions are given, and which are wanted.
+    /// Builds a derived region over new inputs like `operands` and applies it; missing results are `None`. The region
+    /// must depend only on this op, on which directions are given, and on which results are wanted.
     fn apply_derived<'g>(
         &self,
         (suffix, given, wanted): (&'static str, &[Option<Var<'g>>], &[bool]),
@@ -117,8 +119,8 @@ impl Call {
     }
 }
 
-/// The graph with those outputs that are not marked summed over their first axis.
-fn summed(graph: &Graph, keep: &[bool]) -> Result<Arc<Graph>> {
+/// Sums the outputs whose flag in `keep` is false over their first axis.
+fn sum_unbatched(graph: &Graph, keep: &[bool]) -> Result<Arc<Graph>> {
     super::switch::build(&graph.input_avals(), |r, ins| {
         let all = r.inline(graph, ins).into_iter().zip(keep);
         all.map(|(v, keep)| match (keep, v.dtype().is_differentiable()) {
@@ -157,7 +159,13 @@ impl Primitive for Call {
 
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         if self.jvp.is_some() || self.grad.is_some() {
-            return self.own(rule, (rule.ins, tangents), rule.outs, ("jvp", &self.jvp), &self.grad);
+            return self.apply_own_rule(
+                rule,
+                (rule.ins, tangents),
+                rule.outs,
+                ("jvp", &self.jvp),
+                &self.grad,
+            );
         }
         let operands: Vec<Var<'g>> =
             rule.ins.iter().copied().chain(tangents.iter().flatten().copied()).collect();
@@ -171,14 +179,14 @@ impl Primitive for Call {
 
     fn vjp<'g>(&self, rule: &Rule<'_, 'g>, cts: &[Option<Var<'g>>], needs: &[bool]) -> Vec<Option<Var<'g>>> {
         if self.jvp.is_some() || self.grad.is_some() {
-            return self.own(rule, (rule.outs, cts), rule.ins, ("grad", &self.grad), &self.jvp);
+            return self.apply_own_rule(rule, (rule.outs, cts), rule.ins, ("grad", &self.grad), &self.jvp);
         }
         let operands: Vec<Var<'g>> = rule.ins.iter().copied().chain(cts.iter().flatten().copied()).collect();
         let arity = rule.ins.len();
         self.apply_derived(("vjp", cts, needs), &operands, |r, ins| {
             let mut rest = ins[arity..].iter().copied();
             let cts: Vec<_> = cts.iter().map(|ct| ct.and_then(|_| rest.next())).collect();
-            // The values of the forward pass, once more, when the cotangents are there.
+            // Recompute the values of the forward pass once the cotangents are available.
             let mut point = ins[..arity].to_vec();
             if self.remat.0 {
                 point.iter_mut().for_each(|x| *x = r.apply1(Barrier {}, &[&[*x], &ins[arity..]].concat()));
@@ -193,14 +201,14 @@ impl Primitive for Call {
                 let body = vmap_mask(&self.body, batch.batched, batch.size)?;
                 return batch.builder.try_apply(self.derived("vmap", body), batch.ins);
             }
-            // Its own derivatives are batched with it. What the batch shares gets the sum of its gradients.
+            // Batch the region's own rules too. Operands shared by the batch get the sum of their gradients.
             let outs = vec![true; self.body.outputs().len()];
             let own = |g: &Option<Arc<Graph>>, directions: &[bool]| {
                 let mask = [batch.batched, &outs, directions].concat();
                 g.as_ref().map(|g| vmap_mask(g, &mask, batch.size)).transpose()
             };
             let jvp = own(&self.jvp, batch.batched)?.map(Arc::new);
-            let grad = own(&self.grad, &outs)?.map(|g| summed(&g, batch.batched)).transpose()?;
+            let grad = own(&self.grad, &outs)?.map(|g| sum_unbatched(&g, batch.batched)).transpose()?;
             let call = self.derived("vmap", vmap_mask(&self.body, batch.batched, batch.size)?);
             batch.builder.try_apply(Call { jvp, grad, ..call }, batch.ins)
         };

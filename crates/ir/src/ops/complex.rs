@@ -1,5 +1,5 @@
-//! Complex numbers and their parts. These are linear over the reals, not over the complex numbers, so they
-//! state their adjoints under the real inner product.
+//! Complex numbers and their parts. These ops are linear over the reals, not over the complex numbers, so they define
+//! their adjoints under the real inner product.
 
 use super::*;
 use crate::op_struct;
@@ -95,7 +95,7 @@ impl Primitive for Complex {
             return Err(Error::dtype(dtype, "the parts must be f32 or f64"));
         }
         if ins[0] != ins[1] {
-            return Err(Error::shape(format!("parts {} and {}", ins[0], ins[1]), "must have one type"));
+            return Err(Error::shape(format!("parts {} and {}", ins[0], ins[1]), "must have the same type"));
         }
         Ok(vec![ins[0].with_dtype(dtype.complex())])
     }
@@ -150,7 +150,7 @@ impl<'g> Var<'g> {
     pub fn conj(self) -> Var<'g> {
         self.builder().apply1(Conj {}, &[self])
     }
-    /// The complex number with this real and that imaginary part.
+    /// The complex number with real part `self` and imaginary part `im`.
     pub fn complex(self, im: Var<'g>) -> Var<'g> {
         self.builder().apply1(Complex {}, &[self, im])
     }

@@ -1,14 +1,16 @@
-//! Convolution (correlation, as machine learning has it): one primitive, closed under differentiation.
+//! Convolution (correlation, as in machine learning): one primitive, closed under differentiation.
+//! Takes an input `[N,G,C,spatial…]` and a window `[G,O,C,window…]`; returns `[N,G,O,spatial…]`.
+//! Layouts of other libraries are mapped to this one in `gradus-tensor`.
 
 use super::*;
 use crate::{DType, Shape, op_struct};
 
 op_struct! {
     /// `out[n,g,o,p] = Σ x[n,g,c, p·stride + k·window_dilation − low] w[g,o,c,k]` over channels `c` and window
-    /// places `k`, in any number of spatial axes. `x` is taken with `base_dilation − 1` zeros between
-    /// neighbours and zeros outside. The group axis `g` makes both derivatives convolutions again.
+    /// positions `k`, with any number of spatial axes. `x` is read with `base_dilation − 1` zeros between neighbours,
+    /// and zeros outside. The group axis `g` makes both derivatives convolutions again.
     pub struct Conv = "conv" {
-        /// Step of the window, per spatial axis.
+        /// Stride of the window, per spatial axis.
         stride: Vec<usize>,
         /// Zeros before (negative crops).
         low: Vec<i64>,
@@ -21,7 +23,7 @@ op_struct! {
     }
 }
 
-/// Extent after putting zeros between neighbours.
+/// Extent after inserting zeros between neighbours.
 fn dilated(extent: usize, dilation: usize) -> i64 {
     if extent == 0 { 0 } else { (extent as i64 - 1).saturating_mul(dilation as i64).saturating_add(1) }
 }
@@ -52,7 +54,7 @@ impl Primitive for Conv {
             if !ok || size < 0 {
                 return Err(Error::value(
                     "stride and dilation",
-                    "must be at least 1, and padding leave something",
+                    "must be at least 1, and padding must not leave a negative extent",
                 ));
             }
             if reach > size || w[3 + i] == 0 {
@@ -78,13 +80,14 @@ impl Primitive for Conv {
         let (x, w, n) = (batch.ins[0], batch.ins[1], batch.size);
         let (xs, ws) = (batch.inner(0).shape, batch.inner(1).shape);
         if !batch.batched[1] {
-            // More images.
+            // If only the input is batched: more images.
             let merged = x.reshape([&[n * xs[0]][..], &xs[1..]].concat());
             let y = batch.builder.apply1(self.clone(), &[merged, w]);
             let spatial = y.shape();
             return vec![y.reshape([&[n, xs[0]][..], &spatial[1..]].concat())];
         }
-        // More groups: [n,N,G,C,S] -> [N,n·G,C,S] and [n,G,O,C,K] -> [n·G,O,C,K]; the result [N,n·G,O,P] back.
+        // If the window is batched: more groups, [n,N,G,C,S] -> [N,n·G,C,S] and [n,G,O,C,K] -> [n·G,O,C,K]; the
+        // result [N,n·G,O,P] is transposed back.
         let forth: Vec<usize> = [1, 0].into_iter().chain(2..xs.rank() + 1).collect();
         let x = batch.with_axis(0).permute(&forth).reshape([&[xs[0], n * xs[1]][..], &xs[2..]].concat());
         let w = w.reshape([&[n * ws[0]][..], &ws[1..]].concat());
@@ -116,7 +119,8 @@ fn swapped(v: Var<'_>, a: usize, b: usize) -> Var<'_> {
 }
 
 impl Conv {
-    /// Convolve the cotangent, spread by the stride, with the flipped window, inputs and outputs swapped.
+    /// Convolves the cotangent, dilated by the stride, with the flipped window; input and output channels are
+    /// swapped.
     fn input_grad<'g>(&self, x: Var<'g>, w: Var<'g>, ct: Var<'g>) -> Var<'g> {
         let (xs, ws, ys) = (x.shape(), w.shape(), ct.shape());
         let spatial: Vec<usize> = (3..ws.rank()).collect();
@@ -124,7 +128,7 @@ impl Conv {
         let n = self.stride.len();
         let reach = |i: usize| dilated(ws[3 + i], self.window_dilation[i]);
         let low: Vec<i64> = (0..n).map(|i| reach(i) - 1 - self.low[i]).collect();
-        // Whatever is needed for the result to have the input's dilated extent.
+        // Padding that gives the result the input's dilated extent.
         let spread = |i: usize| dilated(ys[3 + i], self.stride[i]);
         let high = (0..n)
             .map(|i| dilated(xs[3 + i], self.base_dilation[i]) + reach(i) - 1 - low[i] - spread(i))
@@ -142,7 +146,7 @@ impl Conv {
         ct.builder().apply1(grad, &[ct, window])
     }
 
-    /// Convolve the input with the cotangent as window: batch becomes channels, strides and dilations swap.
+    /// Convolves the input with the cotangent as window: batch becomes channels, strides and dilations swap.
     fn window_grad<'g>(&self, x: Var<'g>, w: Var<'g>, ct: Var<'g>) -> Var<'g> {
         let (xs, ws, ys) = (x.shape(), w.shape(), ct.shape());
         if xs.contains(&0) || ys.contains(&0) || ws.contains(&0) {
@@ -153,7 +157,7 @@ impl Conv {
         let order: Vec<usize> = [1, 2, 0].into_iter().chain(3..ys.rank()).collect();
         let rhs = ct.permute(&order);
         let n = self.stride.len();
-        // Crop or extend so that exactly the window's places come out.
+        // Crop or pad so that the result has exactly the window's extents.
         let reach = |i: usize| {
             dilated(ys[3 + i], self.stride[i]) + (ws[3 + i] as i64 - 1) * self.window_dilation[i] as i64
         };

@@ -1,24 +1,25 @@
-//! Running combinations along an axis: sum, product, largest, smallest, log-sum-exp.
+//! Running combinations along an axis: sum, product, maximum, minimum, log-sum-exp.
+//! Takes one operand; returns a value of the same type. Its values are computed in `reference/combine.rs`.
 
 use super::*;
 use crate::attr::AttrField;
 use crate::{DType, Shape, op_struct};
 
 op_struct! {
-    /// Running combination along an axis, each element included: `sum`, `prod`, `max`, `min` or `logsumexp`.
-    /// Of equal running maxima the latest gets the derivative, and of NaN, which wins, too; a running log-sum-exp
-    /// has none while it is minus infinity.
+    /// Running combination along an axis, each element included: `sum`, `prod`, `max`, `min` or `logsumexp`. If
+    /// running maxima (or minima) are equal, the latest one gets the derivative; NaN counts as the extreme. A running
+    /// log-sum-exp has no derivative while it is minus infinity.
     pub struct Cumulate = "cumulate" {
         /// How elements combine.
         combine: Combine,
         /// The axis.
         axis: usize,
-        /// Whether to run from the end.
+        /// Whether to start at the end of the axis.
         reverse: bool,
     }
 }
 
-/// By its name in text.
+/// Written by name in text.
 impl AttrField for Combine {
     fn to_attr(&self) -> Attr {
         Attr::Str(self.name().into())
@@ -29,11 +30,11 @@ impl AttrField for Combine {
 }
 
 impl Combine {
-    /// All of them.
+    /// All ways to combine.
     pub const ALL: [Combine; 5] =
         [Combine::Sum, Combine::Prod, Combine::Max, Combine::Min, Combine::LogSumExp];
 
-    /// Its name in text.
+    /// The name in text.
     pub fn name(self) -> &'static str {
         match self {
             Combine::Sum => "sum",
@@ -44,7 +45,7 @@ impl Combine {
         }
     }
 
-    /// Whether elements of this dtype can be combined so.
+    /// Whether elements of this dtype can be combined this way.
     pub fn takes(self, dtype: DType) -> bool {
         match self {
             Combine::Sum | Combine::Prod => dtype != DType::Bool,
@@ -98,19 +99,19 @@ impl Primitive for Cumulate {
 }
 
 impl Cumulate {
-    /// Tangents at the place where each running extreme was last attained.
+    /// Takes the tangents from the index where each running extreme was last attained.
     fn follow<'g>(&self, x: Var<'g>, y: Var<'g>, t: Var<'g>) -> Var<'g> {
         let place = x.builder().iota(DType::I64, x.shape(), self.axis);
         let nowhere = place.full_like(if self.reverse { i64::MAX as f64 } else { -1.0 });
         let combine = if self.reverse { Combine::Min } else { Combine::Max };
-        // NaN equals nothing, but it is the extreme from where it stands.
+        // NaN is unequal to itself, but from its index on it is the extreme.
         let attained = x.eq(y).maximum(x.ne(x));
         let seen = attained.select(place, nowhere);
         let last = x.builder().apply1(Cumulate { combine, ..self.clone() }, &[seen]);
         t.take_along(last, self.axis)
     }
 
-    /// `t_i = Σ_j w_ij t_j` with every weight computed on its own, so that zeros (products) and large ranges
+    /// Computes `t_i = Σ_j w_ij t_j` with each weight computed separately, so that zeros (products) and large ranges
     /// (log-sum-exp) are exact. This takes n² weights along the axis.
     fn weigh<'g>(&self, x: Var<'g>, y: Var<'g>, t: Var<'g>) -> Var<'g> {
         let (b, shape, axis) = (x.builder(), x.shape(), self.axis);
@@ -123,13 +124,13 @@ impl Cumulate {
         let (reaches, beyond) = if self.reverse { (i.le(j), i.lt(j)) } else { (i.ge(j), i.gt(j)) };
         let one = b.full(&x.aval().with_shape(&wide), 1.0);
         let weight = if self.combine == Combine::Prod {
-            // The product up to i without j: everything before j, times what lies between j and i.
+            // The product up to i without j: all factors before j, times those between j and i.
             let before = x.running_exclusive(axis, self.reverse);
             let between = beyond.select(along_i(x), one);
             along_j(before) * b.apply1(Cumulate { axis: axis + 1, ..self.clone() }, &[between])
         } else {
-            // Masked before the exponential, so that what does not reach i cannot overflow; and while y is
-            // minus infinity so is every x before it, whose difference would be NaN.
+            // Mask before the exponential, so that elements that do not contribute to i cannot overflow. While y is
+            // minus infinity so is every x before it, and their difference would be NaN.
             let lowest = y.full_like(f64::NEG_INFINITY);
             let finite = y.eq(lowest).select(y.full_like(0.0), y);
             reaches.select(along_j(x) - along_i(finite), one.full_like(f64::NEG_INFINITY)).exp()
@@ -172,7 +173,7 @@ impl Sampled for Cumulate {
 }
 
 impl<'g> Var<'g> {
-    /// Product of all elements strictly before each (behind each, in reverse) along an axis.
+    /// Product of all elements strictly before each (after each, in reverse) along an axis.
     pub fn running_exclusive(self, axis: usize, reverse: bool) -> Var<'g> {
         let n = self.shape()[axis];
         if n == 0 {

@@ -1,4 +1,6 @@
-//! The general contraction of two operands, by axis labels.
+//! The contraction of two operands by axis labels.
+//! Takes two operands and labels for their axes and the result's; returns the sum of products over the other labels.
+//! Which contractions are matrix products is decided in `gradus-compile`.
 
 use super::*;
 use crate::{DType, Shape, op_struct};
@@ -17,7 +19,7 @@ op_struct! {
 }
 
 impl Dot {
-    /// A contraction by labels.
+    /// Makes a contraction from labels.
     pub fn new(lhs: impl Into<String>, rhs: impl Into<String>, out: impl Into<String>) -> Dot {
         Dot { lhs: lhs.into(), rhs: rhs.into(), out: out.into() }
     }
@@ -39,7 +41,10 @@ impl Primitive for Dot {
             }
             for (i, label) in labels.chars().enumerate() {
                 if labels.chars().take(i).any(|l| l == label) {
-                    return Err(Error::value(format!("label {label}"), format!("is twice in `{labels}`")));
+                    return Err(Error::value(
+                        format!("label {label}"),
+                        format!("occurs twice in `{labels}`"),
+                    ));
                 }
                 match extents.iter().find(|(l, _)| *l == label) {
                     Some(&(_, d)) if d != aval.shape[i] => {
@@ -66,8 +71,8 @@ impl Primitive for Dot {
         Derivative::Multilinear(Operands::All)
     }
 
-    // Contract the cotangent with the other operand; a label that only this operand had was summed over, so
-    // it comes back by repetition.
+    // Contracts the cotangent with the other operand. A label that occurs in this operand only was summed over, so
+    // the result is broadcast along it.
     fn transpose<'g>(&self, rule: &Rule<'_, 'g>, operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         let (mine, other) = if operand == 0 { (&self.lhs, &self.rhs) } else { (&self.rhs, &self.lhs) };
         let reached: String = mine.chars().filter(|l| self.out.contains(*l) || other.contains(*l)).collect();
@@ -124,14 +129,14 @@ impl Sampled for Dot {
         let (x, y) = (Aval::new(DType::F64, [2, 3]), Aval::new(DType::F64, [2, 3]));
         let two = [x, y];
         s.error(Dot::new("ik", "kj", "ij"), &two, "label k is 3 in the first operand and 2 in the second");
-        s.error(Dot::new("ii", "kj", "ij"), &two, "label i is twice in `ii`");
+        s.error(Dot::new("ii", "kj", "ij"), &two, "label i occurs twice in `ii`");
         s.error(Dot::new("i", "kj", "ij"), &two, "labels `i` must be 2, one per axis");
         s.error(Dot::new("ij", "ij", "k"), &two, "result label k must be in an operand");
     }
 }
 
 impl<'g> Var<'g> {
-    /// Contraction with another value, by labels.
+    /// Contracts with another value, by labels.
     pub fn dot(self, other: Var<'g>, lhs: &str, rhs: &str, out: &str) -> Var<'g> {
         self.builder().apply1(Dot::new(lhs, rhs, out), &[self, other])
     }

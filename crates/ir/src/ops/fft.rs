@@ -1,4 +1,6 @@
 //! Discrete Fourier transform along one axis.
+//! Takes complex numbers; returns their transform, not normalised. Real transforms and normalisation are composites in
+//! `gradus-tensor`.
 
 use super::*;
 use crate::stop;
@@ -6,8 +8,8 @@ use crate::{C, DType, op_struct};
 use rustfft::{FftDirection, FftPlanner};
 
 op_struct! {
-    /// `y[k] = Σ x[t] exp(∓2πi k t / n)` along an axis of extent `n`, the sign being that of the inverse if it is one; never
-    /// divided by `n`. It takes complex numbers.
+    /// `y[k] = Σ x[t] exp(∓2πi k t / n)` along an axis of extent `n`: negative sign forward, positive sign for the
+    /// inverse. Never divided by `n`. It takes complex numbers.
     pub struct Fft = "fft" {
         /// The axis.
         axis: usize,
@@ -28,7 +30,7 @@ impl Primitive for Fft {
     fn derivative(&self) -> Derivative {
         Derivative::Linear(Operands::All)
     }
-    /// The matrix of the transform is symmetric, and its conjugate is that of the inverse.
+    /// The matrix of the transform is symmetric, and its conjugate is the matrix of the inverse.
     fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.builder().apply1(Fft { inverse: !self.inverse, ..self.clone() }, &[ct]))
     }
@@ -69,23 +71,23 @@ impl Fft {
     }
 }
 
-/// Longest transform that runs without looking at whether it should stop: a few milliseconds.
+/// Longest transform that runs without polling for a stop request: a few milliseconds.
 const UNSTOPPABLE: usize = 1 << 14;
 
-/// Elements that a simple loop treats between two looks.
+/// Elements that a simple loop processes between two polls.
 const ASK_EVERY: usize = 1 << 16;
 
-/// How a transform of some extent is computed. Long ones are composed of short ones, so that they can be stopped in between; nothing
-/// that is prepared for them takes longer than one pass over the elements.
+/// How a transform of some extent is computed. Long transforms are composed of short ones, so that they can be
+/// stopped in between. No preparation takes longer than one pass over the elements.
 enum Plan {
     Short(Arc<dyn rustfft::Fft<f64>>),
-    /// Of extent `rows · columns`.
+    /// A composite extent `rows · columns`.
     Split {
         rows: Box<Plan>,
         columns: Box<Plan>,
         roots: Roots,
     },
-    /// Of a prime extent, as a convolution with a chirp (Bluestein), by transforms of a power of two.
+    /// A large prime extent, as a convolution with a chirp (Bluestein), by transforms of a power of two.
     Chirp {
         chirp: Vec<C>,
         kernel: Vec<C>,
@@ -94,7 +96,7 @@ enum Plan {
     },
 }
 
-/// All powers `k < n` of the `n`-th root of unity, from two tables of about `sqrt(n)` entries.
+/// All powers `k < n` of the `n`-th root of unity, computed from two tables of about `sqrt(n)` entries.
 struct Roots {
     fine: Vec<C>,
     coarse: Vec<C>,
@@ -126,7 +128,7 @@ impl Plan {
             let rows = Box::new(Plan::new(planner, rows, direction)?);
             return Ok(Plan::Split { rows, columns, roots: Roots::new(n, direction) });
         }
-        // exp(∓πi k²/n): what k² is modulo 2n matters.
+        // exp(∓πi k²/n) depends on k² modulo 2n.
         let roots = Roots::new(2 * n, direction);
         let long = (2 * n - 1).next_power_of_two();
         let (mut chirp, mut kernel) = (Vec::with_capacity(n), stop::filled(long, C::ZERO)?);
@@ -153,7 +155,7 @@ impl Plan {
         }
     }
 
-    /// Transforms each stretch of this extent.
+    /// Transforms each consecutive block of `self.len()` elements.
     fn run(&self, data: &mut [C]) -> Result<()> {
         match self {
             Plan::Short(fft) => {
@@ -203,7 +205,7 @@ impl Plan {
     }
 }
 
-/// Replaces each element of `to` by a function of itself and of the elements of `a` and `b` at its index.
+/// Replaces each element of `to` by `f` of it and the elements of `a` and `b` at the same index.
 fn combine(to: &mut [C], a: &[C], b: &[C], f: impl Fn(C, C, C) -> C) -> Result<()> {
     for (to, (a, b)) in to.chunks_mut(ASK_EVERY).zip(a.chunks(ASK_EVERY).zip(b.chunks(ASK_EVERY))) {
         stop::poll()?;
@@ -212,7 +214,7 @@ fn combine(to: &mut [C], a: &[C], b: &[C], f: impl Fn(C, C, C) -> C) -> Result<(
     Ok(())
 }
 
-/// Writes the transpose of a matrix of `columns` columns, a few rows of the result at a time: those fit into cache.
+/// Transposes a matrix of `columns` columns, a few rows of the result at a time, which fit into cache.
 fn transpose(from: &[C], to: &mut [C], columns: usize) -> Result<()> {
     const TOGETHER: usize = 16;
     let rows = from.len() / columns;

@@ -1,4 +1,4 @@
-//! Reading and writing at computed indices. An index out of range is an error when the op is evaluated.
+//! Reads and writes at computed indices. An index out of range is an error when the op is evaluated.
 
 use super::*;
 use crate::attr::AttrField;
@@ -8,11 +8,11 @@ fn check_index(aval: &Aval) -> Result<()> {
     if aval.dtype.class() == Class::Int {
         Ok(())
     } else {
-        Err(Error::dtype(aval.dtype, "indices are integers"))
+        Err(Error::dtype(aval.dtype, "indices must be integers"))
     }
 }
 
-/// Extents with those of the index in place of one axis.
+/// Replaces one axis of `data` by the axes of `index`.
 fn spliced(data: &Shape, axis: usize, index: &Shape) -> Shape {
     data[..axis].iter().chain(index.iter()).chain(&data[axis + 1..]).copied().collect()
 }
@@ -46,13 +46,13 @@ impl Primitive for Take {
         match (batch.batched[0], batch.batched[1]) {
             (_, false) => vec![x.take(index, axis + 1)],
             (false, true) => {
-                // The batch axis arrives with the index's axes; it moves to the front.
+                // The batch axis is among the index's axes; move it to the front.
                 let y = x.take(index, axis);
                 let order: Vec<usize> = [axis].into_iter().chain(0..axis).chain(axis + 1..y.rank()).collect();
                 vec![y.permute(&order)]
             }
             (true, true) => {
-                // One axis of n·N slices, each element of the batch indexing its own N.
+                // One axis of n·N slices; each element of the batch indexes its own N.
                 let (merged, extent) = merge_batch(x, axis);
                 let y = merged.take(offset_by_batch(index, extent), 0);
                 // [n, index…, before…, after…] to [n, before…, index…, after…].
@@ -81,11 +81,11 @@ impl Sampled for Take {
         }
         let (x, i) = (Aval::new(DType::F64, [3]), Aval::new(DType::I64, [2]));
         s.error(Take { axis: 1 }, &[x.clone(), i], "axis 1 is out of range");
-        s.error(Take { axis: 0 }, &[x.clone(), x], "indices are integers");
+        s.error(Take { axis: 0 }, &[x.clone(), x], "indices must be integers");
     }
 }
 
-/// How updates combine with what is there: `None` replaces, the last update of an index winning.
+/// How updates combine with the elements at their index: `None` replaces them, and the last update of an index wins.
 impl AttrField for Option<Combine> {
     fn to_attr(&self) -> Attr {
         Attr::Str(self.map_or("set", Combine::name).into())
@@ -95,7 +95,7 @@ impl AttrField for Option<Combine> {
     }
 }
 
-/// `[n, before…, N, after…]` as `[n·N, before…, after…]`, and N.
+/// Reshapes `[n, before…, N, after…]` to `[n·N, before…, after…]`. Also returns N.
 fn merge_batch(x: Var<'_>, axis: usize) -> (Var<'_>, usize) {
     let shape = x.shape();
     let order: Vec<usize> =
@@ -115,26 +115,26 @@ fn split_batch<'g>(x: Var<'g>, shape: &Shape, axis: usize) -> Var<'g> {
     x.reshape(moved).permute(&order)
 }
 
-/// A number to add to an index that is outside of an axis of this extent, before the axis becomes part of a larger one.
-/// The sum is outside of every axis, and an error can name the index and the extent from it.
+/// Returns a number to add to an index outside of an axis of this extent, before the axis becomes part of a larger
+/// one. The sum is outside of every axis, and an error can recover index and extent from it.
 pub fn out_of_range_marker(extent: usize) -> i64 {
     NOWHERE + ((extent as i64).min(FAR - 1) << 31)
 }
 
-/// Far from every place there is, with room for an extent and an index above.
+/// Far below every valid index, with bits left for an extent and an index.
 const NOWHERE: i64 = -(1 << 62);
-/// Beyond what indices that are told have.
+/// Bound on the indices and extents that a marker can encode.
 const FAR: i64 = 1 << 30;
 
-/// The index and the extent in a sum with [`out_of_range_marker`].
-pub(crate) fn said(index: i64) -> Option<(i64, usize)> {
+/// Decodes the index and the extent from a sum with [`out_of_range_marker`].
+pub(crate) fn decode_marker(index: i64) -> Option<(i64, usize)> {
     let both = index.checked_sub(NOWHERE).filter(|_| index < NOWHERE / 2)?;
     let extent = (both + FAR) >> 31;
     Some((both - (extent << 31), usize::try_from(extent).ok()?))
 }
 
-/// Indices of each element of the batch, moved into its own part of a merged axis. Those that are not inside of their own must
-/// not come to lie in another's.
+/// Shifts the indices of each element of the batch into its part of a merged axis. An index out of range must not
+/// fall into the part of another element.
 fn offset_by_batch(index: Var<'_>, extent: usize) -> Var<'_> {
     let index = index.to(DType::I64);
     let own = index + index.builder().iota(DType::I64, index.shape(), 0) * extent as f64;
@@ -144,13 +144,13 @@ fn offset_by_batch(index: Var<'_>, extent: usize) -> Var<'_> {
 }
 
 op_struct! {
-    /// The first operand with slices of the third combined in along an axis at the integers of the second:
-    /// `set`, `sum`, `max` or `min`. Of several `set` at one index the last in row-major order wins; ties of
+    /// The first operand with slices of the third combined in along an axis, at the integers of the second: `set`,
+    /// `sum`, `max` or `min`. If several `set` updates have the same index, the last in row-major order wins. Ties of
     /// `max` and `min` share the derivative evenly.
     pub struct Scatter = "scatter" {
         /// The axis.
         axis: usize,
-        /// How an update combines with what is there.
+        /// How an update combines with the element at its index.
         combine: Option<Combine>,
     }
 }
@@ -199,7 +199,7 @@ impl Primitive for Scatter {
         })
     }
 
-    // The mean of the tangents of all that attain the extreme.
+    // The mean of the tangents of all elements that attain the extreme.
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let (base, index, updates, y) = (rule.ins[0], rule.ins[1], rule.ins[2], rule.outs[0]);
         let hit_base = base.eq(y);
@@ -263,26 +263,26 @@ impl Sampled for Scatter {
 }
 
 impl<'g> Var<'g> {
-    /// Slices along an axis at integers.
+    /// Takes slices along an axis at the indices.
     pub fn take(self, index: Var<'g>, axis: usize) -> Var<'g> {
         self.builder().apply1(Take { axis }, &[self, index])
     }
 
-    /// With slices combined in along an axis at integers.
+    /// Combines slices in along an axis at the indices.
     pub fn scatter(self, index: Var<'g>, updates: Var<'g>, axis: usize, combine: Option<Combine>) -> Var<'g> {
         self.builder().apply1(Scatter { axis, combine }, &[self, index, updates])
     }
 
-    /// One element per index: `out[.., i, ..] = self[.., index[.., i, ..], ..]`, the index having the extents of
+    /// Takes one element per index: `out[.., i, ..] = self[.., index[.., i, ..], ..]`. The index has the extents of
     /// the result and equal extents elsewhere.
     pub fn take_along(self, index: Var<'g>, axis: usize) -> Var<'g> {
         let flat = self.reshape([self.shape().numel()]);
         flat.take(index.flat_along(&self.shape(), axis), 0)
     }
 
-    /// Row-major positions in a tensor of `shape` of elements indexed along `axis`.
+    /// Converts indices along `axis` to row-major positions in a tensor of `shape`.
     pub fn flat_along(self, shape: &Shape, axis: usize) -> Var<'g> {
-        // In i64 whatever the index's own dtype: a position need not fit a narrow one.
+        // Computed in i64: a position may not fit a narrow index dtype.
         let index = self.to(DType::I64);
         let (b, strides, own) = (self.builder(), shape.strides(), self.shape());
         let along = |a: usize| if a == axis { index } else { b.iota(DType::I64, &own, a) };

@@ -1,7 +1,7 @@
-//! The catalog: what a primitive declares about itself, and the list of all of them.
+//! The catalog: the trait by which a primitive describes itself, and the list of all primitives.
 //!
-//! Everything else walks this list. A pointwise op is one block in `pointwise/`; a structural op is one file
-//! here and one name in `catalog!`; a composite is a function over tensors, elsewhere.
+//! All passes walk this list. A pointwise op is one block in `pointwise/`; a structural op is one file here and one
+//! name in `catalog!`; a composite is a function over tensors, in another crate.
 
 pub mod call;
 pub mod complex;
@@ -34,16 +34,16 @@ use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A primitive: everything the system knows of an op, stated by the op.
+/// A primitive: everything the system knows about an op, declared by the op itself.
 ///
 /// The derivative kind says which of [`partials`](Primitive::partials), [`transpose`](Primitive::transpose),
-/// [`jvp`](Primitive::jvp) and [`vjp`](Primitive::vjp) the op provides; nobody provides two for the same thing, and
-/// one that is promised but not provided is an error where it is needed, not a zero.
+/// [`jvp`](Primitive::jvp) and [`vjp`](Primitive::vjp) the op provides. Each derivative has one rule. A rule that the
+/// kind requires but the op lacks is an error where it is needed, not a zero.
 pub trait Primitive: Named + Debug + Send + Sync + 'static {
-    /// Types of the results, or why the operands do not fit.
+    /// Returns the types of the results, or an error if the operands do not fit.
     fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>>;
 
-    /// Which kind of derivative the op has.
+    /// The kind of derivative of the op.
     fn derivative(&self) -> Derivative;
 
     /// `Pointwise`: the partial derivative for each operand, over operands and result.
@@ -71,16 +71,16 @@ pub trait Primitive: Named + Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The results for a batch of applications: the batched operands have a leading axis, and so must every
-    /// result. Unless an op says better, it is applied once for each.
+    /// Applies the op to a batch: batched operands have a leading axis, and every result must have one too. By
+    /// default the op is applied once per element of the batch.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         batch.unrolled()
     }
 
-    /// What the op computes, in the few forms that evaluators and compilers know.
+    /// The computation of the op, in one of the few forms that evaluators and compilers support.
     fn form(&self, ins: &[Aval]) -> Form;
 
-    /// How far another evaluation may be from the reference.
+    /// Largest allowed difference between another evaluation and the reference.
     fn bound(&self) -> Bound {
         Bound::Exact
     }
@@ -96,7 +96,7 @@ pub trait Named {
     fn attrs(&self) -> Attrs;
 }
 
-/// What [`op_struct!`](crate::op_struct) writes for a struct of attributes.
+/// The items that [`op_struct!`](crate::op_struct) generates for a struct of attributes.
 pub trait Declared: Sized {
     /// The name in graph text.
     const NAME: &'static str;
@@ -104,7 +104,7 @@ pub trait Declared: Sized {
     const DOCS: &'static str;
     /// The attributes, in order.
     fn to_attrs(&self) -> Attrs;
-    /// Rebuilt from attributes looked up by name.
+    /// Rebuilds the struct from attributes looked up by name.
     fn from_attrs(attrs: &dyn Fn(&str) -> Option<Attr>) -> Option<Self>;
 }
 
@@ -120,13 +120,13 @@ impl<T: Declared> Named for T {
     }
 }
 
-/// Sample operands from which every generic check of an op is made.
+/// Sample operands, from which all generic checks of an op are generated.
 pub trait Sampled {
     /// Adds cases and error cases.
     fn samples(s: &mut Samples);
 }
 
-/// What a derivative rule sees: the values of one application of the op.
+/// The arguments of a derivative rule: the values of one application of the op.
 pub struct Rule<'a, 'g> {
     /// The operands.
     pub ins: &'a [Var<'g>],
@@ -134,7 +134,7 @@ pub struct Rule<'a, 'g> {
     pub outs: &'a [Var<'g>],
 }
 
-/// What a batching rule sees: an application whose operands may have a leading batch axis.
+/// The arguments of a batching rule: an application whose operands may have a leading batch axis.
 pub struct Batch<'a, 'g> {
     /// The graph being built.
     pub builder: &'g Builder,
@@ -142,14 +142,14 @@ pub struct Batch<'a, 'g> {
     pub op: &'a Op,
     /// The operands.
     pub ins: &'a [Var<'g>],
-    /// Which operands have the batch axis, as their first.
+    /// Whether each operand has the batch axis, as its first axis.
     pub batched: &'a [bool],
     /// Extent of the batch axis.
     pub size: usize,
 }
 
 impl<'g> Batch<'_, 'g> {
-    /// An operand with the batch axis: its own, or by repetition.
+    /// Returns an operand with the batch axis; one without it is broadcast.
     pub fn with_axis(&self, i: usize) -> Var<'g> {
         let x = self.ins[i];
         if self.batched[i] {
@@ -165,13 +165,13 @@ impl<'g> Batch<'_, 'g> {
         if self.batched[i] { aval.with_shape(&aval.shape[1..]) } else { aval }
     }
 
-    /// Applies an op to all operands with the batch axis.
+    /// Applies an op to all operands, each with the batch axis.
     pub fn apply(&self, op: impl Into<Op>) -> Vec<Var<'g>> {
         let ins: Vec<Var<'g>> = (0..self.ins.len()).map(|i| self.with_axis(i)).collect();
         self.builder.apply(op, &ins)
     }
 
-    /// One application for each element of the batch, one after the other.
+    /// Applies the op to each element of the batch separately.
     pub fn unrolled(&self) -> Vec<Var<'g>> {
         let inner: Vec<Aval> = (0..self.ins.len()).map(|i| self.inner(i)).collect();
         let outs = match self.op.infer(&inner) {
@@ -200,13 +200,13 @@ impl<'g> Batch<'_, 'g> {
     }
 }
 
-/// Axes behind a new first one.
+/// Axis numbers after a new first axis is inserted.
 fn shifted(axes: &[usize]) -> Vec<usize> {
     axes.iter().map(|a| a + 1).collect()
 }
 
-/// A list with an entry for a new first axis.
-fn led<T: Clone>(first: T, rest: &[T]) -> Vec<T> {
+/// Prepends the entry of a new first axis.
+fn prepend<T: Clone>(first: T, rest: &[T]) -> Vec<T> {
     [first].iter().chain(rest).cloned().collect()
 }
 
@@ -221,13 +221,13 @@ pub enum Derivative {
     Multilinear(Operands),
     /// [`Primitive::jvp`], written with other ops; reverse mode transposes it.
     Jvp,
-    /// Linear in the named operands, as `Linear`; in the others by [`Primitive::jvp`], which sees only their
-    /// tangents. For what is defined implicitly, as the solution of a linear system, whose own derivative is
+    /// Linear in the named operands, as `Linear`. For the other operands [`Primitive::jvp`] applies, which sees only
+    /// their tangents. For implicitly defined results, such as the solution of a linear system, whose derivative is
     /// again such a solution.
     LinearJvp(Operands),
     /// An op that holds graphs and maps transforms over them: [`Primitive::jvp`] and [`Primitive::vjp`].
     Structural,
-    /// The derivative is 0: the result is constant between jumps, as that of `floor` is, or not a float.
+    /// The derivative is 0: the result is piecewise constant, as that of `floor`, or not a float.
     Zero,
     /// The derivative is not known: a transform that needs it fails with an error that names the op.
     Unknown,
@@ -252,24 +252,24 @@ impl Operands {
     }
 }
 
-/// How far an evaluation may be from the reference.
+/// Largest allowed difference of an evaluation to the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// Not at all.
+    /// No difference.
     Exact,
-    /// So many units in the last place of the result.
+    /// This many units in the last place of the result.
     Ulps(f64),
-    /// So many `eps · Σ|terms|`, for sums and contractions.
+    /// This many `eps · Σ|terms|`, for sums and contractions.
     Terms(f64),
-    /// So many `eps` of the largest magnitude among operands and results, where the operands are well
-    /// conditioned: for transforms and factorisations, whose every result depends on every operand.
+    /// This many `eps` times the largest magnitude among operands and results, for well-conditioned operands. For
+    /// transforms and factorisations, where every result depends on every operand.
     Largest(f64),
 }
 
-/// What an op computes, as evaluators and compilers see it.
+/// The computation of an op, as seen by evaluators and compilers.
 #[derive(Clone)]
 pub enum Form {
-    /// A graph input: has no form of its own.
+    /// A graph input, which is not computed.
     Input,
     /// A fixed value.
     Constant(Literal),
@@ -286,14 +286,14 @@ pub enum Form {
     View(IndexMap),
     /// The same elements in row-major order under other extents.
     Reshape,
-    /// The operand among zeros: `low` before, `high` after (negative crops), `interior` between elements.
+    /// The operand surrounded by zeros: `low` before (negative crops), `interior` between elements, the rest after.
     Pad {
         /// Zeros before, per axis.
         low: Vec<i64>,
         /// Zeros between neighbours, per axis.
         interior: Vec<usize>,
     },
-    /// Operands one after the other along an axis.
+    /// Concatenates operands along an axis.
     Concat {
         /// The axis.
         axis: usize,
@@ -302,14 +302,14 @@ pub enum Form {
     Reduce {
         /// How two elements combine.
         combine: Combine,
-        /// The axes that disappear.
+        /// The axes that are reduced.
         axes: Vec<usize>,
     },
-    /// Position of the first largest (or smallest) element along an axis; NaN wins.
+    /// Index of the first largest (or smallest) element along an axis; NaN counts as the extreme.
     ArgReduce {
-        /// Largest, or else smallest.
+        /// Whether to find the largest, else the smallest.
         largest: bool,
-        /// The axis that disappears.
+        /// The axis that is reduced.
         axis: usize,
     },
     /// Running combination along an axis.
@@ -318,7 +318,7 @@ pub enum Form {
         combine: Combine,
         /// The axis.
         axis: usize,
-        /// From the end.
+        /// Whether to start at the end of the axis.
         reverse: bool,
     },
     /// `out[o] = Σ lhs[l] rhs[r]` over the labels that are not in `out`.
@@ -343,19 +343,19 @@ pub enum Form {
     Scatter {
         /// The axis.
         axis: usize,
-        /// How an update combines with what is there; `None` replaces it.
+        /// How an update combines with the element at its index; `None` replaces it.
         combine: Option<Combine>,
     },
-    /// Values and positions along an axis in order, stable; NaN counts as largest.
+    /// Sorted values and their indices along an axis; stable; NaN counts as largest.
     Sort {
         /// The axis.
         axis: usize,
-        /// Largest first.
+        /// Whether the largest comes first.
         descending: bool,
-        /// How many of each line, if not all.
+        /// Number of leading values to keep along the axis; `None` for all.
         first: Option<usize>,
     },
-    /// A routine of its own.
+    /// An external routine.
     External(Arc<Routine>),
     /// A discrete Fourier transform.
     Fourier(fft::Fft),
@@ -365,23 +365,23 @@ pub enum Form {
     Switch(Vec<Arc<Graph>>),
     /// A loop of known length.
     Scan(Box<scan::Scan>),
-    /// A loop until a condition fails.
+    /// A loop that runs while a condition holds.
     While(Box<while_loop::While>),
 }
 
-/// What an external routine is: from operands to results.
+/// An external routine: a function from operands to results.
 pub type Routine = dyn Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync;
 
 /// Scalar functions.
 #[derive(Clone, Copy, Debug)]
 pub enum Scalar {
-    /// A row of the pointwise table.
-    Row(&'static Pointwise),
+    /// A function of the table of pointwise ops.
+    Pointwise(&'static Pointwise),
     /// The operand itself.
     Identity,
     /// Conversion to the result's dtype.
     Cast,
-    /// Operand 1 where operand 0, else operand 2.
+    /// Operand 1 where operand 0 is true, else operand 2.
     Select,
     /// Real part.
     Re,
@@ -400,21 +400,21 @@ pub enum Combine {
     Sum,
     /// Product, from 1.
     Prod,
-    /// Larger, from the least value; NaN wins.
+    /// Larger of two, from the least value; NaN counts as largest.
     Max,
-    /// Smaller, from the greatest value; NaN wins.
+    /// Smaller of two, from the greatest value; NaN counts as smallest.
     Min,
     /// `log(exp a + exp b)`, from minus infinity.
     LogSumExp,
 }
 
-/// Result index to operand index: `operand[a] = offset[a] + Σ step · result[j]`, where each result axis `j`
-/// steps along at most one operand axis.
+/// Maps a result index to an operand index: `operand[a] = offset[a] + Σ step · result[j]`, where each result axis `j`
+/// moves along at most one operand axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexMap {
     /// Per operand axis, the index at result index 0.
     pub offset: Vec<i64>,
-    /// Per result axis, the operand axis it steps along and by how much; `None` repeats.
+    /// Per result axis, the operand axis it moves along and the stride in elements of that axis; `None` broadcasts.
     pub steps: Vec<Option<(usize, i64)>>,
 }
 
@@ -423,7 +423,7 @@ pub struct IndexMap {
 pub struct Window {
     /// Extent of the window.
     pub size: Vec<usize>,
-    /// Step of the window.
+    /// Stride of the window.
     pub stride: Vec<usize>,
     /// Zeros before (negative crops).
     pub low: Vec<i64>,
@@ -456,10 +456,10 @@ impl Hash for User {
 
 macro_rules! catalog {
     ($($module:ident :: $name:ident),* $(,)?) => {
-        /// An op: one of the catalog, or a user's.
+        /// An op: one from the catalog, or a user's.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum Op {
-            /// A pointwise op, by its row.
+            /// A pointwise op.
             Map(Map),
             $(#[doc = concat!("See [`", stringify!($module), "::", stringify!($name), "`].")] $name($module::$name),)*
             /// A primitive from outside the catalog.
@@ -467,7 +467,7 @@ macro_rules! catalog {
         }
 
         impl Op {
-            /// The declaration behind the op.
+            /// The declaration of the op.
             pub fn def(&self) -> &dyn Primitive {
                 match self {
                     Op::Map(row) => row,
@@ -476,14 +476,14 @@ macro_rules! catalog {
                 }
             }
 
-            /// The op of that name with those attributes.
+            /// Builds the op with this name and these attributes.
             pub fn parse(name: &str, attrs: &dyn Fn(&str) -> Option<Attr>) -> Option<Op> {
                 $(if name == <$module::$name as Declared>::NAME { return $module::$name::from_attrs(attrs).map(Op::$name); })*
                 if let Some(row) = pointwise::find(name) { return Some(Op::Map(Map(row))); }
                 registry::parse(name, attrs)
             }
 
-            /// Whether text may name such an op.
+            /// Whether graph text may use an op with this name.
             pub fn is_known(name: &str) -> bool {
                 Op::STRUCTURAL.contains(&name) || pointwise::find(name).is_some() || registry::is_known(name)
             }
@@ -494,7 +494,7 @@ macro_rules! catalog {
 
         $(impl From<$module::$name> for Op { fn from(op: $module::$name) -> Op { Op::$name(op) } })*
 
-        /// Samples and error samples of every op of the catalog.
+        /// Samples and error samples of every op in the catalog.
         pub fn samples() -> Samples {
             let mut s = Samples::default();
             pointwise::samples(&mut s);
@@ -525,7 +525,7 @@ impl From<&'static Pointwise> for Op {
 }
 
 impl Op {
-    /// A primitive from outside the catalog.
+    /// Wraps a primitive from outside the catalog.
     pub fn user(primitive: impl Primitive) -> Op {
         Op::User(User(Arc::new(primitive)))
     }
@@ -535,18 +535,18 @@ impl Op {
         self.def().name()
     }
 
-    /// Types of the results, naming op and operands in the error.
+    /// Returns the types of the results; an error names op and operands.
     pub fn infer(&self, ins: &[Aval]) -> Result<Vec<Aval>> {
         let check = |outs: Vec<Aval>| outs.into_iter().map(Aval::checked).collect::<Result<Vec<_>>>();
         let some = |outs: Vec<Aval>| match outs.is_empty() {
             false => check(outs),
-            true => Err(Error::value("the op", "has no results, so nothing could use it")),
+            true => Err(Error::value("the op", "has no results; an op must have at least one")),
         };
         self.def().infer(ins).and_then(some).map_err(|e| e.in_op(self.name(), ins))
     }
 }
 
-/// Refuses a wrong number of operands.
+/// Returns an error if the number of operands is not `expected`.
 pub fn arity(ins: &[Aval], expected: usize) -> Result<()> {
     if ins.len() == expected {
         Ok(())
@@ -555,7 +555,7 @@ pub fn arity(ins: &[Aval], expected: usize) -> Result<()> {
     }
 }
 
-/// Refuses axes that are out of range or repeated.
+/// Returns an error if an axis is out of range or repeated.
 pub fn check_axes(axes: &[usize], rank: usize) -> Result<()> {
     let mut seen = vec![false; rank];
     match axes.iter().find(|a| seen.get_mut(**a).is_none_or(|seen| std::mem::replace(seen, true))) {

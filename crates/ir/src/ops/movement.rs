@@ -1,12 +1,12 @@
-//! Moving elements without computing: reshape, permute, broadcast, slice, flip, pad, concat.
+//! Ops that move elements without computing: reshape, permute, broadcast, slice, flip, pad, concat.
 //!
-//! All but pad and concat are views: a tensor can take them on without a copy.
+//! All but pad and concat are views: a tensor can apply them without a copy.
 
 use super::*;
 use crate::{DType, Shape, op_struct};
 
 op_struct! {
-    /// The same elements in row-major order under other extents.
+    /// The same elements in row-major order with other extents.
     pub struct Reshape = "reshape" {
         /// The new extents.
         shape: Shape,
@@ -29,7 +29,7 @@ impl Primitive for Reshape {
         Some(ct.reshape(rule.ins[0].shape()))
     }
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
-        batch.apply(Reshape { shape: led(batch.size, &self.shape).into() })
+        batch.apply(Reshape { shape: prepend(batch.size, &self.shape).into() })
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         Form::Reshape
@@ -77,7 +77,7 @@ impl Primitive for Permute {
         Some(ct.permute(&inverse))
     }
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
-        batch.apply(Permute { axes: led(0, &shifted(&self.axes)) })
+        batch.apply(Permute { axes: prepend(0, &shifted(&self.axes)) })
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         let steps = self.axes.iter().map(|&a| Some((a, 1))).collect();
@@ -130,7 +130,7 @@ impl Primitive for Broadcast {
         let (x, inner) = (batch.with_axis(0), batch.inner(0).shape);
         let ones = vec![1; self.shape.rank() - inner.rank()];
         let x = x.reshape([&[batch.size][..], &ones, &inner].concat());
-        vec![x.broadcast_to(&led(batch.size, &self.shape).into())]
+        vec![x.broadcast_to(&prepend(batch.size, &self.shape).into())]
     }
     fn form(&self, ins: &[Aval]) -> Form {
         let lead = self.shape.rank() - ins[0].rank();
@@ -164,11 +164,11 @@ impl Sampled for Broadcast {
 }
 
 op_struct! {
-    /// Every `step`-th index from `start` until before `stop`, per axis.
+    /// Every `step`-th index from `start` up to but excluding `stop`, per axis.
     pub struct Slice = "slice" {
         /// First index, per axis.
         start: Vec<usize>,
-        /// Index behind the last, per axis.
+        /// Index after the last, per axis.
         stop: Vec<usize>,
         /// Step, at least 1, per axis.
         step: Vec<usize>,
@@ -208,10 +208,10 @@ impl Primitive for Slice {
         let high = (0..low.len()).map(|a| to[a] as i64 - low[a] - reach(a) as i64).collect();
         Some(ct.pad(low, high, (0..from.rank()).map(|a| step(a) - 1).collect()))
     }
-    // A step beyond the extent takes one element, as a step of the extent does, and cannot overflow.
+    // A step beyond the extent is reduced to the extent: both take one element, and this one cannot overflow.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
-        let (start, stop) = (led(0, &self.start), led(batch.size, &self.stop));
-        batch.apply(Slice { start, stop, step: led(1, &self.step) })
+        let (start, stop) = (prepend(0, &self.start), prepend(batch.size, &self.stop));
+        batch.apply(Slice { start, stop, step: prepend(1, &self.step) })
     }
     fn form(&self, ins: &[Aval]) -> Form {
         let step = |(a, &s): (usize, &usize)| Some((a, s.min(ins[0].shape[a].max(1)) as i64));
@@ -236,7 +236,7 @@ impl Sampled for Slice {
 }
 
 op_struct! {
-    /// Backwards along the axes.
+    /// Reverses the axes.
     pub struct Flip = "flip" {
         /// The axes.
         axes: Vec<usize>,
@@ -279,7 +279,7 @@ impl Sampled for Flip {
 }
 
 op_struct! {
-    /// The operand among zeros: before, after and between its elements; negative padding crops.
+    /// Pads the operand with zeros before, after and between its elements; negative padding crops.
     pub struct Pad = "pad" {
         /// Zeros before, per axis.
         low: Vec<i64>,
@@ -298,14 +298,17 @@ impl Primitive for Pad {
             || self.high.len() != shape.rank()
             || self.interior.len() != shape.rank()
         {
-            return Err(Error::shape("the padding", format!("must be given for {} axes", shape.rank())));
+            return Err(Error::shape(
+                "the padding",
+                format!("must have one entry for each of {} axes", shape.rank()),
+            ));
         }
         let extent = |a: usize| {
             let inner = shape[a]
                 .saturating_sub(1)
                 .checked_mul(self.interior[a])
                 .and_then(|n| n.checked_add(shape[a]));
-            // Far beyond any extent, so that no sum of an index and a padding overflows.
+            // Far beyond any extent, and small enough that no sum of an index and a padding overflows.
             let sane = self.low[a].unsigned_abs().max(self.high[a].unsigned_abs()) < 1 << 61;
             let total = inner
                 .filter(|_| sane)
@@ -322,7 +325,7 @@ impl Primitive for Pad {
     fn derivative(&self) -> Derivative {
         Derivative::Linear(Operands::All)
     }
-    // Undo each part: crop what was added, restore what was cropped as zeros, then take every (interior+1)-th.
+    // Undo each part: crop the padding, restore cropped elements as zeros, then take every (interior+1)-th.
     fn transpose<'g>(&self, rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         let negate = |v: &[i64]| v.iter().map(|x| -x).collect::<Vec<_>>();
         let whole = ct.pad(negate(&self.low), negate(&self.high), vec![0; self.low.len()]);
@@ -332,7 +335,8 @@ impl Primitive for Pad {
         Some(ct.builder().apply1(Slice { start: vec![0; to.rank()], stop, step }, &[whole]))
     }
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
-        let (low, high, interior) = (led(0, &self.low), led(0, &self.high), led(0, &self.interior));
+        let (low, high, interior) =
+            (prepend(0, &self.low), prepend(0, &self.high), prepend(0, &self.interior));
         batch.apply(Pad { low, high, interior })
     }
     fn form(&self, _ins: &[Aval]) -> Form {
@@ -355,7 +359,7 @@ impl Sampled for Pad {
 }
 
 op_struct! {
-    /// Operands one after the other along an axis.
+    /// Concatenates operands along an axis.
     pub struct Concat = "concat" {
         /// The axis.
         axis: usize,
@@ -410,7 +414,7 @@ impl Sampled for Concat {
 }
 
 impl<'g> Var<'g> {
-    /// The same elements under other extents.
+    /// The same elements with other extents.
     pub fn reshape(self, shape: impl Into<Shape>) -> Var<'g> {
         let shape = shape.into();
         if self.shape() == shape { self } else { self.builder().apply1(Reshape { shape }, &[self]) }
@@ -420,7 +424,7 @@ impl<'g> Var<'g> {
         let same = axes.len() == self.rank() && axes.iter().enumerate().all(|(i, &a)| i == a);
         if same { self } else { self.builder().apply1(Permute { axes: axes.to_vec() }, &[self]) }
     }
-    /// Repeated to other extents.
+    /// Broadcasts to other extents.
     pub fn broadcast_to(self, shape: &Shape) -> Var<'g> {
         if self.shape() == *shape {
             self
@@ -428,14 +432,14 @@ impl<'g> Var<'g> {
             self.builder().apply1(Broadcast { shape: shape.clone() }, &[self])
         }
     }
-    /// Summed over the axes along which `shape` would have been broadcast to reach this.
+    /// Sums over the axes along which a value of `shape` would have been broadcast to this shape.
     pub fn sum_to(self, shape: &Shape) -> Var<'g> {
         let from = self.shape();
         let lead = from.rank().saturating_sub(shape.rank());
         let axes: Vec<usize> = (0..from.rank()).filter(|&a| a < lead || shape[a - lead] != from[a]).collect();
         self.sum(&axes).reshape(shape)
     }
-    /// With size-1 axes put back where a reduction over `axes` of `like` removed them, and repeated.
+    /// Restores the axes that a reduction over `axes` of `like` removed, and broadcasts along them.
     pub fn spread(self, axes: &[usize], like: &Shape) -> Var<'g> {
         let removed = crate::axis_mask(axes, like.rank());
         let kept: Shape = like.iter().zip(removed).map(|(&d, removed)| if removed { 1 } else { d }).collect();
@@ -449,11 +453,11 @@ impl<'g> Var<'g> {
         (op.start[axis], op.stop[axis]) = (start, stop);
         if start == 0 && stop == shape[axis] { self } else { self.builder().apply1(op, &[self]) }
     }
-    /// Backwards along axes.
+    /// Reverses axes.
     pub fn flip(self, axes: &[usize]) -> Var<'g> {
         self.builder().apply1(Flip { axes: axes.to_vec() }, &[self])
     }
-    /// Among zeros.
+    /// Pads with zeros.
     pub fn pad(self, low: Vec<i64>, high: Vec<i64>, interior: Vec<usize>) -> Var<'g> {
         let none = low.iter().chain(&high).all(|&x| x == 0) && interior.iter().all(|&x| x == 0);
         if none { self } else { self.builder().apply1(Pad { low, high, interior }, &[self]) }

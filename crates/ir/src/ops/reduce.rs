@@ -1,4 +1,5 @@
-//! Reductions over axes: sum, product, largest, smallest, and their positions.
+//! Reductions over axes: sum, product, maximum, minimum, and the indices of extremes.
+//! Takes one operand and axes; returns a value without these axes. Composites such as `mean` are in `gradus-tensor`.
 
 use super::*;
 use crate::{Class, DType, op_struct};
@@ -13,9 +14,9 @@ fn reduced(ins: &[Aval], axes: &[usize], takes: impl Fn(DType) -> bool, fits: &s
 }
 
 op_struct! {
-    /// Sum over axes; 0 over nothing. Integers wrap.
+    /// Sum over axes; 0 for an empty operand. Integers wrap.
     pub struct Sum = "sum" {
-        /// The axes that disappear.
+        /// The axes to reduce.
         axes: Vec<usize>,
     }
 }
@@ -42,9 +43,9 @@ impl Primitive for Sum {
 }
 
 op_struct! {
-    /// Product over axes; 1 over nothing. The derivative is exact where factors are zero.
+    /// Product over axes; 1 for an empty operand. The derivative is exact where factors are zero.
     pub struct Prod = "prod" {
-        /// The axes that disappear.
+        /// The axes to reduce.
         axes: Vec<usize>,
     }
 }
@@ -61,8 +62,8 @@ impl Primitive for Prod {
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
     }
-    // Each factor's cofactor is the product before it times the product after it: no division, so zeros are
-    // exact. The axes are merged into one so that "before" has a meaning.
+    // Each factor's cofactor is the product before it times the product after it. There is no division, so zeros are
+    // exact. The axes are merged into one so that the factors have an order.
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let Some(t) = tangents[0] else { return vec![None] };
         let shape = rule.ins[0].shape();
@@ -87,8 +88,8 @@ impl Primitive for Prod {
     }
 }
 
-/// The tangent of an extreme value: the mean of the tangents where it is attained. Over nothing the value is a
-/// constant of the dtype, with no place to take a mean of.
+/// The tangent of an extreme value: the mean of the tangents where it is attained. Over an empty axis the value is a
+/// constant of the dtype, and there is no tangent to average.
 fn extreme_jvp<'g>(rule: &Rule<'_, 'g>, axes: &[usize], t: Option<Var<'g>>) -> Vec<Option<Var<'g>>> {
     let Some(t) = t else { return vec![None] };
     let x = rule.ins[0];
@@ -101,10 +102,10 @@ fn extreme_jvp<'g>(rule: &Rule<'_, 'g>, axes: &[usize], t: Option<Var<'g>>) -> V
 }
 
 op_struct! {
-    /// Largest over axes; over nothing, the least value of the dtype. NaN wins; ties share the derivative evenly.
-    /// On booleans, whether any holds.
+    /// Maximum over axes; for an empty operand, the least value of the dtype. NaN counts as largest; ties share the
+    /// derivative evenly. On booleans, whether any is true.
     pub struct Max = "max" {
-        /// The axes that disappear.
+        /// The axes to reduce.
         axes: Vec<usize>,
     }
 }
@@ -128,10 +129,10 @@ impl Primitive for Max {
 }
 
 op_struct! {
-    /// Smallest over axes; over nothing, the greatest value of the dtype. NaN wins; ties share the derivative
-    /// evenly. On booleans, whether all hold.
+    /// Minimum over axes; for an empty operand, the greatest value of the dtype. NaN counts as smallest; ties share
+    /// the derivative evenly. On booleans, whether all are true.
     pub struct Min = "min" {
-        /// The axes that disappear.
+        /// The axes to reduce.
         axes: Vec<usize>,
     }
 }
@@ -161,7 +162,7 @@ fn position(ins: &[Aval], axis: usize) -> Result<Vec<Aval>> {
         return Err(Error::dtype(ins[0].dtype, "complex numbers have no order"));
     }
     if ins[0].shape[axis] == 0 && ins[0].shape.without(&[axis]).numel() > 0 {
-        return Err(Error::shape(format!("axis {axis}"), "has extent 0: there is no element to point at"));
+        return Err(Error::shape(format!("axis {axis}"), "has extent 0, so there is no element to select"));
     }
     Ok(vec![Aval::new(DType::I64, ins[0].shape.without(&[axis]))])
 }
@@ -171,7 +172,7 @@ macro_rules! arg_reduce {
         op_struct! {
             $(#[doc = $doc])*
             pub struct $name = $text {
-                /// The axis that disappears.
+                /// The axis to reduce.
                 axis: usize,
             }
         }
@@ -199,7 +200,7 @@ macro_rules! arg_reduce {
                     let x = s.ints((-3, 3), shape);
                     s.case($name { axis }, [x]);
                 }
-                s.error($name { axis: 0 }, &[Aval::new(DType::F64, [0])], "has extent 0: there is no element");
+                s.error($name { axis: 0 }, &[Aval::new(DType::F64, [0])], "has extent 0, so there is no element");
                 s.error($name { axis: 0 }, &[Aval::new(DType::C128, [2])], "complex numbers have no order");
             }
         }
@@ -207,9 +208,9 @@ macro_rules! arg_reduce {
 }
 
 arg_reduce! {
-    /// Position of the first largest element along an axis; the first NaN counts as largest.
+    /// Index of the first largest element along an axis; the first NaN counts as largest.
     ArgMax "argmax" true;
-    /// Position of the first smallest element along an axis; the first NaN counts as smallest.
+    /// Index of the first smallest element along an axis; the first NaN counts as smallest.
     ArgMin "argmin" false;
 }
 

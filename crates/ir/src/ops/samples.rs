@@ -1,4 +1,5 @@
 //! Sample operands, drawn from a fixed seed so that every run checks the same values.
+//! Ops add cases and error cases; `gradus-testkit` makes its checks from them.
 
 use super::Op;
 use crate::literal::Data;
@@ -9,29 +10,29 @@ use crate::{Aval, C, DType, Literal, Shape};
 pub struct Sample {
     /// The op.
     pub op: Op,
-    /// Its operands; floats are `f64`, for the checks cast them as they need.
+    /// Its operands. Floats are `f64`; checks cast them as they need.
     pub ins: Vec<Literal>,
-    /// Whether finite differences mean anything here: not on ties, kinks and steps.
+    /// Whether finite differences are valid here: false at ties, kinks and jumps.
     pub smooth: bool,
 }
 
-/// One application that must be refused.
+/// One application that must be rejected.
 #[derive(Clone, Debug)]
 pub struct ErrorSample {
     /// The op.
     pub op: Op,
     /// Types of its operands.
     pub ins: Vec<Aval>,
-    /// What the message must contain.
+    /// Text that the error message must contain.
     pub says: String,
 }
 
-/// A collection of samples, with a small generator to draw them.
+/// A collection of samples, with a random generator to draw them.
 #[derive(Clone, Debug)]
 pub struct Samples {
     /// Applications to check.
     pub cases: Vec<Sample>,
-    /// Applications to refuse.
+    /// Applications that must be rejected.
     pub errors: Vec<ErrorSample>,
     state: u64,
 }
@@ -43,22 +44,22 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// An application to check in every way.
+    /// Adds an application for all checks.
     pub fn case(&mut self, op: impl Into<Op>, ins: impl IntoIterator<Item = Literal>) {
         self.cases.push(Sample { op: op.into(), ins: ins.into_iter().collect(), smooth: true });
     }
 
-    /// An application at a tie, kink or step: checked in every way but against finite differences.
+    /// Adds an application at a tie, kink or jump, for all checks except finite differences.
     pub fn kink(&mut self, op: impl Into<Op>, ins: impl IntoIterator<Item = Literal>) {
         self.cases.push(Sample { op: op.into(), ins: ins.into_iter().collect(), smooth: false });
     }
 
-    /// An application that must be refused with a message containing this.
+    /// Adds an application that must be rejected with a message that contains `says`.
     pub fn error(&mut self, op: impl Into<Op>, ins: &[Aval], says: &str) {
         self.errors.push(ErrorSample { op: op.into(), ins: ins.to_vec(), says: says.into() });
     }
 
-    /// The next 64 random bits (splitmix).
+    /// Returns the next 64 random bits (splitmix).
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let x = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -92,7 +93,7 @@ impl Samples {
         self.make(DType::F64, shape, |s| (0..4).map(|_| s.unit() - 0.5).sum::<f64>() * 1.7)
     }
 
-    /// Floats that are far enough from each other and from zero for finite differences of order statistics.
+    /// Floats far enough from each other and from zero for finite differences of order statistics.
     pub fn distinct(&mut self, shape: impl Into<Shape>) -> Literal {
         let shape = shape.into();
         let n = shape.numel();
@@ -107,7 +108,7 @@ impl Samples {
         })
     }
 
-    /// These floats.
+    /// A literal of these floats.
     pub fn floats(&mut self, shape: impl Into<Shape>, data: &[f64]) -> Literal {
         let mut k = 0;
         self.make(DType::F64, shape, |_| {
@@ -123,17 +124,17 @@ impl Samples {
         })
     }
 
-    /// Integers from `low` until before `high`.
+    /// Integers from `low` up to but excluding `high`.
     pub fn ints(&mut self, range: (i64, i64), shape: impl Into<Shape>) -> Literal {
         self.ints_of(DType::I64, range, shape)
     }
 
-    /// Integers of a dtype from `low` until before `high`.
+    /// Integers of a dtype from `low` up to but excluding `high`.
     pub fn ints_of(&mut self, dtype: DType, (low, high): (i64, i64), shape: impl Into<Shape>) -> Literal {
         self.make(dtype, shape, |s| low + (s.bits() % (high - low).max(1) as u64) as i64)
     }
 
-    /// Truth values.
+    /// Booleans.
     pub fn bools(&mut self, shape: impl Into<Shape>) -> Literal {
         self.make(DType::Bool, shape, |s| (s.bits() & 1) as i64)
     }

@@ -1,30 +1,33 @@
-//! A loop of known length: carries from step to step, an input slice and an output slice per step.
+//! A loop of known length: carries from iteration to iteration, an input slice and an output slice per iteration.
+//! Takes shared values, initial carries and stacked inputs; returns final carries and stacked outputs.
+//! Its values are computed in `reference/control.rs`, and gradients of shared values in `sums.rs`.
 
-use super::sums::{After, Steps, Sum, opened, same};
-use super::switch::{avals, build, full, placed};
+use super::sums::{After, Steps, Sum, inline_products, same};
+use super::switch::{avals, build, full, spread_derivatives};
 use super::*;
 use crate::graph::Id;
 use crate::transform::{jvp_into, vjp_into, vmap_into};
 use crate::{DType, Shape, op_struct};
 
 op_struct! {
-    /// Applies a graph `length` times. Operands: what every step shares, the carries' first values, and inputs
-    /// with a leading axis of steps. The graph takes (shared, carries, a slice of each input) and gives
-    /// (carries, an output slice each). Results: the last carries, then the outputs with a leading axis of steps.
+    /// Applies a graph `length` times. Operands: values shared by all iterations, initial values of the carries, and
+    /// inputs with a leading axis of iterations. The graph maps (shared, carries, a slice of each input) to (carries,
+    /// a slice of each output). Results: the final carries, then the outputs with a leading axis of iterations.
     ///
-    /// In reverse mode the forward loop runs once more, keeping the carries of every step, and one loop goes back
-    /// over them; what all steps share gets sums, of products behind the loop. A scan of scans keeps only the outer carries and runs the inner loops again: that is all there
-    /// is to checkpointing.
+    /// Reverse mode runs the forward loop again, keeps the carries of every iteration, and then runs one loop
+    /// backwards. Shared operands get the sum over iterations; sums of products are computed as one contraction after
+    /// the loop. A scan of scans keeps only the outer carries and reruns the inner loops, which is how checkpointing
+    /// works.
     pub struct Scan = "scan" {
-        /// One step.
+        /// One iteration.
         body: Arc<Graph>,
-        /// How many operands are shared.
+        /// Number of shared operands.
         shared: usize,
-        /// How many are carries.
+        /// Number of carries.
         carries: usize,
-        /// How many steps.
+        /// Number of iterations.
         length: usize,
-        /// Whether to go from the last slice to the first.
+        /// Whether to iterate from the last slice to the first.
         reverse: bool,
     }
 }
@@ -44,7 +47,7 @@ fn differentiable(types: &[Aval]) -> usize {
 }
 
 impl Scan {
-    /// Types of (shared, carries, slices of the inputs).
+    /// Splits values into (shared, carries, inputs).
     fn split<'a, T>(&self, values: &'a [T]) -> (&'a [T], &'a [T], &'a [T]) {
         let (shared, rest) = values.split_at(self.shared);
         let (carries, xs) = rest.split_at(self.carries);
@@ -70,14 +73,14 @@ impl Primitive for Scan {
         let (takes, gives) = (self.body.input_avals(), self.body.output_avals());
         arity(ins, takes.len())?;
         if ins.len() < self.shared + self.carries || gives.len() < self.carries {
-            return Err(Error::value("the step", "has fewer values than the carries it is said to have"));
+            return Err(Error::value("the step", "has fewer inputs or outputs than it has carries"));
         }
         let (shared, carries, xs) = self.split(ins);
         for (k, x) in xs.iter().enumerate() {
             if x.shape.first() != Some(&self.length) {
                 return Err(Error::shape(
                     format!("input {k} of type {x}"),
-                    format!("must have {} steps first", self.length),
+                    format!("must have a leading axis of extent {}, the number of steps", self.length),
                 ));
             }
         }
@@ -97,7 +100,7 @@ impl Primitive for Scan {
         Derivative::Structural
     }
 
-    // The same loop with a tangent beside every value that carries one.
+    // The same loop with a tangent next to every differentiable value.
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let b = rule.ins[0].builder();
         let takes = self.body.input_avals();
@@ -121,7 +124,7 @@ impl Primitive for Scan {
                 primals.extend(&ins[at..at + part.len()]);
                 at += part.len();
                 let n = differentiable(part);
-                dots.extend(placed(part, ins[at..at + n].iter().copied()));
+                dots.extend(spread_derivatives(part, ins[at..at + n].iter().copied()));
                 at += n;
             }
             let (outs, touts) = jvp_into(r, &self.body, &primals, &dots);
@@ -129,13 +132,13 @@ impl Primitive for Scan {
             [c, &full(r, oc, dc), y, &full(r, oy, dy)].concat()
         });
         let found = self.apply(b, body, (shared.len(), carries.len()), &operands);
-        // Last carries, their tangents, outputs, theirs.
+        // Final carries, their tangents, outputs, their tangents.
         let (nc, ny) = (differentiable(oc), differentiable(oy));
         let part =
             |from: usize, n: usize| found.get(from..from + n).map_or_else(Vec::new, <[Var<'g>]>::to_vec);
         let dc = part(oc.len(), nc);
         let dy = part(oc.len() + nc + oy.len(), ny);
-        [placed(oc, dc), placed(oy, dy)].concat()
+        [spread_derivatives(oc, dc), spread_derivatives(oy, dy)].concat()
     }
 
     fn vjp<'g>(&self, rule: &Rule<'_, 'g>, cts: &[Option<Var<'g>>], needs: &[bool]) -> Vec<Option<Var<'g>>> {
@@ -144,15 +147,16 @@ impl Primitive for Scan {
         let (shared, _, xs) = self.split(rule.ins);
         let (_, tc, tx) = self.split(&takes);
         let (oc, oy) = gives.split_at(self.carries);
-        // Forward again, keeping the carries each step began with.
+        // Run forward again, and keep the carries that each iteration began with.
         let kept = build(&takes, |r, ins| {
             let outs = r.inline(&self.body, ins);
             [&outs[..self.carries], self.split(ins).1].concat()
         });
         let kept = self.apply(b, kept, (self.shared, self.carries), rule.ins);
         let Some(kept) = kept.get(self.carries..) else { return vec![None; needs.len()] };
-        // Back: carries are the cotangents of the carries; inputs are the kept carries, the forward inputs and the
-        // cotangents of the outputs; outputs are cotangents of the inputs. What is shared gets a sum over the steps.
+        // Backward loop. Its carries are the cotangents of the carries. Its inputs are the kept carries, the forward
+        // inputs and the cotangents of the outputs. Its outputs are cotangents of the inputs. Shared operands get a
+        // sum over iterations.
         let (ct_carries, ct_ys) = cts.split_at(self.carries);
         let stacks: Vec<Aval> = oy.iter().map(|y| stacked(y, self.length)).collect();
         let first = full(b, oc, ct_carries);
@@ -160,7 +164,7 @@ impl Primitive for Scan {
         let inputs = [kept, xs, &ct_ys].concat();
         let slices: Vec<Aval> = avals(&inputs).iter().map(slice_of).collect();
         let (n, m) = (shared.len(), first.len());
-        // Everything that carries a derivative flows between steps, whether or not it is asked for outside.
+        // All differentiable values pass cotangents between iterations, even those not needed outside.
         let inner: Vec<bool> = takes
             .iter()
             .zip(needs)
@@ -177,7 +181,9 @@ impl Primitive for Scan {
             let (ct_c, rest) = rest.split_at(m);
             let (carries, rest) = rest.split_at(tc.len());
             let (xs, ct_y) = rest.split_at(tx.len());
-            let cts = [placed(oc, ct_c.iter().copied()), placed(oy, ct_y.iter().copied())].concat();
+            let cts =
+                [spread_derivatives(oc, ct_c.iter().copied()), spread_derivatives(oy, ct_y.iter().copied())]
+                    .concat();
             let point = [shared, carries, xs].concat();
             let grads = vjp_into(r, &self.body, &point, &cts, &inner).1;
             let (gs, gc, gx) = self.split(&grads);
@@ -186,7 +192,7 @@ impl Primitive for Scan {
             [full(r, tc, gc), gs, full(r, tx, gx)].concat()
         });
         let s = reached.iter().filter(|r| **r).count();
-        let step = match step.and_then(|step| opened(&step, m..m + s)) {
+        let step = match step.and_then(|step| inline_products(&step, m..m + s)) {
             Ok(step) => step,
             Err(e) => {
                 b.fail(e);
@@ -225,10 +231,10 @@ impl Primitive for Scan {
         let mut sums = sums.iter().map(|sum| sum.built(b, &after));
         let gs = reached.iter().map(|r| if *r { sums.next() } else { None }).collect();
         let gx = (0..differentiable(tx)).map(|i| at(carries.len() + i));
-        [gs, placed(tc, (0..m).map(at)), placed(tx, gx)].concat()
+        [gs, spread_derivatives(tc, (0..m).map(at)), spread_derivatives(tx, gx)].concat()
     }
 
-    // The batch axis of inputs moves behind the steps; carries are batched as soon as anything is.
+    // The batch axis of inputs moves after the axis of iterations; carries are batched if any operand is.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         let b = batch.builder;
         let is_input = |i: usize| i >= self.shared + self.carries;
@@ -286,7 +292,7 @@ impl Sampled for Scan {
             s.case(scan(length, reverse), ins);
         }
         let types = [w.clone(), h.clone(), n.clone(), stacked(&x, 3)];
-        s.error(scan(4, false), &types, "must have 4 steps first");
+        s.error(scan(4, false), &types, "must have a leading axis of extent 4");
         s.error(scan(3, false), &[w.clone(), n.clone(), n.clone(), stacked(&x, 3)], "the step takes");
         if let Ok(body) = build(std::slice::from_ref(&h), |_, v| vec![v[0].sum(&[0])]) {
             let op = Scan { body, shared: 0, carries: 1, length: 2, reverse: false };

@@ -1,11 +1,13 @@
-//! Choosing between values, stopping derivatives, and holding values back.
+//! Selection between values, `stop_gradient`, and barriers that delay a value.
+//! Each takes values of one type and returns a value of that type.
+//! Which values are checkpointed with a barrier is decided by `call.rs`.
 
 use super::*;
 use crate::{DType, op_struct};
 
 op_struct! {
-    /// The second operand where the first is true, else the third. What is not chosen does not matter: a NaN
-    /// there reaches neither the value nor the derivative.
+    /// The second operand where the first is true, else the third. A NaN in an element that is not selected affects
+    /// neither the value nor the derivative.
     pub struct Select = "select" {}
 }
 
@@ -17,7 +19,7 @@ impl Primitive for Select {
         }
         if ins[1] != ins[2] || ins[0].shape != ins[1].shape {
             let what = format!("condition {} and branches {} and {}", ins[0], ins[1], ins[2]);
-            return Err(Error::shape(what, "must have equal extents and the branches one dtype"));
+            return Err(Error::shape(what, "must have equal extents, and both branches the same dtype"));
         }
         Ok(vec![ins[1].clone()])
     }
@@ -57,14 +59,14 @@ impl Sampled for Select {
 }
 
 impl<'g> Var<'g> {
-    /// `yes` where this truth value holds, else `no`.
+    /// `yes` where this boolean is true, else `no`.
     pub fn select(self, yes: Var<'g>, no: Var<'g>) -> Var<'g> {
         self.builder().apply1(Select {}, &[self, yes, no])
     }
 }
 
 op_struct! {
-    /// The operand, taken as a constant by every derivative.
+    /// The operand, treated as a constant by every derivative.
     pub struct StopGradient = "stop_gradient" {}
 }
 
@@ -96,8 +98,9 @@ impl Sampled for StopGradient {
 }
 
 op_struct! {
-    /// The first operand, not before the others are known. What is computed from it is never merged with what is
-    /// computed from the operand itself: so values that are to be computed again are, where they are needed.
+    /// The first operand, available only after the others are computed. Values computed from it are never merged with
+    /// equal values computed from the operand itself, so that checkpointed values are recomputed where they are
+    /// needed.
     pub struct Barrier = "barrier" {}
 }
 

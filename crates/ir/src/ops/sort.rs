@@ -1,23 +1,23 @@
-//! Order along an axis.
+//! Sorting along an axis.
 
 use super::*;
 use crate::{DType, op_struct};
 
 op_struct! {
-    /// Elements in order along an axis, all or the first of them, and the positions they came from. Stable; NaN counts as
-    /// largest.
+    /// Sorts elements along an axis, and returns all or the first of them with their original indices. Stable; NaN
+    /// counts as largest.
     pub struct Sort = "sort" {
         /// The axis.
         axis: usize,
-        /// Largest first.
+        /// Whether the largest comes first.
         descending: bool,
-        /// How many of each line, if not all.
+        /// Number of leading elements to return along the axis; `None` for all.
         first: Option<usize>,
     }
 }
 
 impl Sort {
-    /// All elements in order.
+    /// Sorts all elements.
     pub fn all(axis: usize, descending: bool) -> Sort {
         Sort { axis, descending, first: None }
     }
@@ -33,8 +33,11 @@ impl Primitive for Sort {
         let mut shape = ins[0].shape.to_vec();
         if let Some(first) = self.first {
             if first > shape[self.axis] {
-                let why = format!("cannot be of {}", shape[self.axis]);
-                return Err(Error::value(format!("the first {first} in order"), why));
+                let extent = shape[self.axis];
+                return Err(Error::value(
+                    format!("`first` = {first}"),
+                    format!("must be at most {extent}, the extent of axis {}", self.axis),
+                ));
             }
             shape[self.axis] = first;
         }
@@ -76,7 +79,7 @@ impl Sampled for Sort {
         s.error(
             Sort { axis: 0, descending: false, first: Some(3) },
             &[Aval::new(DType::F32, [2])],
-            "the first 3 in order cannot be of 2",
+            "`first` = 3 must be at most 2, the extent of axis",
         );
     }
 }

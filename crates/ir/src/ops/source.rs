@@ -1,4 +1,5 @@
-//! Ops without tensor operands to differentiate: inputs, constants, indices, random bits.
+//! Ops without operands to differentiate: inputs, constants, indices, random bits.
+//! Each returns a value of a declared type. The random stream is defined in `philox.rs`.
 
 use super::*;
 use crate::graph::Builder;
@@ -7,7 +8,7 @@ use crate::{DType, Shape, op_struct};
 op_struct! {
     /// An input of the graph.
     pub struct Input = "input" {
-        /// Its position.
+        /// Its index among the inputs.
         index: usize,
         /// Its type.
         aval: Aval,
@@ -27,7 +28,7 @@ impl Primitive for Input {
     }
 }
 
-/// Inputs are sampled by every graph.
+/// Inputs occur in every sample graph, so they need no samples.
 impl Sampled for Input {
     fn samples(_s: &mut Samples) {}
 }
@@ -81,7 +82,7 @@ impl Primitive for Iota {
         arity(ins, 0)?;
         check_axes(&[self.axis], self.aval.rank())?;
         if self.aval.dtype == DType::Bool {
-            return Err(Error::dtype(DType::Bool, "an index is a number"));
+            return Err(Error::dtype(DType::Bool, "an index needs a numeric dtype"));
         }
         Ok(vec![self.aval.clone()])
     }
@@ -99,7 +100,7 @@ impl Sampled for Iota {
         s.case(Iota { aval: Aval::new(DType::F64, [2, 3]), axis: 0 }, []);
         s.case(Iota { aval: Aval::new(DType::I64, [0]), axis: 0 }, []);
         s.error(Iota { aval: Aval::new(DType::I64, [2]), axis: 1 }, &[], "axis 1 is out of range");
-        s.error(Iota { aval: Aval::new(DType::Bool, [2]), axis: 0 }, &[], "an index is a number");
+        s.error(Iota { aval: Aval::new(DType::Bool, [2]), axis: 0 }, &[], "an index needs a numeric dtype");
     }
 }
 
@@ -111,8 +112,8 @@ impl Builder {
 }
 
 op_struct! {
-    /// Random `u32` words of the Philox4x32-10 stream at a state (key low, key high, offset low, offset high),
-    /// and the state behind them. A state gives the same words on every device.
+    /// Random `u32` words of the Philox4x32-10 stream at a state (key low, key high, offset low, offset high), and
+    /// the state after them. A state gives the same words on every device.
     pub struct RandomBits = "random_bits" {
         /// Extents of the words.
         shape: Shape,

@@ -1,50 +1,52 @@
-//! Sums over the steps of a loop: what a gradient adds up for a value that all steps share.
+//! Sums over the iterations of a loop: the gradients of values that all iterations share.
 //!
-//! A product of what the steps have (`dW += aₜ bₜᵀ`) need not be computed step by step: the factors are kept, and one
-//! contraction behind the loop sums over the steps too. What is linear in such products follows it.
+//! A sum of products (`dW += aₜ bₜᵀ`) need not be computed in every iteration: the factors are kept, and one
+//! contraction after the loop also sums over iterations. Ops that are linear in such sums are applied after the loop
+//! too.
 
 use super::dot::Dot;
-use super::pointwise::rows::{add, mul};
+use super::pointwise::table::{add, mul};
 use super::switch::build;
 use super::*;
 use crate::graph::{Id, Node};
 
-/// What is known behind a loop of the values of its step.
+/// Values available after a loop, by their ids in its body.
 pub(super) struct After<'a, 'g> {
-    /// Sums that were carried.
+    /// Sums accumulated in carries.
     pub(super) carried: &'a dyn Fn(Id) -> Var<'g>,
-    /// All steps of what was kept.
+    /// Values kept for all iterations, stacked along a leading axis.
     pub(super) stack: &'a dyn Fn(Id) -> Var<'g>,
-    /// What is the same in all steps.
+    /// Values that are the same in all iterations.
     pub(super) same: &'a dyn Fn(Id) -> Var<'g>,
 }
 
-/// How the sum over all steps of a value of the step is had.
+/// How to compute the sum of a value over all iterations.
 #[derive(Clone, Debug)]
 pub(super) enum Sum {
-    /// In a carry, step by step.
+    /// Accumulated in a carry.
     Carried(Id),
-    /// By one contraction of what the steps have.
+    /// One contraction of stacked values after the loop.
     Product(Dot, [Id; 2]),
-    /// By an op that is linear in the sums of some operands; the others are the same in all steps.
+    /// An op that is linear in the sums of some operands; the others are the same in all iterations.
     Of(Op, Vec<Sum>),
-    /// The same in all steps.
+    /// A value that is the same in all iterations.
     Same(Id),
 }
 
-/// A step as a graph, of whose inputs the first are the same in all steps, and what the loop keeps of it anyway.
+/// The body of a loop as a graph whose first inputs are shared by all iterations, and the values that the loop
+/// stacks.
 pub(super) struct Steps<'a> {
     graph: &'a Graph,
-    /// Whether a value may differ between steps.
+    /// Whether each node may differ between iterations.
     varies: Vec<bool>,
-    /// Values of which all steps are kept.
+    /// Values that are stacked over all iterations.
     pub(super) kept: Vec<Id>,
-    /// Elements that may be kept of a step besides: as many as are.
+    /// Number of elements per iteration that may still be kept; initially as many as are kept already.
     left: usize,
 }
 
 impl<'a> Steps<'a> {
-    /// `kept` are outputs of the graph that the loop stacks; so it does the inputs from `slices` on.
+    /// `kept` are outputs of the graph that the loop stacks, in addition to the inputs from `slices` on.
     pub(super) fn new(graph: &'a Graph, shared: usize, slices: usize, kept: &[Id]) -> Steps<'a> {
         let mut varies = Vec::with_capacity(graph.nodes().len());
         for node in graph.nodes() {
@@ -63,7 +65,8 @@ impl<'a> Steps<'a> {
         self.graph.aval(id).shape.numel()
     }
 
-    /// How to have the sum of a value. Keeps no more of a step than it has elements, nor twice what was kept before.
+    /// Decides how to sum a value. The factors it keeps have at most as many elements as the value, and the total
+    /// kept at most doubles.
     pub(super) fn sum(&mut self, id: Id) -> Sum {
         if !self.varies[id.node as usize] {
             return Sum::Carried(id);
@@ -108,7 +111,8 @@ impl<'a> Steps<'a> {
         let before = (self.kept.len(), self.left);
         let operand = |id: &Id| if self.varies[id.node as usize] { self.sum(*id) } else { Sum::Same(*id) };
         let operands: Vec<Sum> = node.ins.iter().map(operand).collect();
-        // No sum may take more room than that of the whole, nor as much for nothing.
+        // The sums of the operands must not be larger in total than the sum of the value; if equally large, at least
+        // one must be a product.
         let carried: usize = operands.iter().map(|s| self.carried(s)).sum();
         let for_something = operands.iter().any(Sum::has_product);
         if carried < self.numel(id) || carried == self.numel(id) && for_something {
@@ -129,7 +133,7 @@ impl<'a> Steps<'a> {
 }
 
 impl Sum {
-    /// The values that are carried.
+    /// Collects the values accumulated in carries.
     pub(super) fn in_carries(&self, to: &mut Vec<Id>) {
         match self {
             Sum::Carried(id) if !to.contains(id) => to.push(*id),
@@ -146,7 +150,7 @@ impl Sum {
         }
     }
 
-    /// Marks the nodes of what is the same in all steps.
+    /// Marks the nodes of values that are the same in all iterations.
     fn marked(&self, needed: &mut [bool]) {
         match self {
             Sum::Same(id) => needed[id.node as usize] = true,
@@ -155,7 +159,7 @@ impl Sum {
         }
     }
 
-    /// The sum as a value behind the loop, from those of the step that are known there.
+    /// Builds the sum after the loop from the values available there.
     pub(super) fn built<'g>(&self, b: &'g Builder, of: &After<'_, 'g>) -> Var<'g> {
         match self {
             Sum::Carried(id) => (of.carried)(*id),
@@ -169,7 +173,7 @@ impl Sum {
     }
 }
 
-/// The values of a step that sums need and that are the same in all steps, computed outside.
+/// Computes the values that sums need and that are the same in all iterations, outside of the loop.
 pub(super) fn same<'g>(b: &'g Builder, step: &Graph, shared: &[Var<'g>], sums: &[Sum]) -> Vec<Vec<Var<'g>>> {
     let mut needed = vec![false; step.nodes().len()];
     sums.iter().for_each(|sum| sum.marked(&mut needed));
@@ -192,7 +196,7 @@ pub(super) fn same<'g>(b: &'g Builder, step: &Graph, shared: &[Var<'g>], sums: &
     values
 }
 
-/// In what an op is linear; of the pointwise ones, addition and multiplication are.
+/// The operands in which an op is linear; also covers the pointwise addition and multiplication.
 fn linear(op: &Op) -> Derivative {
     match op {
         Op::Map(Map(row)) if std::ptr::eq(*row, &add) => Derivative::Linear(Operands::All),
@@ -201,8 +205,8 @@ fn linear(op: &Op) -> Derivative {
     }
 }
 
-/// The graph with the regions opened that give these outputs, or operands of sums that do: products stand in them.
-pub(super) fn opened(graph: &Graph, outputs: std::ops::Range<usize>) -> Result<Arc<Graph>> {
+/// Inlines regions whose results are these outputs or operands of their sums, since regions may contain products.
+pub(super) fn inline_products(graph: &Graph, outputs: std::ops::Range<usize>) -> Result<Arc<Graph>> {
     let mut open = vec![false; graph.nodes().len()];
     let mut seen = open.clone();
     let mut next: Vec<Id> = graph.outputs()[outputs.clone()].to_vec();
@@ -212,7 +216,7 @@ pub(super) fn opened(graph: &Graph, outputs: std::ops::Range<usize>) -> Result<A
             continue;
         }
         match (&node.op, linear(&node.op)) {
-            // What is computed again stays together.
+            // A region that is recomputed stays a region.
             (Op::Call(call), _) => open[id.node as usize] = !call.remat.0,
             (_, Derivative::Linear(_) | Derivative::Multilinear(_)) => next.extend(&node.ins),
             _ => {}
@@ -236,5 +240,5 @@ pub(super) fn opened(graph: &Graph, outputs: std::ops::Range<usize>) -> Result<A
         }
         graph.outputs().iter().map(|id| values[id.node as usize][id.out as usize]).collect()
     })?;
-    opened(&flat, outputs)
+    inline_products(&flat, outputs)
 }

@@ -1,4 +1,6 @@
-//! Choosing a graph by an index: `cond` is the choice of two.
+//! Selection of a graph by an index; `cond` is a switch with two branches.
+//! Takes an integer scalar and operands; returns the outputs of the selected graph. Its values are computed in
+//! `reference/control.rs`.
 
 use super::*;
 use crate::attr::AttrField;
@@ -6,15 +8,15 @@ use crate::transform::{jvp_into, vjp_into, vmap_into, vmap_mask};
 use crate::{Class, DType, op_struct};
 
 op_struct! {
-    /// Applies one of several graphs of equal types to the operands behind the first, which is the integer scalar
-    /// that chooses: 0 for the first graph, clamped to those there are. Only the chosen one runs.
+    /// Applies one of several graphs of equal types to the operands after the first. The first operand is the integer
+    /// scalar that selects the graph, from 0, clamped to the number of graphs. Only the selected graph runs.
     pub struct Switch = "switch" {
         /// The graphs.
         branches: Vec<Arc<Graph>>,
     }
 }
 
-/// As a map with numbered keys.
+/// Written as a map with numbered keys.
 impl AttrField for Vec<Arc<Graph>> {
     fn to_attr(&self) -> Attr {
         Attr::Map(
@@ -27,7 +29,7 @@ impl AttrField for Vec<Arc<Graph>> {
     }
 }
 
-/// One graph built over fresh inputs of these types.
+/// Builds a graph over new inputs of these types.
 pub(super) fn build(
     ins: &[Aval],
     f: impl for<'r> FnOnce(&'r Builder, &[Var<'r>]) -> Vec<Var<'r>>,
@@ -38,23 +40,28 @@ pub(super) fn build(
     Ok(Arc::new(r.finish(&outs)?))
 }
 
-/// A tangent or cotangent for each value that carries derivatives, zeros where there is none.
+/// Returns a tangent or cotangent for each differentiable value, zeros where there is none.
 pub(super) fn full<'g>(b: &'g Builder, values: &[Aval], derivatives: &[Option<Var<'g>>]) -> Vec<Var<'g>> {
     let pairs = values.iter().zip(derivatives).filter(|(a, _)| a.dtype.is_differentiable());
     pairs.map(|(a, d)| d.unwrap_or_else(|| b.zeros(a))).collect()
 }
 
-/// Derivatives of those values that carry them, put back into their places.
-pub(super) fn placed<'g>(values: &[Aval], found: impl IntoIterator<Item = Var<'g>>) -> Vec<Option<Var<'g>>> {
+/// Assigns derivatives to the differentiable values in order; the other values get `None`.
+pub(super) fn spread_derivatives<'g>(
+    values: &[Aval],
+    found: impl IntoIterator<Item = Var<'g>>,
+) -> Vec<Option<Var<'g>>> {
     let mut found = found.into_iter();
     values.iter().map(|a| if a.dtype.is_differentiable() { found.next() } else { None }).collect()
 }
 
-/// `x` for a branch whose result counts only where `taken` holds: elsewhere its value is that of `x`, held constant.
+/// Returns `x` for a branch whose result is used only where `taken` is true; elsewhere the value of `x` is held
+/// constant.
 ///
-/// Selecting among results alone is not enough. The gradient that enters a branch is then 0 where the branch is not taken, but 0
-/// times an infinite derivative is NaN. This selects once more where the gradient leaves the branch, so that exactly 0 arrives
-/// at `x`, in every order. `lead` is how many first axes of `x` are those of `taken`.
+/// Selecting among results alone is not enough. The gradient that enters a branch is then 0 where the branch is not
+/// taken, but 0 times an infinite derivative is NaN. Therefore this selects once more where the gradient leaves the
+/// branch, so that exactly 0 arrives at `x`, for derivatives of every order. `lead` is the number of leading axes
+/// that `x` shares with `taken`.
 pub(super) fn taken_only<'g>(taken: Var<'g>, x: Var<'g>, lead: usize) -> Var<'g> {
     if !x.dtype().is_differentiable() {
         return x;
@@ -69,8 +76,8 @@ pub(super) fn avals(values: &[Var<'_>]) -> Vec<Aval> {
 }
 
 impl Switch {
-    /// The same choice among graphs made from the branches, over these operands.
-    fn mapped<'g>(
+    /// Builds the switch whose branches are made from this one's by `f`, and applies it to these operands.
+    fn map_branches<'g>(
         &self,
         b: &'g Builder,
         operands: &[Var<'g>],
@@ -121,11 +128,11 @@ impl Primitive for Switch {
         let (types, outs) = (avals(&rule.ins[1..]), avals(rule.outs));
         let operands = [rule.ins, &full(b, &types, &tangents[1..])].concat();
         let n = types.len();
-        let found = self.mapped(b, &operands, |r, body, ins| {
-            let ts = placed(&types, ins[n..].iter().copied());
+        let found = self.map_branches(b, &operands, |r, body, ins| {
+            let ts = spread_derivatives(&types, ins[n..].iter().copied());
             full(r, &outs, &jvp_into(r, body, &ins[..n], &ts).1)
         });
-        placed(&outs, found)
+        spread_derivatives(&outs, found)
     }
 
     fn vjp<'g>(&self, rule: &Rule<'_, 'g>, cts: &[Option<Var<'g>>], needs: &[bool]) -> Vec<Option<Var<'g>>> {
@@ -133,14 +140,14 @@ impl Primitive for Switch {
         let (types, outs) = (avals(&rule.ins[1..]), avals(rule.outs));
         let operands = [rule.ins, &full(b, &outs, cts)].concat();
         let n = types.len();
-        let found = self.mapped(b, &operands, |r, body, ins| {
-            let cts = placed(&outs, ins[n..].iter().copied());
+        let found = self.map_branches(b, &operands, |r, body, ins| {
+            let cts = spread_derivatives(&outs, ins[n..].iter().copied());
             full(r, &types, &vjp_into(r, body, &ins[..n], &cts, &needs[1..]).1)
         });
-        [None].into_iter().chain(placed(&types, found)).collect()
+        [None].into_iter().chain(spread_derivatives(&types, found)).collect()
     }
 
-    // A shared index chooses a batched branch. An index per element runs all branches and selects among the results.
+    // A shared index selects a batched branch. With an index per element, all branches run and results are selected.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         let b = batch.builder;
         if !batch.batched[0] {
@@ -151,7 +158,7 @@ impl Primitive for Switch {
                 Err(e) => vec![b.fail(e)],
             };
         }
-        // Floats need the batch axis even if all elements share them: each element has a gradient of its own to drop.
+        // Floats need the batch axis even if all elements share them, because each element masks its own gradient.
         let wide = |i: &usize| batch.batched[*i] || batch.ins[*i].dtype().is_differentiable();
         let batched: Vec<bool> = (1..batch.ins.len()).map(|i| wide(&i)).collect();
         let ins: Vec<Var<'g>> =

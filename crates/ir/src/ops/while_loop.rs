@@ -1,37 +1,39 @@
-//! A loop until a condition fails.
+//! A loop that runs while a condition holds.
+//! Takes shared values and initial carries; returns final carries. A bounded loop differentiates as a `scan`.
 
 use super::scan::Scan;
-use super::switch::{avals, build, full, placed, taken_only};
+use super::switch::{avals, build, full, spread_derivatives, taken_only};
 use super::*;
 use crate::transform::{jvp_into, vjp_into, vmap_into};
 use crate::{DType, op_struct};
 
 op_struct! {
-    /// Applies a graph to the carries as long as another graph of them gives true. Operands: what every step
-    /// shares, then the carries' first values; both graphs take all of them. Results: the last carries.
+    /// Applies a graph to the carries as long as the condition, another graph, returns true. Operands: values shared
+    /// by all iterations, then the initial values of the carries; both graphs take all of them. Results: the final
+    /// carries.
     ///
-    /// Forward mode always works. Reverse mode needs a bound on the steps: the loop is then a scan of that length
-    /// whose steps do nothing once the condition fails.
+    /// Forward mode always works. Reverse mode needs a bound on the number of iterations: the loop then becomes a
+    /// scan of that length whose iterations do nothing once the condition fails.
     pub struct While = "while" {
-        /// Whether to go on: a boolean scalar.
+        /// Whether to continue: a graph that returns a boolean scalar.
         condition: Arc<Graph>,
-        /// One step.
+        /// One iteration.
         body: Arc<Graph>,
-        /// How many operands are shared.
+        /// Number of shared operands.
         shared: usize,
-        /// The most steps there can be; 0 if that is not known.
+        /// Largest number of iterations; 0 if unknown.
         bound: usize,
     }
 }
 
-/// The shape of a value with a batch axis in front.
+/// The shape of a value with a leading batch axis.
 fn wide(v: Var<'_>, size: usize) -> crate::Shape {
     [size].iter().chain(v.shape().iter()).copied().collect()
 }
 
 impl While {
-    /// The loop as a scan of `bound` steps: carries and whether still running.
-    fn bounded<'g>(&self, b: &'g Builder, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+    /// The loop as a scan of `bound` iterations, whose carries include whether it is still running.
+    fn as_scan<'g>(&self, b: &'g Builder, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
         let types = avals(ins);
         let running = Aval::scalar(DType::Bool);
         let body = build(&[&types[..], &[running]].concat(), |r, v| {
@@ -70,7 +72,7 @@ impl Primitive for While {
         }
         if self.condition.output_avals() != [Aval::scalar(DType::Bool)] {
             let what = format!("the condition gives {:?}", self.condition.output_avals());
-            return Err(Error::shape(what, "and must give one boolean scalar"));
+            return Err(Error::shape(what, "but must give one boolean scalar"));
         }
         match ins.get(self.shared..) {
             Some(carries) if carries == self.body.output_avals() => Ok(carries.to_vec()),
@@ -107,9 +109,11 @@ impl Primitive for While {
         });
         let body = build(&wide, |r, v| {
             let point: Vec<Var<'_>> = primals(v).into_iter().map(|i| v[i]).collect();
-            let dots =
-                [placed(ts, v[n..n + ns].iter().copied()), placed(tc, v[n + ns + m..].iter().copied())]
-                    .concat();
+            let dots = [
+                spread_derivatives(ts, v[n..n + ns].iter().copied()),
+                spread_derivatives(tc, v[n + ns + m..].iter().copied()),
+            ]
+            .concat();
             let (outs, touts) = jvp_into(r, &self.body, &point, &dots);
             [outs, full(r, tc, &touts)].concat()
         });
@@ -119,7 +123,7 @@ impl Primitive for While {
             }
             (Err(e), _) | (_, Err(e)) => vec![b.fail(e)],
         };
-        placed(tc, found.into_iter().skip(m))
+        spread_derivatives(tc, found.into_iter().skip(m))
     }
 
     fn vjp<'g>(&self, rule: &Rule<'_, 'g>, cts: &[Option<Var<'g>>], needs: &[bool]) -> Vec<Option<Var<'g>>> {
@@ -130,7 +134,7 @@ impl Primitive for While {
             return vec![None; needs.len()];
         }
         let types = avals(rule.ins);
-        let as_scan = build(&types, |r, ins| match self.bounded(r, ins) {
+        let as_scan = build(&types, |r, ins| match self.as_scan(r, ins) {
             Ok(outs) => outs,
             Err(e) => vec![r.fail(e)],
         });
@@ -143,7 +147,7 @@ impl Primitive for While {
         }
     }
 
-    // With a condition per element the loop goes on while any does, and elements that are done stay as they are.
+    // With a condition per element the loop continues while any is true; elements that are done keep their values.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         let b = batch.builder;
         let batched: Vec<bool> = (0..batch.ins.len()).map(|i| batch.batched[i] || i >= self.shared).collect();

@@ -1,22 +1,23 @@
 //! Sliding windows over the last axes, and their adjoint, the sum of overlapping windows.
+//! Takes a value and the geometry of the windows; returns the windows, or their sum. Padding is a separate op.
 
 use super::*;
 use crate::{DType, Shape, op_struct};
 
 op_struct! {
-    /// All windows over the last axes as new axes behind them: extents `…, S` become `…, P, K`, with element
-    /// `p·stride + k·dilation` at window `p`, place `k`. A view.
+    /// All windows over the last axes as new axes after them: extents `…, S` become `…, P, K`. Element `k` of window
+    /// `p` is element `p·stride + k·dilation` of the operand. A view.
     pub struct Windows = "windows" {
         /// Extent of the window, per windowed axis.
         size: Vec<usize>,
-        /// Step from window to window.
+        /// Stride from window to window.
         stride: Vec<usize>,
-        /// Step within a window.
+        /// Stride within a window.
         dilation: Vec<usize>,
     }
 }
 
-/// Number of windows along an axis, or why there are none.
+/// Returns the number of windows along an axis, or an error if none fits.
 pub fn window_count(extent: usize, size: usize, stride: usize, dilation: usize) -> Result<usize> {
     let reach = size.checked_sub(1).and_then(|n| n.checked_mul(dilation)).and_then(|n| n.checked_add(1));
     match reach {
@@ -25,7 +26,9 @@ pub fn window_count(extent: usize, size: usize, stride: usize, dilation: usize) 
             let what = format!("a window of {size} with stride {stride} and dilation {dilation}");
             Err(Error::shape(
                 what,
-                format!("does not fit extent {extent}; all must be at least 1 and reach no further"),
+                format!(
+                    "does not fit extent {extent}; size, stride and dilation must be at least 1, and the window must not exceed the extent"
+                ),
             ))
         }
     }
@@ -82,16 +85,16 @@ impl Primitive for Windows {
 }
 
 op_struct! {
-    /// The sum of overlapping windows: `…, P, K` become `…, S`, window `p`, place `k` adding to element
-    /// `p·stride + k·dilation`.
+    /// The sum of overlapping windows: `…, P, K` become `…, S`. Element `k` of window `p` is added to element
+    /// `p·stride + k·dilation` of the result.
     pub struct Fold = "fold" {
         /// Extents of the windowed axes of the result.
         extent: Shape,
         /// Extent of the window, per windowed axis.
         size: Vec<usize>,
-        /// Step from window to window.
+        /// Stride from window to window.
         stride: Vec<usize>,
-        /// Step within a window.
+        /// Stride within a window.
         dilation: Vec<usize>,
     }
 }
@@ -110,7 +113,7 @@ impl Primitive for Fold {
         if n != self.extent.rank() || ins[0].rank() < 2 * n || ins[0].dtype == DType::Bool {
             return Err(Error::shape(
                 format!("windows {}", ins[0]),
-                format!("must be numbers with 2 x {n} last axes"),
+                format!("must be numbers with at least 2·{n} axes"),
             ));
         }
         let lead = ins[0].rank() - 2 * n;

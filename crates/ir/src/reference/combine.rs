@@ -1,15 +1,16 @@
 //! Reductions and running combinations.
+//! Takes a literal and how to combine; returns its data. Results of narrow dtypes are rounded by the caller.
 
 use super::strides::{Offsets, strides};
 use crate::literal::Data;
 use crate::ops::Combine;
 use crate::{C, DType, Literal, special};
 
-/// Carriers that combine.
+/// Carrier types whose elements can be combined.
 pub trait Combined: Copy + Default {
-    /// What changes nothing.
+    /// The identity of a combination.
     fn identity(combine: Combine, dtype: DType) -> Self;
-    /// Two elements as one.
+    /// Combines two elements.
     fn combine(combine: Combine, a: Self, b: Self) -> Self;
 }
 
@@ -87,7 +88,7 @@ pub(super) fn reduce(x: &Literal, combine: Combine, axes: &[usize]) -> Data {
     }
 }
 
-/// Start and step of every line along an axis, in row-major order of the other axes.
+/// Returns the start of every vector along an axis, in row-major order of the other axes, its length and its stride.
 pub(super) fn lines(shape: &[usize], axis: usize) -> (Vec<i64>, usize, i64) {
     let own = strides(shape);
     let (extents, steps): (Vec<usize>, Vec<i64>) =
@@ -97,7 +98,8 @@ pub(super) fn lines(shape: &[usize], axis: usize) -> (Vec<i64>, usize, i64) {
 
 pub(super) fn arg_reduce(x: &Literal, largest: bool, axis: usize) -> Data {
     let (starts, n, step) = lines(x.shape(), axis);
-    // Strictly better than the best so far; the first NaN beats every number and is beaten by nothing.
+    // Strictly better than the best so far. The first NaN is better than every number, and nothing is better than
+    // NaN.
     let better = |a: f64, b: f64| !b.is_nan() && (a.is_nan() || if largest { a > b } else { a < b });
     let beats = |a: usize, b: usize| match x.data() {
         Data::F(v) => better(v[a], v[b]),

@@ -1,4 +1,5 @@
-//! Contractions, convolutions and folds, by their definitions.
+//! Contractions, convolutions and folds, computed by their definitions.
+//! Takes literals and labels or a window; returns the data of the result. Long sums poll for a stop request.
 
 use super::combine::Combined;
 use super::strides::{Offsets, strides};
@@ -7,10 +8,10 @@ use crate::ops::{Combine, Window};
 use crate::{Aval, C, Literal, stop};
 use std::collections::{HashMap, HashSet};
 
-/// Terms of a sum between two looks at whether the result is still wanted.
+/// Terms of a sum between two polls for a stop request.
 const ASK_EVERY: usize = 1 << 14;
 
-/// Products that can be summed.
+/// Elements with products that can be summed.
 trait Product: Combined {
     fn times(self, other: Self) -> Self;
 }
@@ -45,12 +46,12 @@ fn dispatch(x: &Literal, y: &Literal, f: impl Contraction) -> Data {
     }
 }
 
-/// A routine generic in its elements.
+/// A routine generic in its element type.
 trait Contraction {
     fn run<T: Product>(self, a: &[T], b: &[T]) -> Vec<T>;
 }
 
-/// The axes of some labels: their extents, and their strides in both operands, 0 where an operand lacks the label.
+/// The axes of some labels: their extents, and their strides in both operands, 0 if an operand lacks the label.
 struct Axes {
     extents: Vec<usize>,
     a: Vec<i64>,
@@ -58,7 +59,7 @@ struct Axes {
 }
 
 impl Axes {
-    /// The offsets in both operands of every index, in row-major order.
+    /// Offsets in both operands of every index, in row-major order.
     fn offsets(&self) -> impl Iterator<Item = (i64, i64)> {
         Offsets::new(&self.extents, &self.a, 0).zip(Offsets::new(&self.extents, &self.b, 0))
     }
@@ -71,7 +72,7 @@ struct Labelled {
 
 impl Contraction for Labelled {
     fn run<T: Product>(self, a: &[T], b: &[T]) -> Vec<T> {
-        // As many as the type says, also if the loop ends early.
+        // The result has its full length even if the loop ends early.
         let mut out = vec![T::default(); self.outer.extents.iter().product()];
         let mut inner = Vec::new();
         for (k, pair) in self.inner.offsets().enumerate() {
@@ -115,7 +116,7 @@ pub(super) fn contract(x: &Literal, y: &Literal, lhs: &str, rhs: &str, out: &str
     dispatch(x, y, Labelled { outer: walk(&mut out.chars()), inner: walk(&mut summed.into_iter()) })
 }
 
-/// For every result place, the pairs of window place and operand place that meet there.
+/// For every result position, the pairs of window position and operand position whose products it sums.
 struct Grouped {
     /// N, G, C, O.
     extents: [usize; 4],
@@ -132,7 +133,7 @@ impl Contraction for Grouped {
             for meet in &self.meet {
                 let mut sum = T::default();
                 if stop::requested() {
-                    out.push(sum); // not wanted, but as many as the type says
+                    out.push(sum); // the values do not matter any more, but their number does
                     continue;
                 }
                 for ci in 0..c {
@@ -161,7 +162,7 @@ pub(super) fn convolve(x: &Literal, w: &Literal, win: &Window, out: &Aval) -> Da
     let (xs, ws, ys) = (&x.shape()[3..], &w.shape()[3..], &out.shape[3..]);
     let own = strides(xs);
     let places = indices(ws);
-    // Where window place k at result place p reads, if that is an element and not a zero between or outside.
+    // Where element k of the window at result position p reads; `None` for a zero between elements or outside.
     let source = |p: &[usize], k: &[usize]| {
         let mut at = 0;
         for a in 0..p.len() {

@@ -1,4 +1,4 @@
-//! Choices and loops, by running their graphs.
+//! Switches and loops, evaluated by running their graphs.
 
 use super::evaluate_exact;
 use super::live::{Live, Value};
@@ -25,7 +25,7 @@ fn slice(stack: &Literal, i: usize) -> Result<Literal> {
     Literal::new(stack.aval().with_shape(shape), data)
 }
 
-/// The outputs are written into their stacks step by step: they are never held twice.
+/// Runs a scan. Outputs are written into their stacks in each iteration, so they are never stored twice.
 pub(super) fn scan<'l>(
     op: &Scan,
     mut shared: Vec<Value<'l>>,
@@ -52,7 +52,7 @@ pub(super) fn scan<'l>(
     Ok(carries)
 }
 
-/// Runs while the condition holds, and never more than the bound if there is one.
+/// Runs while the condition holds, and at most `bound` iterations if there is a bound.
 pub(super) fn while_loop<'l>(
     op: &While,
     mut shared: Vec<Value<'l>>,

@@ -7,8 +7,8 @@ use crate::ops::Combine;
 use crate::{Error, Literal, Result};
 use std::cmp::Ordering;
 
-/// Rows before the axis, extent of the axis, elements behind it.
-fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
+/// Returns the product of extents before the axis, the extent of the axis, and the product of extents after it.
+fn split_extents(shape: &[usize], axis: usize) -> (usize, usize, usize) {
     (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
 }
 
@@ -20,7 +20,7 @@ fn checked(index: &Literal, extent: usize) -> Result<&[i64]> {
 }
 
 pub(super) fn take(x: &Literal, index: &Literal, axis: usize) -> Result<Data> {
-    let (rows, n, width) = around(x.shape(), axis);
+    let (rows, n, width) = split_extents(x.shape(), axis);
     let index = checked(index, n)?;
     let at = (0..rows)
         .flat_map(|r| index.iter().map(move |&i| (r * n + i as usize) * width))
@@ -38,7 +38,7 @@ fn write<T: Combined>(base: &[T], updates: &[T], at: &[usize], combine: Option<C
 
 pub(super) fn scatter(ins: &[Literal], axis: usize, combine: Option<Combine>) -> Result<Data> {
     let (base, updates) = (&ins[0], &ins[2]);
-    let (rows, n, width) = around(base.shape(), axis);
+    let (rows, n, width) = split_extents(base.shape(), axis);
     let index = checked(&ins[1], n)?;
     let at: Vec<usize> = (0..rows)
         .flat_map(|r| index.iter().map(move |&i| (r * n + i as usize) * width))

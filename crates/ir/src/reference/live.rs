@@ -1,6 +1,6 @@
-//! Values under evaluation, and how many bytes of them are held at a time.
+//! Values under evaluation, and the number of bytes they hold at a time.
 //!
-//! Whatever an evaluation holds is a [`Value`], which counts itself in and out: nothing can be forgotten.
+//! Everything that an evaluation holds is a [`Value`], which counts itself when made and when dropped.
 
 use crate::Literal;
 use crate::literal::Data;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Bytes held now and at most. Values that share their elements count once.
+/// Bytes held now and at peak. Values that share their elements count once.
 #[derive(Debug, Default)]
 pub(super) struct Live(RefCell<Counts>);
 
@@ -17,11 +17,11 @@ pub(super) struct Live(RefCell<Counts>);
 struct Counts {
     now: usize,
     peak: usize,
-    /// How many values hold the elements at an address.
+    /// Number of values that hold the elements at an address.
     holders: HashMap<usize, usize>,
 }
 
-/// Where the elements are, and their bytes in the carrier of their class.
+/// The address of the elements, and their bytes in the carrier of their class.
 fn storage(literal: &Literal) -> (usize, usize) {
     match literal.data() {
         Data::F(v) => (Arc::as_ptr(v) as usize, size_of_val(&v[..])),
@@ -31,7 +31,7 @@ fn storage(literal: &Literal) -> (usize, usize) {
 }
 
 impl Live {
-    /// The most bytes there were at a time.
+    /// The largest number of bytes held at a time.
     pub(super) fn peak(&self) -> usize {
         self.0.borrow().peak
     }
@@ -60,7 +60,7 @@ impl Live {
     }
 }
 
-/// A value held by an evaluation, counted if that one counts.
+/// A value held by an evaluation; counted if the evaluation counts bytes.
 pub(super) struct Value<'l> {
     literal: Literal,
     live: Option<&'l Live>,
@@ -74,7 +74,7 @@ impl<'l> Value<'l> {
         Value { literal, live }
     }
 
-    /// The elements, to be written. They must not be shared.
+    /// The elements, mutable. They must not be shared.
     pub(super) fn data_mut(&mut self) -> &mut Data {
         self.literal.data_mut()
     }

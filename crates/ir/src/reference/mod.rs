@@ -1,4 +1,4 @@
-//! The reference evaluator: what every graph means.
+//! The reference evaluator, which defines the meaning of every graph.
 //!
 //! It evaluates the forms that ops declare, one value at a time, in the exact carrier of each class (`f64`,
 //! complex of `f64`, `i64`). Every other way to run a graph is compared with this one. Float results are rounded
@@ -24,20 +24,21 @@ use crate::{Aval, DType, Error, Graph, Literal, Result, philox, size, stop};
 use live::{Live, Value};
 use std::panic::Location;
 
-/// Bytes of values in the carriers of their classes.
+/// Bytes of values in the carrier types of their classes.
 fn carried(avals: &[Aval]) -> usize {
     let bytes = |a: &Aval| a.shape.numel().saturating_mul(if a.dtype.is_complex() { 16 } else { 8 });
     avals.iter().map(bytes).fold(0, usize::saturating_add)
 }
 
-/// The outputs of a graph at these inputs.
+/// Evaluates a graph at these inputs. Returns its outputs.
 #[track_caller]
 pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
     evaluate_live(graph, inputs, None)
 }
 
-/// The outputs, and the most bytes of values that were held at a time, each from where it is computed to where it is
-/// last read. Values that share their elements count once; inputs count, and so do constants where they are used.
+/// Evaluates a graph. Returns its outputs, and the peak number of bytes held: each value counts from where it is
+/// computed to where it is last read. Values that share their elements count once. Inputs count, and so do constants
+/// where they are used.
 #[track_caller]
 pub fn evaluate_counted(graph: &Graph, inputs: &[Literal]) -> Result<(Vec<Literal>, usize)> {
     let live = Live::default();
@@ -57,7 +58,7 @@ fn evaluate_live(graph: &Graph, inputs: &[Literal], live: Option<&Live>) -> Resu
     rounded(evaluate_exact(graph, values(inputs, live), live).map_err(|e| e.or_at(place))?)
 }
 
-/// The results of one op, rounded to their dtypes.
+/// Evaluates one op. Returns its results, rounded to their dtypes.
 pub fn apply(op: &Op, ins: &[Literal]) -> Result<Vec<Literal>> {
     let avals: Vec<Aval> = ins.iter().map(|l| l.aval().clone()).collect();
     let outs = op.infer(&avals)?;
@@ -71,7 +72,7 @@ fn values<'l>(literals: &[Literal], live: Option<&'l Live>) -> Vec<Value<'l>> {
 fn rounded(values: Vec<Value<'_>>) -> Result<Vec<Literal>> {
     let one = |v: Value<'_>| {
         let literal = (*v).clone();
-        drop(v); // Elements that nobody else holds are rounded in place.
+        drop(v); // Unshared elements are rounded in place.
         literal.rounded()
     };
     // Results of loops that ended early are not rounded.
@@ -79,7 +80,7 @@ fn rounded(values: Vec<Value<'_>>) -> Result<Vec<Literal>> {
     Ok(values.into_iter().map(one).collect())
 }
 
-/// Values are dropped, or handed on, where they are last read.
+/// Evaluates without rounding. Values are dropped, or handed over, where they are last read.
 fn evaluate_exact<'l>(
     graph: &Graph,
     inputs: Vec<Value<'l>>,
@@ -96,7 +97,7 @@ fn evaluate_exact<'l>(
     let gone = |id: &Id| Error::verify(format!("value %{}.{} is read after its last use", id.node, id.out));
     for (i, node) in nodes.iter().enumerate() {
         let outs = if let Op::Input(input) = &node.op {
-            let missing = || Error::value("the inputs", format!("lack number {}", input.index));
+            let missing = || Error::value("the inputs", format!("lack input {}", input.index));
             vec![inputs.get_mut(input.index).and_then(Option::take).ok_or_else(missing)?]
         } else {
             let mut ins: Vec<Value<'l>> = Vec::with_capacity(node.ins.len());
@@ -139,7 +140,7 @@ fn apply_exact<'l>(
     results.and_then(|r| of_types(r, outs)).map_err(|e| e.in_op(op.name(), avals))
 }
 
-/// Refuses results of other types than the op inferred: whoever reads them trusts those.
+/// Returns an error if results have other types than the op inferred, because later ops rely on those types.
 fn of_types<'l>(results: Vec<Value<'l>>, outs: &[Aval]) -> Result<Vec<Value<'l>>> {
     if results.iter().map(|v| v.aval()).eq(outs) {
         return Ok(results);
@@ -148,7 +149,7 @@ fn of_types<'l>(results: Vec<Value<'l>>, outs: &[Aval]) -> Result<Vec<Value<'l>>
     Err(Error::verify(format!("results of types {found:?} where {outs:?} are inferred")))
 }
 
-/// Integers modulo their dtype; floats as they are.
+/// Wraps integers to their dtype; floats are unchanged.
 fn wrapped(mut data: Data, dtype: DType) -> Data {
     if let Data::I(v) = &mut data
         && dtype != DType::I64

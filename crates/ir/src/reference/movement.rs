@@ -1,4 +1,5 @@
-//! Views, padding, concatenation: every result element is one operand element, or zero.
+//! Views, padding and concatenation: every result element is an operand element, or zero.
+//! Takes literals and an index map, padding or axis; returns the data of the result.
 
 use super::strides::{Offsets, strides};
 use crate::literal::Data;
@@ -6,7 +7,7 @@ use crate::ops::IndexMap;
 use crate::{Aval, C, Class, Error, Literal, Result, Shape};
 use std::sync::Arc;
 
-/// The elements at these offsets; beyond the elements, zero.
+/// Takes the elements at these offsets; zero for offsets out of range.
 pub(super) fn pick(data: &Data, at: impl Iterator<Item = i64>) -> Data {
     fn go<T: Copy + Default>(v: &[T], at: impl Iterator<Item = i64>) -> Vec<T> {
         at.map(|i| usize::try_from(i).ok().and_then(|i| v.get(i)).copied().unwrap_or_default()).collect()
@@ -18,7 +19,7 @@ pub(super) fn pick(data: &Data, at: impl Iterator<Item = i64>) -> Data {
     }
 }
 
-/// Refuses a map that reads outside the operand, or is for other ranks: an op that declared it is wrong.
+/// Returns an error if a map reads outside the operand or has other ranks: then the op that declared it is wrong.
 fn check_map(map: &IndexMap, from: &Shape, to: &Shape) -> Result<()> {
     let reads = |a: usize| {
         let (mut low, mut high) = (map.offset[a], map.offset[a]);
@@ -48,7 +49,7 @@ pub(super) fn view(x: &Literal, map: &IndexMap, shape: &Shape) -> Result<Data> {
     Ok(pick(x.data(), Offsets::new(shape, &steps, base)))
 }
 
-/// Element `i` of the operand lands at `low + i·(interior + 1)`, where that is inside.
+/// Moves element `i` of the operand to `low + i·(interior + 1)`, if that index is inside.
 pub(super) fn pad(x: &Literal, low: &[i64], interior: &[usize], shape: &Shape) -> Data {
     let own = strides(x.shape());
     let source = |index: &[usize]| {
@@ -105,7 +106,7 @@ pub(super) fn iota(out: &Aval, axis: usize) -> Data {
     }
 }
 
-/// Writes elements over others of the same class, from `at` on.
+/// Overwrites elements by others of the same class, from index `at` on.
 pub(super) fn put(data: &mut Data, at: usize, part: &Data) {
     fn go<T: Copy>(v: &mut [T], at: usize, part: &[T]) {
         if let Some(place) = v.get_mut(at..at + part.len()) {

@@ -1,4 +1,4 @@
-//! Scalar functions at every index.
+//! Evaluates scalar functions at every index.
 
 use crate::literal::Data;
 use crate::ops::{Pointwise, Scalar};
@@ -15,9 +15,9 @@ fn zip<T: Copy, U>(ins: &[&[T]], f: impl Fn(&[T]) -> U) -> Vec<U> {
     }
 }
 
-fn row(row: &Pointwise, ins: &[Literal]) -> Result<Data> {
+fn apply(row: &Pointwise, ins: &[Literal]) -> Result<Data> {
     let dtype = ins[0].dtype();
-    let missing = || Error::dtype(dtype, format!("{} has no meaning on it", row.name));
+    let missing = || Error::dtype(dtype, format!("{} is not defined for it", row.name));
     Ok(match dtype.class() {
         Class::Float => {
             let (f, ins) = (row.float.ok_or_else(missing)?, ins.iter().map(Literal::f).collect::<Vec<_>>());
@@ -37,7 +37,7 @@ fn select<T: Copy>(c: &[i64], yes: &[T], no: &[T]) -> Vec<T> {
 
 pub(super) fn pointwise(scalar: Scalar, ins: &[Literal], out: &Aval) -> Result<Data> {
     Ok(match scalar {
-        Scalar::Row(r) => row(r, ins)?,
+        Scalar::Pointwise(r) => apply(r, ins)?,
         Scalar::Identity => ins[0].data().clone(),
         Scalar::Cast => ins[0].cast(out.dtype).data().clone(),
         Scalar::Select => match (ins[1].data(), ins[2].data()) {

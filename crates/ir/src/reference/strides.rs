@@ -1,4 +1,4 @@
-//! Walking a strided index space.
+//! Iterates over a strided index space.
 
 /// Element offsets of an index space in row-major order: `base + Σ index·stride`.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub struct Offsets<'a> {
 }
 
 impl<'a> Offsets<'a> {
-    /// Over these extents with these strides, from a base offset.
+    /// Iterates over these extents with these strides, from a base offset.
     pub fn new(extents: &'a [usize], strides: &'a [i64], base: i64) -> Offsets<'a> {
         let left = extents.iter().product();
         Offsets { extents, strides, index: vec![0; extents.len()], at: base, left }

@@ -1,4 +1,4 @@
-//! Regions replaced by what they compute.
+//! Replaces regions by their bodies.
 
 use crate::attr::Attr;
 use crate::graph::{Builder, Id, Var};
@@ -8,15 +8,15 @@ use crate::{Aval, Graph, Result};
 use std::sync::Arc;
 
 impl Graph {
-    /// The same program without regions: each call, at any depth, is its body, also inside loops and choices. What
-    /// several regions compute alike is then computed once, as a region and its derivative do with the forward
-    /// values; not what a checkpoint computes again, which stays behind its barriers. Names, regions' own gradients and
-    /// the marks of checkpoints not yet differentiated are lost: differentiate first.
+    /// Returns the same graph without regions: each call, at any depth, is replaced by its body, also inside loops
+    /// and switches. Values that several regions compute alike are then computed once, such as the forward values of
+    /// a region and its derivative. Checkpointed values stay separate, because barriers keep them apart. Names,
+    /// regions' own gradient rules and the marks of checkpoints not yet differentiated are lost: differentiate first.
     pub fn inlined(&self) -> Result<Graph> {
         self.inlined_except(&|_, _| false)
     }
 
-    /// As [`Graph::inlined`], but calls stay for which `keep` is true, given their operand types.
+    /// As [`Graph::inlined`], but keeps calls for which `keep` returns true, given their operand types.
     pub fn inlined_except(&self, keep: Keep<'_>) -> Result<Graph> {
         let b = Builder::with_room(self.nodes().len());
         let ins: Vec<Var<'_>> =
@@ -26,16 +26,16 @@ impl Graph {
     }
 }
 
-/// Says which calls are not inlined.
+/// Returns whether to keep a call.
 type Keep<'k> = &'k dyn Fn(&Call, &[Aval]) -> bool;
 
-/// Outputs of a graph over these inputs, without regions other than those that are kept.
+/// Outputs of a graph over these inputs, without regions except those that are kept.
 fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>], keep: Keep<'_>) -> Result<Vec<Var<'g>>> {
     let mut values: Vec<Vec<Var<'g>>> = Vec::with_capacity(graph.nodes().len());
     for node in graph.nodes() {
         crate::stop::poll()?;
         let outs = if let Op::Input(input) = &node.op {
-            let missing = || crate::Error::value("the inputs", format!("lack number {}", input.index));
+            let missing = || crate::Error::value("the inputs", format!("lack input {}", input.index));
             vec![ins.get(input.index).copied().ok_or_else(missing)?]
         } else {
             let operands: Vec<Var<'g>> =
@@ -57,7 +57,7 @@ fn inline_into<'g>(b: &'g Builder, graph: &Graph, ins: &[Var<'g>], keep: Keep<'_
     Ok(graph.outputs().iter().map(|id| values[id.node as usize][id.out as usize]).collect())
 }
 
-/// An op whose graphs have no regions, if it holds graphs.
+/// Inlines the regions in the graphs that an op holds.
 fn without_regions(op: &Op, keep: Keep<'_>) -> Result<Op> {
     let attrs = op.def().attrs();
     if attrs.iter().all(|(_, a)| a.graphs().is_empty()) {
@@ -67,7 +67,7 @@ fn without_regions(op: &Op, keep: Keep<'_>) -> Result<Op> {
     for (name, attr) in &attrs {
         flat.push((*name, inlined_attr(attr, keep)?));
     }
-    // A user's op that has not registered a parser stays as it is.
+    // A user's op without a registered parser is left unchanged.
     let found = |name: &str| flat.iter().find(|(n, _)| *n == name).map(|(_, a)| a.clone());
     Ok(Op::parse(op.name(), &found).unwrap_or_else(|| op.clone()))
 }

@@ -1,19 +1,21 @@
 //! Forward mode: tangents of all values from tangents of the inputs.
+//! Takes a graph and the inputs that have tangents; returns a graph of outputs and tangents.
+//! The rules are declared by the ops.
 
 use crate::graph::{Builder, Var};
 use crate::ops::{Derivative, Op, Operands, Rule};
 use crate::{Graph, Result};
 use std::panic::Location;
 
-/// The graph that takes the inputs and a tangent for each input of `wrt` (named `d_…`) and gives the outputs,
-/// then the tangents of the differentiable outputs.
+/// Returns the graph that takes the inputs and a tangent for each input of `wrt` (named `d_…`), and returns the
+/// outputs, then the tangents of the differentiable outputs.
 #[track_caller]
 pub fn jvp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let place = Location::caller();
-    pushed(graph, wrt).map_err(|e| e.or_at(place))
+    build_jvp(graph, wrt).map_err(|e| e.or_at(place))
 }
 
-fn pushed(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
+fn build_jvp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> =
         graph.inputs().iter().map(|(n, id)| b.input(n, graph.aval(*id).clone())).collect();
@@ -30,7 +32,7 @@ fn pushed(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     b.finish(&outs)
 }
 
-/// Outputs of a graph over these inputs, and their tangents (`None` is zero).
+/// Builds the outputs of a graph over these inputs, and their tangents (`None` is zero).
 pub fn jvp_into<'g>(
     b: &'g Builder,
     graph: &Graph,
@@ -60,7 +62,7 @@ pub fn jvp_into<'g>(
     (outs, graph.outputs().iter().map(at).map(|(n, o)| touts[n][o]).collect())
 }
 
-/// Tangents of the results of one application.
+/// Builds the tangents of the results of one application.
 fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
     let none = vec![None; rule.outs.len()];
     if ts.iter().all(Option::is_none) || rule.outs.iter().all(|o| !o.dtype().is_differentiable()) {
@@ -78,14 +80,14 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
             let terms = partials.into_iter().zip(ts).filter_map(|(p, t)| Some((*t)?.scale(p?)));
             vec![terms.reduce(|a, b| a + b)]
         }
-        Derivative::Linear(linear) => vec![jointly(b, op, rule, linear, ts)],
+        Derivative::Linear(linear) => vec![apply_linear(b, op, rule, linear, ts)],
         Derivative::Multilinear(linear) => vec![multilinear(b, op, rule, linear, ts)],
         Derivative::LinearJvp(linear) => {
             let rest: Vec<_> = (0..ts.len()).map(|i| ts[i].filter(|_| !linear.has(i))).collect();
             let any = rest.iter().any(Option::is_some);
             let ruled = if any { def.jvp(rule, &rest) } else { Vec::new() };
             super::check_count(b, op, "`jvp`", ruled.len(), usize::from(any));
-            let terms = [jointly(b, op, rule, linear, ts), ruled.first().copied().flatten()];
+            let terms = [apply_linear(b, op, rule, linear, ts), ruled.first().copied().flatten()];
             vec![terms.into_iter().flatten().reduce(|a, b| a + b)]
         }
         Derivative::Jvp | Derivative::Structural => {
@@ -97,8 +99,8 @@ fn push<'g>(b: &'g Builder, op: &Op, rule: &Rule<'_, 'g>, ts: &[Option<Var<'g>>]
     }
 }
 
-/// The op on the tangents of the operands it is linear in, zeros where there are none.
-fn jointly<'g>(
+/// Applies the op to the tangents of the operands it is linear in, with zeros where there are none.
+fn apply_linear<'g>(
     b: &'g Builder,
     op: &Op,
     rule: &Rule<'_, 'g>,

@@ -1,20 +1,22 @@
-//! A loss and its gradients as one program.
+//! Builds a loss and its gradients as one graph.
+//! Takes a graph, its loss and the values to differentiate by; returns one graph of loss, outputs and gradients.
+//! The backward walk is in `vjp.rs`.
 
 use super::vjp::{check_wrt, cotangents_for};
 use crate::graph::{Builder, Id, Var};
 use crate::{Error, Graph, Result};
 use std::panic::Location;
 
-/// What becomes of an input that gradients are asked for and that nothing flows to.
+/// The gradient of an input that no derivative reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreachable {
-    /// An error that names it: a forgotten connection is found where it is forgotten.
+    /// An error that names the input, so that a forgotten connection is noticed.
     Error,
     /// Zeros: in training, some parameters may not take part in every step.
     Zeros,
 }
 
-/// A value of a graph that gradients are asked for: an input by name, or any value.
+/// A value of a graph for which gradients are requested: an input by name, or any value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrt<'a> {
     /// An input, by name.
@@ -36,7 +38,7 @@ impl From<Id> for Wrt<'_> {
 }
 
 impl Wrt<'_> {
-    /// The value, which must exist and carry derivatives.
+    /// Returns the id of the value, which must exist and be differentiable.
     fn id(self, graph: &Graph) -> Result<Id> {
         let id = match self {
             Wrt::Name(name) => graph.inputs()[graph.input(name)?].1,
@@ -52,7 +54,7 @@ impl Wrt<'_> {
             Some(at) => check_wrt(graph, at)?,
             None if graph.aval(id).dtype.is_differentiable() => {}
             None => {
-                let why = format!("value {} is {}", described(graph, id), graph.aval(id));
+                let why = format!("value {} is {}", describe(graph, id), graph.aval(id));
                 return Err(Error::gradient(format!(
                     "{why}: only float and complex values have derivatives"
                 )));
@@ -62,20 +64,20 @@ impl Wrt<'_> {
     }
 }
 
-/// A value as messages name it: an input by its name, any other by its place in the graph's text and its op.
-fn described(graph: &Graph, id: Id) -> String {
+/// The value as named in messages: an input by its name, any other by its id in the graph's text and its op.
+fn describe(graph: &Graph, id: Id) -> String {
     match graph.inputs().iter().find(|(_, input)| *input == id) {
         Some((name, _)) => format!("`{name}`"),
         None => format!("%{}.{} ({})", id.node, id.out, graph.nodes()[id.node as usize].op.name()),
     }
 }
 
-/// The graph of the same inputs that gives a loss, the other outputs, and the gradients of the loss for some values.
-/// The loss is one of the outputs, a real scalar; the forward values are computed once for all three.
+/// Returns a graph of the same inputs that computes a loss, the other outputs, and the gradients of the loss for some
+/// values. The loss is one of the outputs, a real scalar; the forward values are computed once for all.
 ///
-/// Gradients may be asked for any value: that for an intermediate value is what arrives there from all its uses.
-/// A value is reached if a derivative flows to it: a path through ops without derivatives (comparisons, rounding,
-/// `stop_gradient`) is none, one through an operand of a loop or choice is.
+/// Gradients may be requested for any value; that of an intermediate value sums the contributions of all its uses. A
+/// value is reached if a derivative flows to it. Derivatives do not flow through ops without derivatives
+/// (comparisons, rounding, `stop_gradient`); they do flow through every operand of a loop or switch.
 ///
 /// ```
 /// use gradus_ir::transform::{Unreachable, grad_with_loss};
@@ -99,8 +101,8 @@ pub fn grad_with_loss<'a, W: Into<Wrt<'a>>>(
     joint(graph, loss, &wrt, unreachable, Seed::One).map_err(|e| e.or_at(place))
 }
 
-/// As [`grad_with_loss`], for a loss of any shape, real or complex: the graph has one more input after the others,
-/// `d_output`, the cotangent of the loss, and gives the gradients of `Σ ⟨loss, d_output⟩`.
+/// As [`grad_with_loss`], for a loss of any shape, real or complex. The graph has one more input after the others,
+/// `d_output`, the cotangent of the loss, and returns the gradients of `Σ ⟨loss, d_output⟩`.
 ///
 /// ```
 /// use gradus_ir::transform::{Unreachable, grad_with_cotangent};
@@ -127,7 +129,7 @@ pub fn grad_with_cotangent<'a, W: Into<Wrt<'a>>>(
 /// The cotangent of the loss.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seed {
-    /// 1, of a real scalar.
+    /// The constant 1, for a real scalar.
     One,
     /// An input of the graph.
     Input,
@@ -160,7 +162,7 @@ fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable, see
     let (values, found) = cotangents_for(&b, graph, &ins, &cts, |i, _| needed[i]);
     let value = |id: &Id| values[id.node as usize][id.out as usize];
     let grad = |id: &Id| found[id.node as usize][id.out as usize];
-    // An error of a rule comes first: after one, what flows says nothing.
+    // An error of a rule is reported first: after one, which values are reached is unreliable.
     if let (None, Unreachable::Error, Some(id)) =
         (b.error(), unreachable, wrt.iter().find(|id| grad(id).is_none()))
     {
@@ -170,7 +172,7 @@ fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable, see
         };
         let why = format!(
             "no derivative of the loss flows to {what} {} ({})",
-            described(graph, *id),
+            describe(graph, *id),
             graph.aval(*id)
         );
         return Err(Error::gradient(why));

@@ -1,8 +1,8 @@
-//! Graphs from graphs: derivatives and batches.
+//! Graph transforms: derivatives and batches.
 //!
-//! Each transform is one walk over the nodes and reads only what the ops declare: [`jvp`] goes forward with
-//! tangents, [`vjp`] goes back with cotangents, [`vmap`] goes forward with a batch axis. Inner products are real: `⟨a, b⟩ = Re Σ conj(a)·b`, so a
-//! complex gradient is the direction of steepest ascent (PyTorch's convention).
+//! Each transform is one walk over the nodes and reads only what the ops declare: [`jvp`] goes forward with tangents,
+//! [`vjp`] goes back with cotangents, [`vmap`] goes forward with a batch axis. Inner products are real:
+//! `⟨a, b⟩ = Re Σ conj(a)·b`, so a complex gradient is the direction of steepest ascent (PyTorch's convention).
 
 mod inline;
 mod jvp;
@@ -19,9 +19,9 @@ use crate::graph::Builder;
 use crate::ops::{Derivative, Op, Rule};
 use crate::{Aval, Error};
 
-/// Whether the op states a derivative by each of these operands, which are those that it is needed by. Else reports an
-/// error: a derivative that is not stated is not 0. Also refuses a rule for one result if the op has several: the
-/// derivatives of the others would be lost.
+/// Whether the op has a derivative rule for each operand that needs one. Otherwise reports an error, because a
+/// missing rule does not mean 0. Also rejects a rule for one result if the op has several, since the derivatives of
+/// the others would be lost.
 fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>, needed: impl Fn(usize) -> bool) -> bool {
     let derivative = op.def().derivative();
     let states = |i: &usize| match derivative {
@@ -46,7 +46,7 @@ fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>, needed: impl Fn(usize) ->
     false
 }
 
-/// Refuses a rule that the op's kind of derivative promises and that is not there: silence is not zero.
+/// Reports an error if a rule that the op's kind of derivative requires returns the wrong number of entries.
 fn check_count(b: &Builder, op: &Op, rule: &str, found: usize, expected: usize) {
     if found != expected {
         let why = format!(
@@ -57,7 +57,7 @@ fn check_count(b: &Builder, op: &Op, rule: &str, found: usize, expected: usize) 
     }
 }
 
-/// Refuses a derivative of another type than its value's: it is never broadcast or cast away.
+/// Reports an error if a derivative has another type than its value; it is never broadcast or cast implicitly.
 fn check_type(b: &Builder, op: &Op, what: [&str; 2], found: Aval, expected: Aval) {
     if found != expected {
         let [derivative, value] = what;

@@ -1,14 +1,14 @@
 //! Reverse mode: cotangents of the inputs from cotangents of the outputs.
 //!
-//! The forward values are computed first; then one walk back applies, per node, what its op declares: the
-//! partials, the transpose, or the transpose of its traced jvp. Nothing here knows any op.
+//! The forward values are computed first. Then one backward walk applies the rule that each node's op declares: the
+//! partials, the transpose, or the transpose of its traced jvp. Nothing here depends on a particular op.
 
 use crate::graph::{Builder, Id, Var};
 use crate::ops::{Derivative, Op, Rule};
 use crate::{Error, Graph, Result};
 use std::panic::Location;
 
-/// Refuses an input that does not exist or carries no derivative.
+/// Returns an error if an input does not exist or is not differentiable.
 pub fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
     let Some((name, id)) = graph.inputs().get(i) else {
         let why = format!("is not in the graph, which has {}", graph.inputs().len());
@@ -24,15 +24,15 @@ pub fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
     }
 }
 
-/// The graph that takes the inputs and a cotangent for each differentiable output (named `g_…`) and gives the
-/// gradient of each input of `wrt`; zeros where nothing flows.
+/// Returns the graph that takes the inputs and a cotangent for each differentiable output (named `g_…`), and returns
+/// the gradient of each input of `wrt`; zeros where no derivative flows.
 #[track_caller]
 pub fn vjp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let place = Location::caller();
-    pulled(graph, wrt).map_err(|e| e.or_at(place))
+    build_vjp(graph, wrt).map_err(|e| e.or_at(place))
 }
 
-fn pulled(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
+fn build_vjp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> =
         graph.inputs().iter().map(|(n, id)| b.input(n, graph.aval(*id).clone())).collect();
@@ -50,7 +50,7 @@ fn pulled(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     b.finish(&outs)
 }
 
-/// Outputs of a graph over these inputs, and the gradients of the inputs that are needed (`None` is zero).
+/// Builds the outputs of a graph over these inputs, and the gradients of the inputs that are needed (`None` is zero).
 pub fn vjp_into<'g>(
     b: &'g Builder,
     graph: &Graph,
@@ -71,8 +71,8 @@ pub fn vjp_into<'g>(
     (outs, grads)
 }
 
-/// The values of all nodes of a graph over these inputs, and their cotangents: `None` where nothing flows, or
-/// nothing that an input needs.
+/// Builds the values of all nodes of a graph over these inputs, and their cotangents: `None` where no derivative
+/// flows, or none that a needed input depends on.
 #[allow(clippy::type_complexity)]
 pub fn cotangents_into<'g>(
     b: &'g Builder,
@@ -87,7 +87,7 @@ pub fn cotangents_into<'g>(
     cotangents_for(b, graph, ins, cts, needed)
 }
 
-/// As [`cotangents_into`], for the nodes that `needed` names by position and op, and all computed from them.
+/// As [`cotangents_into`], for the nodes that `needed` selects by index and op, and all nodes computed from them.
 #[allow(clippy::type_complexity)]
 pub(super) fn cotangents_for<'g>(
     b: &'g Builder,
@@ -108,18 +108,19 @@ pub(super) fn cotangents_for<'g>(
     (values, pending)
 }
 
-/// A value that gradients are asked for.
+/// A value for which gradients are requested.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Which.
+    /// The value.
     pub id: Id,
-    /// Whether gradients end there, or go on to what the value was computed from.
+    /// Whether gradients stop here, rather than continue to the values this one was computed from.
     pub ends: bool,
 }
 
-/// Gradients of `Σ ⟨root, seed⟩` for values of a graph under construction, built behind them: forward values are read where
-/// they are. `seen` is shown the whole gradient of a target, by number, before it goes on, and gives what goes on in its
-/// place. `None` where nothing could flow; where all that flows is zero by itself (through steps, say), a zero does.
+/// Builds gradients of `Σ ⟨root, seed⟩` for values of a graph under construction, in the same graph, reading the
+/// forward values from it. `seen` receives the complete gradient of each target, by index, before it is propagated,
+/// and returns the gradient to propagate instead. The result is `None` where no derivative can flow; where all
+/// contributions are zero (as through step functions), it is a zero.
 pub fn gradients_in<'g>(
     b: &'g Builder,
     roots: &[(Id, Id)],
@@ -129,7 +130,7 @@ pub fn gradients_in<'g>(
     let ids: Vec<Id> = roots.iter().map(|(root, _)| *root).chain(targets.iter().map(|t| t.id)).collect();
     let graph = b.finish_ids(&ids)?;
     let ins: Vec<Var<'g>> = b.input_ids().into_iter().map(|id| Var::new(b, id)).collect();
-    let values = b.inline_all(&graph, &ins); // what is there already: equal applications are one
+    let values = b.inline_all(&graph, &ins); // finds the existing nodes, because equal applications are merged
     let (from, to) = graph.outputs().split_at(roots.len());
     let active = active_nodes(&graph, |i, _| to.iter().any(|id| id.node as usize == i));
     let mut pending: Vec<Vec<Option<Var<'g>>>> = values.iter().map(|o| vec![None; o.len()]).collect();
@@ -166,8 +167,8 @@ pub fn gradients_in<'g>(
     to.iter().enumerate().map(gradient).collect()
 }
 
-/// Nodes with a differentiable value on a way back from some values, through nodes that are `open`. A region is one step: from its
-/// values to all that it computes them from.
+/// Marks nodes with a differentiable value on a backward path from some values, through nodes that are `open`. A
+/// region counts as one edge: from its values to all operands it computes them from.
 fn reached_nodes(graph: &Graph, from: &[Id], open: &dyn Fn(usize, &Op) -> bool) -> Vec<bool> {
     let mut reached = vec![false; graph.nodes().len()];
     let mark = |reached: &mut Vec<bool>, id: &Id| {
@@ -190,7 +191,7 @@ fn reached_nodes(graph: &Graph, from: &[Id], open: &dyn Fn(usize, &Op) -> bool) 
     reached
 }
 
-/// Which inputs the outputs of a graph are computed from, other than by `stop_gradient`.
+/// Marks the inputs that the outputs of a graph depend on, other than through `stop_gradient`.
 fn needed_inputs(graph: &Graph) -> Vec<bool> {
     let mut needed = vec![false; graph.nodes().len()];
     graph.outputs().iter().for_each(|id| needed[id.node as usize] = true);
@@ -202,8 +203,8 @@ fn needed_inputs(graph: &Graph) -> Vec<bool> {
     graph.inputs().iter().map(|(_, id)| needed[id.node as usize]).collect()
 }
 
-/// Cotangents of all active nodes, from those that are pending, latest first; `reached` sees those of a node and says whether
-/// they go on from there.
+/// Propagates cotangents through all active nodes, latest first. `reached` sees the cotangents of a node and returns
+/// whether to propagate them further.
 fn walk_back<'g>(
     b: &'g Builder,
     graph: &Graph,
@@ -237,7 +238,7 @@ fn walk_back<'g>(
     }
 }
 
-/// Nodes that are needed, and those computed from them.
+/// Marks nodes that are needed, and those computed from them.
 fn active_nodes(graph: &Graph, needed: impl Fn(usize, &Op) -> bool) -> Vec<bool> {
     let mut active = vec![false; graph.nodes().len()];
     for (i, node) in graph.nodes().iter().enumerate() {
@@ -253,7 +254,7 @@ fn accumulate<'g>(slot: &mut Option<Var<'g>>, g: Var<'g>) {
     });
 }
 
-/// Cotangents of the wanted operands of one application, from those of its results.
+/// Builds the cotangents of the wanted operands of one application from those of its results.
 pub fn pull<'g>(
     b: &'g Builder,
     op: &Op,
@@ -306,8 +307,8 @@ pub fn pull<'g>(
     }
 }
 
-/// Transposes a jvp rule: the rule is traced as a graph that is linear in the tangents, and reverse mode of
-/// that graph for the tangents, at tangents zero, is its transpose.
+/// Transposes a jvp rule: traces the rule as a graph that is linear in the tangents, and applies reverse mode of that
+/// graph for the tangents, at zero tangents.
 fn pull_jvp<'g>(
     b: &'g Builder,
     op: &Op,
@@ -340,8 +341,8 @@ fn pull_jvp<'g>(
     wanted.iter().map(|w| if *w { of_tangents.next().flatten() } else { None }).collect()
 }
 
-/// The transpose of a graph that is linear in its inputs behind those of `point`, applied to cotangents of its
-/// outputs: its reverse mode for those inputs, at zero.
+/// Applies the transpose of a graph that is linear in its inputs after those of `point` to cotangents of its outputs:
+/// its reverse mode for those inputs, at zero.
 pub fn transpose_into<'g>(
     b: &'g Builder,
     linear: &Graph,

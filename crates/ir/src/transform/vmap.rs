@@ -1,19 +1,21 @@
-//! Batching: the same graph over a leading axis of some inputs, as one graph.
+//! Batching: applies a graph over a leading axis of some inputs, as one graph.
+//! Takes a graph and the batch axis of each input; returns a graph whose outputs have the batch first.
+//! The rules are declared by the ops.
 
 use crate::graph::{Builder, Id, Var};
 use crate::ops::{Batch, Op};
 use crate::{Error, Graph, Result};
 use std::panic::Location;
 
-/// The graph over a batch of `size`: the inputs with an axis in `axes` have the batch there, the others are shared;
-/// every output has the batch as its first axis.
+/// Returns the graph over a batch of `size`. Inputs with an axis in `axes` have the batch there, the others are
+/// shared; every output has the batch as its first axis.
 #[track_caller]
 pub fn vmap(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {
     let place = Location::caller();
-    batched(graph, axes, size).map_err(|e| e.or_at(place))
+    build_vmap(graph, axes, size).map_err(|e| e.or_at(place))
 }
 
-fn batched(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {
+fn build_vmap(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {
     if axes.len() != graph.inputs().len() {
         let why = format!("must be {}, one per input", graph.inputs().len());
         return Err(Error::value(format!("{} batch axes", axes.len()), why));
@@ -44,10 +46,10 @@ fn batched(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> 
 /// As [`vmap`], with the batch axis first in the inputs that have one.
 pub fn vmap_mask(graph: &Graph, batched: &[bool], size: usize) -> Result<Graph> {
     let axes: Vec<Option<usize>> = batched.iter().map(|b| b.then_some(0)).collect();
-    self::batched(graph, &axes, size)
+    build_vmap(graph, &axes, size)
 }
 
-/// Outputs of a graph over a batch, each with the batch as its first axis.
+/// Builds the outputs of a graph over a batch, each with the batch as its first axis.
 pub fn vmap_into<'g>(
     b: &'g Builder,
     graph: &Graph,
@@ -60,14 +62,12 @@ pub fn vmap_into<'g>(
         let entry = if let Op::Input(input) = &node.op {
             match (ins.get(input.index), batched.get(input.index)) {
                 (Some(v), Some(batched)) => (vec![*v], *batched),
-                _ => {
-                    (vec![b.fail(Error::value("the inputs", format!("lack number {}", input.index)))], false)
-                }
+                _ => (vec![b.fail(Error::value("the inputs", format!("lack input {}", input.index)))], false),
             }
         } else {
             let of = |id: &Id| (values[id.node as usize].0[id.out as usize], values[id.node as usize].1);
             let (operands, batched): (Vec<Var<'g>>, Vec<bool>) = node.ins.iter().map(of).unzip();
-            // What no batch reaches is computed once.
+            // Values that do not depend on the batch are computed once.
             if batched.iter().any(|b| *b) {
                 let batch = Batch { builder: b, op: &node.op, ins: &operands, batched: &batched, size };
                 let outs = b.from_origin(&node.origin, || node.op.def().batch(&batch));
@@ -89,15 +89,15 @@ pub fn vmap_into<'g>(
     graph.outputs().iter().map(out).collect()
 }
 
-/// A failed application gives one placeholder; fill the places of the others.
+/// Fills up the results of a failed application, which returns one placeholder.
 fn padded<'g>(mut outs: Vec<Var<'g>>, count: usize, b: &'g Builder) -> Vec<Var<'g>> {
     let first =
-        outs.first().copied().unwrap_or_else(|| b.fail(Error::verify("a batching rule gave no results")));
+        outs.first().copied().unwrap_or_else(|| b.fail(Error::verify("a batching rule returned no results")));
     outs.resize(count, first);
     outs
 }
 
-/// Refuses results that are not the op's own with the batch axis in front.
+/// Reports an error if results are not the op's own with the batch axis in front.
 fn check<'s>(b: &Builder, op: &Op, outs: &[Var<'_>], inner: impl Iterator<Item = &'s [usize]>, size: usize) {
     if b.error().is_some() {
         return;

@@ -15,14 +15,14 @@ fn gradient(what: &str, graph: &Graph, at: &[f64], wrt: &[usize], tolerance: f64
     back
 }
 
-/// First derivatives of a row at a point.
+/// First derivatives of a pointwise op at a point.
 fn slopes(name: &str, at: &[f64]) -> Vec<f64> {
     let wrt: Vec<usize> = (0..at.len()).collect();
     let graph = graph_of(&row(name), &vec![Aval::scalar(DType::F64); at.len()]);
     gradient(name, &graph, at, &wrt, 0.0)
 }
 
-/// Second derivatives of a binary row at a point: those of the first partial, then those of the second.
+/// Second derivatives of a binary op at a point: those of the first partial, then those of the second.
 fn curvature(name: &str, [a, b]: [f64; 2]) -> Vec<f64> {
     let graph = graph_of(&row(name), &[Aval::scalar(DType::F64), Aval::scalar(DType::F64)]);
     let of = |k: usize| gradient(name, &vjp(&graph, &[k]).unwrap(), &[a, b, 1.0], &[0, 1], 1e-14);
@@ -85,7 +85,7 @@ fn first_derivatives_at_kinks_ties_and_poles() {
         ("remainder", &[5.5, 2.0], &[1.0, -2.0]),
         ("remainder", &[-5.5, 2.0], &[1.0, 3.0]),
         ("remainder", &[5.5, -2.0], &[1.0, 3.0]),
-        // The quotient rounds to 10, the remainder knows that it is 9.
+        // The quotient rounds to 10; the remainder shows that it is 9.
         ("remainder", &[1.0, 0.1], &[1.0, -9.0]),
         ("floor_div", &[5.5, 2.0], &[0.0, 0.0]),
         ("sign", &[0.0], &[0.0]),
@@ -140,7 +140,7 @@ fn second_derivatives_at_kinks_ties_and_poles() {
     for (name, at, want) in table {
         assert_same(&format!("{name}{at:?}"), &curvature(name, at), &want, 1e-14);
     }
-    // The partial for the exponent stays 0 next to one for the base that is infinite.
+    // The partial by the exponent stays 0 even if that by the base is infinite.
     assert_eq!(curvature("pow", [0.0, 0.5])[2..], [0.0, 0.0]);
 }
 

@@ -1,10 +1,10 @@
-//! Values at zeros, infinities and NaN (IEEE 754 and PyTorch), on integers, and the table's own order.
+//! Values at zeros, infinities and NaN (IEEE 754 and PyTorch), on integers, and the order of the table.
 
 use super::{INF, NAN, assert_same, elements, row};
 use gradus_ir::ops::pointwise;
 use gradus_ir::{Aval, C, DType, Literal, Op, reference};
 
-/// Values of every unary row on floats, in the order of [`POINTS`].
+/// Values of every unary op on floats, in the order of [`POINTS`].
 const POINTS: [f64; 10] = [0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 1e-300, 1e300, 0.5];
 
 #[rustfmt::skip]
@@ -97,7 +97,7 @@ const UNARY: [(&str, [f64; 10]); 54] = [
     ("trunc", [0.0, -0.0, INF, -INF, NAN, 1.0, -1.0, 0.0, 1e300, 0.0]),
 ];
 
-/// Values of the binary rows on floats, a line for each of [`PAIRS`] as the first operand.
+/// Values of the binary ops on floats, a line for each of [`PAIRS`] as the first operand.
 const PAIRS: [f64; 7] = [0.0, -0.0, INF, -INF, NAN, 2.0, -1.5];
 
 #[rustfmt::skip]
@@ -259,7 +259,7 @@ const COMPARE: [(&str, [&str; 7]); 6] = [
     ("ge", ["1101001", "1101001", "1111011", "0001000", "0000000", "1101011", "0001001"]),
 ];
 
-/// The result on floats of a row of the table.
+/// The result of a pointwise op on floats.
 fn apply(name: &str, ins: &[&[f64]]) -> Vec<f64> {
     let ins: Vec<Literal> =
         ins.iter().map(|v| Literal::floats(DType::F64, [v.len()], v.to_vec()).unwrap()).collect();
@@ -301,7 +301,7 @@ fn values_at_zeros_infinities_and_nan() {
         assert_same(name, &got, &[p, first, second, first, NAN, NAN], 1e-13);
     }
     let tested = UNARY.len() + BINARY.len() + COMPARE.len() + 3;
-    assert_eq!(tested, pointwise::rows().filter(|r| r.float.is_some()).count(), "every row has its values");
+    assert_eq!(tested, pointwise::all().filter(|r| r.float.is_some()).count(), "every row has its values");
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn integers_wrap_and_never_trap() {
         let out = reference::apply(&row(name), &ins).unwrap();
         assert_eq!(out[0].i(), [*want], "{name}{ins:?}");
     }
-    // Quotient and remainder belong together, whatever the signs.
+    // Quotient and remainder are consistent for all signs.
     let some = [MIN, -9, -4, -1, 0, 1, 3, 8, i64::MAX];
     for (a, b) in some.into_iter().flat_map(|a| some.map(|b| (a, b))) {
         let ins = [a, b].map(|x| Literal::int_scalar(I64, x));
@@ -449,7 +449,7 @@ fn rows_refuse_classes_without_meaning() {
 
 #[test]
 fn every_row_is_listed_once_and_found_by_name() {
-    let mut names: Vec<&str> = pointwise::rows().map(|r| r.name).collect();
+    let mut names: Vec<&str> = pointwise::all().map(|r| r.name).collect();
     for name in &names {
         assert_eq!(Op::parse(name, &|_| None), Some(row(name)), "{name} is the name of that op alone");
         assert!(!pointwise::find(name).is_none_or(|r| r.docs.trim().is_empty()), "{name} has no docs");
@@ -464,7 +464,7 @@ fn every_row_is_listed_once_and_found_by_name() {
             seen.extend([$(stringify!($name)),*]);
         };
     }
-    gradus_ir::for_each_row!(listed);
+    gradus_ir::for_each_pointwise!(listed);
     seen.sort_unstable();
     assert_eq!(seen, names, "the macro hands out the rows that are looked up");
 }

@@ -160,13 +160,13 @@ fn by_name() -> &'static HashMap<&'static str, &'static Builtin> {
 
 /// Every name a program can call without defining it.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
-    all().map(|b| b.name).chain(pointwise::rows().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
+    all().map(|b| b.name).chain(pointwise::all().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
 }
 
 /// The functions of the language, each as it is called: `softmax(x, axis=)`.
 pub fn builtins() -> Vec<(&'static str, String)> {
     let own = families().iter().flat_map(Family::functions);
-    own.chain(pointwise::rows().map(|r| shown(r.name))).collect()
+    own.chain(pointwise::all().map(|r| shown(r.name))).collect()
 }
 
 fn shown(name: &'static str) -> (&'static str, String) {

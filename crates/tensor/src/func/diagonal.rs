@@ -92,7 +92,7 @@ impl Tensor {
     #[track_caller]
     pub fn trace(&self) -> Tensor {
         if self.error().is_none() && self.rank() != 2 {
-            let e = Error::shape(format!("shape {}", self.shape()), "must be that of a matrix");
+            let e = Error::shape(format!("shape {}", self.shape()), "must have two axes");
             return Tensor::refuse("trace", &[self], e);
         }
         region1("trace", vec![], &[self], |x| x[0].diagonal(0, 0, 1).sum(()))
@@ -105,7 +105,7 @@ impl Tensor {
             _ if self.error().is_some() => return self.clone(),
             [.., n, m] => [*n, *m],
             _ => {
-                let e = Error::shape(format!("shape {shape}"), "must be that of a matrix, or of several");
+                let e = Error::shape(format!("shape {shape}"), "must have at least two axes");
                 return Tensor::refuse(name, &[self], e);
             }
         };

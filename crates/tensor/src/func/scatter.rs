@@ -51,7 +51,7 @@ fn check(x: &Tensor, axis: isize, index: &Tensor, source: &Tensor) -> Result<usi
     let (own, ids, from) = (x.shape(), index.shape(), source.shape());
     let a = resolve(axis, own.rank())?;
     if index.dtype().class() != Class::Int {
-        return Err(Error::dtype(index.dtype(), "indices are integers"));
+        return Err(Error::dtype(index.dtype(), "indices must be integers"));
     }
     let ranks = ids.rank() == own.rank() && from.rank() == own.rank();
     if !ranks || (0..own.rank()).any(|i| ids[i] > from[i] || i != a && ids[i] > own[i]) {

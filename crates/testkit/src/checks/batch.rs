@@ -1,4 +1,4 @@
-//! A graph over a batch is the graph over each element, stacked; so is its derivative.
+//! Checks that a graph over a batch equals the graph over each element, stacked, and its derivative too.
 
 use super::derivative::cotangents;
 use super::{differentiable, must, precision};
@@ -13,25 +13,26 @@ use gradus_ir::reference::{apply, evaluate};
 use gradus_ir::transform;
 use gradus_ir::{Graph, Literal, Result as IrResult, Shape};
 
-/// Inputs that are batched in every combination.
+/// Number of inputs that are batched in every combination.
 const MOST: usize = 5;
 
-/// Refuses a batch that is not its elements, but for rounding: sums may run in another order.
+/// Compares a batch with its elements up to rounding, since sums may run in another order.
 fn near(graph: &Graph, expected: &Literal, found: &Literal) -> Result<(), Difference> {
     let part = 1e-12f64.max(64.0 * precision(graph));
     let limit = part * largest(expected).max(largest(found)) + 1e-13;
     compare(expected, found, Allowed::Each(&vec![limit; expected.data().len()]))
 }
 
-/// Inputs of one subset are batched, the batch lying at another axis of each; the others are shared.
+/// A graph with one subset of its inputs batched, the batch at a different axis of each; the others are shared.
 struct Batched<'a> {
     graph: &'a Graph,
     elements: [Vec<Literal>; 2],
     axes: Vec<Option<usize>>,
 }
 
-/// `vmap` over each non-empty subset of the inputs equals a loop, and a batch of nothing has the types of a batch. The
-/// vjp of `vmap` equals a loop too, gradients of shared inputs being sums, and it equals `vmap` of the vjp.
+/// Checks that `vmap` over each nonempty subset of the inputs equals a loop, and that an empty batch has the types of
+/// a batch. The vjp of `vmap` must equal a loop too, with gradients of shared inputs summed, and it must equal `vmap`
+/// of the vjp.
 pub fn batch(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let reverse = match wrt.is_empty() {
@@ -39,7 +40,7 @@ pub fn batch(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fai
         false => Some(must("batch", "a vjp graph", transform::vjp(graph, &wrt))?),
     };
     for subset in 1..1u64 << inputs.len().min(MOST) {
-        // Inputs beyond those that are taken in all combinations go with the first.
+        // Further inputs are batched together with the first.
         let batched = Batched::new(graph, inputs, |i| subset >> (if i < MOST { i } else { 0 }) & 1 == 1);
         let wide = must("batch", "a batched graph", transform::vmap(graph, &batched.axes, 2))?;
         batched.equals_loop(&wide)?;
@@ -52,7 +53,7 @@ pub fn batch(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fai
 }
 
 impl<'a> Batched<'a> {
-    /// A batch of two: the inputs, and the inputs backwards, which are still in their domains.
+    /// A batch of two: the inputs, and the inputs in reverse order, which are in their domains too.
     fn new(graph: &'a Graph, inputs: &[Literal], chosen: impl Fn(usize) -> bool) -> Batched<'a> {
         let second = |(i, l): (usize, &Literal)| if chosen(i) { backwards(l) } else { l.clone() };
         let axis = |(i, l): (usize, &Literal)| chosen(i).then(|| i % (l.shape().rank() + 1));
@@ -86,10 +87,10 @@ impl<'a> Batched<'a> {
         Ok(())
     }
 
-    /// A batch of no elements has outputs of no elements.
+    /// Checks that a batch of no elements has outputs of no elements.
     fn nothing(&self) -> Result<(), Failure> {
         let none = must("batch", "a batch of nothing", transform::vmap(self.graph, &self.axes, 0))?;
-        let expected: Vec<Shape> = self.graph.output_avals().iter().map(|a| led(0, &a.shape)).collect();
+        let expected: Vec<Shape> = self.graph.output_avals().iter().map(|a| prepend(0, &a.shape)).collect();
         let found: Vec<Shape> = none.output_avals().into_iter().map(|a| a.shape).collect();
         if expected == found {
             return Ok(());
@@ -102,8 +103,8 @@ impl<'a> Batched<'a> {
     }
 }
 
-/// The vjp of the batched graph gives each element's gradient for what is batched, their sum for what is shared; the
-/// batched vjp graph, whose every gradient has the batch, gives the same.
+/// Checks that the vjp of the batched graph gives each element's gradient for batched inputs, and their sum for
+/// shared ones. The batched vjp graph, in which every gradient has the batch axis, must give the same.
 fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]) -> Result<(), Failure> {
     let mut random = Random::of(batched.graph);
     let (mut alone, mut seeds) = (Vec::new(), Vec::new());
@@ -122,7 +123,7 @@ fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]
     let point = [batched.inputs()?, stacked_seeds(&|_| 0)?].concat();
     let of_wide = must("batch", "gradients of the batched graph", evaluate(&reverse_wide, &point))?;
 
-    // The cotangents of the batched vjp graph are inputs like any other: their batch lies anywhere.
+    // The cotangents of the batched vjp graph are inputs like any other: their batch axis may be anywhere.
     let places: Vec<usize> = seeds[0].iter().enumerate().map(|(k, c)| k % (c.shape().rank() + 1)).collect();
     let axes: Vec<Option<usize>> =
         batched.axes.iter().copied().chain(places.iter().copied().map(Some)).collect();
@@ -140,7 +141,7 @@ fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]
         near(batched.graph, &lead, &of_reverse[k])
             .map_err(|d| refuse("the gradients of the elements by the batched vjp graph", d))?;
         let (looped, mapped) = match batched.axes[i] {
-            Some(axis) => (stacked([a, b], axis), moved(&of_reverse[k], axis)),
+            Some(axis) => (stacked([a, b], axis), move_axis(&of_reverse[k], axis)),
             None => (Ok(combine(&[(1.0, a), (1.0, b)])), summed(&of_reverse[k])),
         };
         let (looped, mapped) =
@@ -151,29 +152,29 @@ fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]
     Ok(())
 }
 
-fn led(first: usize, rest: &[usize]) -> Shape {
+fn prepend(first: usize, rest: &[usize]) -> Shape {
     [first].iter().chain(rest).copied().collect()
 }
 
-/// Two values along a new axis.
+/// Stacks two values along a new axis.
 fn stacked(parts: [&Literal; 2], axis: usize) -> IrResult<Literal> {
-    let shape = led(1, parts[0].shape());
+    let shape = prepend(1, parts[0].shape());
     let mut rows = Vec::new();
     for part in parts {
         rows.extend(apply(&Reshape { shape: shape.clone() }.into(), std::slice::from_ref(part))?);
     }
     let joined = apply(&Concat { axis: 0 }.into(), &rows)?;
-    moved(&joined[0], axis)
+    move_axis(&joined[0], axis)
 }
 
-/// The first axis in another place, the others keeping their order around it.
-fn moved(x: &Literal, axis: usize) -> IrResult<Literal> {
+/// Moves the first axis to another position; the others keep their order.
+fn move_axis(x: &Literal, axis: usize) -> IrResult<Literal> {
     let axes: Vec<usize> = (1..=axis).chain([0]).chain(axis + 1..x.shape().rank()).collect();
     let moved = apply(&Permute { axes }.into(), std::slice::from_ref(x))?;
     Ok(moved[0].clone())
 }
 
-/// Added up along the first axis.
+/// Sums over the first axis.
 fn summed(x: &Literal) -> IrResult<Literal> {
     Ok(apply(&Sum { axes: vec![0] }.into(), std::slice::from_ref(x))?[0].clone())
 }

@@ -1,4 +1,5 @@
-//! Forward mode is the derivative, and reverse mode is its adjoint.
+//! Checks that forward mode is the derivative, and reverse mode its adjoint.
+//! Takes a graph and a point; returns a failure if a mode is wrong. Second derivatives are in `second.rs`.
 
 use super::{differentiable, must, precision, same_types, subsets};
 use crate::Failure;
@@ -9,19 +10,19 @@ use gradus_ir::reference::evaluate;
 use gradus_ir::transform;
 use gradus_ir::{Aval, Graph, Literal};
 
-/// Steps of the central differences along a tangent of size about 1, each taken only where the one before
-/// fails. Two halvings and Richardson's extrapolation leave an error of about `h⁶`, which is small unless the
-/// graph bends a lot; rounding is about `1e-16 / h`.
+/// Steps of the central differences along a tangent of size about 1. Each is used only if the one before fails. Two
+/// halvings and Richardson extrapolation leave an error of about `h⁶`, which is small unless the graph is strongly
+/// curved; rounding is about `1e-16 / h`.
 const STEPS: [f64; 3] = [4e-3, 5e-4, 6e-5];
 
-/// Distance of forward mode from central differences, relative to the largest element.
+/// Allowed difference of forward mode from central differences, relative to the largest element.
 const DIFFERENCE: f64 = 1e-7;
 
-/// Distance of the two sides of the adjoint identity, relative to the sum of magnitudes.
+/// Allowed difference of the two sides of the adjoint identity, relative to the sum of magnitudes.
 pub(super) const ADJOINT: f64 = 1e-11;
 
-/// Forward mode gives the outputs themselves and, where smooth, what central differences give: along a random
-/// direction of each differentiable input alone and of all together, complex for complex inputs.
+/// Checks that forward mode gives the outputs themselves and, where smooth, the slopes of central differences: along
+/// a random direction of each differentiable input alone and of all together, complex for complex inputs.
 pub fn jvp(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let values = must("jvp", "a value", evaluate(graph, inputs))?;
@@ -39,7 +40,7 @@ pub fn jvp(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failur
     Ok(())
 }
 
-/// Forward mode along these tangents gives the outputs themselves and, where smooth, the slopes.
+/// Checks that forward mode along these tangents gives the outputs themselves and, where smooth, the slopes.
 pub(super) fn forward(
     graph: &Graph,
     inputs: &[Literal],
@@ -65,7 +66,7 @@ pub(super) fn forward(
     };
     let mut outcome = Ok(());
     for step in STEPS {
-        // What rounding of the inputs leaves where everything else cancels.
+        // The effect of rounding the inputs where everything else cancels.
         let noise = 1e-14 * (1.0 + size(inputs)) / step;
         outcome = slopes(graph, (values, &pushed), &at, step, noise);
         if outcome.is_ok() {
@@ -75,7 +76,7 @@ pub(super) fn forward(
     outcome
 }
 
-/// The tangents are the slopes that central differences give, within what those can tell.
+/// Checks that the tangents equal the slopes of central differences, within the error of those.
 fn slopes(
     graph: &Graph,
     (values, pushed): (&[Literal], &[Literal]),
@@ -104,7 +105,7 @@ fn slopes(
     Ok(())
 }
 
-/// Outputs, and tangents of the differentiable ones, by forward mode.
+/// Returns outputs, and tangents of the differentiable ones, by forward mode.
 pub(super) fn push(
     check: &str,
     graph: &Graph,
@@ -122,7 +123,7 @@ pub(super) fn push(
     Ok((outs, tangents))
 }
 
-/// Gradients of the inputs of `wrt`, by reverse mode.
+/// Returns gradients of the inputs of `wrt`, by reverse mode.
 pub(super) fn pull(
     check: &str,
     graph: &Graph,
@@ -138,14 +139,14 @@ pub(super) fn pull(
     Ok(gradients)
 }
 
-/// A random cotangent for each differentiable output, zero where the output is NaN: there is no slope there.
+/// A random cotangent for each differentiable output, zero where the output is NaN, since there is no slope.
 pub(super) fn cotangents(random: &mut Random, values: &[Literal]) -> Vec<Literal> {
     let differentiable = values.iter().filter(|v| v.dtype().is_differentiable());
     differentiable.map(|v| zero_where_nan(&random.literal(v.aval()), v)).collect()
 }
 
-/// `⟨c, J t⟩ = ⟨Jᵀc, t⟩` for random `c` and `t`, for each differentiable input alone and all together; and
-/// every gradient has its operand's type.
+/// Checks that `⟨c, J t⟩ = ⟨Jᵀc, t⟩` for random `c` and `t`, for each differentiable input alone and all together;
+/// and that every gradient has its operand's type.
 pub fn adjoint(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let values = must("adjoint", "a value", evaluate(graph, inputs))?;
@@ -168,8 +169,8 @@ pub fn adjoint(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), F
     Ok(())
 }
 
-/// Refuses inner products that differ by more than rounding, measured against the magnitudes of their terms;
-/// and, where those cancel before they are seen, against the sizes of the vectors that went in.
+/// Compares inner products up to rounding, relative to the magnitudes of their terms and, in case those cancel
+/// earlier, to the sizes of the input vectors.
 pub(super) fn equal_products(
     check: &str,
     graph: &Graph,

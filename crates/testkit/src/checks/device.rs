@@ -1,4 +1,4 @@
-//! The same graph in other dtypes, and on something other than the reference evaluator.
+//! Checks the same graph in other dtypes, and on a device other than the reference evaluator.
 
 use super::{adjoint, differentiable, must, types};
 use crate::Failure;
@@ -17,11 +17,11 @@ use std::sync::Arc;
 /// A way to evaluate graphs: the device under test.
 pub type Evaluator<'a> = &'a dyn Fn(&Graph, &[Literal]) -> IrResult<Vec<Literal>>;
 
-/// Floats that devices like to get wrong, beside the least and greatest of their dtype.
+/// Floats that devices often handle wrongly, in addition to the least and greatest of their dtype.
 const SPECIAL: [f64; 7] = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0];
 
-/// In every dtype its ops take, the graph has the checks of [`types`](super::types), and derivatives of the
-/// types of its values; in complex numbers, which samples may leave out, adjoint ones.
+/// Makes the checks of [`types`](super::types) in every dtype that the ops take, and checks the types of derivatives.
+/// In complex numbers, which samples may leave out, it also checks adjoints.
 pub fn dtypes(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     for (dtype, graph, inputs) in variants(graph, inputs) {
         let named = |f: Failure| f.within(&format!("dtypes, in {dtype}"));
@@ -50,15 +50,15 @@ pub fn dtypes(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     Ok(())
 }
 
-/// The graph over inputs of another dtype, for each that its ops take: within the class of the inputs, and
-/// floats as all else.
+/// The graph over inputs of another dtype, for each dtype that its ops take: within the class of the inputs, and
+/// floats as all other classes.
 fn variants(graph: &Graph, inputs: &[Literal]) -> Vec<(DType, Graph, Vec<Literal>)> {
     let one = |(from, to): (Class, DType)| {
         let taken = inputs.iter().any(|l| l.dtype().class() == from && l.dtype() != to);
-        let moved = |(i, l): (usize, &Literal)| moved(l, from, to, i as u64);
+        let moved = |(i, l): (usize, &Literal)| convert(l, from, to, i as u64);
         let graph = if taken { retyped(graph, from, to).ok()? } else { return None };
         let inputs: Vec<Literal> = inputs.iter().enumerate().map(moved).collect();
-        // A negative index wraps in an unsigned dtype: that is not a call anybody makes.
+        // A negative index wraps in an unsigned dtype, which is not a sensible call.
         let out_of_range = |e: Error| matches!(e.kind(), Kind::Index { .. });
         let usable = !evaluate(&graph, &inputs).is_err_and(out_of_range);
         usable.then_some((to, graph, inputs))
@@ -68,8 +68,8 @@ fn variants(graph: &Graph, inputs: &[Literal]) -> Vec<(DType, Graph, Vec<Literal
     within.chain(across).filter_map(one).collect()
 }
 
-/// A value of a class in another dtype; other classes stay. Floats get an imaginary part.
-fn moved(value: &Literal, from: Class, to: DType, seed: u64) -> Literal {
+/// Converts a value of a class to another dtype; other classes stay. Floats get an imaginary part.
+fn convert(value: &Literal, from: Class, to: DType, seed: u64) -> Literal {
     if value.dtype().class() != from {
         return value.clone();
     }
@@ -80,7 +80,7 @@ fn moved(value: &Literal, from: Class, to: DType, seed: u64) -> Literal {
     cast
 }
 
-/// The graph with all inputs and constants of a class in a dtype, or why it cannot be.
+/// The graph with all inputs and constants of a class in a dtype, or an error if an op does not take it.
 fn retyped(graph: &Graph, from: Class, to: DType) -> IrResult<Graph> {
     let b = Builder::new();
     let name = |id: Id| graph.inputs().iter().find(|(_, i)| *i == id).map_or("x", |(n, _)| n.as_str());
@@ -93,7 +93,7 @@ fn retyped(graph: &Graph, from: Class, to: DType) -> IrResult<Graph> {
             let aval = if same { input.aval.with_dtype(to) } else { input.aval.clone() };
             vec![b.input(name(Id { node: i as u32, out: 0 }), aval)]
         } else if let Op::Constant(c) = &node.op {
-            b.try_apply(Constant { value: moved(&c.value, from, to, i as u64) }, &operands)?
+            b.try_apply(Constant { value: convert(&c.value, from, to, i as u64) }, &operands)?
         } else {
             b.try_apply(node.op.clone(), &operands)?
         });
@@ -103,21 +103,21 @@ fn retyped(graph: &Graph, from: Class, to: DType) -> IrResult<Graph> {
     b.finish(&outs)
 }
 
-/// [`device`] with the reference as the device: all dtypes evaluate, and within themselves.
+/// [`device`] with the reference as the device: checks that all dtypes evaluate consistently.
 pub fn narrow(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     device(graph, inputs, &evaluate).map_err(|f| f.within("narrow"))
 }
 
-/// A device evaluates the graph as the reference does, in every dtype its ops take: within the bound that the
-/// op declares, at these inputs and (for pointwise ops and movements) at special values. Both see the same
-/// rounded inputs, so how the op magnifies their rounding does not count.
+/// Checks that a device evaluates the graph as the reference does, in every dtype that its ops take: within the bound
+/// that the op declares, at these inputs and (for pointwise ops and movements) at special values. Both see the same
+/// rounded inputs, so errors of the inputs do not count.
 ///
 /// A graph of several ops is allowed the sum of their bounds, relative to the largest value in it.
 pub fn device(graph: &Graph, inputs: &[Literal], evaluator: Evaluator<'_>) -> Result<(), Failure> {
     device_with(graph, inputs, evaluator, Floats { subnormals: true })
 }
 
-/// How a device computes with floats, as far as standards leave it open.
+/// Properties of a device's floats that standards leave open.
 #[derive(Clone, Copy, Debug)]
 pub struct Floats {
     /// Whether it keeps subnormal numbers. If not, operands and results may each be zero instead.
@@ -161,8 +161,8 @@ fn one_device(
     if floats.subnormals || kept.is_ok() {
         return kept;
     }
-    // Some operations of a device may take subnormal operands as zeros, and others not. Elements that are right for such
-    // operands are taken over from the reference, and the others are compared.
+    // Some operations of a device may flush subnormal operands to zero, and others not. Elements that are correct for
+    // flushed operands are replaced by those of the reference, and the others are compared.
     let flushed: Vec<Literal> = inputs.iter().map(flushed).collect();
     let (Ok(found), Ok(own), Ok(expected)) = (found, evaluate(graph, inputs), evaluate(graph, &flushed))
     else {
@@ -176,7 +176,7 @@ fn one_device(
     compared(graph, inputs, &Ok(merged), floats)
 }
 
-/// What was found, with the elements of `own` where it is near `expected`.
+/// Returns `found`, with the elements of `own` where it is near `expected`.
 fn merge(found: &Literal, own: &Literal, expected: &Literal, limits: &[f64]) -> IrResult<Literal> {
     let near = |i: usize, x: f64, y: f64| {
         let limit = limits.get(i).copied().unwrap_or(0.0).max(TINY);
@@ -193,7 +193,7 @@ fn merge(found: &Literal, own: &Literal, expected: &Literal, limits: &[f64]) -> 
                 |i: usize, f: &C, e: &C| f == e || (f.is_nan() && e.is_nan()) || near(i, (f - e).norm(), 0.0);
             all.map(|(i, ((f, o), e))| if is_near(i, f, e) { *o } else { *f }).collect::<Vec<_>>().into()
         }
-        // Comparisons, and positions of sorted elements.
+        // Comparisons, and indices of sorted elements.
         (Data::I(found), Data::I(own), Data::I(expected)) => {
             let all = found.iter().zip(own.iter()).zip(expected.iter());
             Data::I(Arc::new(all.map(|((f, o), e)| if f == e { *o } else { *f }).collect()))
@@ -206,7 +206,7 @@ fn merge(found: &Literal, own: &Literal, expected: &Literal, limits: &[f64]) -> 
 /// The smallest positive normal number of the floats that devices compute in.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
-/// A literal with zeros in place of subnormal numbers.
+/// Replaces subnormal numbers by zeros.
 fn flushed(l: &Literal) -> Literal {
     let flush = |x: f64| if x.abs() < TINY { 0.0 * x } else { x };
     let data: Data = match l.data() {
@@ -217,7 +217,7 @@ fn flushed(l: &Literal) -> Literal {
     Literal::new(l.aval().clone(), data).unwrap_or_else(|_| l.clone())
 }
 
-/// Compares what a device has found with the reference at these inputs.
+/// Compares the results of a device with the reference at these inputs.
 fn compared(
     graph: &Graph,
     inputs: &[Literal],
@@ -246,19 +246,19 @@ fn compared(
     Ok(())
 }
 
-/// The bound of a graph of one op that is no region.
+/// The bound of a graph of one op that is not a region.
 fn bound(graph: &Graph) -> Option<Bound> {
     let mut ops = graph.nodes().iter().filter(|n| !matches!(n.op, Op::Input(_)));
     let (Some(node), None) = (ops.next(), ops.next()) else { return None };
     let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
-    // What holds graphs is as far off as they are.
+    // The bound of an op with nested graphs is that of the graphs.
     match node.op.def().form(&ins) {
         Form::Region(_) | Form::Switch(_) | Form::Scan(_) | Form::While(_) => None,
         _ => Some(node.op.def().bound()),
     }
 }
 
-/// How far each element of each output may be from the reference.
+/// Allowed difference from the reference, for each element of each output.
 fn limits(graph: &Graph, inputs: &[Literal], expected: &[Literal]) -> Result<Vec<Vec<f64>>, Failure> {
     let each = |f: &dyn Fn(&Literal) -> Vec<f64>| expected.iter().map(f).collect();
     Ok(match bound(graph) {
@@ -274,7 +274,7 @@ fn limits(graph: &Graph, inputs: &[Literal], expected: &[Literal]) -> Result<Vec
             let limit = |(l, sum): (&Literal, &Literal)| -> Vec<f64> {
                 let (sum, own) = (magnitudes(sum), magnitudes(l));
                 let terms = sum.iter().zip(&own).map(|(s, o)| if s.is_finite() { s.max(*o) } else { *o });
-                // Half a unit of the result is the rounding of the reference itself.
+                // Half a unit of the result covers the rounding of the reference itself.
                 terms.zip(&own).map(|(t, o)| n * l.dtype().epsilon() * t + ulp(l.dtype(), *o) / 2.0).collect()
             };
             expected.iter().zip(&sums).map(limit).collect()
@@ -286,7 +286,7 @@ fn limits(graph: &Graph, inputs: &[Literal], expected: &[Literal]) -> Result<Vec
     })
 }
 
-/// The bounds of all ops of a graph added up, regions by their bodies.
+/// The sum of the bounds of all ops of a graph; regions count by their bodies.
 fn total_bound(graph: &Graph) -> f64 {
     let one = |node: &gradus_ir::graph::Node| {
         let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
@@ -302,7 +302,7 @@ fn total_bound(graph: &Graph) -> f64 {
     graph.nodes().iter().map(one).sum()
 }
 
-/// The largest float anywhere in a graph, regions counting as their results.
+/// The largest float anywhere in a graph; of regions only the results count.
 fn scale(graph: &Graph, inputs: &[Literal]) -> Result<f64, Failure> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> =
@@ -322,7 +322,7 @@ fn magnitudes(l: &Literal) -> Vec<f64> {
     }
 }
 
-/// Magnitudes of floats; integers, which are indices, as they are.
+/// Magnitudes of floats; integers, which are indices, are unchanged.
 fn absolute(l: &Literal) -> Literal {
     let data = match l.data() {
         Data::F(v) => v.iter().map(|x| x.abs()).collect::<Vec<_>>().into(),
@@ -332,7 +332,7 @@ fn absolute(l: &Literal) -> Literal {
     Literal::new(l.aval().clone(), data).unwrap_or_else(|_| l.clone())
 }
 
-/// Special floats in place of the elements, another assignment each turn and operand.
+/// Replaces the elements by special floats, in another assignment for each `turn` and operand.
 fn specials(l: &Literal, turn: usize, operand: usize) -> Literal {
     let d = l.dtype();
     let tiny = d.min_positive();
@@ -341,7 +341,7 @@ fn specials(l: &Literal, turn: usize, operand: usize) -> Literal {
     let mut k = 0;
     let mut next = || {
         k += 1;
-        // Operands step through the list at different speeds, so that pairs meet.
+        // Operands advance through the list at different speeds, so that all pairs occur.
         all[(turn + k * (operand + 1)) % all.len()]
     };
     let n = l.data().len();

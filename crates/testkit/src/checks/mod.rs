@@ -1,4 +1,4 @@
-//! Claims about one graph at one point, each a function that says what does not hold.
+//! Checks of one graph at one point, each a function that returns a failure.
 //!
 //! | check | claim | within |
 //! |---|---|---|
@@ -28,7 +28,7 @@ use crate::Failure;
 use gradus_ir::graph::literal_text;
 use gradus_ir::{Aval, Graph, Literal, Result as IrResult};
 
-/// A claim about a graph at these inputs; `smooth` where finite differences mean anything.
+/// A check of a graph at these inputs; `smooth` is true where finite differences are valid.
 pub type Check = fn(&Graph, &[Literal], bool) -> Result<(), Failure>;
 
 /// Every check with its name, cheapest first.
@@ -44,7 +44,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("narrow", narrow),
 ];
 
-/// Every check of a graph at these inputs, up to the first that fails.
+/// Makes every check of a graph at these inputs, up to the first that fails.
 pub fn all(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     ALL.iter()
         .try_for_each(|(_, check)| check(graph, inputs, smooth))
@@ -57,12 +57,12 @@ pub fn describe(graph: &Graph, inputs: &[Literal]) -> String {
     format!("{graph}at {}", inputs.join(", "))
 }
 
-/// Positions of the values that carry derivatives.
+/// Indices of the differentiable values.
 fn differentiable(avals: &[Aval]) -> Vec<usize> {
     (0..avals.len()).filter(|&i| avals[i].dtype.is_differentiable()).collect()
 }
 
-/// Each position alone, then all of them together.
+/// Each index alone, then all of them together.
 fn subsets(wrt: &[usize]) -> Vec<(Vec<usize>, Option<usize>)> {
     let mut subsets: Vec<_> = wrt.iter().map(|&i| (vec![i], Some(i))).collect();
     if wrt.len() > 1 {
@@ -71,18 +71,18 @@ fn subsets(wrt: &[usize]) -> Vec<(Vec<usize>, Option<usize>)> {
     subsets
 }
 
-/// The coarsest spacing at 1 of any float in the graph: no claim can be closer than that.
+/// The largest epsilon of any float dtype in the graph: no comparison can be more precise.
 fn precision(graph: &Graph) -> f64 {
     let values = graph.nodes().iter().flat_map(|n| &n.outs);
     values.map(|a| a.dtype.epsilon()).fold(f64::EPSILON, f64::max)
 }
 
-/// The value of something that must not fail.
+/// Returns the value of a result, or a failure of the check.
 fn must<T>(check: &str, what: &str, result: IrResult<T>) -> Result<T, Failure> {
     result.map_err(|e| Failure::new(check, what, format!("error: {e}")))
 }
 
-/// Refuses types that are not the expected ones.
+/// Returns a failure if types are not the expected ones.
 fn same_types(check: &str, what: &str, expected: &[Aval], found: &[Literal]) -> Result<(), Failure> {
     let found: Vec<Aval> = found.iter().map(|l| l.aval().clone()).collect();
     if found == expected {

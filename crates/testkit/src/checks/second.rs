@@ -1,4 +1,4 @@
-//! Derivatives of derivatives: the rules are graphs, so they must differentiate again.
+//! Checks derivatives of derivatives: the rules are graphs, so they must differentiate again.
 
 use super::derivative::{ADJOINT, adjoint, cotangents, equal_products, forward, jvp, pull, push};
 use super::{differentiable, must, precision};
@@ -10,14 +10,14 @@ use gradus_ir::reference::evaluate;
 use gradus_ir::transform;
 use gradus_ir::{Graph, Literal};
 
-/// The first-order checks hold for the vjp graph as a function of inputs and cotangents, and the adjoint
-/// identity for the jvp graph; the second derivative is the same forward over reverse and forward over
-/// forward. Where the graph is smooth it is symmetric, and so the same reverse over forward, entry by entry.
+/// Makes the first-order checks for the vjp graph as a function of inputs and cotangents, and the adjoint check for
+/// the jvp graph. The second derivative must be the same forward over reverse and forward over forward. Where the
+/// graph is smooth it is symmetric, so it must be the same reverse over forward, entry by entry.
 pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let values = must("second", "a value", evaluate(graph, inputs))?;
     let nan = values.iter().any(|v| v.f().iter().any(|x| x.is_nan()) || v.c().iter().any(|z| z.is_nan()));
-    // Where a value is NaN nothing is claimed of its curvature.
+    // Where a value is NaN, its second derivative is not checked.
     if nan || wrt.is_empty() || !values.iter().any(|v| v.dtype().is_differentiable()) {
         return Ok(());
     }
@@ -34,7 +34,7 @@ pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     let forward = must("second", "a jvp graph", transform::jvp(graph, &wrt))?;
     adjoint(&forward, &joined(&s), smooth).map_err(|f| f.within("second, of the jvp graph"))?;
 
-    // D(Jᵀc)[u] · s and c · D(J s)[u] are both the second derivative along u and s, seen by c.
+    // D(Jᵀc)[u] · s and c · D(J s)[u] both equal the second derivative along u and s, contracted with c.
     let (_, bent) = push("second", &reverse, &joined(&c), &wrt, &u)?;
     let mixed = inner(&bent, &s);
     let twice = |s: &[Literal], u: &[Literal]| -> Result<(f64, f64), Failure> {
@@ -54,7 +54,7 @@ pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     )?;
     if smooth {
         equal_products("second", graph, noise, ("D²[s, u]", straight), ("D²[u, s]", twice(&u, &s)?))?;
-        // ∇⟨c, J u⟩ is D(Jᵀc)[u]: both modes the other way around.
+        // ∇⟨c, J u⟩ is D(Jᵀc)[u]: the two modes in the other order.
         let still = values.iter().filter(|v| v.dtype().is_differentiable()).map(|v| combine(&[(0.0, v)]));
         let seeds: Vec<Literal> = still.chain(c.iter().cloned()).collect();
         let back = pull("second", &forward, &joined(&u), &wrt, &seeds)?;
@@ -69,8 +69,8 @@ pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     Ok(())
 }
 
-/// Where smooth, the derivative of the second derivative (forward over reverse) is what central differences of it give,
-/// and reverse mode of it the adjoint.
+/// Checks, where smooth, that the derivative of the second derivative (forward over reverse) equals its central
+/// differences, and that reverse mode of it is the adjoint.
 pub fn third(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     if !smooth || wrt.is_empty() || differentiable(&graph.output_avals()).is_empty() {

@@ -1,4 +1,4 @@
-//! A graph is well formed, means what its types say, and survives being written down.
+//! Checks that a graph is well formed, has values of its types, and survives printing and parsing.
 
 use super::{differentiable, must, same_types};
 use crate::Failure;
@@ -8,7 +8,7 @@ use gradus_ir::reference::evaluate;
 use gradus_ir::transform;
 use gradus_ir::{Graph, Literal};
 
-/// The graph verifies, and evaluates to values of the types it infers, representable in them.
+/// Checks that the graph verifies, and evaluates to values of the types it infers, representable in them.
 pub fn types(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     must("types", "a graph that verifies", graph.verify())?;
     let outs = must("types", "a value", evaluate(graph, inputs))?;
@@ -25,14 +25,14 @@ pub fn types(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fai
     Ok(())
 }
 
-/// Printed and parsed, the graph has the same hash, text and values; so have its jvp and vjp graphs.
+/// Checks that the printed and parsed graph has the same hash, text and values; and so do its jvp and vjp graphs.
 pub fn text(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     let again = round_trip(graph)?;
     let (expected, found) = (
         must("text", "a value", evaluate(graph, inputs))?,
         must("text", "a value", evaluate(&again, inputs))?,
     );
-    // Attributes missing from the text are missing from the hash too: only the values show them.
+    // Attributes missing from the text are missing from the hash too; only the values reveal them.
     for (expected, found) in expected.iter().zip(&found) {
         compare(expected, found, Allowed::Exact)
             .map_err(|d| Failure::new("text", "the parsed graph to have the same values", d))?;
@@ -41,7 +41,7 @@ pub fn text(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fail
     if wrt.is_empty() {
         return Ok(());
     }
-    // A transform that fails is for the derivative checks to report.
+    // A transform that fails is reported by the derivative checks.
     for derived in [transform::jvp(graph, &wrt), transform::vjp(graph, &wrt)].into_iter().flatten() {
         round_trip(&derived)?;
     }

@@ -45,7 +45,7 @@ fn fault(
     Fault { what, wrong: wrong.op(), right: right.into(), ins, smooth: true, caught }
 }
 
-/// Equal extents: only a random cotangent sees the difference.
+/// The extents are equal, so only a random cotangent reveals the error.
 fn permute_by_itself() -> Fault {
     let right = Permute { axes: vec![1, 2, 0] };
     let wrong =
@@ -87,7 +87,7 @@ fn dropped_unbroadcast() -> Fault {
     fault("the gradient of a broadcast keeps its extents", wrong, right, ins, "adjoint")
 }
 
-/// The mean over the last axis, as a region: linear, with the transpose of whoever asks.
+/// The mean over the last axis, as a region: linear, with a transpose chosen by the caller.
 fn mean(ins: &[Aval]) -> Form {
     let b = Builder::new();
     let x = b.input("x", ins[0].clone());
@@ -218,7 +218,7 @@ fn affine_claimed_linear() -> Fault {
     fault("1 - x claimed to be linear", wrong, &arith::neg, vec![Samples::default().normal([3])], "jvp")
 }
 
-/// Along the batch instead of along its own axis: the extents are the same.
+/// Runs along the batch instead of its own axis, which has the same extent.
 fn batch_axis_forgotten() -> Fault {
     let right = Flip { axes: vec![0] };
     let wrong =

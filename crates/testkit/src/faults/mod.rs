@@ -1,8 +1,8 @@
-//! Wrong ops, each with a right twin: what the checks must catch, and must not.
+//! Wrong ops, each with a correct counterpart, to test the checks themselves.
 //!
-//! A check that never fails proves nothing. Every fault here is a mistake somebody makes when adding an op;
-//! a test holds that [`checks::all`](crate::checks::all) refuses the wrong op, by the check named, and passes
-//! the right one.
+//! A check that never fails proves nothing. Every fault here is a mistake that can happen when adding an op. A test
+//! ensures that [`checks::all`](crate::checks::all) rejects the wrong op, by the check named, and accepts the correct
+//! one.
 
 mod linear;
 mod nonlinear;
@@ -15,10 +15,10 @@ use gradus_ir::ops::{Batch, Bound, Derivative, Form, Named, Primitive, Rule};
 use gradus_ir::{Aval, Literal, Op, Result, Var};
 use std::fmt;
 
-/// A mistake, and what it should have been.
+/// A mistake, and its correct counterpart.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// What is wrong.
+    /// Description of the mistake.
     pub what: &'static str,
     /// The wrong op.
     pub wrong: Op,
@@ -26,13 +26,13 @@ pub struct Fault {
     pub right: Op,
     /// Operands for both.
     pub ins: Vec<Literal>,
-    /// Whether finite differences mean anything at these operands.
+    /// Whether finite differences are valid at these operands.
     pub smooth: bool,
-    /// The check that catches it, by the beginning of its name.
+    /// The check that detects it, by the beginning of its name.
     pub caught: &'static str,
 }
 
-/// All faults; their ops are registered for parsing, so that it is not their text alone that fails.
+/// All faults. Their ops are registered for parsing, so that they do not fail by their text alone.
 pub fn faults() -> Vec<Fault> {
     [pointwise::faults(), linear::faults(), nonlinear::faults(), typing::faults(), text::faults()].concat()
 }
@@ -56,7 +56,7 @@ type Transpose = for<'a, 'b, 'g> fn(&'a Rule<'b, 'g>, usize, Var<'g>) -> Option<
 type Jvp = for<'a, 'b, 'c, 'g> fn(&'a Rule<'b, 'g>, &'c [Option<Var<'g>>]) -> Vec<Option<Var<'g>>>;
 type Batching = for<'a, 'b, 'g> fn(&'a Batch<'b, 'g>) -> Vec<Var<'g>>;
 
-/// An op that is like another one but for what is replaced.
+/// An op that behaves like another one, except for the parts that are replaced.
 #[derive(Clone)]
 struct Like {
     name: &'static str,

@@ -31,14 +31,14 @@ fn rule_not_linear() -> Fault {
     Fault { what, wrong: wrong.op(), right: Op::from(&exp::exp), ins, smooth: true, caught: "jvp" }
 }
 
-/// Without finite differences, transposition at tangents zero still loses the square.
+/// Without finite differences, transposing at zero tangents still loses the square.
 fn rule_not_linear_at_a_kink() -> Fault {
     let wrong = Like::new("rule_not_linear_at_a_kink", &exp::exp)
         .jvp(|rule, ts| vec![ts[0].map(|t| t * rule.outs[0] + t * t)]);
     Fault { wrong: wrong.op(), smooth: false, caught: "adjoint", ..rule_not_linear() }
 }
 
-/// The slope at the point and its slope are right; the slope of that is lost behind what is held fixed.
+/// The first and second derivatives are correct; the third is lost behind a `stop_gradient`.
 fn curvature_frozen() -> Fault {
     let wrong = Like::new("curvature_frozen", &exp::exp).jvp(|rule, ts| {
         let fixed = rule.ins[0].builder().apply1(StopGradient {}, &[rule.ins[0]]);
@@ -57,7 +57,7 @@ fn rule_of_one_operand() -> Fault {
     Fault { what, wrong: wrong.op(), right: Op::from(&arith::mul), ins, smooth: true, caught: "jvp" }
 }
 
-/// Right where there are two factors, wrong with three.
+/// Correct for two factors, wrong for three.
 fn product_without_its_other_factors() -> Fault {
     let right = Prod { axes: vec![1] };
     let wrong = Like::new("product_by_neighbours", right.clone())
@@ -86,7 +86,7 @@ fn every_element_weighed() -> Fault {
     Fault { what, wrong: wrong.op(), right: right.into(), ins, smooth: true, caught: "jvp" }
 }
 
-/// `x²` as a region whose own gradient is `scale · x · g`.
+/// `x²` as a region with the gradient rule `scale · x · g`.
 fn square_region(scale: f64) -> Call {
     let aval = Aval::new(DType::F64, [3]);
     let b = Builder::new();
@@ -113,7 +113,7 @@ fn wrong_region_gradient() -> Fault {
     }
 }
 
-/// Declared structural, with neither a jvp nor a vjp to show for it.
+/// Declared structural, without a jvp or vjp rule.
 fn structure_without_rules() -> Fault {
     let wrong = Like::new("structure_without_rules", &exp::exp).derivative(Derivative::Structural);
     let ins = vec![Samples::default().normal([3])];

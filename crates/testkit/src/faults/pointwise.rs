@@ -1,4 +1,4 @@
-//! Wrong rows of the pointwise table.
+//! Wrong pointwise ops.
 
 use super::{Fault, Like, list};
 use gradus_ir::graph::Var;
@@ -17,7 +17,7 @@ list![
     declared_without_derivative,
 ];
 
-/// A row of one or two real operands.
+/// A pointwise op of one or two real operands.
 const fn row(name: &'static str, arity: usize, float: fn(&[f64]) -> f64, partials: Partials) -> Pointwise {
     Pointwise {
         name,
@@ -93,7 +93,7 @@ fn not_holomorphic() -> Fault {
     };
     let ins = vec![Samples::default().complex((-1.0, 1.0), [2, 3])];
     let right = gradus_ir::ops::complex::Conj {}.into();
-    let what = "the conjugate as a row with partial 1: right along the reals, wrong along i";
+    let what = "the conjugate as a pointwise op with partial 1: right along the reals, wrong along i";
     Fault { what, wrong: Op::from(&ROW), right, ins, smooth: true, caught: "jvp" }
 }
 

@@ -1,4 +1,4 @@
-//! Ops whose text is not all of them.
+//! Ops whose text does not contain all of their attributes, or is not parsed correctly.
 
 use super::Fault;
 use gradus_ir::attr::{Attr, AttrField, Attrs};
@@ -22,7 +22,7 @@ pub(super) fn faults() -> Vec<Fault> {
     vec![
         fault("the text leaves an attribute out, and so does the hash", field_left_out(3, 5)),
         fault("the parser takes one attribute for another", fields_exchanged(3, 5)),
-        fault("nobody registered a parser", unknown),
+        fault("no parser is registered", unknown),
     ]
 }
 
@@ -42,9 +42,9 @@ fn fields_exchanged(factor: i64, shift: i64) -> Op {
 op_struct! {
     /// `factor x + shift`.
     pub struct Affine = "affine" {
-        /// What multiplies.
+        /// The factor.
         factor: i64,
-        /// What is added.
+        /// The summand.
         shift: i64,
     }
 }
@@ -74,7 +74,7 @@ impl Primitive for Affine {
     }
 }
 
-/// An affine op that writes its attributes in a way of its own.
+/// An affine op that writes its attributes differently.
 #[derive(Clone, Debug)]
 struct Written(Affine, &'static str, fn(&Affine) -> Attrs);
 

@@ -1,4 +1,4 @@
-//! Wrong types, and rules that hold in one dtype alone.
+//! Wrong types, and rules that are valid in one dtype only.
 
 use super::{Fault, Like, list};
 use gradus_ir::ops::movement::{Flip, Permute};
@@ -18,7 +18,7 @@ fn wrong_shape() -> Fault {
     Fault { what, wrong: wrong.op(), right: right.into(), ins, smooth: true, caught: "types" }
 }
 
-/// As many elements as inferred, under other extents.
+/// As many elements as inferred, with other extents.
 fn wrong_shape_of_equal_count() -> Fault {
     fn transposed(ins: &[Literal]) -> Result<Vec<Literal>> {
         gradus_ir::reference::apply(&Permute { axes: vec![1, 0] }.into(), ins)

@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::{Entry, Run};
 use crate::session;
-use gradus_ir::ops::pointwise::rows;
+use gradus_ir::ops::pointwise;
 use gradus_ir::{Aval, DType, Error, Result};
 use gradus_tensor::func::{self, AvgPoolOptions, Each, Interpolation, MaxPoolOptions};
 use gradus_tensor::{
@@ -18,9 +18,9 @@ pub(super) fn entries() -> Vec<Entry> {
             2 => "other: Tensor | number",
             _ => "second: Tensor, third: Tensor",
         };
-        Entry { name: row.name, arguments, doc: row.docs.trim(), method: true, run: Run::Row(row) }
+        Entry { name: row.name, arguments, doc: row.docs.trim(), method: true, run: Run::Pointwise(row) }
     };
-    let mut all: Vec<Entry> = rows().map(row).collect();
+    let mut all: Vec<Entry> = pointwise::all().map(row).collect();
     let methods = [shapes(), reductions(), products(), layers(), losses()].concat();
     all.extend(methods.into_iter().map(|(name, arguments, doc, f)| Entry {
         name,

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Runs a kernel; its values do not depend on where it comes from.
+/// Runs a kernel; its values do not depend on whether it was cached.
 fn run(folder: &Path) -> bool {
     let Some(gpu) = gpu(&Options { cache: Some(folder.to_path_buf()), ..options() }) else { return false };
     let x = gpu.upload(&floats(&[1.0, 2.0, 3.0])).expect("memory");
@@ -30,7 +30,7 @@ fn kernels_are_stored_and_damage_is_ignored() {
         println!("skipped: the adapter has no pipeline cache");
         return;
     }
-    // The file is written when no more kernels come.
+    // The file is written when no more kernels arrive.
     let start = Instant::now();
     let stored = |all: &[PathBuf]| all.iter().any(|p| p.extension().is_some_and(|e| e == "bin"));
     while !stored(&files(&folder)) {
@@ -47,7 +47,7 @@ fn kernels_are_stored_and_damage_is_ignored() {
     run(&folder);
     fs::write(&file, &whole[..whole.len() / 2]).expect("a file");
     run(&folder);
-    // A folder that cannot be made is no harm.
+    // A folder that cannot be created causes no error.
     run(&file.join("inside a file"));
     let _ = fs::remove_dir_all(&folder);
 }
@@ -56,7 +56,7 @@ fn kernels_are_stored_and_damage_is_ignored() {
 fn the_roofline_of_a_device_is_measured() {
     let Some(gpu) = gpu(&options()) else { return };
     let roofline = Roofline::measure(&*gpu).expect("a measurement");
-    // Slower than a pocket calculator or faster than any machine would be a wrong count.
+    // A rate outside of these bounds would be a wrong count.
     assert!((1e7..1e14).contains(&roofline.bytes), "{roofline:?}");
     assert!((1e7..1e16).contains(&roofline.flops), "{roofline:?}");
 }

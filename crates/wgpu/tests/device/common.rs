@@ -1,16 +1,16 @@
 //! Devices for tests, programs written directly, and random numbers.
 
-use gradus_compile::{Buffer, Place, Text};
+use gradus_compile::{Buffer, BufferLocation, Text};
 use gradus_cpu::Cpu;
 use gradus_device::{Argument, Device, Executable};
-use gradus_gpu::{Command, Memory, Module, Program, SMALL, Word};
+use gradus_gpu::{Command, GpuProgram, Memory, Module, SMALL, Word};
 use gradus_ir::{DType, Literal};
 use gradus_mem::Storage;
 use gradus_wgpu::{Gpu, Options, adapters, open_gpu};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// A device of its own for a test, or none without an adapter.
+/// A separate device for a test, or `None` without an adapter.
 pub(crate) fn gpu(options: &Options) -> Option<Arc<Gpu>> {
     static NEXT: AtomicU16 = AtomicU16::new(1);
     if adapters().is_empty() {
@@ -23,7 +23,7 @@ pub(crate) fn gpu(options: &Options) -> Option<Arc<Gpu>> {
     Some(open_gpu(0, id, Arc::new(Cpu), options).expect("the first adapter opens"))
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudorandom numbers, the same in every run.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -63,13 +63,13 @@ pub(crate) fn as_floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// Whole storages as arguments.
+/// Complete storages as arguments.
 pub(crate) fn arguments(storages: &[&Storage]) -> Vec<Argument> {
     storages.iter().map(|s| Argument { storage: (*s).clone(), offset: 0 }).collect()
 }
 
-/// The program of `out = x * factor + y` over `n` elements of `f32`. Which operands share a binding follows from `n`.
-pub(crate) fn multiply_add(n: usize, factor: f32, in_place: bool) -> Program {
+/// The program of `out = x * factor + y` over `n` elements of `f32`. `n` determines which operands share a binding.
+pub(crate) fn multiply_add(n: usize, factor: f32, in_place: bool) -> GpuProgram {
     let small = n * 4 <= SMALL;
     let bindings = if small {
         vec![Memory::Heap]
@@ -100,11 +100,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 ",
         writable.len()
     );
-    let buffer = |place| Buffer { dtype: DType::F32, numel: n, place };
+    let buffer = |location| Buffer { dtype: DType::F32, numel: n, location };
     let groups = (n as u32).div_ceil(64);
     let x_groups = groups.min(65_535);
     let start = |buffer| Word::Start { buffer, plus: 0 };
-    Program {
+    GpuProgram {
         modules: vec![Module { text, writable, group: [64, 1, 1] }],
         commands: vec![Command::Dispatch {
             module: 0,
@@ -120,7 +120,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
             groups: [x_groups, groups.div_ceil(x_groups.max(1)), 1],
             step: 0,
         }],
-        buffers: vec![buffer(Place::Input(0)), buffer(Place::Input(1)), buffer(Place::Output(0))],
+        buffers: vec![
+            buffer(BufferLocation::Input(0)),
+            buffer(BufferLocation::Input(1)),
+            buffer(BufferLocation::Output(0)),
+        ],
         inputs: vec![0, 1],
         outputs: vec![2],
         donors: vec![in_place.then_some(0)],
@@ -130,7 +134,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 }
 
 /// Loads a program.
-pub(crate) fn load(gpu: &Gpu, program: Program, text: Text) -> Arc<dyn Executable> {
+pub(crate) fn load(gpu: &Gpu, program: GpuProgram, text: Text) -> Arc<dyn Executable> {
     gpu.load(program, text).expect("a program")
 }
 
@@ -142,7 +146,7 @@ pub(crate) fn numbers(shape: &[usize], seed: u64) -> Literal {
     Literal::floats(DType::F32, shape, data).expect("as many as the shape says")
 }
 
-/// How tests open a device: without a cache of kernels, which would outlive them.
+/// Options for tests: no cache of kernels, which would outlive them.
 pub(crate) fn options() -> Options {
     Options { cache: None, ..Options::default() }
 }

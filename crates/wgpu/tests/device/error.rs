@@ -1,4 +1,4 @@
-//! Errors: adapters that are not there, tensors that do not fit, dtypes without kernels, a device that is lost.
+//! Tests errors: missing adapters, tensors that do not fit, dtypes without kernels, a lost device.
 
 use crate::common::{arguments, gpu, load, multiply_add, options};
 use gradus_compile::Text;
@@ -62,7 +62,7 @@ fn wide_floats_are_refused_with_advice() {
         let b = Builder::new();
         let x = b.input("x", Aval::new(dtype, [3]));
         let graph = b.finish(&[x * x]).expect("a graph");
-        let request = Request { given: &[], keeps: &[], text: Text::Generic };
+        let request = Request { layouts: &[], keeps: &[], text: Text::Generic };
         let why = about(&gpu.program(&graph, &request).expect_err("no such dtype"), "wgpu:0");
         assert!(why.contains(dtype.name()) && why.contains(advice), "{why}");
     }

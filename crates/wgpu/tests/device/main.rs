@@ -1,4 +1,4 @@
-//! Tests of WebGPU devices on whatever adapter the machine has; in CI that is lavapipe, Vulkan in software.
+//! Tests WebGPU devices on the adapter of the machine; in CI that is lavapipe, a software Vulkan driver.
 
 mod cache;
 mod common;

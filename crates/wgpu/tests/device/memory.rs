@@ -1,4 +1,4 @@
-//! Memory: what is uploaded comes back, the heap grows and keeps its contents, freed memory is used again in order.
+//! Tests memory: uploads are read back, the heap grows and keeps its content, freed memory is reused in order.
 
 use crate::common::{Random, arguments, as_floats, floats, gpu, load, multiply_add, options, read};
 use gradus_compile::Text;
@@ -73,7 +73,7 @@ fn the_heap_grows_and_keeps_its_contents() {
     for i in 0..400 {
         let value: Vec<f32> = (0..100).map(|k| (i * k) as f32).collect();
         let x = gpu.upload(&floats(&value)).expect("memory");
-        // Queued when the heap is small, perhaps submitted when it is larger.
+        // Queued when the heap is small, possibly submitted when it is larger.
         let y = axpy.run(&mut arguments(&[&x, &x]), None).expect("a run").remove(0);
         all.push((x, floats(&value)));
         all.push((y, floats(&value.iter().map(|v| 3.0 * v).collect::<Vec<_>>())));
@@ -98,7 +98,7 @@ fn memory_is_counted_and_used_again() {
     let after = gpu.memory();
     assert_eq!((after.used, after.peak), (before.used, held.peak));
     gpu.finish().wait().expect("the end of the queue");
-    // The freed buffer serves again.
+    // The freed buffer is reused.
     let again = gpu.alloc(SMALL + 5).expect("memory");
     assert_eq!(gpu.memory().reserved, held.reserved);
     drop(again);
@@ -119,7 +119,7 @@ fn memory_that_is_not_there_is_an_error() {
     };
     assert_eq!(*error.kind(), Kind::Memory { bytes: 10 << 20 });
     assert!((3..6).contains(&held.len()), "{}", held.len());
-    // What is held is unharmed, and freed memory serves again, also in other sizes.
+    // Memory in use is unchanged, and freed memory is reused, also for other sizes.
     for (i, storage) in held.iter().enumerate() {
         assert!(read(&*gpu, storage).iter().all(|b| *b == i as u8));
     }
@@ -135,7 +135,7 @@ fn memory_that_is_not_there_is_an_error() {
     gpu.upload(&[1, 2]).expect("memory");
 }
 
-/// Storages that come and go while kernels that use them are queued, against a model on the host.
+/// Storages that are made and dropped while kernels that use them are queued, compared with a model on the host.
 #[test]
 fn random_use_agrees_with_a_model() {
     let Some(gpu) = gpu(&Options { heap: 1 << 16, ..options() }) else { return };
@@ -163,7 +163,7 @@ fn random_use_agrees_with_a_model() {
                 }
                 2 if !same.is_empty() => {
                     let (_, storage, value) = held.swap_remove(same[random.below(same.len())]);
-                    // Sometimes checked before it goes.
+                    // Sometimes checked before it is dropped.
                     if random.below(4) == 0 {
                         assert!(as_floats(&read(&*gpu, &storage)) == value);
                     }
@@ -174,12 +174,12 @@ fn random_use_agrees_with_a_model() {
                     let sum: Vec<f32> = held[x].2.iter().zip(&held[y].2).map(|(x, y)| x * 0.5 + y).collect();
                     let mut given = arguments(&[&held[x].1, &held[y].1]);
                     if random.below(2) == 0 && x != y {
-                        // The operand is given up: the result takes its memory.
+                        // The operand is handed over, so the result overwrites its memory.
                         held[x].1 = gpu.alloc(0).expect("memory");
                         let new = add_in_place.run(&mut given, None).expect("a run").remove(0);
                         held[x] = (*n, new, sum);
                     } else if random.below(2) == 0 {
-                        // The operand is still held: the result must not change it.
+                        // The operand is still held, so the result must not change it.
                         let new = add_in_place.run(&mut given, None).expect("a run").remove(0);
                         held.push((*n, new, sum));
                     } else {
@@ -203,7 +203,7 @@ fn random_use_agrees_with_a_model() {
 fn a_run_without_memory_leaves_its_arguments() {
     let (n, most) = (SMALL, 48 << 20);
     let Some(gpu) = gpu(&Options { most, ..options() }) else { return };
-    // 16 MiB each: two operands fit beside the heap, the result does not.
+    // 16 MiB each: two operands fit next to the heap, the result does not.
     let program = load(&gpu, multiply_add(n, 2.0, true), Text::Special);
     let values: Vec<f32> = (0..n).map(|i| i as f32).collect();
     let x = gpu.upload(&floats(&values)).expect("memory");
@@ -214,7 +214,7 @@ fn a_run_without_memory_leaves_its_arguments() {
     assert_eq!(*error.kind(), Kind::Memory { bytes: 4 * n });
     assert_eq!((given.len(), gpu.memory().used), (2, used));
     assert!(as_floats(&read(&*gpu, &x)) == values);
-    // Given up, the operand is the result's memory.
+    // The operand is handed over, so its memory becomes the result's.
     drop(x);
     let out = program.run(&mut given, None).expect("a run").remove(0);
     assert!(as_floats(&read(&*gpu, &out)) == values.iter().map(|v| 3.0 * v).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Plans of graphs against the reference and the CPU: gradients, cells, steps on the host, failures.
+//! Compares plans of graphs with the reference and the CPU: gradients, cells, steps on the host, failures.
 
 use crate::common::{Random, arguments, gpu, numbers, options, read};
 use gradus_compile::Text;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn request(text: Text, keeps: &[(usize, usize)]) -> Request<'_> {
-    Request { given: &[], keeps, text }
+    Request { layouts: &[], keeps, text }
 }
 
 fn upload(gpu: &Gpu, inputs: &[Literal]) -> Vec<Storage> {
@@ -31,7 +31,7 @@ fn outputs(gpu: &Gpu, graph: &Graph, storages: &[Storage]) -> Vec<Literal> {
         .collect()
 }
 
-/// Values within `bound` of the largest of the reference's.
+/// Checks that values differ by at most `bound` times the largest of the reference.
 fn close(expected: &[Literal], found: &[Literal], bound: f64, what: &str) {
     assert_eq!(expected.len(), found.len());
     for (k, (e, f)) in expected.iter().zip(found).enumerate() {
@@ -45,7 +45,7 @@ fn close(expected: &[Literal], found: &[Literal], bound: f64, what: &str) {
     }
 }
 
-/// Runs a graph on the device, in both kinds of text and twice; the reference is independent of both.
+/// Runs a graph on the device, in both kinds of text and twice, and compares with the reference.
 fn check(gpu: &Gpu, graph: &Graph, inputs: &[Literal], bound: f64) -> Arc<dyn Executable> {
     let expected = reference::evaluate(graph, inputs).expect("the reference");
     let mut last = None;
@@ -58,7 +58,7 @@ fn check(gpu: &Gpu, graph: &Graph, inputs: &[Literal], bound: f64) -> Arc<dyn Ex
         let (first, second) = (outputs(gpu, graph, &first), outputs(gpu, graph, &second));
         close(&expected, &first, bound, &format!("{text:?}"));
         assert_eq!(first, second, "two runs differ");
-        // No operand was written to.
+        // No operand was overwritten.
         for (storage, literal) in storages.iter().zip(inputs) {
             assert!(read(gpu, storage) == literal.to_bytes());
         }
@@ -75,7 +75,7 @@ fn column<'g>(x: Var<'g>, like: Var<'g>) -> Var<'g> {
     x.reshape(like.shape().with(1, 1)).broadcast_to(&like.shape())
 }
 
-/// The loss of two layers with a softmax behind them. Inputs: data, targets, and four parameters.
+/// The loss of two layers followed by a softmax. Inputs: data, targets, and four parameters.
 fn network(batch: usize, inside: usize) -> Graph {
     let b = Builder::new();
     let f32 = |shape: &[usize]| Aval::new(DType::F32, shape);
@@ -157,7 +157,7 @@ fn cells_are_written_over() {
         let found = outputs(&gpu, &graph, &new);
         close(&expected, &found, 1e-5, &format!("turn {turn}"));
         if let Some(kept) = kept {
-            // A copy of a parameter that somebody made before has its old value.
+            // A copy of a parameter made before keeps its old value.
             assert!(read(&*gpu, &kept) == model[2].to_bytes());
         }
         losses.push(found[0].f()[0]);
@@ -186,7 +186,7 @@ fn outputs_without_cells_never_take_over() {
     drop(out);
 }
 
-/// A matrix times its transpose, with more on the diagonal: positive definite if `diagonal` is positive.
+/// A matrix times its transpose, with an added diagonal: positive definite if `diagonal` is positive.
 fn gram<'g>(x: Var<'g>, diagonal: f64) -> Var<'g> {
     let n = x.shape()[0];
     let eye = (0..n * n).map(|i| if i % (n + 1) == 0 { diagonal } else { 0.0 }).collect();
@@ -263,7 +263,7 @@ fn a_failing_step_leaves_cells_unchanged() {
     for (a, literal) in given.iter().zip(&inputs(10)) {
         assert!(read(&*gpu, &a.storage) == literal.to_bytes());
     }
-    // With a right index the same arguments work.
+    // With a valid index the same arguments work.
     given[1].storage = upload(&gpu, &[index(9)]).remove(0);
     let out = program.run(&mut given, None).expect("a run");
     let expected = reference::evaluate(&graph, &inputs(9)).expect("the reference");
@@ -299,7 +299,7 @@ fn a_bad_index_is_reported_with_the_results() {
             assert_eq!(error.to_string(), expected.to_string());
             assert_eq!(error.kind(), expected.kind());
         }
-        // It is known by now, so what is built on it fails at once.
+        // The failure is known by now, so ops on its result fail at once.
         assert_eq!(doubled(&built).expect_err("out of range").kind(), expected.kind());
         // Other results are valid, whenever they were computed.
         for (storage, index) in [(before, [0, 7, 9]), (after, [1, 1, 1])] {
@@ -312,7 +312,7 @@ fn a_bad_index_is_reported_with_the_results() {
 #[test]
 fn a_bad_index_that_was_computed() {
     let Some(gpu) = gpu(&options()) else { return };
-    // Indices and slices are temporaries, whose memory later steps use again.
+    // Indices and slices are temporaries, whose memory later steps reuse.
     let b = Builder::new();
     let table = b.input("table", Aval::new(DType::F32, [100, 50]));
     let index = b.input("index", Aval::new(DType::I64, [60]));
@@ -340,7 +340,7 @@ fn a_bad_index_that_was_computed() {
 #[test]
 fn a_bad_index_in_a_loop() {
     let Some(gpu) = gpu(&options()) else { return };
-    // Each iteration looks up rows by computed indices, whose memory the next one uses again.
+    // Each iteration looks up rows by computed indices, whose memory the next one reuses.
     let b = Builder::new();
     let table = b.input("table", Aval::new(DType::F32, [10, 4]));
     let carry = b.input("carry", Aval::new(DType::F32, [3, 4]));
@@ -361,7 +361,7 @@ fn a_bad_index_in_a_loop() {
         let program = gpu.program(&graph, &request(Text::Special, &[])).expect("a program");
         let given = upload(&gpu, &inputs);
         let out = program.run(&mut arguments(&given.iter().collect::<Vec<_>>()), None);
-        // A loop on the host reports at once, one on the device with the results.
+        // A loop on the host reports at once, one on the device when its results are read.
         let found = out.and_then(|out| gpu.read(&[(&out[0], 0..48)]).wait().map(|_| out));
         match (reference::evaluate(&graph, &inputs), found) {
             (Ok(expected), Ok(out)) => close(&expected, &outputs(&gpu, &graph, &out), 1e-5, "in range"),
@@ -544,7 +544,7 @@ fn times_of_steps_add_up_to_less_than_the_run() {
     let program = gpu.program(&graph, &request(Text::Special, &[])).expect("a program");
     let given = upload(&gpu, &inputs);
     let mut times = Times::default();
-    // Once before, so that kernels are ready.
+    // Run once before, so that kernels are compiled.
     program.run(&mut arguments(&[&given[0]]), None).expect("a run");
     gpu.finish().wait().expect("the end of the queue");
     let start = Instant::now();

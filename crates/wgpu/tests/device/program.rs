@@ -1,4 +1,4 @@
-//! Programs written directly: operands from any place, results over operands, kernels that the driver refuses.
+//! Tests programs written directly: operands at any offset, results that overwrite operands, rejected kernels.
 
 use crate::common::{arguments, as_floats, floats, gpu, load, multiply_add, options, read};
 use gradus_compile::Text;
@@ -71,7 +71,7 @@ fn a_result_takes_over_an_operand_that_nobody_else_holds() {
         let out = program.run(&mut arguments(&[&held, &y]), None).expect("a run").remove(0);
         assert!(as_floats(&read(&*gpu, &out)) == counted(n, 3.0));
         assert!(as_floats(&read(&*gpu, &held)) == x);
-        // A part of a larger storage, which nobody else holds, is copied too.
+        // A part of a larger storage is copied too, even if nothing else holds the storage.
         let longer = gpu.upload(&floats(&counted(n + 4, 1.0))).expect("memory");
         let mut given = arguments(&[&y, &y]);
         given[0] = Argument { storage: longer, offset: 0 };
@@ -107,13 +107,13 @@ fn a_refused_kernel_is_an_error() {
     let good = load(&gpu, multiply_add(10, 1.0, false), Text::Generic);
     let mut program = multiply_add(10, 1.0, false);
     program.modules[0].text = program.modules[0].text.replace("p.factor", "p.nothing");
-    // A compiled function says so when it runs.
+    // A compiled function reports it when it runs.
     let bad = load(&gpu, program.clone(), Text::Special);
     let error = bad.run(&mut arguments(&[&x, &x]), None).expect_err("refused");
     let text = error.to_string();
     assert!(matches!(error.kind(), Kind::Device { name, .. } if name == "wgpu:0"), "{text}");
     assert!(text.contains("nothing"), "{text}");
-    // An eager call says so when its result is read. What was queued before is unharmed.
+    // An eager call reports it when its result is read. Work queued before is unaffected.
     let before = good.run(&mut arguments(&[&x, &x]), None).expect("a run").remove(0);
     let bad = load(&gpu, program, Text::Generic);
     let failed = bad.run(&mut arguments(&[&x, &x]), None).expect("queued").remove(0);

@@ -4,8 +4,8 @@ use super::*;
 use crate::op_struct;
 
 op_struct! {
-    /// The lower triangular `L` with a positive diagonal whose `L Lᴴ` is the Hermitian part of the operand. It is an error
-    /// when it is evaluated at a matrix that is not positive definite.
+    /// The lower triangular `L` with a positive diagonal whose `L Lᴴ` is the Hermitian part of the operand.
+    /// Evaluating it at a matrix that is not positive definite is an error.
     pub struct Cholesky = "cholesky" {}
 }
 
@@ -18,7 +18,7 @@ impl Primitive for Cholesky {
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
     }
-    /// `dL = L Φ(L⁻¹ dA L⁻ᴴ)` with the lower triangle and half the diagonal for `Φ`.
+    /// `dL = L Φ(L⁻¹ dA L⁻ᴴ)`, where `Φ` keeps the lower triangle and halves the diagonal.
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let l = rule.outs[0];
         let moved = |da: Var<'g>| {
@@ -49,7 +49,7 @@ impl Sampled for Cholesky {
     fn samples(s: &mut Samples) {
         for shape in SQUARES {
             for complex in [false, true] {
-                // So much on the diagonal that the Hermitian part is positive definite.
+                // A diagonal large enough to make the Hermitian part positive definite.
                 let a = sample_matrix(s, shape, complex, 5.0);
                 s.case(Cholesky {}, [a]);
             }

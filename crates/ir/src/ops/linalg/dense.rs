@@ -1,12 +1,12 @@
-//! Dense matrices by elimination and reflection, in plain loops: what the linear algebra ops mean.
+//! Dense matrix algorithms by elimination and reflection, in simple loops: the definition of the linear algebra ops.
 //!
-//! These are references: the textbook algorithm that is backward stable, on one matrix, real or complex.
+//! These are references: the backward stable textbook algorithm, on one matrix, real or complex.
 
 use crate::literal::Data;
 use crate::{C, Literal, stop};
 use std::ops::{Add, Div, Index, IndexMut, Mul, Neg, Sub};
 
-/// Real and complex numbers, as the algorithms need them.
+/// Real and complex numbers, with the operations that the algorithms need.
 pub(super) trait Scalar:
     Copy
     + Default
@@ -20,7 +20,7 @@ pub(super) trait Scalar:
     + Sync
     + 'static
 {
-    /// A real number.
+    /// Converts a real number.
     fn of(x: f64) -> Self;
     /// The real part.
     fn re(self) -> f64;
@@ -28,11 +28,11 @@ pub(super) trait Scalar:
     fn conj(self) -> Self;
     /// The modulus.
     fn size(self) -> f64;
-    /// As a complex number.
+    /// Converts to a complex number.
     fn complex(self) -> C;
-    /// The elements of a literal of the class.
+    /// The elements of a literal of this class.
     fn elements(l: &Literal) -> &[Self];
-    /// Elements as a literal holds them.
+    /// Converts elements to the data of a literal.
     fn data(v: Vec<Self>) -> Data;
 
     /// The number of modulus 1 in the same direction; 1 for 0.
@@ -44,7 +44,7 @@ pub(super) trait Scalar:
     fn square(self) -> f64 {
         (self * self.conj()).re()
     }
-    /// The sum of the moduli of both parts, by which LAPACK chooses pivots.
+    /// The sum of the moduli of both parts, by which LAPACK selects pivots.
     fn taxicab(self) -> f64 {
         let z = self.complex();
         z.re.abs() + z.im.abs()
@@ -149,12 +149,12 @@ impl<T: Scalar> Mat<T> {
         Mat::from_fn(self.rows, other.cols, one)
     }
 
-    /// The part that equals its own adjoint.
+    /// The Hermitian part.
     pub(super) fn hermitian(&self) -> Mat<T> {
         Mat::from_fn(self.rows, self.cols, |i, j| (self[(i, j)] + self[(j, i)].conj()) * T::of(0.5))
     }
 
-    /// Refuses NaN and infinity: of such a matrix iterations do not converge, or converge to something arbitrary.
+    /// Rejects NaN and infinity, for which iterations do not converge, or converge to an arbitrary result.
     pub(super) fn check_finite(&self) -> Result<(), String> {
         let mut chunks = self.data.chunks(stop::STRIDE).take_while(|_| !stop::requested());
         match chunks.all(|some| some.iter().all(|x| x.size().is_finite())) {
@@ -169,14 +169,14 @@ impl<T: Scalar> Mat<T> {
         }
     }
 
-    /// One column multiplied by a number.
+    /// Multiplies one column by a number.
     pub(super) fn scale_column(&mut self, j: usize, by: T) {
         for i in 0..self.rows {
             self[(i, j)] = self[(i, j)] * by;
         }
     }
 
-    /// Columns `p` and `q` replaced by `c p - s conj(e) q` and `s e p + c q`.
+    /// Replaces columns `p` and `q` by `c p - s conj(e) q` and `s e p + c q`.
     pub(super) fn rotate(&mut self, (p, q): (usize, usize), (c, s): (f64, f64), e: T) {
         let (c, s) = (T::of(c), T::of(s));
         for i in 0..self.rows {
@@ -186,7 +186,7 @@ impl<T: Scalar> Mat<T> {
         }
     }
 
-    /// As [`rotate`](Mat::rotate), from the left by its adjoint.
+    /// As [`rotate`](Mat::rotate), by the adjoint from the left.
     pub(super) fn rotate_rows(&mut self, (p, q): (usize, usize), (c, s): (f64, f64), e: T) {
         let (c, s) = (T::of(c), T::of(s));
         for j in 0..self.cols {
@@ -197,8 +197,8 @@ impl<T: Scalar> Mat<T> {
     }
 }
 
-/// `P A = L U` in place: the unit lower and the upper factor in one matrix, which row of `A` each row came from, and the
-/// sign of that permutation. A column without a pivot is left as it is, its diagonal element 0.
+/// Factors `P A = L U` in place: the unit lower and the upper factor in one matrix. Returns which row of `A` each row
+/// came from, and the sign of that permutation. A column without a pivot is left unchanged, with diagonal element 0.
 pub(super) fn lu<T: Scalar>(a: &mut Mat<T>) -> (Vec<usize>, f64) {
     let (m, n) = (a.rows, a.cols);
     let (mut from, mut sign): (Vec<usize>, f64) = ((0..m).collect(), 1.0);
@@ -234,7 +234,7 @@ pub(super) fn lu<T: Scalar>(a: &mut Mat<T>) -> (Vec<usize>, f64) {
     (from, sign)
 }
 
-/// `A⁻¹ B`, or that `A` is singular.
+/// Returns `A⁻¹ B`, or an error if `A` is singular.
 pub(super) fn solve<T: Scalar>(mut a: Mat<T>, b: &Mat<T>) -> Result<Mat<T>, String> {
     let (from, _) = lu(&mut a);
     let moved = Mat::from_fn(b.rows, b.cols, |i, j| b[(from[i], j)]);
@@ -242,7 +242,7 @@ pub(super) fn solve<T: Scalar>(mut a: Mat<T>, b: &Mat<T>) -> Result<Mat<T>, Stri
     triangular(&a, half, [false, false, false])
 }
 
-/// `op(A)⁻¹ B` for the lower or upper triangle of `A`, transposed or not, its diagonal being ones or its own.
+/// Returns `op(A)⁻¹ B` for the lower or upper triangle of `A`, transposed or not, with a unit diagonal or its own.
 pub(super) fn triangular<T: Scalar>(
     a: &Mat<T>,
     mut b: Mat<T>,
@@ -260,7 +260,7 @@ pub(super) fn triangular<T: Scalar>(
             return Err(format!("is singular: its pivot {i} is 0, so there is no unique solution"));
         }
         let known = if forward { 0..i } else { i + 1..n };
-        // Row by row: the rows of `b` are contiguous.
+        // Process row by row, since the rows of `b` are contiguous.
         let mut sums = vec![T::default(); b.cols];
         for j in known {
             if stop::requested() {
@@ -277,7 +277,7 @@ pub(super) fn triangular<T: Scalar>(
     Ok(b)
 }
 
-/// The lower factor with a positive diagonal of the Hermitian part, or that there is none.
+/// Returns the lower Cholesky factor of the Hermitian part, or an error if it is not positive definite.
 pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
     a.check_finite()?;
     let (n, a) = (a.rows, a.hermitian());
@@ -304,8 +304,8 @@ pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
     Ok(l)
 }
 
-/// `A = Q R` by Householder's reflections: orthonormal columns and an upper triangle with a real diagonal. With `reflected` the
-/// diagonal has the signs that the reflections leave, which are those of LAPACK; otherwise it is not negative.
+/// Factors `A = Q R` by Householder reflections: orthonormal columns and an upper triangle with a real diagonal. With
+/// `reflected` the diagonal keeps the signs of the reflections, as in LAPACK; otherwise it is not negative.
 pub(super) fn qr<T: Scalar>(mut r: Mat<T>, reflected: bool) -> (Mat<T>, Mat<T>) {
     let (m, n) = (r.rows, r.cols);
     let k = m.min(n);
@@ -344,9 +344,9 @@ pub(super) fn qr<T: Scalar>(mut r: Mat<T>, reflected: bool) -> (Mat<T>, Mat<T>) 
     (q, Mat::from_fn(k, n, |i, j| if i <= j { r[(i, j)] } else { T::default() }))
 }
 
-/// The `v`, with first element 1, and `tau` for which `I - conj(tau) v vᴴ` takes `x` to a real multiple of the first unit vector,
-/// and that multiple. Its sign is opposite to that of the first element, so that nothing cancels; a vector that is such a
-/// multiple already is left alone.
+/// Returns `v`, with first element 1, and `tau` such that `I - conj(tau) v vᴴ` maps `x` to a real multiple of the
+/// first unit vector, and that multiple. Its sign is opposite to that of the first element, to avoid cancellation. A
+/// vector that already is such a multiple is left unchanged.
 fn reflector<T: Scalar>(mut x: Vec<T>) -> (Vec<T>, T, T) {
     let first = x[0];
     if first == first.conj() && x[1..].iter().all(|x| *x == T::default()) {
@@ -369,7 +369,7 @@ pub(super) fn length<T: Scalar>(v: &[T]) -> f64 {
     v.iter().map(|x| (x.size() / largest).powi(2)).sum::<f64>().sqrt() * largest
 }
 
-/// The rows from `j` on of `x` replaced by `(I - tau v vᴴ) x`.
+/// Replaces the rows from `j` on of `x` by `(I - tau v vᴴ) x`.
 pub(super) fn reflect<T: Scalar>(x: &mut Mat<T>, v: &[T], j: usize, tau: T) {
     if x.cols == 0 || tau == T::default() {
         return;

@@ -1,9 +1,10 @@
-//! Determinants and what they are made of.
+//! Determinant, adjugate, and sign and logarithm of the determinant. Takes square matrices; returns one number per
+//! matrix, or matrices. The algorithms are in `dense.rs` and `spectral.rs`.
 
 use super::*;
 use crate::op_struct;
 
-/// One scalar per square matrix.
+/// The type of one scalar per square matrix.
 fn scalars(ins: &[Aval]) -> Result<Aval> {
     arity(ins, 1)?;
     square(&ins[0])?;
@@ -11,7 +12,8 @@ fn scalars(ins: &[Aval]) -> Result<Aval> {
 }
 
 op_struct! {
-    /// Determinant. Its first derivative, by cofactors, is exact also for singular matrices; higher ones need a regular one.
+    /// Determinant. Its first derivative, by cofactors, is exact also for singular matrices; higher ones need a
+    /// regular matrix.
     pub struct Det = "det" {}
 }
 
@@ -44,8 +46,8 @@ impl Kernel for Det {
 }
 
 op_struct! {
-    /// Adjugate: the transpose of the matrix of cofactors, which is `det(A) A⁻¹` where `A` is regular. Its derivative needs
-    /// a regular matrix.
+    /// Adjugate: the transpose of the matrix of cofactors, which is `det(A) A⁻¹` where `A` is regular. Its derivative
+    /// needs a regular matrix.
     pub struct Adjugate = "adjugate" {}
 }
 

@@ -1,4 +1,5 @@
 //! Eigenvalues and eigenvectors.
+//! Takes square matrices; returns eigenvalues and vectors with a fixed phase. The algorithms are in `spectral.rs`.
 
 use super::*;
 use crate::op_struct;
@@ -9,9 +10,9 @@ fn gaps<'g>(w: Var<'g>, like: Var<'g>) -> Var<'g> {
 }
 
 op_struct! {
-    /// Eigenvalues (real, ascending) of the Hermitian part of a matrix, and orthonormal eigenvectors as columns, each with
-    /// its first entry of at least half the largest modulus real and positive. Between equal eigenvalues the derivative
-    /// of the vectors has no part.
+    /// Eigenvalues (real, ascending) of the Hermitian part of a matrix, and orthonormal eigenvectors as columns. The
+    /// phase of each vector makes its first entry of at least half the largest modulus real and positive. Derivatives
+    /// of the vectors omit the part that mixes vectors of equal eigenvalues.
     pub struct Eigh = "eigh" {}
 }
 
@@ -34,7 +35,7 @@ impl Primitive for Eigh {
         if !v.dtype().is_complex() {
             return vec![Some(dw), Some(dv)];
         }
-        let turn = anchored(v, dv).imaginary();
+        let turn = phase_correction(v, dv).imaginary();
         vec![Some(dw.re()), Some(dv - v * turn.along_rows(v))]
     }
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
@@ -60,8 +61,9 @@ impl Kernel for Eigh {
 }
 
 op_struct! {
-    /// Eigenvalues of a complex matrix by their real parts (equal ones by their imaginary parts, larger first), and unit
-    /// eigenvectors as columns, each with its first entry of at least half the largest modulus real and positive.
+    /// Eigenvalues of a complex matrix ordered by their real parts (equal ones by their imaginary parts, larger
+    /// first), and unit eigenvectors as columns. The phase of each vector makes its first entry of at least half the
+    /// largest modulus real and positive.
     pub struct Eig = "eig" {}
 }
 
@@ -82,9 +84,9 @@ impl Primitive for Eig {
         let v = *v;
         let inner = v.solve(da.mm(v));
         let dv = v.mm(inner * gaps(*w, inner));
-        // Back to length 1, and to the phase that is agreed on.
+        // Normalise to length 1, and to the phase of the convention.
         let stretch = (v.conj() * dv).sum(&[v.rank() - 2]).re();
-        let turn = stretch.complex(anchored(v, dv));
+        let turn = stretch.complex(phase_correction(v, dv));
         vec![Some(inner.diagonals()), Some(dv - v * turn.along_rows(v))]
     }
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {

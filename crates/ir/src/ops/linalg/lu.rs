@@ -1,13 +1,14 @@
-//! Elimination with row exchanges.
+//! LU factorisation with partial pivoting.
 
 use super::qr::RECTANGLES;
 use super::*;
 use crate::op_struct;
 
 op_struct! {
-    /// `A = P L U` by elimination with partial pivoting, for `A` of `[..,m,n]`: the unit lower triangular `L` of `[..,m,k]` (below
-    /// the diagonal) and the upper triangular `U` of `[..,k,n]` in one matrix, `k` being the smaller of `m` and `n`, and for each row
-    /// the row of `A` it came from. The derivative needs the first `k` pivots not to be 0, else it is an error.
+    /// `A = P L U` by elimination with partial pivoting, for `A` of `[..,m,n]` and `k` the smaller of `m` and `n`.
+    /// Returns the unit lower triangular `L` of `[..,m,k]` (below the diagonal) and the upper triangular `U` of
+    /// `[..,k,n]` in one matrix, and for each row the row of `A` it came from. The derivative needs nonzero first `k`
+    /// pivots, else it is an error.
     pub struct Lu = "lu" {}
 }
 
@@ -20,8 +21,8 @@ impl Primitive for Lu {
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
     }
-    /// With `M = L⁻¹ Pᵀ dA U⁻¹` of the first `k` rows and columns, `dL` is `L` times its part below the diagonal and `dU` the rest
-    /// times `U`; the rows and columns beyond follow from `Pᵀ dA = dL U + L dU`.
+    /// With `M = L⁻¹ Pᵀ dA U⁻¹` of the first `k` rows and columns, `dL` is `L` times the part of `M` below the
+    /// diagonal, and `dU` the rest times `U`. The rows and columns beyond `k` follow from `Pᵀ dA = dL U + L dU`.
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let (Some(da), [lu, from]) = (tangents[0], rule.outs) else { return vec![None, None] };
         let (b, lu, rows) = (da.builder(), *lu, da.rank() - 2);
@@ -83,7 +84,7 @@ impl Sampled for Lu {
         }
         let exchanged = s.floats([3, 3], &[0.1, 2.0, 0.3, 1.5, 0.2, -0.4, 0.3, 0.5, -1.2]);
         s.case(Lu {}, [exchanged]);
-        s.error(Lu {}, &[Aval::new(DType::F64, [2])], "must be that of a matrix, or of several");
+        s.error(Lu {}, &[Aval::new(DType::F64, [2])], "must have at least two axes");
         s.error(Lu {}, &[Aval::new(DType::I32, [2, 2])], "it takes floats and complex numbers");
     }
 }

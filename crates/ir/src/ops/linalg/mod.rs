@@ -1,8 +1,9 @@
 //! Linear algebra on the last two axes: systems, factorisations, eigenvalues. The axes before are a batch.
 //!
-//! The values come from plain dense algorithms (`dense`, `spectral`); the derivatives are rules in other ops, so
-//! they transpose and differentiate again. Whatever is unique only up to a phase is made unique, and the rules are the
-//! derivatives of that choice: gradients of functions that do not depend on it are those of any other choice.
+//! The values come from simple dense algorithms (`dense`, `spectral`). The derivatives are rules in terms of other
+//! ops, so they transpose and differentiate again. Results that are unique only up to a phase are normalised, and the
+//! rules are the derivatives of the normalised results. Gradients of functions that do not depend on the phase are
+//! those of any other normalisation.
 //! `eigh` and `cholesky` are functions of the Hermitian part of their operand.
 
 mod cholesky;
@@ -30,7 +31,7 @@ use crate::literal::Data;
 use crate::{C, Class, DType, Shape, stop};
 use dense::{Mat, Scalar};
 
-/// How far factorisations of well-conditioned matrices may be from the reference.
+/// Largest allowed difference of factorisations of well-conditioned matrices to the reference.
 const BOUND: Bound = Bound::Largest(256.0);
 
 /// Rows and columns of the matrices in an operand.
@@ -40,7 +41,10 @@ fn extents(x: &Aval) -> Result<[usize; 2]> {
     }
     match x.shape[..] {
         [.., m, n] => Ok([m, n]),
-        _ => Err(Error::shape(format!("shape {}", x.shape), "must be that of a matrix, or of several")),
+        _ => Err(Error::shape(
+            format!("shape {}", x.shape),
+            "must have at least two axes, [.., rows, columns]",
+        )),
     }
 }
 
@@ -52,18 +56,18 @@ fn square(x: &Aval) -> Result<usize> {
     }
 }
 
-/// A type with other last extents instead of the two of a matrix.
+/// Replaces the last two extents of a type by `last`.
 fn ending(x: &Aval, last: &[usize]) -> Aval {
     let lead = &x.shape[..x.rank().saturating_sub(2)];
     x.with_shape(lead.iter().chain(last).copied().collect::<Shape>())
 }
 
-/// What an op computes for one matrix of each operand: the elements of each result, or why there are none.
+/// The computation of an op on one matrix of each operand: the elements of each result, or an error.
 trait Kernel: Send + Sync + 'static {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String>;
 }
 
-/// The form of an op that treats the matrices of its operands one after the other.
+/// The form of an op that processes the matrices of its operands one after the other.
 fn each(kernel: impl Kernel, outs: Result<Vec<Aval>>) -> Form {
     Form::External(Arc::new(move |ins: &[Literal]| {
         let outs = outs.clone()?;
@@ -90,7 +94,7 @@ fn drive<T: Scalar>(kernel: &impl Kernel, ins: &[Literal], outs: &[Aval]) -> Res
     for b in 0..count {
         stop::poll()?;
         let parts = kernel.run(ins.iter().map(|l| matrix(l, b)).collect::<Result<Vec<Mat<T>>>>()?);
-        // A kernel that ended early may have failed because of it.
+        // A kernel that was stopped early may have failed because of it.
         stop::poll()?;
         let name = || if count == 1 { "the matrix".into() } else { format!("matrix {b} of the batch") };
         let parts = parts.map_err(|why| Error::value(name(), why))?;
@@ -134,7 +138,7 @@ enum Part {
     Above,
 }
 
-/// Matrices as the rules need them: operations on the last two axes.
+/// Operations on the last two axes, for derivative rules.
 impl<'g> Var<'g> {
     /// Transposed.
     pub(crate) fn mt(self) -> Var<'g> {
@@ -146,7 +150,7 @@ impl<'g> Var<'g> {
         self.permute(&axes)
     }
 
-    /// Transposed and conjugated.
+    /// Conjugate transpose.
     pub(crate) fn mh(self) -> Var<'g> {
         self.mt().conj_if_complex()
     }
@@ -157,12 +161,12 @@ impl<'g> Var<'g> {
         self.dot(other, &format!("{lead}ik"), &format!("{lead}kj"), &format!("{lead}ij"))
     }
 
-    /// The mean of it and its adjoint.
+    /// The Hermitian part.
     fn hermitian(self) -> Var<'g> {
         (self + self.mh()) * 0.5
     }
 
-    /// Where a part of the matrices is.
+    /// A mask that is true in a part of the matrices.
     fn mask(self, part: Part) -> Var<'g> {
         let (b, shape, r) = (self.builder(), self.shape(), self.rank());
         let (row, column) = (b.iota(DType::I64, &shape, r - 2), b.iota(DType::I64, &shape, r - 1));
@@ -175,7 +179,7 @@ impl<'g> Var<'g> {
         }
     }
 
-    /// A part of the matrices, zeros elsewhere.
+    /// Keeps a part of the matrices, with zeros elsewhere.
     fn part(self, part: Part) -> Var<'g> {
         self.mask(part).select(self, self.full_like(0.0))
     }
@@ -185,7 +189,7 @@ impl<'g> Var<'g> {
         self.part(Part::Diagonal).sum(&[self.rank() - 1])
     }
 
-    /// Vectors as the diagonals of matrices of this type.
+    /// Places vectors on the diagonals of matrices of the type of `like`.
     fn on_diagonal(self, like: Var<'g>) -> Var<'g> {
         self.along_rows(like).part(Part::Diagonal)
     }
@@ -205,7 +209,7 @@ impl<'g> Var<'g> {
         self.full_like(0.0).complex(self)
     }
 
-    /// 1 by it, and 0 where it is 0.
+    /// `1 / self`, and 0 where `self` is 0.
     fn reciprocal_or_zero(self) -> Var<'g> {
         let (zero, one) = (self.full_like(0.0), self.full_like(1.0));
         let none = self.eq(zero);
@@ -213,9 +217,9 @@ impl<'g> Var<'g> {
     }
 }
 
-/// By which angle each column of a complex matrix with these tangents must turn back, so that the entry which fixes its
-/// phase (see [`spectral`]) stays real.
-fn anchored<'g>(v: Var<'g>, dv: Var<'g>) -> Var<'g> {
+/// Returns the angle by which each column of a complex matrix with these tangents must be rotated back, so that the
+/// entry that fixes its phase (see [`spectral`]) stays real.
+fn phase_correction<'g>(v: Var<'g>, dv: Var<'g>) -> Var<'g> {
     let (b, shape, rows) = (v.builder(), v.shape(), v.rank() - 2);
     let square = v.re() * v.re() + v.im() * v.im();
     let largest = b.apply1(reduce::Max { axes: vec![rows] }, &[square]).spread(&[rows], &shape);
@@ -226,12 +230,12 @@ fn anchored<'g>(v: Var<'g>, dv: Var<'g>) -> Var<'g> {
     angle.reshape(shape.without(&[rows]))
 }
 
-/// Well-conditioned sample matrices: random, with more on the diagonal.
+/// Well-conditioned sample matrices: random, with larger diagonals.
 fn sample_matrix(s: &mut Samples, shape: &[usize], complex: bool, diagonal: f64) -> Literal {
     let x = if complex { s.complex((-1.0, 1.0), shape) } else { s.normal(shape) };
     let n = *shape.last().unwrap_or(&1);
     let rows = shape.len().checked_sub(2).map_or(1, |r| shape[r]);
-    // Different on each place, so that no two eigenvalues meet.
+    // Different for each index, so that all eigenvalues are distinct.
     let add = |k: usize| {
         let (i, j) = ((k / n.max(1)) % rows.max(1), k % n.max(1));
         if i == j { diagonal * (1.0 + 0.5 * i as f64) } else { 0.0 }
@@ -243,11 +247,11 @@ fn sample_matrix(s: &mut Samples, shape: &[usize], complex: bool, diagonal: f64)
     Literal::new(x.aval().clone(), data).unwrap_or(x)
 }
 
-/// Operands that every op on square matrices must refuse.
+/// Operands that every op on square matrices must reject.
 fn square_errors(s: &mut Samples, op: impl Into<Op> + Clone, more: &[Aval]) {
     let with = |first: Aval| -> Vec<Aval> { [first].iter().chain(more).cloned().collect() };
     s.error(op.clone(), &with(Aval::new(DType::C128, [2, 3])), "must be square");
-    s.error(op.clone(), &with(Aval::new(DType::C128, [3])), "must be that of a matrix, or of several");
+    s.error(op.clone(), &with(Aval::new(DType::C128, [3])), "must have at least two axes");
     s.error(op, &with(Aval::new(DType::I64, [2, 2])), "it takes");
 }
 

@@ -1,12 +1,12 @@
-//! The inverse of what is not square or not regular.
+//! The pseudo-inverse.
 
 use super::qr::RECTANGLES;
 use super::*;
 use crate::op_struct;
 
 op_struct! {
-    /// Pseudo-inverse of Moore and Penrose, of `[..,m,n]` as `[..,n,m]`. Singular values of at most `eps · max(m, n)` of the
-    /// largest count as 0; the derivative is that along matrices of the same rank.
+    /// Moore-Penrose pseudo-inverse of `[..,m,n]`, as `[..,n,m]`. Singular values of at most `eps · max(m, n)` times
+    /// the largest count as 0. The derivative is that along matrices of the same rank.
     pub struct Pinv = "pinv" {}
 }
 
@@ -19,7 +19,7 @@ impl Primitive for Pinv {
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
     }
-    /// Golub and Pereyra's formula: it has no quotients, so equal singular values do no harm.
+    /// Golub and Pereyra's formula. It has no quotients of singular values, so equal ones cause no problem.
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let (Some(da), a, p) = (tangents[0], rule.ins[0], rule.outs[0]) else { return vec![None] };
         let dah = da.mh();
@@ -40,7 +40,7 @@ impl Primitive for Pinv {
     }
 }
 
-/// The routine, which needs to know what counts as 0.
+/// The routine, with the relative threshold below which a singular value counts as 0.
 struct Inverse {
     epsilon: f64,
 }
@@ -68,7 +68,7 @@ impl Sampled for Pinv {
         }
         let deficient = s.floats([3, 2], &[1.0, 2.0, 2.0, 4.0, -1.0, -2.0]);
         s.kink(Pinv {}, [deficient]);
-        s.error(Pinv {}, &[Aval::new(DType::F64, [2])], "must be that of a matrix, or of several");
+        s.error(Pinv {}, &[Aval::new(DType::F64, [2])], "must have at least two axes");
         s.error(Pinv {}, &[Aval::new(DType::I8, [2, 2])], "it takes floats and complex numbers");
     }
 }

@@ -1,13 +1,15 @@
-//! Orthonormal columns times a triangle.
+//! QR factorisation.
 
 use super::*;
 use crate::op_struct;
 
 op_struct! {
-    /// `A = Q R` for `A` of `[..,m,n]`: `Q` of `[..,m,k]` with orthonormal columns and upper triangular `R` of `[..,k,n]` with a
-    /// real diagonal, `k` being the smaller of `m` and `n`. The derivative needs the first `k` columns to be independent.
+    /// `A = Q R` for `A` of `[..,m,n]`, where `k` is the smaller of `m` and `n`: `Q` of `[..,m,k]` has orthonormal
+    /// columns, and the upper triangular `R` of `[..,k,n]` a real diagonal. The derivative needs independent first
+    /// `k` columns.
     pub struct Qr = "qr" {
-        /// Whether the diagonal has the signs that Householder's reflections leave, as in LAPACK; else it is not negative.
+        /// Whether the diagonal keeps the signs of the Householder reflections, as in LAPACK; else it is not
+        /// negative.
         reflected: bool,
     }
 }
@@ -26,11 +28,11 @@ impl Primitive for Qr {
         let (Some(da), [q, r]) = (tangents[0], rule.outs) else { return vec![None, None] };
         let (q, r, last) = (*q, *r, da.rank() - 1);
         let (k, n) = (r.shape()[last - 1], r.shape()[last]);
-        // Of a wide matrix the first k columns decide Q.
+        // Q of a wide matrix depends on its first k columns only.
         let (da1, r1) = (da.slice_axis(last, 0, k), r.slice_axis(last, 0, k));
         let moved = r1.mh().triangular_solve(da1.mh(), true).mh(); // dA R⁻¹
         let inner = q.mh().mm(moved);
-        // Qᴴ dQ is skew: what lies below the diagonal decides it, and R's diagonal stays real.
+        // Qᴴ dQ is skew-Hermitian, so its part below the diagonal determines it, and the diagonal of R stays real.
         let below = inner.part(Part::Below);
         let mut skew = below - below.mh();
         if inner.dtype().is_complex() {
@@ -79,11 +81,7 @@ impl Sampled for Qr {
                 s.case(Qr { reflected: true }, [a]);
             }
         }
-        s.error(
-            Qr { reflected: false },
-            &[Aval::new(DType::F64, [2])],
-            "must be that of a matrix, or of several",
-        );
+        s.error(Qr { reflected: false }, &[Aval::new(DType::F64, [2])], "must have at least two axes");
         s.error(
             Qr { reflected: false },
             &[Aval::new(DType::I32, [2, 2])],

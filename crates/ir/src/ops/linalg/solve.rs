@@ -1,9 +1,10 @@
 //! Solutions of linear systems.
+//! Takes a matrix and right sides; returns the solution. The algorithms are in `dense.rs`.
 
 use super::*;
 use crate::op_struct;
 
-/// Types of `A` and `B` in `A X = B`.
+/// Checks the types of `A` and `B` in `A X = B`. Returns the type of `X`.
 fn system(ins: &[Aval]) -> Result<Vec<Aval>> {
     arity(ins, 2)?;
     let n = square(&ins[0])?;
@@ -19,8 +20,8 @@ fn system(ins: &[Aval]) -> Result<Vec<Aval>> {
 }
 
 op_struct! {
-    /// The solution `X` of `A X = B`, for square `A` of `[..,n,n]` and `B` of `[..,n,k]`. A singular `A` is an error when
-    /// it is evaluated.
+    /// The solution `X` of `A X = B`, for square `A` of `[..,n,n]` and `B` of `[..,n,k]`. Evaluating it for a
+    /// singular `A` is an error.
     pub struct Solve = "solve" {}
 }
 
@@ -56,14 +57,14 @@ impl Kernel for Solve {
 }
 
 op_struct! {
-    /// The solution `X` of `op(A) X = B` for the lower or upper triangle of `A` (the rest is not read), where `op(A)` is `A`
-    /// or its transpose. A zero on the diagonal is an error when it is evaluated.
+    /// The solution `X` of `op(A) X = B` for the lower or upper triangle of `A` (the rest is not read), where `op(A)`
+    /// is `A` or its transpose. Evaluating it with a zero on the diagonal is an error.
     pub struct TriangularSolve = "triangular_solve" {
-        /// The lower triangle, else the upper.
+        /// Whether to use the lower triangle, else the upper.
         lower: bool,
-        /// Whether it is transposed.
+        /// Whether to transpose the triangle.
         transpose: bool,
-        /// Whether the diagonal is taken to be ones, and not read.
+        /// Whether the diagonal counts as ones and is not read.
         unit: bool,
     }
 }
@@ -116,7 +117,7 @@ impl Kernel for TriangularSolve {
     }
 }
 
-/// Sample systems of an op.
+/// Adds sample systems for an op.
 fn systems(s: &mut Samples, op: impl Into<Op> + Clone) {
     let cases: [(&[usize], usize, bool); 6] = [
         (&[3, 3], 2, false),

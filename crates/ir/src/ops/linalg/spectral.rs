@@ -1,28 +1,28 @@
 //! Eigenvalues and singular values, by rotations (Hermitian, singular) and by shifted QR steps (general).
 //!
-//! What is unique up to a phase is made unique: of each vector, the first entry of at least half the largest modulus is
+//! Vectors that are unique only up to a phase are normalised: the first entry of at least half the largest modulus is
 //! real and positive. So the results are smooth functions of the matrix wherever the values are distinct.
 
 use super::dense::{Mat, Scalar, length, lu, reflect};
 use crate::{C, stop};
 
-/// More sweeps than any matrix takes: convergence is quadratic.
+/// More sweeps than any matrix needs, since convergence is quadratic.
 const SWEEPS: usize = 60;
 
-/// Rotations of two columns between two looks at whether anyone still wants them.
+/// Rotations of two columns between two polls for a stop request.
 const ASK_EVERY: usize = 16;
 
-/// Columns longer than this are asked about at every rotation.
+/// Columns longer than this are polled for at every rotation.
 const LONG: usize = 1000;
 
-/// Where the phase of a vector is fixed: its first entry of at least half the largest modulus.
+/// Returns the entry that fixes the phase of a vector: the first of at least half the largest modulus.
 fn anchor<T: Scalar>(v: &Mat<T>, j: usize) -> T {
     let largest = (0..v.rows).map(|i| v[(i, j)].size()).fold(0.0, f64::max);
     let entry = (0..v.rows).map(|i| v[(i, j)]).find(|x| x.size() >= 0.5 * largest);
     entry.unwrap_or(T::of(1.0)).phase()
 }
 
-/// Columns in another order.
+/// Reorders columns.
 fn columns<T: Scalar>(v: &Mat<T>, order: &[usize]) -> Mat<T> {
     Mat::from_fn(v.rows, order.len(), |i, j| v[(i, order[j])])
 }
@@ -35,7 +35,8 @@ fn rotation(a: f64, b: f64, r: f64) -> (f64, f64) {
     (c, t * c)
 }
 
-/// Divided by a power of two near the largest entry, so that no square overflows or vanishes; and that power.
+/// Divides by a power of two near the largest entry, so that squares neither overflow nor underflow. Also returns
+/// that power.
 fn scaled<T: Scalar>(a: &Mat<T>) -> (Mat<T>, f64) {
     let largest = a.data.iter().map(|x| x.size()).fold(0.0, f64::max);
     let normal = largest.is_finite() && largest >= f64::MIN_POSITIVE;
@@ -43,7 +44,7 @@ fn scaled<T: Scalar>(a: &Mat<T>) -> (Mat<T>, f64) {
     (Mat::from_fn(a.rows, a.cols, |i, j| a[(i, j)] / T::of(scale)), scale)
 }
 
-/// Eigenvalues in ascending order and orthonormal eigenvectors as columns, of the Hermitian part: Jacobi's method.
+/// Eigenvalues of the Hermitian part in ascending order, and orthonormal eigenvectors as columns, by Jacobi's method.
 pub(super) fn eigh<T: Scalar>(a: &Mat<T>) -> Result<(Vec<f64>, Mat<T>), String> {
     a.check_finite()?;
     let (mut a, scale) = scaled(&a.hermitian());
@@ -107,7 +108,7 @@ pub(super) fn svd<T: Scalar>(a: &Mat<T>) -> Result<Svd<T>, String> {
     Ok((u, s, v))
 }
 
-/// Rotates columns until they are orthogonal (Hestenes): their lengths are the singular values.
+/// Rotates columns until they are orthogonal (Hestenes). Their lengths are the singular values.
 fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
     let (m, n) = (a.rows, a.cols);
     let mut v = Mat::eye(n, n);
@@ -158,7 +159,8 @@ fn column<T: Scalar>(a: &Mat<T>, j: usize) -> Vec<T> {
     (0..a.rows).map(|i| a[(i, j)]).collect()
 }
 
-/// Sets column `j` to some unit vector orthogonal to those before: a column of rounding errors has no direction.
+/// Sets column `j` to a unit vector orthogonal to those before it, because a column of rounding errors has no
+/// direction.
 fn complete<T: Scalar>(u: &mut Mat<T>, j: usize) {
     for k in 0..u.rows {
         let mut x: Vec<T> = (0..u.rows).map(|i| T::of((i == k) as u8 as f64)).collect();
@@ -169,7 +171,7 @@ fn complete<T: Scalar>(u: &mut Mat<T>, j: usize) {
             }
         }
         let norm = length(&x);
-        // Of all unit vectors at least one has this much outside of the span of j < rows columns.
+        // At least one unit vector has a component of this size outside of the span of j < rows columns.
         if norm * norm * u.rows as f64 >= 0.5 {
             (0..u.rows).for_each(|i| u[(i, j)] = x[i] * T::of(1.0 / norm));
             return;
@@ -177,7 +179,7 @@ fn complete<T: Scalar>(u: &mut Mat<T>, j: usize) {
     }
 }
 
-/// The adjugate, `det(A) A⁻¹` where there is an inverse, from the singular values; exact also where there is none.
+/// The adjugate from the singular values; `det(A) A⁻¹` if `A` is regular, and exact also if it is not.
 pub(super) fn adjugate<T: Scalar>(a: &Mat<T>) -> Mat<T> {
     let n = a.rows;
     // The determinant of a matrix with NaN is NaN, not an error, and so are its derivatives.
@@ -225,7 +227,7 @@ pub(super) fn eig(a: &Mat<C>) -> Result<(Vec<C>, Mat<C>), String> {
     Ok((order.iter().map(|&i| w[i]).collect(), columns(&v, &order)))
 }
 
-/// By real part; within runs of real parts that are equal but for rounding, as those of conjugates are, by imaginary
+/// Orders by real part. Real parts that are equal up to rounding, as those of conjugates, are ordered by imaginary
 /// part, larger first.
 fn ordered(w: &[C], equal: f64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..w.len()).collect();
@@ -256,7 +258,7 @@ fn hessenberg(a: &Mat<C>) -> (Mat<C>, Mat<C>) {
         }
         v.iter_mut().for_each(|x| *x /= norm);
         reflect(&mut h, &v, j + 1, C::of(2.0));
-        // From the right is from the left on the adjoint.
+        // Multiplying from the right is multiplying the adjoint from the left.
         for x in [&mut h, &mut z] {
             let mut adjoint = x.adjoint();
             reflect(&mut adjoint, &v, j + 1, C::of(2.0));
@@ -267,7 +269,7 @@ fn hessenberg(a: &Mat<C>) -> (Mat<C>, Mat<C>) {
     (h, z)
 }
 
-/// Shifted QR steps until the matrix is upper triangular; `z` collects them.
+/// Applies shifted QR steps until the matrix is upper triangular, and accumulates them in `z`.
 fn schur(h: &mut Mat<C>, z: &mut Mat<C>) -> Result<(), String> {
     let n = h.rows;
     let (mut last, mut steps) = (n.saturating_sub(1), 0);
@@ -286,10 +288,10 @@ fn schur(h: &mut Mat<C>, z: &mut Mat<C>) -> Result<(), String> {
         }
         steps += 1;
         if steps > 300 {
-            return Err("has eigenvalues that the QR steps do not reach".into());
+            return Err("has eigenvalues for which the QR iteration does not converge".into());
         }
         let shift = if steps % 10 == 0 {
-            // Out of the ordinary now and then, in case the usual shift goes round in circles.
+            // An exceptional shift now and then, in case the usual shift cycles.
             h[(last, last)] + h[(last, last - 1)].norm()
         } else {
             wilkinson(h, last)
@@ -299,7 +301,7 @@ fn schur(h: &mut Mat<C>, z: &mut Mat<C>) -> Result<(), String> {
     Ok(())
 }
 
-/// The eigenvalue of the last two by two block that is nearer to its last element.
+/// Returns the eigenvalue of the last 2×2 block that is nearer to its last element.
 fn wilkinson(h: &Mat<C>, last: usize) -> C {
     let (a, b) = (h[(last - 1, last - 1)], h[(last - 1, last)]);
     let (c, d) = (h[(last, last - 1)], h[(last, last)]);

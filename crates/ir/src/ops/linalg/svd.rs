@@ -1,13 +1,14 @@
-//! Singular values.
+//! Singular value decomposition.
 
 use super::qr::RECTANGLES;
 use super::*;
 use crate::op_struct;
 
 op_struct! {
-    /// `A = U diag(s) Vᴴ` for `A` of `[..,m,n]`: `U` of `[..,m,k]`, `s` of `[..,k]` (real, descending) and `Vᴴ` of `[..,k,n]`, `k`
-    /// being the smaller of `m` and `n`. Each column of `U` has its first entry of at least half the largest modulus real and
-    /// positive. Between equal singular values, and where one is 0, the derivative of the vectors has no part.
+    /// `A = U diag(s) Vᴴ` for `A` of `[..,m,n]`, where `k` is the smaller of `m` and `n`: `U` of `[..,m,k]`, `s` of
+    /// `[..,k]` (real, descending) and `Vᴴ` of `[..,k,n]`. The phase of each column of `U` makes its first entry of
+    /// at least half the largest modulus real and positive. Derivatives of the vectors omit the parts that mix
+    /// vectors of equal singular values, and those of zero singular values.
     pub struct Svd = "svd" {}
 }
 
@@ -29,7 +30,7 @@ impl Primitive for Svd {
         let inner = u.mh().mm(da).mm(vh.mh());
         let s = s.to(da.dtype());
         let (row, column) = (s.along_columns(inner), s.along_rows(inner));
-        // (s_j - s_i)(s_j + s_i), so that near values keep their digits.
+        // (s_j - s_i)(s_j + s_i) keeps the digits of values that are close.
         let between = ((column - row) * (column + row)).reciprocal_or_zero();
         let mut of_u = between * (inner * column + row * inner.mh());
         let of_v = between * (row * inner + inner.mh() * column);
@@ -51,7 +52,7 @@ impl Primitive for Svd {
         if !da.dtype().is_complex() {
             return vec![Some(du), Some(ds), Some(dvh)];
         }
-        let turn = anchored(u, du).imaginary();
+        let turn = phase_correction(u, du).imaginary();
         let (du, dvh) = (du - u * turn.along_rows(u), dvh + vh * turn.along_columns(vh));
         vec![Some(du), Some(ds.re()), Some(dvh)]
     }
@@ -87,7 +88,7 @@ impl Sampled for Svd {
         }
         let deficient = s.floats([3, 2], &[1.0, 2.0, 2.0, 4.0, -1.0, -2.0]);
         s.kink(Svd {}, [deficient]);
-        s.error(Svd {}, &[Aval::new(DType::F64, [2])], "must be that of a matrix, or of several");
+        s.error(Svd {}, &[Aval::new(DType::F64, [2])], "must have at least two axes");
         s.error(Svd {}, &[Aval::new(DType::Bool, [2, 2])], "it takes floats and complex numbers");
     }
 }

@@ -5,9 +5,9 @@
 use super::*;
 use crate::{complex, special};
 
-/// Hands the arithmetic rows to a macro.
+/// Passes the arithmetic ops to a macro.
 #[macro_export]
-macro_rules! arith_rows {
+macro_rules! arith_ops {
     ($then:ident) => {
         $then! {
             /// Sum.
@@ -39,8 +39,8 @@ macro_rules! arith_rows {
                 partials: [1.0 / b, -y / b];
                 domain: [(-2.0, 2.0), (0.5, 2.0)];
             }
-            /// Quotient rounded down; the partner of `remainder`. A float by zero is the plain quotient.
-            /// A step function, without derivative.
+            /// Quotient rounded down; the counterpart of `remainder`. A float divided by zero is the ordinary
+            /// quotient. A step function, without derivative.
             floor_div(a, b) -> y {
                 float: floor_div_float(a, b);
                 int: floor_div_int(a, b);
@@ -48,8 +48,8 @@ macro_rules! arith_rows {
                 domain: [(2.4, 2.9), (1.0, 1.1)];
             }
             /// Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and
-            /// Rust. NaN for a float divisor 0 or dividend infinite. At a step, the derivative is that of the
-            /// side the value belongs to.
+            /// Rust. NaN for a float divisor 0 or an infinite dividend. At a jump, the derivative is that of the
+            /// side to which the value belongs.
             fmod(a, b) -> y {
                 float: a % b;
                 int: a.checked_rem(b).unwrap_or(if b == 0 { a } else { 0 });
@@ -57,8 +57,8 @@ macro_rules! arith_rows {
                 domain: [(2.4, 2.9), (1.0, 1.1)];
             }
             /// Remainder of division rounded down: it has the sign of the divisor, as `%` in Python; a zero
-            /// has that of the dividend. NaN for a float divisor 0 or dividend infinite. At a step, the
-            /// derivative is that of the side the value belongs to.
+            /// has that of the dividend. NaN for a float divisor 0 or an infinite dividend. At a jump, the
+            /// derivative is that of the side to which the value belongs.
             remainder(a, b) -> y {
                 float: remainder_float(a, b);
                 int: remainder_int(a, b);
@@ -72,14 +72,14 @@ macro_rules! arith_rows {
                 int: x.wrapping_neg();
                 partials: [-1.0];
             }
-            /// One over; infinite at 0.
+            /// `1 / x`; infinite at 0.
             reciprocal(x) -> y {
                 float: 1.0 / x;
                 complex: complex::div(C::ONE, x);
                 partials: [-y * y];
                 domain: [(0.5, 2.0)];
             }
-            /// The product with itself.
+            /// The square.
             square(x) -> y {
                 float: x * x;
                 complex: x * x;
@@ -100,23 +100,23 @@ macro_rules! arith_rows {
                 constant: true;
                 domain: [(-2.0, -0.1)];
             }
-            /// The first's modulus with the second's sign; the sign of a zero or NaN counts. Its derivative
-            /// is 0 for a first operand 0, and always for the second.
+            /// The modulus of the first operand with the sign of the second; the sign of a zero or NaN counts.
+            /// The derivative by the first operand is 0 at 0; the derivative by the second is always 0.
             copysign(a, b) -> y {
                 float: a.copysign(b);
                 partials: [a.sign() * y.sign(), 0.0];
                 domain: [(-2.0, -0.1), (0.1, 2.0)];
             }
-            /// Larger of two. A tie gives the first and shares the derivative evenly; NaN wins, and then
-            /// nothing has a derivative.
+            /// Larger of two. A tie returns the first and shares the derivative evenly. If an operand is NaN, so is
+            /// the result, and the derivatives are 0.
             maximum(a, b) -> y {
                 float: if a.is_nan() || b.is_nan() { f64::NAN } else if a < b { b } else { a };
                 int: a.max(b);
                 bools: true;
                 partials: [a.wins(b), b.wins(a)];
             }
-            /// Smaller of two. A tie gives the first and shares the derivative evenly; NaN wins, and then
-            /// nothing has a derivative.
+            /// Smaller of two. A tie returns the first and shares the derivative evenly. If an operand is NaN, so is
+            /// the result, and the derivatives are 0.
             minimum(a, b) -> y {
                 float: if a.is_nan() || b.is_nan() { f64::NAN } else if b < a { b } else { a };
                 int: a.min(b);
@@ -134,16 +134,16 @@ macro_rules! arith_rows {
             /// the origin is 0.
             atan2(a, b) -> y {
                 float: a.atan2(b);
-                partials: [b.turn(a), -a.turn(b)];
+                partials: [b.over_squared_modulus(a), -a.over_squared_modulus(b)];
                 domain: [(0.3, 2.0), (-2.0, 2.0)];
                 ulp: 3.0;
             }
-            /// `a` to the power `b`. Anything to the power 0 is 1. Floats: NaN for a negative base and a
-            /// broken exponent. Integers: a negative exponent gives 1 over the power, rounded towards zero.
+            /// `a` to the power `b`. Any number to the power 0 is 1. Floats: NaN for a negative base and a fractional
+            /// exponent. Integers: a negative exponent gives 1 over the power, rounded towards zero.
             ///
-            /// The derivative for the base is exact, so that of `x^0` is 0 also at 0 and NaN, and that of `x^2`
-            /// at 0 too. The derivative for the exponent is `a^b log(a)`, which is NaN for a negative base,
-            /// and 0 for base 0 and an exponent of at least 0.
+            /// The derivative by the base is exact: that of `x^0` is 0, also at 0 and NaN, and that of `x^2` is 0 at
+            /// 0. The derivative by the exponent is `a^b log(a)`, which is NaN for a negative base, and 0 for base 0
+            /// and an exponent of at least 0.
             pow(a, b) -> y {
                 float: a.powf(b);
                 complex: complex::pow(a, b);
@@ -152,8 +152,8 @@ macro_rules! arith_rows {
                 domain: [(0.3, 2.0), (-2.0, 2.0)];
                 ulp: 4.0;
             }
-            /// `log(exp(a) + exp(b))` without overflow. At two equal infinities the derivative is shared
-            /// evenly, as at any other tie.
+            /// `log(exp(a) + exp(b))` without overflow. At two equal infinities the derivative is shared evenly, as
+            /// at any other tie.
             logaddexp(a, b) -> y {
                 float: special::logaddexp(a, b);
                 partials: [a.share(b), b.share(a)];
@@ -162,9 +162,9 @@ macro_rules! arith_rows {
         }
     };
 }
-arith_rows!(define_rows);
+arith_ops!(define_ops);
 
-/// What `remainder` means for floats.
+/// The definition of `remainder` for floats.
 pub fn remainder_float(a: f64, b: f64) -> f64 {
     let r = a % b;
     if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
@@ -175,8 +175,8 @@ fn remainder_int(a: i64, b: i64) -> i64 {
     if b != 0 && r != 0 && (r < 0) != (b < 0) { r + b } else { r }
 }
 
-/// What `floor_div` means for floats: the quotient that `remainder_float` leaves, which is exact, where the rounded quotient
-/// may be one too many.
+/// The definition of `floor_div` for floats: the quotient that matches `remainder_float`. It is exact, whereas the
+/// rounded quotient may be too large by one.
 pub fn floor_div_float(a: f64, b: f64) -> f64 {
     if b == 0.0 {
         return a / b;
@@ -215,33 +215,33 @@ fn pow_int(a: i64, b: i64) -> i64 {
     power
 }
 
-/// Parts of the partials above. Where a factor would be NaN or infinite though the derivative is not, the
-/// operand is replaced before the dangerous op and the result after it: the first alone would leave a wrong
-/// derivative of the derivative, the second alone a NaN in it.
+/// Parts of the partials above. Where a factor would be NaN or infinite although the derivative is finite, both the
+/// operand of that factor and its result are replaced. Replacing only the operand would make second derivatives
+/// wrong; replacing only the result would leave a NaN in them.
 impl<'g> Var<'g> {
     fn is_zero(self) -> Var<'g> {
         self.eq(self.full_like(0.0))
     }
 
-    /// `this` where the condition holds, else the number.
+    /// `self` where the condition holds, else the number.
     fn unless(self, condition: Var<'g>, value: f64) -> Var<'g> {
         condition.select(self.full_like(value), self)
     }
 
-    /// 1 where larger than `other`, one half where equal, else 0; 0 for NaN.
+    /// 1 where `self` is larger than `other`, one half where both are equal, else 0; 0 for NaN.
     fn wins(self, other: Var<'g>) -> Var<'g> {
         let half = self.gt(other).to(self.dtype()) + self.ge(other).to(self.dtype());
         half * 0.5
     }
 
-    /// The quotient by a modulus, 0 where that is 0.
+    /// The quotient by a modulus; 0 where the modulus is 0.
     fn over(self, modulus: Var<'g>) -> Var<'g> {
         let origin = modulus.is_zero();
         (self / modulus.unless(origin, 1.0)).unless(origin, 0.0)
     }
 
-    /// This coordinate over the squared modulus of the point, in two steps, as the square may overflow.
-    fn turn(self, other: Var<'g>) -> Var<'g> {
+    /// This coordinate divided by the squared modulus of the point, in two divisions because the square may overflow.
+    fn over_squared_modulus(self, other: Var<'g>) -> Var<'g> {
         let modulus = self.hypot(other);
         self.over(modulus).over(modulus)
     }
@@ -252,7 +252,7 @@ impl<'g> Var<'g> {
         (b * self.unless(corner, 1.0).pow(b.unless(corner, 1.0) - 1.0)).unless(corner, 0.0)
     }
 
-    /// `a^b · log(a)`, and 0 where `a` is 0 and `b` is real and at least 0: there `a` is taken for 1.
+    /// `a^b · log(a)`, and 0 where `a` is 0 and `b` is real and at least 0; there `a` is replaced by 1.
     fn pow_by_exponent(self, b: Var<'g>) -> Var<'g> {
         let at_least_0 = match self.dtype().is_complex() {
             true => b.re().ge(b.re().full_like(0.0)).and(b.im().is_zero()),
@@ -262,7 +262,7 @@ impl<'g> Var<'g> {
         a.pow(b) * a.log()
     }
 
-    /// The share of `exp` of this in its sum with `exp` of the other; an even one at equal infinities.
+    /// `exp(self) / (exp(self) + exp(other))`; one half at equal infinities.
     fn share(self, other: Var<'g>) -> Var<'g> {
         let even = self.eq(other).and(self.is_inf());
         (self - other).unless(even, 0.0).sigmoid()

@@ -6,8 +6,8 @@ use crate::ops::*;
 use crate::{Aval, Class, DType, Result};
 
 op_struct! {
-    /// Converts every element: float to integer truncates and saturates (NaN to 0), integer to integer wraps,
-    /// anything to bool tests for non-zero, complex to real drops the imaginary part.
+    /// Converts every element: float to integer truncates and saturates (NaN to 0), integer to integer wraps, any
+    /// number to boolean tests for nonzero, complex to real drops the imaginary part.
     pub struct Cast = "cast" {
         /// The dtype to convert to.
         to: DType,
@@ -20,7 +20,7 @@ impl Primitive for Cast {
         Ok(vec![ins[0].with_dtype(self.to)])
     }
 
-    // A step function of its operand as soon as an integer or truth value is on either side.
+    // The op is a step function if either dtype is an integer or boolean.
     fn derivative(&self) -> Derivative {
         if self.to.is_differentiable() { Derivative::Linear(Operands::All) } else { Derivative::Zero }
     }
@@ -56,12 +56,12 @@ impl Sampled for Cast {
 }
 
 impl<'g> Var<'g> {
-    /// Converted to another dtype; itself when it has it already.
+    /// Converts to another dtype; returns `self` if it has that dtype already.
     pub fn to(self, dtype: DType) -> Var<'g> {
         if self.dtype() == dtype { self } else { self.builder().apply1(Cast { to: dtype }, &[self]) }
     }
 
-    /// The complex conjugate of a complex value; a real value itself.
+    /// The complex conjugate of a complex value; a real value is returned unchanged.
     pub fn conj_if_complex(self) -> Var<'g> {
         if self.dtype().class() == Class::Complex { self.conj() } else { self }
     }

@@ -1,10 +1,10 @@
-//! Comparisons and tests: truth values, without derivative. Any comparison with NaN is false except `ne`.
+//! Comparisons and tests: boolean results, without derivative. Any comparison with NaN is false except `ne`.
 
 use super::*;
 
-/// Hands the comparison rows to a macro.
+/// Passes the comparison ops to a macro.
 #[macro_export]
-macro_rules! compare_rows {
+macro_rules! compare_ops {
     ($then:ident) => {
         $then! {
             /// Whether equal.
@@ -78,4 +78,4 @@ macro_rules! compare_rows {
         }
     };
 }
-compare_rows!(define_rows);
+compare_ops!(define_ops);

@@ -1,15 +1,15 @@
 //! Exponentials, logarithms and roots.
 //!
-//! Logarithms and roots have their infinite derivatives at 0: a derivative there is what calculus says, and
-//! whoever wants another hides it behind a `select`.
+//! Logarithms and roots have infinite derivatives at 0, as in calculus. A caller who needs another value masks it
+//! with a `select`.
 
 use super::*;
 use crate::complex;
 use std::f64::consts::{LN_2, LN_10};
 
-/// Hands the exponential rows to a macro.
+/// Passes the exponential ops to a macro.
 #[macro_export]
-macro_rules! exp_rows {
+macro_rules! exp_ops {
     ($then:ident) => {
         $then! {
             /// Natural exponential.
@@ -26,7 +26,7 @@ macro_rules! exp_rows {
                 partials: [y + 1.0];
                 ulp: 2.0;
             }
-            /// 2 to the power.
+            /// 2 to the power `x`.
             exp2(x) -> y {
                 float: x.exp2();
                 complex: complex::exp(x * LN_2);
@@ -79,7 +79,7 @@ macro_rules! exp_rows {
                 partials: [0.5 / y];
                 domain: [(0.3, 3.0)];
             }
-            /// One over the square root; infinite at 0, NaN below (complex: the principal branch).
+            /// `1 / sqrt(x)`; infinite at 0, NaN below (complex: the principal branch).
             rsqrt(x) -> y {
                 float: 1.0 / x.sqrt();
                 complex: complex::div(C::ONE, complex::sqrt(x));
@@ -97,7 +97,7 @@ macro_rules! exp_rows {
         }
     };
 }
-exp_rows!(define_rows);
+exp_ops!(define_ops);
 
 fn sigmoid_float(x: f64) -> f64 {
     if x < 0.0 {

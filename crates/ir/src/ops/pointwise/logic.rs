@@ -1,43 +1,43 @@
-//! Logic on truth values, bit by bit on integers. No derivatives.
+//! Logic on booleans, bit by bit on integers. No derivatives.
 
 use super::*;
 
-/// Hands the logic rows to a macro.
+/// Passes the logic ops to a macro.
 #[macro_export]
-macro_rules! logic_rows {
+macro_rules! logic_ops {
     ($then:ident) => {
         $then! {
-            /// Both; bit by bit on integers.
+            /// Logical and; bit by bit on integers.
             and(a, b) -> y {
                 int: a & b;
                 bools: true;
             }
-            /// Either or both; bit by bit on integers.
+            /// Logical or; bit by bit on integers.
             or(a, b) -> y {
                 int: a | b;
                 bools: true;
             }
-            /// Exactly one; bit by bit on integers.
+            /// Exclusive or; bit by bit on integers.
             xor(a, b) -> y {
                 int: a ^ b;
                 bools: true;
             }
-            /// The opposite; every bit of an integer.
+            /// Logical negation; flips every bit of an integer.
             not(x) -> y {
                 int: !x;
                 bools: true;
             }
-            /// Bits moved up by a number of places, zeros from below. Nothing is left by a number that is
-            /// negative or not less than the width.
+            /// Shifts the bits of `a` left by `b`, filling with zeros. The result is 0 if `b` is negative or not less
+            /// than the width.
             shl(a, b) -> y {
                 int: if (0..64).contains(&b) { a << b } else { 0 };
             }
-            /// Bits moved down by a number of places, copies of the sign from above (zeros if unsigned). Only
-            /// the sign is left by a number that is negative or not less than the width.
+            /// Shifts the bits of `a` right by `b`, filling with the sign (zeros if unsigned). If `b` is negative or
+            /// not less than the width, only copies of the sign are left.
             shr(a, b) -> y {
                 int: if (0..64).contains(&b) { a >> b } else { a >> 63 };
             }
         }
     };
 }
-logic_rows!(define_rows);
+logic_ops!(define_ops);

@@ -1,19 +1,19 @@
-//! The pointwise table: scalar functions applied at every index.
+//! The table of pointwise ops: scalar functions applied at every index.
 //!
-//! A row states everything about an op in one block; its static, its method on graph values and on tensors,
-//! its checks and its documentation all come from that block. Rows live in one file per family, each as a
-//! macro that hands its rows to a callback, so that other crates can read the same table
-//! (`gradus_ir::for_each_row!`).
+//! One block declares everything about an op. Its static, its method on graph values and on tensors, its checks and
+//! its documentation are generated from that block. Each family of ops has a file with a macro that passes its blocks
+//! to a callback, so that other crates can read the same table (`gradus_ir::for_each_pointwise!`).
 //!
-//! Fields of a row, in this order, all but one of the meanings optional:
-//! - `predicate: true;` the result is a truth value (the meanings then give 0 or 1);
-//! - `float:`, `complex:`, `int:` the meaning in the carrier of each class; a class without one is refused;
-//! - `bools: true;` booleans are taken too, through `int`;
-//! - `constant: true;` the result is constant between jumps, as that of `floor` is: the derivative is 0;
-//! - `partials: [..];` one factor per operand in operands and result. A row whose result may be a float or a complex number
-//!   states one of these two, else it does not compile;
+//! Fields of a block, in this order; at least one of `float`, `complex` and `int` is required, the others are
+//! optional:
+//! - `predicate: true;` the result is a boolean (the functions then return 0 or 1);
+//! - `float:`, `complex:`, `int:` the function in the carrier type of each class; a class without one is rejected;
+//! - `bools: true;` the op also takes booleans, through `int`;
+//! - `constant: true;` the result is piecewise constant, as that of `floor`: the derivative is 0;
+//! - `partials: [..];` one factor per operand, in terms of operands and result. If the result may be a float or a complex
+//!   number, exactly one of `constant` and `partials` is required, else the block does not compile;
 //! - `domain: [(low, high), ..];` where samples are drawn, per operand, default (-2, 2);
-//! - `ulp:` how far from the reference a device may be, default 1.
+//! - `ulp:` allowed error of a device in units in the last place, default 1.
 
 use super::{Batch, Bound, Derivative, Form, Named, Primitive, Rule, Samples, Scalar, arity};
 use crate::attr::Attrs;
@@ -24,7 +24,7 @@ use std::hash::{Hash, Hasher};
 /// Partial derivatives over operands and result.
 pub type Partials = for<'g> fn(&[Var<'g>], Var<'g>) -> Vec<Var<'g>>;
 
-/// A row of the table.
+/// An entry of the table: the declaration of a pointwise op.
 #[derive(Debug)]
 pub struct Pointwise {
     /// The name in graph text and of the method.
@@ -33,23 +33,23 @@ pub struct Pointwise {
     pub docs: &'static str,
     /// Number of operands.
     pub arity: usize,
-    /// Whether the result is a truth value.
+    /// Whether the result is a boolean.
     pub predicate: bool,
-    /// The meaning on floats.
+    /// The function on floats.
     pub float: Option<fn(&[f64]) -> f64>,
-    /// The meaning on complex numbers.
+    /// The function on complex numbers.
     pub complex: Option<fn(&[C]) -> C>,
-    /// The meaning on integers; the result is wrapped to the dtype.
+    /// The function on integers; the result is wrapped to the dtype.
     pub int: Option<fn(&[i64]) -> i64>,
-    /// Whether `int` serves booleans too.
+    /// Whether `int` also applies to booleans.
     pub bools: bool,
-    /// Whether the result is constant between jumps, as that of `floor` is: the derivative is 0.
+    /// Whether the result is piecewise constant, as that of `floor`: the derivative is 0.
     pub constant: bool,
-    /// The derivative. Without it, and unless the row is constant, the derivative is not known.
+    /// The derivative. If it is missing and `constant` is false, the derivative is unknown.
     pub partials: Option<Partials>,
     /// Where samples are drawn, per operand.
     pub domain: &'static [(f64, f64)],
-    /// Allowed distance from the reference.
+    /// Allowed error in units in the last place.
     pub ulp: f64,
 }
 
@@ -116,7 +116,7 @@ macro_rules! var_method {
     };
 }
 
-macro_rules! define_rows {
+macro_rules! define_ops {
     ($($(#[doc = $doc:literal])* $name:ident $args:tt -> $y:ident {
         $(predicate: $predicate:literal;)?
         $(float: $float:expr;)?
@@ -153,8 +153,8 @@ macro_rules! define_rows {
             );
         )*
 
-        /// The rows of this family.
-        pub(super) static ROWS: &[&Pointwise] = &[$(&$name),*];
+        /// The ops of this family.
+        pub(super) static OPS: &[&Pointwise] = &[$(&$name),*];
 
         impl<'g> Var<'g> {
             $(var_method! { $($doc)* $name $args })*
@@ -173,40 +173,40 @@ pub mod trig;
 
 pub use cast::Cast;
 
-/// Hands every row of the table to a macro, family by family: `for_each_row!(my_macro)`.
+/// Passes every block of the table to a macro, family by family: `for_each_pointwise!(my_macro)`.
 #[macro_export]
-macro_rules! for_each_row {
+macro_rules! for_each_pointwise {
     ($then:ident) => {
-        $crate::arith_rows!($then);
-        $crate::compare_rows!($then);
-        $crate::exp_rows!($then);
-        $crate::trig_rows!($then);
-        $crate::special_rows!($then);
-        $crate::round_rows!($then);
-        $crate::logic_rows!($then);
+        $crate::arith_ops!($then);
+        $crate::compare_ops!($then);
+        $crate::exp_ops!($then);
+        $crate::trig_ops!($then);
+        $crate::special_ops!($then);
+        $crate::round_ops!($then);
+        $crate::logic_ops!($then);
     };
 }
 
-/// All rows by name, for applying them.
-pub mod rows {
+/// All ops by name, for applying them.
+pub mod table {
     pub use super::{arith::*, compare::*, exp::*, logic::*, round::*, special::*, trig::*};
 }
 
-/// The families, for looking rows up.
+/// The families of ops.
 static FAMILIES: &[&[&Pointwise]] =
-    &[arith::ROWS, compare::ROWS, exp::ROWS, trig::ROWS, special::ROWS, round::ROWS, logic::ROWS];
+    &[arith::OPS, compare::OPS, exp::OPS, trig::OPS, special::OPS, round::OPS, logic::OPS];
 
-/// All rows.
-pub fn rows() -> impl Iterator<Item = &'static Pointwise> {
+/// All ops of the table.
+pub fn all() -> impl Iterator<Item = &'static Pointwise> {
     FAMILIES.iter().flat_map(|f| f.iter().copied())
 }
 
-/// The row of that name.
+/// Returns the op with this name.
 pub fn find(name: &str) -> Option<&'static Pointwise> {
-    rows().find(|r| r.name == name)
+    all().find(|r| r.name == name)
 }
 
-/// A pointwise op: a row of the table, or a user's own static row.
+/// A pointwise op: an entry of the table, or a user's own static declaration.
 #[derive(Clone, Copy, Debug)]
 pub struct Map(pub &'static Pointwise);
 
@@ -225,7 +225,7 @@ impl Hash for Map {
 }
 
 impl Pointwise {
-    /// Whether the row has a meaning on this dtype.
+    /// Whether the op is defined for this dtype.
     pub fn takes(&self, dtype: DType) -> bool {
         match dtype.class() {
             Class::Float => self.float.is_some(),
@@ -235,7 +235,7 @@ impl Pointwise {
         }
     }
 
-    /// The range samples of an operand are drawn from.
+    /// The range from which samples of an operand are drawn.
     pub fn domain_of(&self, operand: usize) -> (f64, f64) {
         self.domain.get(operand).or(self.domain.last()).copied().unwrap_or((-2.0, 2.0))
     }
@@ -301,7 +301,7 @@ impl Primitive for Map {
     }
 
     fn form(&self, _ins: &[Aval]) -> Form {
-        Form::Pointwise(Scalar::Row(self.0))
+        Form::Pointwise(Scalar::Pointwise(self.0))
     }
 
     fn bound(&self) -> Bound {
@@ -309,9 +309,9 @@ impl Primitive for Map {
     }
 }
 
-/// Every row gets the same shapes, in each class it has a meaning in.
+/// Adds samples: every op gets the same shapes, in each class it is defined for.
 pub(super) fn samples(s: &mut Samples) {
-    for row in rows() {
+    for row in all() {
         for shape in [&[2, 3][..], &[], &[0], &[1, 4]] {
             if row.float.is_some() {
                 let ins: Vec<_> = (0..row.arity).map(|i| s.uniform(row.domain_of(i), shape)).collect();

@@ -1,34 +1,34 @@
-//! Rounding: step functions, without derivative. Integers are rounded already.
+//! Rounding: step functions, without derivative. Integers are unchanged.
 
 use super::*;
 
-/// Hands the rounding rows to a macro.
+/// Passes the rounding ops to a macro.
 #[macro_export]
-macro_rules! round_rows {
+macro_rules! round_ops {
     ($then:ident) => {
         $then! {
-            /// The largest integer that is not larger.
+            /// The largest integer not larger than `x`.
             floor(x) -> y {
                 float: x.floor();
                 int: x;
                 constant: true;
                 domain: [(-0.9, -0.1)];
             }
-            /// The smallest integer that is not smaller.
+            /// The smallest integer not smaller than `x`.
             ceil(x) -> y {
                 float: x.ceil();
                 int: x;
                 constant: true;
                 domain: [(0.1, 0.9)];
             }
-            /// The nearest integer; of two, the even one.
+            /// The nearest integer; halves round to even.
             round(x) -> y {
                 float: x.round_ties_even();
                 int: x;
                 constant: true;
                 domain: [(0.6, 1.4)];
             }
-            /// The integer part, towards zero.
+            /// The integer part: rounds towards zero.
             trunc(x) -> y {
                 float: x.trunc();
                 int: x;
@@ -38,4 +38,4 @@ macro_rules! round_rows {
         }
     };
 }
-round_rows!(define_rows);
+round_ops!(define_ops);

@@ -1,12 +1,13 @@
 //! Error, gamma, Bessel and Airy functions, on real numbers.
+//! Declares these ops with their derivatives. Their values are computed in `special.rs`, `bessel.rs` and `igamma.rs`.
 
 use super::*;
 use crate::{bessel, igamma as incomplete, igamma_grad, special};
 use std::f64::consts::FRAC_2_SQRT_PI;
 
-/// Hands the rows of special functions to a macro.
+/// Passes the special functions to a macro.
 #[macro_export]
-macro_rules! special_rows {
+macro_rules! special_ops {
     ($then:ident) => {
         $then! {
             /// Error function.
@@ -42,9 +43,9 @@ macro_rules! special_rows {
                 domain: [(0.3, 3.0)];
                 ulp: 4.0;
             }
-            /// The `n`-th derivative of `digamma` at `x`. The order is rounded to an integer, so that it has
-            /// no derivative (it is 0); NaN for orders below 0. At the poles 0, -1, -2, ... infinite for odd
-            /// orders, and as `digamma` is for even ones.
+            /// The `n`-th derivative of `digamma` at `x`. The order is rounded to an integer, so its derivative is 0;
+            /// NaN for orders below 0. At the poles 0, -1, -2, ... it is infinite for odd orders, and behaves as
+            /// `digamma` for even ones.
             polygamma(n, x) -> y {
                 float: polygamma_float(n, x);
                 partials: [0.0, (n + 1.0).polygamma(x)];
@@ -65,8 +66,8 @@ macro_rules! special_rows {
                 domain: [(0.4, 3.0), (0.3, 5.0)];
                 ulp: 4.0;
             }
-            /// The `n`-th derivative by `a` of `igamma(a, x)`. The order is rounded to an integer, so that it has no
-            /// derivative (it is 0); NaN for orders below 0 and above 20.
+            /// The `n`-th derivative by `a` of `igamma(a, x)`. The order is rounded to an integer, so its derivative
+            /// is 0; NaN for orders below 0 and above 20.
             igamma_grad_a(n, a, x) -> y {
                 float: igamma_grad::igamma_grad_a(n, a, x);
                 partials: [0.0, (n + 1.0).igamma_grad_a(a, x), n.gamma_density(a, x)];
@@ -74,7 +75,7 @@ macro_rules! special_rows {
                 ulp: 4.0;
             }
             /// The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The
-            /// order is rounded to an integer, so that it has no derivative (it is 0); NaN for orders below 0 and above 20.
+            /// order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20.
             gamma_density(n, a, x) -> y {
                 float: igamma_grad::gamma_density(n, a, x);
                 partials: [0.0, (n + 1.0).gamma_density(a, x), gamma_density_by_x(n, a, x, y)];
@@ -176,10 +177,10 @@ macro_rules! special_rows {
         }
     };
 }
-special_rows!(define_rows);
+special_ops!(define_ops);
 
 impl<'g> Var<'g> {
-    /// The quotient by `x`; one half where `x` is 0, as of a function that starts like `x / 2`.
+    /// The quotient by `x`, for a function that behaves like `x / 2` near 0: one half where `x` is 0.
     fn over_or_half(self, x: Var<'g>) -> Var<'g> {
         let zero = x.eq(x.full_like(0.0));
         let quotient = self / zero.select(x.full_like(1.0), x);
@@ -187,13 +188,13 @@ impl<'g> Var<'g> {
     }
 }
 
-/// The derivative of `y`, the density `gamma_density(n, a, x)`, by `x`.
+/// The derivative by `x` of `y = gamma_density(n, a, x)`.
 fn gamma_density_by_x<'g>(n: Var<'g>, a: Var<'g>, x: Var<'g>, y: Var<'g>) -> Var<'g> {
     let (zero, order) = (x.eq(x.full_like(0.0)), n.round());
     let safe = zero.select(x.full_like(1.0), x);
     let before = (order - 1.0).maximum(n.full_like(0.0)).gamma_density(a, safe);
     let inside = (y * (a - 1.0 - x) + order * before) / safe;
-    // Elsewhere the shape is 1: derivatives of a branch that is not taken must be finite too.
+    // In the branch that is not selected the shape is 1, so that its derivatives are finite too.
     let lower = zero.select(a - 1.0, x.full_like(1.0));
     zero.select(n.gamma_density(lower, x) - y, inside)
 }

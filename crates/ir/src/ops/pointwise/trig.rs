@@ -1,15 +1,15 @@
 //! Circular and hyperbolic functions, and their inverses.
 //!
-//! Of an infinite angle they are NaN. The inverses are NaN outside their real domain, and on complex numbers
-//! take the principal branch, with the cuts of C99. Where an inverse function rises steeply (`asin` at 1), its
+//! For an infinite angle they are NaN. The inverses are NaN outside their real domain. On complex numbers they take
+//! the principal branch, with the cuts of C99. Where an inverse function has a vertical tangent (`asin` at 1), its
 //! derivative is infinite.
 
 use super::*;
 use crate::complex;
 
-/// Hands the circular and hyperbolic rows to a macro.
+/// Passes the circular and hyperbolic ops to a macro.
 #[macro_export]
-macro_rules! trig_rows {
+macro_rules! trig_ops {
     ($then:ident) => {
         $then! {
             /// Sine.
@@ -107,7 +107,7 @@ macro_rules! trig_rows {
         }
     };
 }
-trig_rows!(define_rows);
+trig_ops!(define_ops);
 
 impl<'g> Var<'g> {
     /// `1 / sqrt(x² - 1)` without overflow: for real numbers also below -1, where `acosh` itself is NaN.
