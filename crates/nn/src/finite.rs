@@ -10,16 +10,16 @@ use gradus_tensor::{Tensor, try_apply};
 
 /// How bad a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Bad {
+enum NonFinite {
     Infinity,
     Nan,
 }
 
-fn badness(t: &Tensor) -> Result<Option<Bad>> {
+fn non_finite(t: &Tensor) -> Result<Option<NonFinite>> {
     if is_finite(t)? {
         return Ok(None);
     }
-    Ok(Some(if t.is_nan().any(()).item::<bool>()? { Bad::Nan } else { Bad::Infinity }))
+    Ok(Some(if t.is_nan().any(()).item::<bool>()? { NonFinite::Nan } else { NonFinite::Infinity }))
 }
 
 /// Whether all elements are.
@@ -59,7 +59,7 @@ struct Run<'g> {
 }
 
 /// A loop that is run again: its body, and what each of its steps was given.
-struct Turns<'g> {
+struct Iterations<'g> {
     body: &'g Graph,
     /// Which inputs of the body are carries.
     carries: std::ops::Range<usize>,
@@ -108,14 +108,14 @@ impl<'g> Run<'g> {
     /// Follows a value that is not finite back to the op that made it so; `None` if it is finite.
     fn source(&self, mut id: Id) -> Result<Option<Source>> {
         loop {
-            let Some(own) = badness(self.value(id))? else { return Ok(None) };
+            let Some(own) = non_finite(self.value(id))? else { return Ok(None) };
             if let Some(at) = self.graph.inputs().iter().position(|(_, input)| *input == id) {
                 return Ok(Some(Source::Input(at)));
             }
             let mut worst = None;
             for operand in &self.graph.nodes()[id.node as usize].ins {
                 let bad =
-                    if self.constant[operand.node as usize] { None } else { badness(self.value(*operand))? };
+                    if self.constant[operand.node as usize] { None } else { non_finite(self.value(*operand))? };
                 if bad.is_some() && worst.is_none_or(|(w, _)| bad > w) {
                     worst = Some((bad, *operand));
                 }
@@ -128,7 +128,7 @@ impl<'g> Run<'g> {
     }
 
     /// The op that made a value from finite ones: the one inside of it, if it holds graphs.
-    fn describe(&self, id: Id, bad: Bad) -> Result<String> {
+    fn describe(&self, id: Id, bad: NonFinite) -> Result<String> {
         let node = &self.graph.nodes()[id.node as usize];
         let avals: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
         let ins: Vec<Tensor> = node.ins.iter().map(|id| self.value(*id).clone()).collect();
@@ -140,10 +140,10 @@ impl<'g> Run<'g> {
                 Run::new(&branches[at as usize], &ins[1..], &fixed[1..])?.first_source()?
             }
             Form::Scan(op) => {
-                Turns::of_scan(&op, &ins)?.source(self.value(id), id.out as usize, &op, &fixed)?
+                Iterations::of_scan(&op, &ins)?.source(self.value(id), id.out as usize, &op, &fixed)?
             }
             Form::While(op) => {
-                let turns = Turns::of_while(&op, &ins)?;
+                let turns = Iterations::of_while(&op, &ins)?;
                 turns.back(turns.given.len(), id.out as usize, &fixed)?
             }
             _ => None,
@@ -152,15 +152,15 @@ impl<'g> Run<'g> {
             let name = if let Op::Call(call) = &node.op { &call.name } else { node.op.name() };
             return Ok(format!("{text}, in `{name}`"));
         }
-        let what = if bad == Bad::Nan { "NaN" } else { "an infinity" };
+        let what = if bad == NonFinite::Nan { "NaN" } else { "an infinity" };
         let operands: Vec<String> = avals.iter().map(|a| a.to_string()).collect();
         let result = self.graph.aval(id);
         Ok(format!("`{}` made {what} ({result} from {})", node.op.name(), operands.join(", ")))
     }
 }
 
-impl<'g> Turns<'g> {
-    fn of_scan(op: &'g Scan, ins: &[Tensor]) -> Result<Turns<'g>> {
+impl<'g> Iterations<'g> {
+    fn of_scan(op: &'g Scan, ins: &[Tensor]) -> Result<Iterations<'g>> {
         let carries = op.shared..op.shared + op.carries;
         let (mut now, mut given) = (ins[carries.clone()].to_vec(), Vec::new());
         for turn in 0..op.length {
@@ -171,10 +171,10 @@ impl<'g> Turns<'g> {
             now.truncate(op.carries);
             given.push(point);
         }
-        Ok(Turns { body: &op.body, carries, given })
+        Ok(Iterations { body: &op.body, carries, given })
     }
 
-    fn of_while(op: &'g While, ins: &[Tensor]) -> Result<Turns<'g>> {
+    fn of_while(op: &'g While, ins: &[Tensor]) -> Result<Iterations<'g>> {
         let (mut point, mut given) = (ins.to_vec(), Vec::new());
         let free = vec![false; ins.len()];
         while op.bound == 0 || given.len() < op.bound {
@@ -186,7 +186,7 @@ impl<'g> Turns<'g> {
             point.truncate(op.shared);
             point.extend(next);
         }
-        Ok(Turns { body: &op.body, carries: op.shared..ins.len(), given })
+        Ok(Iterations { body: &op.body, carries: op.shared..ins.len(), given })
     }
 
     /// Where an output came from: if it is a stack, its first slice that is not finite.
@@ -195,7 +195,7 @@ impl<'g> Turns<'g> {
             return self.back(self.given.len(), out, fixed);
         }
         for turn in 0..op.length {
-            if badness(&value.at(slice(op, turn)))?.is_some() {
+            if non_finite(&value.at(slice(op, turn)))?.is_some() {
                 return self.back(turn + 1, out, fixed);
             }
         }

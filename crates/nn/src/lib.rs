@@ -13,7 +13,7 @@ pub mod init;
 pub mod layers;
 pub mod module;
 pub mod optim;
-mod place;
+mod caller;
 mod sample;
 mod step;
 mod summary;

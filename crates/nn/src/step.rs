@@ -4,7 +4,7 @@ use crate::capture::capturing;
 use crate::finite;
 use crate::module::{Module, Part, evaluating};
 use crate::optim::Optimizer;
-use crate::place::placed;
+use crate::caller::at_caller;
 use gradus_ir::{Aval, Error, Result};
 use gradus_tensor::{Compiled, Device, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
 use std::borrow::Borrow;
@@ -104,7 +104,7 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
     let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
     let (fields, finite) = (inputs.len(), false);
     let mut step = Step { loss, parts, optimizer, names, batches, fields, finite, known };
-    step.compiled(&refs(inputs)).map_err(|e| placed(e, place))?;
+    step.compiled(&refs(inputs)).map_err(|e| at_caller(e, place))?;
     Ok(step)
 }
 
@@ -117,7 +117,7 @@ impl Step<'_> {
     #[track_caller]
     pub fn run(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Outcome> {
         let place = std::panic::Location::caller();
-        self.run_on(&refs(batch)).map_err(|e| placed(e, place))
+        self.run_on(&refs(batch)).map_err(|e| at_caller(e, place))
     }
 
     fn run_on(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
@@ -356,6 +356,6 @@ impl Evaluate<'_> {
     #[track_caller]
     pub fn run(&self, ins: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
         let place = std::panic::Location::caller();
-        self.f.call(&refs(ins)).map_err(|e| placed(e, place))
+        self.f.call(&refs(ins)).map_err(|e| at_caller(e, place))
     }
 }

@@ -31,7 +31,7 @@ impl PyTensor {
             }
         };
         let value = crate::create::constructed(data, dtype.map(|d| d.0))?;
-        PyTensor::out(if flag { crate::noted::made(value.requires_grad_()) } else { value })
+        PyTensor::out(if flag { crate::trace_deps::made(value.requires_grad_()) } else { value })
     }
 
     /// Above NumPy's: its scalars leave operators to tensors.
@@ -204,7 +204,7 @@ impl PyTensor {
     #[getter(requires_grad)]
     fn get_requires_grad(&self, py: Python<'_>) -> PyResult<bool> {
         let on = self.value(py)?.requires_grad();
-        crate::noted::note_requirement(&self.held(), on);
+        crate::trace_deps::note_requirement(&self.held(), on);
         Ok(on)
     }
 
@@ -235,7 +235,7 @@ impl PyTensor {
 
     #[setter(grad)]
     fn set_grad(&self, py: Python<'_>, grad: Option<T>) -> PyResult<()> {
-        let mut x = crate::noted::with_gradient(self, self.value(py)?);
+        let mut x = crate::trace_deps::with_gradient(self, self.value(py)?);
         if x.is_leaf() && !x.is_cell() && !x.is_traced() {
             if grad.is_none() {
                 return Ok(());
@@ -335,7 +335,7 @@ impl PyTensor {
         match value {
             Operand::Number(n) => {
                 crate::convert::fits(n, x.dtype())?;
-                slf.get().write_same(slf.py(), n.beside(&x).to_dtype(x.dtype()))?;
+                slf.get().write_same(slf.py(), n.tensor_like(&x).to_dtype(x.dtype()))?;
             }
             Operand::Tensor(t) => {
                 let new = crate::device::converted(&t, x.dtype(), crate::device::of(&x)).expand(x.shape());
@@ -474,7 +474,7 @@ impl PyTensor {
     fn require(&self, py: Python<'_>, on: bool) -> PyResult<()> {
         let x = self.value(py)?;
         if x.is_cell() {
-            crate::noted::note_requirement(&x, x.requires_grad());
+            crate::trace_deps::note_requirement(&x, x.requires_grad());
             return raise(x.set_requires_grad(on));
         }
         if !x.is_leaf() {
@@ -489,7 +489,7 @@ impl PyTensor {
         if on == x.requires_grad() {
             return Ok(());
         }
-        let leaf = if on { crate::noted::made(x.requires_grad_()) } else { x.detach() };
+        let leaf = if on { crate::trace_deps::made(x.requires_grad_()) } else { x.detach() };
         raise(leaf.check())?;
         if !leaf.is_same(&x) {
             self.rebind(leaf);

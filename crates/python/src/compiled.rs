@@ -2,11 +2,11 @@
 
 use crate::error::raise;
 use crate::guard::Guard;
-use crate::noted::Guards;
+use crate::trace_deps::Guards;
 use crate::tensor::PyTensor;
 use crate::tree::Tree;
 use crate::unary::Spelled;
-use gradus::{Aval, Compiled, DType, Tensor, Whose};
+use gradus::{Aval, Compiled, DType, Tensor, GradientOwner};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -121,7 +121,7 @@ impl Hooks {
 
 /// A gradient that a function reads or leaves behind.
 pub(crate) struct Gradient {
-    pub(crate) of: Whose,
+    pub(crate) of: GradientOwner,
     /// A cell for what was there before, or that there was nothing, if the function depends on it.
     pub(crate) read: Option<Option<Tensor>>,
     pub(crate) left: Left,
@@ -141,8 +141,8 @@ impl Gradient {
     /// Whose it is in a call with these arguments.
     fn tensor<'a>(&'a self, arguments: &'a [Tensor]) -> Option<&'a Tensor> {
         match &self.of {
-            Whose::Leaf(leaf) => Some(leaf),
-            Whose::Argument(i) => arguments.get(*i),
+            GradientOwner::Leaf(leaf) => Some(leaf),
+            GradientOwner::Argument(i) => arguments.get(*i),
         }
     }
 }

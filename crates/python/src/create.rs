@@ -17,7 +17,7 @@ use pyo3::types::{PyInt, PyTuple};
 /// Finishes what a function here makes: moves it to its device, and makes it a leaf if gradients are asked for.
 fn made(t: Tensor, requires_grad: bool, device: Device) -> PyResult<PyTensor> {
     let t = moved(t, device);
-    PyTensor::out(if requires_grad { crate::noted::made(t.requires_grad_()) } else { t })
+    PyTensor::out(if requires_grad { crate::trace_deps::made(t.requires_grad_()) } else { t })
 }
 
 fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
@@ -125,7 +125,7 @@ pub(crate) fn made_of(
         }
         Err(_) => moved(copy_of(data, dtype)?, device.unwrap_or_else(current)),
     };
-    PyTensor::out(if requires_grad { crate::noted::made(t.requires_grad_()) } else { t })
+    PyTensor::out(if requires_grad { crate::trace_deps::made(t.requires_grad_()) } else { t })
 }
 
 /// A tensor of the same memory if there is one, else of a copy.

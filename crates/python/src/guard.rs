@@ -53,7 +53,7 @@ impl Place {
 }
 
 /// What must not change about a value.
-enum Was {
+enum Expected {
     /// There was none.
     Missing,
     /// It does not matter: the function was given it.
@@ -65,8 +65,8 @@ enum Was {
     /// It is this tensor, of this type.
     Tensor(Py<PyAny>, Option<Aval>),
     /// It is a container of this type, with these elements.
-    Items(Py<PyType>, Vec<Was>),
-    Entries(Py<PyType>, Vec<(Was, Was)>),
+    Items(Py<PyType>, Vec<Expected>),
+    Entries(Py<PyType>, Vec<(Expected, Expected)>),
     /// It is this array, with these bytes.
     Array(Py<PyAny>, Py<PyAny>),
 }
@@ -115,58 +115,58 @@ fn is_array(value: &Bound<'_, PyAny>) -> bool {
     class.name().is_ok_and(|n| n == "ndarray") && class.module().is_ok_and(|m| m == "numpy")
 }
 
-impl Was {
-    fn of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Was> {
+impl Expected {
+    fn of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Expected> {
         if is_number_or_text(value) {
-            return Ok(Was::Equal(value.clone().unbind()));
+            return Ok(Expected::Equal(value.clone().unbind()));
         }
         if let Ok(t) = value.cast::<PyTensor>() {
             let held = t.get().held();
             return Ok(match held.is_traced() {
-                true => Was::Anything,
-                false => Was::Tensor(value.clone().unbind(), held.aval()),
+                true => Expected::Anything,
+                false => Expected::Tensor(value.clone().unbind(), held.aval()),
             });
         }
         if depth < DEEPEST {
             let class = value.get_type().unbind();
             if let Ok(dict) = value.cast::<PyDict>() {
                 let both = |(k, v): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-                    Ok((Was::of(&k, depth + 1)?, Was::of(&v, depth + 1)?))
+                    Ok((Expected::of(&k, depth + 1)?, Expected::of(&v, depth + 1)?))
                 };
-                return Ok(Was::Entries(class, dict.iter().map(both).collect::<PyResult<_>>()?));
+                return Ok(Expected::Entries(class, dict.iter().map(both).collect::<PyResult<_>>()?));
             }
             if is_sequence(value) {
-                let items = value.try_iter()?.map(|x| Was::of(&x?, depth + 1));
-                return Ok(Was::Items(class, items.collect::<PyResult<_>>()?));
+                let items = value.try_iter()?.map(|x| Expected::of(&x?, depth + 1));
+                return Ok(Expected::Items(class, items.collect::<PyResult<_>>()?));
             }
             if value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>() {
-                return Ok(Was::Equal(value.call_method0("copy")?.unbind()));
+                return Ok(Expected::Equal(value.call_method0("copy")?.unbind()));
             }
             if is_array(value) {
-                return Ok(Was::Array(value.clone().unbind(), bytes(value)?.unbind()));
+                return Ok(Expected::Array(value.clone().unbind(), bytes(value)?.unbind()));
             }
             if value.get_type().name()? == "method" {
-                return Ok(Was::Equal(value.clone().unbind()));
+                return Ok(Expected::Equal(value.clone().unbind()));
             }
         }
-        Ok(Was::Same(value.clone().unbind()))
+        Ok(Expected::Same(value.clone().unbind()))
     }
 
     fn holds(&self, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        let Some(now) = now else { return Ok(matches!(self, Was::Missing | Was::Anything)) };
+        let Some(now) = now else { return Ok(matches!(self, Expected::Missing | Expected::Anything)) };
         let py = now.py();
         Ok(match self {
-            Was::Missing => false,
-            Was::Anything => true,
-            Was::Same(was) => now.is(was),
-            Was::Equal(was) => {
+            Expected::Missing => false,
+            Expected::Anything => true,
+            Expected::Same(was) => now.is(was),
+            Expected::Equal(was) => {
                 let was = was.bind(py);
                 now.is(was) || (now.get_type().is(was.get_type()) && is_equal(now, was)?)
             }
-            Was::Tensor(was, aval) => {
+            Expected::Tensor(was, aval) => {
                 now.is(was) && now.cast::<PyTensor>().is_ok_and(|t| t.get().held().aval() == *aval)
             }
-            Was::Items(class, was) => {
+            Expected::Items(class, was) => {
                 if !now.get_type().is(class.bind(py)) || now.len()? != was.len() {
                     return Ok(false);
                 }
@@ -177,7 +177,7 @@ impl Was {
                 }
                 true
             }
-            Was::Entries(class, was) => {
+            Expected::Entries(class, was) => {
                 let Ok(dict) = now.cast::<PyDict>() else { return Ok(false) };
                 if !now.get_type().is(class.bind(py)) || dict.len() != was.len() {
                     return Ok(false);
@@ -189,7 +189,7 @@ impl Was {
                 }
                 true
             }
-            Was::Array(was, seen) => now.is(was) && bytes(now)?.eq(seen)?,
+            Expected::Array(was, seen) => now.is(was) && bytes(now)?.eq(seen)?,
         })
     }
 }
@@ -234,7 +234,7 @@ pub(crate) fn traced_in(
 #[pyclass(name = "_Guard", module = "gradus", frozen)]
 pub(crate) struct Guard {
     place: Place,
-    was: Was,
+    was: Expected,
     /// What stood there.
     before: Option<Py<PyAny>>,
     /// What people call it.
@@ -284,9 +284,9 @@ impl Guard {
         };
         let before = place.now(py);
         let was = match &before {
-            None => Was::Missing,
-            Some(v) if kind == "same" => Was::Same(v.clone().unbind()),
-            Some(v) => Was::of(v, 0)?,
+            None => Expected::Missing,
+            Some(v) if kind == "same" => Expected::Same(v.clone().unbind()),
+            Some(v) => Expected::of(v, 0)?,
         };
         Ok(Guard { place, was, before: before.map(Bound::unbind), name })
     }

@@ -22,8 +22,8 @@ pub(crate) fn after_backward(py: Python<'_>, done: PyResult<()>) -> PyResult<()>
     done?;
     for (leaf, hook) in waiting {
         if let Some(leaf) = leaf.bind(py).upgrade() {
-            crate::noted::note_function(hook.bind(py))?;
-            hook.bind(py).call1((crate::noted::inside(leaf),))?;
+            crate::trace_deps::note_function(hook.bind(py))?;
+            hook.bind(py).call1((crate::trace_deps::inside(leaf),))?;
         }
     }
     Ok(())
@@ -162,7 +162,7 @@ impl PyTensor {
     /// >>> x.grad
     /// tensor([30., 30.])
     fn register_hook(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<PyHook> {
-        let from_outside = !crate::noted::is_compiling();
+        let from_outside = !crate::trace_deps::is_compiling();
         let called = Called::new(hook);
         let payload: gradus::Payload = called.clone();
         let call = move |g: &gradus::Tensor| {
@@ -170,7 +170,7 @@ impl PyTensor {
                 let Some(hook) = called.function(py) else { return Ok(None) };
                 let called = || -> PyResult<Option<gradus::Tensor>> {
                     if from_outside {
-                        crate::noted::note_function(hook.bind(py))?;
+                        crate::trace_deps::note_function(hook.bind(py))?;
                     }
                     let new = hook.bind(py).call1((PyTensor::out(g.clone())?,))?;
                     if new.is_none() { Ok(None) } else { Ok(Some(new.extract::<T>()?.0)) }

@@ -49,7 +49,7 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
         }
         // A mask from outside of a function being compiled is known: how much it selects belongs to the program.
         if t.dtype() == DType::Bool
-            && crate::noted::is_compiling()
+            && crate::trace_deps::is_compiling()
             && t.is_cell()
             && !gradus::is_rewritten(&t)
         {
@@ -168,7 +168,7 @@ fn put(slf: &Bound<'_, PyTensor>, places: Vec<Ix>, value: &Bound<'_, PyAny>) -> 
     let x = slf.get().value(py)?;
     let number = crate::value::number(value)?;
     let new = match number {
-        Some(n) => Tensor::from_literal(&n.literal(n.dtype_beside(x.dtype()))),
+        Some(n) => Tensor::from_literal(&n.literal(n.dtype_with(x.dtype()))),
         None => tensor_of(value, None)?,
     };
     let there = of(&x);

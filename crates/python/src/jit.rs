@@ -7,10 +7,10 @@ use crate::device;
 use crate::error::{raise, raised};
 use crate::graph::PyGraph;
 use crate::guard::Guard;
-use crate::noted::{Argument, Found, Watch};
+use crate::trace_deps::{Argument, Found, Watch};
 use crate::tensor::PyTensor;
 use crate::tree::Tree;
-use crate::turn::Turns;
+use crate::reentrant_lock::ReentrantLock;
 use crate::unary::Spelled;
 use gradus::{Compiled, Error, Tensor};
 use pyo3::prelude::*;
@@ -38,7 +38,7 @@ pub(crate) struct PyJit {
     programs: Mutex<Vec<Arc<Program>>>,
     /// For how many calls in a row there was no program, although there was one for arguments like theirs, or none could be kept.
     alone: AtomicUsize,
-    turns: Turns,
+    lock: ReentrantLock,
 }
 
 impl PyJit {
@@ -407,7 +407,7 @@ impl PyJit {
             f: f.unbind(),
             programs: Mutex::new(Vec::new()),
             alone: AtomicUsize::new(0),
-            turns: Turns::default(),
+            lock: ReentrantLock::default(),
         })
     }
 
@@ -428,14 +428,14 @@ impl PyJit {
         }
         let arguments = all(args, kwargs)?;
         // Whether a program fits is asked in turn, so that it still does when it runs, and one is made for all who wait.
-        let turn = self.turns.take(py)?;
+        let guard = self.lock.take(py)?;
         let (program, tensors) = match self.known(&arguments)? {
             Known::Program(program, tensors) => {
-                let _turn = program.is_alone().then_some(turn);
+                let _guard = program.is_alone().then_some(guard);
                 return program.call(&arguments, &tensors, false);
             }
             _ if self.runs_plain() => {
-                drop(turn); // the function may wait for another
+                drop(guard); // the function may wait for another
                 self.alone.fetch_add(1, Ordering::Relaxed);
                 return self.f.bind(py).call(args, kwargs);
             }

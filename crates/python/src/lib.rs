@@ -37,7 +37,7 @@ mod linalg;
 mod loss;
 mod models;
 mod norm;
-mod noted;
+mod trace_deps;
 mod operators;
 mod print;
 mod program;
@@ -49,12 +49,12 @@ mod shape;
 mod tensor;
 mod transform;
 mod tree;
-mod turn;
+mod reentrant_lock;
 mod unary;
 mod unique;
 mod value;
 mod view;
-mod whole;
+mod integer_division;
 mod words;
 
 use pyo3::prelude::*;
@@ -120,7 +120,7 @@ mod _native {
         pairwise_distance, rms_norm,
     };
     #[pymodule_export]
-    use crate::noted::{
+    use crate::trace_deps::{
         _after_trace, _before_run, _is_compiling, _is_rewritten, _module_changed, _note_guard, _note_module,
         _note_place,
     };

@@ -3,7 +3,7 @@
 use crate::error::{raise, type_error};
 use crate::tensor::{PyTensor, compute};
 use crate::value::Operand;
-use crate::whole::{power, whole};
+use crate::integer_division::{integer_binary, power};
 use gradus::{DType, Number, Tensor};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 /// Both operands; one without axes does not make the other wider within its class, as in PyTorch.
 pub(crate) fn balanced(a: Tensor, b: Tensor) -> (Tensor, Tensor) {
     match (a.dtype() == b.dtype(), a.rank(), b.rank()) {
-        (false, 0, 1..) => (beside(a, b.dtype()), b),
+        (false, 0, 1..) => (promote_scalar(a, b.dtype()), b),
         (false, 1.., 0) => {
-            let b = beside(b, a.dtype());
+            let b = promote_scalar(b, a.dtype());
             (a, b)
         }
         _ => (a, b),
@@ -21,7 +21,7 @@ pub(crate) fn balanced(a: Tensor, b: Tensor) -> (Tensor, Tensor) {
 }
 
 /// A tensor without axes in the dtype it takes beside one that has some.
-fn beside(small: Tensor, large: DType) -> Tensor {
+fn promote_scalar(small: Tensor, large: DType) -> Tensor {
     let own = small.dtype();
     if own.class() <= large.class() {
         return small.to_dtype(large);
@@ -63,7 +63,7 @@ pub(crate) fn binary(py: Python<'_>, a: Tensor, b: Operand, f: Binary) -> Tensor
 /// `f(b, a)` for a number `b` on the left.
 fn reflected(py: Python<'_>, a: Tensor, b: Operand, f: Binary) -> Tensor {
     let left = match b {
-        Operand::Number(n) => n.beside(&a),
+        Operand::Number(n) => n.tensor_like(&a),
         Operand::Tensor(b) => b,
     };
     binary(py, left, Operand::Tensor(a), f)
@@ -133,8 +133,8 @@ const ADD: Binary = sum;
 const SUB: Binary = |a, b| a.sub(b);
 const MUL: Binary = product;
 const DIV: Binary = |a, b| a.div(b);
-const FLOOR_DIV: Binary = |a, b| whole(a, b, |a, b| a.floor_div(b));
-const REMAINDER: Binary = |a, b| whole(a, b, |a, b| a.remainder(b));
+const FLOOR_DIV: Binary = |a, b| integer_binary(a, b, |a, b| a.floor_div(b));
+const REMAINDER: Binary = |a, b| integer_binary(a, b, |a, b| a.remainder(b));
 const MATMUL: Binary = matmul;
 const AND: Binary = |a, b| bitwise(a, b, |a, b| a.and(b));
 const OR: Binary = |a, b| bitwise(a, b, |a, b| a.or(b));
@@ -410,7 +410,7 @@ binary_methods! {
     mul mul_ "The product." product;
     multiply multiply_ "The product." product;
     pow pow_ "To the power of `other`." power;
-    fmod fmod_ "What division leaves, with the sign of the dividend." |a, b| whole(a, b, |a, b| a.fmod(b));
+    fmod fmod_ "What division leaves, with the sign of the dividend." |a, b| integer_binary(a, b, |a, b| a.fmod(b));
     remainder remainder_ "What division leaves, with the sign of the divisor." REMAINDER;
     floor_divide floor_divide_ "The quotient, rounded down." FLOOR_DIV;
     maximum maximum_ "The larger of two elements; NaN wins." |a, b| a.maximum(b);
@@ -452,7 +452,7 @@ fn scaled(py: Python<'_>, a: Tensor, b: Operand, alpha: Option<Operand>, f: Bina
             binary(py, a, Operand::Tensor(b), f)
         }
         (Some(alpha), Operand::Number(n)) => {
-            let b = binary(py, n.beside(&a), alpha, product);
+            let b = binary(py, n.tensor_like(&a), alpha, product);
             binary(py, a, Operand::Tensor(b), f)
         }
     }
@@ -462,7 +462,7 @@ fn divided(py: Python<'_>, a: Tensor, b: Operand, rounding: Option<&str>) -> PyR
     let f: Binary = match rounding {
         None => |a, b| a.div(b),
         Some("floor") => FLOOR_DIV,
-        Some("trunc") => |a, b| whole(a, b, |a, b| a.div_trunc(b)),
+        Some("trunc") => |a, b| integer_binary(a, b, |a, b| a.div_trunc(b)),
         Some(other) => {
             let why = format!("rounding_mode {other:?} is not one of None, 'trunc', 'floor'");
             return Err(crate::error::value_error(why));

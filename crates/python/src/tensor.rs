@@ -8,7 +8,7 @@
 use crate::device::{moved, of, other_devices_used};
 use crate::error::{forgotten, raise, raised, runtime_error};
 use crate::hook::Called;
-use crate::noted::{is_compiling, is_from_outside, note_elements, with_gradient};
+use crate::trace_deps::{is_compiling, is_from_outside, note_elements, with_gradient};
 use crate::unary::Spelled;
 use crate::view::View;
 use gradus::{DType, Ix, Patch, Tensor};

@@ -2,7 +2,7 @@
 
 use super::{Dropout, Linear};
 use crate::module::{Buffer, Param};
-use crate::place::placed_tensor;
+use crate::caller::tensor_at_caller;
 use crate::{init, module};
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::func::linear;
@@ -136,7 +136,7 @@ impl MultiHeadAttention {
                 (self.by_head(&q, 0, self.heads), self.by_head(&kv, 0, m), self.by_head(&kv, m, m));
             Ok(self.attend(&q, &k, &v, AttentionOptions::default()))
         };
-        placed_tensor(attended(), std::panic::Location::caller())
+        tensor_at_caller(attended(), std::panic::Location::caller())
     }
 
     fn attend(&self, q: &Tensor, k: &Tensor, v: &Tensor, options: AttentionOptions) -> Tensor {
@@ -155,7 +155,7 @@ impl MultiHeadAttention {
     /// ones up to its own. More positions than there is room for are an error when it runs.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
-        placed_tensor(self.cached(x, cache), std::panic::Location::caller())
+        tensor_at_caller(self.cached(x, cache), std::panic::Location::caller())
     }
 
     fn cached(&self, x: &Tensor, cache: &Cache) -> Result<Tensor> {
@@ -179,6 +179,6 @@ impl crate::Forward for MultiHeadAttention {
     fn forward(&self, x: &Tensor) -> Tensor {
         let options = AttentionOptions { causal: self.causal, ..AttentionOptions::default() };
         let attended = self.projected(x).map(|[q, k, v]| self.attend(&q, &k, &v, options));
-        placed_tensor(attended, std::panic::Location::caller())
+        tensor_at_caller(attended, std::panic::Location::caller())
     }
 }

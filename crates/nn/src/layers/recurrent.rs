@@ -3,7 +3,7 @@
 use super::Dropout;
 use crate::init;
 use crate::module::{Forward, Module, Param, Visitor};
-use crate::place::placed;
+use crate::caller::at_caller;
 use gradus_ir::{Error, Result};
 use gradus_tensor::func::linear;
 use gradus_tensor::{Generator, ScanOptions, Tensor, scan};
@@ -156,7 +156,7 @@ impl<U: Unit> Recurrent<U> {
     #[track_caller]
     pub fn run(&self, x: &Tensor, states: Option<&[Tensor]>) -> Result<(Tensor, Vec<Tensor>)> {
         let caller = std::panic::Location::caller();
-        self.run_on(x, states).map_err(|e| placed(e, caller))
+        self.run_on(x, states).map_err(|e| at_caller(e, caller))
     }
 
     fn run_on(&self, x: &Tensor, states: Option<&[Tensor]>) -> Result<(Tensor, Vec<Tensor>)> {

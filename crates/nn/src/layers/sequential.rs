@@ -1,7 +1,7 @@
 //! Layers one after the other.
 
 use crate::module::{Forward, Module, Visitor};
-use crate::place::placed_tensor;
+use crate::caller::tensor_at_caller;
 use gradus_tensor::Tensor;
 
 /// Modules applied in order; their parameters are named by position: `0.weight`.
@@ -39,6 +39,6 @@ impl Forward for Sequential {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
         let y = self.0.iter().fold(x.clone(), |x, m| m.forward(&x));
-        placed_tensor(Ok(y), std::panic::Location::caller())
+        tensor_at_caller(Ok(y), std::panic::Location::caller())
     }
 }

@@ -3,7 +3,7 @@
 use super::{Cache, Dropout, LayerNorm, Linear, MultiHeadAttention};
 use crate::module;
 use crate::module::Forward;
-use crate::place::placed_tensor;
+use crate::caller::tensor_at_caller;
 use gradus_tensor::{Generator, Tensor};
 
 /// Attention and a network of one hidden layer with `gelu`, each around a residual and behind a norm (or, if not
@@ -59,7 +59,7 @@ impl TransformerBlock {
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
         let y = self.around(x, |x| self.self_attn.forward_cached(x, cache));
-        placed_tensor(Ok(y), std::panic::Location::caller())
+        tensor_at_caller(Ok(y), std::panic::Location::caller())
     }
 }
 
@@ -67,6 +67,6 @@ impl Forward for TransformerBlock {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
         let y = self.around(x, |x| self.self_attn.forward(x));
-        placed_tensor(Ok(y), std::panic::Location::caller())
+        tensor_at_caller(Ok(y), std::panic::Location::caller())
     }
 }

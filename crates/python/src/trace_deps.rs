@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a traced function looked at besides its arguments.
-struct Noted {
+struct TraceDeps {
     /// Modules that were called, and their settings then.
     modules: Vec<(Py<PyAny>, Py<PyAny>)>,
     /// Functions whose values it depends on.
@@ -58,13 +58,13 @@ pub(crate) struct Argument {
 }
 
 thread_local! {
-    static NOTED: RefCell<Vec<Noted>> = const { RefCell::new(Vec::new()) };
+    static TRACE_DEPS: RefCell<Vec<TraceDeps>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Whether a function is being compiled. What it reads from outside is then an input of the program, not a constant of
 /// it: later changes are seen, and changes by the program last.
 pub(crate) fn is_compiling() -> bool {
-    gradus::is_tracing() && NOTED.with(|n| !n.borrow().is_empty())
+    gradus::is_tracing() && TRACE_DEPS.with(|n| !n.borrow().is_empty())
 }
 
 /// Whether a place that was made when so many traces had begun was there before the function being compiled.
@@ -90,8 +90,8 @@ pub(crate) fn _module_changed() {
 }
 
 /// Does something with what is noted, if anything is.
-fn with<R>(f: impl FnOnce(&mut Noted) -> R) -> Option<R> {
-    NOTED.with(|n| n.borrow_mut().last_mut().map(f))
+fn with<R>(f: impl FnOnce(&mut TraceDeps) -> R) -> Option<R> {
+    TRACE_DEPS.with(|n| n.borrow_mut().last_mut().map(f))
 }
 
 fn reads(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
@@ -117,7 +117,7 @@ pub(crate) fn note_function(f: &Bound<'_, PyAny>) -> PyResult<()> {
 /// A tensor as the function being compiled has it, if it is one of its arguments.
 pub(crate) fn inside<'py>(tensor: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
     let py = tensor.py();
-    let find = |n: &mut Noted| {
+    let find = |n: &mut TraceDeps| {
         let argument = n.arguments.iter().find(|a| a.outside.bind(py).is(&tensor));
         argument.map(|a| a.inside.bind(py).clone().into_any())
     };
@@ -129,7 +129,7 @@ pub(crate) fn with_gradient(place: &PyTensor, value: Tensor) -> Tensor {
     if !value.is_traced() {
         return value;
     }
-    let find = |n: &mut Noted| {
+    let find = |n: &mut TraceDeps| {
         let argument = n.arguments.iter().find(|a| std::ptr::eq(a.inside.get(), place));
         argument.filter(|a| a.given.is_leaf() && a.given.requires_grad()).map(|a| a.given.clone())
     };
@@ -138,7 +138,7 @@ pub(crate) fn with_gradient(place: &PyTensor, value: Tensor) -> Tensor {
 
 /// Remembers that the function being compiled depends on whether a tensor from outside requires gradients, as it did first.
 pub(crate) fn note_requirement(t: &Tensor, on: bool) {
-    let note = |n: &mut Noted| {
+    let note = |n: &mut TraceDeps| {
         let known = &mut n.of_tensors.required;
         if !known.iter().any(|(other, _)| other.is_same(t)) {
             known.push((t.clone(), on));
@@ -217,7 +217,7 @@ impl<'py> Watch<'py> {
     ) -> PyResult<Watch<'py>> {
         let reads = f.py().import("gradus._reads")?.getattr("Reads")?.call1((f, arguments))?;
         let (modules, functions, before) = (Vec::new(), Vec::new(), Vec::new());
-        let noted = Noted {
+        let deps = TraceDeps {
             modules,
             functions,
             before,
@@ -227,7 +227,7 @@ impl<'py> Watch<'py> {
             begun: gradus::traces_begun(),
             made: Vec::new(),
         };
-        NOTED.with(|n| n.borrow_mut().push(noted));
+        TRACE_DEPS.with(|n| n.borrow_mut().push(deps));
         let watch = Watch { reads, ended: false };
         watch.reads.call_method0("__enter__")?;
         Ok(watch)
@@ -235,7 +235,7 @@ impl<'py> Watch<'py> {
 
     /// Looks no longer, and says what was found.
     pub(crate) fn end(mut self) -> PyResult<Found<Given>> {
-        let noted = self.leave();
+        let deps = self.leave();
         let py = self.reads.py();
         let (mut guards, mut changed, mut rebound) = (Vec::new(), Vec::new(), Vec::new());
         let (mut left, mut undo) = (Vec::new(), Vec::new());
@@ -260,11 +260,11 @@ impl<'py> Watch<'py> {
                 guards.push(guard.unbind());
             }
         }
-        let Some(noted) = noted else {
+        let Some(deps) = deps else {
             return Err(crate::error::runtime_error("jit: traces ended out of order"));
         };
         let looked = CHANGES.load(Ordering::Relaxed).into();
-        for (module, was) in &noted.modules {
+        for (module, was) in &deps.modules {
             let (module, was) = (module.bind(py), was.bind(py));
             let now = settings(module)?;
             if !now.eq(was)? {
@@ -277,20 +277,20 @@ impl<'py> Watch<'py> {
             }
         }
         let functions =
-            noted.functions.into_iter().map(|f| gradus::outside_traces(|| f.call0(py)).map(|now| (f, now)));
+            deps.functions.into_iter().map(|f| gradus::outside_traces(|| f.call0(py)).map(|now| (f, now)));
         let others = functions.collect::<PyResult<_>>()?;
-        if noted.made.iter().any(gradus::is_rewritten) {
+        if deps.made.iter().any(gradus::is_rewritten) {
             changed.push("a leaf of its own".to_string());
         }
-        let of_tensors = noted.of_tensors;
+        let of_tensors = deps.of_tensors;
         if of_tensors.required.iter().any(|(t, was)| t.requires_grad() != *was) {
             changed.push("requires_grad".to_string());
         }
-        let guards = Guards { guards, modules: noted.modules, looked, others, of_tensors };
-        Ok(Found { guards, changed, undo, left, rebound, before: noted.before })
+        let guards = Guards { guards, modules: deps.modules, looked, others, of_tensors };
+        Ok(Found { guards, changed, undo, left, rebound, before: deps.before })
     }
 
-    fn leave(&mut self) -> Option<Noted> {
+    fn leave(&mut self) -> Option<TraceDeps> {
         if self.ended {
             return None;
         }
@@ -298,7 +298,7 @@ impl<'py> Watch<'py> {
         let none = self.reads.py().None();
         // There is nothing to do if a profiler cannot be put back.
         let _ = self.reads.call_method1("__exit__", (&none, &none, &none));
-        NOTED.with(|n| n.borrow_mut().pop())
+        TRACE_DEPS.with(|n| n.borrow_mut().pop())
     }
 }
 

@@ -6,18 +6,18 @@ use gradus_tensor::Tensor;
 use std::panic::Location;
 
 /// The sources of this crate, as places name them.
-const SOURCES: &str = file!().split_at(file!().len() - "place.rs".len()).0;
+const SOURCES: &str = file!().split_at(file!().len() - "caller.rs".len()).0;
 
 /// The error, at the caller's place unless it arose in the caller's own code.
-pub(crate) fn placed(e: Error, caller: &'static Location<'static>) -> Error {
+pub(crate) fn at_caller(e: Error, caller: &'static Location<'static>) -> Error {
     let own = e.place().is_none_or(|p| p.file().starts_with(SOURCES));
     if own { e.at(caller) } else { e }
 }
 
-/// The tensor; if it is one that failed, with its place as [`placed`] says.
-pub(crate) fn placed_tensor(result: Result<Tensor>, caller: &'static Location<'static>) -> Tensor {
+/// The tensor; if it is one that failed, with its place as [`at_caller`] says.
+pub(crate) fn tensor_at_caller(result: Result<Tensor>, caller: &'static Location<'static>) -> Tensor {
     match result.and_then(|t| t.check().cloned()) {
         Ok(t) => t,
-        Err(e) => Tensor::failed(placed(e, caller)),
+        Err(e) => Tensor::failed(at_caller(e, caller)),
     }
 }

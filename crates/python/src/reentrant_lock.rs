@@ -10,29 +10,29 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Whose turn it is.
 #[derive(Default)]
-pub(crate) struct Turns {
+pub(crate) struct ReentrantLock {
     now: Mutex<Option<ThreadId>>,
     over: Condvar,
 }
 
 /// A turn, until it is dropped; within one of the same thread it is part of that.
-pub(crate) struct Turn<'a>(Option<&'a Turns>);
+pub(crate) struct ReentrantGuard<'a>(Option<&'a ReentrantLock>);
 
-impl Turns {
+impl ReentrantLock {
     fn now(&self) -> MutexGuard<'_, Option<ThreadId>> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a turn, without Python's lock, which whoever has it may need to come to an end.
-    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Turn<'_>> {
+    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<ReentrantGuard<'_>> {
         let own = thread::current().id();
         loop {
             match &mut *self.now() {
                 free @ None => {
                     *free = Some(own);
-                    return Ok(Turn(Some(self)));
+                    return Ok(ReentrantGuard(Some(self)));
                 }
-                Some(other) if *other == own => return Ok(Turn(None)),
+                Some(other) if *other == own => return Ok(ReentrantGuard(None)),
                 Some(_) => {}
             }
             py.detach(|| {
@@ -44,11 +44,11 @@ impl Turns {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for ReentrantGuard<'_> {
     fn drop(&mut self) {
-        if let Some(turns) = self.0 {
-            *turns.now() = None;
-            turns.over.notify_one();
+        if let Some(lock) = self.0 {
+            *lock.now() = None;
+            lock.over.notify_one();
         }
     }
 }

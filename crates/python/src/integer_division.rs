@@ -7,7 +7,7 @@ use gradus::{Arg, DType, Error, Number, Tensor};
 const BY_ZERO: [&str; 2] = ["integers", "cannot be divided by 0 (ZeroDivisionError)"];
 
 /// Divides integers. A divisor 0 is an error: at once where its elements are known, when the program runs where they are traced.
-pub(crate) fn whole(a: &Tensor, b: Arg<'_>, f: Binary) -> Tensor {
+pub(crate) fn integer_binary(a: &Tensor, b: Arg<'_>, f: Binary) -> Tensor {
     let integers = |d: DType| !d.is_differentiable();
     if a.error().is_some() || !integers(a.dtype()) {
         return f(a, b);
