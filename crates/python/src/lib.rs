@@ -1,11 +1,11 @@
-//! The native half of the Python package: `gradus._native`, which `python/gradus` dresses.
+//! The native part of the Python package: `gradus._native`, wrapped by `python/gradus`.
 //!
-//! A file per topic; methods of `Tensor` are spread over them. Functions whose name begins with `_` take and give flat
-//! lists of tensors and are dressed in Python.
+//! One file per topic; methods of `Tensor` are distributed over them. Functions whose names begin with `_` take
+//! and return flat lists of tensors, and have wrappers in Python.
 
-#![allow(non_snake_case, reason = "attributes are called T and H there")]
-#![allow(clippy::too_many_arguments, reason = "PyTorch's functions have them")]
-#![allow(clippy::doc_lazy_continuation, reason = "docstrings end with what Python shows, not with Markdown")]
+#![allow(non_snake_case, reason = "PyTorch's attributes T and H")]
+#![allow(clippy::too_many_arguments, reason = "PyTorch's functions have many arguments")]
+#![allow(clippy::doc_lazy_continuation, reason = "docstrings end with Python output, not with Markdown")]
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 #[macro_use]
@@ -152,7 +152,7 @@ mod _native {
 
     use super::*;
 
-    /// Dtypes under all their names.
+    /// Adds dtypes under all their names.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -1,21 +1,21 @@
-//! Threads that call a function which changes things take turns.
+//! A reentrant lock for compiled functions that change state. Waiting threads release the GIL.
 
 use pyo3::prelude::*;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// How often somebody who waits looks whether Python was interrupted.
+/// Interval at which a waiting thread checks for signals.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Whose turn it is.
+/// A lock that the owning thread can acquire again.
 #[derive(Default)]
 pub(crate) struct ReentrantLock {
     now: Mutex<Option<ThreadId>>,
     over: Condvar,
 }
 
-/// A turn, until it is dropped; within one of the same thread it is part of that.
+/// Releases the lock when dropped; a nested guard of the same thread does nothing.
 pub(crate) struct ReentrantGuard<'a>(Option<&'a ReentrantLock>);
 
 impl ReentrantLock {
@@ -23,7 +23,7 @@ impl ReentrantLock {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a turn, without Python's lock, which whoever has it may need to come to an end.
+    /// Acquires the lock. Releases the GIL while waiting, because the holder may need the GIL to finish.
     pub(crate) fn take(&self, py: Python<'_>) -> PyResult<ReentrantGuard<'_>> {
         let own = thread::current().id();
         loop {
