@@ -517,7 +517,7 @@ fn all_used(grads: Vec<Option<Tensor>>, wrt: &[&Tensor], how: Backward) -> Resul
         Some(i) if !how.allow_unused => {
             let aval = wrt[i].aval().map_or_else(String::new, |a| a.to_string());
             let why =
-                format!("no gradient reaches `wrt[{i}]` ({aval}); remove it, or set `allow_unused` to get `None`");
+                format!("no gradient reaches `wrt[{i}]` ({aval}); remove it, or set `allow_unused` to get None");
             Err(Error::gradient(why))
         }
         _ => Ok(grads),

@@ -1,4 +1,4 @@
-"""Activations: a line each. With `inplace` the argument has the result's elements afterwards."""
+"""Activation modules, one table row each. With `inplace` the result is written to the argument."""
 
 from ..core import empty
 from . import functional as F
@@ -6,7 +6,7 @@ from .module import Module
 from .parameter import Parameter
 from .tables import remembering, with_values
 
-# name, function, arguments, what it is, what it makes of -2 and 0.5, and with which arguments if it needs any
+# name, function, arguments, description, its values at -2 and 0.5, and the arguments for these if it needs any
 _TABLE = [
     ("ReLU", "relu", "inplace=False", "`max(x, 0)`.", "[0.0, 0.5]"),
     ("ReLU6", "relu6", "inplace=False", "`min(max(x, 0), 6)`.", "[0.0, 0.5]"),
