@@ -1,5 +1,5 @@
-//! Where a NaN or an infinity came from: a graph is run again, op by op, loops turn by turn, and followed back from the value
-//! that is not finite.
+//! Finds the origin of a NaN or an infinity: runs a graph op by op, including loop iterations, and traces back
+//! from the value that is not finite.
 
 use gradus_ir::graph::Id;
 use gradus_ir::ops::Form;
@@ -8,7 +8,7 @@ use gradus_ir::ops::while_loop::While;
 use gradus_ir::{Aval, DType, Graph, Op, Result};
 use gradus_tensor::{Tensor, try_apply};
 
-/// How bad a value is.
+/// Kinds of values that are not finite, ordered by severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum NonFinite {
     Infinity,
@@ -22,14 +22,14 @@ fn non_finite(t: &Tensor) -> Result<Option<NonFinite>> {
     Ok(Some(if t.is_nan().any(()).item::<bool>()? { NonFinite::Nan } else { NonFinite::Infinity }))
 }
 
-/// Whether all elements are.
+/// Whether all elements are finite.
 pub(crate) fn is_finite(t: &Tensor) -> Result<bool> {
     t.all_finite().item()
 }
 
-/// Says which op of a graph first made a value that is not finite, among those that led to its first such output; `None` if
-/// all outputs are finite. An op is blamed if none of its operands is as bad as its result; what follows from constants
-/// alone is meant to be as it is. Inputs have these names.
+/// Describes the op that first made a value that is not finite, among those that lead to the first such output;
+/// `None` if all outputs are finite. An op is the origin if none of its operands is as severe as its result.
+/// Values that depend only on constants are considered intended. `names` are the names of the inputs.
 pub(crate) fn explain(graph: &Graph, ins: &[Tensor], names: &[String]) -> Result<Option<String>> {
     let run = Run::new(graph, ins, &vec![false; ins.len()])?;
     let Some(source) = run.first_source()? else { return Ok(None) };
@@ -42,11 +42,11 @@ pub(crate) fn explain(graph: &Graph, ins: &[Tensor], names: &[String]) -> Result
     }))
 }
 
-/// Where a value that is not finite came from.
+/// Origin of a value that is not finite.
 enum Source {
     /// An input of the graph.
     Input(usize),
-    /// An op, in words.
+    /// A description of an op.
     Op(String),
 }
 
@@ -54,20 +54,20 @@ enum Source {
 struct Run<'g> {
     graph: &'g Graph,
     values: Vec<Vec<Tensor>>,
-    /// Nodes that follow from constants alone.
+    /// Nodes that depend only on constants.
     constant: Vec<bool>,
 }
 
-/// A loop that is run again: its body, and what each of its steps was given.
+/// A loop that is run again: its body, and the inputs of each iteration.
 struct Iterations<'g> {
     body: &'g Graph,
-    /// Which inputs of the body are carries.
+    /// The inputs of the body that are carries.
     carries: std::ops::Range<usize>,
     given: Vec<Vec<Tensor>>,
 }
 
 impl<'g> Run<'g> {
-    /// Inputs are constant where the graph around this one says so.
+    /// Evaluates a graph; `fixed` says which inputs are constant in the enclosing graph.
     fn new(graph: &'g Graph, ins: &[Tensor], fixed: &[bool]) -> Result<Run<'g>> {
         let mut values: Vec<Vec<Tensor>> = Vec::with_capacity(graph.nodes().len());
         let mut constant = Vec::with_capacity(graph.nodes().len());
@@ -95,7 +95,7 @@ impl<'g> Run<'g> {
         self.graph.outputs().iter().map(|id| self.value(*id).clone()).collect()
     }
 
-    /// Where the first output that is not finite came from.
+    /// Returns the origin of the first output that is not finite.
     fn first_source(&self) -> Result<Option<Source>> {
         for id in self.graph.outputs() {
             if let Some(source) = self.source(*id)? {
@@ -105,7 +105,7 @@ impl<'g> Run<'g> {
         Ok(None)
     }
 
-    /// Follows a value that is not finite back to the op that made it so; `None` if it is finite.
+    /// Traces a value that is not finite back to the op that made it; `None` if it is finite.
     fn source(&self, mut id: Id) -> Result<Option<Source>> {
         loop {
             let Some(own) = non_finite(self.value(id))? else { return Ok(None) };
@@ -127,7 +127,7 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// The op that made a value from finite ones: the one inside of it, if it holds graphs.
+    /// Describes the op that made a value from finite ones; for an op with nested graphs, the op inside.
     fn describe(&self, id: Id, bad: NonFinite) -> Result<String> {
         let node = &self.graph.nodes()[id.node as usize];
         let avals: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
@@ -189,7 +189,7 @@ impl<'g> Iterations<'g> {
         Ok(Iterations { body: &op.body, carries: op.shared..ins.len(), given })
     }
 
-    /// Where an output came from: if it is a stack, its first slice that is not finite.
+    /// Returns the origin of an output; for a stacked output, of its first slice that is not finite.
     fn source(&self, value: &Tensor, out: usize, op: &Scan, fixed: &[bool]) -> Result<Option<Source>> {
         if out < op.carries {
             return self.back(self.given.len(), out, fixed);
@@ -202,27 +202,27 @@ impl<'g> Iterations<'g> {
         Ok(None)
     }
 
-    /// Goes back from an output of the last of so many turns, along the carries, to the turn that made it.
-    fn back(&self, mut turns: usize, mut out: usize, fixed: &[bool]) -> Result<Option<Source>> {
-        while turns > 0 {
+    /// Traces an output of iteration `iterations` back along the carries to the iteration that made it.
+    fn back(&self, mut iterations: usize, mut out: usize, fixed: &[bool]) -> Result<Option<Source>> {
+        while iterations > 0 {
             let free: Vec<bool> =
                 fixed.iter().enumerate().map(|(i, f)| *f && !self.carries.contains(&i)).collect();
-            let run = Run::new(self.body, &self.given[turns - 1], &free)?;
+            let run = Run::new(self.body, &self.given[iterations - 1], &free)?;
             match run.source(self.body.outputs()[out])? {
                 Some(Source::Input(at)) if self.carries.contains(&at) => out = at - self.carries.start,
                 Some(Source::Op(text)) => {
                     let all = self.given.len();
-                    return Ok(Some(Source::Op(format!("{text}, in step {turns} of {all}"))));
+                    return Ok(Some(Source::Op(format!("{text}, in step {iterations} of {all}"))));
                 }
                 other => return Ok(other),
             }
-            turns -= 1;
+            iterations -= 1;
         }
         Ok(None)
     }
 }
 
-/// Which slice a turn of a loop takes.
-fn slice(op: &Scan, turn: usize) -> i64 {
-    (if op.reverse { op.length - 1 - turn } else { turn }) as i64
+/// Returns the slice that an iteration of a loop reads.
+fn slice(op: &Scan, iteration: usize) -> i64 {
+    (if op.reverse { op.length - 1 - iteration } else { iteration }) as i64
 }

@@ -1,8 +1,8 @@
-//! Modules, optimisers, compiled training, data and checkpoints.
+//! Modules, optimizers, compiled training, data and checkpoints.
 //!
-//! A model is a struct of parameters and other modules ([`mod@module`]); an [`Optimizer`] is a rule over `Tensor` that runs at
-//! once or is traced; [`compile_training`] makes forward pass, backward pass and update one executable that changes the
-//! parameters in place.
+//! A model is a struct of parameters and other modules ([`mod@module`]). An [`Optimizer`] is a rule over
+//! `Tensor` that runs eagerly or is traced. [`compile_training`] makes forward pass, backward pass and update
+//! one executable that changes the parameters in place.
 #![forbid(unsafe_code)]
 
 mod capture;

@@ -13,7 +13,9 @@ use gradus_ir::{Aval, C, Class, DType, Error, Literal, Shape};
 /// tensor with a float gives `f32`, a float tensor with an integer keeps its dtype.
 #[derive(Clone, Copy)]
 pub enum Arg<'a> {
+    /// A tensor operand.
     Tensor(&'a Tensor),
+    /// A scalar operand.
     Number(Number),
 }
 
@@ -22,8 +24,11 @@ pub enum Arg<'a> {
 pub enum Number {
     /// A boolean.
     Bool(bool),
+    /// A signed integer.
     Int(i64),
+    /// A float.
     Float(f64),
+    /// A complex number.
     Complex(C),
 }
 

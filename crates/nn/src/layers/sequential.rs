@@ -1,10 +1,10 @@
-//! Layers one after the other.
+//! A sequence of layers.
 
 use crate::module::{Forward, Module, Visitor};
 use crate::caller::tensor_at_caller;
 use gradus_tensor::Tensor;
 
-/// Modules applied in order; their parameters are named by position: `0.weight`.
+/// Modules applied in order; their parameters are named by position, such as `0.weight`.
 ///
 /// ```
 /// use gradus_nn::{Linear, Module, Sequential};
@@ -17,12 +17,12 @@ use gradus_tensor::Tensor;
 pub struct Sequential(Vec<Box<dyn Forward + Send + Sync>>);
 
 impl Sequential {
-    /// Nothing yet.
+    /// Makes an empty sequence.
     pub fn new() -> Sequential {
         Sequential::default()
     }
 
-    /// Another module behind the others.
+    /// Appends a module.
     pub fn then(mut self, module: impl Forward + Send + Sync + 'static) -> Sequential {
         self.0.push(Box::new(module));
         self

@@ -1,4 +1,4 @@
-//! The block of a transformer.
+//! The transformer block.
 
 use super::{Cache, Dropout, LayerNorm, Linear, MultiHeadAttention};
 use crate::module;
@@ -6,30 +6,30 @@ use crate::module::Forward;
 use crate::caller::tensor_at_caller;
 use gradus_tensor::{Generator, Tensor};
 
-/// Attention and a network of one hidden layer with `gelu`, each around a residual and behind a norm (or, if not
-/// `norm_first`, before one).
+/// Attention and a network of one hidden layer with `gelu`, each with a residual connection and a norm before
+/// it (or, if not `norm_first`, after it).
 #[derive(Clone, Debug)]
 pub struct TransformerBlock {
     /// Attention.
     pub self_attn: MultiHeadAttention,
-    /// Into the hidden layer.
+    /// From the width to the hidden layer.
     pub linear1: Linear,
-    /// Out of it.
+    /// From the hidden layer to the width.
     pub linear2: Linear,
-    /// Of the attention.
+    /// Norm of the attention.
     pub norm1: LayerNorm,
-    /// Of the network.
+    /// Norm of the network.
     pub norm2: LayerNorm,
-    /// Of both results and of the hidden layer; that of the attention's weights is its own.
+    /// Dropout of both results and of the hidden layer; that of the attention weights is separate.
     pub dropout: Dropout,
-    /// Norms come before attention and network.
+    /// Whether norms come before attention and network.
     pub norm_first: bool,
 }
 module!(TransformerBlock { self_attn, linear1, linear2, norm1, norm2, dropout; norm_first });
 
 impl TransformerBlock {
-    /// A causal block of this width with a hidden layer of another. Dropout is where PyTorch has it: on the attention's weights
-    /// and result, on the hidden layer and on the network's result.
+    /// Makes a causal block of this width and hidden size. Dropout is applied where PyTorch applies it: to the
+    /// attention weights and result, to the hidden layer and to the network's result.
     #[track_caller]
     pub fn new(width: usize, heads: usize, hidden: usize, dropout: f64, g: &Generator) -> TransformerBlock {
         TransformerBlock {
@@ -55,7 +55,7 @@ impl TransformerBlock {
         }
     }
 
-    /// With a cache of the attention's keys and values.
+    /// Runs it with a cache of the attention's keys and values.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
         let y = self.around(x, |x| self.self_attn.forward_cached(x, cache));
