@@ -1,4 +1,4 @@
-"""Layers that forget at random while training."""
+"""Dropout layers."""
 
 from . import functional as F
 from .module import Module
@@ -21,7 +21,7 @@ class _DropoutNd(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-# name, function, what is dropped together
+# name, function, the unit that is dropped
 _TABLE = [
     ("Dropout", "dropout", "Sets elements to zero with probability `p` while training, and scales the rest by `1 / (1 - p)`."),
     ("Dropout1d", "dropout1d", "Like `Dropout`, for whole channels of `(N, C, L)`."),

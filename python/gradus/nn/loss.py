@@ -1,4 +1,4 @@
-"""Losses: a line each; `reduction` is `"mean"`, `"sum"` or `"none"`."""
+"""Loss modules, one table row each; `reduction` is `"mean"`, `"sum"` or `"none"`."""
 
 from .legacy_loss import reduction_of
 from .module import Module
@@ -6,7 +6,7 @@ from .tables import remembering, with_values
 
 
 class _Loss(Module):
-    """What PyTorch's users derive losses of their own from."""
+    """The base class of losses."""
 
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
@@ -14,7 +14,7 @@ class _Loss(Module):
 
 
 class _WeightedLoss(_Loss):
-    """One with a weight for each class."""
+    """A loss with a weight for each class."""
 
     def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
         super().__init__(size_average, reduce, reduction)
@@ -23,7 +23,7 @@ class _WeightedLoss(_Loss):
 
 _R = "reduction='mean'"
 
-# name, function, arguments, how many tensors, what it is
+# name, function, arguments, number of tensors, description
 _TABLE = [
     ("MSELoss", "mse_loss", _R, 2, "`(x - y)²`."),
     ("L1Loss", "l1_loss", _R, 2, "`|x - y|`."),
@@ -56,7 +56,7 @@ _TABLE = [
 
 _T = "gradus.tensor"
 _PAIR = f"{_T}([0.5, -1.0]), {_T}([1.0, 1.0])"
-# what an example is made of where the pair above does not fit
+# arguments of examples where the pair above does not fit
 _INPUTS = {
     "CrossEntropyLoss": f"{_T}([[2.0, 0.5, 1.0]]), {_T}([0])", "NLLLoss": f"{_T}([[-0.5, -1.5, -2.0]]), {_T}([1])",
     "BCELoss": f"{_T}([0.5, 0.25]), {_T}([1.0, 0.0])", "KLDivLoss": f"{_T}([-0.5, -1.0]), {_T}([0.6, 0.4])",

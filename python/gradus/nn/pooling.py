@@ -9,7 +9,7 @@ __all__ = ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"]
 
 
 def _add(name, function, arguments, doc, call, shape, result, **kwargs):
-    """A class, with an example: how it is made, the shape of its argument, the shape of its result."""
+    """Makes a class with an example: constructor, shape of the input, shape of the result."""
     inputs = ", ".join([f"gradus.ones({shape})"] * kwargs.get("tensors", 1))
     doc = with_shapes(doc, name, call, inputs, result)
     globals()[name] = remembering(name, function, arguments, doc, module=__name__, **kwargs)
@@ -37,7 +37,7 @@ def _pool_repr(self):
     values = [("kernel_size", self.kernel_size), ("stride", stride)]
     values += [(key, getattr(self, key)) for key in ("padding", "dilation", "ceil_mode") if key in self.__dict__]
     if type(self).__name__.startswith("Avg"):
-        if type(self).__name__ == "AvgPool1d":  # this one PyTorch shows with an axis each
+        if type(self).__name__ == "AvgPool1d":  # PyTorch shows this one with a tuple
             values = [(key, value if isinstance(value, tuple) else (value,)) for key, value in values]
         values = values[:3]
     return ", ".join(f"{key}={value}" for key, value in values)
@@ -49,7 +49,7 @@ for _n in (1, 2, 3):
 
 
 class _Pad(Module):
-    """What all paddings share: how much on each side, last axis first."""
+    """Base of paddings: widths of each side, last axis first."""
 
     _axes, _mode = 0, ""
 
@@ -106,7 +106,7 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """`Upsample` by the nearest pixel.
+    """`Upsample` with nearest neighbours.
 
     >>> import gradus
     >>> tuple(gradus.nn.UpsamplingNearest2d(scale_factor=2)(gradus.ones(1, 3, 4, 5)).shape)
@@ -118,7 +118,7 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """`Upsample` by lines through the pixels, corners on corners.
+    """`Upsample` with bilinear interpolation and aligned corners.
 
     >>> import gradus
     >>> tuple(gradus.nn.UpsamplingBilinear2d(scale_factor=2)(gradus.ones(1, 3, 4, 5)).shape)
