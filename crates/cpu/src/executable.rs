@@ -56,7 +56,8 @@ impl Work {
             }
             Step::Routine(_) => Work::None,
             Step::Slices { control, .. } => {
-                let body = control.plans.first().ok_or_else(|| Error::verify("a step of slices has no plan"))?;
+                let body =
+                    control.plans.first().ok_or_else(|| Error::verify("a step of slices has no plan"))?;
                 Work::Slices(Box::new(Executable::by((**body).clone(), native)?))
             }
             Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
@@ -239,7 +240,10 @@ impl Executable {
                 return Err(Error::value("an argument", format!("needs {bytes} bytes from its offset")));
             }
             if a.offset % plan.buffers[b].dtype.size() != 0 {
-                return Err(Error::value("an argument", format!("is not aligned: it starts at byte {}", a.offset)));
+                return Err(Error::value(
+                    "an argument",
+                    format!("is not aligned: it starts at byte {}", a.offset),
+                ));
             }
         }
         let mut outputs = Vec::with_capacity(plan.outputs.len());

@@ -68,8 +68,15 @@ enum Layout {
     Packed,
 }
 
-const LAYOUTS: [Layout; 7] =
-    [Layout::Depth, Layout::Lane, Layout::Lines, Layout::Sparse, Layout::Backwards, Layout::Shared, Layout::Packed];
+const LAYOUTS: [Layout; 7] = [
+    Layout::Depth,
+    Layout::Lane,
+    Layout::Lines,
+    Layout::Sparse,
+    Layout::Backwards,
+    Layout::Shared,
+    Layout::Packed,
+];
 
 /// An operand with its memory.
 struct Matrix<T> {
@@ -287,8 +294,13 @@ fn tall_thin_and_deep() {
         (1, 1100, 2),
     ];
     all(sizes.into_iter().flat_map(|(m, n, k)| {
-        [(Layout::Depth, Layout::Lane), (Layout::Lane, Layout::Lane), (Layout::Depth, Layout::Depth), (Layout::Lane, Layout::Depth)]
-            .map(|(a, b)| Case { m, n, k, a, b, accumulate: m % 2 == 0, ..PLAIN })
+        [
+            (Layout::Depth, Layout::Lane),
+            (Layout::Lane, Layout::Lane),
+            (Layout::Depth, Layout::Depth),
+            (Layout::Lane, Layout::Depth),
+        ]
+        .map(|(a, b)| Case { m, n, k, a, b, accumulate: m % 2 == 0, ..PLAIN })
     }));
 }
 
@@ -317,7 +329,16 @@ fn batches() {
         Case { batch: 0, m: 3, n: 4, k: 5, ..PLAIN },
         Case { batch: 37, m: 3, n: 4, k: 5, ..PLAIN },
         Case { batch: 9, m: 33, n: 70, k: 20, b: Layout::Shared, ..PLAIN },
-        Case { batch: 9, m: 33, n: 70, k: 20, a: Layout::Shared, b: Layout::Depth, accumulate: true, ..PLAIN },
+        Case {
+            batch: 9,
+            m: 33,
+            n: 70,
+            k: 20,
+            a: Layout::Shared,
+            b: Layout::Depth,
+            accumulate: true,
+            ..PLAIN
+        },
         Case { batch: 3, m: 130, n: 140, k: 150, a: Layout::Lane, ..PLAIN },
         Case { batch: 2, m: 10, n: 12, k: 0, ..PLAIN },
     ]);

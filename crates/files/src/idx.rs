@@ -34,10 +34,7 @@ fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     let shape: Shape = extents.chunks(4).map(extent).collect();
     let needed = shape.checked_numel().and_then(|n| n.checked_mul(dtype.size()));
     if needed != Some(elements.len()) {
-        return Err(format!(
-            "has {} bytes of elements, which does not match {dtype}{shape}",
-            elements.len()
-        ));
+        return Err(format!("has {} bytes of elements, which does not match {dtype}{shape}", elements.len()));
     }
     let mut own = elements.to_vec();
     own.chunks_mut(dtype.size()).for_each(<[u8]>::reverse);

@@ -38,7 +38,9 @@ pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, Str
         None => None,
     };
     let shape: Option<Vec<usize>> = match described.get("shape") {
-        Some(shape) => Some(serde_json::from_value(shape.clone()).map_err(|_| "has a `shape` that is not a list of sizes")?),
+        Some(shape) => Some(
+            serde_json::from_value(shape.clone()).map_err(|_| "has a `shape` that is not a list of sizes")?,
+        ),
         None => None,
     };
     let (numbers, own) = list(described.get("data").ok_or("has no `data`")?)?;
@@ -112,7 +114,12 @@ fn list(value: &Value) -> std::result::Result<(Vec<Digits>, Vec<usize>), String>
         match shape.get(at) {
             None if out.is_empty() => shape.push(items.len()),
             Some(n) if *n == items.len() => {}
-            _ => return Err(format!("is ragged: a list of {} differs in length from those before it", items.len())),
+            _ => {
+                return Err(format!(
+                    "is ragged: a list of {} differs in length from those before it",
+                    items.len()
+                ));
+            }
         }
         items.iter().try_for_each(|item| level(item, at + 1, shape, out))
     }

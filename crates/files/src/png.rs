@@ -12,7 +12,8 @@ use std::path::Path;
 pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
     let path = path.as_ref();
     let file = bytes(path)?;
-    let broken = |e: png::DecodingError| atomic::failed(path, format!("is damaged, or is not a PNG image: {e}"));
+    let broken =
+        |e: png::DecodingError| atomic::failed(path, format!("is damaged, or is not a PNG image: {e}"));
     let mut decoder = Decoder::new(Cursor::new(&file[..]));
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     let mut reader = decoder.read_info().map_err(broken)?;

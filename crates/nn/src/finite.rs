@@ -114,8 +114,11 @@ impl<'g> Run<'g> {
             }
             let mut worst = None;
             for operand in &self.graph.nodes()[id.node as usize].ins {
-                let bad =
-                    if self.constant[operand.node as usize] { None } else { non_finite(self.value(*operand))? };
+                let bad = if self.constant[operand.node as usize] {
+                    None
+                } else {
+                    non_finite(self.value(*operand))?
+                };
                 if bad.is_some() && worst.is_none_or(|(w, _)| bad > w) {
                     worst = Some((bad, *operand));
                 }

@@ -5,6 +5,7 @@
 //! one executable that changes the parameters in place.
 #![forbid(unsafe_code)]
 
+mod caller;
 mod capture;
 pub mod checkpoint;
 pub mod data;
@@ -13,7 +14,6 @@ pub mod init;
 pub mod layers;
 pub mod module;
 pub mod optim;
-mod caller;
 mod sample;
 mod step;
 mod summary;

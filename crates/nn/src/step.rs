@@ -3,11 +3,11 @@
 //! cells.
 //! `optim` defines the updates, `gradus_tensor` traces and compiles.
 
+use crate::caller::at_caller;
 use crate::capture::capturing;
 use crate::finite;
 use crate::module::{Module, Part, evaluating};
 use crate::optim::Optimizer;
-use crate::caller::at_caller;
 use gradus_ir::{Aval, Error, Result};
 use gradus_tensor::{Compiled, Device, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
 use std::borrow::Borrow;
@@ -262,7 +262,9 @@ impl Step<'_> {
             return Ok(at);
         }
         if self.optimizer.parameters().next().is_some() && self.optimizer.trained().is_empty() {
-            return Err(Error::gradient("a step needs a parameter to train; all parameters of the optimizer are frozen"));
+            return Err(Error::gradient(
+                "a step needs a parameter to train; all parameters of the optimizer are frozen",
+            ));
         }
         let (mut outputs, mut captured) = (0, Vec::new());
         let mut whole = |batch: &[Tensor]| {

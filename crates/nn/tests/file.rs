@@ -80,9 +80,7 @@ fn damaged_arrays_are_refused() {
     };
     assert!(text("<f4", "<q4").contains("elements of type `<q4`, which is not supported"));
     assert!(text("(2, 2)", "(2, z)").contains("has an axis of `z`"));
-    assert!(
-        text("(2, 2)", "(9, 9)").contains("16 bytes of elements, which does not match [9, 9] of `<f4`")
-    );
+    assert!(text("(2, 2)", "(9, 9)").contains("16 bytes of elements, which does not match [9, 9] of `<f4`"));
     npz::write(folder.file("z"), &[("first".to_string(), x.clone()), ("second".to_string(), x)]).unwrap();
     let whole = std::fs::read(folder.file("z")).unwrap();
     let mut flipped = whole.clone();
@@ -146,7 +144,10 @@ fn idx_and_images_come_back() {
     let whole = std::fs::read(folder.file("x.png")).unwrap();
     std::fs::write(folder.file("x.png"), &whole[..whole.len() / 2]).unwrap();
     assert!(
-        png::read(folder.file("x.png")).unwrap_err().to_string().contains("is damaged, or is not a PNG image")
+        png::read(folder.file("x.png"))
+            .unwrap_err()
+            .to_string()
+            .contains("is damaged, or is not a PNG image")
     );
     assert!(png::write(folder.file("x.png"), &Tensor::zeros([2, 2, 1])).is_err());
     assert!(png::write(folder.file("x.png"), &x.reshape([24])).is_err());

@@ -2,11 +2,11 @@
 
 use crate::error::raise;
 use crate::guard::Guard;
-use crate::trace_deps::Guards;
 use crate::tensor::PyTensor;
+use crate::trace_deps::Guards;
 use crate::tree::Tree;
 use crate::unary::Spelled;
-use gradus::{Aval, Compiled, DType, Tensor, GradientOwner};
+use gradus::{Aval, Compiled, DType, GradientOwner, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -147,7 +147,9 @@ pub(crate) fn export<'py>(
     copy: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if t.requires_grad() {
-        return Err(PyBufferError::new_err("a tensor that requires grad cannot be exported; call detach() first"));
+        return Err(PyBufferError::new_err(
+            "a tensor that requires grad cannot be exported; call detach() first",
+        ));
     }
     of_host(t)?;
     let t = if copy {
@@ -225,7 +227,8 @@ pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
         Ok(c) => c,
         Err(_) => obj.call_method0(intern!(py, "__dlpack__"))?, // protocol without versions
     };
-    let capsule = capsule.cast::<PyCapsule>().map_err(|_| type_error("__dlpack__ did not return a capsule"))?;
+    let capsule =
+        capsule.cast::<PyCapsule>().map_err(|_| type_error("__dlpack__ did not return a capsule"))?;
     let versioned = capsule.is_valid_checked(Some(VERSIONED));
     let pointer = capsule.pointer_checked(Some(if versioned { VERSIONED } else { NAME }))?;
     let (name, taken) = match versioned {

@@ -85,7 +85,9 @@ pub(crate) fn set_default_dtype(d: DTypeArg) -> PyResult<()> {
     match d.0 {
         DType::F32 => DOUBLE.store(false, Ordering::Relaxed),
         DType::F64 => DOUBLE.store(true, Ordering::Relaxed),
-        other => return Err(type_error(format!("the default dtype must be float32 or float64, not {other}"))),
+        other => {
+            return Err(type_error(format!("the default dtype must be float32 or float64, not {other}")));
+        }
     }
     Ok(())
 }

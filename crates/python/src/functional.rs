@@ -404,7 +404,9 @@ pub(crate) fn pad(input: T, pad: &Bound<'_, PyAny>, mode: &str, value: Option<f6
         "replicate" => PadMode::Replicate,
         "circular" => PadMode::Circular,
         other => {
-            return Err(value_error(format!("mode {other:?} is not one of constant, reflect, replicate, circular")));
+            return Err(value_error(format!(
+                "mode {other:?} is not one of constant, reflect, replicate, circular"
+            )));
         }
     };
     PyTensor::out(gradus::func::pad(&input.0, &list(pad)?, mode))

@@ -11,10 +11,10 @@ use crate::device;
 use crate::error::{raise, raised};
 use crate::graph::PyGraph;
 use crate::guard::Guard;
-use crate::trace_deps::{Argument, Found, Watch};
-use crate::tensor::PyTensor;
-use crate::tree::Tree;
 use crate::reentrant_lock::ReentrantLock;
+use crate::tensor::PyTensor;
+use crate::trace_deps::{Argument, Found, Watch};
+use crate::tree::Tree;
 use crate::unary::Spelled;
 use gradus::{Compiled, Error, Tensor};
 use pyo3::prelude::*;
@@ -104,7 +104,9 @@ impl PyJit {
                 like.guards.other(py).map_or("what it reads outside".to_string(), |name| format!("`{name}`"));
             say(
                 py,
-                &format!("jit: {name} is different at every call, so the function runs without being compiled"),
+                &format!(
+                    "jit: {name} is different at every call, so the function runs without being compiled"
+                ),
             )?;
         }
         let mut tensors = Vec::new();

@@ -32,29 +32,29 @@ mod graph;
 mod guard;
 mod hook;
 mod index;
+mod integer_division;
 mod jit;
 mod linalg;
 mod loss;
 mod models;
 mod norm;
-mod trace_deps;
 mod operators;
 mod print;
 mod program;
 mod random;
 mod reduce;
+mod reentrant_lock;
 mod replace;
 mod select;
 mod shape;
 mod tensor;
+mod trace_deps;
 mod transform;
 mod tree;
-mod reentrant_lock;
 mod unary;
 mod unique;
 mod value;
 mod view;
-mod integer_division;
 mod words;
 
 use pyo3::prelude::*;
@@ -120,11 +120,6 @@ mod _native {
         pairwise_distance, rms_norm,
     };
     #[pymodule_export]
-    use crate::trace_deps::{
-        _after_trace, _before_run, _is_compiling, _is_rewritten, _module_changed, _note_guard, _note_module,
-        _note_place,
-    };
-    #[pymodule_export]
     use crate::print::set_printoptions;
     #[pymodule_export]
     use crate::program::PyProgram;
@@ -137,6 +132,11 @@ mod _native {
     use crate::shape::{broadcast_tensors, cat, meshgrid, stack, where_};
     #[pymodule_export]
     use crate::tensor::PyTensor;
+    #[pymodule_export]
+    use crate::trace_deps::{
+        _after_trace, _before_run, _is_compiling, _is_rewritten, _module_changed, _note_guard, _note_module,
+        _note_place,
+    };
     #[pymodule_export]
     use crate::transform::{
         _autograd_grad, _checkpoint, _custom_jvp, _custom_vjp, _hessian, _hvp, _jacobian, _jvp, _linearize,

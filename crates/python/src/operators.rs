@@ -1,9 +1,9 @@
 //! Operators on tensors and Python numbers, with their methods and in-place forms.
 
 use crate::error::{raise, type_error};
+use crate::integer_division::{integer_binary, power};
 use crate::tensor::{PyTensor, compute};
 use crate::value::Operand;
-use crate::integer_division::{integer_binary, power};
 use gradus::{DType, Number, Tensor};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
@@ -375,7 +375,10 @@ impl PyTensor {
     fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
         let x = self.elements(py)?;
         if x.dtype().is_differentiable() {
-            return Err(type_error(format!("a tensor of {} cannot be an index; only integer tensors can", x.dtype())));
+            return Err(type_error(format!(
+                "a tensor of {} cannot be an index; only integer tensors can",
+                x.dtype()
+            )));
         }
         raise(x.to(gradus::Device::CPU).to_dtype(DType::I64).item::<i64>())
     }

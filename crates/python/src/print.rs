@@ -49,7 +49,9 @@ pub(crate) fn set_printoptions(
         Some("default") => DEFAULT,
         Some("short") => Options { precision: 2, edgeitems: 2, ..DEFAULT },
         Some("full") => Options { threshold: usize::MAX, ..DEFAULT },
-        Some(other) => return Err(value_error(format!("profile {other:?} is not one of default, short, full"))),
+        Some(other) => {
+            return Err(value_error(format!("profile {other:?} is not one of default, short, full")));
+        }
     };
     new.precision = precision.unwrap_or(new.precision).min(17);
     new.threshold = threshold.unwrap_or(new.threshold);

@@ -53,9 +53,7 @@ fn as_dtype(slf: &Bound<'_, PyTensor>, dtype: DType) -> PyResult<PyTensor> {
     let mut shape = x.shape().to_vec();
     if old != new {
         let Some(last) = shape.last_mut() else {
-            return Err(value_error(format!(
-                "a scalar tensor cannot be viewed as elements of {new} bytes"
-            )));
+            return Err(value_error(format!("a scalar tensor cannot be viewed as elements of {new} bytes")));
         };
         if *last * old % new != 0 {
             let why = format!("rows of {} bytes cannot be divided into elements of {new} bytes", *last * old);
@@ -158,9 +156,9 @@ impl PyTensor {
         match slf.get().value(slf.py())?.rank() {
             0 | 1 => PyTensor::part_of(slf, View::At(vec![Ix::Rest])),
             2 => PyTensor::transpose(slf, 0, 1),
-            n => {
-                Err(pyo3::exceptions::PyRuntimeError::new_err(format!("t() needs a tensor of at most 2 axes, not {n}")))
-            }
+            n => Err(pyo3::exceptions::PyRuntimeError::new_err(format!(
+                "t() needs a tensor of at most 2 axes, not {n}"
+            ))),
         }
     }
 
@@ -539,8 +537,7 @@ fn is_condition(x: &Tensor) -> PyResult<()> {
     match x.dtype() {
         DType::Bool | DType::U8 => Ok(()),
         other => {
-            let why =
-                format!("where expects a boolean condition, not {}", crate::dtype::name(other));
+            let why = format!("where expects a boolean condition, not {}", crate::dtype::name(other));
             Err(crate::error::runtime_error(why))
         }
     }

@@ -176,7 +176,8 @@ pub(crate) fn _while_loop<'py>(
     let (condition, step) = (Function::new(condition).on(&all), Function::new(step).on(&all));
     let holds = |x: &[Tensor]| {
         let outs = condition.call(&[x]);
-        first(outs).unwrap_or_else(|_| Tensor::failed(gradus::Error::trace("the condition returned no tensor")))
+        first(outs)
+            .unwrap_or_else(|_| Tensor::failed(gradus::Error::trace("the condition returned no tensor")))
     };
     let outs = gradus::while_loop(&refs(&all), bound, holds, |x| step.call(&[x]));
     condition.done(Ok(()))?;

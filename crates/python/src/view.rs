@@ -181,7 +181,9 @@ impl View {
                 }
                 part.permute(back)
             }
-            View::Expand(_) => return Err(runtime_error("an expanded tensor must be written element by element")),
+            View::Expand(_) => {
+                return Err(runtime_error("an expanded tensor must be written element by element"));
+            }
             View::Picked(pick, _) => {
                 let places = pick(&counted(whole)).reshape([-1i64]);
                 let flat = whole.reshape([-1i64]).with_at(vec![Ix::from(&places)], &part.reshape([-1i64]));

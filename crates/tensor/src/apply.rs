@@ -77,7 +77,9 @@ fn row_on_data(
         (0, _) => Tensor::with(|| Inner::Data(a.clone(), None)),
         (_, Second::Data(b)) => Tensor::with(|| Inner::Data(b.clone(), None)),
         (_, Second::Number(x)) => Number::Float(x).of(&a.aval),
-        (_, Second::None) => Tensor::failed(Error::verify("a pointwise op of one operand reads a second operand")),
+        (_, Second::None) => {
+            Tensor::failed(Error::verify("a pointwise op of one operand reads a second operand"))
+        }
     };
     let out = || Data::row_major(storage.clone(), &a.aval);
     // Each branch constructs the result in its final location, which saves a move.

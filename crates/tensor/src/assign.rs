@@ -188,7 +188,9 @@ impl Patch {
         let (all, into) = (value.storage.host::<E>()?, storage.get_mut_slice::<E>()?);
         let first = value.offset as i64;
         match &self.to {
-            Destination::Walk(strides, offset) => walked(shape, (into, strides, *offset), (all, steps, first)),
+            Destination::Walk(strides, offset) => {
+                walked(shape, (into, strides, *offset), (all, steps, first))
+            }
             Destination::Runs(places, run) => {
                 let (outer, inner) = steps.split_at(shape.rank() - run.rank());
                 let strides: Vec<i64> = run.strides().iter().map(|&s| s as i64).collect();

@@ -6,8 +6,8 @@
 use crate::apply::try_apply;
 use crate::data::Data;
 use crate::device::Device;
-use crate::inline_list::InlineList;
 use crate::hook::seen_by;
+use crate::inline_list::InlineList;
 use crate::leaves;
 use crate::pointwise::Output;
 use crate::tape::{Edge, GradMode, Node, Recorded, State, Target, is_grad_enabled, lock, set_grad_enabled};
@@ -516,8 +516,9 @@ fn all_used(grads: Vec<Option<Tensor>>, wrt: &[&Tensor], how: Backward) -> Resul
     match grads.iter().position(Option::is_none) {
         Some(i) if !how.allow_unused => {
             let aval = wrt[i].aval().map_or_else(String::new, |a| a.to_string());
-            let why =
-                format!("no gradient reaches `wrt[{i}]` ({aval}); remove it, or set `allow_unused` to get None");
+            let why = format!(
+                "no gradient reaches `wrt[{i}]` ({aval}); remove it, or set `allow_unused` to get None"
+            );
             Err(Error::gradient(why))
         }
         _ => Ok(grads),

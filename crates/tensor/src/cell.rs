@@ -127,7 +127,9 @@ impl Cell {
     /// Moves the value, and its gradient, to a device.
     pub(crate) fn move_to(&self, device: Device) -> Result<()> {
         if crate::trace::is_tracing() {
-            return Err(Error::trace("a cell cannot move to another device inside a traced function; move it before tracing"));
+            return Err(Error::trace(
+                "a cell cannot move to another device inside a traced function; move it before tracing",
+            ));
         }
         loop {
             let before = self.value();
@@ -359,7 +361,10 @@ impl Tensor {
     pub fn set_requires_grad(&self, on: bool) -> Result<()> {
         let place = std::panic::Location::caller();
         let Some(cell) = self.check()?.as_cell() else {
-            return Err(Error::gradient("`requires_grad` can be set on a cell only (`cell`, `requires_grad_`)").at(place));
+            return Err(Error::gradient(
+                "`requires_grad` can be set on a cell only (`cell`, `requires_grad_`)",
+            )
+            .at(place));
         };
         if on && !cell.aval().dtype.is_differentiable() {
             let why = format!("a cell of type {} cannot require gradients", cell.aval());
@@ -379,7 +384,9 @@ impl Tensor {
                 return Err(Error::value("conversion in place", "acts on a cell (`cell`, `requires_grad_`)"));
             };
             if crate::trace::is_tracing() {
-                return Err(Error::trace("a cell cannot change its dtype inside a traced function; convert it before tracing"));
+                return Err(Error::trace(
+                    "a cell cannot change its dtype inside a traced function; convert it before tracing",
+                ));
             }
             if cell.requires_grad() && !dtype.is_differentiable() {
                 let why = format!("a leaf that requires gradients cannot become {dtype}");

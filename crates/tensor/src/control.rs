@@ -94,7 +94,9 @@ pub fn while_loop<R: Outputs>(
     let avals = types(init)?;
     let traced = trace_function(&avals, condition).and_then(|c| Ok([c, trace_function(&avals, step)?]));
     let (captured, graphs) = traced.and_then(|two| joined(&two, init.len())).map_err(|e| e.or_at(place))?;
-    let [condition, body] = &graphs[..] else { return Err(Error::verify("expected the graphs of condition and step")) };
+    let [condition, body] = &graphs[..] else {
+        return Err(Error::verify("expected the graphs of condition and step"));
+    };
     let bound = match bound {
         Some(0) => return Ok(init.iter().map(|t| (*t).clone()).collect()),
         bound => bound.unwrap_or(0),

@@ -153,7 +153,8 @@ impl Tensor {
         match *self.shape() {
             [n, m] => Ok((0..n).map(|i| elements[i * m..(i + 1) * m].to_vec()).collect()),
             _ => {
-                let e = Error::shape(format!("to_vec2 of shape {}", self.shape()), "needs a tensor of two axes");
+                let e =
+                    Error::shape(format!("to_vec2 of shape {}", self.shape()), "needs a tensor of two axes");
                 Err(e.at(Location::caller()))
             }
         }

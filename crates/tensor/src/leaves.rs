@@ -176,7 +176,12 @@ pub fn traced_gradients() -> Vec<TracedGradient> {
         let (number, _) = v.argument.as_ref()?;
         let untouched = v.grad.is_none() && v.read.is_none();
         let left = (!untouched && changed(&v.read, &v.grad)).then(|| v.grad.clone());
-        Some(TracedGradient { of: GradientOwner::Argument(*number), read: v.read.clone(), left, goes_on: !v.leaf })
+        Some(TracedGradient {
+            of: GradientOwner::Argument(*number),
+            read: v.read.clone(),
+            left,
+            goes_on: !v.leaf,
+        })
     };
     state.cells.iter().map(of_cell).chain(state.values.iter().filter_map(of_value)).collect()
 }

@@ -4,8 +4,8 @@
 //! `func/` holds the composites, `call_cache.rs` the programs that this thread used last.
 
 use crate::apply::try_apply;
-use crate::plan::Bounded;
 use crate::call_cache;
+use crate::plan::Bounded;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_body};
 use gradus_ir::attr::{Attr, AttrField};

@@ -3,9 +3,9 @@
 //! out of range.
 //! On `None` the caller runs the compiled op, which reports errors.
 
+use crate::call_cache::plain;
 use crate::data::Data;
 use crate::device::Device;
-use crate::call_cache::plain;
 use crate::tensor::Tensor;
 use crate::{tape, trace};
 use gradus_ir::ops::{Combine, Form};

@@ -6,8 +6,8 @@
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
-use crate::inline_list::InlineList;
 use crate::hook::Hook;
+use crate::inline_list::InlineList;
 use crate::plan::{Plan, RowPlans, plan_for};
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::ops::{Derivative, Pointwise};

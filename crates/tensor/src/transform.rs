@@ -137,7 +137,9 @@ impl TracedFn {
 /// values of those cells.
 fn written(avals: &[Aval], operands: &mut Vec<Tensor>, traced: TracedFunction) -> Result<Arc<Graph>> {
     if traced.written.iter().any(Tensor::requires_grad) {
-        return Err(Error::trace("a transformed function cannot write a cell that requires gradients; return its new value instead"));
+        return Err(Error::trace(
+            "a transformed function cannot write a cell that requires gradients; return its new value instead",
+        ));
     }
     let (all, of_writes) = (traced.graph.outputs().len(), traced.written.len());
     let writes = traced.graph.with_outputs(&(all - of_writes..all).collect::<Vec<_>>())?;
@@ -291,9 +293,10 @@ pub fn value_and_grad_of<R: Outputs>(
     let place = Location::caller();
     let traced = trace_function(&[], |_| f()).map_err(|e| e.or_at(place))?;
     let Some(loss) = traced.graph.outputs().first().copied() else {
-        return Err(
-            Error::gradient("a gradient needs a function that returns a real scalar; this one returns nothing").at(place)
-        );
+        return Err(Error::gradient(
+            "a gradient needs a function that returns a real scalar; this one returns nothing",
+        )
+        .at(place));
     };
     let read: Vec<Option<usize>> =
         cells.iter().map(|c| traced.captured.iter().position(|t| t.is_same(c))).collect();

@@ -17,10 +17,7 @@ pub(super) struct Step<T: Real> {
     pub(super) c: *mut T::Sum,
     pub(super) c_row: isize,
     /// Number of existing rows of the tile.
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        expect(dead_code, reason = "only AMX kernels use it")
-    )]
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only AMX kernels use it"))]
     pub(super) rows: usize,
     /// Number of existing columns of the last vector of the tile.
     pub(super) last: usize,

@@ -11,7 +11,11 @@ pub(super) fn fits(axes: &[Axis]) -> bool {
 }
 
 /// Transposes the windows `[outputs, channels, window]` of a group to `[window, outputs, channels]`.
-pub(super) fn transpose_windows<T: Copy>(w: &[T], (outputs, channels, window): (usize, usize, usize), to: &mut [T]) {
+pub(super) fn transpose_windows<T: Copy>(
+    w: &[T],
+    (outputs, channels, window): (usize, usize, usize),
+    to: &mut [T],
+) {
     for (k, to) in to.chunks_exact_mut(outputs * channels).enumerate() {
         for (i, to) in to.iter_mut().enumerate() {
             *to = w[i * window + k];

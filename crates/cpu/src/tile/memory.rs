@@ -382,7 +382,9 @@ pub(super) fn check(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<()> {
         *low < 0 || *high as u64 >= buffers[access.buffer].1 as u64
     };
     match kernel.reach().into_iter().find(outside) {
-        Some((a, ..)) => Err(Error::verify(format!("a kernel reaches outside of buffer {}\n{kernel}", a.buffer))),
+        Some((a, ..)) => {
+            Err(Error::verify(format!("a kernel reaches outside of buffer {}\n{kernel}", a.buffer)))
+        }
         None => Ok(()),
     }
 }

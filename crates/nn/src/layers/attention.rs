@@ -1,8 +1,8 @@
 //! Multi-head attention, for training and, with a cache, for generating token by token.
 
 use super::{Dropout, Linear};
-use crate::module::{Buffer, Param};
 use crate::caller::tensor_at_caller;
+use crate::module::{Buffer, Param};
 use crate::{init, module};
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::func::linear;

@@ -1,9 +1,9 @@
 //! Recurrent layers: a step function, scanned along time.
 
 use super::Dropout;
+use crate::caller::at_caller;
 use crate::init;
 use crate::module::{Forward, Module, Param, Visitor};
-use crate::caller::at_caller;
 use gradus_ir::{Error, Result};
 use gradus_tensor::func::linear;
 use gradus_tensor::{Generator, ScanOptions, Tensor, scan};

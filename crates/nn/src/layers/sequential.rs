@@ -1,7 +1,7 @@
 //! A sequence of layers.
 
-use crate::module::{Forward, Module, Visitor};
 use crate::caller::tensor_at_caller;
+use crate::module::{Forward, Module, Visitor};
 use gradus_tensor::Tensor;
 
 /// Modules applied in order; their parameters are named by position, such as `0.weight`.

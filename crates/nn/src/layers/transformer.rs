@@ -1,9 +1,9 @@
 //! The transformer block.
 
 use super::{Cache, Dropout, LayerNorm, Linear, MultiHeadAttention};
+use crate::caller::tensor_at_caller;
 use crate::module;
 use crate::module::Forward;
-use crate::caller::tensor_at_caller;
 use gradus_tensor::{Generator, Tensor};
 
 /// Attention and a network of one hidden layer with `gelu`, each with a residual connection and a norm before

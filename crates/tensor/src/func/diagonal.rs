@@ -106,7 +106,8 @@ impl Tensor {
             _ if self.error().is_some() => return self.clone(),
             [.., n, m] => [*n, *m],
             _ => {
-                let e = Error::shape(format!("shape {shape}"), "must be that of a matrix or a batch of matrices");
+                let e =
+                    Error::shape(format!("shape {shape}"), "must be that of a matrix or a batch of matrices");
                 return Tensor::refuse(name, &[self], e);
             }
         };

@@ -38,7 +38,11 @@ fn bound(x: f64, dtype: DType) -> Number {
 #[track_caller]
 fn clamp_to(name: &'static str, x: &Tensor, min: Option<f64>, max: Option<f64>) -> Tensor {
     if min.is_some_and(f64::is_nan) || max.is_some_and(f64::is_nan) {
-        return Tensor::refuse(name, &[x], Error::value("a bound of NaN", "cannot limit anything; use a number, or None for no bound"));
+        return Tensor::refuse(
+            name,
+            &[x],
+            Error::value("a bound of NaN", "cannot limit anything; use a number, or None for no bound"),
+        );
     }
     let args = min.map(|b| arg("min", b)).into_iter().chain(max.map(|b| arg("max", b))).collect();
     region1(name, args, &[x], |x| {
