@@ -38,8 +38,7 @@ struct Slot {
     left: Option<Left>,
 }
 
-/// The tensor that keeps the old elements of a leaf that was given others (`p.data = x`): its views stay with
-/// them.
+/// Keeps the old elements of a leaf that was given others (`p.data = x`), for its views.
 type Left = Arc<OnceLock<Py<PyTensor>>>;
 
 /// Which part of another tensor this is.
@@ -124,9 +123,8 @@ impl PyTensor {
         PyTensor::part_as(of, value, how)
     }
 
-    /// Composes a chain of [`DEEP`] views: returns the view relative to the parent of `of`. Reading and writing
-    /// through a chain of any length then takes bounded stack, and making a view bounded time. Returns `None`
-    /// if the chain is short.
+    /// Returns a view of a chain of [`DEEP`] views relative to the parent of `of`; `None` if the chain is short.
+    /// This bounds the stack for reading and writing through chains, and the time for making a view.
     fn shortened(of: &Bound<'_, PyTensor>, whole: &Tensor, how: &View) -> PyResult<Option<Alias>> {
         let slot = of.get().slot();
         let Some(parent) = slot.alias.as_ref().filter(|parent| parent.depth >= DEEP) else { return Ok(None) };
@@ -220,8 +218,7 @@ impl PyTensor {
         all
     }
 
-    /// Whether elements of this view may share memory: it is part of an expanded tensor, or of overlapping
-    /// windows.
+    /// Whether elements of this view may share memory, as in expanded tensors and overlapping windows.
     pub(crate) fn repeats(&self, py: Python<'_>) -> bool {
         self.ancestry(py).iter().any(|(_, how)| how.repeats())
     }
@@ -390,8 +387,7 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Stores another value, unless another thread has written since stamp `seen`, whose writes would be lost.
-    /// Returns whether it was stored.
+    /// Stores another value, unless another thread has written since stamp `seen`. Returns whether it was stored.
     pub(crate) fn write_since(&self, py: Python<'_>, seen: u64, new: Tensor, same: bool) -> PyResult<bool> {
         let old = self.value(py)?;
         // A write without recording changes only the elements.
