@@ -63,7 +63,7 @@ pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, Str
     Err(format!("has shape {shape:?}, but its data has {:?}", &*tensor.shape()))
 }
 
-/// Parses a tensor written by hand: JSON in which `nan` and `inf` need no quotes.
+/// Parses a tensor as a person writes it: JSON in which `nan` and `inf` need no quotes.
 pub fn from_literal(text: &str, whole: bool) -> std::result::Result<Tensor, String> {
     let (mut json, mut rest) = (String::with_capacity(text.len()), text);
     let mut quoted = false;

@@ -31,7 +31,7 @@ const UNARY: [&str; 20] = [
     "cos",
     "tan",
 ];
-/// Functions that need so many registers that a long kernel with them may have no code on AVX2.
+/// Functions that may exceed the registers of AVX2 in a long kernel, which then has no code.
 const LONG: [&str; 1] = ["erfc"];
 const BINARY: [&str; 7] = ["add", "sub", "mul", "div", "maximum", "minimum", "copysign"];
 const COMPARE: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
