@@ -1,4 +1,4 @@
-//! Backpropagation as one would derive it on paper, and what the system computes: they agree.
+//! Backpropagation derived on paper, compared with the system's gradients.
 
 use gradus::{DType, Result, Tensor, trace};
 
@@ -18,7 +18,8 @@ fn main() -> Result<()> {
     assert!(close(a.grad(), &a.reciprocal().detach()) && close(b.grad(), &b.reciprocal().detach()));
     assert!(close(c.grad(), &(3.0 / (&c * c.log())).detach()));
 
-    // x of shape [2] beside y of shape [4, 2]: the gradient of x sums over the axis it was repeated along.
+    // x of shape [2] with y of shape [4, 2]: the gradient of x is summed over the axis along which it is
+    // broadcast.
     let x = Tensor::from([1.0, -1.0]).requires_grad_();
     let y = Tensor::iota(DType::F64, [4, 2], 0);
     (&x * &y).sum(()).backward()?;

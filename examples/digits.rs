@@ -1,6 +1,6 @@
 //! Handwritten digits with a convolutional network: 1500 to train on, 297 to test on.
 //!
-//! After 10 passes it reads more than 96 of 100 digits that it has not seen.
+//! After 10 passes it classifies more than 96 of 100 unseen digits correctly.
 
 use gradus::func::conv::ConvOptions;
 use gradus::nn::data::{Loader, Tensors};
@@ -11,7 +11,7 @@ use gradus::nn::{
 use gradus::nn::{compile_forward, compile_training, optim::AdamW, summary};
 use gradus::{CrossEntropyOptions, DType, Generator, Result, Tensor, cross_entropy};
 
-/// Images `[n, 1, 8, 8]` from 0 to 1, and what they show.
+/// Images `[n, 1, 8, 8]` from 0 to 1, and their labels.
 pub(crate) fn data() -> Result<(Tensors, Tensors)> {
     let images = idx::from_bytes(include_bytes!("data/digits-images.idx"))?;
     let labels = idx::from_bytes(include_bytes!("data/digits-labels.idx"))?;
@@ -34,7 +34,7 @@ fn network(g: &Generator) -> Sequential {
         .then(Linear::new(32 * 4 * 4, 10, g))
 }
 
-/// Trains for so many passes over the data; gives the part of unseen digits that are read rightly.
+/// Trains for `passes` passes over the data; returns the accuracy on unseen digits.
 pub(crate) fn train(passes: usize) -> Result<f64> {
     let (train, test) = data()?;
     let g = Generator::new(2);
@@ -47,7 +47,7 @@ pub(crate) fn train(passes: usize) -> Result<f64> {
     let mut loader = Loader::new(train, 50)?.shuffle(1);
     let mut step = compile_training(&net, loss, adam, &loader.next_batch()?)?;
     loader.seek(Default::default());
-    // Compiled for use, the network neither drops anything nor looks at the statistics of a batch.
+    // Compiled for inference, the network drops nothing and does not use batch statistics.
     let right =
         compile_forward(&net, |m, b| m.forward(&b[0]).argmax(1).eq(&b[1]).to_dtype(DType::F64).mean(()));
     let mut score = 0.0;

@@ -1,4 +1,4 @@
-//! Draws the loss of a small network, with the gradient of every value beside it, as an SVG picture.
+//! Draws the loss of a small network as SVG, with the gradient of every value next to it.
 //!
 //! `cargo run --example draw -- loss.svg` writes it there; without a path it goes to the system's temporary folder.
 
@@ -13,7 +13,7 @@ fn loss(v: &[Tensor]) -> Tensor {
     -(p.log() * target).sum(()) / x.dim(0) as f64
 }
 
-/// Writes aside and renames, so that nobody ever sees half a picture.
+/// Writes to a temporary name and renames, so that no reader sees a partial picture.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
     let aside = path.with_extension(format!("{}.part", std::process::id()));
     std::fs::write(&aside, text)?;

@@ -21,14 +21,14 @@ fn main() -> Result<()> {
     let inputs = [&x, &w, &seed].map(|t| t.to_literal()).into_iter().collect::<Result<Vec<_>>>()?;
     let from_graph = reference::evaluate(&gradient, &inputs)?;
 
-    // ... and agrees with what eager tensors collect.
+    // ... and agrees with the gradients of eager tensors.
     let w = w.requires_grad_();
     loss(&x, &w).backward()?;
     let eager = w.grad().map_or(Ok(vec![]), |g| g.to_vec::<f64>())?;
     println!("from the graph {:?}\nfrom backward  {eager:?}", from_graph[0].f());
     assert!(from_graph[0].f().iter().zip(&eager).all(|(a, b)| (a - b).abs() < 1e-12));
 
-    // It differentiates again, too.
+    // It can be differentiated again.
     let second = transform::vjp(&gradient, &[1])?;
     println!("the second derivative has {} operations", second.nodes().len() - second.inputs().len());
     Ok(())

@@ -20,7 +20,7 @@ pub(crate) fn text() -> Result<(Vec<i64>, Characters)> {
     Ok((characters.encode(text)?, characters))
 }
 
-/// Trains on so many batches; gives the average loss of the last tenth of them.
+/// Trains on this many batches; returns the average loss of the last tenth of them.
 pub(crate) fn train(batches: u64) -> Result<f32> {
     let (tokens, characters) = text()?;
     let (g, sizes) = (Generator::new(3), Sizes::default());

@@ -1,4 +1,4 @@
-//! The adding problem with an LSTM: the sum of the two marked numbers of a sequence, which takes memory.
+//! The adding problem with an LSTM: the sum of the two marked numbers of a sequence, which needs memory.
 //!
 //! Always answering 1 has an error of 0.167; after 600 batches that of the LSTM is below 0.02.
 
@@ -23,7 +23,7 @@ impl Forward for Adder {
     }
 }
 
-/// Sequences of numbers and marks, `[time, batch, 2]`: one mark in the first half, one in the second; and the sums.
+/// Makes sequences of numbers and marks, `[time, batch, 2]`, with one mark in each half, and the sums.
 fn batch(g: &Generator) -> Result<[Tensor; 2]> {
     let numbers = g.rand([T, B]);
     let half = |from: i64| g.randint(from, from + T as i64 / 2, [1, B]);
@@ -33,7 +33,7 @@ fn batch(g: &Generator) -> Result<[Tensor; 2]> {
     Ok([Tensor::stack(&[&numbers, &marks], -1).check()?.clone(), sums])
 }
 
-/// Trains on so many batches; gives the average error of the last tenth of them.
+/// Trains on this many batches; returns the average error of the last tenth of them.
 pub(crate) fn train(batches: usize) -> Result<f32> {
     let g = Generator::new(4);
     let model = Adder { lstm: Lstm::new(2, H, 1, &g), out: Linear::new(H, 1, &g) };

@@ -10,14 +10,14 @@ use gradus::nn::optim::Sgd;
 use gradus::nn::{Module, Optimizer, Sampling, Schedule, compile_forward, compile_training};
 use gradus::{Generator, Result};
 
-/// Every context of three letters and the letter that follows: of names to train on, and of one in ten to test on.
+/// Every context of three letters and the letter that follows: for training, and one name in ten for testing.
 pub(crate) fn data() -> Result<(Tensors, Tensors)> {
     let (train, test) = split(include_str!("data/names.txt"));
     let context = Sizes::default().context;
     Ok((examples(&train, context)?, examples(&test, context)?))
 }
 
-/// Trains on so many batches; gives the loss on unseen names.
+/// Trains on this many batches; returns the loss on unseen names.
 pub(crate) fn train(batches: u64) -> Result<f32> {
     let (train, test) = data()?;
     println!("{} examples to train on, {} to test on", train.len(), test.len());
@@ -37,7 +37,7 @@ pub(crate) fn train(batches: u64) -> Result<f32> {
     for _ in 0..10 {
         println!("  {}", model.sample(&Sampling::default(), &g)?);
     }
-    // The same parameters, compiled for use.
+    // The same parameters, compiled for inference.
     compile_forward(&model, loss).run(test.fields())?[0].item::<f32>()
 }
 

@@ -1,7 +1,9 @@
-//! A neural ODE: a network is the right side of a differential equation, fitted to the swing of a pendulum.
+//! A neural ODE: a network is the right-hand side of a differential equation, fitted to the motion of a
+//! pendulum.
 //!
-//! The solver is a scan, so its gradient is the adjoint run backwards in time as another scan; `Keep::Sqrt` keeps a state
-//! every few steps and computes those between again. After 300 steps the paths are within 0.05 of the pendulum's on average.
+//! The solver is a scan, so its gradient is the adjoint run backwards in time as another scan; `Keep::Sqrt`
+//! stores a state every few steps and recomputes those between. After 300 steps the paths are within 0.05 of
+//! the pendulum's on average.
 
 use gradus::nn::{Forward, Linear, Module, Optimizer, Schedule, Sequential, compile_training, optim::Adam};
 use gradus::{All, Generator, Keep, Result, ScanOptions, Tensor, scan};
@@ -10,7 +12,7 @@ use gradus::{All, Generator, Keep, Result, ScanOptions, Tensor, scan};
 const STEPS: usize = 40;
 const H: f64 = 0.1;
 
-/// The path from `y` of `dy/dt = f(y)`, `[STEPS, …]`, by the classical method of Runge and Kutta.
+/// Computes the path from `y` of `dy/dt = f(y)`, `[STEPS, …]`, by the classical Runge-Kutta method.
 fn solve(y: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
     let how = ScanOptions { length: Some(STEPS), keep: Keep::Sqrt, ..ScanOptions::default() };
     let path = scan(&[y], &[], how, |y, _| {
@@ -25,13 +27,13 @@ fn solve(y: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
     path.map_or_else(Tensor::failed, |(_, mut ys)| ys.remove(0))
 }
 
-/// A pendulum with friction: the change of angle and speed.
+/// A pendulum with friction: the derivatives of angle and speed.
 fn pendulum(y: &Tensor) -> Tensor {
     let (angle, speed) = (y.narrow(-1, 0, 1), y.narrow(-1, 1, 1));
     Tensor::cat(&[&speed, &(-angle.sin() - &speed * 0.2)], -1)
 }
 
-/// Fits for so many steps; gives the average distance of the paths.
+/// Fits for this many steps; returns the average distance of the paths.
 pub(crate) fn train(steps: u64) -> Result<f32> {
     let g = Generator::new(1);
     let net = Sequential::new().then(Linear::new(2, 32, &g)).then(Tensor::tanh).then(Linear::new(32, 2, &g));

@@ -1,21 +1,21 @@
 //! A physics-informed fit: a network that solves u″ + u = 0, u(0) = 0, u′(0) = 1, knowing the equation and no data.
 //!
-//! The loss holds second derivatives of the network, and its gradient third ones; all are graphs in one compiled step. After
-//! 800 steps the network is within 0.02 of the sine on [0, 4].
+//! The loss contains second derivatives of the network, and its gradient third ones; all are graphs in one
+//! compiled step. After 800 steps the network is within 0.02 of the sine on [0, 4].
 
 use gradus::nn::{Forward, Linear, Module, Optimizer, Schedule, Sequential};
 use gradus::nn::{compile_forward, compile_training, optim::Adam};
 use gradus::{All, DType, Generator, Result, Tensor, grad};
 
-/// Points at which the equation is to hold.
+/// Points at which the equation is required to hold.
 const N: usize = 64;
 
-/// The derivative of a function that acts on each element by itself.
+/// The derivative of an elementwise function.
 fn derivative(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Tensor {
     grad(&[x], |x| f(&x[0]).sum(All)).map_or_else(Tensor::failed, |mut g| g.remove(0))
 }
 
-/// How far the network is from solving the equation, and from its first values.
+/// The residual of the equation and of its initial values.
 fn loss(net: &Sequential, x: &[Tensor]) -> Tensor {
     let u = |x: &Tensor| net.forward(x);
     let slope = |x: &Tensor| derivative(x, u);
@@ -24,7 +24,7 @@ fn loss(net: &Sequential, x: &[Tensor]) -> Tensor {
     equation.square().mean(All) + u(&zero).square().sum(All) + (slope(&zero) - 1.0).square().sum(All)
 }
 
-/// Trains for so many steps; gives the largest distance from the sine.
+/// Trains for this many steps; returns the largest distance from the sine.
 pub(crate) fn train(steps: u64) -> Result<f64> {
     let g = Generator::new(11);
     let net = Sequential::new().then(Linear::new(1, 32, &g)).then(Tensor::tanh).then(Linear::new(32, 32, &g));

@@ -1,11 +1,12 @@
-//! A two-layer network learns two interleaved spirals, in eager mode. It ends with every point classified right.
+//! A two-layer network learns two interleaved spirals, in eager mode. It ends with every point classified
+//! correctly.
 
 use gradus::{Result, Tensor, manual_seed, no_grad};
 
 const POINTS: usize = 60;
 const HIDDEN: usize = 24;
 
-/// Two spirals of points and which of them each point belongs to.
+/// Points of two spirals, and the spiral of each point.
 fn spirals() -> (Tensor, Tensor) {
     let (mut points, mut labels) = (Vec::new(), Vec::new());
     for i in 0..POINTS {
@@ -33,7 +34,7 @@ fn main() -> Result<()> {
     let logits = || (x.matmul(&params[0]) + &params[1]).tanh().matmul(&params[2]) + &params[3];
     for step in 0..=600 {
         let z = logits();
-        // Logistic loss in the form that cannot overflow.
+        // The logistic loss in a form that cannot overflow.
         let loss = (z.maximum(0.0) - &z * &y + (-z.abs()).exp().log1p()).sum(()) / x.dim(0) as f64;
         params.iter().for_each(Tensor::zero_grad);
         loss.backward()?;

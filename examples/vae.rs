@@ -1,7 +1,7 @@
 //! A variational autoencoder of handwritten digits: eight numbers per image, from which new images are drawn.
 //!
-//! After 20 passes the bound on the negative logarithm of an image's likelihood is below 25.2 nats (with the average of all
-//! images for each it is 27.1); `cargo run --example vae -- 20 digits.png` writes sixteen new digits.
+//! After 20 passes the bound on the negative log-likelihood of an image is below 25.2 nats (with the average of
+//! all images it is 27.1); `cargo run --example vae -- 20 digits.png` writes sixteen new digits.
 
 use gradus::nn::data::{Loader, Tensors};
 use gradus::nn::file::{idx, png};
@@ -36,11 +36,11 @@ impl Vae {
         self.decode.forward(&self.expand.forward(z).relu())
     }
 
-    /// The bound per image, and its part that is the distance from the prior.
+    /// The bound per image, and its divergence from the prior.
     fn bound(&self, x: &Tensor) -> [Tensor; 2] {
         let h = self.encode.forward(x).relu();
         let (mean, log_var) = (self.mean.forward(&h), self.log_var.forward(&h));
-        // Noise is drawn inside the compiled step, whose gradient goes through mean and deviation.
+        // Noise is drawn inside the compiled step, whose gradient flows through mean and standard deviation.
         let z = &mean + (&log_var * 0.5).exp() * self.noise.randn(mean.shape());
         let pixels = binary_cross_entropy_with_logits(&self.images(&z), x, None, None, Reduction::Sum);
         let distance = ((mean.square() + log_var.exp() - &log_var - 1.0) * 0.5).sum(());
@@ -49,7 +49,7 @@ impl Vae {
     }
 }
 
-/// Trains for so many passes; gives the bound of the last, and sixteen new digits, `[16, 8, 8]`.
+/// Trains for this many passes; returns the bound of the last, and sixteen new digits, `[16, 8, 8]`.
 pub(crate) fn train(passes: usize) -> Result<(f32, Tensor)> {
     let images = idx::from_bytes(include_bytes!("data/digits-images.idx"))?;
     let images = images.to_dtype(DType::F32).flatten(1, 2) / 16.0;
@@ -79,7 +79,7 @@ fn main() -> Result<()> {
     let passes = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(20);
     let (bound, images) = train(passes)?;
     if let Some(path) = std::env::args().nth(2) {
-        // Four rows of four with room between them, each pixel eight times as large.
+        // Four rows of four images with gaps, each pixel enlarged eight times.
         let framed = images.pad_zeros(&[(1, 1), (1, 1)]).reshape([4, 4, 10, 10]);
         let sheet = framed.transpose(1, 2).reshape([40, 40, 1]);
         let large = sheet.repeat_interleave(8, Some(0)).repeat_interleave(8, Some(1));

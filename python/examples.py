@@ -557,14 +557,14 @@ def files():
     """The files that this writes."""
     gradus.manual_seed(0)
     texts = {name: example(code) for name, code in sorted(table().items())}
-    rust = ["//! Examples of functions and methods, by name. Written by python/examples.py; not to be changed by hand.", "",
+    rust = ["//! Examples of functions and methods, by name. Written by python/examples.py. Do not edit.", "",
             "/// The end of a docstring.", "#[rustfmt::skip]", "macro_rules! example {"]
     for name in sorted(texts):
         if is_native(name):
             quoted = ("\n" + texts[name]).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
             rust.append(f'    ({name}) => {{ "{quoted}" }};')
     rust += ["    ($other:ident) => { \"\" };", "}", ""]
-    python = ['"""Examples of functions that are written in Python, by name. Written by python/examples.py; not to be changed by hand."""', "",
+    python = ['"""Examples of functions that are written in Python, by name. Written by python/examples.py. Do not edit."""', "",
               "EXAMPLES = {"]
     python += [f"    {name!r}: {text!r}," for name, text in sorted(texts.items()) if is_python(name)]
     python += ["}", "", "",

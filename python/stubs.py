@@ -86,7 +86,7 @@ OPERATORS = {
               "ror rxor lt le gt ge lshift rshift",
 }
 # The package has names such as `float` and `int` of its own, so Python's are said in full.
-HEADER = '''# Written by python/stubs.py from the modules as they are imported; not to be changed by hand.
+HEADER = '''# Written by python/stubs.py from the modules as they are imported. Do not edit.
 import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any

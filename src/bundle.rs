@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The runtime, as `web/scripts/build.mjs` writes it.
+/// The runtime, as written by `web/scripts/build.mjs`.
 const RUNTIME: &str = include_str!("bundle/runtime.js");
 /// The page that calls it.
 const PAGE: &str = include_str!("bundle/index.html");
@@ -30,7 +30,7 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// A bundle without programs. It is made for the limits that every WebGPU adapter has.
+    /// Makes a bundle without programs, for the limits that every WebGPU adapter has.
     pub fn new(name: impl Into<String>) -> Bundle {
         Bundle {
             name: name.into(),
@@ -43,21 +43,22 @@ impl Bundle {
         }
     }
 
-    /// Names cells. A program keeps the cells that it reads on the device from run to run, under these names.
+    /// Names cells. Programs keep these cells on the device from run to run, under these names.
     pub fn cells(mut self, cells: impl IntoIterator<Item = (String, Tensor)>) -> Bundle {
         self.cells.extend(cells);
         self
     }
 
-    /// Gives a cell the values of a table, one row per run; the last row holds for all later runs. Numbers that depend on
-    /// the step alone, such as learning rates, are such cells.
+    /// Gives a cell the values of a table, one row per run; the last row is used for all later runs. Numbers
+    /// that depend only on the step, such as learning rates, are such cells.
     pub fn table(mut self, name: &str, cell: &Tensor, rows: &Tensor) -> Bundle {
         self.tables.push((name.to_string(), cell.clone()));
         self.weights.push((name.to_string(), rows.clone()));
         self
     }
 
-    /// Adds a training step: parameters and optimiser state are cells, the optimiser's numbers are tables for so many steps.
+    /// Adds a training step: parameters and optimizer state are cells, the optimizer's numbers are tables for
+    /// this many steps.
     pub fn training(
         mut self,
         step: &mut crate::nn::Step<'_>,
@@ -78,7 +79,7 @@ impl Bundle {
         self.program("step", step.executable(batch)?, inputs, outputs)
     }
 
-    /// Adds a compiled function. The page feeds its arguments, and gets its results, by these names.
+    /// Adds a compiled function. The page passes its arguments, and gets its results, by these names.
     pub fn program(
         mut self,
         name: &str,
@@ -125,7 +126,7 @@ impl Bundle {
         Ok(self)
     }
 
-    /// Kernels and commands of a graph as JSON, and its constants.
+    /// Converts a graph to kernels and commands as JSON; returns its constants too.
     fn plan(
         &self,
         name: &str,
@@ -139,7 +140,7 @@ impl Bundle {
             return Err(Error::dtype(aval.dtype, "WebGPU has only 32-bit floats; use 32-bit inputs"));
         }
         let mut plan = compile(graph, &profile(&self.limits))?;
-        // Only cells are written over.
+        // Only cells are overwritten.
         plan.keep_donors(keeps);
         let program = translate(&plan, &self.limits, Dialect::Wgsl, Text::Special)?;
         let host = |c: &Command| if let Command::Host { why, .. } = c { Some(why.clone()) } else { None };
@@ -159,7 +160,7 @@ impl Bundle {
         Ok(name.clone())
     }
 
-    /// Writes the bundle into a folder, which is made if it is not there. Each file is written whole or not at all.
+    /// Writes the bundle to a folder, which is created if necessary. Each file is written atomically.
     pub fn write(&self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref();
         let failed = |e: std::io::Error| Error::file(folder.display().to_string(), e.to_string());
@@ -178,7 +179,7 @@ impl Bundle {
     }
 }
 
-/// Names and types of arguments or results.
+/// Describes names and types of arguments or results.
 fn fields<'a>(
     all: impl Iterator<Item = (&'a crate::Aval, &'a &'a str)>,
     way: &str,

@@ -12,14 +12,14 @@ from .linalg import LinAlgError as _LinAlgError  # noqa: F401
 
 
 def _log_api_usage_once(*args):
-    """Nothing is logged."""
+    """Does nothing: nothing is logged."""
 
 
 def _get_tracing_state():
-    """`None`: scripts are not traced."""
+    """Returns `None`: scripts are not traced."""
     return None
 
 
 def _is_tracing():
-    """`False`."""
+    """Returns `False`."""
     return False

@@ -44,7 +44,7 @@ _sys.modules[__name__ + ".jit"] = jit  # noqa: F405
 
 
 def typename(obj):
-    """The name of an object's type, of a tensor with its dtype.
+    """The name of an object's type; for a tensor, its PyTorch type name.
 
     >>> import gradus
     >>> gradus.typename(gradus.ones(2)), gradus.typename(1)
@@ -57,5 +57,5 @@ def typename(obj):
 
 
 def _assert(condition, message):
-    """Raises an `AssertionError` with a message unless a condition holds."""
+    """Raises an `AssertionError` with a message unless a condition is true."""
     assert condition, message

@@ -1,4 +1,4 @@
-"""`device`: where tensors are. Any device can be named, as in PyTorch; tensors can be on the CPU and on GPUs of the type `wgpu`."""
+"""`device` objects. Any device can be named, as in PyTorch; tensors can be on the CPU and on GPUs of the type `wgpu`."""
 
 import functools
 import sys
@@ -7,7 +7,7 @@ import types
 
 from . import _native
 
-#: The first device other than the CPU that was asked for; until there is one, all tensors are on the CPU.
+#: The first device other than the CPU that was requested; until then all tensors are on the CPU.
 OPENED = []
 
 #: The types that PyTorch knows, and `wgpu`: GPUs through WebGPU.
@@ -18,13 +18,13 @@ _entered = threading.local()
 
 
 class UnsupportedDtype(TypeError):
-    """A device has no elements of a dtype."""
+    """Raised if a device lacks a dtype."""
 
 
 class device:
-    """A device by its type and, where there are several, its number. Naming one does not need it: only a tensor on it does.
+    """A device, by its type and number. It need not exist until a tensor is put on it.
 
-    As a context, or around a function as a decorator, it is where new tensors are made.
+    As a context or decorator, it is the default device of new tensors.
 
     >>> device("cuda:1")
     device(type='cuda', index=1)
@@ -97,7 +97,7 @@ CPU = device("cpu")
 
 
 def moved(value, to):
-    """Tensors in lists, tuples and dictionaries, moved; anything else as it is."""
+    """Moves tensors in lists, tuples and dictionaries; returns anything else unchanged."""
     if isinstance(value, _native.Tensor):
         return value.to(to)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -120,9 +120,9 @@ def first(values):
 
 
 def near(function, args, kwargs):
-    """Calls a function of the package where its operands are: tensors that it makes are there too.
+    """Calls a function of the package on the device of its operands: tensors that it makes are there too.
 
-    Where a device lacks a dtype that the function computes in, it runs on the CPU, and its results are moved back.
+    If the device lacks a dtype that the function needs, it runs on the CPU, and its results are moved back.
     """
     try:
         return _native._call_near(function, args, kwargs)
@@ -134,7 +134,7 @@ def near(function, args, kwargs):
 
 
 def located(function):
-    """The function, which makes tensors where its operands are."""
+    """Wraps a function so that it makes tensors on the device of its operands."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -144,7 +144,7 @@ def located(function):
 
 
 def located_in(name):
-    """Makes the public functions of a module make tensors where their operands are."""
+    """Wraps the public functions of a module in the same way."""
     module = sys.modules[name]
     for name, value in list(vars(module).items()):
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and not name.startswith("_"):

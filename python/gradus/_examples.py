@@ -1,4 +1,4 @@
-"""Examples of functions that are written in Python, by name. Written by python/examples.py; not to be changed by hand."""
+"""Examples of functions that are written in Python, by name. Written by python/examples.py. Do not edit."""
 
 EXAMPLES = {
     'adaptive_max_pool1d': '>>> import gradus\n>>> from gradus.nn import functional as F\n>>> line = gradus.tensor([[[1.0, 3.0, 2.0, 4.0]]])\n>>> F.adaptive_max_pool1d(line, 2)\ntensor([[[3., 4.]]])',
@@ -277,7 +277,7 @@ EXAMPLES = {
 
 
 def documented(names):
-    """Puts examples at the end of the docstrings of functions that have none."""
+    """Appends examples to the docstrings of functions that have none."""
     for name, value in names.items():
         text = EXAMPLES.get(name)
         if text and hasattr(value, "__code__") and ">>>" not in (value.__doc__ or ""):

@@ -18,14 +18,14 @@ def _size(x):
 
 
 def _exchanged(a, i, j):
-    """A matrix, or rows, with two indices exchanged."""
+    """Exchanges two indices of a matrix, or of rows."""
     order = list(range(a.shape[0]))
     order[i], order[j] = order[j], order[i]
     return a.index_select(0, _native.tensor(order))
 
 
 def _pivot(a, hermitian):
-    """Which index of the matrix comes first, whether it comes in a block with index 0, and whether there is no pivot at all."""
+    """Returns the index of the pivot, whether it forms a block of two with index 0, and whether there is no pivot."""
     first = abs(a[0, 0].real.item() if hermitian else _size(a[0, 0]).item())
     column = _size(a[1:, 0])
     largest = column.amax().item() if len(column) else 0.0
@@ -44,12 +44,12 @@ def _pivot(a, hermitian):
 
 
 def factored(A, hermitian):
-    """The factors of the matrix whose lower half is given, the pivots, and the first zero of `D` counted from 1, or 0."""
+    """Factors a matrix given by its lower half. Returns factors, pivots, and the index of the first zero of `D` counted from 1, or 0."""
     n, conj = A.shape[0], (lambda x: x.conj()) if hermitian and A.is_complex() else (lambda x: x)
     if hermitian and A.is_complex():  # the diagonal is real
         A = A - (1j * A.diagonal().imag).diag().to(A.dtype)
     out, pivots, info, k = A.tril(), [0] * n, 0, 0
-    # Both halves are kept, so that an exchange is one of rows and of columns.
+    # Both halves are stored, so that an exchange swaps rows and columns.
     rest = A.tril() + conj(A.tril(-1).mT)
     while k < n:
         at, size, none = _pivot(rest, hermitian)
@@ -73,7 +73,7 @@ def factored(A, hermitian):
 
 
 def solved(LD, pivots, B, hermitian):
-    """The `X` of `A X = B` by the factors of `A`."""
+    """Solves `A X = B` with the factors of `A`."""
     conj = (lambda x: x.conj()) if hermitian and LD.is_complex() else (lambda x: x)
     n, k, steps = LD.shape[0], 0, []
     while k < n:

@@ -1,8 +1,8 @@
-"""What a function that is being compiled reads from outside of it.
+"""Records what a function reads from outside of it while it is compiled.
 
-While it is traced, every frame of Python that begins says what its code can read: names of modules, variables of enclosing
-functions, attributes of what these are and of its arguments. Each is remembered as it is at that moment (`_Guard`), before the
-frame can change it. The program is for calls that find all of them so.
+During tracing, the code of every Python frame that begins is analysed for what it can read: global names, variables of enclosing
+functions, and attributes of these and of its arguments. The current value of each is recorded (`_Guard`), before the
+frame can change it. The compiled program applies to calls for which all values are unchanged.
 """
 
 import array
@@ -34,13 +34,13 @@ _BYTES = (bytearray, memoryview, array.array)
 _IMPLICIT = ("__call__", "__getitem__", "__len__", "__iter__", "__contains__", "__getattr__", "__enter__", "__bool__")
 _OF_FUNCTION = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _OF_PARTIAL = operator.attrgetter("func", "args", "keywords")
-# Instructions after which what was loaded is still there.
+# Instructions after which the loaded value is still on the stack.
 _PASSING = ("COPY", "DUP_TOP", "CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP", "PRECALL")
 
 
 class _Code:
-    """What code reads: chains of names (`a.b.c`) that begin with a name of its module, an argument or a variable of an enclosing
-    function; and `loose` names, of attributes of anything else."""
+    """Names that code reads: chains of names (`a.b.c`) that begin with a name of its module, an argument or a variable of an enclosing
+    function; and `loose` names, of attributes of any other object."""
 
     _known = weakref.WeakKeyDictionary()
 
@@ -65,7 +65,7 @@ class _Code:
         for from_module, first, rest in begun:
             if not from_module and (first not in self.given or first in assigned):
                 self.loose.update(rest)
-        # Names that are computed may be any; those that are written are among the constants.
+        # Attribute names passed to `getattr` are among the constants, if they are literal.
         self.any_name = bool({"getattr", "vars", "__dict__"} & {*code.co_names})
         written = [x for x in code.co_consts if isinstance(x, str) and x.isidentifier()]
         self.asked_for = written if {"getattr", "hasattr"} & {*code.co_names} else []
@@ -90,21 +90,21 @@ def _optimises(kind):
 
 
 def _holds_settings(kind):
-    """Whether objects of a class of the package are read as a whole: optimisers say themselves what a program depends on, and what
-    is entered keeps only what it puts back."""
+    """Whether objects of a class of the package are guarded as a whole: optimizers register themselves what a program depends on, and
+    context managers only keep what they restore."""
     ours = any(_is_ours(base.__module__) for base in kind.__mro__)
     return ours and not hasattr(kind, "__enter__") and not _optimises(kind)
 
 
 def _is_dice(x):
-    """Whether it is NumPy's generator of random numbers, or a method of one."""
+    """Whether an object is a NumPy random generator, or a method of one."""
     if type(x).__name__ in ("builtin_function_or_method", "cython_function_or_method"):
         x = getattr(x, "__self__", None)
     return type(x).__module__.startswith("numpy.random")
 
 
 def _handed_out(x):
-    """What code in C hands out that has an object, as a function that gives it now; or none."""
+    """Returns a function that reads the current state of an object implemented in C, or None."""
     if isinstance(x, types.FunctionType):
         code = _Code.of(x.__code__)
         return functools.partial(_OF_FUNCTION, x) if code.reads_module and not code.is_ours else None
@@ -114,14 +114,14 @@ def _handed_out(x):
         return x
     if isinstance(x, contextvars.ContextVar):
         return functools.partial(x.get, None)
-    if isinstance(x, functools._lru_cache_wrapper):  # whether results have been forgotten since
+    if isinstance(x, functools._lru_cache_wrapper):  # detects whether its cache was cleared
         known = x.cache_info().misses
         return lambda: x.cache_info().misses >= known
     return functools.partial(bytes, x) if isinstance(x, _BYTES) else None
 
 
 def _parts(value):
-    """A value that is no container, or what is in it."""
+    """Returns the leaves of a value: itself, or the contents of a container."""
     todo, seen = [value], set()
     while todo:
         x = todo.pop()
@@ -136,12 +136,12 @@ def _parts(value):
             todo.append(_handed_out(x)())
         else:
             yield x
-            if "_modules" in getattr(x, "__dict__", ()) and _is_ours(type(x).__module__):  # lists of modules and the like
+            if "_modules" in getattr(x, "__dict__", ()) and _is_ours(type(x).__module__):  # containers of modules
                 todo.extend(x._modules.values())
 
 
 class Reads:
-    """Looks at a function while it is traced (`with`); `guards` are what it found."""
+    """Observes a function while it is traced (use with `with`); `guards` are the findings."""
 
     def __init__(self, function, arguments):
         self._guards, self._lasting, self._functions, self._seen, self._before = {}, {}, {}, set(), None
@@ -150,7 +150,7 @@ class Reads:
 
     @property
     def guards(self):
-        """All of them."""
+        """All guards."""
         return list(self._guards.values())
 
     def __enter__(self):
@@ -184,7 +184,7 @@ class Reads:
             self._before(frame, event, value)
 
     def _ask(self, frame, function):
-        """Looks at a call of code in C: what clocks and dice give is of that call alone (`passing`)."""
+        """Checks a call of C code: results of clocks and random generators hold for one call only (`passing`)."""
         owner = getattr(function, "__self__", None)
         passing = owner is time or isinstance(owner, random.Random) or function is open or (
             isinstance(owner, type) and owner.__module__ == "datetime" and function.__name__ in ("now", "today", "utcnow")
@@ -195,19 +195,19 @@ class Reads:
             self.passing.append(f"{function.__name__}()")
 
     def function(self, function):
-        """Says that a function is called that is kept where names do not lead."""
+        """Registers the call of a function that is not reachable by names."""
         self._keep(function)
 
     def undo(self, function):
-        """Has a function called when nothing is looked at any more: it takes back what is to happen before each run."""
+        """Registers a function to call after the observation, which removes the functions that run before each call."""
         self._undo.append(function)
 
     def knows(self, owner, key):
-        """Whether an item is among what was read."""
+        """Whether an item was read."""
         return ("item", id(owner), key) in self._guards
 
     def module(self, module):
-        """Says that a module is called, or looked into."""
+        """Registers that a module is called or inspected."""
         for name in module._buffers:
             self.guard("item", module._buffers, name, f"{type(module).__name__}.{name}")
         for hooks in (module._forward_pre_hooks, module._forward_hooks, module._backward_pre_hooks, module._backward_hooks):
@@ -231,7 +231,7 @@ class Reads:
         self._look(code, frame.f_globals, given)
 
     def _find(self, frame):
-        """Keeps the function that a frame is of, if names did not lead to it and it was not made on the way."""
+        """Guards the function of a frame, if it was not reached by names and not created during the trace."""
         code, name = frame.f_code, frame.f_code.co_name
         known = code in self._functions or code in self._inner
         if known or not _Code.of(code).reads_module or (name[0] == "<" and name != "<lambda>"):
@@ -248,7 +248,7 @@ class Reads:
                 self._keep(found)
 
     def _look(self, code, names, given):
-        """Remembers what code reads, from names of its module and what it is given."""
+        """Guards what code reads, starting from global names and its arguments."""
         found = list(given.values())
         for from_module, first, rest in code.chains:
             if not from_module:
@@ -266,7 +266,7 @@ class Reads:
         self._look_for(code.loose, found, code)
 
     def _look_for(self, names, values, code=None):
-        """Attributes of these names, of whatever is among the values."""
+        """Guards attributes with these names on any of the values."""
         if not names and not (code and (code.any_name or code.asked_for)):
             return
         todo, seen = list(_parts(values)), set()
@@ -286,7 +286,7 @@ class Reads:
                     todo.extend(_parts(self._attribute(x, name)))
 
     def _keep(self, value):
-        """Remembers that something was there before the function began, with what is in it."""
+        """Guards an object that existed before the function began, with its contents."""
         todo = [value]
         while todo:
             x = todo.pop()
@@ -322,7 +322,7 @@ class Reads:
                 _note_module(x)
                 todo.extend(x._modules.values())
             elif _holds_settings(type(x)):
-                # The frames of the package itself are not looked at: all that such an object holds is read.
+                # Frames of the package itself are not observed, so everything that such an object holds is guarded.
                 own = getattr(x, "__dict__", None)
                 for name in list(own) if isinstance(own, dict) else ():
                     self.guard("item", own, name, f"{type(x).__name__}.{name}")
@@ -332,7 +332,7 @@ class Reads:
                         self._attribute(type(x), name)
 
     def _would_begin(self, function):
-        """Looks at what a function reads that may not run, as its results are kept, but would if they were forgotten."""
+        """Guards what a cached function reads: it does not run now, but would if its cache was cleared."""
         if not isinstance(function, types.FunctionType):
             return
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
@@ -343,7 +343,7 @@ class Reads:
                    {name: cell.cell_contents for name, cell in cells.items() if cell != types.CellType()})
 
     def guard(self, kind, owner, key, name):
-        """Remembers what stands in a place, as it is now."""
+        """Guards the current value at a location."""
         place = (kind, id(owner), key)
         if place not in self._guards:
             guard = self._guards[place] = _Guard(kind, owner, key, name)
@@ -357,7 +357,7 @@ class Reads:
         return _NOTHING
 
     def _attribute(self, x, name, precisely=False):
-        """An attribute as it is now, which is remembered; nothing if it is not there, or computed."""
+        """Returns and guards the current value of an attribute; None if it is missing or computed."""
         if isinstance(x, types.ModuleType):
             value = x.__dict__.get(name, _NOTHING)
             if value is not _NOTHING and not isinstance(value, (types.ModuleType, type)):

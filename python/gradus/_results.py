@@ -1,4 +1,4 @@
-"""Small classes that functions of the native module give back: extents, and results that have names."""
+"""Small classes that native functions return: sizes, and named tuples of results."""
 
 from collections import namedtuple
 

@@ -11,11 +11,11 @@ from ._native import cat
 
 
 def _flatten_dense_tensors(tensors):
-    """The elements of all tensors, one after the other."""
+    """Concatenates the elements of all tensors."""
     return cat([x.reshape(-1) for x in tensors])
 
 
 def _unflatten_dense_tensors(flat, tensors):
-    """The elements of a vector in the shapes of tensors."""
+    """Splits a vector into tensors with the shapes of others."""
     parts = flat.split([x.numel() for x in tensors])
     return tuple(part.reshape(tuple(x.shape)) for part, x in zip(parts, tensors))

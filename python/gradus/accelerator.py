@@ -1,4 +1,4 @@
-"""PyTorch's queries about accelerators: the GPUs of the type `wgpu`, where there are any.
+"""PyTorch's queries about accelerators: the GPUs of the type `wgpu`, if there are any.
 
 >>> import gradus
 >>> gradus.accelerator.is_available() == (gradus.accelerator.current_accelerator() is not None)
@@ -10,7 +10,7 @@ from ._device import device as _device
 
 
 def is_available():
-    """Whether there is a device besides the CPU.
+    """Whether there is a device other than the CPU.
 
     >>> import gradus
     >>> gradus.accelerator.is_available() == gradus.wgpu.is_available()
@@ -20,7 +20,7 @@ def is_available():
 
 
 def device_count():
-    """How many devices there are besides the CPU.
+    """The number of devices other than the CPU.
 
     >>> import gradus
     >>> gradus.accelerator.device_count() == gradus.wgpu.device_count()
@@ -30,7 +30,7 @@ def device_count():
 
 
 def current_accelerator(check_available=False):
-    """The type of device besides the CPU, or `None`.
+    """The type of the devices other than the CPU, or `None`.
 
     >>> import gradus
     >>> gradus.accelerator.current_accelerator() in (None, gradus.device("wgpu"))
@@ -40,14 +40,14 @@ def current_accelerator(check_available=False):
 
 
 def _missing(*args, **kwargs):
-    raise RuntimeError("there are no streams to choose; what is started on a device runs in order")
+    raise RuntimeError("streams are not supported; work on a device runs in order")
 
 
 current_stream = set_stream = _missing
 
 
 def current_device_index():
-    """The number of the device that a type without a number is.
+    """The default device number of the accelerator type.
 
     >>> import gradus
     >>> gradus.accelerator.current_device_index() if gradus.accelerator.is_available() else 0
@@ -59,7 +59,7 @@ def current_device_index():
 
 
 def set_device_index(device):
-    """Accepts the first device; name others, as `"wgpu:1"`.
+    """Accepts the first device only; select others by name, such as `"wgpu:1"`.
 
     >>> import gradus
     >>> gradus.accelerator.set_device_index(0) if gradus.accelerator.is_available() else None
@@ -74,7 +74,7 @@ current_device_idx, set_device_idx = current_device_index, set_device_index
 
 
 def synchronize(device=None):
-    """Waits until all that was started on a device is done.
+    """Waits until all work on a device is done.
 
     >>> import gradus
     >>> gradus.accelerator.synchronize()

@@ -1,4 +1,4 @@
-"""Mixed precision as PyTorch programs write it. Here everything is computed in the dtype it has, so nothing is cast or scaled."""
+"""Mixed precision as PyTorch programs write it. Here every operation uses the dtype of its operands, so nothing is cast or scaled."""
 
 import functools
 
@@ -30,7 +30,7 @@ class autocast:
 
 
 def is_autocast_enabled(device_type=None):
-    """`False`: nothing is computed in another dtype than tensors have.
+    """Returns `False`: operations use the dtype of their operands.
 
     >>> import gradus
     >>> with gradus.autocast("cpu"):
@@ -41,7 +41,7 @@ def is_autocast_enabled(device_type=None):
 
 
 def custom_fwd(fwd=None, *, device_type=None, cast_inputs=None):
-    """For the `forward` of an `autograd.Function`: nothing is done, since nothing is cast.
+    """Decorates the `forward` of an `autograd.Function`; has no effect, because nothing is cast.
 
     >>> import gradus
     >>> @gradus.amp.custom_fwd(device_type="cpu")
@@ -52,7 +52,7 @@ def custom_fwd(fwd=None, *, device_type=None, cast_inputs=None):
 
 
 def custom_bwd(bwd=None, *, device_type=None):
-    """For the `backward` of an `autograd.Function`: nothing is done.
+    """Decorates the `backward` of an `autograd.Function`; has no effect.
 
     >>> import gradus
     >>> @gradus.amp.custom_bwd(device_type="cpu")
@@ -63,7 +63,7 @@ def custom_bwd(bwd=None, *, device_type=None):
 
 
 class GradScaler:
-    """PyTorch's guard of small gradients in half precision; gradients here need none, so the scale is always 1.
+    """PyTorch's gradient scaler for half precision; the scale is always 1 here.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.ones(1))
@@ -79,30 +79,30 @@ class GradScaler:
         self._enabled = enabled
 
     def scale(self, outputs):
-        """The outputs as they are."""
+        """Returns the outputs unchanged."""
         return outputs
 
     def unscale_(self, optimizer):
-        """Nothing to undo."""
+        """Has no effect."""
 
     def step(self, optimizer, *args, **kwargs):
-        """A step of the optimiser."""
+        """Runs a step of the optimizer."""
         return optimizer.step(*args, **kwargs)
 
     def update(self, new_scale=None):
-        """Nothing to adapt."""
+        """Has no effect."""
 
     def get_scale(self):
-        """1.0"""
+        """Returns 1.0."""
         return 1.0
 
     def is_enabled(self):
-        """Whether it was made so."""
+        """Whether it was created enabled."""
         return self._enabled
 
     def state_dict(self):
-        """Nothing to keep."""
+        """Returns an empty state."""
         return {}
 
     def load_state_dict(self, state_dict):
-        """Nothing to restore."""
+        """Has no effect."""

@@ -10,12 +10,12 @@ from .transforms import jit
 
 
 def _found(module, name):
-    """What has this name in a module."""
+    """Returns the attribute of a module with this name."""
     return functools.reduce(getattr, name.split("."), sys.modules[module])
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
-    """A function that runs as one program for each shape of its arguments; of a module, its `forward`.
+    """Compiles a function to one program for each shape of its arguments; for a module, its `forward`.
 
     >>> import gradus
     >>> model = gradus.compile(gradus.nn.Linear(2, 3))
@@ -33,7 +33,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
 
 
 def _as_it_is(obj=None, *args, **kwargs):
-    """What PyTorch would translate or leave out of a translation; here it stays a function of Python. Also with arguments first.
+    """A decorator for TorchScript; returns the Python function unchanged. Also accepts arguments.
 
     >>> import gradus
     >>> @gradus.jit.script
@@ -46,11 +46,11 @@ def _as_it_is(obj=None, *args, **kwargs):
 
 
 def _no_scripts(*args, **kwargs):
-    """Raises: functions stay functions of Python, which have no file."""
+    """Raises an error: there are no script files."""
     raise NotImplementedError("there are no script files: save the state_dict() of the module")
 
 
-# What PyTorch has in a module of that name. None of it traces, since scripts may look at values.
+# The names of PyTorch's module `jit`. None of them traces, because scripts may read values.
 for _name in ("script", "trace", "freeze", "ignore", "unused", "export"):
     setattr(jit, _name, staticmethod(_as_it_is))
 jit.is_scripting = jit.is_tracing = staticmethod(lambda: False)

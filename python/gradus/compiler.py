@@ -1,4 +1,4 @@
-"""`torch.compiler`: marks for functions that are compiled.
+"""`torch.compiler`: markers of compiled functions.
 
 >>> import gradus
 >>> @gradus.compiler.disable
@@ -28,12 +28,12 @@ def is_exporting():
 
 
 def _as_it_is(fn=None, *args, **kwargs):
-    """Gives a function back, also as a decorator with arguments."""
+    """Returns a function unchanged, also as a decorator with arguments."""
     return fn if callable(fn) else _as_it_is
 
 
 def disable(fn=None, recursive=True, *, reason=None):
-    """The function itself. Inside of a compiled function it is traced as any other: there are no breaks in graphs."""
+    """The function itself. Inside of a compiled function it is traced like any other: there are no graph breaks."""
     return _as_it_is(fn)
 
 
@@ -41,15 +41,15 @@ allow_in_graph = assume_constant_result = _as_it_is
 
 
 def reset():
-    """Nothing to forget: compiled functions keep their own programs."""
+    """Has no effect: compiled functions keep their own programs."""
 
 
 def cudagraph_mark_step_begin():
-    """Nothing to mark."""
+    """Has no effect."""
 
 
 def list_backends(exclude_tags=("debug", "experimental")):
-    """The one way there is to compile."""
+    """The only backend."""
     return ["gradus"]
 
 

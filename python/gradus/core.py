@@ -1,7 +1,7 @@
-"""All functions and names of the package's top level in one place: `gradus` gives them out, the other modules use them.
+"""All functions and names of the package's top level: `gradus` exports them, and the other modules use them.
 
-Most functions are methods of `Tensor` taken by their own name (`gradus.exp(x)` is `x.exp()`); the tables below list them.
-What has no method comes from the native module, from `composed` or from `grad_mode`.
+Most functions are methods of `Tensor` under the same name (`gradus.exp(x)` is `x.exp()`); the tables below list them.
+Functions without a method come from the native module, from `composed` or from `grad_mode`.
 """
 
 import builtins
@@ -47,7 +47,7 @@ softmax log_softmax
 """.split()
 
 
-# Native functions that PyTorch lets write to a tensor.
+# Native functions with an `out=` argument in PyTorch.
 _WRITING = """
 arange bernoulli cat complex empty eye full linspace logspace multinomial normal ones polar rand randint randn randperm stack
 tensordot tril_indices triu_indices where zeros
@@ -69,7 +69,7 @@ for _name in _WRITING:
 for _name in ("empty_like", "full_like", "ones_like", "rand_like", "randn_like", "zeros_like"):
     globals()[_name] = _with_keywords(getattr(_native, _name), creates=True)
 
-# Where PyTorch takes functions as methods too.
+# Functions that are also methods in PyTorch.
 for _name in composed.__all__:
     if _name in composed.REPLACING or (not hasattr(Tensor, _name) and _name not in composed.FUNCTIONS_ONLY):
         setattr(Tensor, _name, _located(getattr(composed, _name)))
@@ -78,7 +78,7 @@ for _name in composed.__all__:
 inplace.install()
 subclass.install()
 
-# Fourier transforms are given out by the module `fft` alone.
+# Fourier transforms are exported by the module `fft` only.
 for _name in "fft fftfreq fftn fftshift ifft ifftn ifftshift irfft rfft rfftfreq rfftn".split():
     globals().pop(_name, None)
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
@@ -87,7 +87,7 @@ arctanh, arcsinh, arccosh = atanh, asinh, acosh  # noqa: F405
 Tensor.arctanh, Tensor.arcsinh, Tensor.arccosh = Tensor.atanh, Tensor.asinh, Tensor.acosh
 
 
-# Where PyTorch has functions that change their argument.
+# Functions that change their argument in PyTorch.
 for _name in """
 abs acos acosh asin asinh atan atanh ceil clamp clamp_max clamp_min clip cos cosh deg2rad detach erf erfc exp exp2 expm1 fill floor frac
 i0 index_put log log10 log1p log2 logit nan_to_num neg rad2deg reciprocal relu resize_as round rsqrt sigmoid sin sinh sqrt square tan tanh trunc
@@ -122,18 +122,18 @@ def is_complex(input):
 
 
 def is_nonzero(input):
-    """Whether the one element is not zero."""
+    """Whether the only element is not zero."""
     return builtins.bool(input)  # the package has a dtype of that name
 
 
 def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
-    """A tensor of one number, with this one's dtype unless another is given."""
+    """A tensor of one number, with this tensor's dtype by default."""
     kind = {"dtype": self.dtype if dtype is None else dtype, "device": self.device if device is None else device}
     return _native.full(size, fill_value, **kind, requires_grad=requires_grad)
 
 
 def _new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-    """`empty_strided` with this tensor's dtype unless another is given.
+    """`empty_strided` with this tensor's dtype by default.
 
     >>> import gradus
     >>> gradus.zeros(1).new_empty_strided((2, 3), (1, 2)).shape
@@ -144,7 +144,7 @@ def _new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_
 
 
 class _Recorded:
-    """The gradient of the operation that made a tensor, by the name it has in PyTorch."""
+    """The gradient of the operation that produced a tensor, under its name in PyTorch."""
 
     def __init__(self, name):
         self._name = name
@@ -158,7 +158,7 @@ class _Recorded:
 
 
 def _grad_fn(self):
-    """What made this tensor, as far as gradients go; `None` of a leaf."""
+    """The gradient function of the operation that produced this tensor; `None` for a leaf."""
     return None if self._made_by is None else _Recorded(self._made_by)
 
 
@@ -166,7 +166,7 @@ _precision = ["highest"]
 
 
 def set_float32_matmul_precision(precision):
-    """How exact products of `float32` are to be; kept and given back, since they are always exact to the last bits here.
+    """Sets the precision of `float32` products in PyTorch; stored without effect, because products always have full precision here.
 
     >>> import gradus
     >>> gradus.set_float32_matmul_precision("high")
@@ -179,12 +179,12 @@ def set_float32_matmul_precision(precision):
 
 
 def get_float32_matmul_precision():
-    """What `set_float32_matmul_precision` said."""
+    """The value set by `set_float32_matmul_precision`."""
     return _precision[0]
 
 
 def _method(function):
-    """A native function, which does not bind by itself, as a method."""
+    """Wraps a native function as a method, because it does not bind by itself."""
     return functools.wraps(function)(lambda self, *args, **kwargs: function(self, *args, **kwargs))
 
 

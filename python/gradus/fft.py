@@ -6,7 +6,7 @@ from ._native import arange, cat, fft, fftshift, float32, ifft, ifftshift, irfft
 
 
 def fftfreq(n, d=1.0, *, dtype=None, device=None):
-    """The frequencies of the elements that `fft` gives, in samples `d` apart.
+    """The frequencies of the elements of `fft` for samples `d` apart.
 
     >>> import gradus
     >>> gradus.fft.fftfreq(5).tolist() == gradus.tensor([0.0, 0.2, 0.4, -0.4, -0.2]).tolist()
@@ -17,12 +17,12 @@ def fftfreq(n, d=1.0, *, dtype=None, device=None):
 
 
 def rfftfreq(n, d=1.0, *, dtype=None, device=None):
-    """The frequencies of the elements that `rfft` gives, in samples `d` apart."""
+    """The frequencies of the elements of `rfft` for samples `d` apart."""
     return arange(0, n // 2 + 1, dtype=float32 if dtype is None else dtype, device=device) * (1.0 / (n * d))
 
 
 def _axes(input, s, dim, least=None):
-    """The axes, and an extent for each: -1 leaves it as it is. Functions that halve one are named, as they need `least` one."""
+    """Returns the axes and an extent for each; -1 keeps it. `least` names a function that needs at least one axis."""
     s = (s,) if isinstance(s, int) else s if s is None else tuple(s)
     if dim is None and s is not None and len(s) > input.dim():
         raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.dim()} dimensions.")
@@ -40,7 +40,7 @@ def _axes(input, s, dim, least=None):
 
 
 def _sized(input, s, dim):
-    """Cut, or filled up with zeros."""
+    """Crops, or pads with zeros."""
     for n, axis in zip(s, dim):
         own = input.shape[axis]
         if n == 0 or n < -1:
@@ -55,25 +55,25 @@ def _sized(input, s, dim):
 
 
 def fftn(input, s=None, dim=None, norm=None):
-    """Along axes, which are first made `s` long."""
+    """The Fourier transform along axes, which are first cropped or padded to `s`."""
     dim, s = _axes(input, s, dim)
     return _native.fftn(_sized(input, s, dim), dim, norm) if dim else input + 0j
 
 
 def ifftn(input, s=None, dim=None, norm=None):
-    """Along axes, backwards."""
+    """The inverse of `fftn`."""
     dim, s = _axes(input, s, dim)
     return _native.ifftn(_sized(input, s, dim), dim, norm) if dim else input + 0j
 
 
 def rfftn(input, s=None, dim=None, norm=None):
-    """Of real numbers, along axes: half of the last."""
+    """The Fourier transform of real numbers along axes: half of the last axis."""
     dim, s = _axes(input, s, dim, "rfftn")
     return _native.rfftn(_sized(input, s, dim), dim, norm)
 
 
 def irfftn(input, s=None, dim=None, norm=None):
-    """The real numbers that have this spectrum, of which half of the last axis is given."""
+    """The inverse of `rfftn`."""
     dim, s = _axes(input, s, dim, "irfftn")
     if dim[:-1]:
         input = _native.ifftn(_sized(input, s[:-1], dim[:-1]), dim[:-1], norm)
@@ -81,41 +81,41 @@ def irfftn(input, s=None, dim=None, norm=None):
 
 
 def fft2(input, s=None, dim=(-2, -1), norm=None):
-    """Over two axes."""
+    """The Fourier transform over two axes."""
     return fftn(input, s, dim, norm)
 
 
 def ifft2(input, s=None, dim=(-2, -1), norm=None):
-    """Over two axes, backwards."""
+    """The inverse of `fft2`."""
     return ifftn(input, s, dim, norm)
 
 
 def rfft2(input, s=None, dim=(-2, -1), norm=None):
-    """Of real numbers, over two axes."""
+    """The Fourier transform of real numbers over two axes."""
     return rfftn(input, s, dim, norm)
 
 
 def irfft2(input, s=None, dim=(-2, -1), norm=None):
-    """The real numbers that have this spectrum over two axes."""
+    """The inverse of `rfft2`."""
     return irfftn(input, s, dim, norm)
 
 
-#: Which way of scaling is the other one backwards.
+#: The scaling of the inverse transform for each scaling.
 _OTHER = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 def hfft(input, n=None, dim=-1, norm=None):
-    """The real spectrum of a signal that is its own conjugate backwards, of which half is given."""
+    """The real spectrum of a conjugate-symmetric signal, of which half is given."""
     return irfft(input.conj(), n, dim, _OTHER.get(norm, norm))
 
 
 def ihfft(input, n=None, dim=-1, norm=None):
-    """Half of the signal that has this real spectrum."""
+    """The inverse of `hfft`: half of the signal with this real spectrum."""
     return rfft(input, n, dim, _OTHER.get(norm, norm)).conj()
 
 
 def hfftn(input, s=None, dim=None, norm=None):
-    """The real spectrum of a signal that is its own conjugate backwards along axes, of which half of the last is given.
+    """The real spectrum of a signal that is conjugate-symmetric along axes, given half of the last axis.
 
     >>> import gradus
     >>> gradus.fft.hfftn(gradus.ones(2, 2)).shape
@@ -128,7 +128,7 @@ def hfftn(input, s=None, dim=None, norm=None):
 
 
 def ihfftn(input, s=None, dim=None, norm=None):
-    """The signal that has this real spectrum along axes: half of its last axis.
+    """The inverse of `hfftn`: half of the last axis of the signal.
 
     >>> import gradus
     >>> gradus.fft.ihfftn(gradus.ones(2, 2)).shape

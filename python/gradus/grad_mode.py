@@ -7,7 +7,7 @@ from ._native import _set_grad_enabled, is_grad_enabled
 
 
 class set_grad_enabled:
-    """Records or does not, from the call on; as a context, until its end.
+    """Sets whether operations are recorded; as a context, until its end.
 
     >>> import gradus
     >>> x = gradus.ones(2, requires_grad=True)
@@ -23,7 +23,7 @@ class set_grad_enabled:
         self._called = True
 
     def __enter__(self):
-        if self._called:  # the call has done it already
+        if self._called:  # the call has set it already
             self._called = False
         else:
             self._before.append(_set_grad_enabled(self._mode))
@@ -33,14 +33,14 @@ class set_grad_enabled:
         _set_grad_enabled(self._before.pop())
 
     def __call__(self, function):
-        if self._called:  # as a decorator the call was not meant for what follows
+        if self._called:  # as a decorator, the call must not affect later code
             self._called = False
             _set_grad_enabled(self._before.pop())
         return _decorated(function, lambda: _Mode(self._mode))
 
 
 class _Mode:
-    """A context in which operations are recorded or not; it can be entered again and again."""
+    """A reusable context in which operations are recorded or not."""
 
     def __init__(self, mode):
         self._mode, self._before = mode, []
@@ -60,7 +60,7 @@ def _decorated(function, context):
 
         @functools.wraps(function)
         def stream(*args, **kwargs):
-            # The context holds inside the generator and not in what runs between its turns.
+            # The context applies inside the generator, and not to code that runs between its steps.
             items = function(*args, **kwargs)
             try:
                 while True:

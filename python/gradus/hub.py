@@ -21,12 +21,12 @@ def _get_torch_home():
 
 
 def get_dir():
-    """The folder that PyTorch would download to."""
+    """The folder to which PyTorch would download."""
     return _folder[-1] if _folder else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d):
-    """Sets what `get_dir` gives."""
+    """Sets the result of `get_dir`."""
     _folder[:] = [os.path.expanduser(d)]
 
 

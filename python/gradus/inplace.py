@@ -1,4 +1,4 @@
-"""Methods of `Tensor` that change it in place, from those that give a new one; and what PyTorch programs ask about memory."""
+"""In-place methods of `Tensor`, derived from those that return a new tensor, and PyTorch's queries about memory."""
 
 import math
 
@@ -35,7 +35,7 @@ def _becoming(method, name):
 
 
 def fill_diagonal_(self, fill_value, wrap=False):
-    """In place: one value on the main diagonal; with `wrap` it starts again below a tall matrix.
+    """In place: fills the main diagonal; with `wrap` the diagonal continues below in a tall matrix.
 
     >>> import gradus
     >>> gradus.zeros(2, 2).fill_diagonal_(3)
@@ -54,7 +54,7 @@ def fill_diagonal_(self, fill_value, wrap=False):
 
 
 def _open(self, generator):
-    """Draws between 0 and 1, neither of them."""
+    """Draws in the open interval (0, 1)."""
     return _native.rand(tuple(self.shape), generator=generator, dtype=_native.float64, device="cpu").clamp(2.0**-25, 1 - 2.0**-25)
 
 
@@ -98,7 +98,7 @@ def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
 
 
 def geometric_(self, p, *, generator=None):
-    """In place: how many trials of probability `p` it takes to succeed once.
+    """In place: draws from a geometric distribution, the number of trials of probability `p` until the first success.
 
     >>> import gradus
     >>> gradus.empty(3).geometric_(0.999999)
@@ -111,7 +111,7 @@ def geometric_(self, p, *, generator=None):
 
 
 def random_(self, low=None, high=None, *, generator=None):
-    """In place: whole numbers from `low` up to but not including `high`; up to what the dtype holds, without.
+    """In place: integers in [low, high); without `high`, up to what the dtype holds.
 
     >>> import gradus
     >>> x = gradus.zeros(100).random_(3, 5)
@@ -127,7 +127,7 @@ def random_(self, low=None, high=None, *, generator=None):
 
 
 def resize_(self, *sizes, memory_format=None):
-    """In place: another shape; the first elements stay, new ones are zeros.
+    """In place: changes the shape; the first elements stay, new ones are zeros.
 
     >>> import gradus
     >>> gradus.tensor([1, 2, 3]).resize_(2, 2)
@@ -144,7 +144,7 @@ def resize_(self, *sizes, memory_format=None):
 
 
 def resize_as_(self, other, memory_format=None):
-    """In place: the shape of another tensor.
+    """In place: changes the shape to that of another tensor.
 
     >>> import gradus
     >>> gradus.tensor([1, 2, 3]).resize_as_(gradus.zeros(2))
@@ -154,7 +154,7 @@ def resize_as_(self, other, memory_format=None):
 
 
 def set_(self, source):
-    """In place: what another tensor is.
+    """In place: takes over the value of another tensor.
 
     >>> import gradus
     >>> gradus.zeros(1).set_(gradus.ones(2))
@@ -164,7 +164,7 @@ def set_(self, source):
 
 
 def apply_(self, callable):
-    """In place: a function of Python, element by element.
+    """In place: applies a Python function to each element.
 
     >>> import gradus
     >>> gradus.tensor([1.0, 2.0]).apply_(lambda x: x * 10)
@@ -185,7 +185,7 @@ def ndimension(self):
 
 
 def is_shared(self):
-    """Whether other processes see its memory: no.
+    """Returns False: memory is not shared between processes.
 
     >>> import gradus
     >>> gradus.zeros(2).is_shared()
@@ -195,7 +195,7 @@ def is_shared(self):
 
 
 def is_inference(self):
-    """Whether it was made in `inference_mode`: that is not remembered.
+    """Returns False: `inference_mode` is not recorded.
 
     >>> import gradus
     >>> gradus.zeros(2).is_inference()
@@ -205,7 +205,7 @@ def is_inference(self):
 
 
 def to_dense(self):
-    """The tensor itself: all are dense.
+    """Returns the tensor: it is dense.
 
     >>> import gradus
     >>> gradus.zeros(2).to_dense()
@@ -215,24 +215,24 @@ def to_dense(self):
 
 
 def data_ptr(self):
-    """The address of the first element, in main memory."""
+    """The address of the first element in host memory."""
     if not self.is_cpu:
-        raise RuntimeError(f"a tensor on {self.device} has no address in main memory; use Tensor.cpu() first")
+        raise RuntimeError(f"a tensor on {self.device} has no address in host memory; use Tensor.cpu() first")
     return self.numpy(force=True).__array_interface__["data"][0]
 
 
 def pin_memory(self, device=None):
-    """The tensor itself: no memory is pinned, and copies wait."""
+    """Returns the tensor: there is no pinned memory."""
     return self
 
 
 def is_pinned(self, device=None):
-    """Whether it is in memory that a GPU reads directly: no."""
+    """Returns False: there is no pinned memory."""
     return False
 
 
 def share_memory_(self):
-    """The tensor itself: threads share memory already."""
+    """Returns the tensor: threads share memory."""
     return self
 
 
@@ -242,7 +242,7 @@ def get_device(self):
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
-    """There is no GPU of this type to move it to."""
+    """Raises an error: there is no CUDA device."""
     raise RuntimeError("there is no GPU to use; this package computes on the CPU, or with `.to('wgpu')`")
 
 

@@ -1,4 +1,4 @@
-"""Functions that take their first argument as `input=` too, where to write their result as `out=`, and NumPy's words for axes."""
+"""Adds keywords to functions: `input=` for the first argument, `out=` for the result, and NumPy's names of axes."""
 
 import functools
 import sys
@@ -13,10 +13,10 @@ _NO_TENSORS = (bool, int, float, complex, str, type(None))
 
 
 def _written(out, result):
-    """Results in the tensors that were given for them, whose shapes they take."""
+    """Writes results to the tensors passed as `out=`, which are resized."""
     if isinstance(out, (tuple, list)):
         if not isinstance(result, (tuple, list)) or len(out) != len(result):
-            raise TypeError(f"out= holds {len(out)} tensors, which does not fit the results")
+            raise TypeError(f"out= has {len(out)} tensors, which does not match the number of results")
         return tuple(_written(o, r) for o, r in zip(out, result))
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
@@ -28,18 +28,18 @@ def _written(out, result):
 
 
 def _no_tensor(function, error, args):
-    """What is raised for an attribute that was looked for in what should have been a tensor."""
+    """Returns the error for an argument that should have been a tensor."""
     if args and isinstance(args[0], _NO_TENSORS) and getattr(error, "obj", args[0]) is args[0]:
         return TypeError(f"{function.__name__}(): argument 'input' must be Tensor, not {type(args[0]).__name__}")
     return error
 
 
-#: NumPy's words, which PyTorch knows too.
+#: NumPy's names of arguments, which PyTorch accepts too.
 _NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def with_numpy_words(function):
-    """The function, which takes `axis=` for `dim=` and `keepdims=` for `keepdim=` where it has these."""
+    """Wraps a function to accept `axis=` for `dim=` and `keepdims=` for `keepdim=`."""
     code = getattr(function, "__code__", None)
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else ()
     words = {word: name for word, name in _NUMPY.items() if name in names and word not in names}
@@ -58,7 +58,7 @@ SPARSE = {}
 
 
 def _sparse(function, args, kwargs, error):
-    """What a function gives where an argument is sparse, which the dense function has refused with an error."""
+    """Calls the sparse version of a function after the dense one has raised an error; raises that error if there is none."""
     own = SPARSE.get(function.__name__)
     if own is None or not any(isinstance(arg, Tensor) and arg.is_sparse for arg in args):
         raise error
@@ -70,7 +70,7 @@ _PLACEMENT = ("layout", "pin_memory", "memory_format")
 
 
 def _placed(function, kwargs):
-    """Takes out of the keywords of a function that makes tensors how these are stored."""
+    """Removes and checks the keywords that say how new tensors are stored."""
     for name in _PLACEMENT:
         value = kwargs.pop(name, None)
         if name == "layout" and value is not None and repr(value) != "gradus.strided":
@@ -78,8 +78,8 @@ def _placed(function, kwargs):
 
 
 def _made(function, args, kwargs):
-    """Calls a composed function that makes tensors on the CPU, and moves what it makes to `device=`, else to where its operand is, else
-    to the default device. On the way it may compute in dtypes that the device lacks."""
+    """Calls a composed function that makes tensors on the CPU, and moves the result to `device=`, else to the device of its operand, else
+    to the default device. The function may compute in dtypes that the device lacks."""
     to = kwargs.pop("device", None)
     if to is None and not OPENED:
         return function(*args, **kwargs)
@@ -89,15 +89,15 @@ def _made(function, args, kwargs):
 
 
 def with_keywords(function, first="input", spread=None, creates=False):
-    """The function, called as it is where there are no keywords, which is most of the time.
+    """Wraps a function to accept these keywords. Calls without keywords are passed on directly.
 
-    `spread` is the name of an argument that the function takes as positions. A function that `creates` tensors takes where and how
-    they are to be stored.
+    `spread` is the name of an argument that the function takes as positions. A function that `creates` tensors accepts keywords that say where and how
+    they are stored.
     """
 
-    composed = isinstance(function, types.FunctionType)  # native functions make leaves themselves, and put them where they are to be
+    composed = isinstance(function, types.FunctionType)  # native functions handle device and requires_grad themselves
     makes = creates and composed
-    bare = getattr(function, "__wrapped__", function)  # which does without what only reads keywords
+    bare = getattr(function, "__wrapped__", function)  # the function without wrappers that only read keywords
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -138,7 +138,7 @@ def with_keywords(function, first="input", spread=None, creates=False):
 
 
 def findable(names, package):
-    """Says of functions made here where they are given out, which is where pickles look for them."""
+    """Sets the module of functions made here to the one that exports them, for pickling."""
     seen = set()
     for name, value in names.items():
         if isinstance(value, types.FunctionType) and not name.startswith("_") and value not in seen:

@@ -1,4 +1,4 @@
-"""What dtypes can hold: `finfo` and `iinfo`."""
+"""Limits of dtypes: `finfo` and `iinfo`."""
 
 from . import _native
 
@@ -75,7 +75,7 @@ class _NamedOnly:
         return self.name  # one object each
 
 
-#: Dtypes that programs name in tables; asking for a tensor of one raises a `TypeError`.
+#: Dtypes that programs name in tables; making a tensor of one raises a `TypeError`.
 NAMED_ONLY = {d.name: d for d in [
     _NamedOnly("int16", 2), _NamedOnly("uint16", 2, is_signed=False), _NamedOnly("uint64", 8, is_signed=False),
     *(_NamedOnly(f"float8_{kind}", 1, is_floating_point=True) for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")),

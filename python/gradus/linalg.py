@@ -13,7 +13,7 @@ from .composed.movement import broadcast_shapes as _broadcast_shapes
 from .composed.product import _powers, multi_dot
 from .limits import finfo
 
-#: What is raised for matrices that have no inverse or factor.
+#: Raised for matrices that have no inverse or factor.
 LinAlgError = _value_error()
 det = Tensor.det
 matrix_exp = Tensor.matrix_exp
@@ -112,7 +112,7 @@ def svdvals(A, *, driver=None):
 
 
 def svd(A, full_matrices=True, *, driver=None):
-    """Singular vectors and values: U, S, Vh. Without `full_matrices` as many vectors as values.
+    """Singular vectors and values: U, S, Vh. Without `full_matrices`, as many vectors as values.
 
     >>> import gradus
     >>> u, s, vh = gradus.linalg.svd(gradus.ones(3, 2))
@@ -124,7 +124,7 @@ def svd(A, full_matrices=True, *, driver=None):
 
 
 def qr(A, mode="reduced"):
-    """An orthogonal and an upper triangular factor; `mode` is "reduced", "complete" or "r", which is the second alone.
+    """An orthogonal and an upper triangular factor; `mode` is "reduced", "complete" or "r", which returns the second only.
 
     >>> import gradus
     >>> q, r = gradus.linalg.qr(gradus.ones(3, 2), mode="complete")
@@ -153,7 +153,7 @@ def solve(A, B, *, left=True):
     if B.dim() == 0 or _holds_vectors(A, B):
         raise RuntimeError(f"linalg.solve: X A = B needs a matrix B; shapes {tuple(A.shape)} and {tuple(B.shape)} make it vectors")
     right = B.mT
-    # One more axis keeps the transposed matrices from being taken for vectors.
+    # An additional axis prevents the transposed matrices from being interpreted as vectors.
     return _native.solve(A.mT, right.unsqueeze(0) if right.dim() < A.dim() else right).mT
 
 
@@ -162,9 +162,9 @@ def _holds_vectors(A, B):
 
 
 def solve_ex(A, B, *, left=True, check_errors=False):
-    """As `solve`, and the first pivot of `A` that is zero, counted from 1, instead of an error; 0 where there is a solution.
+    """As `solve`, and the first pivot of `A` that is zero, counted from 1, instead of an error; 0 if there is a solution.
 
-    Where there is none, the result is not a number.
+    If there is none, the result is NaN.
 
     >>> import gradus
     >>> gradus.linalg.solve_ex(gradus.tensor([[1.0, 2.0], [2.0, 4.0]]), gradus.ones(2)).info
@@ -181,8 +181,8 @@ def solve_ex(A, B, *, left=True, check_errors=False):
 def lstsq(A, B, rcond=None, *, driver=None):
     """The `solution` with the least sum of squares of `A X - B`, these sums as `residuals`, the `rank` and the `singular_values`.
 
-    As in PyTorch, `driver` decides which of the last three are given, the others being empty: "gelsy" (the default) gives the
-    rank, "gels" residuals, "gelsd" and "gelss" all. Sums are given of matrices of full rank with more rows than columns.
+    As in PyTorch, `driver` decides which of the last three are computed; the others are empty: "gelsy" (the default) gives the
+    rank, "gels" residuals, "gelsd" and "gelss" all. Residuals are computed for matrices of full rank with more rows than columns.
 
     >>> import gradus
     >>> gradus.linalg.lstsq(gradus.ones(2, 1), gradus.tensor([[1.0], [3.0]])).solution
@@ -206,7 +206,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
 
 
 def _tolerance(largest, A, atol, rtol):
-    """Up to which size values count as zero: the larger of `atol` and `rtol` times the largest value. Both may be tensors."""
+    """Returns the threshold below which singular values count as zero: the larger of `atol` and `rtol` times the largest value. Both may be tensors."""
     if rtol is None:
         rtol = max(A.shape[-2:]) * finfo(A.dtype).eps
         if isinstance(atol, Tensor):
@@ -218,7 +218,7 @@ def _tolerance(largest, A, atol, rtol):
 
 
 def _largest(values, dim=-1, keepdim=False):
-    """The largest of values that are not negative along an axis, 0 if there is none."""
+    """The maximum of non-negative values along an axis, 0 if there is none."""
     return values.amax(dim, keepdim) if values.shape[dim] else values.sum(dim, keepdim)
 
 
@@ -258,7 +258,7 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
 
 
 def vander(x, *, N=None):
-    """The powers of elements along a new last axis, from 0 on.
+    """The Vandermonde matrix: powers of elements along a new last axis, from 0 on.
 
     >>> import gradus
     >>> gradus.linalg.vander(gradus.tensor([2.0, 3.0]), N=3)
@@ -273,7 +273,7 @@ def vander(x, *, N=None):
 
 
 def vecdot(x, y, *, dim=-1):
-    """Products of vectors along an axis, the first conjugated."""
+    """Inner products of vectors along an axis, with the first conjugated."""
     return (x.conj() * y).sum(dim)
 
 
@@ -315,7 +315,7 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 
 def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
-    """How many singular values are above `atol` and above `rtol` times the largest; numbers or one for each matrix.
+    """The number of singular values above `atol` and above `rtol` times the largest; the tolerances are numbers or one per matrix.
 
     >>> import gradus
     >>> gradus.linalg.matrix_rank(gradus.tensor([[4.0, 0.0], [0.0, 0.1]]), atol=0.5)
@@ -346,7 +346,7 @@ def lu(A, *, pivot=True):
 
 
 def lu_factor(A, *, pivot=True):
-    """Both triangular factors in one matrix, and which row each was exchanged with, counted from 1.
+    """Both triangular factors in one matrix, and the row with which each was exchanged, counted from 1.
 
     Of complex numbers the pivot has the largest sum of the moduli of both parts, as in LAPACK.
 
@@ -359,7 +359,7 @@ def lu_factor(A, *, pivot=True):
 
 
 def _lu(self, pivot=True, get_infos=False):
-    """`linalg.lu_factor` of this matrix; with `get_infos` also zeros, since a matrix that fails raises.
+    """`linalg.lu_factor` of this matrix; with `get_infos` also zeros, because a failure raises an error.
 
     >>> import gradus
     >>> gradus.eye(2).lu()[1].tolist()
@@ -484,7 +484,7 @@ def matrix_sqrth(A):
         return [(v * s.unsqueeze(-2).to(v.dtype)) @ v.mH]
 
     def rule(tensors, results, cotangents):
-        # X dX + dX X = dA in the basis of eigenvectors: also defined where eigenvalues are equal.
+        # X dX + dX X = dA in the basis of eigenvectors: also defined for equal eigenvalues.
         s, v = parts(tensors[0])
         g = (cotangents[0] + cotangents[0].mH) / 2
         return [v @ (v.mH @ g @ v / (s.unsqueeze(-1) + s.unsqueeze(-2)).to(v.dtype)) @ v.mH]
@@ -520,7 +520,7 @@ def polar(A):
 
 
 def _where_right(function, A, info):
-    """The function of those matrices that have nothing wrong, NaN for the others."""
+    """Applies a function to the matrices without an error; NaN for the others."""
     wrong = (info != 0).unsqueeze(-1).unsqueeze(-1)
     return function(_native.where(wrong, _native.eye(A.shape[-1], dtype=A.dtype), A)).masked_fill(wrong, math.nan)
 
@@ -543,7 +543,7 @@ def inv_ex(A, *, check_errors=False):
 
 
 def cholesky_ex(A, *, upper=False, check_errors=False):
-    """The triangular factor, and the order of the first minor that is not positive instead of an error; 0 where there is a factor.
+    """The triangular factor, and the order of the first minor that is not positive, instead of an error; 0 if there is a factor.
 
     >>> import gradus
     >>> gradus.linalg.cholesky_ex(-gradus.eye(2)).info
@@ -557,7 +557,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
 
 
 def tensorinv(A, ind=2):
-    """The inverse of a product over the last axes: those behind the first `ind`.
+    """The inverse of the linear map over the last axes, those after the first `ind`.
 
     >>> import gradus
     >>> gradus.linalg.tensorinv(gradus.eye(6).reshape(2, 3, 6), ind=2).shape

@@ -1,6 +1,6 @@
 """Reductions and normalisations of the elements that a boolean mask selects, as in `torch.masked`.
 
-Elements where the mask is False are replaced by the value that leaves the result as it is (0 in a sum, minus infinity in a
+Elements where the mask is False are replaced by the neutral element (0 in a sum, minus infinity in a
 maximum). The mask broadcasts to the input. Without a mask all elements count.
 """
 

@@ -28,7 +28,7 @@ class Model:
                     stop=[stop] if isinstance(stop, str) else list(stop), keep=keep)
 
     def generate(self, prompt, *, on_text=None, **settings):
-        """The text that follows a prompt.
+        """Generates the text after a prompt.
 
         `on_text` is called with each piece as it comes. Settings: `tokens`, `temperature` (0 takes the likeliest), `top_k`, `top_p`,
         `min_p`, `repetition_penalty`, `seed`, `stop` (a text or several that end it), `keep` (when the context is full, forget the earlier
@@ -37,12 +37,12 @@ class Model:
         return self._model.generate(prompt, self._settings(**settings), on_text)[0]
 
     def chat(self, messages, *, on_text=None, **settings):
-        """The answer to messages, each a dictionary of `role` and `content`. Settings are those of `generate`."""
+        """Generates the answer to messages, each a dictionary of `role` and `content`. Settings are those of `generate`."""
         pairs = [(m["role"], m["content"]) for m in messages]
         return self._model.chat(pairs, self._settings(**settings), on_text)[0]
 
     def encode(self, text):
-        """The tokens of a text. What looks like a special token is text."""
+        """The tokens of a text. Text that looks like a special token is encoded as text."""
         return self._model.encode(text)
 
     def decode(self, tokens):

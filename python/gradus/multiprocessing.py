@@ -1,4 +1,4 @@
-"""Processes: Python's own. Tensors go to another process as copies.
+"""Python's `multiprocessing`. Tensors are copied to other processes.
 
 >>> import gradus
 >>> gradus.multiprocessing.cpu_count() >= 1
@@ -9,7 +9,7 @@ from multiprocessing import *  # noqa: F403
 
 
 def set_sharing_strategy(new_strategy):
-    """Nothing is shared between processes, so there is nothing to choose."""
+    """Has no effect: memory is not shared between processes."""
 
 
 def get_sharing_strategy():

@@ -9,7 +9,7 @@ from ._native import Tensor
 
 
 def has_torch_function(relevant_args):
-    """`False`."""
+    """Returns `False`."""
     return False
 
 
@@ -17,7 +17,7 @@ has_torch_function_unary = has_torch_function
 
 
 def has_torch_function_variadic(*relevant_args):
-    """`False`."""
+    """Returns `False`."""
     return False
 
 

@@ -7,7 +7,7 @@ from ._native import Generator, get_rng_state, initial_seed, manual_seed, set_rn
 
 
 def seed():
-    """Starts the default generator from a seed that nobody knows beforehand, and gives it.
+    """Seeds the default generator with an unpredictable number, and returns that number.
 
     >>> import gradus
     >>> gradus.random.seed() == gradus.initial_seed()
@@ -20,7 +20,7 @@ def seed():
 
 @contextlib.contextmanager
 def fork_rng(devices=None, enabled=True):
-    """A context after which the default generator goes on as if nothing had been drawn inside.
+    """A context that restores the state of the default generator at its end.
 
     >>> import gradus
     >>> with gradus.random.fork_rng():

@@ -1,4 +1,4 @@
-"""How `save` and `load` treat objects beyond containers and tensors: modules, NumPy arrays, dtypes, functions by name.
+"""How `save` and `load` treat objects other than containers and tensors: modules, NumPy arrays, dtypes, functions by name.
 
 A module is written as the name of its class with its attributes, parameters, buffers and submodules. Reading makes an object of that
 class without calling `__init__`, and only if the class is one of the package's own or was allowed by `add_safe_globals`. Names are
@@ -17,7 +17,7 @@ from ._results import Size
 from .nn.members import Register
 from .nn.module import Module
 
-#: Objects that may be named in files, besides the package's own.
+#: Objects that files may name, in addition to the package's own.
 _allowed = {}
 
 
@@ -27,7 +27,7 @@ def name_of(obj):
 
 
 def add_safe_globals(safe_globals):
-    """Lets `load` make objects of these classes, and find these functions, where a file names them.
+    """Allows `load` to make objects of these classes, and to use these functions, if a file names them.
 
     >>> import gradus
     >>> class Net(gradus.nn.Module):
@@ -53,7 +53,7 @@ def get_safe_globals():
 
 
 def clear_safe_globals():
-    """Forgets what `add_safe_globals` has allowed.
+    """Clears the objects allowed by `add_safe_globals`.
 
     >>> import gradus
     >>> gradus.serialization.clear_safe_globals()
@@ -85,7 +85,7 @@ class safe_globals:
 
 
 def _found(name):
-    """The object of a name, if it is allowed."""
+    """Returns the object with this name, if it is allowed."""
     if name in _allowed:
         return _allowed[name]
     parts = name.split(".")
@@ -105,7 +105,7 @@ def _found(name):
 
 
 def written(value, tree, tensors, path):
-    """The JSON of a value, or `None` if it is of no kind known here. `tree` writes what is inside, `tensors` keeps tensors by a path."""
+    """Returns the JSON of a value, or `None` if its type is not handled here. `tree` writes contents, `tensors` stores tensors by path."""
     if isinstance(value, Module):
         return _module_written(value, tree, path)
     if isinstance(value, dtype):
@@ -130,7 +130,7 @@ def written(value, tree, tensors, path):
 
 
 def _module_written(module, tree, path):
-    """The class, and all attributes; hooks are code, so there must be none."""
+    """Writes the class and all attributes; hooks are code and raise an error."""
     cls, attributes = type(module), {}
     if "<" in cls.__qualname__:
         raise TypeError(f"cannot save {'.'.join(path) or 'the module'}: {cls.__qualname__} is local, so it could not be found; save its state_dict()")
@@ -144,11 +144,11 @@ def _module_written(module, tree, path):
 
 
 def read(kind, value, build, tensors):
-    """The object of JSON that `written` made."""
+    """Reads an object from the JSON of `written`."""
     if kind == "dtype":
         found = getattr(_native, value, None) if isinstance(value, str) else None
         if not isinstance(found, dtype):
-            raise ValueError(f"the file names a dtype {value!r}, which there is not")
+            raise ValueError(f"the file names a dtype {value!r}, which does not exist")
         return found
     if kind == "device":
         return device(value)
@@ -186,7 +186,7 @@ def read(kind, value, build, tensors):
 
 
 def _fill(module, register, entries):
-    """Registers what was read, after looking at what it is."""
+    """Registers the values that were read, after checking their types."""
     wanted = Module if register == "_modules" else Tensor
     for name, value in entries.items():
         if not isinstance(name, str) or not (value is None or isinstance(value, wanted)):

@@ -1,10 +1,10 @@
-"""`save` and `load`: tensors with what surrounds them, as safetensors files. No code is ever loaded.
+"""`save` and `load`: tensors and the containers around them, as safetensors files. No code is ever loaded.
 
-Modules and NumPy arrays can be part of it; `saved_objects.py` says how.
+`saved_objects.py` handles modules and NumPy arrays.
 
-A flat dictionary of tensors is written as just that, so its file is like any other. Anything else (nested dictionaries,
+A flat dictionary of tensors is written as a plain safetensors file. Anything else (nested dictionaries,
 lists, tuples, numbers, text; which tensors are the same, are parameters, require gradients) is kept as a tree in the file's
-metadata, in which tensors stand by name.
+metadata, which refers to tensors by name.
 """
 
 import json
@@ -23,23 +23,23 @@ from .saved_objects import add_safe_globals, clear_safe_globals, get_safe_global
 
 _TREE = "gradus.tree"
 _DEVICES = "gradus.devices"
-#: What a tensor is in the tree: whether it is a parameter, whether it requires gradients.
+#: Kinds of tensors in the tree: whether it is a parameter, and whether it requires gradients.
 _KINDS = {"tensor": (False, False), "leaf": (False, True), "frozen": (True, False), "parameter": (True, True)}
 
 
 def _kind(value):
-    """What a tensor is called in the tree."""
+    """Returns the kind of a tensor in the tree."""
     what = isinstance(value, Parameter), value.requires_grad
     return next(kind for kind, is_ in _KINDS.items() if is_ == what)
 
 
 class _Writer:
-    """Takes an object apart into named tensors and a tree of plain JSON."""
+    """Splits an object into named tensors and a tree of plain JSON."""
 
     def __init__(self):
         self.tensors = {}
         self.modules = {}  # by identity, each with its number
-        self.named = {}  # by identity: what is there twice is written once, and read as one
+        self.named = {}  # by identity: a shared tensor is written once, and read as one
 
     def name(self, path):
         name = base = ".".join(path) if path else "tensor"
@@ -50,7 +50,7 @@ class _Writer:
         return name
 
     def keep(self, path, tensor):
-        """Keeps a tensor under a name made of a path, and gives the name."""
+        """Stores a tensor under a name made of a path, and returns the name."""
         name = self.name(path)
         self.tensors[name] = tensor
         return name
@@ -96,7 +96,7 @@ def _build(tree, tensors, modules):
         return modules[value]
     if kind == "module":
         number = len(modules)
-        modules.append(None)  # so that modules have the numbers with which they were written
+        modules.append(None)  # keeps the numbering of modules
         modules[number] = saved_objects.read(kind, value, lambda part: _build(part, tensors, modules), tensors)
         return modules[number]
     if kind in _KINDS:
@@ -119,7 +119,7 @@ def _build(tree, tensors, modules):
 def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_serialization=True):
     """Writes a state dictionary, or any nest of containers, tensors, modules, arrays, numbers and text.
 
-    `f` is a path or a binary file. A path appears whole or not at all.
+    `f` is a path or a binary file. A path is written atomically.
 
     >>> import gradus, tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -151,7 +151,7 @@ def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_seri
 
 
 def _refuse_pickles(start):
-    """Says what to do with a file that PyTorch wrote."""
+    """Raises an error with advice for a file of `torch.save`."""
     if start.startswith((b"PK\x03\x04", b"\x80\x02", b"\x80\x04")):
         raise ValueError(
             "this is a pickle of torch.save, which could run any code when it is loaded, so it is not. Write the tensors with "
@@ -161,7 +161,7 @@ def _refuse_pickles(start):
 
 
 def _mapped(tensor, location, map_location):
-    """A tensor where `map_location` says for one that was saved on a device."""
+    """Moves a tensor that was saved on a device as `map_location` says."""
     if callable(map_location) and not isinstance(map_location, device):
         found = map_location(tensor.untyped_storage(), location)
         to = location if found is None else found.device
@@ -183,11 +183,11 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     """Reads what `save` wrote, or any other safetensors file as a dictionary of tensors.
 
     Tensors are put on the devices that they were saved on, or where `map_location` says: a device, a dictionary from names to devices,
-    or a function of a storage and a name. `weights_only` and the others are accepted for PyTorch's sake: nothing but data is ever
-    loaded. A module is loaded where its class is the package's own or allowed by `serialization.add_safe_globals`.
+    or a function of a storage and a name. `weights_only` and the others are accepted for compatibility: only data is ever
+    loaded. A module is loaded if its class is the package's own or allowed by `serialization.add_safe_globals`.
     """
     if not hasattr(f, "read"):
-        os.stat(f)  # says what is wrong with a path in Python's own classes
+        os.stat(f)  # raises Python's own errors for invalid paths
         if not os.path.isdir(f):
             with open(f, "rb") as file:
                 _refuse_pickles(file.read(4))

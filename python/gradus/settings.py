@@ -1,4 +1,4 @@
-"""Switches that PyTorch programs set: where nothing depends on one, it is kept and given back."""
+"""PyTorch's global settings. Settings without a meaning here are stored and returned."""
 
 from . import _native
 from ._examples import documented as _documented
@@ -8,7 +8,7 @@ _kept = {"deterministic": False, "warn_only": False, "interop": 1}
 
 
 def set_num_interop_threads(num):
-    """Kept and given back: operations start one after the other.
+    """Stored without effect: operations start in order.
 
     >>> import gradus
     >>> gradus.set_num_interop_threads(2)
@@ -19,12 +19,12 @@ def set_num_interop_threads(num):
 
 
 def get_num_interop_threads():
-    """What `set_num_interop_threads` said."""
+    """The value set by `set_num_interop_threads`."""
     return _kept["interop"]
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Kept and given back: results are the same bits on any number of threads, whether asked for or not.
+    """Stored without effect: results are always the same bits on any number of threads.
 
     >>> import gradus
     >>> gradus.use_deterministic_algorithms(True)
@@ -35,17 +35,17 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
 
 
 def are_deterministic_algorithms_enabled():
-    """What `use_deterministic_algorithms` said."""
+    """The value set by `use_deterministic_algorithms`."""
     return _kept["deterministic"]
 
 
 def is_deterministic_algorithms_warn_only_enabled():
-    """What `use_deterministic_algorithms` said of warnings."""
+    """The value of `warn_only` set by `use_deterministic_algorithms`."""
     return _kept["deterministic"] and _kept["warn_only"]
 
 
 def set_default_device(device):
-    """Sets where functions without `device=` make tensors, on this thread. `None` is the CPU.
+    """Sets the default device of new tensors on this thread. `None` is the CPU.
 
     >>> import gradus
     >>> gradus.set_default_device("cpu")
@@ -56,12 +56,12 @@ def set_default_device(device):
 
 
 def get_default_device():
-    """Where functions without `device=` make tensors."""
+    """The default device of new tensors."""
     return _native._default_device()
 
 
 class memory_format:
-    """An order of elements in memory that PyTorch programs ask for; tensors are the same in any."""
+    """A memory format of PyTorch; has no effect here."""
 
     def __init__(self, name):
         self._name = name
@@ -74,7 +74,7 @@ class memory_format:
 
 
 class layout(memory_format):
-    """How elements are stored: all of them, or in sparse tensors some with their indices."""
+    """The layout of a tensor: dense (strided) or sparse."""
 
 
 channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")

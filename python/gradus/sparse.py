@@ -1,7 +1,7 @@
 """Sparse tensors: `SparseTensor` holds indices and values; products, sums and conversions are gathers and additions at indices.
 
 Gradients flow to the values, and from products to the dense operand, since everything is composed of differentiable functions.
-Dense functions refuse a sparse tensor with an error that says `to_dense()`; those of the table `keywords.SPARSE` come here.
+Dense functions raise an error that suggests `to_dense()` for a sparse tensor; those of the table `keywords.SPARSE` are handled here.
 """
 
 import functools
@@ -50,7 +50,7 @@ class SparseTensor(Tensor):
         pass
 
     def _with(self, values):
-        """Other values at the same indices."""
+        """Returns a tensor with other values at the same indices."""
         return SparseTensor(self._at, values, self._size, self._coalesced)
 
     # --- what it is ---------------------------------------------------------------------------------------------
@@ -82,23 +82,23 @@ class SparseTensor(Tensor):
         return self._size if dim is None else self._size[dim]
 
     def dim(self):
-        """How many axes there are."""
+        """The number of axes."""
         return len(self._size)
 
     ndimension = dim
 
     def numel(self):
-        """How many elements there are, stored or not."""
+        """The number of elements, stored or not."""
         return math.prod(self._size)
 
     nelement = numel
 
     def sparse_dim(self):
-        """How many of the first axes are sparse."""
+        """The number of sparse axes, which come first."""
         return self._at.shape[0]
 
     def dense_dim(self):
-        """How many axes the values have."""
+        """The number of dense axes."""
         return self._held.dim() - 1
 
     def is_floating_point(self):
@@ -114,7 +114,7 @@ class SparseTensor(Tensor):
         return self._coalesced
 
     def _nnz(self):
-        """How many elements are stored."""
+        """The number of stored elements."""
         return self._at.shape[1]
 
     nnz = _nnz
@@ -130,12 +130,12 @@ class SparseTensor(Tensor):
             raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first")
 
     def indices(self):
-        """The indices, one row for each sparse axis; of a coalesced tensor."""
+        """The indices, one row for each sparse axis. The tensor must be coalesced."""
         self._asked("indices")
         return self._at
 
     def values(self):
-        """The stored elements; of a coalesced tensor."""
+        """The stored elements. The tensor must be coalesced."""
         self._asked("values")
         return self._held
 
@@ -151,7 +151,7 @@ class SparseTensor(Tensor):
     # --- conversions --------------------------------------------------------------------------------------------
 
     def _flat(self):
-        """One number for each stored index, in row-major order, and how many there can be."""
+        """Returns the row-major position of each stored index, and the number of positions."""
         extents = self._size[: self.sparse_dim()]
         place = _native.zeros(self._nnz(), dtype=_native.int64)
         for row, n in zip(self._at, extents):
@@ -159,7 +159,7 @@ class SparseTensor(Tensor):
         return place, math.prod(extents)
 
     def coalesce(self):
-        """With sorted indices, values at equal ones added up."""
+        """Sorts indices and sums values at equal indices."""
         if self._coalesced:
             return self
         place, _ = self._flat()
@@ -185,7 +185,7 @@ class SparseTensor(Tensor):
     to_sparse_coo = to_sparse
 
     def requires_grad_(self, requires_grad=True):
-        """Whether its values, if they are a leaf, require gradients."""
+        """Sets whether its values, which must be a leaf, require gradients."""
         self._held.requires_grad_(requires_grad)
         return self
 
@@ -194,7 +194,7 @@ class SparseTensor(Tensor):
         return SparseTensor(self._at.clone(), self._held.clone(), self._size, self._coalesced)
 
     def numpy(self, *, force=False):
-        """Raises: there is no memory with all elements."""
+        """Raises an error: not all elements are in memory."""
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
 
     def __deepcopy__(self, memo):
@@ -271,7 +271,7 @@ class SparseTensor(Tensor):
     __mul__ = __rmul__ = multiply = mul
 
     def div(self, other, *, rounding_mode=None):
-        """Divided by a number."""
+        """Divides by a number."""
         if isinstance(other, Tensor) and other.dim():
             raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor")
         return self._with(self._held.div(other, rounding_mode=rounding_mode))
@@ -282,7 +282,7 @@ class SparseTensor(Tensor):
         return self._with(-self._held)
 
     def neg(self):
-        """The values with the other sign."""
+        """The negated tensor."""
         return -self
 
     def __pow__(self, exponent):
@@ -308,7 +308,7 @@ class SparseTensor(Tensor):
         return SparseTensor(_native.stack([self._at[i] for i in rows]), values, size).coalesce()
 
     def transpose(self, dim0, dim1):
-        """Two sparse axes in each other's place."""
+        """Swaps two sparse axes."""
         a, b = dim0 % self.dim(), dim1 % self.dim()
         if max(a, b) >= self.sparse_dim():
             raise RuntimeError(f"transpose: can only transpose sparse axes, of which there are {self.sparse_dim()}, not axes {dim0} and {dim1}")
@@ -323,7 +323,7 @@ class SparseTensor(Tensor):
         return self.transpose(0, 1) if self.dim() == 2 else self
 
     def index_select(self, dim, index):
-        """Rows or columns by their numbers."""
+        """Selects rows or columns by index."""
         return self.to_dense().index_select(dim, index).to_sparse()
 
     def __getitem__(self, index):
@@ -370,7 +370,7 @@ def sparse_coo_tensor(indices, values, size=None, *, dtype=None, device=None, re
 
 
 def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
-    """The elements that are not zero, with their indices; the first axes alone with `sparse_dim`.
+    """The elements that are not zero, with their indices; with `sparse_dim`, for the first axes only.
 
     >>> import gradus
     >>> gradus.eye(2).to_sparse().indices().tolist()
@@ -421,7 +421,7 @@ def sum(input, dim=None, dtype=None):
 
 
 def _masked_softmax(input, dim, dtype, log):
-    """Of the stored elements along an axis, as if the others were minus infinity."""
+    """Applies softmax or log_softmax to the stored elements along an axis, as if the others were minus infinity."""
     own = (input if dtype is None else input.to(dtype)).coalesce()
     own._matrix("softmax")
     group, count = own._at[1 - dim % 2], own._size[1 - dim % 2]
@@ -465,7 +465,7 @@ for _name, _cls in _classes("gradus.sparse").items():
 
 
 def _of_method(name):
-    """A function of the top level as the method of whichever argument is sparse."""
+    """Dispatches a top-level function to the method of the sparse argument."""
 
     def function(input, *args, **kwargs):
         if isinstance(input, SparseTensor):

@@ -39,7 +39,7 @@ def xlog1py(input, other):
 
 
 def ndtr(input):
-    """How likely a standard normal number is smaller.
+    """The standard normal distribution function.
 
     >>> import gradus
     >>> gradus.special.ndtr(gradus.tensor([0.0]))
@@ -49,7 +49,7 @@ def ndtr(input):
 
 
 def ndtri(input):
-    """The number that a standard normal one is smaller than with this probability.
+    """The inverse of `ndtr`.
 
     >>> import gradus
     >>> gradus.special.ndtri(gradus.tensor([0.5]))
@@ -59,7 +59,7 @@ def ndtri(input):
 
 
 def erfcx(input):
-    """`exp(x²) erfc(x)`, also where the factors are too large and too small.
+    """`exp(x²) erfc(x)`, without overflow of its factors.
 
     >>> import gradus
     >>> gradus.special.erfcx(gradus.tensor(100.0))
@@ -74,7 +74,7 @@ def erfcx(input):
 
 
 def log_ndtr(input):
-    """The logarithm of `ndtr`, also far to the left.
+    """The logarithm of `ndtr`, accurate for large negative `x`.
 
     >>> import gradus
     >>> gradus.special.log_ndtr(gradus.tensor(-10.0))
@@ -260,7 +260,7 @@ def zeta(input, other):
     s, q = _bessel._pair(input, other)
     wide = (s + q).dtype
     s, q = s.double(), q.double()
-    # Terms one by one, and the rest by Euler's and Maclaurin's formula. Replaced arguments keep derivatives free of NaN.
+    # The first terms directly, and the rest by the Euler-Maclaurin formula. Replaced arguments keep derivatives free of NaN.
     right = (s > 1) & (q > 0)
     s1, q1 = where(right, s, 2.0), where(right, q, 1.0)
     total, steps = 0.0, 12
@@ -271,10 +271,10 @@ def zeta(input, other):
     total = total + power * (far / (s1 - 1) + 0.5)
     factor = s1 / far
     for k, b in enumerate(_EULER_MACLAURIN):
-        # Far orders make the factors overflow where the power is 0.
+        # High orders make the factors overflow although the power is 0.
         total = total + where(power == 0, 0.0, power * b * factor)
         factor = factor * ((s1 + (2 * k + 1)) / far) * ((s1 + (2 * k + 2)) / far)
-    # Below 0 whole orders are derivatives of digamma.
+    # For negative `other` and integer orders, uses derivatives of digamma.
     whole = (s == s.trunc()) & (s > 1) & (q <= 0) & (s < 1000)
     n, below = where(whole, s, 2.0).detach(), where(whole, q, -0.5)
     left = _bessel._native._special("polygamma", n - 1, below) * (-n.lgamma()).exp() * where(n.remainder(2) == 0, 1.0, -1.0)

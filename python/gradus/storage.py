@@ -1,4 +1,4 @@
-"""Storages: the memory of a tensor as PyTorch programs ask for it, to count bytes or to see which tensors share it."""
+"""Storages: PyTorch's view of a tensor's memory, for counting bytes and for finding tensors that share memory."""
 
 from ._native import Tensor
 
@@ -18,7 +18,7 @@ class UntypedStorage:
         self._tensor = tensor
 
     def _base(self):
-        """The array whose memory it is."""
+        """The array that owns the memory."""
         array = self._tensor.detach().numpy(force=True)
         while getattr(array.base, "__array_interface__", None) is not None:
             array = array.base
@@ -26,11 +26,11 @@ class UntypedStorage:
 
     @property
     def device(self):
-        """Where it is."""
+        """The device."""
         return self._tensor.device
 
     def nbytes(self):
-        """How many bytes it has."""
+        """The number of bytes."""
         last = sum((n - 1) * s for n, s in zip(self._tensor.shape, self._tensor.stride())) if self._tensor.numel() else -1
         return max(self._base().nbytes, (self._tensor.storage_offset() + last + 1) * self._tensor.element_size())
 
@@ -49,11 +49,11 @@ class UntypedStorage:
         return list(self._base().tobytes())
 
     def cpu(self):
-        """The same elements in main memory."""
+        """The same elements in host memory."""
         return self.to("cpu")
 
     def wgpu(self, device=None):
-        """The same elements on a GPU that WebGPU reaches."""
+        """The same elements on a WebGPU device."""
         return type(self)(self._tensor.wgpu(device))
 
     def to(self, device):
@@ -78,7 +78,7 @@ class TypedStorage(UntypedStorage):
     dtype = property(lambda self: self._tensor.dtype, doc="What its elements are.")
 
     def size(self):
-        """How many elements it has."""
+        """The number of elements."""
         return self.nbytes() // self._tensor.element_size()
 
     __len__ = size

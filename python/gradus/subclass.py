@@ -1,14 +1,14 @@
-"""Subclasses of `Tensor`: what their methods give is of the same class, as in PyTorch.
+"""Subclasses of `Tensor`: their methods return the same class, as in PyTorch.
 
-The native methods give tensors. So a class that is derived from `Tensor` gets methods of its own around them, when it is made;
-tensors themselves pay nothing for it. Parameters are no such class: what is computed from them are tensors.
+Native methods return tensors. A class derived from `Tensor` therefore gets wrappers of them when it is defined;
+plain tensors have no overhead. Parameters are an exception: results computed from them are tensors.
 """
 
 import functools
 
 from ._native import Tensor
 
-#: The classes there are. While there are none, functions need not look at their arguments.
+#: The subclasses. While there are none, functions need not check their arguments.
 SUBCLASSES = []
 
 _OPERATORS = [f"__{side}{name}__" for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i")]
@@ -18,7 +18,7 @@ _PLAIN = {"backward", "as_subclass", "register_hook", "register_post_accumulate_
 
 
 def of_class(cls, result):
-    """A result with its tensors as those of a class."""
+    """Converts the tensors of a result to a class."""
     if type(result) is Tensor:
         made = Tensor.__new__(cls)
         return made._become(result)
@@ -30,7 +30,7 @@ def of_class(cls, result):
 
 
 def class_of(args):
-    """The first class among arguments that results keep, or none."""
+    """Returns the first subclass among arguments, or None."""
     for arg in args:
         if type(arg) in SUBCLASSES:
             return type(arg)
@@ -71,7 +71,7 @@ def _init_subclass(cls, **kwargs):
     if not getattr(cls, "_results_keep_class", True):
         return
     SUBCLASSES.append(cls)
-    if any(base in SUBCLASSES for base in cls.__mro__[1:]):  # has its base's
+    if any(base in SUBCLASSES for base in cls.__mro__[1:]):  # inherits the wrappers of its base
         return
     names = [name for name in dir(Tensor) if not name.startswith("_") and name not in _PLAIN]
     for name in [*names, *_OPERATORS]:
@@ -85,7 +85,7 @@ def _init_subclass(cls, **kwargs):
 
 
 def install():
-    """Gives `Tensor` what it does when a class is derived from it."""
+    """Installs `Tensor.__init_subclass__`."""
     Tensor.as_subclass = as_subclass
     Tensor._make_subclass = staticmethod(_make_subclass)
     Tensor.__init_subclass__ = classmethod(_init_subclass)

@@ -1,4 +1,4 @@
-"""PyTorch's classes of tensors by dtype: `FloatTensor([1, 2])` makes a tensor, `x.type(LongTensor)` converts, `isinstance` looks at the dtype."""
+"""PyTorch's classes of tensors by dtype: `FloatTensor([1, 2])` makes a tensor, `x.type(LongTensor)` converts, `isinstance` checks the dtype."""
 
 from . import _native
 from ._native import Tensor, tensor
@@ -29,7 +29,7 @@ _NAMES = {
 
 
 def made(module, absent=False):
-    """The classes for a module; of absent ones no tensor can be made."""
+    """Returns the classes for a module; absent ones cannot make tensors."""
     classes = {}
     for name, dtype in _NAMES.items():
         if hasattr(_native, dtype):
@@ -46,7 +46,7 @@ __all__ = [name for name in globals() if name.endswith("Tensor") and name != "Te
 
 
 def set_default_tensor_type(t):
-    """Makes floats that have no dtype yet `float32` or `float64`, by the class of tensors or its name.
+    """Sets the default float dtype, by a class of tensors or its name.
 
     >>> import gradus
     >>> gradus.set_default_tensor_type(gradus.FloatTensor)

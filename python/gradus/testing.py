@@ -12,7 +12,7 @@ _TOLERANCES = {
 
 def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=None, equal_nan=False, check_device=True,
                  check_dtype=True, check_layout=True, check_stride=False, msg=None):
-    """Raises an `AssertionError` that says how tensors, or nests of them, differ by more than rounding does.
+    """Raises an `AssertionError` with details if tensors, or nested containers of them, differ by more than the tolerances.
 
     >>> import gradus
     >>> gradus.testing.assert_close(gradus.tensor([1.0, 2.0]), gradus.tensor([1.0, 2.0 + 1e-7]))
@@ -32,7 +32,7 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
 
 
 def _difference(actual, expected, how, where):
-    """How two nests differ; nothing where they do not."""
+    """Describes how two nested containers differ; None if they do not."""
     if isinstance(expected, dict) or isinstance(actual, dict):
         if not (isinstance(actual, dict) and isinstance(expected, dict)) or set(actual) != set(expected):
             return f"The keys of the mappings do not match{where}"

@@ -1,4 +1,4 @@
-"""Transforms of Python functions: they are run once on tensors that record what is done, and differentiated as graphs.
+"""Transforms of Python functions: they are traced once, and the graphs are transformed.
 
 Arguments and results may be tensors or lists, tuples and dictionaries of them; anything else is part of the program.
 """
@@ -17,7 +17,7 @@ __all__ = [
 
 
 class _Flat:
-    """A function of nested arguments as one of a list of tensors; remembers how its result was nested."""
+    """Wraps a function of nested arguments as a function of a list of tensors; stores the structure of its result."""
 
     def __init__(self, function, args, kwargs=None, argnums=None):
         self.function, self.args, self.kwargs = function, list(args), kwargs or {}
@@ -38,7 +38,7 @@ class _Flat:
         return outs
 
     def like_arguments(self, tensors):
-        """Tensors nested as the arguments are: one object per argument."""
+        """Nests tensors like the arguments: one object per argument."""
         built, at = [], 0
         for n, structure in self.parts:
             built.append(structure.build(tensors[at : at + n]))
@@ -51,18 +51,18 @@ def _places(argnums, args):
     places = list(argnums) if several else [argnums]
     for i in places:
         if not -len(args) <= i < len(args):
-            raise ValueError(f"argnums {argnums} of a call with {len(args)} arguments")
+            raise ValueError(f"argnums {argnums} is out of range for a call with {len(args)} arguments")
     return several, [i % len(args) for i in places]
 
 
 def _called_at_once(name, given):
-    """A message for `grad(f, x)`, which would give a function that nobody calls."""
+    """Raises an error for `grad(f, x)`, which would return a function that is never called."""
     if isinstance(given, Tensor):
-        raise TypeError(f"{name}(function) gives a function: write {name}(function)(x), not {name}(function, x)")
+        raise TypeError(f"{name}(function) returns a function; write {name}(function)(x), not {name}(function, x)")
 
 
 def value_and_grad(function, argnums=0, has_aux=False):
-    """A function that gives `function`'s value, a scalar, and its gradients for the arguments at `argnums`.
+    """A function that returns `function`'s value, a scalar, and its gradients for the arguments at `argnums`.
 
     >>> import gradus
     >>> gradus.value_and_grad(lambda x: (x ** 3).sum())(gradus.tensor([1.0, 2.0]))
@@ -75,13 +75,13 @@ def value_and_grad(function, argnums=0, has_aux=False):
         several, places = _places(argnums, args)
         flat = _Flat(function, args, kwargs, places)
         if not all(t.dtype.is_floating_point or t.dtype.is_complex for t in flat.tensors):
-            raise TypeError("gradients are for tensors of floats; see argnums")
+            raise TypeError("gradients need float tensors; select others with argnums")
         outs, grads = _native._value_and_grad(flat.tensors, flat)
         result = flat.structure.build(outs)
         if has_aux and not (isinstance(result, tuple) and len(result) == 2):
-            raise TypeError("with has_aux the function gives a value and something else")
+            raise TypeError("with has_aux the function must return a value and auxiliary results")
         if not has_aux and not isinstance(result, Tensor):
-            raise TypeError("the function must give one scalar tensor; say has_aux=True if it gives more")
+            raise TypeError("the function must return one scalar tensor; set has_aux=True if it returns more")
         grads = flat.like_arguments(grads)
         return result, tuple(grads) if several else grads[0]
 
@@ -89,7 +89,7 @@ def value_and_grad(function, argnums=0, has_aux=False):
 
 
 def grad(function, argnums=0, has_aux=False):
-    """A function that gives the gradients of `function`, whose value is a scalar.
+    """A function that returns the gradients of `function`, whose value is a scalar.
 
     >>> import gradus
     >>> square = gradus.grad(lambda x: x ** 3)
@@ -166,7 +166,7 @@ def hvp(function, primals, vectors):
 
 
 def _filled(nest, leaves):
-    """A nest of numbers with what has that number."""
+    """Replaces the numbers in a nested structure by items."""
     if isinstance(nest, Tensor):
         return leaves[int(nest)]
     if isinstance(nest, dict):
@@ -178,18 +178,18 @@ def _filled(nest, leaves):
 
 def _check_argnums(argnums):
     if not all(isinstance(i, int) for i in (argnums if isinstance(argnums, (tuple, list)) else [argnums])):
-        raise TypeError(f"argnums says which arguments, as numbers, not {argnums!r}")
+        raise TypeError(f"argnums must be integers, not {argnums!r}")
 
 
 def jacobian(function, argnums=0, *inputs, has_aux=False, chunk_size=None, randomness="error"):
-    """A function that gives the derivatives of every element of `function`'s value for every element of an argument.
+    """A function that returns the derivatives of every element of `function`'s value for every element of an argument.
 
     >>> import gradus
     >>> gradus.jacobian(lambda x: x ** 2)(gradus.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
 
-    With arguments instead of `argnums` it is called at once.
+    With arguments instead of `argnums` it is called immediately.
 
     >>> gradus.jacobian(lambda x: x ** 2, gradus.tensor([3.0]))
     tensor([[6.]])
@@ -229,7 +229,7 @@ jacrev = jacfwd = jacobian
 
 
 def hessian(function, argnums=0, *inputs):
-    """A function that gives the second derivatives of `function` for an argument, both nested or not.
+    """A function that returns the second derivatives of `function` for an argument, both nested or not.
 
     >>> import gradus
     >>> gradus.hessian(lambda x: (x ** 3).sum())(gradus.tensor([1.0, 2.0]))
@@ -261,7 +261,7 @@ def hessian(function, argnums=0, *inputs):
 
 
 class _Several(Exception):
-    """A function gives something else than a scalar."""
+    """Raised if a function returns something other than a scalar."""
 
 
 def _axes(dims, argument, number):
@@ -277,10 +277,10 @@ def _axes(dims, argument, number):
 
 
 def vmap(function, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-    """`function` over a batch: arguments are cut along `in_dims` (`None` is shared by all), results are stacked.
+    """`function` over a batch: arguments are sliced along `in_dims` (`None` is shared by all), results are stacked.
 
     `in_dims` may be nested as the arguments are. Random draws inside are the same for all of the batch, so that
-    `randomness="different"` is refused. `chunk_size` changes nothing.
+    `randomness="different"` raises an error. `chunk_size` has no effect.
 
     >>> import gradus
     >>> dot = gradus.vmap(lambda a, b: (a * b).sum())
@@ -290,14 +290,14 @@ def vmap(function, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None
 
     _called_at_once("vmap", in_dims)
     if randomness not in ("error", "same"):
-        raise ValueError(f"randomness {randomness!r}: draws inside of vmap are the same for all of the batch; draw outside")
+        raise ValueError(f"randomness {randomness!r}: draws inside vmap are the same for the entire batch; draw outside")
 
     @functools.wraps(function)
     def batched(*args, **kwargs):
         flat = _Flat(function, args, kwargs)
         dims = in_dims if isinstance(in_dims, (tuple, list)) else [in_dims] * len(args)
         if len(dims) != len(args):
-            raise ValueError(f"in_dims {in_dims} of a call with {len(args)} arguments")
+            raise ValueError(f"in_dims {in_dims} does not fit a call with {len(args)} arguments")
         axes = [axis for i, (dim, arg) in enumerate(zip(dims, args)) for axis in _axes(dim, arg, i)]
         outs = _native._vmap(flat.tensors, axes, flat)
         ends = out_dims if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outs)
@@ -307,14 +307,14 @@ def vmap(function, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None
 
 
 def checkpoint(function, *args, use_reentrant=None, **kwargs):
-    """`function(*args)`, whose inner values are computed again for its gradient instead of being kept."""
+    """`function(*args)`, whose inner values are recomputed for its gradient instead of stored."""
     flat = _Flat(function, args, kwargs)
     outs = _native._checkpoint(flat.tensors, flat)
     return flat.structure.build(outs)
 
 
 class custom_vjp:
-    """A function with a gradient of its own: `defvjp(rule)` with `rule(inputs, outputs, cotangents)` giving one per input.
+    """A function with an explicit gradient: `defvjp(rule)` with `rule(inputs, outputs, cotangents)` giving one per input.
 
     >>> import gradus
     >>> @gradus.custom_vjp
@@ -330,7 +330,7 @@ class custom_vjp:
         self.function, self.rule = function, None
 
     def defvjp(self, rule):
-        """States the gradient."""
+        """Sets the gradient rule."""
         self.rule = rule
 
     def __call__(self, *args):
@@ -342,7 +342,7 @@ class custom_vjp:
 
 
 class custom_jvp:
-    """A function with tangents of its own: `defjvp(rule)` with `rule(inputs, outputs, tangents)` giving one per output.
+    """A function with explicit tangents: `defjvp(rule)` with `rule(inputs, outputs, tangents)` giving one per output.
 
     The rule must be linear in the tangents. Gradients are its transpose, so one rule serves forward and reverse mode.
 
@@ -383,7 +383,7 @@ def cond(predicate, true_function, false_function, *operands):
     """
     if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
         operands = tuple(operands[0])
-    if not isinstance(predicate, Tensor):  # known already
+    if not isinstance(predicate, Tensor):  # known now
         return (true_function if predicate else false_function)(*operands)
     return switch(predicate.bool().long(), [false_function, true_function], *operands)
 
@@ -396,7 +396,7 @@ def switch(index, functions, *operands):
 
 
 def while_loop(condition, step, init, max_steps=None):
-    """`step` applied to what it carries as long as `condition` of that holds; `max_steps` makes it differentiable.
+    """Applies `step` to the carried values while `condition` holds; `max_steps` makes it differentiable.
 
     >>> import gradus
     >>> gradus.while_loop(lambda x: x < 100, lambda x: x * 2, gradus.tensor(3.0))
@@ -430,9 +430,9 @@ def scan(step, init, inputs=None, length=None, reverse=False, keep=None, unroll=
 
 
 def trace(function, *args, **kwargs):
-    """The graph of `function` for arguments like these: it prints, draws and writes itself as equations.
+    """The graph of `function` for arguments like these: it can be printed, drawn and written as equations.
 
-    Of a tensor, as in PyTorch, the sum of the diagonal.
+    For a tensor, as in PyTorch, the sum of the diagonal.
 
     >>> import gradus
     >>> print(gradus.trace(lambda x: (x * x).sum(), gradus.ones(3)).equations(), end="")

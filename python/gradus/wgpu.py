@@ -1,4 +1,4 @@
-"""GPUs through WebGPU, which Vulkan, Metal and Direct3D drivers serve: how many there are, what they are, what they hold.
+"""WebGPU devices (through Vulkan, Metal and Direct3D drivers): their number, properties and memory.
 
 >>> import gradus
 >>> gradus.wgpu.is_available() == (gradus.wgpu.device_count() > 0)
@@ -10,7 +10,7 @@ from ._device import device as _device
 
 
 def _named(device):
-    """The name of a device that is given as a number, a string, a `gradus.device` or not at all."""
+    """Returns the name of a device passed as a number, a string, a `gradus.device` or None."""
     if device is None or isinstance(device, int):
         return f"wgpu:{device or 0}"
     found = _device(device)
@@ -30,7 +30,7 @@ def is_available():
 
 
 def device_count():
-    """How many devices of this type there are.
+    """The number of devices of this type.
 
     >>> import gradus
     >>> gradus.wgpu.device_count() >= 0
@@ -40,7 +40,7 @@ def device_count():
 
 
 def current_device():
-    """The number of the device that `"wgpu"` without a number is.
+    """The device number of `"wgpu"` without a number.
 
     >>> import gradus
     >>> gradus.wgpu.current_device()
@@ -50,7 +50,7 @@ def current_device():
 
 
 class Properties:
-    """What is known of a device, by attributes: `name`, `driver`, `backend`, `kind`, and `facts` for all of it."""
+    """Properties of a device, as attributes: `name`, `driver`, `backend`, `kind`, and `facts` for all of it."""
 
     def __init__(self, facts):
         self.facts = dict(facts)
@@ -62,7 +62,7 @@ class Properties:
 
 
 def get_device_properties(device=None):
-    """What a device is: its name, its driver and its limits.
+    """The properties of a device: its name, its driver and its limits.
 
     >>> import gradus
     >>> [p for p in map(gradus.wgpu.get_device_properties, range(gradus.wgpu.device_count())) if not p.name]
@@ -86,7 +86,7 @@ def get_device_name(device=None):
 
 
 def synchronize(device=None):
-    """Waits until all that was started on a device is done.
+    """Waits until all work on a device is done.
 
     >>> import gradus
     >>> if gradus.wgpu.is_available():
@@ -106,7 +106,7 @@ def memory_allocated(device=None):
 
 
 def memory_reserved(device=None):
-    """Bytes that are taken from the system, in use or kept for later.
+    """Bytes allocated from the system, in use or kept for later.
 
     >>> import gradus
     >>> not gradus.wgpu.is_available() or gradus.wgpu.memory_reserved() >= 0
@@ -116,7 +116,7 @@ def memory_reserved(device=None):
 
 
 def max_memory_allocated(device=None):
-    """The most bytes that tensors held at once.
+    """The peak number of bytes that tensors held.
 
     >>> import gradus
     >>> not gradus.wgpu.is_available() or gradus.wgpu.max_memory_allocated() >= 0
@@ -138,7 +138,7 @@ def empty_cache():
 
 
 def manual_seed(seed):
-    """Nothing to seed: the default generator draws for every device.
+    """Has no effect: the default generator draws for every device.
 
     >>> import gradus
     >>> gradus.wgpu.manual_seed(0)

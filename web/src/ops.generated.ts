@@ -15,8 +15,8 @@ export abstract class TensorOps {
   /** Whether no element is 0. */ all(axes?: number | number[], keepdim?: boolean): Tensor { return apply('all', [this, axes, keepdim]) }
   /** Both; bit by bit on integers. */ and(other: Tensor | number): Tensor { return apply('and', [this, other]) }
   /** Whether some element is not 0. */ any(axes?: number | number[], keepdim?: boolean): Tensor { return apply('any', [this, axes, keepdim]) }
-  /** Where the largest element of an axis is. */ argmax(axis?: number): Tensor { return apply('argmax', [this, axis]) }
-  /** Where the smallest element of an axis is. */ argmin(axis?: number): Tensor { return apply('argmin', [this, axis]) }
+  /** The position of the maximum along an axis. */ argmax(axis?: number): Tensor { return apply('argmax', [this, axis]) }
+  /** The position of the minimum along an axis. */ argmin(axis?: number): Tensor { return apply('argmin', [this, axis]) }
   /** Inverse sine, from -pi/2 to pi/2. */ asin(): Tensor { return apply('asin', [this]) }
   /** Inverse hyperbolic sine. */ asinh(): Tensor { return apply('asinh', [this]) }
   /** Inverse tangent, from -pi/2 to pi/2. */ atan(): Tensor { return apply('atan', [this]) }
@@ -41,7 +41,7 @@ export abstract class TensorOps {
   /** Cube root, of negative numbers too. Its derivative at 0 is infinite. */ cbrt(): Tensor { return apply('cbrt', [this]) }
   /** The smallest integer that is not smaller. */ ceil(): Tensor { return apply('ceil', [this]) }
   /** The lower Cholesky factor. */ cholesky(): Tensor { return apply('cholesky', [this]) }
-  /** So many parts. */ chunk(chunks: number, axis?: number): Tensor[] { return applyAll('chunk', [this, chunks, axis]) }
+  /** This many parts. */ chunk(chunks: number, axis?: number): Tensor[] { return applyAll('chunk', [this, chunks, axis]) }
   /** Not below min, not above max. */ clamp(min?: number, max?: number): Tensor { return apply('clamp', [this, min, max]) }
   /** Convolution of [N,C,H,W] with windows [O,C/groups,h,w]. */ conv2d(weight: Tensor, bias?: Tensor, stride?: number | number[], padding?: number | number[], dilation?: number | number[], groups?: number): Tensor { return apply('conv2d', [this, weight, bias, stride, padding, dilation, groups]) }
   /** The first's modulus with the second's sign; the sign of a zero or NaN counts. Its derivative is 0 for a first operand 0, and always for the second. */ copysign(other: Tensor | number): Tensor { return apply('copysign', [this, other]) }
@@ -55,7 +55,7 @@ export abstract class TensorOps {
   /** Derivative of `lgamma`; minus infinity at 0, infinity at -0, NaN at -1, -2, ... */ digamma(): Tensor { return apply('digamma', [this]) }
   /** Quotient; integers round towards zero. */ div(other: Tensor | number): Tensor { return apply('div', [this, other]) }
   /** The inner product of two vectors. */ dot(other: Tensor): Tensor { return apply('dot', [this, other]) }
-  /** Elements become 0 with probability p; the others grow. */ dropout(p: number): Tensor { return apply('dropout', [this, p]) }
+  /** Elements become 0 with probability p; the others are scaled. */ dropout(p: number): Tensor { return apply('dropout', [this, p]) }
   /** Eigenvalues and eigenvectors of a Hermitian matrix. */ eigh(): [Tensor, Tensor] { return applyAll('eigh', [this]) as [Tensor, Tensor] }
   /** Negative numbers become alpha times their exponential less 1. */ elu(alpha?: number): Tensor { return apply('elu', [this, alpha]) }
   /** The rows of this table at integers. */ embedding(ids: Tensor): Tensor { return apply('embedding', [this, ids]) }
@@ -103,7 +103,7 @@ export abstract class TensorOps {
   /** `log(exp(a) + exp(b))` without overflow. At two equal infinities the derivative is shared evenly, as at any other tie. */ logaddexp(other: Tensor | number): Tensor { return apply('logaddexp', [this, other]) }
   /** The logarithm of the sum of exponentials. */ logsumexp(axes?: number | number[], keepdim?: boolean): Tensor { return apply('logsumexp', [this, axes, keepdim]) }
   /** Whether smaller. */ lt(other: Tensor | number): Tensor { return apply('lt', [this, other]) }
-  /** A number where the mask holds. */ maskedFill(mask: Tensor, value: number): Tensor { return apply('maskedFill', [this, mask, value]) }
+  /** A number where the mask is true. */ maskedFill(mask: Tensor, value: number): Tensor { return apply('maskedFill', [this, mask, value]) }
   /** The product of matrices; leading axes broadcast. */ matmul(other: Tensor): Tensor { return apply('matmul', [this, other]) }
   /** The largest element along axes. */ max(axes?: number | number[], keepdim?: boolean): Tensor { return apply('max', [this, axes, keepdim]) }
   /** The largest element of each window. */ maxPool2d(kernel: number | number[], stride?: number | number[], padding?: number | number[]): Tensor { return apply('maxPool2d', [this, kernel, stride, padding]) }
@@ -130,15 +130,15 @@ export abstract class TensorOps {
   /** One over; infinite at 0. */ reciprocal(): Tensor { return apply('reciprocal', [this]) }
   /** Negative numbers become 0. */ relu(): Tensor { return apply('relu', [this]) }
   /** Remainder of division rounded down: it has the sign of the divisor, as `%` in Python; a zero has that of the dividend. NaN for a float divisor 0 or dividend infinite. At a step, the derivative is that of the side the value belongs to. */ remainder(other: Tensor | number): Tensor { return apply('remainder', [this, other]) }
-  /** All elements so many times, per axis. */ repeat(repeats: number[]): Tensor { return apply('repeat', [this, repeats]) }
-  /** Other extents for the same elements; -1 is whatever fits. */ reshape(shape: number[]): Tensor { return apply('reshape', [this, shape]) }
+  /** The tensor repeated this many times along each axis. */ repeat(repeats: number[]): Tensor { return apply('repeat', [this, repeats]) }
+  /** Other extents for the same elements; -1 is inferred. */ reshape(shape: number[]): Tensor { return apply('reshape', [this, shape]) }
   /** Mean square 1 over the last axes. */ rmsNorm(shape: number[], weight?: Tensor, eps?: number): Tensor { return apply('rmsNorm', [this, shape, weight, eps]) }
-  /** Elements moved along axes; what leaves comes back at the other end. */ roll(shifts: number[], axes: number[]): Tensor { return apply('roll', [this, shifts, axes]) }
+  /** Elements moved along axes; elements that leave reappear at the other end. */ roll(shifts: number[], axes: number[]): Tensor { return apply('roll', [this, shifts, axes]) }
   /** Rotary positions over [..., positions, features]. */ rope(base?: number, offset?: number): Tensor { return apply('rope', [this, base, offset]) }
   /** The nearest integer; of two, the even one. */ round(): Tensor { return apply('round', [this]) }
   /** One over the square root; infinite at 0, NaN below (complex: the principal branch). */ rsqrt(): Tensor { return apply('rsqrt', [this]) }
   /** Adds the source at these integers of an axis. */ scatterAdd(axis: number, index: Tensor, source: Tensor): Tensor { return apply('scatterAdd', [this, axis, index, source]) }
-  /** One element of an axis, which disappears. */ select(axis: number, index: number): Tensor { return apply('select', [this, axis, index]) }
+  /** One element of an axis, which is removed. */ select(axis: number, index: number): Tensor { return apply('select', [this, axis, index]) }
   /** Bits moved up by a number of places, zeros from below. Nothing is left by a number that is negative or not less than the width. */ shl(other: Tensor | number): Tensor { return apply('shl', [this, other]) }
   /** Bits moved down by a number of places, copies of the sign from above (zeros if unsigned). Only the sign is left by a number that is negative or not less than the width. */ shr(other: Tensor | number): Tensor { return apply('shr', [this, other]) }
   /** `1 / (1 + exp(-x))`, without overflow. */ sigmoid(): Tensor { return apply('sigmoid', [this]) }
@@ -150,7 +150,7 @@ export abstract class TensorOps {
   /** Exponentials that sum to 1 along an axis. */ softmax(axis?: number): Tensor { return apply('softmax', [this, axis]) }
   /** A smooth form of `relu`. */ softplus(): Tensor { return apply('softplus', [this]) }
   /** The solution of a linear system. */ solve(right: Tensor): Tensor { return apply('solve', [this, right]) }
-  /** Sorted elements, and where they were. */ sort(axis?: number, descending?: boolean): [Tensor, Tensor] { return applyAll('sort', [this, axis, descending]) as [Tensor, Tensor] }
+  /** Sorted elements, and their positions. */ sort(axis?: number, descending?: boolean): [Tensor, Tensor] { return applyAll('sort', [this, axis, descending]) as [Tensor, Tensor] }
   /** Parts of at most this size. */ split(size: number, axis?: number): Tensor[] { return applyAll('split', [this, size, axis]) }
   /** Square root; NaN below 0 (complex: the principal branch). Its derivative at 0 is infinite. */ sqrt(): Tensor { return apply('sqrt', [this]) }
   /** The product with itself. */ square(): Tensor { return apply('square', [this]) }
@@ -163,7 +163,7 @@ export abstract class TensorOps {
   /** Tangent. */ tan(): Tensor { return apply('tan', [this]) }
   /** Hyperbolic tangent. */ tanh(): Tensor { return apply('tanh', [this]) }
   /** Converted to another dtype. */ toDtype(dtype: DType): Tensor { return apply('toDtype', [this, dtype]) }
-  /** The k largest elements, and where they were. */ topk(k: number, axis?: number, largest?: boolean): [Tensor, Tensor] { return applyAll('topk', [this, k, axis, largest]) as [Tensor, Tensor] }
+  /** The k largest elements, and their positions. */ topk(k: number, axis?: number, largest?: boolean): [Tensor, Tensor] { return applyAll('topk', [this, k, axis, largest]) as [Tensor, Tensor] }
   /** Two axes exchanged. */ transpose(axis1: number, axis2: number): Tensor { return apply('transpose', [this, axis1, axis2]) }
   /** The lower triangle; 0 elsewhere. */ tril(diagonal?: number): Tensor { return apply('tril', [this, diagonal]) }
   /** The upper triangle; 0 elsewhere. */ triu(diagonal?: number): Tensor { return apply('triu', [this, diagonal]) }
@@ -171,7 +171,7 @@ export abstract class TensorOps {
   /** All elements of an axis. */ unbind(axis?: number): Tensor[] { return applyAll('unbind', [this, axis]) }
   /** A new axis of extent 1. */ unsqueeze(axis: number): Tensor { return apply('unsqueeze', [this, axis]) }
   /** The variance along axes. */ variance(axes?: number | number[], correction?: number, keepdim?: boolean): Tensor { return apply('variance', [this, axes, correction, keepdim]) }
-  /** Of two values the first where this mask holds. */ where(yes: Tensor | number, no: Tensor | number): Tensor { return apply('where', [this, yes, no]) }
+  /** The first of two values where this mask is true, else the second. */ where(yes: Tensor | number, no: Tensor | number): Tensor { return apply('where', [this, yes, no]) }
   /** Exactly one; bit by bit on integers. */ xor(other: Tensor | number): Tensor { return apply('xor', [this, other]) }
 }
 
@@ -185,8 +185,8 @@ export abstract class TensorOps {
 /** Both; bit by bit on integers. */ export function and(x: Tensor | number, other: Tensor | number): Tensor { return apply('and', [x, other]) }
 /** Whether some element is not 0. */ export function any(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('any', [x, axes, keepdim]) }
 /** Numbers from start to below stop. */ export function arange(start: number, stop: number, step?: number, dtype?: DType, device?: DeviceName): Tensor { return apply('arange', [start, stop, step, dtype, device ?? defaultDevice()]) }
-/** Where the largest element of an axis is. */ export function argmax(x: Tensor, axis?: number): Tensor { return apply('argmax', [x, axis]) }
-/** Where the smallest element of an axis is. */ export function argmin(x: Tensor, axis?: number): Tensor { return apply('argmin', [x, axis]) }
+/** The position of the maximum along an axis. */ export function argmax(x: Tensor, axis?: number): Tensor { return apply('argmax', [x, axis]) }
+/** The position of the minimum along an axis. */ export function argmin(x: Tensor, axis?: number): Tensor { return apply('argmin', [x, axis]) }
 /** Inverse sine, from -pi/2 to pi/2. */ export function asin(x: Tensor): Tensor { return apply('asin', [x]) }
 /** Inverse hyperbolic sine. */ export function asinh(x: Tensor): Tensor { return apply('asinh', [x]) }
 /** Inverse tangent, from -pi/2 to pi/2. */ export function atan(x: Tensor): Tensor { return apply('atan', [x]) }
@@ -208,11 +208,11 @@ export abstract class TensorOps {
 /** `exp(x)` times the modified Bessel function of the second kind of order 1; infinite at 0, NaN below. */ export function besselK1e(x: Tensor): Tensor { return apply('bessel_k1e', [x]) }
 /** Bessel function of the second kind of order 0; minus infinity at 0, NaN below. */ export function besselY0(x: Tensor): Tensor { return apply('bessel_y0', [x]) }
 /** Bessel function of the second kind of order 1; minus infinity at 0, NaN below. */ export function besselY1(x: Tensor): Tensor { return apply('bessel_y1', [x]) }
-/** Tensors one after the other along an axis. */ export function cat(tensors: Tensor[], axis?: number): Tensor { return apply('cat', [tensors, axis]) }
+/** Tensors concatenated along an axis. */ export function cat(tensors: Tensor[], axis?: number): Tensor { return apply('cat', [tensors, axis]) }
 /** Cube root, of negative numbers too. Its derivative at 0 is infinite. */ export function cbrt(x: Tensor): Tensor { return apply('cbrt', [x]) }
 /** The smallest integer that is not smaller. */ export function ceil(x: Tensor): Tensor { return apply('ceil', [x]) }
 /** The lower Cholesky factor. */ export function cholesky(x: Tensor): Tensor { return apply('cholesky', [x]) }
-/** So many parts. */ export function chunk(x: Tensor, chunks: number, axis?: number): Tensor[] { return applyAll('chunk', [x, chunks, axis]) }
+/** This many parts. */ export function chunk(x: Tensor, chunks: number, axis?: number): Tensor[] { return applyAll('chunk', [x, chunks, axis]) }
 /** Not below min, not above max. */ export function clamp(x: Tensor, min?: number, max?: number): Tensor { return apply('clamp', [x, min, max]) }
 /** Convolution of [N,C,H,W] with windows [O,C/groups,h,w]. */ export function conv2d(x: Tensor, weight: Tensor, bias?: Tensor, stride?: number | number[], padding?: number | number[], dilation?: number | number[], groups?: number): Tensor { return apply('conv2d', [x, weight, bias, stride, padding, dilation, groups]) }
 /** The first's modulus with the second's sign; the sign of a zero or NaN counts. Its derivative is 0 for a first operand 0, and always for the second. */ export function copysign(x: Tensor | number, other: Tensor | number): Tensor { return apply('copysign', [x, other]) }
@@ -226,7 +226,7 @@ export abstract class TensorOps {
 /** Derivative of `lgamma`; minus infinity at 0, infinity at -0, NaN at -1, -2, ... */ export function digamma(x: Tensor): Tensor { return apply('digamma', [x]) }
 /** Quotient; integers round towards zero. */ export function div(x: Tensor | number, other: Tensor | number): Tensor { return apply('div', [x, other]) }
 /** The inner product of two vectors. */ export function dot(x: Tensor, other: Tensor): Tensor { return apply('dot', [x, other]) }
-/** Elements become 0 with probability p; the others grow. */ export function dropout(x: Tensor, p: number): Tensor { return apply('dropout', [x, p]) }
+/** Elements become 0 with probability p; the others are scaled. */ export function dropout(x: Tensor, p: number): Tensor { return apply('dropout', [x, p]) }
 /** Eigenvalues and eigenvectors of a Hermitian matrix. */ export function eigh(x: Tensor): [Tensor, Tensor] { return applyAll('eigh', [x]) as [Tensor, Tensor] }
 /** A sum of products by index letters. */ export function einsum(equation: string, tensors: Tensor[]): Tensor { return apply('einsum', [equation, tensors]) }
 /** Negative numbers become alpha times their exponential less 1. */ export function elu(x: Tensor, alpha?: number): Tensor { return apply('elu', [x, alpha]) }
@@ -279,7 +279,7 @@ export abstract class TensorOps {
 /** `log(exp(a) + exp(b))` without overflow. At two equal infinities the derivative is shared evenly, as at any other tie. */ export function logaddexp(x: Tensor | number, other: Tensor | number): Tensor { return apply('logaddexp', [x, other]) }
 /** The logarithm of the sum of exponentials. */ export function logsumexp(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('logsumexp', [x, axes, keepdim]) }
 /** Whether smaller. */ export function lt(x: Tensor | number, other: Tensor | number): Tensor { return apply('lt', [x, other]) }
-/** A number where the mask holds. */ export function maskedFill(x: Tensor, mask: Tensor, value: number): Tensor { return apply('maskedFill', [x, mask, value]) }
+/** A number where the mask is true. */ export function maskedFill(x: Tensor, mask: Tensor, value: number): Tensor { return apply('maskedFill', [x, mask, value]) }
 /** The product of matrices; leading axes broadcast. */ export function matmul(x: Tensor, other: Tensor): Tensor { return apply('matmul', [x, other]) }
 /** The largest element along axes. */ export function max(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('max', [x, axes, keepdim]) }
 /** The largest element of each window. */ export function maxPool2d(x: Tensor, kernel: number | number[], stride?: number | number[], padding?: number | number[]): Tensor { return apply('maxPool2d', [x, kernel, stride, padding]) }
@@ -310,15 +310,15 @@ export abstract class TensorOps {
 /** One over; infinite at 0. */ export function reciprocal(x: Tensor): Tensor { return apply('reciprocal', [x]) }
 /** Negative numbers become 0. */ export function relu(x: Tensor): Tensor { return apply('relu', [x]) }
 /** Remainder of division rounded down: it has the sign of the divisor, as `%` in Python; a zero has that of the dividend. NaN for a float divisor 0 or dividend infinite. At a step, the derivative is that of the side the value belongs to. */ export function remainder(x: Tensor | number, other: Tensor | number): Tensor { return apply('remainder', [x, other]) }
-/** All elements so many times, per axis. */ export function repeat(x: Tensor, repeats: number[]): Tensor { return apply('repeat', [x, repeats]) }
-/** Other extents for the same elements; -1 is whatever fits. */ export function reshape(x: Tensor, shape: number[]): Tensor { return apply('reshape', [x, shape]) }
+/** The tensor repeated this many times along each axis. */ export function repeat(x: Tensor, repeats: number[]): Tensor { return apply('repeat', [x, repeats]) }
+/** Other extents for the same elements; -1 is inferred. */ export function reshape(x: Tensor, shape: number[]): Tensor { return apply('reshape', [x, shape]) }
 /** Mean square 1 over the last axes. */ export function rmsNorm(x: Tensor, shape: number[], weight?: Tensor, eps?: number): Tensor { return apply('rmsNorm', [x, shape, weight, eps]) }
-/** Elements moved along axes; what leaves comes back at the other end. */ export function roll(x: Tensor, shifts: number[], axes: number[]): Tensor { return apply('roll', [x, shifts, axes]) }
+/** Elements moved along axes; elements that leave reappear at the other end. */ export function roll(x: Tensor, shifts: number[], axes: number[]): Tensor { return apply('roll', [x, shifts, axes]) }
 /** Rotary positions over [..., positions, features]. */ export function rope(x: Tensor, base?: number, offset?: number): Tensor { return apply('rope', [x, base, offset]) }
 /** The nearest integer; of two, the even one. */ export function round(x: Tensor): Tensor { return apply('round', [x]) }
 /** One over the square root; infinite at 0, NaN below (complex: the principal branch). */ export function rsqrt(x: Tensor): Tensor { return apply('rsqrt', [x]) }
 /** Adds the source at these integers of an axis. */ export function scatterAdd(x: Tensor, axis: number, index: Tensor, source: Tensor): Tensor { return apply('scatterAdd', [x, axis, index, source]) }
-/** One element of an axis, which disappears. */ export function select(x: Tensor, axis: number, index: number): Tensor { return apply('select', [x, axis, index]) }
+/** One element of an axis, which is removed. */ export function select(x: Tensor, axis: number, index: number): Tensor { return apply('select', [x, axis, index]) }
 /** Bits moved up by a number of places, zeros from below. Nothing is left by a number that is negative or not less than the width. */ export function shl(x: Tensor | number, other: Tensor | number): Tensor { return apply('shl', [x, other]) }
 /** Bits moved down by a number of places, copies of the sign from above (zeros if unsigned). Only the sign is left by a number that is negative or not less than the width. */ export function shr(x: Tensor | number, other: Tensor | number): Tensor { return apply('shr', [x, other]) }
 /** `1 / (1 + exp(-x))`, without overflow. */ export function sigmoid(x: Tensor): Tensor { return apply('sigmoid', [x]) }
@@ -330,7 +330,7 @@ export abstract class TensorOps {
 /** Exponentials that sum to 1 along an axis. */ export function softmax(x: Tensor, axis?: number): Tensor { return apply('softmax', [x, axis]) }
 /** A smooth form of `relu`. */ export function softplus(x: Tensor): Tensor { return apply('softplus', [x]) }
 /** The solution of a linear system. */ export function solve(x: Tensor, right: Tensor): Tensor { return apply('solve', [x, right]) }
-/** Sorted elements, and where they were. */ export function sort(x: Tensor, axis?: number, descending?: boolean): [Tensor, Tensor] { return applyAll('sort', [x, axis, descending]) as [Tensor, Tensor] }
+/** Sorted elements, and their positions. */ export function sort(x: Tensor, axis?: number, descending?: boolean): [Tensor, Tensor] { return applyAll('sort', [x, axis, descending]) as [Tensor, Tensor] }
 /** Parts of at most this size. */ export function split(x: Tensor, size: number, axis?: number): Tensor[] { return applyAll('split', [x, size, axis]) }
 /** Square root; NaN below 0 (complex: the principal branch). Its derivative at 0 is infinite. */ export function sqrt(x: Tensor): Tensor { return apply('sqrt', [x]) }
 /** The product with itself. */ export function square(x: Tensor): Tensor { return apply('square', [x]) }
@@ -344,7 +344,7 @@ export abstract class TensorOps {
 /** Tangent. */ export function tan(x: Tensor): Tensor { return apply('tan', [x]) }
 /** Hyperbolic tangent. */ export function tanh(x: Tensor): Tensor { return apply('tanh', [x]) }
 /** Converted to another dtype. */ export function toDtype(x: Tensor, dtype: DType): Tensor { return apply('toDtype', [x, dtype]) }
-/** The k largest elements, and where they were. */ export function topk(x: Tensor, k: number, axis?: number, largest?: boolean): [Tensor, Tensor] { return applyAll('topk', [x, k, axis, largest]) as [Tensor, Tensor] }
+/** The k largest elements, and their positions. */ export function topk(x: Tensor, k: number, axis?: number, largest?: boolean): [Tensor, Tensor] { return applyAll('topk', [x, k, axis, largest]) as [Tensor, Tensor] }
 /** Two axes exchanged. */ export function transpose(x: Tensor, axis1: number, axis2: number): Tensor { return apply('transpose', [x, axis1, axis2]) }
 /** The lower triangle; 0 elsewhere. */ export function tril(x: Tensor, diagonal?: number): Tensor { return apply('tril', [x, diagonal]) }
 /** The upper triangle; 0 elsewhere. */ export function triu(x: Tensor, diagonal?: number): Tensor { return apply('triu', [x, diagonal]) }
@@ -352,6 +352,6 @@ export abstract class TensorOps {
 /** All elements of an axis. */ export function unbind(x: Tensor, axis?: number): Tensor[] { return applyAll('unbind', [x, axis]) }
 /** A new axis of extent 1. */ export function unsqueeze(x: Tensor, axis: number): Tensor { return apply('unsqueeze', [x, axis]) }
 /** The variance along axes. */ export function variance(x: Tensor, axes?: number | number[], correction?: number, keepdim?: boolean): Tensor { return apply('variance', [x, axes, correction, keepdim]) }
-/** Of two values the first where this mask holds. */ export function where(x: Tensor, yes: Tensor | number, no: Tensor | number): Tensor { return apply('where', [x, yes, no]) }
+/** The first of two values where this mask is true, else the second. */ export function where(x: Tensor, yes: Tensor | number, no: Tensor | number): Tensor { return apply('where', [x, yes, no]) }
 /** Exactly one; bit by bit on integers. */ export function xor(x: Tensor | number, other: Tensor | number): Tensor { return apply('xor', [x, other]) }
 /** Zeros. */ export function zeros(shape: number[], dtype?: DType, device?: DeviceName): Tensor { return apply('zeros', [shape, dtype, device ?? defaultDevice()]) }

@@ -103,7 +103,7 @@ fn digits_of_whole_numbers() {
         found.err
     );
     for (text, why) in [
-        (r#"{"dtype": "i64", "data": [1.5]}"#, "has 1.5, which is no whole number of type i64"),
+        (r#"{"dtype": "i64", "data": [1.5]}"#, "has 1.5, which is not an integer of type i64"),
         (r#"{"dtype": "u8", "data": [300]}"#, "has 300, which type u8 does not hold"),
     ] {
         let file = folder.file("wrong.json", text);
@@ -147,7 +147,7 @@ fn gradients_in_another_folder() {
 #[test]
 fn files_that_could_never_be_written() {
     for (path, why) in
-        [("../x.npy", "lies outside of the output folder"), ("x.xyz", "has no ending that is known")]
+        [("../x.npy", "lies outside of the output folder"), ("x.xyz", "has an unknown extension")]
     {
         let found = gradus_with(&format!("Y[i] = const([1, 2])\n\"{path}\" = Y[i]"), &["run", "-"]);
         assert!(found.code == 1 && found.err.contains(why), "{}", found.err);

@@ -240,7 +240,7 @@ fn named_pipes_are_refused_and_not_waited_for() {
     };
     let program = folder.file("p.eq", "Y[i] = X[i] + 1\n");
     let [eq, toml, txt] = ["f.eq", "f.toml", "f.txt"].map(pipe);
-    let said = "is a named pipe, which is not read";
+    let said = "is a named pipe, which cannot be read";
     for verb in ["run", "grad", "check", "explain", "fmt", "repl"] {
         fails(&gradus(&[verb, &eq]), &[&eq, said]);
     }

@@ -199,7 +199,7 @@ fn facts_have_one_heading() {
     folder.file("par.csv", "from,to\nann,bob\n0,1\n");
     let file = folder.file("p.eq", "Par(x,y) = \"par.csv\"\nN = Par(x,y)");
     let wrong = gradus(&["run", &file]);
-    let said = "par.csv: line 2, column 1: `ann` is no whole number from 0 on";
+    let said = "par.csv: line 2, column 1: `ann` is not a non-negative integer";
     assert!(wrong.code == 1 && wrong.err.contains(said), "{}", wrong.err);
 }
 

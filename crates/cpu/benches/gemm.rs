@@ -33,7 +33,7 @@ const SHAPES: &[(usize, usize, usize, usize, bool, bool)] = &[
     (1, 16, 16, 65536, true, false),
 ];
 
-/// How long each cell of the table may take.
+/// Time limit of each cell of the table.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 fn main() {
@@ -79,7 +79,7 @@ fn row<T: Real>(
             let (start, mut best) = (Instant::now(), Duration::MAX);
             while start.elapsed() < PATIENCE {
                 let one = Instant::now();
-                // SAFETY: the matrices are as described, and C is nobody else's.
+                // SAFETY: the matrices have these extents and strides, and no other thread accesses C.
                 unsafe { T::gemm(pool, isa, &problem) };
                 best = best.min(one.elapsed());
             }

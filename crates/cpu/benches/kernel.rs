@@ -1,4 +1,4 @@
-//! Fused kernels as the interpreter runs them and as generated code, on one thread and on two.
+//! Fused kernels, run by the interpreter and as generated code, on one thread and on two.
 //!
 //! `cargo bench -p gradus-cpu --bench kernel`
 
@@ -53,7 +53,7 @@ fn layer_norm<'g>(x: &[Var<'g>]) -> Var<'g> {
     normal * x[1].broadcast_to(&shape) + x[2].broadcast_to(&shape)
 }
 
-/// Seconds of a run, the best of many.
+/// Returns the seconds of a run, the best of many.
 fn seconds(executable: &Executable, pool: &Pool, inputs: &[Storage]) -> f64 {
     let (start, mut best) = (Instant::now(), f64::INFINITY);
     while start.elapsed() < PATIENCE {
@@ -81,7 +81,7 @@ fn row(name: &str, graph: &Graph, pools: &[Pool]) {
             let n = a.shape.numel();
             let storage = Storage::zeroed(4 * n).unwrap();
             let x: Vec<f32> = (0..n).map(|i| (i * 7919 % 1000) as f32 * 0.004 - 2.0).collect();
-            // SAFETY: the storage is new and as large.
+            // SAFETY: the storage is new and has this size.
             unsafe { storage.as_ptr().cast::<f32>().copy_from_nonoverlapping(x.as_ptr(), n) };
             storage
         })

@@ -1,4 +1,5 @@
-//! Milliseconds of convolutions and their gradients, look-ups, sorting and their like, the best of several rounds.
+//! Milliseconds of convolutions and their gradients, lookups, sorting and related ops, the best of several
+//! rounds.
 //!
 //! `cargo bench -p gradus-cpu --bench routine`
 
@@ -24,7 +25,7 @@ fn graph_of(op: impl Into<Op>, ins: &[Aval]) -> Result<Graph, Failure> {
     Ok(b.finish(&outs)?)
 }
 
-/// Numbers of any kind; integers are below `most`.
+/// Makes numbers of any dtype; integers are below `most`.
 fn filled(aval: &Aval, most: u64) -> Option<Storage> {
     let mut state = 1u64;
     let mut next = move || {
@@ -39,7 +40,7 @@ fn filled(aval: &Aval, most: u64) -> Option<Storage> {
 }
 
 fn time(name: &str, graph: &Graph, most: u64) -> Result<(), Failure> {
-    // With a second argument only what it is part of the name of.
+    // A second argument selects the cases whose names contain it.
     if std::env::args().nth(2).is_some_and(|part| !name.contains(&part)) {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 const TILE: usize = 1024;
 
-/// The best of several rounds: the machine may be busy with other things.
+/// Returns the best of several rounds, because the machine may be busy.
 fn nanoseconds(mut run: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..40 {
@@ -22,7 +22,7 @@ fn nanoseconds(mut run: impl FnMut()) -> f64 {
     best
 }
 
-/// A line of the table: what `figure` says of each instruction set.
+/// Prints a line of the table: `figure` for each instruction set.
 fn row(name: &str, figure: impl Fn(Isa) -> f64) {
     print!("{name:>12}");
     for isa in Isa::available() {
@@ -35,7 +35,7 @@ fn conversion<T: Clone + Default, U: Clone + Default>(name: &str, pick: impl Fn(
     let x = vec![T::default(); TILE];
     row(name, |isa| {
         let (f, mut y) = (pick(isa), vec![U::default(); TILE]);
-        // SAFETY: both are a tile long, and apart.
+        // SAFETY: both have the length of a tile and do not overlap.
         nanoseconds(|| unsafe { f(black_box(x.as_ptr()), y.as_mut_ptr(), TILE) })
     });
 }
@@ -49,30 +49,30 @@ fn table<T: gradus_cpu::vector::Element + Default>(from: impl Fn(usize) -> T) {
     for name in unary {
         row(name, |isa| {
             let (f, mut y) = (loops(isa).unary(name).unwrap(), vec![T::default(); TILE]);
-            // SAFETY: both are a tile long, and apart.
+            // SAFETY: both have the length of a tile and do not overlap.
             nanoseconds(|| unsafe { f(black_box(x), y.as_mut_ptr(), TILE) })
         });
     }
     for name in binary {
         row(name, |isa| {
             let (f, mut y) = (loops(isa).binary(name).unwrap(), vec![T::default(); TILE]);
-            // SAFETY: all are a tile long, and apart.
+            // SAFETY: all have the length of a tile and do not overlap.
             nanoseconds(|| unsafe { (f.vv)(black_box(x), b, y.as_mut_ptr(), TILE) })
         });
     }
     row("lt", |isa| {
         let (f, mut y) = (loops(isa).compare("lt").unwrap(), vec![0; TILE]);
-        // SAFETY: all are a tile long, and apart.
+        // SAFETY: all have the length of a tile and do not overlap.
         nanoseconds(|| unsafe { (f.vv)(black_box(x), b, y.as_mut_ptr(), TILE) })
     });
     row("fma", |isa| {
         let (f, mut y) = (loops(isa).fma, vec![T::default(); TILE]);
-        // SAFETY: all are a tile long, and the result apart.
+        // SAFETY: all have the length of a tile, and the result does not overlap the operands.
         nanoseconds(|| unsafe { (f.vvv)(black_box(x), b, x, y.as_mut_ptr(), TILE) })
     });
     row("select", |isa| {
         let (f, m, mut y) = (loops(isa).select, vec![1; TILE], vec![T::default(); TILE]);
-        // SAFETY: all are a tile long, and apart.
+        // SAFETY: all have the length of a tile and do not overlap.
         nanoseconds(|| unsafe { (f.vv)(black_box(m.as_ptr()), x, b, y.as_mut_ptr(), TILE) })
     });
     for (name, pick) in [
@@ -82,13 +82,13 @@ fn table<T: gradus_cpu::vector::Element + Default>(from: impl Fn(usize) -> T) {
     ] {
         row(name, |isa| {
             let f = pick(loops(isa));
-            // SAFETY: the operand is a tile long.
+            // SAFETY: the operand has the length of a tile.
             nanoseconds(|| _ = black_box(unsafe { f(black_box(x), TILE) }))
         });
     }
     row("dot", |isa| {
         let f = loops(isa).dot;
-        // SAFETY: both are a tile long.
+        // SAFETY: both have the length of a tile.
         nanoseconds(|| _ = black_box(unsafe { f(black_box(x), b, TILE) }))
     });
 }
@@ -99,7 +99,7 @@ fn main() {
         print!("{:>10}", format!("{isa:?}"));
     }
     println!("\nf32");
-    // Ordinary numbers, positive for the sake of logarithms.
+    // Ordinary numbers, positive because of logarithms.
     table(|i| 0.01 + i as f32 * 0.003);
     println!("f64");
     table(|i| 0.01 + i as f64 * 0.003);

@@ -1,7 +1,7 @@
 //! Memory for the temporaries of runs, kept from one run of an executable to the next.
 //!
-//! Fresh memory is slow to touch, so that of a run is kept for the next one; but programs are many, and most run no more.
-//! What all of them keep together is bounded: the memory of those that have not run for longest goes first.
+//! New memory is slow at first access, so the memory of a run is kept for the next one. The total is bounded:
+//! the memory of the executables that have not run for longest is freed first.
 
 use gradus_device::memory_error;
 use gradus_ir::Result;
@@ -10,19 +10,19 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Smaller ones come from the pool of blocks and go back there: that costs next to nothing.
+/// Smaller arenas come from the block pool and return to it, which is fast.
 const SMALL: usize = 1 << 20;
-/// Bytes kept in all. What ran last is kept whatever its size: it is the likeliest to run again.
+/// Total bytes kept. The arena that ran last is kept whatever its size, because it is likely to run again.
 const MOST: usize = 1 << 30;
 
-/// Arenas with the number of their executable, the one that ran last behind.
+/// Arenas with the number of their executable, ordered by last use.
 static KEPT: Mutex<VecDeque<(u64, Storage)>> = Mutex::new(VecDeque::new());
 
 fn kept() -> MutexGuard<'static, VecDeque<(u64, Storage)>> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The arenas of an executable, by its number.
+/// The arenas of an executable, identified by a number.
 #[derive(Debug)]
 pub(crate) struct Arenas(u64);
 
@@ -32,7 +32,7 @@ impl Arenas {
         Arenas(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Memory of unspecified contents for a run.
+    /// Returns memory of unspecified contents for a run.
     pub(crate) fn take(&self, bytes: usize) -> Result<Storage> {
         if bytes > SMALL {
             let mut kept = kept();
@@ -42,16 +42,17 @@ impl Arenas {
                 return Ok(arena);
             }
         }
-        // SAFETY: a value's place is written before it is read, by the order of the steps.
+        // SAFETY: the plan orders steps so that every value is written before it is read (`plan/verify.rs`
+        // checks that).
         unsafe { Storage::uninit(bytes) }.ok_or_else(|| memory_error(bytes))
     }
 
-    /// Takes the memory back when a run has ended.
+    /// Returns memory after a run.
     pub(crate) fn put(&self, arena: Storage) {
         if arena.len_bytes() <= SMALL {
             return;
         }
-        // Freed when the lock is: giving memory back to the system takes long.
+        // Dropped after the lock is released: returning memory to the system is slow.
         let mut gone = Vec::new();
         let mut kept = kept();
         kept.push_back((self.0, arena));
@@ -78,7 +79,7 @@ impl Drop for Arenas {
 mod tests {
     use super::*;
 
-    // One test: what is kept is so for the whole process.
+    // One test, because the kept memory is shared by the process.
     #[test]
     fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
         let each = MOST / 4;
@@ -96,7 +97,7 @@ mod tests {
         let left: Vec<Vec<usize>> = all.iter().map(own).collect();
         let last = |i: usize| if i < 2 { vec![] } else { vec![places[i]] };
         assert_eq!(left, (0..6).map(last).collect::<Vec<_>>());
-        // What runs again takes its own, and is then the last to go.
+        // An executable that runs again gets its own arena, which then counts as the most recent.
         assert_eq!(place(&all[2]), places[2]);
         place(&all[0]);
         let left: Vec<usize> = all.iter().map(|a| own(a).len()).collect();

@@ -1,5 +1,5 @@
-//! The CPU as one device among others. Tensors on the CPU call [`Executable`] directly; host steps of other devices come
-//! here.
+//! Implements the `Device` trait for the CPU. Tensors on the CPU call [`Executable`] directly; host steps of
+//! other devices use this trait.
 
 use crate::executable::Executable;
 use crate::{Isa, PROFILE, Pool};
@@ -50,7 +50,7 @@ impl Device for Cpu {
 
     fn copy(&self, from: &Storage, at: Range<usize>) -> Result<Storage> {
         let bytes = from.host::<u8>().and_then(|all| all.get(at));
-        self.upload(bytes.ok_or_else(|| Error::value("a range of bytes", "is outside its storage"))?)
+        self.upload(bytes.ok_or_else(|| Error::value("a range of bytes", "is outside of its storage"))?)
     }
 
     fn prepare(&self, plan: Plan, _: &Request<'_>) -> Result<Arc<dyn gradus_device::Executable>> {

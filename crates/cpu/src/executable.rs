@@ -1,4 +1,6 @@
-//! Executables: plans made ready for this device, with their memory.
+//! Executables: plans prepared for this device, with their constants and memory.
+//! Takes a graph or a plan and then arguments; returns the storages of the outputs.
+//! `gradus_compile` makes the plan; `tile`, `jit`, `gemm` and `routine` run its steps.
 
 use crate::arena::Arenas;
 use crate::literal::{from_memory, to_memory};
@@ -23,13 +25,13 @@ pub struct Executable {
     work: Vec<Work>,
     constants: Vec<(usize, Storage)>,
     arenas: Arenas,
-    /// Per step, the places that are filled with rubbish before it; none but for tests.
+    /// Per step, the memory ranges (offset, bytes) filled with 0xFF before it; empty except in tests.
     poison: Vec<Vec<(usize, usize)>>,
-    /// How often it has run: of the step of a loop, how many turns that has taken.
+    /// Number of runs; for the body of a loop, the number of iterations.
     runs: AtomicU64,
 }
 
-/// What a step needs beside its description.
+/// Prepared data of a step, in addition to its description.
 #[derive(Debug)]
 enum Work {
     None,
@@ -40,7 +42,7 @@ enum Work {
 }
 
 impl Work {
-    /// What a step over these buffers needs; with generated code where there is some, or without.
+    /// Prepares a step over these buffers, with generated code if `native`.
     fn of(step: &Step, buffers: &[(DType, usize)], native: bool) -> Result<Work> {
         let program = if native { Program::new } else { Program::interpreted };
         Ok(match step {
@@ -54,7 +56,8 @@ impl Work {
             }
             Step::Routine(_) => Work::None,
             Step::Slices { control, .. } => {
-                let body = control.plans.first().ok_or_else(|| Error::verify("slices of no plan"))?;
+                let body =
+                    control.plans.first().ok_or_else(|| Error::verify("a step of slices has no plan"))?;
                 Work::Slices(Box::new(Executable::by((**body).clone(), native)?))
             }
             Step::Switch(c) | Step::Scan { control: c, .. } | Step::While { control: c, .. } => {
@@ -69,7 +72,7 @@ impl Work {
         })
     }
 
-    /// The generated instructions, those of nested plans included.
+    /// Returns the generated instructions, including those of nested plans.
     fn code(&self) -> Vec<&[u8]> {
         match self {
             Work::None => Vec::new(),
@@ -95,27 +98,27 @@ impl Executable {
         interrupt::stoppable(true, || Executable::by(compile(graph, &PROFILE)?, true))
     }
 
-    /// Compiles a graph whose inputs lie as given.
+    /// Compiles a graph whose inputs have these layouts.
     pub fn with(graph: &Graph, given: &[InputLayout]) -> Result<Executable> {
         interrupt::stoppable(true, || Executable::by(compile_with(graph, given, &PROFILE)?, true))
     }
 
-    /// Makes a plan ready, if all is right about it.
+    /// Prepares a plan, after verifying it.
     pub fn of(plan: Plan) -> Result<Executable> {
         plan.verify()?;
         Executable::by(plan, true)
     }
 
-    /// As [`Executable::of`], without generated code: what tests and benchmarks compare with.
+    /// As [`Executable::of`], without generated code. Tests and benchmarks compare with it.
     pub fn interpreted(plan: Plan) -> Result<Executable> {
         plan.verify()?;
         Executable::by(plan, false)
     }
 
-    /// With generated code where there is some, or without.
+    /// Prepares a verified plan, with generated code if `native`.
     fn by(plan: Plan, native: bool) -> Result<Executable> {
         let buffers: Vec<(DType, usize)> = plan.buffers.iter().map(|b| (b.dtype, b.numel)).collect();
-        // Every step by itself, so on all threads; none any more if one of them cannot be.
+        // Steps are prepared in parallel; after a failure, the remaining steps are skipped.
         let ready: Vec<OnceLock<Result<Work>>> = plan.steps.iter().map(|_| OnceLock::new()).collect();
         let failed = AtomicBool::new(false);
         Pool::global().run(ready.len(), &|i| {
@@ -127,13 +130,13 @@ impl Executable {
         let work: Vec<Work> = ready.into_iter().filter_map(OnceLock::into_inner).collect::<Result<_>>()?;
         stop::poll()?;
         if work.len() < plan.steps.len() {
-            return Err(Error::verify("a step was not made ready"));
+            return Err(Error::verify("a step was not prepared"));
         }
         let mut constants = Vec::new();
         for (b, buffer) in plan.buffers.iter().enumerate() {
             if let BufferLocation::Constant(l) = &buffer.location {
                 let storage = Storage::zeroed(buffer.bytes()).ok_or_else(|| memory_error(buffer.bytes()))?;
-                // SAFETY: the storage is new and as large as the literal.
+                // SAFETY: the storage is new and has the size of the literal.
                 unsafe { to_memory(l, storage.as_ptr()) };
                 constants.push((b, storage));
             }
@@ -148,8 +151,8 @@ impl Executable {
         })
     }
 
-    /// The same, filling every temporary with rubbish before the step that first writes it: if memory is planned wrongly,
-    /// or read before it is written, results show it.
+    /// Fills every temporary with 0xFF before the step that first writes it, so that errors in memory planning,
+    /// or reads before writes, change the results.
     pub fn poisoned(mut self) -> Executable {
         self.work = self.work.into_iter().map(Work::poisoned).collect();
         let place = |b: usize| match self.plan.buffers[b].location {
@@ -161,7 +164,7 @@ impl Executable {
             let read: Vec<(usize, usize)> = step.reads().into_iter().filter_map(place).collect();
             let mut new = Vec::new();
             for b in step.writes() {
-                // What is written over its own operand is rubbish enough.
+                // Skips a buffer that is written over its own operand.
                 new.extend(place(b).filter(|p| !seen[b] && !read.contains(p)));
                 seen[b] = true;
             }
@@ -170,18 +173,18 @@ impl Executable {
         self
     }
 
-    /// The plan that is run.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The generated instructions of each step that has some.
+    /// Returns the generated instructions of each step that has some, with the step's number.
     pub(crate) fn instructions(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let steps = self.work.iter().enumerate();
         steps.flat_map(|(step, work)| work.code().into_iter().map(move |code| (step, code)))
     }
 
-    /// The work of all runs so far, as it was done: of loops every turn, of choices what was taken.
+    /// Returns the work of all runs so far: every loop iteration, and the branches taken.
     pub fn done(&self) -> Done {
         let runs = self.runs.load(Ordering::Relaxed);
         let mut done = Done::default();
@@ -199,13 +202,14 @@ impl Executable {
         done
     }
 
-    /// Runs it on arguments that lie as it was compiled for; gives the storages of its outputs. Arguments that nobody
-    /// else holds may become outputs and are then gone from the list; if the run fails, all are as they were.
+    /// Runs it on arguments of the layouts that it was compiled for. Returns the storages of its outputs. An
+    /// argument with unshared storage may become an output and is then removed from the list. If the run fails,
+    /// the list is unchanged.
     pub fn run(&self, pool: &Pool, arguments: &mut Vec<Argument>) -> Result<Vec<Storage>> {
         self.run_watched(pool, arguments, None)
     }
 
-    /// As [`Executable::run`], telling how long each step took.
+    /// As [`Executable::run`], and returns the time of each step.
     pub fn profile(
         &self,
         pool: &Pool,
@@ -236,7 +240,10 @@ impl Executable {
                 return Err(Error::value("an argument", format!("needs {bytes} bytes from its offset")));
             }
             if a.offset % plan.buffers[b].dtype.size() != 0 {
-                return Err(Error::value("an argument", format!("cannot start at byte {}", a.offset)));
+                return Err(Error::value(
+                    "an argument",
+                    format!("is not aligned: it starts at byte {}", a.offset),
+                ));
             }
         }
         let mut outputs = Vec::with_capacity(plan.outputs.len());
@@ -245,7 +252,7 @@ impl Executable {
             let donor = plan.donors[k].map(|i| &arguments[i]);
             let free =
                 |a: &&Argument| a.storage.is_unique() && a.offset == 0 && a.storage.len_bytes() == bytes;
-            // SAFETY: the steps write every element of an output.
+            // SAFETY: the steps of a verified plan write every element of an output.
             let fresh = || unsafe { Storage::uninit(bytes) }.ok_or_else(|| memory_error(bytes));
             outputs.push(match donor.filter(free) {
                 Some(a) => Err(a.storage.as_ptr()),
@@ -255,16 +262,17 @@ impl Executable {
         let ins: Vec<*mut u8> = arguments.iter().map(|a| a.storage.as_ptr().wrapping_add(a.offset)).collect();
         let outs: Vec<*mut u8> =
             outputs.iter().map(|o| o.as_ref().map_or_else(|p| *p, Storage::as_ptr)).collect();
-        // SAFETY: arguments and outputs are as large as the plan says; outputs are new or nobody else's.
+        // SAFETY: the sizes of arguments were checked above; outputs are new, or donated by an argument with
+        // unshared storage.
         unsafe { self.run_steps(pool, &ins, &outs, times)? };
-        // An argument that gave its memory away is now the output.
+        // A donated argument is now the output.
         let mut given: Vec<Option<Argument>> = arguments.drain(..).map(Some).collect();
         let taken = |(k, o): (usize, std::result::Result<Storage, *mut u8>)| match o {
             Ok(storage) => Some(storage),
             Err(_) => plan.donors[k].and_then(|i| given[i].take()).map(|a| a.storage),
         };
         let all = outputs.into_iter().enumerate().map(taken).collect::<Option<Vec<_>>>();
-        all.ok_or_else(|| Error::verify("an argument gave its memory to two outputs"))
+        all.ok_or_else(|| Error::verify("an argument was donated to two outputs"))
     }
 
     unsafe fn run_steps(
@@ -275,11 +283,12 @@ impl Executable {
         times: Option<&mut Vec<Duration>>,
     ) -> Result<()> {
         let mut session = self.session(pool)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller (`run_watched`) guarantees sizes, and that outputs alias inputs only as donors.
         unsafe { session.run(pool, ins.iter().copied(), outs.iter().copied(), times) }
     }
 
-    /// Memory for runs one after the other, that of slices included: a run that has begun does not lack any.
+    /// Allocates the memory for consecutive runs, including that of slices, so that a run cannot fail for lack
+    /// of memory.
     pub(crate) fn session(&self, pool: &Pool) -> Result<Session<'_>> {
         let arena = self.arena()?;
         let mut slices = Vec::new();
@@ -289,7 +298,7 @@ impl Executable {
                 slices.push((0..workers).map(|_| body.session(pool)).collect::<Result<Vec<_>>>()?);
             }
         }
-        // Values without elements have a place too, aligned and not null, that nobody reads.
+        // Values without elements get an aligned, non-null address that is never read.
         let base = arena.as_ref().map_or(std::ptr::without_provenance_mut(64), Storage::as_ptr);
         let place = |b: &gradus_compile::Buffer| match b.location {
             BufferLocation::Arena(at) => base.wrapping_add(at),
@@ -310,12 +319,12 @@ impl Executable {
     }
 }
 
-/// The outputs of a graph at these inputs, as the reference would give them.
+/// Evaluates a graph as the reference evaluator would.
 pub fn evaluate(graph: &Graph, inputs: &[Literal]) -> Result<Vec<Literal>> {
     evaluate_on(Pool::global(), &Executable::new(graph)?, graph, inputs)
 }
 
-/// As [`evaluate`], by an executable of the graph.
+/// As [`evaluate`], with an executable of the graph.
 pub fn evaluate_on(
     pool: &Pool,
     executable: &Executable,
@@ -331,17 +340,17 @@ pub fn evaluate_on(
     for l in inputs {
         let bytes = l.data().len() * l.dtype().size();
         let storage = Storage::zeroed(bytes).ok_or_else(|| memory_error(bytes))?;
-        // SAFETY: the storage is new and as large as the literal.
+        // SAFETY: the storage is new and has the size of the literal.
         unsafe { to_memory(l, storage.as_ptr()) };
         arguments.push(Argument { storage, offset: 0 });
     }
     let outputs = executable.run(pool, &mut arguments)?;
-    // SAFETY: outputs are as large as their types say.
+    // SAFETY: `run` returns outputs of the sizes that their types say.
     let read = |(s, aval): (&Storage, &Aval)| unsafe { from_memory(aval, s.as_ptr()) };
     outputs.iter().zip(&graph.output_avals()).map(read).collect()
 }
 
-/// An executable with memory of its own.
+/// An executable with memory for one run at a time.
 pub(crate) struct Session<'e> {
     executable: &'e Executable,
     arena: Option<Storage>,
@@ -351,15 +360,16 @@ pub(crate) struct Session<'e> {
     runs: u64,
 }
 
-// SAFETY: a session uses the memory that its pointers lead to only while it runs, when its caller promises that it may.
+// SAFETY: a session accesses the memory of its pointers only in `run`, whose caller guarantees that access.
 unsafe impl Send for Session<'_> {}
 
 impl Session<'_> {
-    /// Runs it on memory.
+    /// Runs the steps.
     ///
     /// # Safety
-    /// Inputs and outputs are as large as the plan says. Nobody writes to the inputs or uses the outputs meanwhile, and an
-    /// output shares memory with an input only where the plan names that input as its donor.
+    /// Inputs and outputs have the sizes that the plan says. No other thread writes to the inputs or accesses
+    /// the outputs during the call. An output shares memory with an input only if the plan names that input as
+    /// its donor.
     pub(crate) unsafe fn run(
         &mut self,
         pool: &Pool,
@@ -368,11 +378,11 @@ impl Session<'_> {
         times: Option<&mut Vec<Duration>>,
     ) -> Result<()> {
         let alone = self.executable.plan.donors.iter().all(Option::is_none);
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract is the same.
         unsafe { self.run_part(pool, (ins, outs), times, alone) }
     }
 
-    /// As [`Session::run`]; whether loop nests and products may be left half done is said, not found.
+    /// As [`Session::run`], where `alone` says whether loop nests and products may be interrupted.
     ///
     /// # Safety
     /// As for [`Session::run`].
@@ -392,14 +402,15 @@ impl Session<'_> {
         for (i, (step, work)) in plan.steps.iter().zip(&self.executable.work).enumerate() {
             for (at, bytes) in self.executable.poison.get(i).into_iter().flatten() {
                 if let Some(arena) = &self.arena {
-                    // SAFETY: the place lies in the arena, which is this session's own.
+                    // SAFETY: the range is within the arena, which only this session uses.
                     unsafe { arena.as_ptr().add(*at).write_bytes(0xFF, *bytes) };
                 }
             }
-            // Steps that can fail come before those that write to an argument's memory.
+            // Steps that can fail run before steps that write to an argument's memory.
             let alone = alone || !matches!(step, Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. });
             let start = times.is_some().then(Instant::now);
-            // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.
+            // SAFETY: the caller guarantees inputs and outputs; buffers of the arena that are in use do not
+            // overlap (`plan/aliasing.rs`).
             interrupt::stoppable(alone, || unsafe {
                 match step {
                     Step::Slices { control, extents, moves } => {
@@ -426,7 +437,7 @@ impl Drop for Session<'_> {
     }
 }
 
-/// A loop as one program, if it can be.
+/// Prepares a loop as one program, if its body allows it.
 fn rolled(step: &Step, buffers: &[(DType, usize)], native: bool) -> Option<Rolled> {
     let Step::Scan { control, shared, carries, length, reverse } = step else { return None };
     let counts = Counts { shared: *shared, carries: *carries, length: *length, reverse: *reverse };
@@ -434,7 +445,7 @@ fn rolled(step: &Step, buffers: &[(DType, usize)], native: bool) -> Option<Rolle
 }
 
 unsafe fn run_step(step: &Step, work: &Work, pool: &Pool, memory: Memory<'_>, plan: &Plan) -> Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees that `memory` is that of the plan and is not accessed elsewhere.
     unsafe {
         match (step, work) {
             (Step::Kernel(_), Work::Program(program)) => program.run(pool, memory),
@@ -450,7 +461,7 @@ unsafe fn run_step(step: &Step, work: &Work, pool: &Pool, memory: Memory<'_>, pl
             (Step::While { control, shared, bound }, Work::Nested(n)) => {
                 nested::while_loop(control, *shared, *bound, n, pool, memory, plan)?;
             }
-            _ => return Err(Error::verify("a step without its work")),
+            _ => return Err(Error::verify("a step does not match its prepared data")),
         }
     }
     Ok(())

@@ -1,23 +1,23 @@
-//! Which instruction sets the processor has, asked once.
+//! Instruction sets of the processor, detected once.
 
 use std::sync::OnceLock;
 
-/// A set of vector instructions that kernels are written for, of each architecture from the least to the most able.
+/// Vector instruction sets that kernels are written for, ordered by capability within each architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Isa {
-    /// Plain loops, for which the compiler uses what the target of the build always has.
+    /// Plain loops, which the compiler vectorizes for the build's target.
     Portable,
-    /// Vectors of 64-bit ARM with fused multiply-add, which all such processors have.
+    /// NEON with fused multiply-add, which all 64-bit ARM processors have.
     Neon,
     /// AVX2 with fused multiply-add.
     Avx2,
-    /// AVX-512 with byte, word, doubleword and shorter vectors (and all of AVX2).
+    /// AVX-512 with byte, word, doubleword and 128/256-bit forms (F, BW, DQ, VL), and AVX2.
     Avx512,
-    /// Registers of 16 rows of `bf16` whose products are one instruction (AMX), and all of the above.
+    /// AMX tiles for products of `bf16`, and all of the above.
     Amx,
 }
 
-/// Those of the architecture of the build.
+/// Instruction sets of the build's architecture.
 const ALL: &[Isa] = if cfg!(target_arch = "x86_64") {
     &[Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Amx]
 } else if cfg!(target_arch = "aarch64") {
@@ -27,8 +27,9 @@ const ALL: &[Isa] = if cfg!(target_arch = "x86_64") {
 };
 
 impl Isa {
-    /// The best the processor has, or less if the environment says so: `GRADUS_ISA` may be `portable`, and `avx2`, `avx512`,
-    /// `amx` or `neon` as fits the processor. Kernels take the set as an argument: tests and benchmarks pass a lesser one.
+    /// Returns the best set of the processor, or a lesser one if the environment variable `GRADUS_ISA` names
+    /// it: `portable`, `avx2`, `avx512`, `amx` or `neon`. Kernels take the set as an argument, so that tests
+    /// and benchmarks can pass a lesser one.
     pub fn best() -> Isa {
         static BEST: OnceLock<Isa> = OnceLock::new();
         *BEST.get_or_init(|| {
@@ -37,23 +38,23 @@ impl Isa {
         })
     }
 
-    /// The set of that name, which is that of its variant.
+    /// Returns the set with this name, which is that of its variant.
     fn named(name: &str) -> Option<Isa> {
         ALL.iter().copied().find(|isa| format!("{isa:?}").eq_ignore_ascii_case(name))
     }
 
-    /// Every set this processor can run, the best last.
+    /// Returns every set that this processor can run, the best last.
     pub fn available() -> &'static [Isa] {
         let best = Isa::best();
         &ALL[..ALL.partition_point(|isa| *isa <= best)]
     }
 
-    /// This set, or the best the processor has if that is less. What it returns can be run.
+    /// Returns this set, or the best of the processor if that is less. The result can be run.
     pub fn clamped(self) -> Isa {
         self.min(Isa::best())
     }
 
-    /// What it is for kernels that do not multiply `bf16`.
+    /// Returns the set for kernels that do not multiply `bf16`.
     pub fn vectors(self) -> Isa {
         self.min(Isa::Avx512)
     }
@@ -73,13 +74,13 @@ fn detect() -> Isa {
     }
 }
 
-/// Elsewhere a processor has all there is for its architecture.
+/// Other architectures have a fixed set.
 #[cfg(not(target_arch = "x86_64"))]
 fn detect() -> Isa {
     ALL[ALL.len() - 1]
 }
 
-/// Whether the processor has tiles for `bf16`, and the system lets this process use them.
+/// Whether the processor has AMX tiles for `bf16`, and the system permits this process to use them.
 #[cfg(target_arch = "x86_64")]
 fn tiles() -> bool {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
@@ -89,16 +90,16 @@ fn tiles() -> bool {
     has && permitted()
 }
 
-/// Asks for the state of tiles, which is not part of a thread's until its process has asked, once for all threads.
+/// Requests permission to use tile registers. The system grants it per process, for all threads.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn permitted() -> bool {
     const REQUEST: libc::c_long = 0x1023;
     const TILE_DATA: libc::c_long = 18;
-    // SAFETY: it reads and writes no memory of this process; systems that do not know it refuse.
+    // SAFETY: the call accesses no memory of this process; systems that do not know it return an error.
     unsafe { libc::syscall(libc::SYS_arch_prctl, REQUEST, TILE_DATA) == 0 }
 }
 
-/// Elsewhere nothing is known of how to ask.
+/// Only Linux has a known way to request permission.
 #[cfg(all(target_arch = "x86_64", not(target_os = "linux")))]
 fn permitted() -> bool {
     false

@@ -1,8 +1,9 @@
-//! Stopping long runs: whoever started one may be asked now and then whether it is still wanted.
+//! Interrupts long runs: the thread that started a run polls a function that says whether to stop.
 //!
-//! Asking may be expensive (an interpreter's lock), so a clock says when it is time to, and a run looks at the clock's flag
-//! only. It looks where failing leaves everything as it was: in loops and routines, and in kernels and products of plans that
-//! take over no argument's memory. It looks between the chunks of jobs and in the loops of routines (`gradus_ir::stop`).
+//! Polling may be expensive (an interpreter's lock), so a timer thread sets a flag when it is due, and runs
+//! check only the flag. They check between chunks of jobs and in the loops of routines (`gradus_ir::stop`), and
+//! only where a failure changes nothing: in loops and routines, and in kernels and products of plans that take
+//! over no argument's memory.
 
 use gradus_ir::{Result, stop};
 use std::cell::Cell;
@@ -10,18 +11,19 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a wish to stop may go unnoticed.
+/// Interval of polling.
 const EVERY: Duration = Duration::from_millis(50);
 
 static ASK: OnceLock<fn() -> bool> = OnceLock::new();
 static DUE: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Whether this thread runs what may be left half done.
+    /// Whether this thread runs work that may be interrupted.
     static ALLOWED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on runs ask whether they should stop, on the thread that started them. Only the first call counts.
+/// Sets the function that says whether to stop, which runs call on the thread that started them. Only the first
+/// call has an effect.
 pub fn ask_to_stop(wanted: fn() -> bool) {
     if ASK.set(wanted).is_err() {
         return;
@@ -31,11 +33,12 @@ pub fn ask_to_stop(wanted: fn() -> bool) {
         std::thread::sleep(EVERY);
         DUE.store(true, Ordering::Relaxed);
     };
-    // Without a thread nobody asks, and runs go to their end.
+    // If the timer thread cannot be started, runs are never interrupted.
     let _ = std::thread::Builder::new().name("gradus-clock".into()).spawn(clock);
 }
 
-/// Whether it is time to ask, and the answer is to stop. A worker is told by the thread whose job it shares.
+/// Whether polling is due and the answer is to stop. A worker reads the answer of the thread whose job it
+/// shares.
 fn due() -> bool {
     if crate::pool::is_stopped() {
         return true;
@@ -46,10 +49,10 @@ fn due() -> bool {
         && ASK.get().is_some_and(|ask| ask())
 }
 
-/// Runs something that may be left half done if `allowed`, or if this runs inside of something that may be; an error if it
-/// was.
+/// Runs work that may be interrupted if `allowed`, or if it is inside of such work. Returns an error if it was
+/// interrupted.
 pub(crate) fn stoppable<R>(allowed: bool, run: impl FnOnce() -> Result<R>) -> Result<R> {
-    /// Brings back what was allowed, also when unwinding.
+    /// Restores the previous setting, also during unwinding.
     struct Before(bool);
     impl Drop for Before {
         fn drop(&mut self) {

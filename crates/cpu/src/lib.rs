@@ -1,7 +1,7 @@
 //! The CPU device: runs plans on the processor's vector units and threads.
 //!
-//! [`Executable`] is a compiled graph. Below it: [`vector`] loops, [`gemm`] matrix products, a [`pool`] of threads, and
-//! what runs fused kernels: a code generator, and a tile interpreter for all that it refuses.
+//! [`Executable`] is a compiled graph. It uses [`vector`] loops, [`gemm`] matrix products, a thread [`pool`],
+//! and two ways to run fused kernels: a code generator, and a tile interpreter for kernels that have no code.
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 

@@ -1,13 +1,13 @@
-//! Literals to memory and back.
+//! Converts literals to memory and back.
 
 use crate::tile::{Kind, memory};
 use gradus_ir::literal::Data;
 use gradus_ir::{Aval, C, Literal, Result, stop};
 
-/// The literal of row-major elements in memory.
+/// Reads row-major elements into a literal.
 ///
 /// # Safety
-/// There are as many elements as the type says.
+/// `from` points to as many elements as the type has.
 pub(crate) unsafe fn from_memory(aval: &Aval, from: *const u8) -> Result<Literal> {
     /// Reads elements as `T`, the type in registers of the dtype's kind, and converts each. Polls for a stop.
     ///
@@ -46,17 +46,18 @@ pub(crate) unsafe fn from_memory(aval: &Aval, from: *const u8) -> Result<Literal
 /// Writes a literal as row-major elements.
 ///
 /// # Safety
-/// There is room for as many elements as the literal has.
+/// `to` has space for the elements of the literal.
 pub(crate) unsafe fn to_memory(l: &Literal, to: *mut u8) {
     unsafe fn elements<T>(l: &Literal, all: &[T], to: *mut u8) {
-        // SAFETY: the caller's promise; the carrier is that of the dtype's kind.
+        // SAFETY: the caller guarantees space for `all.len()` elements, and `T` is the register type of the
+        // dtype.
         unsafe { memory::write(l.dtype(), all.as_ptr().cast(), to, 0, 1, all.len()) };
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees the space; each arm passes the register type of the dtype's kind.
     unsafe {
         match Kind::of(l.dtype()) {
             Kind::F32 => {
-                // Rounded from the carrier once, not by way of f32.
+                // Rounded from `f64` directly, to avoid double rounding.
                 let all: Vec<f32> = l.f().iter().map(|&x| l.dtype().round(x) as f32).collect();
                 elements(l, &all, to);
             }

@@ -1,4 +1,4 @@
-//! Choices and loops: plans run by a plan, on its memory.
+//! Branches and loops: runs nested plans on the memory of the outer plan.
 
 use crate::executable::{Executable, Session};
 use crate::pool::Pool;
@@ -16,13 +16,13 @@ fn bytes(plan: &Plan, b: usize) -> usize {
 
 fn integer(plan: &Plan, b: usize, memory: Memory<'_>) -> i64 {
     let aval = gradus_ir::Aval::scalar(plan.buffers[b].dtype);
-    // SAFETY: the plan's buffer holds a scalar of this type.
+    // SAFETY: the caller guarantees the plan's memory, and this buffer holds a scalar of this type.
     let l = unsafe { crate::literal::from_memory(&aval, memory.0[b]) };
     l.ok().and_then(|l| l.i().first().copied()).unwrap_or(0)
 }
 
 /// # Safety
-/// Memory is that of the plan, and nobody else uses it meanwhile; so for all here.
+/// Memory is that of the plan, and no other thread accesses it during the call; so for all functions here.
 pub(crate) unsafe fn switch(
     c: &Control,
     branches: &[Executable],
@@ -33,11 +33,11 @@ pub(crate) unsafe fn switch(
     let index = integer(plan, c.ins[0], memory).clamp(0, branches.len() as i64 - 1) as usize;
     let place = |b: &usize| memory.0[*b];
     let (ins, outs) = (c.ins[1..].iter().map(place), c.outs.iter().map(place));
-    // SAFETY: the caller's promise; branches take and give what the choice does.
+    // SAFETY: the caller guarantees the memory; branches have the inputs and outputs of the switch.
     unsafe { branches[index].session(pool)?.run(pool, ins, outs, None) }
 }
 
-/// Two places for each carry: a step reads one and writes the other.
+/// Two buffers for each carry: a step reads one and writes the other.
 struct Carries {
     rooms: Vec<[Storage; 2]>,
     now: usize,
@@ -49,7 +49,7 @@ impl Carries {
         for (&size, &from) in sizes.iter().zip(first) {
             let room = || Storage::zeroed(size).ok_or_else(|| memory_error(size));
             let both = [room()?, room()?];
-            // SAFETY: the caller's promise, and the room is new.
+            // SAFETY: the caller guarantees `size` bytes at `from`, and the buffer is new.
             unsafe { std::ptr::copy_nonoverlapping(from, both[0].as_ptr(), size) };
             rooms.push(both);
         }
@@ -60,10 +60,10 @@ impl Carries {
         self.rooms.iter().map(move |r| r[which].as_ptr())
     }
 
-    /// Copies the carries to where the loop's results go.
+    /// Copies the carries to the results of the loop.
     unsafe fn finish(&self, sizes: &[usize], to: &[*mut u8]) {
         for ((from, &to), &size) in self.places(self.now).zip(to).zip(sizes) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees `size` bytes at `to`, which is not a buffer of the carries.
             unsafe { std::ptr::copy_nonoverlapping(from, to, size) };
         }
     }
@@ -89,7 +89,7 @@ pub(crate) unsafe fn scan(
         let size = bytes(plan, *b) / length.max(1);
         memory.0[*b].wrapping_add(i * size)
     };
-    // SAFETY: the caller's promise; slices of stacks are as large as the step takes and gives.
+    // SAFETY: the caller guarantees the memory; slices of stacks have the sizes that the step reads and writes.
     unsafe {
         let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
         let mut session = body.session(pool)?;
@@ -106,8 +106,8 @@ pub(crate) unsafe fn scan(
     Ok(())
 }
 
-/// Takes all slices, each thread with a session of its own; on one alone if there are not enough for all threads, which
-/// then share each slice.
+/// Runs all slices, each thread with its own session. If there are fewer slices than threads, runs them in
+/// order, and the threads share each slice.
 ///
 /// # Safety
 /// As for [`switch`].
@@ -131,7 +131,8 @@ pub(crate) unsafe fn slices(
     let one = |session: &mut Session<'_>, slice: usize| {
         let ins = c.ins.iter().zip(moves).map(|p| place(slice, p));
         let outs = c.outs.iter().zip(&moves[c.ins.len()..]).map(|p| place(slice, p));
-        // SAFETY: the caller's promise; slices write different elements, and read none that another writes.
+        // SAFETY: the caller guarantees the memory; slices write separate elements, and read none that another
+        // slice writes.
         unsafe { session.run_part(pool, (ins, outs), None, false) }
     };
     if sessions.len() < pool.threads() {
@@ -171,7 +172,7 @@ pub(crate) unsafe fn while_loop(
     let sizes: Vec<usize> = first.iter().map(|b| bytes(plan, *b)).collect();
     let mut left = if bound == 0 { usize::MAX } else { bound };
     let mut go = [0u8; 64];
-    // SAFETY: the caller's promise; the condition gives one truth value.
+    // SAFETY: the caller guarantees the memory; the condition writes one boolean.
     unsafe {
         let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
         let (mut condition, mut body) = (plans[0].session(pool)?, plans[1].session(pool)?);

@@ -1,9 +1,10 @@
 //! Threads that share the chunks of one job.
 //!
-//! Chunks are claimed one at a time by whoever is free. The caller claims too, and at the end waits only for workers
-//! that have entered the job: a worker the system has put aside never holds up a job it did not join. The caller claims
-//! from the front and workers from the back, so that a processor tends to get the chunks, and what they touch, that it had
-//! in the last job like it. Workers look for the next job for some tens of microseconds before they sleep, since kernels of one program follow each other closely.
+//! Free threads claim one chunk at a time. The caller claims too, and at the end waits only for workers that
+//! have entered the job: a worker that the system has suspended never delays a job it did not join. The caller
+//! claims from the front and workers from the back, so that a processor tends to get the same chunks, and the
+//! same memory, as in the last similar job. Workers spin for some tens of microseconds before they sleep,
+//! because the kernels of a program follow each other closely.
 
 use gradus_ir::stop;
 use std::any::Any;
@@ -16,12 +17,12 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What a job does with one chunk.
+/// The function that a job calls for each chunk.
 pub type Chunk<'a> = dyn Fn(usize) + Sync + 'a;
 
 /// A team of threads. See the [module](self).
 pub struct Pool {
-    /// Held by the thread whose job the team runs.
+    /// Locked by the thread whose job the team runs.
     team: Mutex<Team>,
     threads: AtomicUsize,
 }
@@ -38,18 +39,20 @@ struct Worker {
     asleep: Arc<AtomicBool>,
 }
 
-/// What the caller and the workers of a team see. Counters that different threads write stand on lines of their own.
+/// State shared by the caller and the workers of a team. Counters that different threads write are on separate
+/// cache lines.
 struct Shared {
-    /// Counts jobs, so that workers see a new one; the last one is the end of the team.
-    epoch: Line<AtomicUsize>,
-    /// How many workers are in the job, with [`OPEN`] while it may be entered and [`WAITED`] when the caller sleeps.
-    state: Line<AtomicUsize>,
-    /// How many chunks were claimed from the front, and [`BACK`] times how many from the back.
-    claimed: Line<AtomicU64>,
-    /// Written by the caller while the job is closed and empty, read by workers that entered it open.
+    /// Number of jobs, by which workers notice a new one; the last increment ends the team.
+    epoch: CacheLine<AtomicUsize>,
+    /// Number of workers in the job, with [`OPEN`] while it may be entered and [`WAITED`] while the caller
+    /// sleeps.
+    state: CacheLine<AtomicUsize>,
+    /// Number of chunks claimed from the front, plus [`BACK`] times the number claimed from the back.
+    claimed: CacheLine<AtomicU64>,
+    /// Written by the caller while the job is closed and empty; read by workers that entered it while open.
     job: UnsafeCell<Job>,
     quit: AtomicBool,
-    /// Whether the caller has heard that its job is to stop: it alone may ask, and the workers read this.
+    /// Whether the job is to stop: only the caller may poll, and the workers read this flag.
     stopped: Arc<AtomicBool>,
     panic: Mutex<Option<Thrown>>,
     sleep: Mutex<()>,
@@ -63,10 +66,10 @@ struct Job {
 }
 
 #[repr(align(128))]
-struct Line<T>(T);
+struct CacheLine<T>(T);
 
-// SAFETY: `job` is written only while the job is closed and no worker is in it, and what it points to may be called
-// from any thread; everything else is made for sharing.
+// SAFETY: `job` is written only while the job is closed and no worker is in it, and what it points to may be
+// called from any thread; all other fields are `Sync`.
 unsafe impl Sync for Shared {}
 // SAFETY: as above.
 unsafe impl Send for Shared {}
@@ -77,21 +80,21 @@ const ENTERED: usize = WAITED - 1;
 
 /// One chunk claimed from the back.
 const BACK: u64 = 1 << 32;
-/// The most chunks of a job that threads share, far enough from [`BACK`] for all to claim in vain.
+/// Largest number of chunks of a job that threads share, small enough that failed claims never reach [`BACK`].
 const MOST: usize = 1 << 30;
 
-/// How long a thread looks before it sleeps: longer than the gap between two kernels of one program, and short enough
-/// that an idle program is idle.
+/// Duration of spinning before a thread sleeps: longer than the gap between two kernels of a program, and short
+/// enough that an idle program uses no processor time.
 const SPIN: Duration = Duration::from_micros(40);
 
 thread_local! {
-    /// Whether this thread is inside a chunk: jobs it starts there run on it alone.
+    /// Whether this thread is inside a chunk: jobs started there run on this thread alone.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
     /// On a worker: [`Shared::stopped`] of its team.
     static STOPPED: OnceCell<Arc<AtomicBool>> = const { OnceCell::new() };
 }
 
-/// Longest time that a caller waits for its workers before it asks again whether the job is to stop.
+/// Interval at which a waiting caller polls whether the job is to stop.
 const ASK: Duration = Duration::from_millis(20);
 
 /// Whether this is a worker whose job is to stop.
@@ -100,24 +103,24 @@ pub(crate) fn is_stopped() -> bool {
 }
 
 impl Pool {
-    /// A team of `threads`, the caller of [`Pool::run`] being one of them.
+    /// Makes a team of `threads` threads, including the caller of [`Pool::run`].
     pub fn new(threads: usize) -> Pool {
         let team = Team::new(threads);
         Pool { threads: AtomicUsize::new(team.workers.len() + 1), team: Mutex::new(team) }
     }
 
-    /// The team everyone shares: one thread per processor this program may use.
+    /// Returns the shared team: one thread per processor that this program may use.
     pub fn global() -> &'static Pool {
         static GLOBAL: OnceLock<Pool> = OnceLock::new();
         GLOBAL.get_or_init(|| Pool::new(std::thread::available_parallelism().map_or(1, usize::from)))
     }
 
-    /// How many threads share a job (fewer than asked for if the system would not give them).
+    /// Returns the number of threads that share a job (fewer than requested if the system refused some).
     pub fn threads(&self) -> usize {
         self.threads.load(Relaxed)
     }
 
-    /// Changes the number of threads, after the job that is running. Inside a chunk it does nothing.
+    /// Sets the number of threads, after the running job. Does nothing inside a chunk.
     pub fn set_threads(&self, threads: usize) {
         if INSIDE.get() {
             return;
@@ -129,13 +132,13 @@ impl Pool {
         }
     }
 
-    /// Calls `chunk` once for each of `0..chunks`, and returns when all calls have.
+    /// Calls `chunk` for each of `0..chunks`, and returns after all calls.
     ///
-    /// On this thread alone, in order, if it is inside a chunk already or another thread's job runs. A panic in a chunk
-    /// comes out here, once no thread is in the job; chunks nobody had claimed by then are not run. Nor are they if the run
-    /// is to stop (`gradus_ir::stop`).
+    /// Runs on this thread alone, in order, if it is inside a chunk or another thread's job is running. A panic
+    /// in a chunk is resumed here, after all threads have left the job; unclaimed chunks are then not run. Nor
+    /// are they if the run is to stop (`gradus_ir::stop`).
     pub fn run(&self, chunks: usize, chunk: &Chunk<'_>) {
-        // A job after one that was left might read what that one did not write.
+        // After an interrupted job, a later job might read memory that was not written.
         if stop::requested() {
             return;
         }
@@ -162,9 +165,9 @@ impl Team {
     fn new(threads: usize) -> Team {
         fn nothing(_: usize) {}
         let shared = Arc::new(Shared {
-            epoch: Line(AtomicUsize::new(0)),
-            state: Line(AtomicUsize::new(0)),
-            claimed: Line(AtomicU64::new(0)),
+            epoch: CacheLine(AtomicUsize::new(0)),
+            state: CacheLine(AtomicUsize::new(0)),
+            claimed: CacheLine(AtomicU64::new(0)),
             job: UnsafeCell::new(Job { chunk: &nothing, chunks: 0 }),
             quit: AtomicBool::new(false),
             stopped: Arc::default(),
@@ -182,18 +185,20 @@ impl Team {
         Team { shared, workers }
     }
 
-    /// Runs a job, and returns what a chunk of it threw.
+    /// Runs a job. Returns the panic of a chunk, if any.
     fn run(&self, chunks: usize, chunk: &Chunk<'_>) -> Option<Thrown> {
         let shared = &*self.shared;
         // SAFETY: only the lifetime changes, and no worker calls it after `leave_all` below has returned.
         let chunk = unsafe { std::mem::transmute::<*const Chunk<'_>, *const Chunk<'static>>(chunk) };
-        // SAFETY: this thread holds the team, whose last job was closed and left by all before the team was let go.
+        // SAFETY: this thread has locked the team, and its last job was closed and left by all workers before
+        // the lock was released.
         unsafe { *shared.job.get() = Job { chunk, chunks } };
         shared.claimed.0.store(0, Relaxed);
-        // Workers enter by an operation on `state` that reads this one, and so see the job and the counter.
+        // Workers enter by an atomic operation on `state` that reads this value, so they see the job and the
+        // counter.
         shared.state.0.fetch_or(OPEN, Release);
         shared.epoch.0.fetch_add(1, SeqCst);
-        // No more than there are chunks for: waking a thread takes longer than a short chunk.
+        // Wakes no more workers than there are chunks: waking a thread takes longer than a short chunk.
         for worker in self.workers.iter().take(chunks - 1) {
             if worker.asleep.load(SeqCst) {
                 worker.thread.thread().unpark();
@@ -208,8 +213,8 @@ impl Team {
 }
 
 impl Shared {
-    /// Claims and runs chunks until none is left, from the front by adding 1 to what is claimed, from the back by
-    /// adding [`BACK`].
+    /// Claims and runs chunks until none is left: from the front with `side` 1, from the back with `side`
+    /// [`BACK`].
     fn claim(&self, job: Job, side: u64) {
         let work = catch_unwind(AssertUnwindSafe(|| {
             loop {
@@ -223,8 +228,8 @@ impl Shared {
                     return;
                 }
                 let index = if side == BACK { job.chunks - 1 - back } else { front };
-                // SAFETY: the caller of `Team::run` keeps the closure until all threads have left the job, and
-                // this thread has entered it.
+                // SAFETY: the caller of `Team::run` keeps the closure alive until all threads have left the
+                // job, and this thread is in it.
                 unsafe { (*job.chunk)(index) };
             }
         }));
@@ -254,7 +259,7 @@ impl Shared {
         self.stopped.store(false, Relaxed);
     }
 
-    /// The life of a worker.
+    /// The main loop of a worker.
     fn work(&self, asleep: &AtomicBool) {
         INSIDE.set(true);
         STOPPED.with(|s| s.get_or_init(|| self.stopped.clone()).clone());
@@ -263,7 +268,7 @@ impl Shared {
             let timeout = SpinTimeout::new();
             while self.epoch.0.load(Acquire) == seen {
                 if timeout.over() {
-                    // Either the caller sees the flag, or this thread sees the caller's new epoch.
+                    // Either the caller sees the flag, or this thread sees the new epoch.
                     asleep.store(true, SeqCst);
                     while self.epoch.0.load(SeqCst) == seen {
                         std::thread::park();
@@ -278,12 +283,13 @@ impl Shared {
             if self.state.0.fetch_add(1, Acquire) & OPEN != 0 {
                 // SAFETY: the job is open and this thread is in it, so the caller does not write it.
                 self.claim(unsafe { *self.job.get() }, BACK);
-                // The next job goes on: the caller reports that this one was left.
+                // Clears the request for the next job; the caller reports that this one was interrupted.
                 let _ = stop::check();
             }
             let state = self.state.0.fetch_sub(1, Release);
             if state & WAITED != 0 {
-                // The caller set the flag under this lock, so once it is had the caller waits and hears.
+                // The caller set the flag under this lock. Once the lock is acquired, the caller waits and
+                // receives the notification.
                 drop(relock(self.sleep.lock()));
                 self.left.notify_one();
             }
@@ -297,7 +303,7 @@ impl Drop for Team {
         self.shared.epoch.0.fetch_add(1, SeqCst);
         for worker in self.workers.drain(..) {
             worker.thread.thread().unpark();
-            // A worker catches what its chunks throw, so there is nothing to hear from it.
+            // A worker catches the panics of its chunks, so `join` returns no error.
             let _ = worker.thread.join();
         }
     }
@@ -318,7 +324,7 @@ impl SpinTimeout {
     }
 }
 
-/// Panics of chunks are caught before any lock here is let go, so a poisoned one is sound.
+/// Returns the value of a poisoned lock too: panics of chunks are caught before any lock here is released.
 fn relock<T>(lock: Result<T, PoisonError<T>>) -> T {
     lock.unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Contractions by matrix products, with what follows them run on each block while it is in cache.
+//! Runs contractions as matrix products, and the fused kernel on each block while it is in cache.
 
 use crate::gemm::{self, Operand, Output, Problem, Real, Strided, Tile};
 use crate::pool::Pool;
@@ -7,12 +7,12 @@ use gradus_compile::Contraction;
 use gradus_ir::{DType, Error, Result};
 use half::bf16;
 
-/// Refuses a contraction that leads out of its buffers: it would not be safe to run.
+/// Returns an error if a contraction reaches outside of its buffers: running it would be unsound.
 pub(crate) fn check(c: &Contraction, buffers: &[(DType, usize)]) -> Result<()> {
     for (o, &buffer) in c.buffers.iter().enumerate() {
         let Some((low, high)) = c.ends(o) else { continue };
         if low < 0 || high as u64 >= buffers[buffer].1 as u64 {
-            return Err(Error::verify(format!("a product leaves buffer {buffer}\n{c}")));
+            return Err(Error::verify(format!("a product reaches outside of buffer {buffer}\n{c}")));
         }
     }
     Ok(())
@@ -21,9 +21,9 @@ pub(crate) fn check(c: &Contraction, buffers: &[(DType, usize)]) -> Result<()> {
 /// Computes a contraction.
 ///
 /// # Safety
-/// Memory is that of the contraction's plan, and nobody else uses it meanwhile.
+/// Memory is that of the contraction's plan, and no other thread accesses it during the call.
 pub(crate) unsafe fn run(c: &Contraction, finish: Option<&Program>, pool: &Pool, memory: Memory<'_>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract is the same.
     unsafe {
         match c.operands {
             DType::F64 => of::<f64>(c, finish, pool, memory),
@@ -37,15 +37,15 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, me
     if c.products() * c.m.0 * c.n.0 == 0 {
         return;
     }
-    // The longest axis of the batch is that of the product; the others are walked.
+    // The longest batch axis is that of the product; the others are loops.
     let longest = (0..c.batch.len()).max_by_key(|&i| c.batch[i].0);
     let (batch, steps) = longest.map_or((1, [0; 3]), |i| c.batch[i]);
     let others: Vec<(usize, [i64; 3])> =
         c.batch.iter().enumerate().filter(|(i, _)| Some(*i) != longest).map(|(_, b)| *b).collect();
-    let turns: usize = others.iter().map(|b| b.0).product();
-    let one = |turn: usize| {
+    let count: usize = others.iter().map(|b| b.0).product();
+    let one = |index: usize| {
         let mut at = c.offsets;
-        let mut rest = turn;
+        let mut rest = index;
         for (extent, steps) in others.iter().rev() {
             let i = (rest % extent) as i64;
             rest /= extent;
@@ -61,9 +61,9 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, me
         let (start, row) = (at[2], c.m.1[1]);
         let follow = |tile: Tile<T::Sum>| {
             let Some(program) = finish else { return };
-            // Indices of the kernel that follows are places in the product.
+            // Indices of the fused kernel are offsets in the product.
             let place = start + tile.batch as i64 * steps[2] + tile.row0 as i64 * row + tile.col0 as i64;
-            // SAFETY: this block is finished, and only this thread uses it.
+            // SAFETY: this block is finished, and only this thread accesses it.
             unsafe { program.run_block(memory, place as usize, tile.cols, row as usize, tile.rows) };
         };
         let problem = Problem {
@@ -81,8 +81,9 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, me
             accumulate: false,
             finish: finish.is_some().then_some(&follow),
         };
-        // SAFETY: plans are checked to stay in their buffers, and the caller promises the rest.
+        // SAFETY: `check` has verified that the contraction stays in its buffers; the caller guarantees
+        // exclusive access.
         unsafe { gemm::gemm(pool, &problem) };
     };
-    if turns > 1 { pool.run(turns, &one) } else { one(0) }
+    if count > 1 { pool.run(count, &one) } else { one(0) }
 }

@@ -3,7 +3,7 @@
 use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
 use gradus_ir::{DType, size};
 
-/// The limits by which graphs are compiled for the CPU.
+/// The limits with which graphs are compiled for the CPU.
 pub const PROFILE: Profile = Profile {
     // Longer kernels gain nothing from memory and crowd the instruction cache. Smaller ones cost less than their start.
     fuse: Fuse { most: 160, small: 1 << 10 },

@@ -1,17 +1,18 @@
-//! Loops whose step is one elementwise kernel: steps are rows of a larger kernel, whose program takes them in order.
+//! Loops whose step is one elementwise kernel: the steps become rows of a larger kernel, which runs them in
+//! order.
 //!
-//! A carry has one place, which every step reads and writes; stacks are walked by their slices. Every element goes its own
-//! way through the steps, so that threads share the elements.
+//! A carry has one buffer, which every step reads and writes; stacks are indexed by their slices. Elements are
+//! independent of each other, so that threads share the elements.
 
 use crate::pool::Pool;
 use crate::tile::{Memory, Program};
 use gradus_compile::{Access, BufferLocation, Control, Kernel, Layout, Operation, Plan, Step};
 use gradus_ir::DType;
 
-/// Elements of all steps, times instructions, that are worth a thread.
+/// Smallest work per thread: elements of all steps times instructions.
 const GRAIN: usize = 1 << 16;
 
-/// How many operands of a loop are shared, how many carried, and how many steps it has.
+/// Numbers of shared operands, carries and steps of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counts {
     pub(crate) shared: usize,
@@ -20,24 +21,25 @@ pub(crate) struct Counts {
     pub(crate) reverse: bool,
 }
 
-/// Most elements that are taken through the steps together.
+/// Largest number of elements processed together.
 const MOST: usize = 1024;
 
 /// A loop as a program.
 #[derive(Debug)]
 pub(crate) struct Rolled {
     program: Program,
-    /// Elements of a row, of which threads take some; and all rows but those of one step.
+    /// Elements of a row, which threads share, and rows of one step.
     inner: usize,
     outer: usize,
     length: usize,
     cost: usize,
-    /// Where carries start and where they stay: buffers, bytes.
+    /// Initial buffer, buffer and bytes of each carry.
     carries: Vec<(usize, usize, usize)>,
 }
 
 impl Rolled {
-    /// The program of a loop over buffers of its plan, if its step is such a kernel; with generated code or without.
+    /// Makes the program of a loop over buffers of its plan, with generated code if `native`. Returns `None` if
+    /// its step is not such a kernel.
     pub(crate) fn new(
         control: &Control,
         counts: Counts,
@@ -54,16 +56,16 @@ impl Rolled {
         Some(Rolled { program, inner, outer, length: counts.length, cost: kernel.body.len(), carries })
     }
 
-    /// The kernel of a step of the loop.
+    /// Returns the program of all steps.
     pub(crate) fn program(&self) -> &Program {
         &self.program
     }
 
     /// # Safety
-    /// Memory is that of the loop's plan, and nobody else uses it meanwhile.
+    /// Memory is that of the loop's plan, and no other thread accesses it during the call.
     pub(crate) unsafe fn run(&self, pool: &Pool, memory: Memory<'_>) {
         for &(from, to, bytes) in &self.carries {
-            // SAFETY: both buffers are so large, and different.
+            // SAFETY: both buffers have at least `bytes` bytes, and are different.
             unsafe { std::ptr::copy_nonoverlapping(memory.at(from), memory.at(to), bytes) };
         }
         let work = self.outer * self.inner * self.length * self.cost;
@@ -72,7 +74,8 @@ impl Rolled {
         let parts = self.inner.div_ceil(each);
         pool.run(self.outer * parts, &|chunk| {
             let (row, start) = (chunk / parts * self.length, chunk % parts * each);
-            // SAFETY: the caller's promise; chunks are different elements, which no other reads or writes.
+            // SAFETY: the caller guarantees the memory; chunks are separate elements, which no other chunk
+            // reads or writes.
             unsafe {
                 let elements = (start, each.min(self.inner - start));
                 self.program.run_in_order(memory, (row, self.length), self.inner, elements);
@@ -81,7 +84,8 @@ impl Rolled {
     }
 }
 
-/// The kernel of all steps: the step's own with an axis of steps before its last, over the buffers of the loop's plan.
+/// Builds the kernel of all steps: the step's kernel with an axis of steps before its last, over the buffers of
+/// the loop's plan.
 fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> Option<Kernel> {
     let Counts { shared, carries, length, reverse } = counts;
     let plan: &Plan = control.plans.first()?;
@@ -102,7 +106,7 @@ fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> 
         BufferLocation::Output(k) => Some(k).filter(|k| *k < carries),
         _ => None,
     };
-    // A carry is read where it is written and nowhere else.
+    // A carry must be read only where it is written.
     let mut of: Vec<Option<Layout>> = vec![None; carries];
     for access in layouts(&mut kernel)? {
         if let Some(c) = carried(access) {
@@ -130,7 +134,7 @@ fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> 
     Some(kernel)
 }
 
-/// Everything a kernel of plain loads reads and writes.
+/// Returns everything that a kernel of plain loads reads and writes.
 fn layouts(kernel: &mut Kernel) -> Option<Vec<&mut Access>> {
     let mut all = Vec::new();
     for inst in &mut kernel.body {

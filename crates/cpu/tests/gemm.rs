@@ -1,4 +1,4 @@
-//! Matrix products against a plain product in `f64`, on every instruction set of this machine.
+//! Matrix products compared with a plain product in `f64`, on every instruction set of this machine.
 
 use gradus_cpu::gemm::{Operand, Output, Pack, Panel, Problem, Real, Strided, Tile};
 use gradus_cpu::{Isa, Pool};
@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
-/// Numbers as the tests see them.
+/// Element types of the tests.
 trait Number: Real + Into<f64> + PartialEq + Debug + Default + Send + Sync {
     const EPSILON: f64;
     fn of(x: f64) -> Self;
@@ -27,7 +27,7 @@ impl Number for f64 {
     }
 }
 
-/// Summed in `f32`, so that bounds are those of its sums.
+/// Summed in `f32`, so that the bounds are those of `f32` sums.
 impl Number for bf16 {
     const EPSILON: f64 = f32::EPSILON as f64;
     fn of(x: f64) -> bf16 {
@@ -35,7 +35,7 @@ impl Number for bf16 {
     }
 }
 
-/// A small generator: values that differ in every bit, in [-1, 1).
+/// A small generator of values in [-1, 1) that differ in every bit.
 struct Random(u64);
 
 impl Random {
@@ -49,27 +49,34 @@ impl Random {
     }
 }
 
-/// How an operand lies in memory.
+/// Memory layout of an operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Lie {
-    /// Neighbours along k.
+enum Layout {
+    /// Contiguous along k.
     Depth,
-    /// Neighbours across lanes.
+    /// Contiguous across lanes.
     Lane,
-    /// Neighbours along k, and every lane starts with a line of memory.
+    /// Contiguous along k, and every lane starts at a cache line.
     Lines,
-    /// Every third element along k, lanes further apart.
+    /// Every third element along k, with lanes further apart.
     Sparse,
-    /// Neighbours along k, lanes from the last to the first.
+    /// Contiguous along k, with lanes from the last to the first.
     Backwards,
-    /// Along k, and the same for the whole batch.
+    /// Contiguous along k, and shared by the batch.
     Shared,
-    /// Through a [`Pack`].
+    /// Packed by a [`Pack`].
     Packed,
 }
 
-const LIES: [Lie; 7] =
-    [Lie::Depth, Lie::Lane, Lie::Lines, Lie::Sparse, Lie::Backwards, Lie::Shared, Lie::Packed];
+const LAYOUTS: [Layout; 7] = [
+    Layout::Depth,
+    Layout::Lane,
+    Layout::Lines,
+    Layout::Sparse,
+    Layout::Backwards,
+    Layout::Shared,
+    Layout::Packed,
+];
 
 /// An operand with its memory.
 struct Matrix<T> {
@@ -78,31 +85,31 @@ struct Matrix<T> {
     batch: isize,
     lane: isize,
     depth: isize,
-    lie: Lie,
+    layout: Layout,
 }
 
 impl<T: Number> Matrix<T> {
-    fn new(random: &mut Random, lie: Lie, batch: usize, lanes: usize, steps: usize) -> Matrix<T> {
-        let (lane, depth) = match lie {
-            Lie::Depth | Lie::Backwards | Lie::Shared => (steps + 3, 1),
-            Lie::Lane | Lie::Packed => (1, lanes + 5),
-            Lie::Lines => (steps.next_multiple_of(64), 1),
-            Lie::Sparse => (3 * steps + 1, 3),
+    fn new(random: &mut Random, layout: Layout, batch: usize, lanes: usize, steps: usize) -> Matrix<T> {
+        let (lane, depth) = match layout {
+            Layout::Depth | Layout::Backwards | Layout::Shared => (steps + 3, 1),
+            Layout::Lane | Layout::Packed => (1, lanes + 5),
+            Layout::Lines => (steps.next_multiple_of(64), 1),
+            Layout::Sparse => (3 * steps + 1, 3),
         };
         let one = (lane * lanes + depth * steps + 1).next_multiple_of(64);
-        let data: Vec<T> = random.numbers(64 + if lie == Lie::Shared { one } else { one * batch });
-        let stride = if lie == Lie::Shared { 0 } else { one as isize };
+        let data: Vec<T> = random.numbers(64 + if layout == Layout::Shared { one } else { one * batch });
+        let stride = if layout == Layout::Shared { 0 } else { one as isize };
         let (lane, depth) = (lane as isize, depth as isize);
-        match lie {
-            Lie::Backwards => {
+        match layout {
+            Layout::Backwards => {
                 let first = lanes.saturating_sub(1) * lane as usize;
-                Matrix { data, first, batch: stride, lane: -lane, depth, lie }
+                Matrix { data, first, batch: stride, lane: -lane, depth, layout }
             }
-            Lie::Lines => {
+            Layout::Lines => {
                 let first = data.as_ptr().align_offset(64);
-                Matrix { data, first, batch: stride, lane, depth, lie }
+                Matrix { data, first, batch: stride, lane, depth, layout }
             }
-            _ => Matrix { data, first: 0, batch: stride, lane, depth, lie },
+            _ => Matrix { data, first: 0, batch: stride, lane, depth, layout },
         }
     }
 
@@ -112,7 +119,7 @@ impl<T: Number> Matrix<T> {
     }
 
     fn operand(&self) -> Operand<'_, T> {
-        if self.lie == Lie::Packed {
+        if self.layout == Layout::Packed {
             return Operand::Packed(self);
         }
         let data = self.data[self.first.min(self.data.len())..].as_ptr();
@@ -142,23 +149,23 @@ struct Case {
     m: usize,
     n: usize,
     k: usize,
-    a: Lie,
-    b: Lie,
+    a: Layout,
+    b: Layout,
     accumulate: bool,
-    /// Elements between the rows of C.
+    /// Gap between the rows of C, in elements.
     gap: usize,
 }
 
 const PLAIN: Case =
-    Case { batch: 1, m: 1, n: 1, k: 1, a: Lie::Depth, b: Lie::Lane, accumulate: false, gap: 3 };
+    Case { batch: 1, m: 1, n: 1, k: 1, a: Layout::Depth, b: Layout::Lane, accumulate: false, gap: 3 };
 
-/// Computes the case on every instruction set and 1, 2 and 3 threads, with everything checked.
+/// Computes the case on every instruction set with 1, 2 and 3 threads, and checks all elements.
 fn check<T: Number<Sum: Number>>(pools: &[Pool], case: Case) {
     let Case { batch, m, n, k, accumulate, .. } = case;
     let mut random = Random((m * 7919 + n * 104729 + k * 1299709 + batch) as u64);
     let a = Matrix::<T>::new(&mut random, case.a, batch, m, k);
     let b = Matrix::<T>::new(&mut random, case.b, batch, n, k);
-    // Rows of C are apart, and so are products: what lies between is not written.
+    // Rows of C and products are separated by gaps, which must not be written.
     let (row, gap) = (n + case.gap, 7);
     let stride = m * row + gap;
     let before: Vec<T::Sum> = random.numbers(batch * stride + gap);
@@ -190,7 +197,7 @@ fn check<T: Number<Sum: Number>>(pools: &[Pool], case: Case) {
                 for i in 0..tile.rows {
                     for j in 0..tile.cols {
                         touched[at + i * row + j].fetch_add(1, SeqCst);
-                        // SAFETY: the block is this call's alone.
+                        // SAFETY: only this call accesses the block.
                         unsafe {
                             let element = tile.data.add(i * row + j);
                             *element = T::Sum::of(-(*element).into());
@@ -210,7 +217,7 @@ fn check<T: Number<Sum: Number>>(pools: &[Pool], case: Case) {
                 accumulate,
                 finish: Some(&finish),
             };
-            // SAFETY: the matrices are as described, and C is nobody else's.
+            // SAFETY: the matrices have these extents and strides, and no other thread accesses C.
             unsafe { T::gemm(pool, isa, &problem) };
             for (at, expected) in expected.iter().enumerate() {
                 match expected {
@@ -266,8 +273,8 @@ fn awkward_sizes() {
 fn every_layout() {
     let sizes = [(9, 50, 13), (65, 63, 17), (66, 40, 64), (3, 100, 70), (100, 3, 70), (17, 5, 1)];
     all(sizes.into_iter().flat_map(|(m, n, k)| {
-        LIES.into_iter().flat_map(move |a| {
-            LIES.into_iter().map(move |b| Case { batch: 2, m, n, k, a, b, accumulate: k == 13, ..PLAIN })
+        LAYOUTS.into_iter().flat_map(move |a| {
+            LAYOUTS.into_iter().map(move |b| Case { batch: 2, m, n, k, a, b, accumulate: k == 13, ..PLAIN })
         })
     }));
 }
@@ -287,15 +294,20 @@ fn tall_thin_and_deep() {
         (1, 1100, 2),
     ];
     all(sizes.into_iter().flat_map(|(m, n, k)| {
-        [(Lie::Depth, Lie::Lane), (Lie::Lane, Lie::Lane), (Lie::Depth, Lie::Depth), (Lie::Lane, Lie::Depth)]
-            .map(|(a, b)| Case { m, n, k, a, b, accumulate: m % 2 == 0, ..PLAIN })
+        [
+            (Layout::Depth, Layout::Lane),
+            (Layout::Lane, Layout::Lane),
+            (Layout::Depth, Layout::Depth),
+            (Layout::Lane, Layout::Depth),
+        ]
+        .map(|(a, b)| Case { m, n, k, a, b, accumulate: m % 2 == 0, ..PLAIN })
     }));
 }
 
 #[test]
 fn columns_that_are_rows() {
     all([(300, 1, 70), (1, 300, 70), (5000, 1, 40), (2, 1, 3)].into_iter().flat_map(|(m, n, k)| {
-        LIES.map(|a| Case { batch: 2, m, n, k, a, b: Lie::Sparse, accumulate: k == 40, gap: 0 })
+        LAYOUTS.map(|a| Case { batch: 2, m, n, k, a, b: Layout::Sparse, accumulate: k == 40, gap: 0 })
     }));
 }
 
@@ -304,10 +316,10 @@ fn many_blocks() {
     let plain = [(300, 260, 200), (130, 1100, 90), (513, 97, 400), (37, 20000, 3)];
     all(plain.map(|(m, n, k)| Case { m, n, k, ..PLAIN }));
     all([
-        Case { m: 170, n: 200, k: 2085, a: Lie::Lines, ..PLAIN },
-        Case { m: 270, n: 200, k: 333, a: Lie::Lane, b: Lie::Lane, ..PLAIN },
-        Case { m: 270, n: 200, k: 333, a: Lie::Depth, b: Lie::Depth, accumulate: true, ..PLAIN },
-        Case { m: 200, n: 270, k: 333, a: Lie::Packed, b: Lie::Packed, ..PLAIN },
+        Case { m: 170, n: 200, k: 2085, a: Layout::Lines, ..PLAIN },
+        Case { m: 270, n: 200, k: 333, a: Layout::Lane, b: Layout::Lane, ..PLAIN },
+        Case { m: 270, n: 200, k: 333, a: Layout::Depth, b: Layout::Depth, accumulate: true, ..PLAIN },
+        Case { m: 200, n: 270, k: 333, a: Layout::Packed, b: Layout::Packed, ..PLAIN },
     ]);
 }
 
@@ -316,9 +328,18 @@ fn batches() {
     all([
         Case { batch: 0, m: 3, n: 4, k: 5, ..PLAIN },
         Case { batch: 37, m: 3, n: 4, k: 5, ..PLAIN },
-        Case { batch: 9, m: 33, n: 70, k: 20, b: Lie::Shared, ..PLAIN },
-        Case { batch: 9, m: 33, n: 70, k: 20, a: Lie::Shared, b: Lie::Depth, accumulate: true, ..PLAIN },
-        Case { batch: 3, m: 130, n: 140, k: 150, a: Lie::Lane, ..PLAIN },
+        Case { batch: 9, m: 33, n: 70, k: 20, b: Layout::Shared, ..PLAIN },
+        Case {
+            batch: 9,
+            m: 33,
+            n: 70,
+            k: 20,
+            a: Layout::Shared,
+            b: Layout::Depth,
+            accumulate: true,
+            ..PLAIN
+        },
+        Case { batch: 3, m: 130, n: 140, k: 150, a: Layout::Lane, ..PLAIN },
         Case { batch: 2, m: 10, n: 12, k: 0, ..PLAIN },
     ]);
 }
@@ -327,8 +348,8 @@ fn batches() {
 fn the_transposed_problem_writes_columns() {
     let (m, n, k) = (21, 34, 13);
     let mut random = Random(1);
-    let a = Matrix::<f64>::new(&mut random, Lie::Depth, 1, m, k);
-    let b = Matrix::<f64>::new(&mut random, Lie::Lane, 1, n, k);
+    let a = Matrix::<f64>::new(&mut random, Layout::Depth, 1, m, k);
+    let b = Matrix::<f64>::new(&mut random, Layout::Lane, 1, n, k);
     let mut c = vec![0.0; m * n];
     let seen = Mutex::new((0, 0));
     let finish = |tile: Tile<f64>| {
@@ -347,7 +368,7 @@ fn the_transposed_problem_writes_columns() {
         accumulate: false,
         finish: Some(&finish),
     };
-    // SAFETY: the matrices are as described, C by columns.
+    // SAFETY: the matrices have these extents and strides, with C stored by columns.
     unsafe { gradus_cpu::gemm::gemm(Pool::global(), &problem.transposed()) };
     for i in 0..m {
         for j in 0..n {

@@ -1,4 +1,4 @@
-//! Runs that nobody wants any more stop in the middle of one long step, and the next run is as if nothing had been.
+//! Interrupted runs stop in the middle of one long step, and the next run is not affected.
 
 use gradus_cpu::{Executable, Pool, ask_to_stop, evaluate_on};
 use gradus_ir::graph::Builder;
@@ -16,7 +16,7 @@ fn a_long_step_stops() {
     let b = Builder::new();
     let x = b.input("x", aval.clone());
     let mut y = x;
-    // One product after the other: some seconds of work.
+    // Consecutive products: some seconds of work.
     for _ in 0..40 {
         y = b.apply1(gradus_ir::ops::dot::Dot::new("ij", "jk", "ik"), &[y, x]);
     }

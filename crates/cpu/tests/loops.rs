@@ -1,5 +1,5 @@
-//! Loops on the device: as one program, with what comes before them, and joined, against the reference; the same bits
-//! for any number of threads, with generated code and without.
+//! Loops as one program, with hoisted work, and merged, compared with the reference; the same bits for any
+//! number of threads, with and without generated code.
 
 mod checked;
 
@@ -11,7 +11,7 @@ use gradus_ir::transform::vjp;
 use gradus_ir::{Aval, DType, Graph};
 use std::sync::Arc;
 
-/// A scan over (shared, carries, slices) of these shapes, given by a step.
+/// Makes a scan over (shared, carries, slices) of these shapes, from a step function.
 struct Loop<'a> {
     dtype: DType,
     shared: &'a [&'a [usize]],
@@ -43,7 +43,7 @@ fn scans(plan: &Plan) -> Vec<&Step> {
     plan.steps.iter().filter(|s| matches!(s, Step::Scan { .. })).collect()
 }
 
-/// Kernels and products of a step of a loop.
+/// Returns the numbers of kernels and products of a loop's step.
 fn steps_of(step: &Step) -> (usize, usize) {
     let Step::Scan { control, .. } = step else { return (0, 0) };
     let count = |f: fn(&Step) -> bool| control.plans[0].steps.iter().filter(|s| f(s)).count();
@@ -59,7 +59,7 @@ fn elementwise_steps_of_any_shape() {
             {
                 let s = &shape[..];
                 let own = Loop { dtype, shared: &[s], carries: &[s, s], slices: &[s], length, reverse };
-                // The carries change places; an output is a carry as it was before, another comes from all of them.
+                // The carries are swapped; one output is the previous carry, another depends on all of them.
                 let graph = own.graph(|v| {
                     let (w, a, b, x) = (v[0], v[1], v[2], v[3]);
                     vec![b, (a * w + x).tanh(), a, b * x - w]
@@ -116,14 +116,14 @@ fn what_depends_on_no_carry_is_computed_before() {
         let forward = recurrence(reverse);
         let plan = checked(&forward, 1e-5);
         assert_eq!(scans(&plan).len(), 1);
-        // The doubled bias comes before, and the second product finds its weights turned.
+        // The doubled bias is hoisted, and the second product reads transposed weights.
         assert_eq!(plan.steps.len(), 3, "{plan}");
         let pull = vjp(&forward, &[0, 1, 2, 3]).unwrap();
         let plan = checked(&pull, 1e-4);
         let loops = scans(&plan);
         assert_eq!(loops.len(), 2);
-        // Back, a step has the two products of the carry; those of its values and of the weights are outside, but for
-        // the one that the way forward keeps.
+        // In the backward pass, a step has the two products of the carry. Those of its values and of the
+        // weights are outside, except the one that the forward pass keeps.
         assert_eq!((steps_of(loops[0]).1, steps_of(loops[1]).1), (2, 2), "{plan}");
         assert_eq!(plan.steps.iter().filter(|s| matches!(s, Step::Contract(_))).count(), 3, "{plan}");
     }

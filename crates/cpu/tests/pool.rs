@@ -1,4 +1,5 @@
-//! The thread pool: every chunk runs once, whatever the threads do. A test that hangs fails after a limit.
+//! The thread pool runs every chunk once, however the threads are scheduled. A test that hangs fails after a
+//! time limit.
 
 use gradus_cpu::Pool;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,11 +8,11 @@ use std::sync::{Barrier, mpsc};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-/// Longest time that a test may take. The slowest takes well under a second on an idle machine.
+/// Time limit of a test. The slowest takes well under a second on an idle machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs the body of a test on a thread of its own. Panics with the panic of the body, or if the body has not returned
-/// within the limit. The thread of a body that hangs is left behind: it ends with the process.
+/// Runs the body of a test on a separate thread. Resumes the panic of the body, or panics if the body has not
+/// returned within the limit. A thread that hangs ends with the process.
 fn bounded(limit: Duration, body: impl FnOnce() + Send + 'static) {
     let (done, end) = mpsc::channel::<()>();
     let thread = std::thread::spawn(move || {
@@ -56,7 +57,7 @@ fn runs_every_chunk_once() {
 fn workers_share_the_work() {
     bounded(LIMIT, || {
         let pool = Pool::new(3);
-        // Every thread that comes must meet the others: one thread alone would wait for ever.
+        // Every thread must meet the others: a single thread would wait forever.
         let meet = Barrier::new(3);
         pool.run(3, &|_| {
             meet.wait();

@@ -1,4 +1,4 @@
-//! Native forms against the reference, at sizes where they are cut into tasks, on one, two and three threads.
+//! Native forms compared with the reference, at sizes that are split into tasks, on one, two and three threads.
 
 use gradus_cpu::Pool;
 use gradus_ir::literal::Data;
@@ -13,7 +13,7 @@ use gradus_ir::ops::window::Fold;
 use gradus_ir::{Aval, Builder, C, Class, DType, Graph, Literal, Op, Result, Shape, Var, reference};
 use std::sync::{Mutex, PoisonError};
 
-/// The threads of the global pool are those of one test at a time.
+/// Serializes tests, because they change the threads of the global pool.
 static THREADS: Mutex<()> = Mutex::new(());
 
 struct Random(u64);
@@ -24,7 +24,7 @@ impl Random {
         self.0 >> 11
     }
 
-    /// In [-1, 1).
+    /// Returns a number in [-1, 1).
     fn float(&mut self) -> f64 {
         self.next() as f64 / (1u64 << 52) as f64 - 1.0
     }
@@ -33,7 +33,7 @@ impl Random {
         (self.next() % n.max(1) as u64) as i64
     }
 
-    /// Numbers of which some are equal, zero of either sign, or (floats) NaN.
+    /// Makes numbers some of which are equal, zero of either sign, or (floats) NaN.
     fn numbers(&mut self, dtype: DType, shape: impl Into<Shape>) -> Literal {
         let aval = Aval::new(dtype, shape);
         let n = aval.shape.numel();
@@ -66,7 +66,7 @@ fn graph_of(op: impl Into<Op>, ins: &[Literal]) -> Graph {
     b.finish(&outs).expect("operands that fit")
 }
 
-/// What the device gives on each number of threads, which is the same.
+/// Returns the device's results, which must be equal for each number of threads.
 fn on_cpu(graph: &Graph, ins: &[Literal]) -> Result<Vec<Literal>> {
     let _alone = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     let on = |threads| {
@@ -83,7 +83,7 @@ fn on_cpu(graph: &Graph, ins: &[Literal]) -> Result<Vec<Literal>> {
     found
 }
 
-/// The device is the reference, bit for bit.
+/// Checks that the device equals the reference bit for bit.
 fn exactly(op: impl Into<Op>, ins: &[Literal]) {
     let graph = graph_of(op, ins);
     let expected = reference::evaluate(&graph, ins).expect("a value");
@@ -93,7 +93,7 @@ fn exactly(op: impl Into<Op>, ins: &[Literal]) {
     }
 }
 
-/// The device refuses what the reference refuses, in the same words.
+/// Checks that the device returns the same error as the reference.
 fn refused(op: impl Into<Op>, ins: &[Literal]) {
     let graph = graph_of(op, ins);
     let expected = reference::evaluate(&graph, ins).expect_err("refused");
@@ -145,7 +145,8 @@ fn scatter_combines_in_order() {
             if combine.is_some_and(|c| !c.takes(dtype)) {
                 continue;
             }
-            // Few slices with many updates, many with few, neither before nor behind the axis, and none.
+            // Few slices with many updates, many with few, no axes before or after the indexed one, and no
+            // updates.
             for (shape, axis, count) in [
                 (&[7, 130][..], 0, 400),
                 (&[3, 50, 67], 1, 30),
@@ -165,7 +166,7 @@ fn scatter_combines_in_order() {
     }
 }
 
-/// Many updates of single elements: in any order, in the order of their places, and but for the first or the last in it.
+/// Many updates of single elements: in any order, sorted, and sorted except for the first or the last.
 #[test]
 fn many_updates_of_elements() {
     let mut r = Random(7);
@@ -236,7 +237,7 @@ fn walks_along_an_axis() {
     }
 }
 
-/// The device is within so many `eps · Σ|terms|` of the reference, for narrow dtypes one.
+/// Checks that the device is within `factor · eps · Σ|terms|` of the reference; factor 1 for half precision.
 fn nearly(op: impl Into<Op>, ins: &[Literal], bound: f64) {
     let graph = graph_of(op, ins);
     let expected = reference::evaluate(&graph, ins).expect("a value");
@@ -248,7 +249,7 @@ fn nearly(op: impl Into<Op>, ins: &[Literal], bound: f64) {
     let sizes: Vec<Literal> = ins.iter().map(size).collect();
     let terms = reference::evaluate(&graph, &sizes).expect("a value");
     let dtype = expected[0].dtype();
-    // Narrow floats are summed in f32 and rounded once.
+    // Half-precision floats are summed in `f32` and rounded once.
     let eps = dtype.epsilon() * if dtype.size() < 4 { 1.0 } else { bound };
     for (i, ((e, f), t)) in expected[0].f().iter().zip(found[0].f()).zip(terms[0].f()).enumerate() {
         assert!((e - f).abs() <= eps * t, "element {i}: {f}, not {e}, of {graph}");
@@ -272,31 +273,31 @@ fn convolutions_of_all_kinds() {
         (&[2, 1, 4, 20, 23], &[1, 8, 4, 5, 3], &[2, 3], &[2, 1], &[2, 0], &[1, 1], &[1, 1]),
         (&[2, 1, 4, 20, 23], &[1, 8, 4, 2, 3], &[1, 2], &[-2, -1], &[1, -3], &[1, 1], &[1, 1]),
         (&[2, 1, 4, 20, 23], &[1, 8, 4, 3, 3], &[1, 1], &[2, 4], &[2, 4], &[1, 1], &[2, 4]),
-        // As gradients have it: spread operands, windows as large as the operand, few places.
+        // As in gradients: dilated operands, windows as large as the operand, few output positions.
         (&[2, 1, 8, 9, 9], &[1, 3, 8, 3, 3], &[1, 1], &[2, 2], &[3, 2], &[2, 2], &[1, 1]),
         (&[2, 1, 8, 9, 9], &[1, 3, 8, 3, 3], &[3, 2], &[1, 2], &[3, 2], &[2, 4], &[1, 2]),
         (&[5, 1, 6, 16, 16], &[1, 11, 6, 14, 14], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
         (&[5, 1, 6, 16, 16], &[1, 11, 6, 7, 7], &[1, 1], &[1, 1], &[0, 0], &[1, 1], &[2, 2]),
         (&[6, 1, 9, 8, 8], &[1, 10, 9, 8, 8], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
         (&[6, 2, 9, 8, 3], &[2, 10, 9, 8, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
-        // Many channels and few results, the operand no larger than the result: sums of shifted products.
+        // Many channels and few outputs, the operand no larger than the result: sums of shifted products.
         (&[3, 1, 17, 9, 10], &[1, 5, 17, 3, 3], &[1, 1], &[2, 2], &[2, 2], &[1, 1], &[1, 1]),
         (&[2, 3, 16, 11, 8], &[3, 4, 16, 3, 2], &[1, 1], &[1, 0], &[1, 1], &[1, 1], &[1, 1]),
         (&[17, 1, 16, 9, 9], &[1, 3, 16, 3, 3], &[1, 1], &[3, 4], &[1, 0], &[1, 1], &[1, 2]),
         (&[2, 1, 16, 70], &[1, 6, 16, 5], &[1], &[7], &[-3], &[1], &[1]),
         (&[2, 1, 20, 4, 5, 4], &[1, 7, 20, 2, 3, 2], &[1; 3], &[1, 1, 0], &[0, 1, 2], &[1; 3], &[1; 3]),
-        // One place of the window.
+        // A window of one element.
         (&[4, 1, 13, 11, 10], &[1, 12, 13, 1, 1], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
         (&[4, 1, 13, 11, 10], &[1, 12, 13, 1, 1], &[2, 2], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
         (&[4, 3, 5, 3, 3], &[3, 4, 5, 1, 1], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
-        // Groups, few and many, and one window per channel.
+        // Few groups, many groups, and one window per channel.
         (&[3, 4, 5, 12, 13], &[4, 6, 5, 3, 3], &[1, 1], &[1, 1], &[1, 1], &[1, 1], &[1, 1]),
         (&[2, 24, 1, 12, 13], &[24, 1, 1, 3, 3], &[1, 1], &[1, 1], &[1, 1], &[1, 1], &[1, 1]),
         (&[2, 24, 1, 12, 21], &[24, 2, 1, 3, 3], &[2, 2], &[1, 1], &[1, 1], &[1, 1], &[1, 1]),
         (&[2, 5, 2, 6, 7], &[5, 1, 2, 3, 3], &[1, 1], &[2, 1], &[2, 2], &[2, 2], &[1, 1]),
         (&[1, 24, 3, 12, 12], &[24, 1, 3, 10, 10], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
         (&[7, 20, 3, 4, 4], &[20, 5, 3, 3, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
-        // One, three and no axes.
+        // One, three and no spatial axes.
         (&[3, 2, 4, 60], &[2, 5, 4, 7], &[1], &[3], &[3], &[1], &[1]),
         (&[3, 1, 4, 200], &[1, 5, 4, 7], &[2], &[3], &[-3], &[1], &[3]),
         (
@@ -318,7 +319,7 @@ fn convolutions_of_all_kinds() {
             &[1, 1, 1],
         ),
         (&[30, 2, 7], &[2, 40, 7], &[], &[], &[], &[], &[]),
-        // Extents of one and none.
+        // Extents of one and zero.
         (&[1, 1, 1, 1, 1], &[1, 1, 1, 1, 1], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
         (&[2, 1, 3, 1, 9], &[1, 4, 3, 1, 3], &[1, 1], &[0, 1], &[0, 1], &[1, 1], &[1, 1]),
         (&[0, 1, 3, 5, 5], &[1, 4, 3, 3, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
@@ -337,7 +338,7 @@ fn convolutions_of_all_kinds() {
             window_dilation: dilation.to_vec(),
         };
         for dtype in [DType::F32, DType::F64, DType::BF16, DType::F16] {
-            // As products: roundings of sums of so many terms, made in the dtype itself.
+            // As for products: roundings of sums of this many terms, in the dtype itself.
             let terms = (w[2..].iter().product::<usize>() as f64).sqrt().max(4.0);
             nearly(op.clone(), &[smooth(&mut r, dtype, x), smooth(&mut r, dtype, w)], terms);
         }

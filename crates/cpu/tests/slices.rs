@@ -1,5 +1,5 @@
-//! Chains of products over the same outer axes, and sums along columns with the rows they are of, slice by slice: right
-//! values, and nothing of a whole batch in memory.
+//! Chains of products over the same outer axes, and sums along columns with their rows, computed by slices:
+//! correct values, and no temporary of a full batch.
 
 mod checked;
 
@@ -10,11 +10,11 @@ use gradus_ir::ops::reduce;
 use gradus_ir::transform::vjp;
 use gradus_ir::{Aval, DType, Graph};
 
-/// Sizes of attention: batch, heads, positions, width of a head.
+/// Extents of attention: batch, heads, positions, head size.
 #[derive(Clone, Copy)]
 struct Sizes(usize, usize, usize, usize);
 
-/// Attention over `[batch, positions, heads, width]` three times, and the scores it has.
+/// Attention over three operands `[batch, positions, heads, width]`, and its scores.
 fn attention<'g>(x: &[Var<'g>], Sizes(b, h, t, _): Sizes) -> Var<'g> {
     let scores = x[0].dot(x[1], "bihd", "bjhd", "bhij");
     let shape = scores.shape();
@@ -32,7 +32,7 @@ fn forward(sizes: Sizes) -> Graph {
     g.finish(&[attention(&ins, sizes)]).unwrap()
 }
 
-/// Elements of the largest temporary, within slices too.
+/// Returns the number of elements of the largest temporary, including those of slices.
 fn largest(plan: &Plan) -> usize {
     let own = plan.lives().into_iter().map(|(b, ..)| plan.buffers[b].numel).max();
     let inner = plan.steps.iter().filter_map(|s| match s {
@@ -65,7 +65,7 @@ fn small_heads_go_together() {
 
 #[test]
 fn the_way_back_computes_large_scores_again() {
-    // 3.3 MB of scores; a third of a megabyte stays in cache and is read back.
+    // 3.3 MB of scores; a slice of a third of a megabyte stays in cache.
     assert!(largest(&there_and_back(Sizes(2, 8, 160, 4))) <= 160 * 160);
     assert!(largest(&there_and_back(Sizes(2, 8, 52, 4))) >= 16 * 52 * 52);
 }
@@ -75,7 +75,7 @@ fn there_and_back(sizes: Sizes) -> Plan {
     let pull = vjp(&plain, &[0, 1, 2]).unwrap();
     let g = Builder::new();
     let ins: Vec<Var<'_>> = pull.input_avals().into_iter().map(|a| g.input("x", a)).collect();
-    // A loss, so that something runs between both.
+    // A loss, so that some op runs between forward and backward pass.
     let out = g.inline(&plain, &ins[..3])[0];
     let seed = (out * ins[3]).sum(&[0, 1, 2, 3]).broadcast_to(&out.shape()) + ins[3];
     let grads = g.inline(&pull, &[&ins[..3], &[seed]].concat());
@@ -99,14 +99,14 @@ fn what_counts_along_the_outer_axes_or_leaves_a_slice_stays_whole() {
     let y = g.input("y", Aval::new(DType::F64, [8, 96, 96]));
     let p = x.dot(y, "bik", "bkj", "bij");
     let at = g.iota(DType::F64, [8, 96, 96], 0);
-    // The one counts heads, the other reads its neighbour.
+    // One op depends on the head's index, the other reads an adjacent element.
     let counted = (p * at).dot(y, "bij", "bjk", "bik");
     let turned = p.flip(&[0]).exp().dot(x, "bij", "bjk", "bik");
     let graph = g.finish(&[counted, turned]).unwrap();
     checked(&graph, 1e-10);
 }
 
-/// Rows brought to mean 0 and variance 1, scaled and shifted: `x`, scale, shift.
+/// Normalizes rows to mean 0 and variance 1, then scales and shifts: `x`, scale, shift.
 fn normed<'g>(x: &[Var<'g>]) -> Var<'g> {
     let shape = x[0].shape();
     let (rows, width) = (shape[0], shape[1]);
@@ -130,6 +130,6 @@ fn gradients_of_a_scale_are_summed_while_rows_are_at_hand() {
     let plan = checked(&pull, 1e-11);
     assert_eq!(slices(&plan), [&[16][..]], "{plan}");
     assert!(largest(&plan) <= rows * width / 16, "{plan}");
-    // Both sums over all slices are left.
+    // Only the two sums over all slices remain.
     assert_eq!(plan.steps.len(), 3, "{plan}");
 }

@@ -1,10 +1,11 @@
-//! The loops against `f64`: over the whole range, on every instruction set of this machine.
+//! The loops compared with `f64` over the full range, on every instruction set of this machine.
 
 use gradus_cpu::Isa;
 use gradus_cpu::vector::{Loops, loops_on};
 
-/// How far a result is from the exact one, in units of the last place of `f32`. Infinity counts as the number
-/// after the largest. What must not differ at all is infinitely far: NaN, signs, exact zeros.
+/// Returns the distance of a result from the exact one, in units of the last place of `f32`. Infinity counts as
+/// the number after the largest. Values that must be equal (NaN, signs, exact zeros) are infinitely far apart
+/// otherwise.
 fn ulps(got: f32, want: f64) -> f64 {
     if want.is_nan() || got.is_nan() {
         return if want.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
@@ -19,10 +20,10 @@ fn ulps(got: f32, want: f64) -> f64 {
     (got - want).abs() / 2.0_f64.powi(exponent - 23)
 }
 
-/// One of so many bit patterns is tried; more of them where there is time.
+/// Every n-th bit pattern is tested; more where time allows.
 const STEP: u32 = if cfg!(debug_assertions) { 2003 } else { 401 };
 
-/// Bit patterns over the whole range, in portions, and the neighbourhood of what is special.
+/// Bit patterns over the full range, in portions, and the neighbourhoods of special values.
 fn sweep() -> impl Iterator<Item = Vec<f32>> {
     const PORTION: u32 = 1 << 20;
     let portions = (0..u32::MAX / STEP).step_by(PORTION as usize).map(|start| {
@@ -68,7 +69,7 @@ fn near_special() -> Vec<f32> {
             x.extend([f32::from_bits(bits), -f32::from_bits(bits)]);
         }
     }
-    // Multiples of a quarter turn are where sines and tangents lose the most.
+    // At multiples of a quarter turn, sines and tangents lose the most accuracy.
     x.extend((1..200_000).map(|n| (f64::from(n) * std::f64::consts::FRAC_PI_2) as f32));
     x
 }
@@ -82,7 +83,7 @@ fn each_isa(mut check: impl FnMut(Isa, &'static Loops<f32>)) {
 fn unary(loops: &Loops<f32>, name: &str, x: &[f32]) -> Vec<f32> {
     let mut y = vec![0.0; x.len()];
     let f = loops.unary(name).unwrap();
-    // SAFETY: both are as long as `x`, and apart.
+    // SAFETY: both have the length of `x` and do not overlap.
     unsafe { f(x.as_ptr(), y.as_mut_ptr(), x.len()) };
     y
 }
@@ -177,12 +178,12 @@ fn hyperbolic() {
 fn error_functions() {
     check("erf", 1.5, libm::erf);
     check("erfc", 1.6, libm::erfc);
-    // The meaning of the row, which is checked where it is written.
+    // The definition of the pointwise op, which is tested elsewhere.
     let erfinv = gradus_ir::ops::pointwise::all().find(|row| row.name == "erfinv").unwrap().float.unwrap();
     check("erfinv", 0.51, |x| erfinv(&[x]));
 }
 
-/// Small numbers that are a little random (a fixed sequence).
+/// Small pseudo-random numbers (a fixed sequence).
 fn noise(count: usize) -> impl Iterator<Item = u32> {
     let mut state = 1_u64;
     (0..count).map(move |_| {
@@ -191,8 +192,8 @@ fn noise(count: usize) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Pairs of operands: everything special with everything special, and any numbers, the second of them also
-/// of moderate size.
+/// Pairs of operands: all pairs of special values, and arbitrary numbers, with the second also of moderate
+/// size.
 fn pairs() -> (Vec<f32>, Vec<f32>) {
     let special = [
         0.0,
@@ -232,14 +233,14 @@ fn pairs() -> (Vec<f32>, Vec<f32>) {
     (a, b)
 }
 
-/// Checks a function of two operands, in all three forms, which must agree to the bit.
+/// Checks a function of two operands, in all three forms, which must agree bit for bit.
 fn check2(name: &str, bound: f64, exact: impl Fn(f64, f64) -> f64) {
     let (a, b) = pairs();
     let n = a.len();
     each_isa(|isa, loops| {
         let f = loops.binary(name).unwrap();
         let mut y = vec![0.0; n];
-        // SAFETY: all have `n` elements, and the result is apart.
+        // SAFETY: all have `n` elements, and the result does not overlap the operands.
         unsafe { (f.vv)(a.as_ptr(), b.as_ptr(), y.as_mut_ptr(), n) };
         let mut worst = 0.0_f64;
         for i in 0..n {
@@ -297,17 +298,17 @@ fn functions_of_two() {
     }
 }
 
-/// A new row needs a check above.
+/// A new pointwise op needs a check above.
 #[test]
 fn every_name_was_checked() {
     let (unary, binary) = loops_on::<f32>(Isa::Portable).unwrap().names();
     assert_eq!((unary.len(), binary.len()), (34, 13));
-    // Of these, `vector_loops.rs` checks the arithmetic.
+    // `vector_loops.rs` checks the arithmetic among these.
     let (unary, binary) = loops_on::<f64>(Isa::Portable).unwrap().names();
     assert_eq!((unary.len(), binary.len()), (11 + 6, 10));
 }
 
-/// How far two results are apart, in units of the last place of `f64`, counting what lies between.
+/// Returns the distance of two results, in units of the last place of `f64`, counted in representable numbers.
 fn ulps_f64(got: f64, want: f64) -> f64 {
     if want.is_nan() || got.is_nan() {
         return if want.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
@@ -318,10 +319,10 @@ fn ulps_f64(got: f64, want: f64) -> f64 {
     got.to_bits().abs_diff(want.to_bits()) as f64
 }
 
-/// Checks a function of `f64` against the standard library's, which is itself a little off.
+/// Checks a function of `f64` against the standard library's, which has small errors too.
 fn check_f64(name: &str, bound: f64, exact: impl Fn(f64) -> f64) {
     let mut x: Vec<f64> = Vec::new();
-    // All exponents, and more of the ordinary numbers.
+    // All exponents, and more numbers of ordinary size.
     for (i, bits) in noise(500_000).enumerate() {
         let bits = u64::from(bits) << 32 | u64::from(bits.wrapping_mul(2_654_435_761));
         x.push(f64::from_bits(bits));
@@ -338,7 +339,7 @@ fn check_f64(name: &str, bound: f64, exact: impl Fn(f64) -> f64) {
     for isa in Isa::available() {
         let f = loops_on::<f64>(*isa).unwrap().unary(name).unwrap();
         let mut y = vec![0.0; x.len()];
-        // SAFETY: both are as long as `x`, and apart.
+        // SAFETY: both have the length of `x` and do not overlap.
         unsafe { f(x.as_ptr(), y.as_mut_ptr(), x.len()) };
         let mut worst = 0.0_f64;
         for (x, y) in x.iter().zip(&y) {
@@ -354,7 +355,7 @@ fn check_f64(name: &str, bound: f64, exact: impl Fn(f64) -> f64) {
 fn functions_of_f64() {
     check_f64("exp", 2.0, f64::exp);
     check_f64("log", 2.0, f64::ln);
-    // The reference has two roundings more.
+    // The reference has two more roundings.
     check_f64("sigmoid", 3.0, sigmoid);
     check_f64("tanh", 3.0, libm::tanh);
     check_f64("sin", 2.0, f64::sin);

@@ -1,4 +1,5 @@
-//! What all loops share: lengths, memory, masks, reductions, conversions, and the same bits everywhere.
+//! Properties of all loops: lengths, memory, masks, reductions, conversions, and equal bits on all instruction
+//! sets.
 
 use gradus_cpu::Isa;
 use gradus_cpu::vector::{Element, Loops, conversions_on, ints_on, loops_on, masks_on};
@@ -43,8 +44,8 @@ fn lengths() -> impl Iterator<Item = usize> {
     (0..=70).chain(LENGTHS)
 }
 
-/// An element's value does not depend on its place, nothing is written beyond the end, and the result may be
-/// the operand.
+/// An element's value does not depend on its position, nothing is written beyond the end, and the result may
+/// overwrite the operand.
 fn places<T: Float>() {
     let x = numbers::<T>(200);
     let guard = T::from(77.0);
@@ -104,7 +105,7 @@ fn lengths_and_memory_f64() {
     places::<f64>();
 }
 
-/// Arithmetic on `f64` is the machine's own.
+/// Arithmetic on `f64` equals the machine's.
 #[test]
 fn arithmetic_f64() {
     let x = numbers::<f64>(200);
@@ -257,7 +258,7 @@ fn logic() {
 #[test]
 fn whole_numbers() {
     let edge = [0, 1, -1, 7, i64::MAX, i64::MIN, -100, 27];
-    // Every length of what is left behind whole blocks.
+    // Every length of the remainder after complete blocks.
     for (isa, n) in Isa::available().iter().flat_map(|isa| [1, 2, 3, 7, 8, 15, 64, 77].map(|n| (isa, n))) {
         let a: Vec<i64> = (0..n).map(|i| edge[i % 8]).collect();
         let b: Vec<i64> = (0..n).map(|i| edge[(i * 3 + i / 8) % 8]).collect();
@@ -321,7 +322,7 @@ fn whole_numbers() {
             // SAFETY: all have `n` elements.
             unsafe { (f.vv)(a.as_ptr(), b.as_ptr(), m.as_mut_ptr(), n) };
             assert_eq!(m, a.iter().zip(&b).map(|(a, b)| rule(a, b).into()).collect::<Vec<u8>>(), "{name}");
-            // SAFETY: as above; the mask is one of numbers.
+            // SAFETY: as above; the mask consists of numbers.
             unsafe { (ints.select.vs)(m.as_ptr(), a.as_ptr(), 5, y.as_mut_ptr(), n) };
             let want: Vec<i64> = a.iter().zip(&m).map(|(a, m)| if *m != 0 { *a } else { 5 }).collect();
             assert_eq!(y, want, "select on {isa:?}");
@@ -329,7 +330,7 @@ fn whole_numbers() {
     }
 }
 
-/// Integers, whose products and sums are exact however they are rounded.
+/// Integers, whose products and sums are exact in any order.
 fn integers<T: From<f32>>(count: usize) -> Vec<T> {
     (0..count).map(|i| T::from(((i * 37) % 101) as f32 - 50.0)).collect()
 }
@@ -372,7 +373,7 @@ fn products_f64() {
     products::<f64>();
 }
 
-/// The documented order of a sum, written down once more.
+/// The documented order of a sum, implemented independently.
 fn sum_in_order<T: Float + std::ops::Add<Output = T>>(x: &[T]) -> T {
     let mut lanes: Vec<T> = vec![T::from(-0.0); 64];
     for (i, x) in x.iter().enumerate() {
@@ -413,7 +414,7 @@ fn reductions<T: Float + std::ops::Add<Output = T>>() {
                 }
             }
         }
-        // NaN in every place of a block and of the rest.
+        // NaN at every position of a block and of the remainder.
         for place in 0..130 {
             let mut x = [T::from(1.0); 130];
             x[place] = T::from(f32::NAN);
@@ -434,7 +435,7 @@ fn reductions_f64() {
     reductions::<f64>();
 }
 
-/// Runs a conversion over everything, in one call.
+/// Runs a conversion over all values, in one call.
 fn converted<T, U: Clone + Default>(f: unsafe fn(*const T, *mut U, usize), x: &[T]) -> Vec<U> {
     let mut y = vec![U::default(); x.len()];
     // SAFETY: both have as many elements as `x`.
@@ -446,7 +447,7 @@ fn converted<T, U: Clone + Default>(f: unsafe fn(*const T, *mut U, usize), x: &[
 fn conversions() {
     let every_half: Vec<u16> = (0..=u16::MAX).collect();
     let mut singles: Vec<f32> = (0..u32::MAX / 4001).map(|i| f32::from_bits(i * 4001)).collect();
-    // Halfway between neighbours of the narrow types, and next to it.
+    // Halfway between adjacent values of the narrow types, and next to that.
     for bits in (0..=u16::MAX).step_by(3) {
         for step in [-1, 0, 1] {
             let f16 = half::f16::from_bits(bits).to_f32().to_bits().wrapping_add(0x1000);

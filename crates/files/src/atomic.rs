@@ -1,16 +1,16 @@
-//! Files that are whole or absent: written aside, then renamed.
+//! Atomic file writes: a file is written to a temporary name, then renamed.
 
 use gradus_ir::{Error, Result};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// What went wrong with a file.
+/// Makes an error about a file.
 pub fn failed(path: &Path, why: impl ToString) -> Error {
     Error::file(path.display().to_string(), why.to_string())
 }
 
-/// Writes a file such that at any moment, whatever dies, the path holds its old content or all of the new.
+/// Writes a file atomically: at any time, also after a crash, the path holds its old content or all of the new.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
     let all = |file: &mut dyn Write| {
         parts.iter().try_for_each(|part| file.write_all(part)).map_err(|e| failed(path, e))
@@ -18,23 +18,25 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
     write_with(path, all)
 }
 
-/// As [`write()`], with a function that writes it part by part.
+/// As [`write()`], with a function that writes the content in parts.
 pub fn write_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    let Some(name) = path.file_name() else { return Err(failed(path, "is no name of a file")) };
-    // In the same folder, since renaming does not cross file systems; named by process, so that two do not mix.
+    let Some(name) = path.file_name() else { return Err(failed(path, "is not a file name")) };
+    // In the same folder, because renaming does not cross file systems; named by process, so that two do not
+    // collide.
     let aside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
     let cannot = |e: std::io::Error| failed(path, format!("cannot be written: {e}"));
     let write = || {
         let mut file = BufWriter::new(File::create(&aside).map_err(cannot)?);
         content(&mut file)?;
-        // The bytes before the name: otherwise a crash of the machine could leave a name without them.
+        // Syncs the content before renaming: otherwise a crash of the machine could leave a name without
+        // content.
         file.into_inner().map_err(|e| cannot(e.into_error()))?.sync_all().map_err(cannot)?;
         fs::rename(&aside, path).and_then(|()| sync_folder(path)).map_err(cannot)
     };
     write().inspect_err(|_| drop(fs::remove_file(&aside)))
 }
 
-/// Removes what writers that died have left aside. For whoever knows that nobody else is writing this file.
+/// Removes temporary files of writers that died. The caller must know that no other process writes this file.
 pub fn clear(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

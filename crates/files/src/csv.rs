@@ -1,4 +1,4 @@
-//! Tables as text: rows of fields, with commas or spaces between.
+//! Tables as text: rows of fields, separated by commas or spaces.
 
 use crate::{atomic, text};
 use gradus_ir::{Error, Result};
@@ -10,14 +10,14 @@ use std::str::FromStr;
 /// A table: the names of its columns, if they have any, and its numbers.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Names of the columns; none if there is no line of them.
+    /// Names of the columns; empty without a heading.
     pub names: Vec<String>,
     /// `[rows, columns]`, `f64`.
     pub values: Tensor,
 }
 
 impl Table {
-    /// A column by name: `[rows]`.
+    /// Returns a column by name: `[rows]`.
     pub fn column(&self, name: &str) -> Result<Tensor> {
         let Some(i) = self.names.iter().position(|n| n == name) else {
             return Err(Error::value(format!("column `{name}`"), format!("is none of {:?}", self.names)));
@@ -26,7 +26,7 @@ impl Table {
     }
 }
 
-/// Reads a table of numbers. The first line is names if any of its fields is no number.
+/// Reads a table of numbers. The first line is a heading if any of its fields is not a number.
 pub fn read(path: impl AsRef<Path>) -> Result<Table> {
     let path = path.as_ref();
     let rows = Rows::<f64>::read(path, ',', |first| first.iter().any(|f| is_word(f)), "number")?;
@@ -37,19 +37,19 @@ pub fn read(path: impl AsRef<Path>) -> Result<Table> {
     Ok(Table { names: rows.names, values: Tensor::from_slice(&rows.cells, shape) })
 }
 
-/// What a table holds, row by row.
+/// The contents of a table, row by row.
 pub(crate) struct Rows<T> {
-    /// The fields of a first line that is a heading.
+    /// The fields of the heading.
     pub(crate) names: Vec<String>,
     /// All fields below it.
     pub(crate) cells: Vec<T>,
-    /// How many fields a row has.
+    /// Number of fields in a row.
     pub(crate) width: usize,
 }
 
 impl<T: FromStr> Rows<T> {
-    /// The rows of a file with commas between fields, or else spaces; comments and empty lines left out. The first row,
-    /// and no other, may be a heading; `kind` says what all others consist of.
+    /// Reads the rows of a file with commas between fields, or else spaces; skips comments and empty lines.
+    /// Only the first row may be a heading; `kind` names the type of all other fields.
     pub(crate) fn read(
         path: &Path,
         separator: char,
@@ -74,7 +74,7 @@ impl<T: FromStr> Rows<T> {
                 return Err(failed(format!(" has {} columns, those before {}", row.len(), out.width)));
             }
             for (field, column) in row.iter().zip(1..) {
-                let wrong = |_| failed(format!(", column {column}: `{field}` is no {kind}"));
+                let wrong = |_| failed(format!(", column {column}: `{field}` is not a {kind}"));
                 out.cells.push(field.parse().map_err(wrong)?);
             }
         }
@@ -82,12 +82,13 @@ impl<T: FromStr> Rows<T> {
     }
 }
 
-/// Whether a field is no number of any kind.
+/// Whether a field is not a number.
 pub(crate) fn is_word(field: &str) -> bool {
     field.parse::<f64>().is_err()
 }
 
-/// The fields of a line, without spaces around; quotes may hold commas, and two of them stand for one.
+/// Splits a line into fields, without surrounding spaces; quotes may contain commas, and a doubled quote is one
+/// quote.
 fn fields(line: &str, separator: char) -> std::result::Result<Vec<Cow<'_, str>>, String> {
     if separator != ',' {
         return Ok(line.split_whitespace().map(Cow::from).collect());

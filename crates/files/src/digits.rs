@@ -1,14 +1,14 @@
-//! Numbers as texts write them: whole ones keep digits that no float has.
+//! Numbers in text files: integers keep digits that a float would lose.
 
 use gradus_ir::DType;
 use gradus_tensor::Tensor;
 use std::num::ParseFloatError;
 use std::str::FromStr;
 
-/// Up to here floats hold every whole number, and what is read as this may be the next one.
+/// Largest integer up to which floats hold every integer; a number read as this may be the next one.
 const WHOLE_FLOATS: f64 = 9_007_199_254_740_992.0;
 
-/// A number, and what it is exactly where it is a whole one of 64 bits.
+/// A number, and its exact value if it is a 64-bit integer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digits {
     pub(crate) float: f64,
@@ -37,7 +37,7 @@ impl FromStr for Digits {
     }
 }
 
-/// The numbers as floats; or, where that is wanted and some would lose digits by it, as whole numbers.
+/// Converts the numbers to floats, or to integers if `whole` is set and some would lose digits as floats.
 pub(crate) fn tensor(all: &[Digits], shape: Vec<usize>, whole: bool) -> Tensor {
     let exact = if whole && all.iter().any(Digits::is_vast) { exactly(all) } else { None };
     match exact {
@@ -46,16 +46,16 @@ pub(crate) fn tensor(all: &[Digits], shape: Vec<usize>, whole: bool) -> Tensor {
     }
 }
 
-/// The numbers in a dtype of whole numbers, unless one of them is none of it.
+/// Converts the numbers to an integer dtype; returns an error if one does not fit.
 pub(crate) fn whole(all: &[Digits], shape: Vec<usize>, dtype: DType) -> Result<Tensor, String> {
     let Some(exact) = exactly(all) else {
         let odd = all.iter().find(|d| d.whole.is_none()).map_or(f64::NAN, |d| d.float);
-        return Err(format!("has {odd}, which is no whole number of type {dtype}"));
+        return Err(format!("has {odd}, which is not an integer of type {dtype}"));
     };
     let tensor = Tensor::from_slice(&exact, shape).to_dtype(dtype);
     let back = tensor.to_dtype(DType::I64).to_vec::<i64>().map_err(|e| e.to_string())?;
     match exact.iter().zip(&back).find(|(a, b)| a != b) {
-        Some((n, _)) => Err(format!("has {n}, which type {dtype} does not hold")),
+        Some((n, _)) => Err(format!("has {n}, which type {dtype} cannot hold")),
         None => Ok(tensor),
     }
 }

@@ -1,4 +1,4 @@
-//! Nested lists of numbers, and objects of a shape, a dtype and such a list.
+//! Tensors in JSON: nested lists of numbers, and objects with shape, dtype and such a list.
 
 use crate::atomic::{self, failed};
 use crate::chosen;
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The tensor in a file: a list, an object `{"shape", "dtype", "data"}`, or one of these under its name.
-/// Whether its whole numbers are wanted as such where floats do not hold them, is said by `whole`.
+/// Reads the tensor in a file: a list, an object `{"shape", "dtype", "data"}`, or one of these under its name.
+/// With `whole`, integers that floats cannot hold are read as integers.
 pub fn read(path: &Path, name: &str, whole: bool) -> Result<Tensor> {
     let value: Value = serde_json::from_slice(&crate::bytes(path)?)
-        .map_err(|e| failed(path, format!("is no JSON that can be read: {e}")))?;
+        .map_err(|e| failed(path, format!("is not valid JSON: {e}")))?;
     let value = match &value {
         Value::Object(all) if !all.contains_key("data") => {
             let names: Vec<String> = all.keys().cloned().collect();
@@ -24,7 +24,7 @@ pub fn read(path: &Path, name: &str, whole: bool) -> Result<Tensor> {
     from_value(value, whole).map_err(|why| failed(path, why))
 }
 
-/// The tensor that a value describes; of what does not say what it is, `whole` numbers keep all their digits.
+/// Converts a value to a tensor; without a dtype, `whole` numbers keep all their digits.
 pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, String> {
     let Value::Object(described) = value else {
         let (numbers, shape) = list(value)?;
@@ -34,11 +34,13 @@ pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, Str
         Some(Value::String(name)) => {
             Some(DType::parse(name).ok_or_else(|| format!("has the dtype `{name}`, which is not known"))?)
         }
-        Some(_) => return Err("has a `dtype` that is no text".into()),
+        Some(_) => return Err("has a `dtype` that is not a string".into()),
         None => None,
     };
     let shape: Option<Vec<usize>> = match described.get("shape") {
-        Some(shape) => Some(serde_json::from_value(shape.clone()).map_err(|_| "has a `shape` that is none")?),
+        Some(shape) => Some(
+            serde_json::from_value(shape.clone()).map_err(|_| "has a `shape` that is not a list of sizes")?,
+        ),
         None => None,
     };
     let (numbers, own) = list(described.get("data").ok_or("has no `data`")?)?;
@@ -54,14 +56,14 @@ pub fn from_value(value: &Value, whole: bool) -> std::result::Result<Tensor, Str
         None => digits::tensor(&numbers, own, whole),
     };
     let Some(shape) = shape.filter(|s| **s != *tensor.shape()) else { return Ok(tensor) };
-    // An empty list does not say how long its rows would be.
+    // An empty list does not determine the length of its rows.
     if shape.contains(&0) && tensor.numel() == 0 {
         return Ok(Tensor::zeros(shape).to_dtype(tensor.dtype()));
     }
     Err(format!("has shape {shape:?}, but its data has {:?}", &*tensor.shape()))
 }
 
-/// The tensor that a person wrote: JSON in which `nan` and `inf` need no quotes.
+/// Parses a tensor as a person writes it: JSON in which `nan` and `inf` need no quotes.
 pub fn from_literal(text: &str, whole: bool) -> std::result::Result<Tensor, String> {
     let (mut json, mut rest) = (String::with_capacity(text.len()), text);
     let mut quoted = false;
@@ -95,10 +97,10 @@ fn list(value: &Value) -> std::result::Result<(Vec<Digits>, Vec<usize>), String>
             Value::Array(items) => items,
             number => {
                 if shape.get(at).is_some() {
-                    return Err("is ragged: a number stands where a list is expected".into());
+                    return Err("is ragged: a number occurs where a list is expected".into());
                 }
                 let float = match number {
-                    Value::Number(n) => n.as_f64().ok_or("has a number that is none")?,
+                    Value::Number(n) => n.as_f64().ok_or("has a number that cannot be represented")?,
                     Value::Bool(b) => f64::from(u8::from(*b)),
                     Value::String(s) if matches!(&**s, "NaN" | "inf" | "-inf") => {
                         s.parse().unwrap_or(f64::NAN)
@@ -112,7 +114,12 @@ fn list(value: &Value) -> std::result::Result<(Vec<Digits>, Vec<usize>), String>
         match shape.get(at) {
             None if out.is_empty() => shape.push(items.len()),
             Some(n) if *n == items.len() => {}
-            _ => return Err(format!("is ragged: a list of {} does not fit to those before it", items.len())),
+            _ => {
+                return Err(format!(
+                    "is ragged: a list of {} differs in length from those before it",
+                    items.len()
+                ));
+            }
         }
         items.iter().try_for_each(|item| level(item, at + 1, shape, out))
     }
@@ -124,8 +131,8 @@ fn list(value: &Value) -> std::result::Result<(Vec<Digits>, Vec<usize>), String>
     Ok((numbers, shape))
 }
 
-/// `{"shape": […], "dtype": "f32", "data": […]}`; a scalar's data is a number. What JSON has no numbers for is a text, and
-/// a complex number a pair.
+/// Writes `{"shape": […], "dtype": "f32", "data": […]}`; a scalar's data is a number. Numbers that JSON lacks
+/// are strings, and a complex number is a pair.
 pub fn to_text(tensor: &Tensor) -> Result<String> {
     let dtype = tensor.check()?.dtype();
     let shape: Vec<usize> = tensor.shape().to_vec();
@@ -136,12 +143,12 @@ pub fn to_text(tensor: &Tensor) -> Result<String> {
     Ok(text)
 }
 
-/// Each element as JSON writes it, with all its digits and no more.
+/// Formats each element for JSON, with the fewest digits that identify it.
 pub fn items(tensor: &Tensor) -> Result<Vec<String>> {
     Ok(match tensor.check()?.dtype() {
         DType::Bool => tensor.to_vec::<bool>()?.iter().map(bool::to_string).collect(),
         DType::I64 => tensor.to_vec::<i64>()?.iter().map(i64::to_string).collect(),
-        // The shortest digits that give the same number again are those of its own type.
+        // The shortest digits of an `f32` differ from those of its value as `f64`.
         DType::F32 => tensor.to_vec::<f32>()?.into_iter().map(|x| number(x.into(), &x)).collect(),
         d if d.is_complex() => {
             let part = |t: Tensor| t.to_dtype(DType::F64).to_vec::<f64>();
@@ -152,7 +159,7 @@ pub fn items(tensor: &Tensor) -> Result<Vec<String>> {
     })
 }
 
-/// The same where there is no place for two parts of one number.
+/// As [`items`], but returns an error for complex numbers.
 pub(crate) fn real_items(path: &Path, tensor: &Tensor) -> Result<Vec<String>> {
     if tensor.dtype().is_complex() {
         return Err(failed(path, "cannot hold complex numbers"));
@@ -160,7 +167,7 @@ pub(crate) fn real_items(path: &Path, tensor: &Tensor) -> Result<Vec<String>> {
     items(tensor)
 }
 
-/// A number as JSON writes it; vast and tiny ones with an exponent.
+/// Formats a number for JSON; very large and very small ones with an exponent.
 fn number(x: f64, own: &(impl std::fmt::Display + std::fmt::LowerExp)) -> String {
     match x {
         x if x.is_nan() => "\"NaN\"".into(),
@@ -186,7 +193,7 @@ pub(crate) fn write(path: &Path, tensor: &Tensor) -> Result<()> {
     atomic::write(path, &[to_text(tensor)?.as_bytes(), b"\n"])
 }
 
-/// One line per element, `{"index": […], "value": x}`, behind a line that says what they are.
+/// Writes one line per element, `{"index": […], "value": x}`, after a heading line.
 pub(crate) fn write_rows(path: &Path, name: &str, tensor: &Tensor) -> Result<()> {
     let shape = tensor.check()?.shape().to_vec();
     let mut text = heading(name, &shape, "\"index\", \"value\"");
@@ -196,8 +203,8 @@ pub(crate) fn write_rows(path: &Path, name: &str, tensor: &Tensor) -> Result<()>
     atomic::write(path, &[text.as_bytes()])
 }
 
-/// The largest elements along the last axis, one line each: `{"row": […], "rank": 0, "index": i, "value": x}`, behind a
-/// line that says what they are.
+/// Writes the largest elements along the last axis, one line each: `{"row": […], "rank": 0, "index": i,
+/// "value": x}`, after a heading line.
 pub fn write_top(path: &Path, name: &str, values: &Tensor, places: &Tensor) -> Result<()> {
     let shape = values.check()?.shape().to_vec();
     let mut text = heading(name, &shape, "\"row\", \"rank\", \"index\", \"value\"");
@@ -214,7 +221,7 @@ fn heading(name: &str, shape: &[usize], columns: &str) -> String {
     format!("{{\"name\": {}, \"shape\": {shape:?}, \"columns\": [{columns}]}}\n", json!(name))
 }
 
-/// The place of an element in row-major order, axis by axis.
+/// Converts a row-major position to an index.
 fn unravel(mut at: usize, shape: &[usize]) -> Vec<usize> {
     let mut index: Vec<usize> = shape
         .iter()

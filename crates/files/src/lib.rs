@@ -1,4 +1,4 @@
-//! Tensors in files: read within bounds, written whole or not at all.
+//! Tensors in files: bounds are checked on reading, and writes are atomic.
 #![forbid(unsafe_code)]
 
 pub mod atomic;
@@ -8,7 +8,7 @@ pub mod gguf;
 pub mod idx;
 pub mod json;
 pub mod npy;
-// The crate that reads archives asks the page of a browser for random numbers, and pages open no archives.
+// The archive crate requests random numbers from the browser page, and pages open no archives.
 #[cfg(not(target_arch = "wasm32"))]
 pub mod npz;
 pub mod png;
@@ -23,33 +23,33 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// How many bytes of a file are read at most: what a larger one holds belongs into safetensors, read by memory map.
+/// Largest file that is read into memory, in bytes; larger data belongs in safetensors, read by memory map.
 pub const MOST_BYTES: u64 = 4 << 30;
 
-/// The endings of files that hold tensors.
+/// Extensions of files that hold tensors.
 pub const ENDINGS: &[&str] = &["npy", "npz", "json", "csv", "tsv", "safetensors", "txt", "md"];
 
-/// What is wanted of a file.
+/// What a caller expects of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// The name of the tensor, for files that hold several.
     pub name: &'a str,
-    /// How many axes it has, where that is known.
+    /// Number of axes, if known.
     pub rank: Option<usize>,
-    /// Whether it is a relation: a table of it holds facts.
+    /// Whether it is a relation, whose table holds facts.
     pub relation: bool,
-    /// The sizes of its axes, as far as they are known.
+    /// The sizes of its axes, as far as known.
     pub extents: &'a [Option<usize>],
-    /// Whether whole numbers that floats do not hold are wanted as such, where the file does not say what they are.
+    /// Whether integers that floats cannot hold are read as integers, if the file does not declare a dtype.
     pub whole: bool,
 }
 
-/// The ending of a file's name, in small letters.
+/// Returns the extension of a file name, in lower case.
 pub fn ending(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
-/// The tensor that a file holds.
+/// Reads the tensor of a file.
 pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
     match ending(path).as_str() {
         "npy" => npy::read(path),
@@ -68,7 +68,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
     }
 }
 
-/// Writes one tensor to a file, in the format of its ending.
+/// Writes one tensor to a file, in the format of its extension.
 pub fn write(path: &Path, name: &str, tensor: &Tensor) -> Result<()> {
     match ending(path).as_str() {
         "npy" => npy::write(path, tensor),
@@ -88,10 +88,10 @@ pub fn write(path: &Path, name: &str, tensor: &Tensor) -> Result<()> {
 
 fn unknown(path: &Path, endings: &[&str]) -> gradus_ir::Error {
     let each: Vec<String> = endings.iter().map(|e| format!(".{e}")).collect();
-    failed(path, format!("has no ending that is known: {}", each.join(", ")))
+    failed(path, format!("has an unknown extension; use one of {}", each.join(", ")))
 }
 
-/// Of the names in a file: the one wanted, or the only one.
+/// Chooses among the names in a file: the requested one, or the only one.
 fn chosen(path: &Path, wanted: &str, names: &[String]) -> Result<String> {
     match names {
         _ if names.iter().any(|n| n == wanted) => Ok(wanted.to_string()),
@@ -103,8 +103,9 @@ fn chosen(path: &Path, wanted: &str, names: &[String]) -> Result<String> {
     }
 }
 
-/// Opens a file for reading. A named pipe is refused: opening it would wait until another process writes to it.
-/// Descriptors that the caller has open are read as they are, such as `/dev/stdin` and the `/dev/fd/63` of a shell's `<(…)`.
+/// Opens a file for reading. A named pipe is an error: opening it would wait until another process writes to
+/// it. Open descriptors of the caller can be read, such as `/dev/stdin` and the `/dev/fd/63` of a shell's
+/// `<(…)`.
 pub fn open(path: &Path) -> Result<File> {
     refuse_named_pipe(path)?;
     File::open(path).map_err(|e| failed(path, format!("cannot be read: {e}")))
@@ -114,9 +115,9 @@ pub fn open(path: &Path) -> Result<File> {
 fn refuse_named_pipe(path: &Path) -> Result<()> {
     use std::os::unix::fs::FileTypeExt;
     let is_pipe = std::fs::metadata(path).is_ok_and(|m| m.file_type().is_fifo());
-    // The pipe of a descriptor has no path of its own, so its link cannot be followed to a file.
+    // The pipe of a descriptor has no path, so its link cannot be resolved.
     if is_pipe && path.canonicalize().is_ok_and(|own| !own.starts_with("/dev/fd")) {
-        let why = "is a named pipe, which is not read: write its content to a file, or use standard input";
+        let why = "is a named pipe, which cannot be read; write its content to a file, or use standard input";
         return Err(failed(path, why));
     }
     Ok(())
@@ -127,12 +128,12 @@ fn refuse_named_pipe(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All bytes of a file, unless there are too many.
+/// Reads all bytes of a file, up to [`MOST_BYTES`].
 pub fn bytes(path: &Path) -> Result<Vec<u8>> {
     bytes_up_to(path, MOST_BYTES)
 }
 
-/// All bytes of a file, unless there are more than `most`.
+/// Reads all bytes of a file; more than `most` are an error.
 pub fn bytes_up_to(path: &Path, most: u64) -> Result<Vec<u8>> {
     let file = open(path)?;
     let size = file.metadata().map(|m| m.len()).unwrap_or(0);
@@ -141,18 +142,18 @@ pub fn bytes_up_to(path: &Path, most: u64) -> Result<Vec<u8>> {
     if size > most {
         return Err(too_many());
     }
-    // A pipe has no size: the limit holds while reading as well.
+    // A pipe has no size, so the limit is also checked while reading.
     let read = file.take(most + 1).read_to_end(&mut out);
     read.map_err(|e| failed(path, format!("cannot be read: {e}")))?;
     if out.len() as u64 > most { Err(too_many()) } else { Ok(out) }
 }
 
-/// Length and checksum of a file's content as text: equal for equal content, wherever the file is.
+/// Returns length and checksum of a file's content as text: equal for equal content.
 pub fn fingerprint(path: &Path) -> Result<String> {
     fingerprint_of(open(path)?).map_err(|e| failed(path, format!("cannot be read: {e}")))
 }
 
-/// As [`fingerprint`], of anything that can be read.
+/// As [`fingerprint`], for any reader.
 pub fn fingerprint_of(mut content: impl Read) -> std::io::Result<String> {
     let (mut sum, mut length, mut part) = (crc32fast::Hasher::new(), 0u64, vec![0; 1 << 16]);
     loop {
@@ -166,12 +167,12 @@ pub fn fingerprint_of(mut content: impl Read) -> std::io::Result<String> {
     }
 }
 
-/// A file as text.
+/// Reads a file as text.
 pub fn text(path: &Path) -> Result<String> {
-    String::from_utf8(bytes(path)?).map_err(|_| failed(path, "is no text in UTF-8"))
+    String::from_utf8(bytes(path)?).map_err(|_| failed(path, "is not UTF-8 text"))
 }
 
-/// Elements as numbers, whatever their dtype; complex ones are refused.
+/// Returns elements as floats, for any dtype but complex ones.
 pub fn numbers(path: &Path, tensor: &Tensor) -> Result<Vec<f64>> {
     if tensor.dtype().is_complex() {
         return Err(failed(path, "cannot hold complex numbers"));

@@ -7,7 +7,7 @@ use std::path::Path;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Ours beside NumPy's kind and size. What NumPy does not have is written as the next one that holds it.
+/// Our dtypes and NumPy's kind and size. Dtypes that NumPy lacks are written as the next larger one.
 const DTYPES: &[(DType, &str)] = &[
     (DType::F32, "f4"),
     (DType::F64, "f8"),
@@ -22,7 +22,7 @@ const DTYPES: &[(DType, &str)] = &[
     (DType::C128, "c16"),
 ];
 
-/// The array in a file.
+/// Reads the array in a file.
 pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
     let path = path.as_ref();
     parse(&crate::bytes(path)?).map_err(|why| failed(path, why))
@@ -33,18 +33,18 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     atomic::write(path.as_ref(), &[&to_bytes(tensor)?])
 }
 
-/// An array with its header.
+/// Serializes an array with its header.
 pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     let tensor =
         if tensor.check()?.dtype() == DType::BF16 { tensor.to_dtype(DType::F32) } else { tensor.clone() };
     let dtype = tensor.dtype();
     let word = DTYPES.iter().find(|d| d.0 == dtype).map_or("f4", |d| d.1);
     let order = if dtype.size() == 1 { '|' } else { '<' };
-    // As Python writes tuples: a comma behind a single number, and none behind the last of several.
+    // As Python writes tuples: a comma after a single number, and none after the last of several.
     let extents: Vec<String> = tensor.shape().iter().map(|n| n.to_string()).collect();
     let extents = if let [one] = &extents[..] { format!("{one},") } else { extents.join(", ") };
     let mut header = format!("{{'descr': '{order}{word}', 'fortran_order': False, 'shape': ({extents}), }}");
-    // Elements begin at a multiple of 64 bytes, behind a new line.
+    // Elements begin at a multiple of 64 bytes, after a newline.
     while !(MAGIC.len() + 4 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');
     }
@@ -57,23 +57,23 @@ pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The array that bytes hold, or why they hold none.
+/// Parses an array, or returns what is wrong.
 pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     let cut = || "is truncated".to_string();
-    let rest = bytes.strip_prefix(MAGIC).ok_or("is no .npy file")?;
+    let rest = bytes.strip_prefix(MAGIC).ok_or("is not a .npy file")?;
     let (length, header) = match rest {
         [1, _, a, b, rest @ ..] => (u16::from_le_bytes([*a, *b]) as usize, rest),
         [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
-        [version, ..] => return Err(format!("is of version {version} of its format, which is not known")),
+        [version, ..] => return Err(format!("has format version {version}, which is not supported")),
         [] => return Err(cut()),
     };
     let (header, elements) = header.split_at_checked(length).ok_or_else(cut)?;
-    let header = std::str::from_utf8(header).map_err(|_| "has a header that is no text")?;
+    let header = std::str::from_utf8(header).map_err(|_| "has a header that is not text")?;
     let descr = value(header, "descr")?.trim_matches(['\'', '"']);
     let fortran = match value(header, "fortran_order")? {
         "True" => true,
         "False" => false,
-        other => return Err(format!("has the order `{other}`, which is not known")),
+        other => return Err(format!("has the unknown order `{other}`")),
     };
     let mut extents = Vec::new();
     for n in
@@ -83,18 +83,18 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     }
     let (order, word) = descr.split_at_checked(1).ok_or("has no type")?;
     let known = DTYPES.iter().find(|d| d.1 == word).map(|d| d.0);
-    // Whole numbers of sizes that are not ours, by their bytes.
+    // Integers of sizes without a dtype, by their bytes.
     let others = [("i2", 2), ("u2", 2), ("u8", 8)];
     let other = others.iter().find(|o| o.0 == word);
     let size = known.map(DType::size).or(other.map(|o| o.1));
     let (dtype, Some(size)) = (known.unwrap_or(DType::I64), size.filter(|_| "<>|=".contains(order))) else {
         return Err(format!("holds elements of type `{descr}`, which is not supported"));
     };
-    // Before anything is allocated: the elements must be there.
+    // Checks the size before anything is allocated.
     let count = extents.iter().try_fold(size, |n, e| n.checked_mul(*e));
     if count != Some(elements.len()) {
         return Err(format!(
-            "has {} bytes of elements, but {extents:?} of `{descr}` need another number",
+            "has {} bytes of elements, which does not match {extents:?} of `{descr}`",
             elements.len()
         ));
     }
@@ -114,7 +114,7 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
         elements
     };
     if dtype == DType::Bool && elements.iter().any(|b| *b > 1) {
-        return Err("has truth values that are neither 0 nor 1".into());
+        return Err("has booleans that are neither 0 nor 1".into());
     }
     if fortran {
         extents.reverse();
@@ -126,7 +126,7 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     Ok(tensor)
 }
 
-/// Whole numbers of so many bytes each as those of eight, unless one of them has no place there.
+/// Converts integers of `size` bytes to 64 bits; returns an error if one does not fit.
 fn whole(elements: &[u8], size: usize, signed: bool) -> std::result::Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(elements.len() / size * 8);
     for e in elements.chunks(size) {
@@ -135,14 +135,14 @@ fn whole(elements: &[u8], size: usize, signed: bool) -> std::result::Result<Vec<
         bytes[..size].copy_from_slice(e);
         if !signed && bytes[7] & 0x80 != 0 {
             let n = u64::from_le_bytes(bytes);
-            return Err(format!("holds {n}, which is more than the largest whole number, {}", i64::MAX));
+            return Err(format!("holds {n}, which exceeds the largest integer, {}", i64::MAX));
         }
         out.extend(bytes);
     }
     Ok(out)
 }
 
-/// The text of one entry of the dictionary.
+/// Returns the text of one entry of the dictionary.
 fn value<'a>(header: &'a str, key: &str) -> std::result::Result<&'a str, String> {
     let none = || format!("has no `{key}` in its header");
     let at = ['\'', '"'].iter().find_map(|q| header.find(&format!("{q}{key}{q}"))).ok_or_else(none)?;

@@ -1,4 +1,4 @@
-//! NumPy's format of several arrays: an archive of .npy files.
+//! NumPy's format of several arrays: a zip archive of .npy files.
 
 use crate::atomic::{self, failed};
 use crate::{MOST_BYTES, chosen, npy};
@@ -12,14 +12,14 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 fn damaged(path: &Path, e: impl Display) -> Error {
-    failed(path, format!("is damaged, or is no .npz file: {e}"))
+    failed(path, format!("is damaged, or is not a .npz file: {e}"))
 }
 
 fn open(path: &Path) -> Result<ZipArchive<Cursor<Vec<u8>>>> {
     ZipArchive::new(Cursor::new(crate::bytes(path)?)).map_err(|e| damaged(path, e))
 }
 
-/// One array of an archive. What an archive says of sizes is not to be trusted, so the limit holds while unpacking.
+/// Unpacks one array. The sizes in an archive are not trusted, so the limit is checked while unpacking.
 fn unpacked<R: Read>(path: &Path, name: &str, file: ZipFile<'_, R>) -> Result<Tensor> {
     let mut array = Vec::new();
     let read = file.take(MOST_BYTES + 1).read_to_end(&mut array);
@@ -45,7 +45,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>> {
     Ok(all)
 }
 
-/// The array of this name, or the only one.
+/// Reads the array of this name, or the only one.
 pub(crate) fn read_one(path: &Path, wanted: &str) -> Result<Tensor> {
     let mut archive = open(path)?;
     let names: Vec<String> =
@@ -56,7 +56,7 @@ pub(crate) fn read_one(path: &Path, wanted: &str) -> Result<Tensor> {
     unpacked(path, &name, entry)
 }
 
-/// Writes arrays by name, all or nothing, uncompressed as `numpy.savez` does.
+/// Writes named arrays atomically, uncompressed as `numpy.savez` does.
 pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)]) -> Result<()> {
     let path = path.as_ref();
     let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);

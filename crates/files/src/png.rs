@@ -7,29 +7,30 @@ use png::{BitDepth, ColorType, Decoder, Encoder, Transformations};
 use std::io::Cursor;
 use std::path::Path;
 
-/// Reads an image: one channel for grey, two with transparency, three for colours, four with transparency. Palettes become
-/// colours, and every depth eight bits.
+/// Reads an image: one channel for grey, three for colours, and one more with transparency. Palettes are
+/// converted to colours, and all depths to eight bits.
 pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
     let path = path.as_ref();
     let file = bytes(path)?;
-    let broken = |e: png::DecodingError| atomic::failed(path, format!("is damaged, or is no PNG image: {e}"));
+    let broken =
+        |e: png::DecodingError| atomic::failed(path, format!("is damaged, or is not a PNG image: {e}"));
     let mut decoder = Decoder::new(Cursor::new(&file[..]));
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     let mut reader = decoder.read_info().map_err(broken)?;
-    let size = reader.output_buffer_size().ok_or_else(|| atomic::failed(path, "is beyond memory"))?;
+    let size = reader.output_buffer_size().ok_or_else(|| atomic::failed(path, "exceeds memory"))?;
     let mut pixels = vec![0; size];
     let info = reader.next_frame(&mut pixels).map_err(broken)?;
     let shape = [info.height as usize, info.width as usize, info.color_type.samples()];
     Ok(Tensor::from_slice(&pixels[..info.buffer_size()], shape))
 }
 
-/// Writes an image, all or nothing.
+/// Writes an image atomically.
 pub fn write(path: impl AsRef<Path>, image: &Tensor) -> Result<()> {
     let (path, shape) = (path.as_ref(), image.check()?.shape());
     let kind = match (image.dtype(), &shape[..]) {
         (DType::U8, [h, w, 1..=4]) if (1..=1 << 30).contains(h) && (1..=1 << 30).contains(w) => shape[2],
         (dtype, _) => {
-            let why = format!("an image is u8[height, width, 1 to 4 channels], and this is {dtype}{shape}");
+            let why = format!("an image must be u8[height, width, 1 to 4 channels], not {dtype}{shape}");
             return Err(atomic::failed(path, why));
         }
     };

@@ -1,4 +1,4 @@
-//! The safetensors format: a header of names, types and places, then the elements.
+//! The safetensors format: a header of names, types and offsets, then the elements.
 
 use crate::atomic;
 use gradus_ir::{Aval, DType, Error, Result, Shape};
@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-/// Text that goes with the tensors of a file.
+/// Text metadata of a file.
 pub type Notes = BTreeMap<String, String>;
 
-/// Ours beside theirs. What is on neither side cannot be exchanged.
+/// Our dtypes and those of the format. Others cannot be exchanged.
 const DTYPES: &[(DType, Dtype)] = &[
     (DType::F32, Dtype::F32),
     (DType::F64, Dtype::F64),
@@ -32,39 +32,39 @@ const DTYPES: &[(DType, Dtype)] = &[
 /// Prefix of the notes that hold checksums of tensors.
 const SUM: &str = "crc32.";
 
-/// Writes tensors and notes to a file, all or nothing, with a checksum for each tensor among the notes. The same tensors and
-/// notes are the same bytes, in whatever order they come.
+/// Writes tensors and notes to a file atomically, with a checksum for each tensor among the notes. The same
+/// tensors and notes give the same bytes, in any order.
 pub fn write(path: impl AsRef<Path>, tensors: &[(String, Tensor)], notes: &Notes) -> Result<()> {
     let path = path.as_ref();
     let (header, order) = arranged(path, tensors, notes)?;
     atomic::write_with(path, |file| {
         let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(|e| atomic::failed(path, e));
         put(&header)?;
-        // One after the other: a model need not fit into memory twice.
+        // One tensor at a time: a model need not fit into memory twice.
         order.iter().try_for_each(|t| put(&t.to_bytes()?))
     })
 }
 
-/// The bytes of a file with these tensors and notes, as [`write()`] writes it.
+/// Serializes tensors and notes, as [`write()`] does.
 pub fn to_bytes(tensors: &[(String, Tensor)], notes: &Notes) -> Result<Vec<u8>> {
     let (mut file, order) = arranged(Path::new("safetensors"), tensors, notes)?;
     order.iter().try_for_each(|t| t.to_bytes().map(|bytes| file.extend(bytes)))?;
     Ok(file)
 }
 
-/// The header of a file with its length, and the tensors in the order of the file.
+/// Returns the header of a file with its length, and the tensors in the order of the file.
 fn arranged(path: &Path, tensors: &[(String, Tensor)], notes: &Notes) -> Result<(Vec<u8>, Vec<Tensor>)> {
-    // Large elements first, so that all are aligned.
+    // Large element sizes first, so that all are aligned.
     let mut order: Vec<&(String, Tensor)> = tensors.iter().collect();
     order.sort_by_key(|(name, t)| (Reverse(t.dtype().size()), name));
-    // What cells hold now: another thread may change them between the checksum and the bytes.
+    // Detaches cells, because another thread may change them between checksum and bytes.
     let order: Vec<(&String, Tensor)> = order.into_iter().map(|(name, t)| (name, t.detach())).collect();
     let (mut header, mut notes, mut from) = (serde_json::Map::new(), notes.clone(), 0);
     for (name, t) in &order {
         let refused = |e: Error| atomic::failed(path, format!("`{name}` cannot be written: {e}"));
         let dtype = t.check().map_err(refused)?.dtype();
         let Some((_, theirs)) = DTYPES.iter().find(|(ours, _)| *ours == dtype) else {
-            return Err(refused(Error::dtype(dtype, "the format does not have it")));
+            return Err(refused(Error::dtype(dtype, "safetensors has no such dtype")));
         };
         let bytes = t.to_bytes().map_err(refused)?;
         notes.insert(format!("{SUM}{name}"), crc32fast::hash(&bytes).to_string());
@@ -72,7 +72,7 @@ fn arranged(path: &Path, tensors: &[(String, Tensor)], notes: &Notes) -> Result<
         from += bytes.len();
         let row = json!({ "dtype": theirs.to_string(), "shape": t.shape().to_vec(), "data_offsets": place });
         if header.insert(name.to_string(), row).is_some() {
-            return Err(refused(Error::value("the name", "is there twice")));
+            return Err(refused(Error::value("the name", "occurs twice")));
         }
     }
     header.insert("__metadata__".to_string(), json!(notes));
@@ -82,18 +82,18 @@ fn arranged(path: &Path, tensors: &[(String, Tensor)], notes: &Notes) -> Result<
     Ok((bytes, order.into_iter().map(|(_, t)| t).collect()))
 }
 
-/// A file of tensors. On disk it is read by memory map: only what is asked for is read.
+/// A file of tensors. On disk it is read by memory map: only requested tensors are read.
 pub struct Reader {
     path: PathBuf,
     bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>,
-    /// Where elements begin.
+    /// Offset of the elements.
     from: usize,
     header: Metadata,
     notes: Notes,
 }
 
 impl Reader {
-    /// Opens a file and checks that its header describes it.
+    /// Opens a file and checks its header.
     pub fn open(path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref().to_path_buf();
         crate::refuse_named_pipe(&path)?;
@@ -101,7 +101,7 @@ impl Reader {
         Reader::new(path, Box::new(map))
     }
 
-    /// Reads a file that is in memory; errors call it `name`.
+    /// Reads a file from memory; errors call it `name`.
     pub fn from_bytes(name: impl AsRef<Path>, bytes: Vec<u8>) -> Result<Reader> {
         Reader::new(name.as_ref().to_path_buf(), Box::new(bytes))
     }
@@ -115,23 +115,23 @@ impl Reader {
         Ok(Reader { path, bytes, from: 8 + header, header: metadata, notes })
     }
 
-    /// The text that goes with the tensors.
+    /// Iterates over the notes.
     pub fn notes(&self) -> impl Iterator<Item = (&str, &str)> {
         let own = self.notes.iter().filter(|(key, _)| !key.starts_with(SUM));
         own.map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// One of the notes.
+    /// Returns one of the notes.
     pub fn note(&self, key: &str) -> Option<&str> {
         self.notes.get(key).map(String::as_str)
     }
 
-    /// The names of the tensors, in the order of the file.
+    /// Returns the names of the tensors, in the order of the file.
     pub fn names(&self) -> Vec<String> {
         self.header.offset_keys()
     }
 
-    /// The type of a tensor.
+    /// Returns the type of a tensor.
     pub fn aval(&self, name: &str) -> Result<Aval> {
         let Some(info) = self.header.info(name) else {
             return Err(self.failed(format!("has no tensor `{name}`")));
@@ -143,7 +143,7 @@ impl Reader {
         Ok(Aval::new(*dtype, info.shape.iter().copied().collect::<Shape>()))
     }
 
-    /// A tensor; its checksum is compared if the file has one.
+    /// Reads a tensor; its checksum is verified if the file has one.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
         let aval = self.aval(name)?;
         let places = self.header.info(name).map(|i| i.data_offsets);
@@ -153,20 +153,20 @@ impl Reader {
         };
         let sum = self.notes.get(&format!("{SUM}{name}"));
         if sum.is_some_and(|sum| *sum != crc32fast::hash(bytes).to_string()) {
-            return Err(self.failed(format!("`{name}` is damaged: its checksum is not what it was")));
+            return Err(self.failed(format!("`{name}` is damaged: its checksum does not match")));
         }
         let t = Tensor::from_bytes(&aval, bytes);
         t.check().map_err(|e| self.failed(format!("`{name}` cannot be read: {e}")))?;
         Ok(t)
     }
 
-    /// An error that names the file.
+    /// Makes an error that names the file.
     pub fn failed(&self, why: impl ToString) -> Error {
         atomic::failed(&self.path, why)
     }
 }
 
-/// What is wrong with a file; if it is too short, which tensor is not all there.
+/// Describes what is wrong with a file; if it is too short, names the incomplete tensor.
 fn explained(bytes: &[u8], e: SafeTensorError) -> String {
     let header = || {
         let n = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
@@ -179,11 +179,11 @@ fn explained(bytes: &[u8], e: SafeTensorError) -> String {
     };
     match (e, header()) {
         (SafeTensorError::MetadataIncompleteBuffer, Some(name)) => {
-            format!("is truncated: `{name}` is not all there")
+            format!("is truncated: `{name}` is incomplete")
         }
         (SafeTensorError::HeaderTooSmall | SafeTensorError::InvalidHeaderLength, _) => {
-            "is truncated, or is no safetensors file".to_string()
+            "is truncated, or is not a safetensors file".to_string()
         }
-        (e, _) => format!("is damaged, or is no safetensors file: {e}"),
+        (e, _) => format!("is damaged, or is not a safetensors file: {e}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Tables as text: rows of numbers, or facts of a relation as whole numbers.
+//! Tables as text: rows of numbers, or facts of a relation as integers.
 
 use crate::atomic::{self, failed};
 use crate::csv::{Rows, is_word};
@@ -9,19 +9,19 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
-/// How many truth values the facts of a file may stand for.
+/// Largest number of booleans that the facts of a file may expand to.
 const MOST_ELEMENTS: usize = 1 << 28;
 
 fn separator(path: &Path) -> char {
     if ending(path) == "csv" { ',' } else { ' ' }
 }
 
-/// A heading is a first line of nothing but words.
+/// A heading is a first line of words only.
 fn words(first: &[Cow<'_, str>]) -> bool {
     first.iter().all(|f| is_word(f))
 }
 
-/// A table of numbers; a first line of words is a heading. One row or one column can be a list.
+/// Reads a table of numbers; a first line of words is a heading. One row or one column can be a list.
 pub(crate) fn read(path: &Path, rank: Option<usize>, whole: bool) -> Result<Tensor> {
     let Rows { cells: numbers, width, .. } = Rows::read(path, separator(path), words, "number")?;
     let height = numbers.len() / width.max(1);
@@ -38,7 +38,8 @@ pub(crate) fn read(path: &Path, rank: Option<usize>, whole: bool) -> Result<Tens
     Ok(digits::tensor(&numbers, shape, whole))
 }
 
-/// Writes one row per line; a scalar is one row, a list one column. Truth values are written as the places that hold.
+/// Writes one row per line; a scalar is one row, a list one column. Booleans are written as the indices of true
+/// elements.
 pub(crate) fn write(path: &Path, tensor: &Tensor, separator: char) -> Result<()> {
     let shape = tensor.check()?.shape().to_vec();
     let mut text = String::new();
@@ -68,7 +69,7 @@ pub(crate) fn write(path: &Path, tensor: &Tensor, separator: char) -> Result<()>
     atomic::write(path, &[text.as_bytes()])
 }
 
-/// The facts of a relation: rows of whole numbers.
+/// The facts of a relation: rows of integers.
 #[derive(Clone, Debug)]
 pub struct Facts {
     path: std::path::PathBuf,
@@ -77,22 +78,22 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts in a file; a first line of words is a heading.
+    /// Reads the facts in a file; a first line of words is a heading.
     pub fn read(path: &Path) -> Result<Facts> {
-        let rows = Rows::read(path, separator(path), words, "whole number from 0 on")?;
+        let rows = Rows::read(path, separator(path), words, "non-negative integer")?;
         Ok(Facts { path: path.to_path_buf(), numbers: rows.cells, columns: rows.width })
     }
 
-    /// How many things the facts speak of: one more than the largest number.
+    /// Returns the size of the domain: one more than the largest number.
     pub fn domain(&self) -> usize {
         self.numbers.iter().max().map_or(0, |n| n.saturating_add(1))
     }
 
-    /// The relation as truth values. Axes whose size is not known have that of `domain`, or as many as are needed.
+    /// Converts the relation to booleans. Axes of unknown size have the size `domain`, or as many as needed.
     pub fn tensor(&self, extents: &[Option<usize>], domain: usize) -> Result<Tensor> {
         let columns = if self.columns == 0 { extents.len() } else { self.columns };
         if !extents.is_empty() && extents.len() != columns {
-            let why = format!("has {columns} columns, and the relation has {} places", extents.len());
+            let why = format!("has {columns} columns, but the relation has {} axes", extents.len());
             return Err(failed(&self.path, why));
         }
         let needed = domain.max(self.domain());
@@ -100,7 +101,7 @@ impl Facts {
             (0..columns).map(|i| extents.get(i).copied().flatten().unwrap_or(needed)).collect();
         let count = shape.iter().try_fold(1usize, |n, e| n.checked_mul(*e)).filter(|n| *n <= MOST_ELEMENTS);
         let Some(count) = count else {
-            let why = format!("speaks of {shape:?} places, more than {MOST_ELEMENTS} in all");
+            let why = format!("needs a relation of {shape:?}, more than {MOST_ELEMENTS} elements in total");
             return Err(failed(&self.path, why));
         };
         let mut truth = vec![false; count];
@@ -108,7 +109,7 @@ impl Facts {
             let mut at = 0;
             for (i, n) in fact.iter().zip(&shape) {
                 if i >= n {
-                    return Err(failed(&self.path, format!("speaks of {i}, but the axis has size {n}")));
+                    return Err(failed(&self.path, format!("contains {i}, but the axis has size {n}")));
                 }
                 at = at * n + i;
             }

@@ -1,4 +1,4 @@
-//! Texts as tokens: words between blanks, numbered by a vocabulary that lies beside the text or is made from it.
+//! Tokenization of texts by words, numbered by a vocabulary file next to the text or made from it.
 
 use crate::atomic::{self, failed};
 use crate::text;
@@ -7,7 +7,7 @@ use gradus_tensor::Tensor;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// How many elements the one-hot form of a text may have.
+/// Largest number of elements of the one-hot form of a text.
 const MOST_ELEMENTS: usize = 1 << 28;
 
 /// The tokens of a text and its vocabulary.
@@ -19,21 +19,21 @@ pub struct Tokens {
     pub ids: Vec<usize>,
 }
 
-/// Where the vocabulary of a text lies: `notes.txt` has `notes.vocab.json`.
+/// Returns the path of a text's vocabulary: `notes.txt` has `notes.vocab.json`.
 pub fn vocabulary_of(path: &Path) -> PathBuf {
     path.with_extension("vocab.json")
 }
 
 impl Tokens {
-    /// The tokens of a file. Without a vocabulary beside it, words are numbered as they first appear.
+    /// Reads the tokens of a file. Without a vocabulary file, words are numbered in order of appearance.
     pub fn read(path: &Path) -> Result<Tokens> {
         let text = text(path)?;
         let beside = vocabulary_of(path);
         let given = beside.exists();
         let mut words: Vec<String> = if given {
-            let none = |e: serde_json::Error| failed(&beside, format!("is no list of words: {e}"));
+            let none = |e: serde_json::Error| failed(&beside, format!("is not a list of words: {e}"));
             let all: serde_json::Value = serde_json::from_str(&crate::text(&beside)?).map_err(none)?;
-            // A list, or an object that says how it is to be read: {"version": 1, "items": […]}.
+            // A list, or an object with a version: {"version": 1, "items": […]}.
             let items = all.get("items").cloned().unwrap_or(all);
             serde_json::from_value(items).map_err(none)?
         } else {
@@ -62,14 +62,14 @@ impl Tokens {
         Ok(Tokens { words, ids })
     }
 
-    /// Writes the vocabulary beside a text of this name.
+    /// Writes the vocabulary next to a text of this name.
     pub fn write_vocabulary(&self, text: &Path) -> Result<()> {
         let list = serde_json::Value::from(self.words.clone()).to_string();
         atomic::write(&vocabulary_of(text), &[list.as_bytes(), b"\n"])
     }
 }
 
-/// The tokens: one-hot rows, position by vocabulary, or the numbers alone where one axis is wanted.
+/// Reads the tokens: one-hot rows, position by vocabulary, or only the numbers if one axis is requested.
 pub(crate) fn read(path: &Path, rank: Option<usize>) -> Result<Tensor> {
     let tokens = Tokens::read(path)?;
     match rank {

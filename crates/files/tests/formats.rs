@@ -1,4 +1,5 @@
-//! Every format: what NumPy wrote is read, what is written comes back, what is wrong is refused with its reason.
+//! Every format: files written by NumPy are read, written files can be read back, invalid files are rejected
+//! with a reason.
 
 use gradus_files::{Wanted, json, npy, read, table, tokens, write};
 use gradus_ir::DType;
@@ -6,7 +7,7 @@ use gradus_tensor::Tensor;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder of its own for a test, gone when it ends.
+/// A temporary folder for a test, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -62,10 +63,10 @@ fn what_numpy_wrote_is_read() {
     refused(read(&numpy("two.npz"), &wanted("C")), "has no tensor `C`, only: A, B");
 }
 
-/// Whole numbers of sizes that are not ours are held as larger ones, unless one is too large for those.
+/// Integers of sizes without a dtype are converted to larger ones, unless one does not fit.
 #[test]
 fn whole_numbers_of_every_size() {
-    // The header of a list of two, of a type of as many letters.
+    // The header of a list of two elements, for type names of equal length.
     let whole = npy::to_bytes(&Tensor::from([1i64, 2])).unwrap();
     let of = |descr: &str, elements: &[u8]| {
         let header = String::from_utf8_lossy(&whole[10..whole.len() - 16]).replace("<i8", descr);
@@ -83,9 +84,9 @@ fn whole_numbers_of_every_size() {
     assert_eq!(read("<u8", &[7u64, large].map(u64::to_le_bytes).concat()), [7, large as i64]);
     assert_eq!(read(">u8", &[7u64, large].map(u64::to_be_bytes).concat()), [7, large as i64]);
     let beyond = of("<u8", &[7u64, 1 << 63].map(u64::to_le_bytes).concat()).unwrap_err();
-    assert!(beyond.contains("holds 9223372036854775808, which is more than the largest"), "{beyond}");
+    assert!(beyond.contains("holds 9223372036854775808, which exceeds the largest"), "{beyond}");
     assert_eq!(crate::read(&numpy("i2.npy"), &wanted("")).unwrap().item::<i64>().unwrap(), 1);
-    assert!(of("<i2", &[1, 0, 2]).unwrap_err().contains("need another number"));
+    assert!(of("<i2", &[1, 0, 2]).unwrap_err().contains("does not match"));
     assert!(of("<i3", &[0; 6]).unwrap_err().contains("holds elements of type `<i3`, which is not supported"));
 }
 
@@ -106,7 +107,7 @@ fn what_is_written_comes_back() {
     let back = read(&list, &Wanted { rank: Some(1), ..wanted("A") }).unwrap();
     assert_eq!((&*back.shape(), values(&back)), (&[2][..], vec![1.0, 2.0]));
     refused(write(&list, "A", &Tensor::zeros([2, 2, 2])), "cannot hold 3 axes");
-    refused(write(&folder.0.join("a.xyz"), "A", &t), "has no ending that is known");
+    refused(write(&folder.0.join("a.xyz"), "A", &t), "has an unknown extension");
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 7, "nothing is left aside");
 }
 
@@ -120,16 +121,16 @@ fn damage_is_refused_before_anything_is_allocated() {
     let mut bytes = whole[..8].to_vec();
     bytes.extend((vast.len() as u16).to_le_bytes());
     bytes.extend(vast.as_bytes());
-    assert!(npy::parse(&bytes).unwrap_err().contains("need another number"));
+    assert!(npy::parse(&bytes).unwrap_err().contains("does not match"));
     let folder = Folder::new("damage");
-    refused(read(&folder.file("a.npz", "PK"), &wanted("A")), "is damaged, or is no .npz file");
+    refused(read(&folder.file("a.npz", "PK"), &wanted("A")), "is damaged, or is not a .npz file");
     refused(read(&folder.file("a.json", "[[1, 2], [3]]"), &wanted("A")), "is ragged");
     refused(read(&folder.file("b.json", "[1, [2]]"), &wanted("A")), "is ragged");
     refused(read(&folder.file("c.json", "[1, \"two\"]"), &wanted("A")), "where a number is expected");
     let deep = folder.file("d.json", &"[".repeat(100_000));
-    refused(read(&deep, &wanted("A")), "is no JSON that can be read");
+    refused(read(&deep, &wanted("A")), "is not valid JSON");
     refused(read(&folder.file("a.csv", "1,2\n3\n"), &wanted("A")), "line 2 has 1 columns, those before 2");
-    refused(read(&folder.file("b.csv", "1,2\n3,x\n"), &wanted("A")), "line 2, column 2: `x` is no number");
+    refused(read(&folder.file("b.csv", "1,2\n3,x\n"), &wanted("A")), "line 2, column 2: `x` is not a number");
     refused(read(&folder.0.join("none.npy"), &wanted("A")), "cannot be read");
 }
 
@@ -174,16 +175,16 @@ fn facts_are_truth_values() {
     let back = folder.0.join("back.csv");
     write(&back, "P", &t).unwrap();
     assert_eq!(fs::read_to_string(&back).unwrap(), "0,1\n1,2\n");
-    refused(facts.tensor(&[None, Some(2)], 0), "speaks of 2, but the axis has size 2");
-    refused(facts.tensor(&[None], 0), "has 2 columns, and the relation has 1 places");
+    refused(facts.tensor(&[None, Some(2)], 0), "contains 2, but the axis has size 2");
+    refused(facts.tensor(&[None], 0), "has 2 columns, but the relation has 1 axes");
     let vast = table::Facts::read(&folder.file("vast.csv", "0,999999999999\n")).unwrap();
     refused(vast.tensor(&[None, None], 0), "in all");
-    refused(table::Facts::read(&folder.file("bad.csv", "0,1\n1,-2\n")), "is no whole number from 0 on");
-    // One line of words is a heading, the next is a fault.
+    refused(table::Facts::read(&folder.file("bad.csv", "0,1\n1,-2\n")), "is not a non-negative integer");
+    // One line of words is a heading, a second one an error.
     let named = folder.file("named.csv", "\"from, really\",to\n0,1\n");
     assert_eq!(table::Facts::read(&named).unwrap().domain(), 2);
     let twice = folder.file("twice.csv", "from,to\nann,bob\n0,1\n");
-    refused(table::Facts::read(&twice), "twice.csv: line 2, column 1: `ann` is no whole number from 0 on");
+    refused(table::Facts::read(&twice), "twice.csv: line 2, column 1: `ann` is not a non-negative integer");
     refused(
         table::Facts::read(&folder.file("minus.csv", "-1,-2\n0,1\n")),
         "line 1, column 1: `-1` is no whole",

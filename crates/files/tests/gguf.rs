@@ -1,4 +1,5 @@
-//! GGUF files: what the package `gguf` wrote is read bit for bit, what is written comes back, what is damaged is refused.
+//! GGUF files: files of the package `gguf` are read bit for bit, written files can be read back, damaged files
+//! are rejected.
 
 use gradus_files::gguf::{Content, Entry, Format, Kind, Metadata, Reader, Value, write};
 use gradus_ir::{DType, Shape};
@@ -6,7 +7,7 @@ use gradus_tensor::Tensor;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// A file of its own for a test, gone when it ends.
+/// A temporary file for a test, removed when dropped.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -112,7 +113,7 @@ fn what_is_written_comes_back() {
     assert_eq!(again.tensor("own").unwrap().to_vec2::<i64>().unwrap(), [[0, 0], [1, 1], [2, 2]]);
 }
 
-/// A valid file with one tensor of eight bytes per name, and what may be changed in it.
+/// A valid file with one tensor of eight bytes per name, and the positions that tests change.
 fn small(names: &[&str]) -> Vec<u8> {
     let out = Temporary::new(&format!("small-{}", names.concat()));
     let mut metadata = Metadata::new();
@@ -159,13 +160,13 @@ fn hostile_headers_are_refused_with_their_reason() {
     refused(&|b| b[80] = 99, "in format 99, which is not supported");
     refused(&|b| b[80] = 2, "needs a multiple of 32");
     refused(&put(84, 1), "that 32 does not divide");
-    refused(&put(84, 1 << 40), "tensor `a` is not all there");
-    refused(&put(84, u64::MAX - 31), "tensor `a` is not all there");
+    refused(&put(84, 1 << 40), "tensor `a` is incomplete");
+    refused(&put(84, u64::MAX - 31), "tensor `a` is incomplete");
     refused(&put(84, 32), "tensors `a` and `b` that overlap");
     refused(&|b| b[100] = b'a', "has tensor `a` twice");
     let most = good.len();
-    refused(&|b| b.truncate(most - 32), "tensor `b` is not all there");
-    // The writer refuses what the reader would.
+    refused(&|b| b.truncate(most - 32), "tensor `b` is incomplete");
+    // The writer rejects what the reader would.
     let out = Temporary::new("refused");
     let entry = |name: &str, content| vec![Entry { name: name.into(), content }];
     let t = || Content::Tensor(Tensor::from([1.0f32]));
@@ -189,7 +190,7 @@ fn hostile_headers_are_refused_with_their_reason() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
-    /// A damaged file is refused, or what it then says holds: everything it lists can be read.
+    /// A damaged file is rejected, or everything it lists can be read.
     #[test]
     fn damaged_files_never_panic(
         changes in prop::collection::vec((0usize..1 << 20, any::<u8>()), 1..6),
@@ -198,7 +199,7 @@ proptest! {
         case in any::<u32>(),
     ) {
         let mut bytes = std::fs::read(sample()).unwrap();
-        // Most of the file are elements, whose damage nothing can notice.
+        // Most of the file consists of elements, in which damage cannot be detected.
         let most = if header { 2600.min(bytes.len()) } else { bytes.len() };
         for (at, value) in changes {
             bytes[at % most] = value;

@@ -1,4 +1,4 @@
-//! Intermediates by name: what a loss function points out on its way comes back from a compiled step.
+//! Captures intermediates by name: values that a loss function names are returned by a compiled step.
 
 use gradus_tensor::Tensor;
 use std::cell::RefCell;
@@ -7,8 +7,8 @@ thread_local! {
     static CAPTURED: RefCell<Option<Vec<(String, Tensor)>>> = const { RefCell::new(None) };
 }
 
-/// Names a value, which compiled steps give back if they are asked for the name ([`Step::captures`](crate::Step::captures)).
-/// Anywhere else this does nothing.
+/// Names a value. Compiled steps return it if the name was requested
+/// ([`Step::captures`](crate::Step::captures)). Has no effect elsewhere.
 pub fn capture(name: &str, value: &Tensor) {
     CAPTURED.with(|c| {
         if let Some(all) = &mut *c.borrow_mut() {
@@ -17,7 +17,7 @@ pub fn capture(name: &str, value: &Tensor) {
     });
 }
 
-/// What a function gives, and what it captured on the way.
+/// Runs a function. Returns its result, and the values it captured.
 pub(crate) fn capturing<R>(f: impl FnOnce() -> R) -> (R, Vec<(String, Tensor)>) {
     let outer = CAPTURED.with(|c| c.replace(Some(Vec::new())));
     let result = f();

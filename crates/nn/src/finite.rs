@@ -1,5 +1,5 @@
-//! Where a NaN or an infinity came from: a graph is run again, op by op, loops turn by turn, and followed back from the value
-//! that is not finite.
+//! Finds the origin of a NaN or an infinity: runs a graph op by op, including loop iterations, and traces back
+//! from the value that is not finite.
 
 use gradus_ir::graph::Id;
 use gradus_ir::ops::Form;
@@ -8,28 +8,28 @@ use gradus_ir::ops::while_loop::While;
 use gradus_ir::{Aval, DType, Graph, Op, Result};
 use gradus_tensor::{Tensor, try_apply};
 
-/// How bad a value is.
+/// Kinds of values that are not finite, ordered by severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Bad {
+enum NonFinite {
     Infinity,
     Nan,
 }
 
-fn badness(t: &Tensor) -> Result<Option<Bad>> {
+fn non_finite(t: &Tensor) -> Result<Option<NonFinite>> {
     if is_finite(t)? {
         return Ok(None);
     }
-    Ok(Some(if t.is_nan().any(()).item::<bool>()? { Bad::Nan } else { Bad::Infinity }))
+    Ok(Some(if t.is_nan().any(()).item::<bool>()? { NonFinite::Nan } else { NonFinite::Infinity }))
 }
 
-/// Whether all elements are.
+/// Whether all elements are finite.
 pub(crate) fn is_finite(t: &Tensor) -> Result<bool> {
     t.all_finite().item()
 }
 
-/// Says which op of a graph first made a value that is not finite, among those that led to its first such output; `None` if
-/// all outputs are finite. An op is blamed if none of its operands is as bad as its result; what follows from constants
-/// alone is meant to be as it is. Inputs have these names.
+/// Describes the op that first made a value that is not finite, among those that lead to the first such output;
+/// `None` if all outputs are finite. An op is the origin if none of its operands is as severe as its result.
+/// Values that depend only on constants are considered intended. `names` are the names of the inputs.
 pub(crate) fn explain(graph: &Graph, ins: &[Tensor], names: &[String]) -> Result<Option<String>> {
     let run = Run::new(graph, ins, &vec![false; ins.len()])?;
     let Some(source) = run.first_source()? else { return Ok(None) };
@@ -42,11 +42,11 @@ pub(crate) fn explain(graph: &Graph, ins: &[Tensor], names: &[String]) -> Result
     }))
 }
 
-/// Where a value that is not finite came from.
+/// Origin of a value that is not finite.
 enum Source {
     /// An input of the graph.
     Input(usize),
-    /// An op, in words.
+    /// A description of an op.
     Op(String),
 }
 
@@ -54,20 +54,20 @@ enum Source {
 struct Run<'g> {
     graph: &'g Graph,
     values: Vec<Vec<Tensor>>,
-    /// Nodes that follow from constants alone.
+    /// Nodes that depend only on constants.
     constant: Vec<bool>,
 }
 
-/// A loop that is run again: its body, and what each of its steps was given.
-struct Turns<'g> {
+/// A loop that is run again: its body, and the inputs of each iteration.
+struct Iterations<'g> {
     body: &'g Graph,
-    /// Which inputs of the body are carries.
+    /// The inputs of the body that are carries.
     carries: std::ops::Range<usize>,
     given: Vec<Vec<Tensor>>,
 }
 
 impl<'g> Run<'g> {
-    /// Inputs are constant where the graph around this one says so.
+    /// Evaluates a graph; `fixed` says which inputs are constant in the enclosing graph.
     fn new(graph: &'g Graph, ins: &[Tensor], fixed: &[bool]) -> Result<Run<'g>> {
         let mut values: Vec<Vec<Tensor>> = Vec::with_capacity(graph.nodes().len());
         let mut constant = Vec::with_capacity(graph.nodes().len());
@@ -95,7 +95,7 @@ impl<'g> Run<'g> {
         self.graph.outputs().iter().map(|id| self.value(*id).clone()).collect()
     }
 
-    /// Where the first output that is not finite came from.
+    /// Returns the origin of the first output that is not finite.
     fn first_source(&self) -> Result<Option<Source>> {
         for id in self.graph.outputs() {
             if let Some(source) = self.source(*id)? {
@@ -105,17 +105,20 @@ impl<'g> Run<'g> {
         Ok(None)
     }
 
-    /// Follows a value that is not finite back to the op that made it so; `None` if it is finite.
+    /// Traces a value that is not finite back to the op that made it; `None` if it is finite.
     fn source(&self, mut id: Id) -> Result<Option<Source>> {
         loop {
-            let Some(own) = badness(self.value(id))? else { return Ok(None) };
+            let Some(own) = non_finite(self.value(id))? else { return Ok(None) };
             if let Some(at) = self.graph.inputs().iter().position(|(_, input)| *input == id) {
                 return Ok(Some(Source::Input(at)));
             }
             let mut worst = None;
             for operand in &self.graph.nodes()[id.node as usize].ins {
-                let bad =
-                    if self.constant[operand.node as usize] { None } else { badness(self.value(*operand))? };
+                let bad = if self.constant[operand.node as usize] {
+                    None
+                } else {
+                    non_finite(self.value(*operand))?
+                };
                 if bad.is_some() && worst.is_none_or(|(w, _)| bad > w) {
                     worst = Some((bad, *operand));
                 }
@@ -127,8 +130,8 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// The op that made a value from finite ones: the one inside of it, if it holds graphs.
-    fn describe(&self, id: Id, bad: Bad) -> Result<String> {
+    /// Describes the op that made a value from finite ones; for an op with nested graphs, the op inside.
+    fn describe(&self, id: Id, bad: NonFinite) -> Result<String> {
         let node = &self.graph.nodes()[id.node as usize];
         let avals: Vec<Aval> = node.ins.iter().map(|id| self.graph.aval(*id).clone()).collect();
         let ins: Vec<Tensor> = node.ins.iter().map(|id| self.value(*id).clone()).collect();
@@ -140,10 +143,10 @@ impl<'g> Run<'g> {
                 Run::new(&branches[at as usize], &ins[1..], &fixed[1..])?.first_source()?
             }
             Form::Scan(op) => {
-                Turns::of_scan(&op, &ins)?.source(self.value(id), id.out as usize, &op, &fixed)?
+                Iterations::of_scan(&op, &ins)?.source(self.value(id), id.out as usize, &op, &fixed)?
             }
             Form::While(op) => {
-                let turns = Turns::of_while(&op, &ins)?;
+                let turns = Iterations::of_while(&op, &ins)?;
                 turns.back(turns.given.len(), id.out as usize, &fixed)?
             }
             _ => None,
@@ -152,15 +155,15 @@ impl<'g> Run<'g> {
             let name = if let Op::Call(call) = &node.op { &call.name } else { node.op.name() };
             return Ok(format!("{text}, in `{name}`"));
         }
-        let what = if bad == Bad::Nan { "NaN" } else { "an infinity" };
+        let what = if bad == NonFinite::Nan { "NaN" } else { "an infinity" };
         let operands: Vec<String> = avals.iter().map(|a| a.to_string()).collect();
         let result = self.graph.aval(id);
         Ok(format!("`{}` made {what} ({result} from {})", node.op.name(), operands.join(", ")))
     }
 }
 
-impl<'g> Turns<'g> {
-    fn of_scan(op: &'g Scan, ins: &[Tensor]) -> Result<Turns<'g>> {
+impl<'g> Iterations<'g> {
+    fn of_scan(op: &'g Scan, ins: &[Tensor]) -> Result<Iterations<'g>> {
         let carries = op.shared..op.shared + op.carries;
         let (mut now, mut given) = (ins[carries.clone()].to_vec(), Vec::new());
         for turn in 0..op.length {
@@ -171,10 +174,10 @@ impl<'g> Turns<'g> {
             now.truncate(op.carries);
             given.push(point);
         }
-        Ok(Turns { body: &op.body, carries, given })
+        Ok(Iterations { body: &op.body, carries, given })
     }
 
-    fn of_while(op: &'g While, ins: &[Tensor]) -> Result<Turns<'g>> {
+    fn of_while(op: &'g While, ins: &[Tensor]) -> Result<Iterations<'g>> {
         let (mut point, mut given) = (ins.to_vec(), Vec::new());
         let free = vec![false; ins.len()];
         while op.bound == 0 || given.len() < op.bound {
@@ -186,43 +189,43 @@ impl<'g> Turns<'g> {
             point.truncate(op.shared);
             point.extend(next);
         }
-        Ok(Turns { body: &op.body, carries: op.shared..ins.len(), given })
+        Ok(Iterations { body: &op.body, carries: op.shared..ins.len(), given })
     }
 
-    /// Where an output came from: if it is a stack, its first slice that is not finite.
+    /// Returns the origin of an output; for a stacked output, of its first slice that is not finite.
     fn source(&self, value: &Tensor, out: usize, op: &Scan, fixed: &[bool]) -> Result<Option<Source>> {
         if out < op.carries {
             return self.back(self.given.len(), out, fixed);
         }
         for turn in 0..op.length {
-            if badness(&value.at(slice(op, turn)))?.is_some() {
+            if non_finite(&value.at(slice(op, turn)))?.is_some() {
                 return self.back(turn + 1, out, fixed);
             }
         }
         Ok(None)
     }
 
-    /// Goes back from an output of the last of so many turns, along the carries, to the turn that made it.
-    fn back(&self, mut turns: usize, mut out: usize, fixed: &[bool]) -> Result<Option<Source>> {
-        while turns > 0 {
+    /// Traces an output of iteration `iterations` back along the carries to the iteration that made it.
+    fn back(&self, mut iterations: usize, mut out: usize, fixed: &[bool]) -> Result<Option<Source>> {
+        while iterations > 0 {
             let free: Vec<bool> =
                 fixed.iter().enumerate().map(|(i, f)| *f && !self.carries.contains(&i)).collect();
-            let run = Run::new(self.body, &self.given[turns - 1], &free)?;
+            let run = Run::new(self.body, &self.given[iterations - 1], &free)?;
             match run.source(self.body.outputs()[out])? {
                 Some(Source::Input(at)) if self.carries.contains(&at) => out = at - self.carries.start,
                 Some(Source::Op(text)) => {
                     let all = self.given.len();
-                    return Ok(Some(Source::Op(format!("{text}, in step {turns} of {all}"))));
+                    return Ok(Some(Source::Op(format!("{text}, in step {iterations} of {all}"))));
                 }
                 other => return Ok(other),
             }
-            turns -= 1;
+            iterations -= 1;
         }
         Ok(None)
     }
 }
 
-/// Which slice a turn of a loop takes.
-fn slice(op: &Scan, turn: usize) -> i64 {
-    (if op.reverse { op.length - 1 - turn } else { turn }) as i64
+/// Returns the slice that an iteration of a loop reads.
+fn slice(op: &Scan, iteration: usize) -> i64 {
+    (if op.reverse { op.length - 1 - iteration } else { iteration }) as i64
 }

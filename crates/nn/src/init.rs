@@ -1,22 +1,22 @@
-//! First values of parameters: PyTorch's distributions, from a generator that is given.
+//! Initial values of parameters: PyTorch's distributions, drawn from a generator.
 
 use gradus_ir::{DType, Shape};
 use gradus_tensor::{Device, Generator, Tensor};
 
-/// Uniform from `low` until before `high`.
+/// Uniform in `low..high`.
 #[track_caller]
 pub fn uniform(shape: impl Into<Shape>, low: f64, high: f64, g: &Generator) -> Tensor {
     g.rand(shape) * (high - low) + low
 }
 
-/// Normal with this mean and deviation.
+/// Normal with this mean and standard deviation.
 #[track_caller]
 pub fn normal(shape: impl Into<Shape>, mean: f64, std: f64, g: &Generator) -> Tensor {
     g.randn(shape) * std + mean
 }
 
-/// Normal, without what lies beyond `low` and `high`: the distribution's inverse at a uniform number between its values
-/// there.
+/// Normal, truncated to `low` and `high`: the inverse distribution function of a uniform number between its
+/// values there.
 #[track_caller]
 pub fn trunc_normal(
     shape: impl Into<Shape>,
@@ -29,21 +29,21 @@ pub fn trunc_normal(
     let root2 = std::f64::consts::SQRT_2;
     let at = |x: f64| Tensor::from((x - mean) / std / root2).erf();
     let (a, b) = (at(low), at(high));
-    // Wide numbers, which not every device has.
+    // Computed in `f64` on the CPU, because not every device has that dtype.
     let u = Device::CPU.with(|| g.rand(shape)).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64;
     let x = (&u * (&b - &a) + &a).erfinv() * (root2 * std) + mean;
     x.clamp(low, high).to_dtype(DType::F32).to(Device::default())
 }
 
-/// How many inputs each output sums over, and how many outputs each input goes to. A weight's first axis is the outputs, its
-/// second the inputs, all others positions of a kernel.
+/// Returns the number of inputs of each output (fan-in), and of outputs of each input (fan-out). The first axis
+/// of a weight is the outputs, the second the inputs, all others positions of a kernel.
 pub fn fans(shape: &Shape) -> (usize, usize) {
     let positions: usize = shape.iter().skip(2).product();
     let at = |axis: usize| shape.get(axis).copied().unwrap_or(1);
     (at(1) * positions, at(0) * positions)
 }
 
-/// The factor by which a nonlinearity shrinks deviations, made good by larger weights.
+/// Factor that compensates for the decrease of standard deviations by a nonlinearity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gain {
     /// None: linear layers and sigmoids.
@@ -59,7 +59,7 @@ pub enum Gain {
 }
 
 impl Gain {
-    /// The factor.
+    /// Returns the factor.
     pub fn factor(self) -> f64 {
         match self {
             Gain::Linear => 1.0,
@@ -71,7 +71,7 @@ impl Gain {
     }
 }
 
-/// He's normal distribution: deviation gain / √inputs.
+/// He's normal distribution: standard deviation gain / √fan-in.
 #[track_caller]
 pub fn kaiming_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
@@ -79,7 +79,7 @@ pub fn kaiming_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Ten
     normal(shape, 0.0, std, g)
 }
 
-/// He's uniform distribution, of the same deviation.
+/// He's uniform distribution, with the same standard deviation.
 #[track_caller]
 pub fn kaiming_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
@@ -87,7 +87,7 @@ pub fn kaiming_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Te
     uniform(shape, -bound, bound, g)
 }
 
-/// Glorot's normal distribution: deviation gain · √(2 / (inputs + outputs)).
+/// Glorot's normal distribution: standard deviation gain · √(2 / (fan-in + fan-out)).
 #[track_caller]
 pub fn xavier_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
@@ -95,7 +95,7 @@ pub fn xavier_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tens
     normal(shape, 0.0, gain.factor() * (2.0 / (inputs + outputs).max(1) as f64).sqrt(), g)
 }
 
-/// Glorot's uniform distribution, of the same deviation.
+/// Glorot's uniform distribution, with the same standard deviation.
 #[track_caller]
 pub fn xavier_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
@@ -104,7 +104,7 @@ pub fn xavier_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Ten
     uniform(shape, -bound, bound, g)
 }
 
-/// What PyTorch's linear layers and convolutions begin with: uniform within ±1 / √inputs.
+/// PyTorch's initial distribution of linear layers and convolutions: uniform within ±1 / √fan-in.
 #[track_caller]
 pub(crate) fn within_fan(shape: impl Into<Shape>, inputs: usize, g: &Generator) -> Tensor {
     let bound = 1.0 / (inputs.max(1) as f64).sqrt();

@@ -1,10 +1,11 @@
-//! Modules, optimisers, compiled training, data and checkpoints.
+//! Modules, optimizers, compiled training, data and checkpoints.
 //!
-//! A model is a struct of parameters and other modules ([`mod@module`]); an [`Optimizer`] is a rule over `Tensor` that runs at
-//! once or is traced; [`compile_training`] makes forward pass, backward pass and update one executable that changes the
-//! parameters in place.
+//! A model is a struct of parameters and other modules ([`mod@module`]). An [`Optimizer`] is a rule over
+//! `Tensor` that runs eagerly or is traced. [`compile_training`] makes forward pass, backward pass and update
+//! one executable that changes the parameters in place.
 #![forbid(unsafe_code)]
 
+mod caller;
 mod capture;
 pub mod checkpoint;
 pub mod data;
@@ -13,7 +14,6 @@ pub mod init;
 pub mod layers;
 pub mod module;
 pub mod optim;
-mod place;
 mod sample;
 mod step;
 mod summary;

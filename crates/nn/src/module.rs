@@ -1,4 +1,4 @@
-//! Modules: plain structs of parameters, buffers and other modules, which know the names of what they hold.
+//! Modules: plain structs of parameters, buffers and other modules, with the names of their fields.
 //!
 //! A model is a struct, and one line that lists its fields:
 //!
@@ -31,12 +31,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A parameter: a cell that training changes. It is used as the tensor it is.
+/// A parameter: a cell that training changes. It dereferences to its tensor.
 #[derive(Clone, Debug)]
 pub struct Param(Tensor);
 
 impl Param {
-    /// A parameter with this first value.
+    /// Makes a parameter with this initial value.
     #[track_caller]
     pub fn new(value: &Tensor) -> Param {
         Param(value.requires_grad_())
@@ -51,12 +51,12 @@ impl Deref for Param {
     }
 }
 
-/// State that is saved with a model and not trained: running statistics, for example.
+/// State that is saved with a model and not trained, such as running statistics.
 #[derive(Clone, Debug)]
 pub struct Buffer(Tensor);
 
 impl Buffer {
-    /// A buffer with this first value.
+    /// Makes a buffer with this initial value.
     #[track_caller]
     pub fn new(value: &Tensor) -> Buffer {
         Buffer(value.cell())
@@ -71,7 +71,7 @@ impl Deref for Buffer {
     }
 }
 
-/// Whether a layer is training; at first it is.
+/// Whether a layer is training; initially true.
 #[derive(Clone, Debug)]
 pub struct Mode(Arc<AtomicBool>);
 
@@ -87,13 +87,13 @@ impl Mode {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Training, or not.
+    /// Sets whether it is training.
     pub fn set(&self, training: bool) {
         self.0.store(training, Ordering::Relaxed);
     }
 }
 
-/// One thing that a module holds.
+/// One item that a module holds.
 #[derive(Clone)]
 pub enum Part {
     /// A parameter.
@@ -106,7 +106,7 @@ pub enum Part {
     Generator(Generator),
 }
 
-/// Runs a function with layers not training, and gives them back as they were.
+/// Runs a function with layers in evaluation mode, and restores their modes.
 pub(crate) fn evaluating<R>(modes: &[Mode], f: impl FnOnce() -> R) -> R {
     let before: Vec<bool> = modes.iter().map(Mode::is_training).collect();
     modes.iter().for_each(|m| m.set(false));
@@ -115,7 +115,7 @@ pub(crate) fn evaluating<R>(modes: &[Mode], f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Collects what modules hold, under dotted names.
+/// Collects the items of modules, under dotted names.
 #[derive(Default)]
 pub struct Visitor {
     prefix: String,
@@ -123,7 +123,7 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// Visits something that the module holds under a name.
+    /// Visits a field of the module under a name.
     pub fn field(&mut self, name: &str, module: &(impl Module + ?Sized)) {
         let outer = self.prefix.len();
         if outer > 0 {
@@ -139,12 +139,13 @@ impl Visitor {
     }
 }
 
-/// Something that holds parameters. [`module!`](macro@crate::module) writes [`visit`](Module::visit); the rest follows from it.
+/// A struct that holds parameters. [`module!`](macro@crate::module) implements [`visit`](Module::visit); all
+/// other methods follow from it.
 pub trait Module {
-    /// Shows the visitor every field.
+    /// Passes every field to the visitor.
     fn visit(&self, v: &mut Visitor);
 
-    /// All that the module and its modules hold, each thing once, under the first of its names.
+    /// Returns all items of the module and its modules, each once, under its first name.
     fn parts(&self) -> Vec<(String, Part)> {
         let mut v = Visitor::default();
         self.visit(&mut v);
@@ -158,13 +159,13 @@ pub trait Module {
         once
     }
 
-    /// The parameters by name, frozen ones too.
+    /// Returns the parameters by name, including frozen ones.
     fn parameters(&self) -> Vec<(String, Tensor)> {
         let parameter = |(name, part)| if let Part::Param(p) = part { Some((name, p)) } else { None };
         self.parts().into_iter().filter_map(parameter).collect()
     }
 
-    /// Parameters and buffers by name: what a file of weights holds.
+    /// Returns parameters and buffers by name: the contents of a weights file.
     fn state(&self) -> Vec<(String, Tensor)> {
         let saved = |(name, part)| match part {
             Part::Param(t) | Part::Buffer(t) => Some((name, t)),
@@ -173,23 +174,23 @@ pub trait Module {
         self.parts().into_iter().filter_map(saved).collect()
     }
 
-    /// Whether layers are training, for those that behave differently then.
+    /// Returns the modes of layers that behave differently in training.
     fn modes(&self) -> Vec<Mode> {
         let mode = |(_, part)| if let Part::Mode(mode) = part { Some(mode) } else { None };
         self.parts().into_iter().filter_map(mode).collect()
     }
 
-    /// Layers that behave differently in training are told whether it is training.
+    /// Sets whether layers are training.
     fn train(&self, training: bool) {
         self.modes().iter().for_each(|m| m.set(training));
     }
 
-    /// Training is over: `train(false)`.
+    /// Sets evaluation mode: `train(false)`.
     fn eval(&self) {
         self.train(false);
     }
 
-    /// Parameters keep their values from now on, or not any more. Optimisers skip frozen ones.
+    /// Freezes or unfreezes all parameters. Optimizers skip frozen ones.
     fn freeze(&self, frozen: bool) -> Result<()> {
         self.parameters().iter().try_for_each(|(_, p)| p.set_requires_grad(!frozen))
     }
@@ -200,17 +201,17 @@ pub trait Module {
         floats.try_for_each(|(_, t)| t.convert_(dtype))
     }
 
-    /// Moves parameters and buffers to a device. Generators stay on the CPU, from where they draw for every device.
+    /// Moves parameters and buffers to a device. Generators stay on the CPU, where they draw for every device.
     fn to(&self, device: Device) -> Result<()> {
         self.state().iter().try_for_each(|(_, t)| t.move_(device))
     }
 
-    /// Where the first parameter is; a model without any is on the CPU.
+    /// Returns the device of the first parameter; the CPU for a model without parameters.
     fn device(&self) -> Device {
         self.parameters().first().map_or(Device::CPU, |(_, p)| p.device())
     }
 
-    /// The number of trained numbers.
+    /// Returns the number of elements of all parameters.
     fn count(&self) -> usize {
         self.parameters().iter().map(|(_, p)| p.numel()).sum()
     }
@@ -226,11 +227,11 @@ fn cell_of(part: &Part) -> Option<&Tensor> {
 
 /// A module that maps one tensor to one.
 pub trait Forward: Module {
-    /// The module's value.
+    /// Applies the module.
     fn forward(&self, x: &Tensor) -> Tensor;
 }
 
-/// Leaves under names that are given at run time, for models that are not structs.
+/// Parameters under names chosen at run time, for models that are not structs.
 #[derive(Clone, Debug)]
 pub struct NamedParams(pub Vec<(String, Tensor)>);
 
@@ -276,7 +277,7 @@ impl<M: Module> Module for Vec<M> {
     }
 }
 
-/// A function is a module without parameters: `Tensor::relu` can stand among layers.
+/// A function is a module without parameters: `Tensor::relu` can be used as a layer.
 impl<F: Fn(&Tensor) -> Tensor> Module for F {
     fn visit(&self, _: &mut Visitor) {}
 }
@@ -287,8 +288,8 @@ impl<F: Fn(&Tensor) -> Tensor> Forward for F {
     }
 }
 
-/// Makes a struct a [`Module`]: its fields that hold parameters, then, after a semicolon, those that do not.
-/// A field that is in neither list does not compile, so that no parameter is forgotten.
+/// Implements [`Module`] for a struct: lists its fields that hold parameters, then, after a semicolon, the
+/// others. A field in neither list is a compile error, so that no parameter is forgotten.
 ///
 /// ```
 /// use gradus_nn::{Linear, Module, module};

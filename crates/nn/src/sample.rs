@@ -1,23 +1,24 @@
-//! Choosing among what a model thinks likely.
+//! Samples tokens from logits.
 
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Device, Generator, Tensor};
 
-/// How a token is chosen by its logits: penalties first, then temperature, then the three limits in the order of the fields.
+/// Sampling options: penalties are applied first, then temperature, then the three limits in the order of the
+/// fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
-    /// Divides the logits: below 1 what is likely becomes likelier; 0 always takes the likeliest.
+    /// Divides the logits: values below 1 sharpen the distribution; 0 always takes the most likely token.
     pub temperature: f64,
-    /// Number of the likeliest tokens that are chosen from; all of them without it.
+    /// Number of most likely tokens to choose from; all if `None`.
     pub top_k: Option<usize>,
-    /// Only the likeliest are chosen from, as few as have this share together. 1 is no limit.
+    /// Chooses among the fewest most likely tokens whose probabilities add up to this. 1 is no limit.
     pub top_p: f64,
-    /// Only those are chosen from that have at least this share of the likeliest's probability. 0 is no limit.
+    /// Chooses among tokens with at least this fraction of the largest probability. 0 is no limit.
     pub min_p: f64,
-    /// Makes tokens of the last [`recent`](Sampling::recent) less likely: divides positive logits, multiplies negative ones.
-    /// 1 changes nothing.
+    /// Makes tokens among the last [`recent`](Sampling::recent) less likely: divides positive logits,
+    /// multiplies negative ones. 1 has no effect.
     pub repetition_penalty: f64,
-    /// How many of the last tokens the penalty looks at.
+    /// Number of last tokens that the penalty considers.
     pub recent: usize,
 }
 
@@ -35,15 +36,15 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// A token by logits `[vocabulary]`.
+    /// Chooses a token by logits `[vocabulary]`.
     #[track_caller]
     pub fn choose(&self, logits: &Tensor, g: &Generator) -> Result<i64> {
-        // Wide numbers, which not every device has, and few of them.
+        // On the CPU in `f64`, which not every device has.
         let logits = logits.check()?.detach().to(Device::CPU).to_dtype(DType::F64).reshape([-1]);
         self.choose_from(logits.to_vec()?, &[], g)
     }
 
-    /// A token by its logits and the tokens before it.
+    /// Chooses a token by its logits and the tokens before it.
     pub fn choose_after(&self, logits: &[f32], before: &[i64], g: &Generator) -> Result<i64> {
         self.choose_from(logits.iter().map(|x| f64::from(*x)).collect(), before, g)
     }
@@ -65,7 +66,7 @@ impl Sampling {
         if self.repetition_penalty != 1.0 {
             let mut recent = before[before.len().saturating_sub(self.recent)..].to_vec();
             recent.sort_unstable();
-            recent.dedup(); // each is punished once
+            recent.dedup(); // each is penalized once
             for token in recent {
                 if let Some(x) = usize::try_from(token).ok().and_then(|t| logits.get_mut(t)) {
                     *x = if *x > 0.0 { *x / self.repetition_penalty } else { *x * self.repetition_penalty };
@@ -76,7 +77,7 @@ impl Sampling {
             return Err(Error::value(format!("the logit of token {at}"), "is not a number"));
         }
         let best = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b]).then(b.cmp(a)));
-        let Some(best) = best else { return Err(Error::value("no logits", "are nothing to choose from")) };
+        let Some(best) = best else { return Err(Error::value("the logits", "must not be empty")) };
         if self.temperature == 0.0 {
             return Ok(best as i64);
         }
@@ -92,7 +93,8 @@ impl Sampling {
         Ok(odds.last().map_or(best, |(token, _)| *token) as i64)
     }
 
-    /// Tokens to choose from, the likeliest first, each with its probability relative to that of the likeliest.
+    /// Returns the tokens to choose from, the most likely first, each with its probability relative to the
+    /// largest.
     fn odds(&self, logits: &[f64], most: f64) -> Vec<(usize, f64)> {
         let relative = |x: f64| {
             if most.is_infinite() { f64::from(x == most) } else { ((x - most) / self.temperature).exp() }
@@ -108,7 +110,7 @@ impl Sampling {
         if self.top_p < 1.0 {
             let enough = self.top_p * odds.iter().map(|(_, p)| p).sum::<f64>();
             let mut sum = 0.0;
-            // The one that reaches the share is still among them.
+            // Includes the token that reaches the limit.
             let reached = |(_, p): &&(usize, f64)| {
                 let before = sum;
                 sum += p;
@@ -122,8 +124,8 @@ impl Sampling {
         odds
     }
 
-    /// Tokens one after the other: `next` gives the logits behind a token, `each` hears of every token that is chosen and says
-    /// whether to go on.
+    /// Generates tokens: `next` returns the logits after a token; `each` receives every chosen token and
+    /// returns whether to continue.
     #[track_caller]
     pub fn generate(
         &self,

@@ -1,28 +1,31 @@
 //! Compiled training: forward pass, backward pass and update as one executable that changes cells in place.
+//! Takes a loss function, an optimizer and batches; returns losses and captured values, and updates the model's
+//! cells.
+//! `optim` defines the updates, `gradus_tensor` traces and compiles.
 
+use crate::caller::at_caller;
 use crate::capture::capturing;
 use crate::finite;
 use crate::module::{Module, Part, evaluating};
 use crate::optim::Optimizer;
-use crate::place::placed;
 use gradus_ir::{Aval, Error, Result};
 use gradus_tensor::{Compiled, Device, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
 use std::borrow::Borrow;
 use std::ops::Deref;
 
-/// What a step gives.
+/// Results of a step.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The loss, before the update.
     pub loss: Tensor,
-    /// What else the loss function returned.
+    /// The other results of the loss function.
     pub outputs: Vec<Tensor>,
-    /// The intermediates that were asked for, by name.
+    /// The requested intermediates, by name.
     pub captured: Vec<(String, Tensor)>,
 }
 
 impl Outcome {
-    /// An intermediate that was asked for.
+    /// Returns a requested intermediate.
     pub fn captured(&self, name: &str) -> Option<&Tensor> {
         self.captured.iter().find(|(n, _)| n == name).map(|(_, t)| t)
     }
@@ -30,17 +33,17 @@ impl Outcome {
 
 type Loss<'m> = Box<dyn Fn(&[Tensor]) -> Vec<Tensor> + 'm>;
 
-/// A training step, compiled for every type of batch it has met. Made by [`compile_training`].
+/// A training step, compiled for every type of batch so far. Made by [`compile_training`].
 pub struct Step<'m> {
     loss: Loss<'m>,
     pub(crate) parts: Vec<(String, Part)>,
     optimizer: Optimizer,
     names: Vec<String>,
-    /// Batches whose gradients are averaged before an update, and how many of them have been seen.
+    /// Number of batches whose gradients are averaged before an update, and number seen so far.
     batches: Batches,
-    /// Tensors in a batch.
+    /// Number of tensors in a batch.
     fields: usize,
-    /// Whether what is not finite is an error.
+    /// Whether non-finite values are an error.
     finite: bool,
     known: Vec<Known>,
 }
@@ -52,18 +55,18 @@ struct Batches {
     sums: Vec<Tensor>,
 }
 
-/// Most executables that are kept.
+/// Largest number of executables that are kept.
 const MOST: usize = 64;
 
-/// What a compiled step was compiled for.
+/// What an executable was compiled for.
 #[derive(PartialEq)]
 struct Key {
     types: Vec<Aval>,
-    /// Which layers are training and which parameters frozen.
+    /// Which layers are training, and which parameters are frozen.
     settings: Vec<bool>,
-    /// Where the parameters and the batch are, if not on the CPU.
+    /// Device of the parameters and the batch, if not the CPU.
     device: Option<Device>,
-    /// Whether this batch ends in an update.
+    /// Whether this batch ends with an update.
     updates: bool,
 }
 
@@ -74,9 +77,9 @@ struct Known {
     captured: Vec<String>,
 }
 
-/// Compiles a loss of a model and a batch, its gradients, and the optimiser's update, at the types of these inputs. Batches of
-/// other types are compiled when they come. Layers are in the mode they are in when that happens. The model may be borrowed, or
-/// owned in a `Box` or `Arc`.
+/// Compiles a loss of a model and a batch, its gradients, and the optimizer's update, at the types of these
+/// inputs. Batches of other types are compiled when they first occur, with layers in their mode at that time.
+/// The model may be borrowed, or owned in a `Box` or `Arc`.
 ///
 /// ```
 /// use gradus_nn::{Forward, Linear, Module, Optimizer, compile_training, optim::Sgd};
@@ -104,7 +107,7 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
     let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
     let (fields, finite) = (inputs.len(), false);
     let mut step = Step { loss, parts, optimizer, names, batches, fields, finite, known };
-    step.compiled(&refs(inputs)).map_err(|e| placed(e, place))?;
+    step.compiled(&refs(inputs)).map_err(|e| at_caller(e, place))?;
     Ok(step)
 }
 
@@ -113,11 +116,11 @@ fn refs<T: Borrow<Tensor>>(tensors: &[T]) -> Vec<&Tensor> {
 }
 
 impl Step<'_> {
-    /// One step on a batch.
+    /// Runs one step on a batch.
     #[track_caller]
     pub fn run(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Outcome> {
         let place = std::panic::Location::caller();
-        self.run_on(&refs(batch)).map_err(|e| placed(e, place))
+        self.run_on(&refs(batch)).map_err(|e| at_caller(e, place))
     }
 
     fn run_on(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
@@ -129,11 +132,12 @@ impl Step<'_> {
         let captured = outs.split_off(known.outputs);
         let captured = known.captured.iter().cloned().zip(captured).collect();
         let outputs = outs.split_off(1);
-        let loss = outs.pop().ok_or_else(|| Error::gradient("the loss function gives nothing"))?;
+        let loss = outs.pop().ok_or_else(|| Error::gradient("the loss function returned nothing"))?;
         Ok(Outcome { loss, outputs, captured })
     }
 
-    /// Takes a step by running its executable; if that fails, the step was not taken. Gives the executable's place too.
+    /// Runs a step's executable; a failure leaves the step counts unchanged. Also returns the index of the
+    /// executable.
     fn take<T>(
         &mut self,
         batch: &[&Tensor],
@@ -156,15 +160,15 @@ impl Step<'_> {
         }
     }
 
-    /// Gives back these intermediates, which the loss function [`capture`](crate::capture())s. A name that it does not is an
-    /// error of the next run.
+    /// Requests intermediates that the loss function [`capture`](crate::capture())s. A name that it does not
+    /// capture is an error at the next run.
     pub fn captures(mut self, names: &[&str]) -> Self {
         self.names = names.iter().map(|n| n.to_string()).collect();
         self.known.clear();
         self
     }
 
-    /// Updates after so many batches, with the average of their gradients.
+    /// Updates after this many batches, with the average of their gradients.
     pub fn accumulate(mut self, batches: u64) -> Self {
         let most = if batches > 1 { usize::MAX } else { 0 };
         let sums = self.optimizer.parameters().take(most).map(|(_, p)| p.zeros_like().cell()).collect();
@@ -173,58 +177,59 @@ impl Step<'_> {
         self
     }
 
-    /// From now on a step after which a result, a parameter or any state is not finite is an error that names the op which
-    /// made it so, and changes nothing. It takes time and memory: each step is checked, and keeps what was before.
+    /// Makes a step fail if a result, a parameter or any state is not finite afterwards. The error names the op
+    /// that caused it, and nothing changes. It takes time and memory: each step is checked, and the previous
+    /// values are kept.
     pub fn check_finite(mut self) -> Self {
         self.finite = true;
         self
     }
 
-    /// The optimiser.
+    /// Returns the optimizer.
     pub fn optimizer(&self) -> &Optimizer {
         &self.optimizer
     }
 
-    /// The optimiser begins anew, and so does the average over batches. Parameters stay as they are.
+    /// Resets the optimizer and the average over batches. Parameters stay unchanged.
     pub fn restart(&mut self) -> Result<()> {
         self.batches.seen = 0;
         self.batches.sums.iter().try_for_each(|sum| sum.set_(&sum.zeros_like()))?;
         self.optimizer.restart()
     }
 
-    /// The number of executables: one per type of batch, and per setting of layers and parameters.
+    /// Returns the number of executables: one per type of batch, and per setting of layers and parameters.
     pub fn compilations(&self) -> usize {
         self.known.len()
     }
 
-    /// The plan for a batch, as text.
+    /// Describes the plan for a batch as text.
     pub fn explain(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
         self.executable(batch).map(Compiled::explain)
     }
 
-    /// The compiled function that runs a batch like this one.
+    /// Returns the compiled function that runs a batch like this one.
     pub fn executable(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<&Compiled> {
         let at = self.compiled(&refs(batch))?;
         Ok(&self.known[at].compiled)
     }
 
-    /// How long each part of a step takes, the longest first. The step is taken.
+    /// Runs a step and reports the time of each part, longest first.
     pub fn profile(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
         let batch = refs(batch);
         self.take(&batch, |_, compiled| compiled.profile(&batch)).map(|(_, text)| text)
     }
 
-    /// Sums of gradients that an update waits for.
+    /// Returns sums of gradients that are not yet applied.
     pub(crate) fn sums(&self) -> &[Tensor] {
         &self.batches.sums
     }
 
-    /// Steps that were taken, and batches seen since.
+    /// Returns the number of steps taken, and of batches since.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.optimizer.steps(), self.batches.seen)
     }
 
-    /// Goes on from these counts.
+    /// Continues from these counts.
     pub(crate) fn set_counts(&mut self, steps: u64, seen: u64) {
         self.optimizer.resume(steps);
         self.batches.seen = seen % self.batches.of;
@@ -239,10 +244,10 @@ impl Step<'_> {
         self.parts.iter().filter_map(setting).collect()
     }
 
-    /// The position of the executable for a batch.
+    /// Returns the index of the executable for a batch.
     fn compiled(&mut self, batch: &[&Tensor]) -> Result<usize> {
         if batch.len() != self.fields {
-            let why = format!("do not fit: the step was made for batches of {}", self.fields);
+            let why = format!("do not fit; the step was compiled for batches of {}", self.fields);
             return Err(Error::value(format!("{} tensors", batch.len()), why));
         }
         let mut types = Vec::with_capacity(batch.len());
@@ -257,7 +262,9 @@ impl Step<'_> {
             return Ok(at);
         }
         if self.optimizer.parameters().next().is_some() && self.optimizer.trained().is_empty() {
-            return Err(Error::gradient("a step trains nothing: all parameters of the optimiser are frozen"));
+            return Err(Error::gradient(
+                "a step needs a parameter to train; all parameters of the optimizer are frozen",
+            ));
         }
         let (mut outputs, mut captured) = (0, Vec::new());
         let mut whole = |batch: &[Tensor]| {
@@ -282,7 +289,7 @@ impl Step<'_> {
         Ok(self.known.len() - 1)
     }
 
-    /// The intermediates that were asked for, in the order they came.
+    /// Returns the requested intermediates, in order of capture.
     fn chosen(&self, named: Vec<(String, Tensor)>) -> Vec<Tensor> {
         if let Some(missing) = self.names.iter().find(|n| named.iter().all(|(m, _)| m != *n)) {
             let names: Vec<&str> = named.iter().map(|(n, _)| n.as_str()).collect();
@@ -292,7 +299,7 @@ impl Step<'_> {
         named.into_iter().filter(|(n, _)| self.names.contains(n)).map(|(_, t)| t).collect()
     }
 
-    /// What becomes of the gradients of a batch.
+    /// Applies the gradients of a batch, or adds them to the sums.
     fn end(&self, grads: &[Tensor], loss: Option<&Tensor>, updates: bool) -> Result<()> {
         let n = self.batches.of as f64;
         if self.batches.sums.is_empty() {
@@ -311,7 +318,8 @@ impl Step<'_> {
 }
 
 impl Step<'_> {
-    /// Runs a step; if anything is not finite afterwards, everything is as before, and the error says why.
+    /// Runs a step; if anything is not finite afterwards, restores everything and returns an error with the
+    /// origin.
     fn run_finite(&self, compiled: &Compiled, batch: &[&Tensor]) -> Result<Vec<Tensor>> {
         let cells = compiled.cells();
         let before: Vec<Tensor> = cells.iter().map(|c| c.data_().detach()).collect();
@@ -335,13 +343,14 @@ impl Step<'_> {
     }
 }
 
-/// A function of a model, compiled for every type of argument it has met. It reads the model's cells as they are at each run.
+/// A function of a model, compiled for every type of argument so far. It reads the current cells of the model
+/// at each run.
 pub struct Evaluate<'m> {
     f: Jit<Loss<'m>>,
 }
 
-/// Compiles a function of a model for use rather than training: layers are traced with training off, and no gradients are
-/// computed. It shares its parameters with whatever trains them.
+/// Compiles a function of a model for inference: layers are traced in evaluation mode, and no gradients are
+/// computed. The model's parameters are shared with training.
 pub fn compile_forward<'m, M: Module, R: Outputs>(
     model: impl Deref<Target = M> + 'm,
     f: impl Fn(&M, &[Tensor]) -> R + 'm,
@@ -356,6 +365,6 @@ impl Evaluate<'_> {
     #[track_caller]
     pub fn run(&self, ins: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
         let place = std::panic::Location::caller();
-        self.f.call(&refs(ins)).map_err(|e| placed(e, place))
+        self.f.call(&refs(ins)).map_err(|e| at_caller(e, place))
     }
 }

@@ -1,13 +1,13 @@
-//! A model as a table: what it holds, how large it is, how much arithmetic it takes.
+//! Describes a model as a table: its parameters, sizes and arithmetic.
 
 use crate::module::{Module, Part, evaluating};
 use gradus_ir::ops::Form;
 use gradus_ir::{Aval, Graph, Result};
 use gradus_tensor::{Outputs, Tensor, trace_function};
 
-/// The parameters and buffers of a model with their types and counts, and the arithmetic of a function of it at these inputs,
-/// in all and by layer, when it is not training. A layer is what holds parameters under names of its own; its arithmetic is
-/// that of the functions that take them.
+/// Lists the parameters and buffers of a model with types and counts, and the arithmetic of a function of it at
+/// these inputs, in total and by layer, in evaluation mode. A layer is a group of parameters with a common name
+/// prefix; its arithmetic is that of the functions that use them.
 ///
 /// ```
 /// use gradus_nn::{Forward, Linear, summary};
@@ -73,14 +73,14 @@ pub fn summary<M: Module, R: Outputs>(
     Ok(text)
 }
 
-/// What a value is computed from: an input among others, or parameters of these layers alone (constants: of none).
+/// Dependencies of a value: an input, or only parameters of these layers (none for constants).
 #[derive(Clone, PartialEq)]
 enum Origin {
     Data,
     Layers(Vec<usize>),
 }
 
-/// Arithmetic operations by layer, in the order of their first parameters' use.
+/// Arithmetic operations by layer, in the order of the first use of their parameters.
 #[derive(Default)]
 struct Work {
     by_layer: Vec<(String, u64)>,
@@ -96,7 +96,7 @@ impl Work {
         })
     }
 
-    /// Counts a graph that is run so many times; its inputs come from there.
+    /// Counts a graph that runs `times` times; `inputs` are the origins of its inputs.
     fn count(&mut self, graph: &Graph, inputs: &[Origin], times: u64) {
         let mut from: Vec<Origin> = Vec::with_capacity(graph.nodes().len());
         for (i, node) in graph.nodes().iter().enumerate() {
@@ -116,7 +116,7 @@ impl Work {
             match (&layers[..], node.op.def().form(&avals)) {
                 ([], _) => self.rest = self.rest.saturating_add(flops),
                 ([one], _) => self.by_layer[*one].1 = self.by_layer[*one].1.saturating_add(flops),
-                // Several layers in one function or loop: look inside.
+                // Several layers in one function or loop: counts inside of it.
                 (_, Form::Region(body)) => self.count(&body, &operands, times),
                 (_, Form::Scan(op)) => {
                     let shared = operands[..op.shared].iter().cloned();

@@ -13,16 +13,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a run is asked to do.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Batches in all, those of resumed runs included.
+    /// Total number of batches, including those of resumed runs.
     pub batches: u64,
-    /// Where checkpoints go, if anywhere.
+    /// Path of checkpoints, if any.
     pub checkpoint: Option<PathBuf>,
-    /// A checkpoint after so many batches; 0 is at the end only.
+    /// Number of batches between checkpoints; 0 writes one at the end only.
     pub every: u64,
-    /// Goes on from the checkpoint, if there is one.
+    /// Continues from the checkpoint, if there is one.
     pub resume: bool,
     /// Text stored in checkpoints. A checkpoint to resume from must have the same.
     pub notes: Notes,
@@ -33,15 +33,15 @@ pub struct Config {
 /// Largest size of a loss that counts as finite. Beyond it the squares and sums of a step overflow in `f32`.
 pub const MOST_LOSS: f64 = 1e20;
 
-/// Where a run stands.
+/// Progress of a run.
 pub struct Progress<'a> {
     /// Batches done, this one included.
     pub batch: u64,
-    /// Batches to be done in all.
+    /// Total number of batches.
     pub batches: u64,
     /// The optimiser, with the rate of the next step.
     pub optimizer: &'a Optimizer,
-    /// What the step gave.
+    /// Results of the step.
     pub outcome: &'a Outcome,
 }
 
@@ -50,7 +50,7 @@ pub struct Progress<'a> {
 pub enum Ended {
     /// All batches are done.
     Done,
-    /// It was told to stop, and has written a checkpoint if it writes any.
+    /// It was stopped, and has written a checkpoint if configured.
     Stopped,
 }
 
@@ -58,10 +58,12 @@ const BATCHES: &str = "batches";
 const EPOCH: &str = "loader.epoch";
 const BATCH: &str = "loader.batch";
 
-/// Trains. Calls `each` after every batch (a progress bar, a log); `stop` ends the run after the current batch (Ctrl-C).
+/// Trains a model. Calls `each` after every batch (a progress bar, a log); `stop` ends the run after the
+/// current batch (Ctrl-C).
 ///
-/// A loss that is not finite or exceeds [`MOST_LOSS`], and an update that makes a parameter or a state of the optimiser not
-/// finite, end the run with an error. The checkpoint then is the last one from which a step gave a finite loss.
+/// A loss that is not finite or exceeds [`MOST_LOSS`], and an update that makes a parameter or optimizer state
+/// non-finite, end the run with an error. The checkpoint is then the last one from which a step gave a finite
+/// loss.
 pub fn train(
     config: &Config,
     step: &mut Step<'_>,
@@ -105,7 +107,8 @@ fn diverged(step: u64, what: &str, kept: bool) -> Error {
     Error::value(format!("step {step}:"), format!("{what}; {advice}; {kept}"))
 }
 
-/// The name of a parameter or a state of the optimiser that is not finite. Buffers may hold infinities, as masks do.
+/// Returns the name of a parameter or optimizer state that is not finite. Buffers may hold infinities, as masks
+/// do.
 fn not_finite(step: &Step<'_>) -> Result<Option<String>> {
     for (name, cell) in step.optimizer().parameters().cloned().chain(step.optimizer().state()) {
         if !finite::is_finite(&cell)? {
@@ -115,7 +118,7 @@ fn not_finite(step: &Step<'_>) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// The checkpoint of a run, and the one before until a step from the new one has given a finite loss.
+/// The checkpoint of a run, and the previous one until a step from the new one has given a finite loss.
 struct Saved<'a> {
     config: &'a Config,
     /// Whether the checkpoint was written by this run and no step has been taken since.
@@ -145,7 +148,7 @@ impl<'a> Saved<'a> {
         if path.exists() {
             let before = Self::before(path);
             let _ = fs::remove_file(&before);
-            // A second name costs nothing; file systems without such names get a copy.
+            // A hard link costs nothing; file systems without links get a copy.
             let linked = fs::hard_link(path, &before).or_else(|_| fs::copy(path, &before).map(drop));
             linked.map_err(|e| atomic::failed(&before, format!("cannot be written: {e}")))?;
         }
@@ -153,7 +156,8 @@ impl<'a> Saved<'a> {
         step.save(path, &notes)
     }
 
-    /// A step from the checkpoint has given a finite loss, or no step follows: the one before is not needed.
+    /// Removes the previous checkpoint: a step from the current one has given a finite loss, or no step
+    /// follows.
     fn confirm(&mut self) {
         if let (true, Some(path)) = (self.unconfirmed, &self.config.checkpoint) {
             let _ = fs::remove_file(Self::before(path));
@@ -161,8 +165,8 @@ impl<'a> Saved<'a> {
         }
     }
 
-    /// The loss diverged: if that was the first step from the checkpoint, the one before takes its place. Returns whether
-    /// there is a good checkpoint.
+    /// Handles a diverged loss: if that was the first step from the checkpoint, restores the previous one.
+    /// Returns whether there is a good checkpoint.
     fn restore(&mut self) -> Result<bool> {
         let Some(path) = &self.config.checkpoint else { return Ok(false) };
         if self.unconfirmed {
@@ -174,12 +178,12 @@ impl<'a> Saved<'a> {
     }
 }
 
-/// Batches that a checkpoint has done, having gone back to it.
+/// Restores a checkpoint; returns the number of batches it has done.
 fn resume(config: &Config, step: &mut Step<'_>, loader: &mut Loader) -> Result<u64> {
     let Some(path) = config.checkpoint.as_ref().filter(|path| config.resume && path.exists()) else {
         return Ok(0);
     };
-    // The process that resumes a run is the only one to write its checkpoints.
+    // Only the process that resumes a run writes its checkpoints.
     atomic::clear(path);
     let file = Reader::open(path)?;
     if let Some((key, own)) = config.notes.iter().find(|(key, own)| file.note(key) != Some(own)) {

@@ -1,4 +1,4 @@
-//! Files of weights and of whole runs: what comes back, and what is refused.
+//! Files of weights and of complete runs: round trips, and errors.
 
 mod common;
 
@@ -35,7 +35,7 @@ fn weights_come_back() {
     let names: Vec<String> =
         read(folder.file("m.safetensors")).unwrap().into_iter().map(|(n, _)| n).collect();
     assert_eq!(names, ["a.bias", "a.weight", "b.bias", "b.weight"]);
-    // Nothing is left beside the file.
+    // No other file remains.
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
 }
 
@@ -57,12 +57,12 @@ fn every_dtype_and_note_comes_back() {
         let back = file.tensor(name).unwrap();
         assert_eq!((back.aval(), back.to_bytes().unwrap()), (t.aval(), t.to_bytes().unwrap()), "{name}");
     }
-    // The same, in whatever order, is the same file.
+    // The same contents in any order give the same file.
     let backwards: Vec<(String, Tensor)> = all.iter().rev().cloned().collect();
     write(folder.file("again"), &backwards, &notes).unwrap();
     assert_eq!(std::fs::read(folder.file("again")).unwrap(), std::fs::read(folder.file("all")).unwrap());
     let twice = [&all[..1], &all[..1]].concat();
-    assert!(write(folder.file("c"), &twice, &notes).unwrap_err().to_string().contains("is there twice"));
+    assert!(write(folder.file("c"), &twice, &notes).unwrap_err().to_string().contains("occurs twice"));
     let e = write(folder.file("c"), &[("z".to_string(), x.to_dtype(gradus_ir::DType::C128))], &notes);
     assert!(e.unwrap_err().to_string().contains("`z` cannot be written"));
     assert!(!folder.file("c").exists());
@@ -86,13 +86,13 @@ fn damage_is_found_and_named_and_changes_nothing() {
     let mut flipped = whole.clone();
     *flipped.last_mut().unwrap() ^= 1;
     refused(&flipped, "`b.weight` is damaged");
-    refused(&whole[..whole.len() - 1], "is truncated: `b.weight` is not all there");
+    refused(&whole[..whole.len() - 1], "is truncated: `b.weight` is incomplete");
     let data = whole.len() - weights(&a).concat().len() * 4;
-    refused(&whole[..data], "is truncated: `a.bias` is not all there");
-    refused(&whole[..data - 1], "is truncated, or is no safetensors file");
-    refused(&whole[..5], "is truncated, or is no safetensors file");
-    refused(b"", "is truncated, or is no safetensors file");
-    // Cut anywhere, or with any bit of the header turned, it is an error or all is as it was written.
+    refused(&whole[..data], "is truncated: `a.bias` is incomplete");
+    refused(&whole[..data - 1], "is truncated, or is not a safetensors file");
+    refused(&whole[..5], "is truncated, or is not a safetensors file");
+    refused(b"", "is truncated, or is not a safetensors file");
+    // Truncated anywhere, or with any bit of the header flipped, loading is an error or changes nothing.
     for cut in 0..whole.len() {
         std::fs::write(&path, &whole[..cut]).unwrap();
         assert!(load(&path, &b).is_err(), "cut at {cut}");
@@ -137,7 +137,7 @@ fn names_are_mapped_and_archives_read() {
     let folder = Folder::new("names");
     let (a, b) = (two(1, 4), two(2, 4));
     let path = folder.file("m");
-    // As some other program names them, with something that we do not have.
+    // With the names of another program, and an additional tensor.
     let theirs: Vec<(String, Tensor)> = a.state().into_iter().map(|(n, t)| (format!("net.{n}"), t)).collect();
     let more: Vec<_> = theirs.iter().cloned().chain([("epoch".to_string(), Tensor::from(3i64))]).collect();
     write(&path, &more, &Notes::new()).unwrap();
@@ -163,7 +163,7 @@ fn names_are_mapped_and_archives_read() {
     assert_eq!(weights(&b), before);
 }
 
-/// A model of PyTorch, saved by others (`tests/golden/state.py`), loads by its names and computes the same.
+/// A PyTorch model (`tests/golden/state.py`) loads by its names and computes the same.
 #[test]
 fn a_state_dictionary_of_pytorch_loads() {
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
@@ -180,7 +180,7 @@ fn a_state_dictionary_of_pytorch_loads() {
     model.eval();
     let found = model.forward(&Tensor::from_slice(&floats("x"), [4, 1, 4, 4])).to_vec::<f32>().unwrap();
     assert!(found.iter().zip(floats("y")).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
-    // And the other way: what we write, they read, since it is the same but for the order of the header.
+    // In the other direction: our file equals theirs except for the order of the header.
     let folder = Folder::new("theirs");
     save(folder.file("ours"), &model).unwrap();
     let (ours, theirs) =

@@ -1,4 +1,4 @@
-//! Files of data: what comes back, what others wrote, and what is refused.
+//! Data files: round trips, files of other programs, and errors.
 
 mod common;
 
@@ -80,13 +80,11 @@ fn damaged_arrays_are_refused() {
     };
     assert!(text("<f4", "<q4").contains("elements of type `<q4`, which is not supported"));
     assert!(text("(2, 2)", "(2, z)").contains("has an axis of `z`"));
-    assert!(
-        text("(2, 2)", "(9, 9)").contains("16 bytes of elements, but [9, 9] of `<f4` need another number")
-    );
+    assert!(text("(2, 2)", "(9, 9)").contains("16 bytes of elements, which does not match [9, 9] of `<f4`"));
     npz::write(folder.file("z"), &[("first".to_string(), x.clone()), ("second".to_string(), x)]).unwrap();
     let whole = std::fs::read(folder.file("z")).unwrap();
     let mut flipped = whole.clone();
-    // An element of the first array: elements are stored as they are.
+    // An element of the first array: elements are stored unchanged.
     let at = whole.windows(4).position(|w| w == 1.5f32.to_le_bytes()).unwrap();
     flipped[at] ^= 1;
     std::fs::write(folder.file("z"), &flipped).unwrap();
@@ -113,7 +111,7 @@ fn tables_are_read() {
     assert_eq!(plain.values.to_vec::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
     let e = |text: &str| read(text).unwrap_err().to_string();
     assert!(e("x,y\n1,2\n3\n").contains("line 3 has 1 columns, those before 2"));
-    assert!(e("x,y\n1,two\n").contains("line 2, column 2: `two` is no number"));
+    assert!(e("x,y\n1,two\n").contains("line 2, column 2: `two` is not a number"));
     assert!(e("x,y\n1,\"2\n").contains("line 2: a quote is not closed"));
     assert!(e("").contains("is empty"));
 }
@@ -146,7 +144,10 @@ fn idx_and_images_come_back() {
     let whole = std::fs::read(folder.file("x.png")).unwrap();
     std::fs::write(folder.file("x.png"), &whole[..whole.len() / 2]).unwrap();
     assert!(
-        png::read(folder.file("x.png")).unwrap_err().to_string().contains("is damaged, or is no PNG image")
+        png::read(folder.file("x.png"))
+            .unwrap_err()
+            .to_string()
+            .contains("is damaged, or is not a PNG image")
     );
     assert!(png::write(folder.file("x.png"), &Tensor::zeros([2, 2, 1])).is_err());
     assert!(png::write(folder.file("x.png"), &x.reshape([24])).is_err());
@@ -158,6 +159,6 @@ fn characters_are_numbered_in_order() {
     assert_eq!(known.len(), 9);
     let tokens = known.encode("old hero").unwrap();
     assert_eq!(known.decode(&tokens), "old hero");
-    assert!(known.encode("x").unwrap_err().to_string().contains("'x' is not among the characters"));
+    assert!(known.encode("x").unwrap_err().to_string().contains("'x' is not a known character"));
     assert_eq!(known.decode(&[-1, 99]), "");
 }

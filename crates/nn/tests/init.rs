@@ -1,4 +1,4 @@
-//! First values: their distributions, and that a seed gives the same ones.
+//! Initial values: their distributions, and that a seed determines them.
 
 use gradus_nn::init::{
     Gain, fans, kaiming_normal, kaiming_uniform, normal, trunc_normal, uniform, xavier_normal, xavier_uniform,
@@ -9,7 +9,7 @@ use gradus_nn::{
 use gradus_nn::{Forward, Sequential};
 use gradus_tensor::{Generator, Tensor};
 
-/// Mean, deviation, least and largest.
+/// Mean, standard deviation, minimum and maximum.
 fn moments(t: &Tensor) -> [f64; 4] {
     let v: Vec<f64> = t.to_vec::<f32>().unwrap().into_iter().map(f64::from).collect();
     let n = v.len() as f64;
@@ -51,7 +51,7 @@ fn distributions_have_the_moments_they_should() {
     uniform_like(&kaiming_uniform(shape, Gain::Tanh, &g), 5.0 / 3.0 * 0.03f64.sqrt());
     normal_like(&xavier_normal(shape, Gain::Linear, &g), 0.0, (2.0f64 / 300.0).sqrt());
     uniform_like(&xavier_uniform(shape, Gain::Selu, &g), 0.75 * (6.0f64 / 300.0).sqrt());
-    // Of a normal distribution within one deviation, whose own deviation is 0.5396.
+    // A normal distribution truncated at one standard deviation, whose own is 0.5396.
     let t = trunc_normal(shape, 2.0, 0.5, 1.5, 2.5, &g);
     let [m, s, low, high] = moments(&t);
     assert!((m - 2.0).abs() < 0.01 && (s - 0.5 * 0.5396).abs() < 0.005, "{m} {s}");
@@ -97,13 +97,13 @@ fn a_summary_counts() {
     assert_eq!(lines[1], "0.bias                 f32[4]     4  frozen");
     assert_eq!(lines[6], "2.num_batches_tracked  i64[]      1  buffer");
     assert_eq!(lines[7], "20 parameters trained, 4 frozen; 136 bytes");
-    // 2·3·4·2 of the product, and those of bias, relu and norm.
+    // 2·3·4·2 of the product, plus bias, relu and norm.
     let flops: u64 = lines[8].split(' ').next().unwrap().parse().unwrap();
     assert!((48 + 16..200).contains(&flops), "{flops}");
     assert!(lines[8].ends_with("f32[2,4]"));
 }
 
-/// What `summary` says of each layer, and in all.
+/// The counts of `summary` for each layer, and the total.
 fn work(table: &str) -> (u64, Vec<(String, u64)>) {
     let mut lines = table.lines().skip_while(|l| !l.contains(" operations to "));
     let total = lines.next().unwrap().split(' ').next().unwrap().parse().unwrap();
@@ -120,11 +120,11 @@ fn a_summary_counts_by_layer() {
     let named = |all: &[(&str, u64)]| all.iter().map(|(n, x)| (n.to_string(), *x)).collect::<Vec<_>>();
     let net = Sequential::new().then(Linear::new(3, 4, &g)).then(Tensor::tanh).then(Linear::new(4, 2, &g));
     let (total, layers) = work(&summary(&net, |m, x| m.forward(&x[0]), &[&Tensor::zeros([5, 3])]).unwrap());
-    // Two per product, one per bias; tanh has no layer.
+    // Two per product, one per bias; tanh belongs to no layer.
     let right = [("0", 5 * (2 * 3 * 4 + 4)), ("2", 5 * (2 * 4 * 2 + 2)), ("no layer", 5 * 4)];
     assert_eq!(layers, named(&right));
     assert_eq!(total, right.iter().map(|(_, n)| n).sum::<u64>());
-    // A loop counts every step: of four gates from three inputs and two states, six steps of a batch of five.
+    // A loop counts every step: four gates of three inputs and two states, six steps of a batch of five.
     let lstm = Lstm::new(3, 2, 1, &g);
     struct Both(Lstm, Linear);
     impl Module for Both {
@@ -142,7 +142,7 @@ fn a_summary_counts_by_layer() {
     assert!(layers[0].1 >= products && layers[0].1 < products + 6 * 5 * 8 * 6, "{table}");
     assert_eq!(layers[1], ("out".to_string(), 6 * 5 * (2 * 2 + 1)));
     assert_eq!(total, layers.iter().map(|(_, n)| n).sum::<u64>());
-    // Inside a function that takes the parameters of several layers too.
+    // Also inside a function that takes the parameters of several layers.
     let whole = |m: &Sequential, x: &[Tensor]| gradus_tensor::checkpoint(&[&x[0]], |x| m.forward(&x[0]));
     let table = summary(&net, |m, x| whole(m, x).unwrap(), &[&Tensor::zeros([5, 3])]).unwrap();
     assert_eq!(work(&table).1, named(&right), "{table}");

@@ -1,4 +1,5 @@
-//! Layers against PyTorch's (`tests/golden/layers.json`): names and layouts of their state, values, gradients.
+//! Layers compared with PyTorch's (`tests/golden/layers.json`): names and layouts of their state, values,
+//! gradients.
 
 use gradus_ir::DType;
 use gradus_nn::{
@@ -28,7 +29,7 @@ fn close(what: &str, found: &Tensor, right: &Tensor) {
     }
 }
 
-/// One case, checked eagerly and as one traced function.
+/// Checks one case eagerly and as one traced function.
 fn check(case: &Value, layer: &dyn Module, forward: &dyn Fn(&[Tensor]) -> Tensor) {
     let name = case["name"].as_str().unwrap();
     layer.to_dtype(DType::F64).unwrap();
@@ -186,7 +187,7 @@ fn every_layer_agrees_with_pytorch() {
     assert_eq!(kinds.len(), 21, "{kinds:?}");
 }
 
-/// Token after token through a cache gives what all at once gives, in one executable.
+/// Generating token by token with a cache equals processing all at once, with one executable.
 #[test]
 fn a_cache_sees_what_was_before() {
     let g = Generator::new(4);
@@ -205,7 +206,7 @@ fn a_cache_sees_what_was_before() {
             }
             let parts = Tensor::cat(&parts.iter().collect::<Vec<_>>(), 1);
             close(&format!("{kv_heads} heads, round {rounds}"), &parts, &whole.detach());
-            // There is no room for a seventh.
+            // A seventh position exceeds the capacity.
             assert!(next.run(&[&x.narrow(1, 0, 1)]).is_err());
             assert_eq!(cache.position.item::<i64>().unwrap(), 6);
             cache.clear().unwrap();
@@ -213,7 +214,7 @@ fn a_cache_sees_what_was_before() {
     }
 }
 
-/// Queries that share heads of keys are those with the heads repeated.
+/// Sharing heads of keys equals repeating the heads.
 #[test]
 fn grouped_heads_are_repeated_heads() {
     let g = Generator::new(6);
@@ -254,7 +255,7 @@ fn dropout_draws_anew_inside_a_compiled_step() {
         let dropped = drawn.iter().filter(|v| **v == 0.0).count();
         assert!((190..310).contains(&dropped), "{dropped}");
     }
-    // The same seed eagerly draws the same; training off draws nothing.
+    // The same seed draws the same eagerly; evaluation mode draws nothing.
     g.seed(9);
     assert_eq!(dropout.forward(&x).to_vec::<f32>().unwrap(), a);
     dropout.eval();
@@ -273,7 +274,7 @@ fn wrong_inputs_are_errors_that_say_what_fits() {
     assert!(Linear::new(3, 4, &g).forward(&Tensor::zeros([2, 5])).error().is_some());
 }
 
-/// Two layers are one, dropout, and another; nothing is dropped behind the last, nor when it is not training.
+/// Two layers equal one layer, dropout, and another; nothing is dropped after the last, or in evaluation.
 #[test]
 fn recurrent_layers_drop_between_each_other() {
     let x = Generator::new(1).randn([5, 2, 3]).to_dtype(DType::F64);
@@ -296,7 +297,7 @@ fn recurrent_layers_drop_between_each_other() {
     let found = lstm.forward(&x).detach();
     close("training", &found, &by_hand(true, &one).detach());
     assert!((found - by_hand(false, &one)).abs().max(()).item::<f64>().unwrap() > 1e-3);
-    // The next call draws anew, and a compiled one draws what an eager one would.
+    // The next call draws anew, and a compiled call draws what an eager one would.
     by_hand(true, &two);
     let jitted = gradus_tensor::jit(|x: &[Tensor]| lstm.forward(&x[0]));
     close("compiled", &jitted.call(&[&x]).unwrap()[0], &by_hand(true, &two).detach());
@@ -304,7 +305,8 @@ fn recurrent_layers_drop_between_each_other() {
     close("not training", &lstm.forward(&x).detach(), &by_hand(false, &one).detach());
 }
 
-/// Where PyTorch drops: the attention's weights, its result, the hidden layer, the network's result.
+/// Dropout is applied where PyTorch applies it: attention weights, attention result, hidden layer, network
+/// result.
 #[test]
 fn a_block_drops_in_four_places() {
     let x = Generator::new(1).randn([2, 6, 8]).to_dtype(DType::F64);
@@ -346,7 +348,7 @@ fn a_block_drops_in_four_places() {
         close("not training", &one, &two);
         block.train(true);
     }
-    // A weight of attention that is dropped is so in training alone: over many draws the mean is that of none.
+    // Attention weights are dropped in training only: over many draws the mean equals that without dropout.
     let attention = MultiHeadAttention::new(8, 2, &Generator::new(3)).dropout(0.5, &Generator::new(4));
     attention.to_dtype(DType::F64).unwrap();
     let draws = 4000;
@@ -358,7 +360,7 @@ fn a_block_drops_in_four_places() {
     assert!(worst < 4.5, "{worst} deviations from the mean");
 }
 
-/// An error names the line that called the outermost layer, however deep inside it arose.
+/// An error names the line that called the outermost layer, however deep it arose.
 #[test]
 fn errors_are_placed_where_layers_are_called() {
     let g = Generator::new(0);
@@ -374,7 +376,7 @@ fn errors_are_placed_where_layers_are_called() {
     placed(line!(), MultiHeadAttention::grouped(8, 4, 3, &g).forward(&Tensor::zeros([2, 3, 8])));
     placed(line!(), TransformerBlock::new(8, 2, 16, 0.1, &g).forward(&x));
     placed(line!(), Sequential::new().then(Lstm::new(7, 4, 1, &g)).then(Linear::new(5, 1, &g)).forward(&x));
-    // What had failed before keeps its own place.
+    // An earlier failure keeps its own location.
     let (line, bad) = (line!(), &x + &Tensor::zeros([2, 3, 5]));
     placed(line, TransformerBlock::new(8, 2, 16, 0.1, &g).forward(&bad));
     let m = Linear::new(7, 1, &g);

@@ -1,4 +1,4 @@
-//! Batches: every example once a pass, the same order for the same seed, and resuming anywhere.
+//! Batches: every example once per pass, the same order for the same seed, and resuming anywhere.
 
 use gradus_nn::data::{Dataset, Loader, Position, Tensors, Windows};
 use gradus_tensor::Tensor;
@@ -64,12 +64,12 @@ fn what_cannot_be_loaded_is_refused() {
     assert!(Loader::new(numbers(0), 1).is_err());
     assert!(Loader::new(numbers(3), 0).is_err());
     let e = Loader::new(numbers(3), 4).unwrap().next_batch().unwrap_err().to_string();
-    assert!(e.contains("batches of 4 are more than there are; 3 fit"), "{e}");
+    assert!(e.contains("batches of 4 need more examples than the 3 of the dataset"), "{e}");
     assert!(Tensors::new(vec![Tensor::zeros([2]), Tensor::zeros([3])]).is_err());
     assert!(Tensors::new(vec![]).is_err());
     let (even, odd) = numbers(5).split(|i| i % 2 == 0);
     assert_eq!((even.fields()[0].to_vec::<i64>().unwrap(), odd.len()), (vec![0, 2, 4], 2));
-    // An error of the dataset comes out, and the loader does not move.
+    // An error of the dataset is returned, and the loader does not advance.
     struct Bad;
     impl Dataset for Bad {
         fn len(&self) -> usize {

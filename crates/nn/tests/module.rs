@@ -1,4 +1,4 @@
-//! What modules hold, by name, and what is done to all of it at once.
+//! Items of modules by name, and operations on all of them.
 
 use gradus_ir::DType;
 use gradus_nn::{Buffer, Device, Embedding, Forward, Linear, Mode, Module, Part, Sequential, module};

@@ -1,4 +1,5 @@
-//! Optimisers and schedules against PyTorch's trajectories (`tests/golden/optim.json`), eagerly and compiled.
+//! Optimizers and schedules compared with PyTorch's trajectories (`tests/golden/optim.json`), eagerly and
+//! compiled.
 
 use gradus_nn::optim::{Adafactor, Adagrad, Adam, AdamW, Lbfgs, LbfgsOptions, Lion, RmsProp, Sgd};
 use gradus_nn::{Clip, Module, Optimizer, Param, Rule, Schedule, compile_training, module};
@@ -45,7 +46,7 @@ impl Function {
     }
 }
 
-/// The tolerance that the trajectories are held to over 50 steps.
+/// The tolerance of the trajectories over 50 steps.
 const WITHIN: f64 = 1e-6;
 
 #[track_caller]
@@ -63,7 +64,7 @@ fn values(cells: &[(String, Tensor)]) -> Vec<f64> {
     cells.iter().flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect()
 }
 
-/// Fifty steps at once and fifty compiled.
+/// Runs fifty steps eagerly and fifty compiled.
 fn check(name: &str, make: impl Fn(&Function) -> Optimizer) {
     let shown = |f: &Function, o: &Optimizer| {
         let averages = o.state().into_iter().filter(|(n, _)| n.starts_with("average.")).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Runs that are stopped or killed at any moment, and resumed: the same weights, bit for bit.
+//! Runs that are stopped or killed at any time, and resumed: the same weights, bit for bit.
 
 mod common;
 
@@ -19,8 +19,8 @@ use std::time::Duration;
 
 const BATCHES: u64 = 400;
 
-/// Everything that a checkpoint must hold: parameters, statistics, moments, averages, sums of gradients, a generator, a
-/// schedule's step, a loader's position.
+/// A run with everything that a checkpoint must hold: parameters, statistics, optimizer state, averages, sums
+/// of gradients, a generator, a schedule's step, a loader's position.
 fn run(
     path: &Path,
     batches: u64,
@@ -92,7 +92,7 @@ fn a_stopped_run_goes_on_with_the_same_losses() {
             Ended::Stopped => stops += 1,
         }
     }
-    // A checkpoint of another model is refused, and nothing has changed.
+    // A checkpoint of another model is rejected, and nothing changes.
     let other = folder.file("other");
     std::fs::copy(folder.file("whole"), &other).unwrap();
     let tensors: Vec<_> = read(&other).unwrap().into_iter().filter(|(n, _)| n != "model.0.bias").collect();
@@ -101,7 +101,7 @@ fn a_stopped_run_goes_on_with_the_same_losses() {
     assert!(e.contains("has no tensor `model.0.bias`"), "{e}");
     write(&other, &tensors, &Default::default()).unwrap();
     let e = run(&other, BATCHES, 0, Duration::ZERO, |_, _| true).unwrap_err().to_string();
-    assert!(e.contains("the note `steps` is ``, which is no count"), "{e}");
+    assert!(e.contains("the note `steps` is ``, which is not a count"), "{e}");
     assert!(stops > 5, "{stops}");
     assert_eq!(seen, losses);
     assert!(content(&path) == right);
@@ -109,7 +109,7 @@ fn a_stopped_run_goes_on_with_the_same_losses() {
 
 const FOLDER: &str = "GRADUS_TEST_RESUME";
 
-/// Not a test of its own: the process that `a_killed_run_ends_the_same` kills.
+/// Not a separate test: the process that `a_killed_run_ends_the_same` kills.
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -132,7 +132,7 @@ fn a_killed_run_ends_the_same() {
     while kills < 20 {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let mut child = start();
-        // Not before it has begun to write, so that runs make way; then at any moment.
+        // Killed after it has begun to write, so that runs make progress; then at any time.
         let before = std::fs::metadata(&path).and_then(|m| m.modified()).ok();
         let began = || std::fs::metadata(&path).and_then(|m| m.modified()).ok() != before;
         while child.try_wait().unwrap().is_none() && !began() {
@@ -146,13 +146,13 @@ fn a_killed_run_ends_the_same() {
         child.kill().unwrap();
         child.wait().unwrap();
         kills += 1;
-        // Whatever the moment, there is a whole checkpoint.
+        // At any time there is a complete checkpoint.
         assert!(content(&path).len() == right.len());
     }
     assert!(kills == 20 && !finished, "the run ended after {kills} kills");
     assert!(start().wait().unwrap().success());
     assert!(content(&path) == right);
-    // What killed writers left aside is gone.
+    // Temporary files of killed writers are removed.
     let left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }

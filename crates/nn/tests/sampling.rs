@@ -1,4 +1,4 @@
-//! Tokens by their logits.
+//! Sampling of tokens by their logits.
 
 use gradus_nn::Sampling;
 use gradus_tensor::{Generator, Tensor};
@@ -19,7 +19,7 @@ fn tokens_come_as_often_as_they_should() {
         assert!(found.iter().zip(right).all(|(a, b)| (a - b).abs() < 0.03), "{found:?} is not {right:?}");
     };
     close(shares(Sampling::default(), &logits), [0.1, 0.2, 0.5, 0.2]);
-    // Squares of odds at half the temperature.
+    // Half the temperature squares the odds.
     let cool = Sampling { temperature: 0.5, ..Sampling::default() };
     close(shares(cool, &logits), [1.0 / 34.0, 4.0 / 34.0, 25.0 / 34.0, 4.0 / 34.0]);
     let few = Sampling { top_k: Some(2), ..Sampling::default() };
@@ -33,7 +33,7 @@ fn tokens_come_as_often_as_they_should() {
 
 #[test]
 fn tokens_follow_each_other_until_it_is_enough() {
-    // A model that always thinks of the next number.
+    // A model that always predicts the next number.
     let next = |token: i64| {
         let mut logits = [0.0f32; 10];
         logits[(token as usize + 1) % 10] = 50.0;
@@ -58,7 +58,7 @@ fn limits_leave_the_likeliest() {
         assert!(found.iter().zip(right).all(|(a, b)| (a - b).abs() < 0.03), "{found:?} is not {right:?}");
     };
     let usual = Sampling::default();
-    // The second reaches 0.7; of the third the share 0.9 is reached at 0.95.
+    // The second reaches 0.7; the third reaches 0.9, at 0.95.
     close(Sampling { top_p: 0.7, ..usual }, [0.625, 0.375, 0.0, 0.0]);
     close(Sampling { top_p: 0.9, ..usual }, [0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0.0]);
     close(Sampling { top_p: 1e-9, ..usual }, [1.0, 0.0, 0.0, 0.0]);
@@ -66,7 +66,7 @@ fn limits_leave_the_likeliest() {
     close(Sampling { top_k: Some(3), top_p: 0.8, ..usual }, [0.625, 0.375, 0.0, 0.0]);
     let g = Generator::new(0);
     let greedy = Sampling { temperature: 0.0, repetition_penalty: 2.0, ..usual };
-    // 3 becomes 1.5 and -1 becomes -2; what came longer ago than `recent` is not punished.
+    // 3 becomes 1.5 and -1 becomes -2; tokens before the last `recent` are not penalized.
     assert_eq!(greedy.choose_after(&[3.0, 2.0, -1.0], &[0], &g).unwrap(), 1);
     assert_eq!(greedy.choose_after(&[-1.0, -1.5, -9.0], &[0, 0], &g).unwrap(), 1);
     assert_eq!(Sampling { recent: 1, ..greedy }.choose_after(&[3.0, 2.0, -1.0], &[0, 2], &g).unwrap(), 0);

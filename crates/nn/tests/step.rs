@@ -1,4 +1,4 @@
-//! Compiled training against the same training by hand, eagerly.
+//! Compiled training compared with the same training written eagerly.
 
 use gradus_ir::{DType, Result};
 use gradus_nn::optim::{Adam, Sgd};
@@ -63,7 +63,7 @@ fn a_compiled_step_is_the_eager_step() {
         own.flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect::<Vec<_>>()
     };
     close(&averages(step.optimizer()), &averages(&by_hand), 1e-12);
-    // Swapped twice, nothing has changed.
+    // Swapping twice changes nothing.
     let before = weights(&compiled);
     step.optimizer().swap_average().unwrap();
     close(&weights(&compiled), &averages(&by_hand), 1e-12);
@@ -102,7 +102,7 @@ fn other_batches_are_compiled_once() {
         step.run(&[&x, &y]).unwrap();
     }
     assert_eq!((step.compilations(), step.optimizer().steps()), (3, 5));
-    // Freezing is another program: what is frozen stays.
+    // Freezing compiles another program: frozen parameters stay unchanged.
     m.parameters()[0].1.set_requires_grad(false).unwrap();
     let before = m.parameters()[0].1.to_vec::<f64>().unwrap();
     step.run(&[&x, &y]).unwrap();
@@ -154,7 +154,7 @@ fn accumulated_batches_are_one_large_batch() {
     assert_eq!((three.optimizer().steps(), three.compilations()), (4, 2));
 }
 
-/// A block whose values are computed again in the backward pass, inside a compiled step.
+/// A block whose values are recomputed in the backward pass, inside a compiled step.
 #[test]
 fn checkpointed_layers_train_the_same() {
     let (plain, again) = (net(), net());
@@ -188,7 +188,7 @@ fn half_precision_trains() {
     }
 }
 
-/// Wider than the tiles that products of `bf16` are made of, and not a multiple of them.
+/// Wider than the tiles of `bf16` products, and not a multiple of them.
 #[test]
 fn losses_in_bf16_are_those_in_f32() {
     let trained = |dtype: DType| -> Vec<f64> {
@@ -198,7 +198,7 @@ fn losses_in_bf16_are_those_in_f32() {
             .then(Tensor::tanh)
             .then(Linear::new(100, 37, &g));
         let data = [g.randn([50, 70]), g.randn([50, 37])];
-        // Both start from the same numbers.
+        // Both start from the same values.
         m.to_dtype(DType::BF16).unwrap();
         m.to_dtype(dtype).unwrap();
         let [x, y] = data.map(|t| t.to_dtype(DType::BF16).to_dtype(dtype));
@@ -233,7 +233,7 @@ fn a_forward_executable_shares_the_parameters() {
 fn what_is_not_finite_is_found_and_named() {
     let m = net();
     let risky = |m: &Sequential, b: &[Tensor]| {
-        // Zero where the second field is: the logarithm is then infinite, and its gradient NaN.
+        // Zero where the second field is: the logarithm is infinite there, and its gradient NaN.
         let y = (m.forward(&b[0]).square() * &b[1]).log();
         (y.softmax(-1) * &y).sum(())
     };
@@ -293,18 +293,19 @@ fn a_parameter_is_in_one_group() {
     assert!(e.contains("0.weight is in two groups"), "{e}");
     loss(&m, &[x, y]).backward().unwrap();
     assert!(twice().step().is_err());
-    // Averages are kept of groups that come later too.
+    // Averages also cover groups that are added later.
     let [first, rest @ ..] = &m.parameters()[..] else { panic!() };
     let one =
         Optimizer::new(vec![first.clone()], Sgd::default()).average(0.5).group(rest.to_vec(), Sgd::default());
     assert_eq!(one.state().iter().filter(|(n, _)| n.starts_with("average.")).count(), 4);
 }
 
-/// A loop is named with its step and the op inside, from whichever of its results it is found.
+/// The error names the loop with its step and the op inside, for any of its results.
 #[test]
 fn what_is_not_finite_in_a_loop_is_named_with_its_step() {
     let m = net();
-    // The fourth of six steps takes the logarithm of 0; what follows is infinite, and NaN by its gradient.
+    // The fourth of six steps takes the logarithm of 0; later values are infinite, and NaN through their
+    // gradients.
     let risky = |stack: bool, reverse: bool| {
         move |m: &Sequential, b: &[Tensor]| {
             let how = ScanOptions { reverse, ..ScanOptions::default() };

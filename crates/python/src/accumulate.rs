@@ -1,4 +1,5 @@
-//! Sums of a tensor and a product, with factors: `addmm`, `addcmul`, `addcdiv` and what `addmv`, `addr`, `addbmm`, `baddbmm` share.
+//! Sums of a tensor and a product, with factors: `addmm`, `addcmul`, `addcdiv`, and the helper of `addmv`,
+//! `addr`, `addbmm`, `baddbmm`.
 
 use crate::error::runtime_error;
 use crate::operators::{product, sum};
@@ -8,8 +9,8 @@ use gradus::ir::Class;
 use gradus::{DType, Number, Tensor};
 use pyo3::prelude::*;
 
-/// `beta · c + alpha · product`, both factors in the dtype of the result; `c` broadcasts. With `beta` 0 nothing of `c` counts, not
-/// even NaN.
+/// Computes `beta · c + alpha · product`, with both factors in the dtype of the result; `c` broadcasts. If
+/// `beta` is 0, `c` is ignored, NaN included.
 fn accumulated(
     name: &str,
     c: &Tensor,
@@ -42,7 +43,7 @@ fn is_zero(n: Number) -> bool {
     }
 }
 
-/// A tensor times a factor of its dtype.
+/// Multiplies a tensor by a factor of its dtype.
 fn times(x: Tensor, by: Option<Operand>) -> Tensor {
     match by {
         None => x,
@@ -50,14 +51,14 @@ fn times(x: Tensor, by: Option<Operand>) -> Tensor {
     }
 }
 
-/// beta * input + alpha * product, where nothing of the input counts if beta is 0.
+/// beta * input + alpha * product. If beta is 0, the input is ignored.
 #[pyfunction]
 #[pyo3(signature = (input, product, beta, alpha))]
 pub(crate) fn _accumulated(input: T, product: T, beta: Operand, alpha: Operand) -> PyResult<PyTensor> {
     PyTensor::out(accumulated("a sum of products", &input.0, product.0, Some(beta), Some(alpha))?)
 }
 
-/// A factor as the dtype has it, `None` for 1: beside integers its fraction is dropped, as PyTorch does.
+/// Converts a factor to the dtype; `None` means 1. For integer dtypes the fraction is dropped, as in PyTorch.
 fn factor(value: Option<Operand>, dtype: DType) -> PyResult<Option<Operand>> {
     let value = match value {
         None => return Ok(None),
@@ -77,7 +78,7 @@ fn factor(value: Option<Operand>, dtype: DType) -> PyResult<Option<Operand>> {
     Ok((!one).then_some(Operand::Number(number)))
 }
 
-/// `a + value · b · c`, or with a quotient instead of the product.
+/// Computes `a + value · b · c`, or with a quotient instead of the product.
 fn added_product(
     a: &Tensor,
     b: &Tensor,

@@ -1,7 +1,8 @@
-//! Memory shared with NumPy by its own structures, in fewer steps than by DLPack, which is for everybody else.
+//! Shares memory with NumPy through its C structures, which is faster than DLPack (`dlpack.rs`, for other
+//! libraries).
 //!
-//! An array of ours holds a clone of the storage, so that nobody writes to it and it lives as long as the array. A tensor of
-//! theirs holds what the array gave, and with it the array.
+//! A NumPy array of a tensor's memory holds a clone of the storage, which keeps it alive and prevents writes. A
+//! tensor of an array's memory holds a reference to the array.
 
 use crate::error::{raise, type_error};
 use gradus::mem::Storage;
@@ -14,12 +15,12 @@ use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr::NonNull;
 
-/// Flags of NumPy's.
+/// NumPy's array flags.
 const ALIGNED: i32 = 0x100;
 const NATIVE: i32 = 0x200;
 const WRITEABLE: i32 = 0x400;
 
-/// Most axes of what is taken in.
+/// Largest number of axes accepted.
 const MOST_AXES: usize = 64;
 
 /// `PyArrayInterface`.
@@ -36,7 +37,7 @@ struct Interface {
     descr: *mut ffi::PyObject,
 }
 
-/// NumPy's kind of each dtype, which with the size says which, and its number.
+/// NumPy's kind (which together with the size identifies a dtype) and type number of each dtype.
 const KINDS: &[(DType, u8, c_int)] = &[
     (DType::I8, b'i', 1),
     (DType::I32, b'i', 5),
@@ -51,11 +52,11 @@ const KINDS: &[(DType, u8, c_int)] = &[
     (DType::Bool, b'b', 0),
 ];
 
-/// What an array of ours is of.
+/// The owner of the memory of an exported array.
 #[pyclass(frozen, module = "gradus")]
-struct Shared(#[expect(dead_code, reason = "it lives as long as the array")] Memory);
+struct Shared(#[expect(dead_code, reason = "keeps the memory alive as long as the array")] Memory);
 
-/// Something of NumPy's.
+/// Returns an attribute of NumPy.
 fn of_numpy<'py>(
     py: Python<'py>,
     lock: &'static PyOnceLock<Py<PyAny>>,
@@ -65,10 +66,10 @@ fn of_numpy<'py>(
     Ok(it.bind(py).clone())
 }
 
-/// NumPy's table of functions for code in C, where each has the same place in all versions.
+/// NumPy's table of C functions, whose indices are the same in all versions.
 struct Functions(NonNull<c_void>);
 
-// SAFETY: a table of constants in a library that is never unloaded.
+// SAFETY: the table is constant, in a library that is never unloaded.
 unsafe impl Send for Functions {}
 // SAFETY: as above.
 unsafe impl Sync for Functions {}
@@ -84,14 +85,14 @@ impl Functions {
         })
     }
 
-    /// What stands at a place of the table.
+    /// Reads an entry of the table.
     ///
     /// # Safety
     ///
-    /// It is one of `T`, which is a pointer.
-    unsafe fn at<T: Copy>(&self, place: usize) -> T {
-        // SAFETY: the table is an array of pointers, longer than all places that are asked for.
-        unsafe { self.0.cast::<T>().add(place).read() }
+    /// The entry is a pointer of type `T`.
+    unsafe fn at<T: Copy>(&self, index: usize) -> T {
+        // SAFETY: the table is an array of pointers, longer than every index used; the caller guarantees `T`.
+        unsafe { self.0.cast::<T>().add(index).read() }
     }
 }
 
@@ -113,7 +114,7 @@ type New = unsafe extern "C" fn(
 ) -> *mut ffi::PyObject;
 type SetBase = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> c_int;
 
-/// A NumPy array of a tensor's memory, not to be written.
+/// Makes a read-only NumPy array of a tensor's memory.
 pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let memory = raise(t.memory())?;
     let dtype = memory.aval.dtype;
@@ -128,8 +129,8 @@ pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyA
     let data = bytes.as_ptr().wrapping_add(memory.offset).cast_mut().cast();
     let (all, rank) = (Functions::of(py)?, shape.len() as c_int);
     let owner = Bound::new(py, Shared(memory))?;
-    // SAFETY: these are the functions of these names, called with as many extents and strides as there are axes; the array
-    // takes the dtype and its base over. Elements lie where strides lead, within storage that the base holds.
+    // SAFETY: the table entries are these functions, called with one extent and stride per axis. The array
+    // takes ownership of the dtype and its base. Strides stay within the storage, which the base keeps alive.
     unsafe {
         let dtype = all.at::<DTypeOf>(DTYPE_OF)(number);
         let (shape, strides, none) = (shape.as_ptr(), strides.as_ptr(), std::ptr::null_mut());
@@ -142,9 +143,9 @@ pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyA
     }
 }
 
-/// Whether it is an array of NumPy's, or says that it is like one.
+/// Whether an object is a NumPy array, or has NumPy's array interface.
 pub(crate) fn is_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
-    // Asked of the type, since an array would make one to answer.
+    // Asks the type, because an array would create the interface to answer.
     Ok(is_exact(obj)? || obj.get_type().hasattr(intern!(obj.py(), "__array_interface__"))?)
 }
 
@@ -153,7 +154,8 @@ fn is_exact(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(obj.get_type().is(&of_numpy(obj.py(), &NDARRAY, "ndarray")?))
 }
 
-/// A tensor of an array's memory; `None` where something is to be said or done about the array first, as DLPack does.
+/// Makes a tensor of an array's memory. Returns `None` if the array needs a conversion or an error, which
+/// DLPack handles.
 pub(crate) fn taken(obj: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     if !is_exact(obj)? {
         return Ok(None);
@@ -161,7 +163,7 @@ pub(crate) fn taken(obj: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     let capsule = obj.getattr(intern!(obj.py(), "__array_struct__"))?;
     let Ok(capsule) = capsule.cast_into::<PyCapsule>() else { return Ok(None) };
     let all: NonNull<Interface> = capsule.pointer_checked(None)?.cast();
-    // SAFETY: NumPy's own array gives a structure of this kind, which lives as long as the capsule.
+    // SAFETY: NumPy's array returns a structure of this type, which lives as long as the capsule.
     let all = unsafe { all.as_ref() };
     let (size, nd) = (all.size as isize, all.nd as usize);
     let known = KINDS.iter().find(|(d, kind, _)| *kind == all.kind && d.size() as isize == size);
@@ -171,7 +173,7 @@ pub(crate) fn taken(obj: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     };
     let (mut shape, mut strides, mut first, mut last) = (Vec::new(), Vec::new(), 0, 0);
     for axis in 0..nd {
-        // SAFETY: an array has as many extents and strides as it has axes.
+        // SAFETY: an array has one extent and stride per axis.
         let (extent, stride) = unsafe { (*all.shape.add(axis), *all.strides.add(axis)) };
         if extent == 0 || stride % size != 0 {
             return Ok(None);
@@ -186,8 +188,8 @@ pub(crate) fn taken(obj: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         strides.push((stride / size) as i64);
     }
     let Some(start) = NonNull::new(all.data.cast::<u8>().wrapping_offset(first)) else { return Ok(None) };
-    // SAFETY: the elements lie from `start` on for as many bytes, as long as the array does, which the capsule holds. That
-    // nobody writes them while they are read is what sharing memory asks of the caller, as everywhere in Python.
+    // SAFETY: the elements occupy these bytes from `start` on, as long as the array lives, which the capsule
+    // keeps alive. The caller must not write them while they are read, as for all shared memory in Python.
     let storage =
         unsafe { Storage::foreign(start, (last - first + size) as usize, Box::new(capsule.unbind())) };
     let Some(storage) = storage else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What a tensor is: its type, its elements as Python's, its gradient.
+//! Attributes of a tensor: its type, its elements as Python objects, its gradient.
 
 use crate::convert::{item, size, to_list};
 use crate::dtype::{self, DTypeArg, PyDType};
@@ -13,7 +13,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
 
 #[pymethods]
 impl PyTensor {
-    /// A new tensor of numbers, nested lists or an array, or of zeros of these extents.
+    /// A new tensor from numbers, nested lists or an array, or zeros of these extents.
     #[new]
     #[pyo3(signature = (data=None, requires_grad=None, *sizes, dtype=None))]
     fn create(
@@ -31,10 +31,10 @@ impl PyTensor {
             }
         };
         let value = crate::create::constructed(data, dtype.map(|d| d.0))?;
-        PyTensor::out(if flag { crate::noted::made(value.requires_grad_()) } else { value })
+        PyTensor::out(if flag { crate::trace_deps::made(value.requires_grad_()) } else { value })
     }
 
-    /// Above NumPy's: its scalars leave operators to tensors.
+    /// Higher than NumPy's, so that its scalars leave operators to tensors.
     #[classattr]
     fn __array_priority__() -> f64 {
         1000.0
@@ -109,19 +109,19 @@ impl PyTensor {
         PyDType::object(py, self.dtype_now(py)?)
     }
 
-    /// Where the elements are.
+    /// The device that stores the elements.
     #[getter]
     fn device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         crate::device::object(py, crate::device::of(&self.value(py)?))
     }
 
-    /// Whether the elements are in main memory.
+    /// Whether the elements are in host memory.
     #[getter]
     fn is_cpu(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(crate::device::of(&self.value(py)?).is_cpu())
     }
 
-    /// Whether the elements are on a GPU that WebGPU reaches.
+    /// Whether the elements are on a WebGPU device.
     #[getter]
     fn is_wgpu(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(crate::device::of(&self.value(py)?).name().starts_with("wgpu"))
@@ -145,7 +145,7 @@ impl PyTensor {
         Ok(self.dtype_now(py)?.is_complex())
     }
 
-    /// Whether elements lie in row-major order without gaps.
+    /// Whether elements are in row-major order without gaps.
     #[doc = example!(is_contiguous)]
     #[pyo3(signature = (*, memory_format=None))]
     fn is_contiguous(&self, py: Python<'_>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
@@ -153,7 +153,7 @@ impl PyTensor {
         Ok(self.value(py)?.is_contiguous())
     }
 
-    /// The one element as a Python number.
+    /// The element of a tensor of one element, as a Python number.
     #[doc = example!(item)]
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         item(py, &self.elements(py)?)
@@ -165,7 +165,7 @@ impl PyTensor {
         to_list(py, &self.elements(py)?)
     }
 
-    /// A NumPy array of the same memory, which cannot be written to.
+    /// A read-only NumPy array of the same memory.
     #[doc = example!(numpy)]
     #[pyo3(signature = (*, force=false))]
     fn numpy<'py>(slf: &Bound<'py, PyTensor>, force: bool) -> PyResult<Bound<'py, PyAny>> {
@@ -180,7 +180,7 @@ impl PyTensor {
             x = x.detach().to(gradus::Device::CPU);
         }
         if x.requires_grad() && !force {
-            let why = "a Tensor that requires grad has no array; call detach().numpy(), or numpy(force=True)";
+            let why = "a Tensor that requires grad cannot be converted to an array; call detach().numpy(), or numpy(force=True)";
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }
         crate::array::numpy(slf.py(), &x)
@@ -204,7 +204,7 @@ impl PyTensor {
     #[getter(requires_grad)]
     fn get_requires_grad(&self, py: Python<'_>) -> PyResult<bool> {
         let on = self.value(py)?.requires_grad();
-        crate::noted::note_requirement(&self.held(), on);
+        crate::trace_deps::note_requirement(&self.held(), on);
         Ok(on)
     }
 
@@ -213,7 +213,7 @@ impl PyTensor {
         self.require(py, on)
     }
 
-    /// In place: whether gradients are collected for this leaf.
+    /// In place: sets whether gradients are accumulated for this leaf.
     #[doc = example!(requires_grad_)]
     #[pyo3(signature = (requires_grad=true))]
     fn requires_grad_(slf: Bound<'_, PyTensor>, requires_grad: bool) -> PyResult<Bound<'_, PyTensor>> {
@@ -221,13 +221,13 @@ impl PyTensor {
         Ok(slf)
     }
 
-    /// Whether nothing was recorded behind this tensor.
+    /// Whether this tensor is a leaf: no recorded operation produced it.
     #[getter]
     fn is_leaf(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.value(py)?.is_leaf())
     }
 
-    /// The gradient collected so far.
+    /// The accumulated gradient.
     #[getter(grad)]
     fn get_grad(slf: &Bound<'_, PyTensor>) -> PyResult<Option<PyTensor>> {
         PyTensor::gradient(slf)
@@ -235,7 +235,7 @@ impl PyTensor {
 
     #[setter(grad)]
     fn set_grad(&self, py: Python<'_>, grad: Option<T>) -> PyResult<()> {
-        let mut x = crate::noted::with_gradient(self, self.value(py)?);
+        let mut x = crate::trace_deps::with_gradient(self, self.value(py)?);
         if x.is_leaf() && !x.is_cell() && !x.is_traced() {
             if grad.is_none() {
                 return Ok(());
@@ -259,13 +259,13 @@ impl PyTensor {
         Ok(self.value(py)?.retains_grad())
     }
 
-    /// The same value outside of autograd; writing to it writes here too.
+    /// The same value, detached from autograd; it shares memory, so that writes to it change this tensor too.
     #[doc = example!(detach)]
     fn detach(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
         PyTensor::part_of(slf, View::Detached)
     }
 
-    /// In place: forgets how this tensor was computed.
+    /// In place: detaches this tensor from its history.
     #[doc = example!(detach_)]
     fn detach_(slf: Bound<'_, PyTensor>) -> PyResult<Bound<'_, PyTensor>> {
         let value = slf.get().value(slf.py())?.detach();
@@ -273,13 +273,13 @@ impl PyTensor {
         Ok(slf)
     }
 
-    /// In place: what another tensor is, of any shape.
+    /// In place: takes over the value of another tensor, of any shape.
     fn _become(slf: Bound<'_, PyTensor>, other: T) -> Bound<'_, PyTensor> {
         slf.get().rebind(other.0);
         slf
     }
 
-    /// The same value outside of autograd; writing to it writes here too.
+    /// The same value, detached from autograd; it shares memory, so that writes to it change this tensor too.
     #[getter(data)]
     fn get_data(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
         PyTensor::part_of(slf, View::Detached)
@@ -298,14 +298,14 @@ impl PyTensor {
             let _mode = gradus::set_grad_enabled(false);
             return self.write(py, new);
         }
-        // Another type: a new leaf in the same place.
+        // A new dtype or shape: the tensor becomes a new leaf.
         let new = if old.requires_grad() { new.requires_grad_() } else { new };
         raise(new.check())?;
         self.rebind(new);
         Ok(())
     }
 
-    /// In place: another value of this type; it broadcasts.
+    /// In place: copies a value, which broadcasts and is converted to this dtype.
     #[doc = example!(copy_)]
     #[pyo3(signature = (src, non_blocking=false))]
     fn copy_<'py>(slf: Bound<'py, PyTensor>, src: T, non_blocking: bool) -> PyResult<Bound<'py, PyTensor>> {
@@ -328,14 +328,14 @@ impl PyTensor {
         Ok(slf)
     }
 
-    /// In place: one value everywhere.
+    /// In place: fills with one value.
     #[doc = example!(fill_)]
     fn fill_<'py>(slf: Bound<'py, PyTensor>, value: Operand) -> PyResult<Bound<'py, PyTensor>> {
         let x = slf.get().value(slf.py())?;
         match value {
             Operand::Number(n) => {
                 crate::convert::fits(n, x.dtype())?;
-                slf.get().write_same(slf.py(), n.beside(&x).to_dtype(x.dtype()))?;
+                slf.get().write_same(slf.py(), n.tensor_like(&x).to_dtype(x.dtype()))?;
             }
             Operand::Tensor(t) => {
                 let new = crate::device::converted(&t, x.dtype(), crate::device::of(&x)).expand(x.shape());
@@ -360,7 +360,7 @@ impl PyTensor {
         item(py, &x)?.call_method1("__format__", (spec,))?.extract()
     }
 
-    /// A leaf of its own with the same value, of the same class and with the same attributes.
+    /// A new leaf with the same value, of the same class and with the same attributes.
     fn __deepcopy__<'py>(
         slf: &Bound<'py, PyTensor>,
         memo: &Bound<'py, PyDict>,
@@ -422,7 +422,7 @@ impl PyTensor {
         Ok(crate::dlpack::CPU)
     }
 
-    /// How often the value was changed in place.
+    /// The number of in-place changes.
     #[getter]
     fn _version(&self) -> u64 {
         self.stamp()
@@ -434,7 +434,7 @@ impl PyTensor {
         Ok(self.value(py)?.is_traced())
     }
 
-    /// The shape with another's number of elements, as PyTorch's `new_*` methods take it.
+    /// A new tensor from data, with this tensor's dtype and device by default.
     #[doc = example!(new_tensor)]
     #[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false))]
     fn new_tensor(
@@ -450,7 +450,7 @@ impl PyTensor {
         crate::create::made_of(data, Some(dtype), device, Some(crate::device::of(&x)), requires_grad)
     }
 
-    /// Extents from 0 on, or the one of an axis.
+    /// The strides of the tensor, in elements.
     #[doc = example!(stride)]
     fn stride<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTuple>> {
         let x = slf.get().value(slf.py())?;
@@ -463,7 +463,7 @@ impl PyTensor {
         if places.numel() == 0 || places.is_traced() {
             return PyTuple::new(slf.py(), own);
         }
-        // How far the next element along an axis is from the first; where there is none, as if there was no view.
+        // The distance of adjacent elements along an axis; for extents of 1, as if the tensor was contiguous.
         let places = raise(places.to_vec::<i64>())?;
         let step = |(&n, &to): (&usize, &i64)| if n > 1 { places[to as usize] - places[0] } else { to };
         PyTuple::new(slf.py(), shape.iter().zip(&own).map(step).collect::<Vec<_>>())
@@ -474,7 +474,7 @@ impl PyTensor {
     fn require(&self, py: Python<'_>, on: bool) -> PyResult<()> {
         let x = self.value(py)?;
         if x.is_cell() {
-            crate::noted::note_requirement(&x, x.requires_grad());
+            crate::trace_deps::note_requirement(&x, x.requires_grad());
             return raise(x.set_requires_grad(on));
         }
         if !x.is_leaf() {
@@ -489,7 +489,7 @@ impl PyTensor {
         if on == x.requires_grad() {
             return Ok(());
         }
-        let leaf = if on { crate::noted::made(x.requires_grad_()) } else { x.detach() };
+        let leaf = if on { crate::trace_deps::made(x.requires_grad_()) } else { x.detach() };
         raise(leaf.check())?;
         if !leaf.is_same(&x) {
             self.rebind(leaf);

@@ -1,4 +1,4 @@
-//! Python functions called while they are traced.
+//! Calls Python functions while they are traced.
 
 use crate::device;
 use crate::error::{raise, raised};
@@ -9,21 +9,22 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::cell::RefCell;
 
-/// A Python function of a list of tensors to a list of tensors. What it raises comes out where the transform ends.
+/// A Python function from a list of tensors to a list of tensors. An exception is stored and raised when the
+/// transform ends.
 pub(crate) struct Function<'py> {
     f: Bound<'py, PyAny>,
-    /// Where traced tensors are while it is called, if its operands tell.
+    /// The device of traced tensors during the call, if its operands determine it.
     device: Option<Device>,
     failed: RefCell<Option<PyErr>>,
 }
 
-/// As Python's tensors.
+/// Converts tensors to Python objects.
 pub(crate) fn wrapped<'py>(py: Python<'py>, all: &[Tensor]) -> PyResult<Bound<'py, PyList>> {
     let all = all.iter().map(|t| Py::new(py, PyTensor::out(t.clone())?)).collect::<PyResult<Vec<_>>>()?;
     PyList::new(py, all)
 }
 
-/// From a list of Python's tensors.
+/// Converts a list of Python tensors.
 pub(crate) fn unwrapped(list: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {
     list.try_iter()?.map(|t| Ok(t?.extract::<T>()?.0)).collect()
 }
@@ -33,12 +34,12 @@ impl<'py> Function<'py> {
         Function { f: f.clone(), device: None, failed: RefCell::new(None) }
     }
 
-    /// The function, whose traced tensors are where these operands are.
+    /// Sets the device of traced tensors to that of the operands.
     pub(crate) fn on(self, operands: &[Tensor]) -> Function<'py> {
         Function { device: device::of_operands(operands), ..self }
     }
 
-    /// Its results; one failed tensor if it raises.
+    /// Calls it. Returns one failed tensor if it raises.
     pub(crate) fn call(&self, lists: &[&[Tensor]]) -> Vec<Tensor> {
         let py = self.f.py();
         let _traced = device::Traced::on(self.device);
@@ -52,7 +53,7 @@ impl<'py> Function<'py> {
         })
     }
 
-    /// What a transform gave, unless the function raised.
+    /// Returns the result of a transform, or raises the exception of the function.
     pub(crate) fn done<R>(&self, result: gradus::Result<R>) -> PyResult<R> {
         match (self.failed.borrow_mut().take(), result) {
             (Some(e), _) => Err(e),
@@ -62,7 +63,7 @@ impl<'py> Function<'py> {
     }
 }
 
-/// Both lists as Python's.
+/// Converts both lists to Python objects.
 pub(crate) fn two<'py>(
     py: Python<'py>,
     lists: (Vec<Tensor>, Vec<Tensor>),
@@ -75,8 +76,8 @@ pub(crate) fn refs(all: &[Tensor]) -> Vec<&Tensor> {
     all.iter().collect()
 }
 
-/// The first, or why there is none.
+/// Returns the first tensor, or an error if there is none.
 pub(crate) fn first(all: Vec<Tensor>) -> PyResult<Tensor> {
-    let none = || raise(Err(Error::trace("the function gave nothing")));
+    let none = || raise(Err(Error::trace("the function returned no tensor")));
     all.into_iter().next().map_or_else(none, Ok)
 }

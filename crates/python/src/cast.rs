@@ -1,5 +1,5 @@
 //! Conversions of tensors to other dtypes and devices: `to`, `type`, `float` and the rest.
-//! Takes what PyTorch takes by position and by name. Arrays are read in `convert.rs`, devices found in `device.rs`.
+//! Takes PyTorch's positional and keyword arguments. `convert.rs` reads arrays, `device.rs` parses devices.
 
 use crate::device::{converted, of, parse};
 use crate::dtype::{self, DTypeArg, PyDType};
@@ -11,7 +11,7 @@ use pyo3::types::PyTuple;
 
 #[pymethods]
 impl PyTensor {
-    /// Another dtype or device; a tensor says both.
+    /// Converts to another dtype or device; a tensor as argument gives both.
     #[doc = example!(to)]
     #[pyo3(signature = (*args, dtype=None, device=None, copy=false, non_blocking=false, memory_format=None))]
     fn to<'py>(
@@ -55,7 +55,7 @@ impl PyTensor {
         }
     }
 
-    /// Of another dtype.
+    /// Converts to another dtype; without an argument, the name of the type.
     #[doc = example!(type)]
     #[pyo3(name = "type", signature = (dtype=None, non_blocking=false))]
     fn type_<'py>(
@@ -74,24 +74,24 @@ impl PyTensor {
         }
     }
 
-    /// With the dtype of another tensor.
+    /// Converts to the dtype of another tensor.
     #[doc = example!(type_as)]
     fn type_as(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.to_dtype(other.0.dtype()))
     }
 
-    /// In main memory; the same tensor if it is there.
+    /// Moves to host memory; returns the same tensor if it is there.
     #[doc = example!(cpu)]
     #[pyo3(signature = (memory_format=None))]
     fn cpu<'py>(
         slf: &Bound<'py, PyTensor>,
         memory_format: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTensor>> {
-        let _ = memory_format; // elements are in one order
+        let _ = memory_format; // there is one memory format
         PyTensor::on(slf, Device::CPU)
     }
 
-    /// On a GPU that WebGPU reaches, by its number; the same tensor if it is there.
+    /// Moves to a WebGPU device, by its number; returns the same tensor if it is there.
     ///
     /// >>> import gradus
     /// >>> if gradus.wgpu.is_available():
@@ -103,7 +103,7 @@ impl PyTensor {
         non_blocking: bool,
         memory_format: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTensor>> {
-        let _ = (non_blocking, memory_format); // elements are in one order
+        let _ = (non_blocking, memory_format); // there is one memory format
         let py = slf.py();
         let named = match device.map(|d| d.extract::<usize>()) {
             Some(Ok(index)) => format!("wgpu:{index}").into_pyobject(py)?.into_any(),
@@ -118,7 +118,7 @@ impl PyTensor {
     }
 }
 
-/// Whether a trace decides where a tensor is: what is traced has no device, and tensors from outside that may be changed are
+/// Whether a trace decides the device of a tensor: traced tensors have no device, and cells from outside are
 /// inputs of the graph, which runs on one device.
 fn is_bound(x: &Tensor) -> bool {
     x.is_traced() || (gradus::is_tracing() && x.is_cell())
@@ -145,7 +145,7 @@ macro_rules! conversions {
                 slf: &Bound<'py, PyTensor>,
                 memory_format: Option<&Bound<'py, PyAny>>,
             ) -> PyResult<Bound<'py, PyTensor>> {
-                let _ = memory_format; // elements are in one order
+                let _ = memory_format; // there is one memory format
                 let (py, x) = (slf.py(), slf.get().value(slf.py())?);
                 if x.dtype() == DType::$dtype {
                     return Ok(slf.clone());

@@ -1,12 +1,12 @@
-//! One compiled program of a function: for which calls it is, and how it runs.
+//! One compiled program of a function: the conditions under which it applies, and how it runs.
 
 use crate::error::raise;
 use crate::guard::Guard;
-use crate::noted::Guards;
 use crate::tensor::PyTensor;
+use crate::trace_deps::Guards;
 use crate::tree::Tree;
 use crate::unary::Spelled;
-use gradus::{Aval, Compiled, DType, Tensor, Whose};
+use gradus::{Aval, Compiled, DType, GradientOwner, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,25 +16,26 @@ pub(crate) struct Program {
     pub(crate) arguments: Tree,
     pub(crate) types: Vec<Aval>,
     pub(crate) modes: Modes,
-    /// What brings numbers that live in Python up to date before each run, and gives what takes that back.
+    /// Python functions that update Python numbers before each run; each returns a function that undoes this.
     pub(crate) before: Vec<Py<PyAny>>,
     pub(crate) guards: Guards,
     /// Which arguments are the same tensor.
     pub(crate) twins: Vec<usize>,
-    /// Arguments that are leaves which it also found outside, by number: it was traced with the leaves themselves.
+    /// Arguments (by number) that are leaves which the function also reads from outside: it was traced with the
+    /// leaves themselves.
     pub(crate) found_outside: Vec<(usize, Tensor)>,
-    /// Arguments that it changes in place, by number; their new values come last of its results.
+    /// Arguments (by number) that it changes in place; their new values are its last results.
     pub(crate) changed: Vec<usize>,
-    /// Gradients that it reads or leaves behind; values of these come behind those.
+    /// Gradients that it reads or changes; their values follow those results.
     pub(crate) gradients: Vec<Gradient>,
-    /// Which arguments required gradients and were leaves, if it depends on that.
+    /// Which arguments required gradients and were leaves, if the program depends on that.
     pub(crate) arguments_required: Option<Vec<(bool, bool)>>,
-    /// Which cells required gradients: their freezing makes another program.
+    /// Which cells required gradients; a change makes another program necessary.
     pub(crate) required: Vec<bool>,
     pub(crate) hooks: Hooks,
-    /// Places outside that it gives other tensors; these come behind those.
+    /// Outside locations to which it assigns other tensors; these follow the gradients.
     pub(crate) rebound: Vec<Rebound>,
-    /// Tensors that the function left in containers outside; their values come behind those.
+    /// Tensors that the function stored in outside containers; their values follow.
     pub(crate) left: Vec<Py<PyTensor>>,
     /// Whether a backward pass is part of it.
     pub(crate) differentiates: bool,
@@ -42,7 +43,7 @@ pub(crate) struct Program {
     pub(crate) compiled: Compiled,
 }
 
-/// What operations depend on besides their operands: whether they are recorded, and the dtype of floats.
+/// Global settings that operations depend on: whether they are recorded, and the default float dtype.
 #[derive(PartialEq)]
 pub(crate) struct Modes(bool, DType);
 
@@ -52,30 +53,30 @@ impl Modes {
     }
 }
 
-/// A place outside that a function gives another tensor.
+/// An outside location to which a function assigns another tensor.
 pub(crate) struct Rebound {
     pub(crate) place: Py<Guard>,
     pub(crate) read: Read,
 }
 
-/// What a function reads from a place that it gives another tensor.
+/// What a function reads from a location that it reassigns.
 pub(crate) enum Read {
-    /// What stands there; it is no tensor, or one that stands elsewhere too.
+    /// The original object: not a tensor, or a tensor that is also stored elsewhere.
     AsItWas,
-    /// That there is a tensor.
+    /// Only that it holds a tensor.
     Any,
-    /// The tensor there; it goes through this input.
+    /// The tensor there, through this input.
     From(Tensor),
 }
 
 impl Rebound {
-    /// The tensor that stands there.
+    /// Returns the tensor that is stored there now.
     fn now(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
         let now = self.place.get().now(py).and_then(|v| v.cast_into::<PyTensor>().ok());
         now.map(|t| t.get().value(py)).transpose()
     }
 
-    /// Whether a tensor stands there that fits.
+    /// Whether the location holds a value for which the program was compiled.
     fn fits(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(match &self.read {
             Read::AsItWas => self.place.get().holds(py),
@@ -87,10 +88,10 @@ impl Rebound {
     }
 }
 
-/// Which hooks leaves had when a function was traced.
+/// The hooks that leaves had when a function was traced.
 pub(crate) struct Hooks {
     were: Vec<Vec<usize>>,
-    /// The count of changes up to which they are known to be as they were.
+    /// The change counter up to which they are known to be unchanged.
     looked: AtomicU64,
 }
 
@@ -99,7 +100,8 @@ impl Hooks {
         Hooks { looked: gradus::hooks_changed().into(), were: leaves.map(Tensor::hooks).collect() }
     }
 
-    /// Whether they are as they were. Those of arguments are looked at always, since these may be others.
+    /// Whether they are unchanged. Hooks of arguments are always checked, because the arguments may be other
+    /// tensors.
     fn hold(&self, arguments: &[Tensor], cells: &[Tensor]) -> bool {
         let now = gradus::hooks_changed();
         let (of_arguments, of_cells) = self.were.split_at(arguments.len().min(self.were.len()));
@@ -119,41 +121,41 @@ impl Hooks {
     }
 }
 
-/// A gradient that a function reads or leaves behind.
+/// A gradient that a function reads or changes.
 pub(crate) struct Gradient {
-    pub(crate) of: Whose,
-    /// A cell for what was there before, or that there was nothing, if the function depends on it.
+    pub(crate) of: GradientOwner,
+    /// If the function depends on the previous gradient: a cell for it, or `None` if there was none.
     pub(crate) read: Option<Option<Tensor>>,
     pub(crate) left: Left,
 }
 
-/// What becomes of a gradient.
+/// The effect of a function on a gradient.
 pub(crate) enum Left {
     AsItWas,
     Forgotten,
-    /// There is a value.
+    /// It is replaced by a value.
     Replaced,
-    /// There is a value, which goes on to what the argument was computed from.
+    /// It is replaced by a value, which is propagated to the operation that produced the argument.
     GoesOn,
 }
 
 impl Gradient {
-    /// Whose it is in a call with these arguments.
+    /// Returns the owner of the gradient in a call with these arguments.
     fn tensor<'a>(&'a self, arguments: &'a [Tensor]) -> Option<&'a Tensor> {
         match &self.of {
-            Whose::Leaf(leaf) => Some(leaf),
-            Whose::Argument(i) => arguments.get(*i),
+            GradientOwner::Leaf(leaf) => Some(leaf),
+            GradientOwner::Argument(i) => arguments.get(*i),
         }
     }
 }
 
-/// Whether a tensor requires gradients, and is a leaf.
+/// Returns whether a tensor requires gradients, and whether it is a leaf.
 pub(crate) fn requirement(t: &Tensor) -> (bool, bool) {
     (t.requires_grad(), t.is_leaf())
 }
 
 impl Program {
-    /// Whether it is for arguments of these types; their tensors are left in the list.
+    /// Whether it applies to arguments of these types; collects their tensors in the list.
     pub(crate) fn takes(&self, arguments: &Bound<'_, PyTuple>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
         tensors.clear();
         if !self.arguments.matches(arguments.as_any(), tensors)? || tensors.len() != self.types.len() {
@@ -163,7 +165,7 @@ impl Program {
         Ok(tensors.iter().zip(&self.types).all(same))
     }
 
-    /// Whether it is for these arguments, of types that it takes, and for all else as it is now.
+    /// Whether it applies to these arguments, whose types match, and to the current state outside.
     pub(crate) fn fits(&self, arguments: &Bound<'_, PyTuple>, tensors: &[Tensor]) -> PyResult<bool> {
         if self.modes != Modes::now() || !self.is_here(tensors) {
             return Ok(false);
@@ -208,7 +210,7 @@ impl Program {
         self.guards.hold(py)
     }
 
-    /// Whether the operands are on the device that it was compiled for. Those that are not, beside others that are, are refused
+    /// Whether the operands are on the device that it was compiled for. Operands on mixed devices are rejected
     /// by the run.
     fn is_here(&self, tensors: &[Tensor]) -> bool {
         if !crate::device::other_devices_used() {
@@ -218,18 +220,19 @@ impl Program {
         other.unwrap_or(gradus::Device::CPU) == self.compiled.device()
     }
 
-    /// Whether it writes to anything that arguments may be parts of.
+    /// Whether it writes to anything that arguments may be views of.
     pub(crate) fn writes(&self) -> bool {
         !self.changed.is_empty() || !self.twins.is_empty() || !self.compiled.written().is_empty()
     }
 
-    /// Whether two threads may not run it at once: it changes something, or something changes before it runs.
+    /// Whether two threads must not run it at the same time: it changes something, or something changes before
+    /// it runs.
     pub(crate) fn is_alone(&self) -> bool {
         let changes = self.gradients.len() + self.rebound.len() + self.left.len() + self.before.len();
         self.writes() || changes > 0
     }
 
-    /// Whether those arguments that it also found outside are just these.
+    /// Whether the arguments that are also read from outside are the same leaves.
     fn leaves_fit(&self, tensors: &[Tensor]) -> bool {
         if !self.differentiates && self.found_outside.is_empty() && !self.writes() {
             return true;
@@ -244,7 +247,7 @@ impl Program {
         }) && self.found_outside.iter().all(|(i, leaf)| tensors[*i].is_same(leaf))
     }
 
-    /// Runs it with numbers that live in Python as they are to be; if it fails, they are as they were.
+    /// Runs it after updating Python numbers; undoes the updates if it fails.
     fn run(&self, py: Python<'_>, tensors: &[Tensor], first: bool) -> PyResult<Vec<Tensor>> {
         let mut undo = Vec::new();
         let mut run = || {
@@ -276,7 +279,8 @@ impl Program {
             }
         }
         let ins: Vec<&Tensor> = tensors.iter().collect();
-        // A step that has changed parameters by gradients is done with them; anything else may be part of what is differentiated.
+        // A step that has updated parameters needs no recording; any other program may be part of a
+        // differentiated computation.
         let written = self.compiled.written();
         let recorded = gradus::is_grad_enabled()
             && self.compiled.graph().output_avals().len() > written.len()
@@ -286,14 +290,15 @@ impl Program {
             if !recorded {
                 return self.compiled.run(&ins);
             }
-            // As one operation that backward passes know.
-            // What it changes is given as it is now, parameters so that their gradients find them.
+            // Recorded as one operation for backward passes.
+            // Written cells are passed by their current value; parameters as copies that gradients flow
+            // through.
             let now = |t: &Tensor| match written.iter().any(|w| w.is_same(t)) {
                 true if t.requires_grad() => t.copied(),
                 true => t.detach(),
                 false => t.clone(),
             };
-            // The state of a generator on the CPU goes along to another device.
+            // The state of a generator on the CPU is moved to the device.
             let along = |t: &Tensor| t.numel() > 1 && t.numel() * t.dtype().size() <= 16;
             let here = |t: Tensor| if along(&t) { t.to(self.compiled.device()) } else { t };
             let cells: Vec<Tensor> = self.compiled.cells().iter().map(now).map(here).collect();
@@ -310,8 +315,8 @@ impl Program {
 }
 
 impl Program {
-    /// Runs it on arguments, puts new values where it changes them, and gives its results as Python's. `first` says that it was
-    /// traced for this call.
+    /// Runs it on arguments, writes the new values of arguments that it changes, and returns its results as
+    /// Python objects. `first` says that it was traced for this call.
     pub(crate) fn call<'py>(
         &self,
         arguments: &Bound<'py, PyTuple>,
@@ -335,7 +340,8 @@ impl Program {
             self.arguments.places(arguments.as_any(), &mut places);
             for (i, new) in self.changed.iter().zip(news) {
                 if let Some(Some(place)) = places.get(*i) {
-                    // A leaf was changed without recording: it would have been refused otherwise.
+                    // A leaf can only have been changed without recording; otherwise an error would have been
+                    // raised.
                     let leaf = requirement(&tensors[*i]) == (true, true);
                     let _mode = leaf.then(|| gradus::set_grad_enabled(false));
                     place.get().write(py, if leaf { new.detach() } else { new })?;
@@ -347,7 +353,7 @@ impl Program {
 }
 
 impl Program {
-    /// Puts gradients where they belong.
+    /// Stores gradients with their owners.
     fn leave(&self, py: Python<'_>, tensors: &[Tensor], values: &[Tensor]) -> PyResult<()> {
         let mut values = values.iter().map(Tensor::detach);
         let mut on = Vec::new();
@@ -369,7 +375,7 @@ impl Program {
     }
 }
 
-/// Whether it matters that an argument is also found outside: what it is there is the same leaf, or written to.
+/// Whether it matters that an argument is also read from outside: it is the same leaf, or is written to.
 pub(crate) fn may_share(t: &Tensor, differentiates: bool, writes: bool) -> bool {
     t.is_cell() && (writes || (differentiates && t.requires_grad()))
 }
@@ -384,11 +390,11 @@ pub(crate) fn part_of_a_cell(py: Python<'_>, place: &Bound<'_, PyTensor>, cells:
     root.is_cell() && cells.iter().any(|cell| cell.is_same(&root))
 }
 
-/// How arguments are related that are tensors.
+/// Relations between arguments that are tensors.
 pub(crate) enum Related {
-    /// Not, except that some are the same: for each argument the first that it is, if any are.
+    /// Unrelated, except for equal ones: for each argument the first one that is the same tensor.
     Twins(Vec<usize>),
-    /// Some are parts of the same tensor.
+    /// Some are views of the same tensor.
     Parts,
 }
 

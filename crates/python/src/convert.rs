@@ -1,4 +1,4 @@
-//! Elements from Python and back: numbers, nested lists, arrays.
+//! Converts Python objects to tensors and back: numbers, nested lists, arrays.
 
 use crate::dtype::{self, DTypeArg};
 use crate::error::{raise, raised, type_error, value_error};
@@ -13,16 +13,16 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use std::sync::{Mutex, PoisonError};
 
-/// Deepest nesting of lists; a list that holds itself ends here.
+/// Deepest nesting of lists; limits a list that contains itself.
 const DEEPEST: usize = 64;
 
-/// A new tensor of anything that holds numbers.
+/// Makes a tensor from any object that holds numbers.
 pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
     let converted = |t: Tensor| dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d));
     if let Ok(t) = obj.cast::<PyTensor>() {
         return Ok(converted(t.get().value(obj.py())?));
     }
-    // Before numbers: NumPy's have a dtype to keep.
+    // Before numbers: NumPy's scalars have a dtype, which is kept.
     if obj.hasattr("__dlpack__")? || obj.hasattr("__array__")? {
         return array(obj, true).map(converted);
     }
@@ -42,14 +42,15 @@ pub(crate) fn tensor_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
     nested.tensor()
 }
 
-/// A new tensor in memory of its own, without a history.
+/// Makes a detached tensor with its own memory.
 pub(crate) fn copy_of(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
     let t = tensor_of(obj, dtype)?.detach();
-    // What is no tensor is copied as it is read.
+    // Other objects are copied when they are read.
     Ok(if obj.is_instance_of::<PyTensor>() { t.copied() } else { t })
 }
 
-/// A number for a tensor of some dtype: an integer beyond 64 bits is one only among floats.
+/// Returns an object as a number for a tensor of this dtype; an integer beyond 64 bits is accepted for floats
+/// only.
 fn element(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Number>> {
     if !obj.is_instance_of::<PyInt>() || obj.extract::<i64>().is_ok() {
         return number(obj);
@@ -60,14 +61,15 @@ fn element(obj: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Numb
     }
 }
 
-/// The dtype of a number in a list: NumPy's have one of their own.
+/// Returns the dtype of a number in a list; NumPy's numbers have their own.
 fn dtype_of(obj: &Bound<'_, PyAny>, n: Number) -> DType {
     let plain = obj.is_exact_instance_of::<PyFloat>() || obj.is_exact_instance_of::<PyInt>();
     let own = if plain { None } else { obj.getattr("dtype").ok().and_then(|d| d.extract::<DTypeArg>().ok()) };
     own.map_or_else(|| dtype::of_number(n), |d| d.0)
 }
 
-/// Refuses numbers that an integer dtype does not hold. Negative ones wrap in an unsigned dtype, as in PyTorch.
+/// Returns an error for numbers that an integer dtype cannot hold. Negative ones wrap in an unsigned dtype, as
+/// in PyTorch.
 pub(crate) fn fits(n: Number, dtype: DType) -> PyResult<()> {
     use gradus::ir::Class;
     let bits = dtype.size() as i32 * 8;
@@ -91,15 +93,15 @@ pub(crate) fn fits(n: Number, dtype: DType) -> PyResult<()> {
     }
 }
 
-/// Numbers in nested lists.
+/// Numbers read from nested lists.
 struct Nested {
-    /// The dtype that is asked for.
+    /// The requested dtype.
     dtype: Option<DType>,
     shape: Vec<usize>,
     flat: Vec<Number>,
     /// The dtype that holds all numbers so far.
     natural: Option<DType>,
-    /// Lists may also hold tensors, of one shape.
+    /// Tensors found in lists; all must have one shape.
     tensors: Vec<Tensor>,
 }
 
@@ -121,7 +123,7 @@ impl Nested {
         for item in obj.try_iter()? {
             let item = item?;
             if let Ok(t) = item.cast::<PyTensor>() {
-                // Tensors in lists are read, as numbers are: the new tensor may be on another device.
+                // Tensors in lists are read like numbers, because the new tensor may be on another device.
                 self.push(t.get().value(item.py())?.to(gradus::Device::CPU));
             } else if let Some(x) = element(&item, self.dtype)? {
                 if self.shape.len() != depth + 1 {
@@ -148,7 +150,7 @@ impl Nested {
         Ok(())
     }
 
-    /// A tensor in a list; numbers before it are tensors then, too.
+    /// Adds a tensor found in a list; converts numbers before it to tensors.
     fn push(&mut self, t: Tensor) {
         let natural = self.natural.unwrap_or(dtype::default_float());
         self.tensors.extend(self.flat.drain(..).map(|n| Tensor::from_literal(&n.literal(natural))));
@@ -195,10 +197,10 @@ impl Nested {
         raise(Tensor::from_literal(&literal).check().cloned())
     }
 
-    /// Lists of tensors, stacked.
+    /// Stacks lists of tensors.
     fn stacked(self) -> PyResult<Tensor> {
         let whole = self.shape.iter().product::<usize>();
-        // Those of one element are numbers, as in PyTorch.
+        // Tensors of one element count as numbers, as in PyTorch.
         let single = self.tensors.iter().all(|t| t.numel() == 1);
         let flat = |t: &Tensor| if single { t.reshape([0usize; 0]) } else { t.clone() };
         let all: Vec<Tensor> = self.tensors.iter().map(flat).collect();
@@ -206,7 +208,7 @@ impl Nested {
             return Err(value_error("a list holds either tensors of one shape or numbers"));
         }
         let refs: Vec<&Tensor> = all.iter().collect();
-        // One alone would be a view.
+        // A single tensor is copied, because `unsqueeze` would return a view.
         let rows = if let [one] = &refs[..] { one.unsqueeze(0).copied() } else { Tensor::stack(&refs, 0) };
         let dims: Vec<usize> = self.shape.iter().copied().chain(all[0].shape().iter().copied()).collect();
         let t = rows.reshape(dims).detach();
@@ -214,12 +216,12 @@ impl Nested {
     }
 }
 
-/// A tensor of an array: without a copy unless one is asked for or the array cannot be shared.
+/// Makes a tensor of an array; copies if requested or if the array cannot be shared.
 pub(crate) fn array(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
     if let Ok(t) = crate::dlpack::import(obj, copy) {
         return Ok(t);
     }
-    // What has no DLPack (read-only arrays, old libraries): by way of NumPy's bytes.
+    // Without DLPack (read-only arrays, old libraries), copies NumPy's bytes.
     let numpy = obj.py().import("numpy")?;
     let array = numpy.call_method1("ascontiguousarray", (obj,))?;
     let own = array.getattr("dtype")?;
@@ -229,33 +231,33 @@ pub(crate) fn array(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
     };
     let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
     let Some(dtype) = dtype::named(&name) else {
-        return Err(type_error(format!("an array of {name} has no dtype of gradus")));
+        return Err(type_error(format!("gradus has no dtype for an array of {name}")));
     };
-    // `ascontiguousarray` makes at least one axis.
+    // `ascontiguousarray` returns at least one axis.
     let shape: Vec<usize> = obj.getattr("shape").or_else(|_| array.getattr("shape"))?.extract()?;
     let bytes = array.call_method0("tobytes")?;
-    let bytes = bytes.cast::<PyBytes>().map_err(|_| type_error("tobytes gave no bytes"))?;
+    let bytes = bytes.cast::<PyBytes>().map_err(|_| type_error("tobytes did not return bytes"))?;
     raise(Tensor::from_bytes(&Aval::new(dtype, Shape::from(shape)), bytes.as_bytes()).check().cloned())
 }
 
-/// Elements that are read at a time: between two readings Python hears of Ctrl-C.
+/// Elements read at a time; between two reads Python can handle Ctrl-C.
 const AT_ONCE: usize = 1 << 18;
 
-/// The elements in row-major order, as Python's.
+/// The elements in row-major order, as Python objects.
 struct Elements<'py> {
     py: Python<'py>,
     flat: Tensor,
-    /// Where the elements begin that are read next.
+    /// Position of the next elements to read.
     next: usize,
     read: Literal,
     given: usize,
 }
 
 impl<'py> Elements<'py> {
-    /// Reads more if all that was read is given.
+    /// Reads more elements if all read ones are consumed.
     fn refill(&mut self) -> PyResult<()> {
         if self.given == self.read.data().len() {
-            self.py.detach(std::thread::yield_now); // others may have the lock
+            self.py.detach(std::thread::yield_now); // lets other threads take the GIL
             self.py.check_signals()?;
             let count = AT_ONCE.min(self.flat.numel() - self.next);
             self.read = raise(self.flat.narrow(0, self.next, count).to_literal())?;
@@ -278,7 +280,7 @@ impl<'py> Elements<'py> {
         })
     }
 
-    /// The next `n`: at once if they have been read.
+    /// Returns the next `n` elements; as one list if they have been read.
     fn row(&mut self, n: usize) -> PyResult<Bound<'py, PyList>> {
         let (py, from) = (self.py, self.given);
         let read = from..from + n;
@@ -308,9 +310,9 @@ impl<'py> Elements<'py> {
     }
 }
 
-/// The elements as nested lists, or a number.
+/// Converts the elements to nested lists, or to a number.
 pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    // An object and a pointer for each element: what cannot fit is refused before anything is made.
+    // An object and a pointer per element: returns an error before anything is allocated.
     raise(gradus::ir::size::reserve(t.numel().saturating_mul(40)))?;
     if t.numel() > FEW && t.shape().rank() <= MOST_AXES {
         return many_to_list(py, &t.detach().to(gradus::Device::CPU));
@@ -321,18 +323,18 @@ pub(crate) fn to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, P
     Elements { py, flat, next: 0, read, given: 0 }.nested(&t.shape())
 }
 
-/// Elements of a list that is built here. Functions that make Python's objects panic if memory ends, so more are left to
-/// NumPy, which raises `MemoryError`.
+/// Largest number of elements of a list that is built here. Functions that create Python objects panic if
+/// memory runs out; NumPy raises `MemoryError` instead.
 const FEW: usize = 1 << 10;
 
-/// Most axes of an array of any version of NumPy.
+/// Largest number of axes of an array in any version of NumPy.
 const MOST_AXES: usize = 32;
 
-/// The elements as nested lists, made by NumPy of a part of the tensor at a time, with a look at signals in between.
+/// Converts the elements to nested lists with NumPy, in parts, and checks signals in between.
 fn many_to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let (shape, all) = (t.shape(), t.numel());
     if all <= AT_ONCE {
-        py.detach(std::thread::yield_now); // others may have the lock
+        py.detach(std::thread::yield_now); // lets other threads take the GIL
         py.check_signals()?;
         let known = if t.dtype() == DType::BF16 { t.to_dtype(DType::F32) } else { t.clone() };
         return crate::array::numpy(py, &known)?.call_method0("tolist");
@@ -351,7 +353,7 @@ fn many_to_list<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>>
     Ok(list)
 }
 
-/// The one element as a Python number.
+/// Returns the element of a tensor of one element as a Python number.
 pub(crate) fn item<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     if let Some(e) = t.error() {
         return Err(raised(e));
@@ -363,7 +365,7 @@ pub(crate) fn item<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyAn
     to_list(py, &t.reshape(Vec::<i64>::new()))
 }
 
-/// A class that is written in Python.
+/// Returns a class written in Python, imported once.
 pub(crate) fn class<'py>(
     py: Python<'py>,
     lock: &'static PyOnceLock<Py<PyAny>>,
@@ -374,19 +376,19 @@ pub(crate) fn class<'py>(
     Ok(class.bind(py).clone())
 }
 
-/// Extents as `gradus.Size`: the one that was made of them last, since programs ask again and again.
+/// Returns extents as `gradus.Size`. Recently made objects are cached, because programs ask repeatedly.
 pub(crate) fn size<'py>(py: Python<'py>, shape: Shape) -> PyResult<Bound<'py, PyAny>> {
-    const ROOM: usize = 64;
+    const SLOTS: usize = 64;
     static SIZE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     type Made = Option<(Shape, Py<PyAny>)>;
-    static MADE: Mutex<[Made; ROOM]> = Mutex::new([const { None }; ROOM]);
+    static MADE: Mutex<[Made; SLOTS]> = Mutex::new([const { None }; SLOTS]);
     let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    let at = shape.iter().fold(shape.rank(), |at, d| at.wrapping_mul(31).wrapping_add(*d)) % ROOM;
+    let at = shape.iter().fold(shape.rank(), |at, d| at.wrapping_mul(31).wrapping_add(*d)) % SLOTS;
     if let Some((_, known)) = made()[at].as_ref().filter(|(of, _)| *of == shape) {
         return Ok(known.bind(py).clone());
     }
     let new = class(py, &SIZE, "gradus._results", "Size")?.call1((PyTuple::new(py, &*shape)?,))?;
     let before = made()[at].replace((shape, new.clone().unbind()));
-    drop(before); // not while others wait
+    drop(before); // outside of the lock
     Ok(new)
 }

@@ -1,23 +1,23 @@
-//! Copies of tensors as the module `copy` makes them.
+//! Copies of tensors for the `copy` module.
 
 use crate::tensor::PyTensor;
 use gradus::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A value as a tensor of the same class as another.
+/// Makes a tensor of the same class as another.
 pub(crate) fn of_class<'py>(like: &Bound<'py, PyTensor>, value: Tensor) -> PyResult<Bound<'py, PyAny>> {
     let (py, class) = (like.py(), like.get_type());
     if class.is(py.get_type::<PyTensor>()) {
         return Ok(Bound::new(py, PyTensor::new(value))?.into_any());
     }
-    // Without its `__init__`, whose arguments are its own.
+    // Without its `__init__`, which may need arguments.
     let new = class.call_method1("__new__", (&class,))?;
     new.cast::<PyTensor>().map_err(PyErr::from)?.get().rebind(value);
     Ok(new)
 }
 
-/// The copy of a view is that view of the copy of what it is of, so that both share memory as these do.
+/// Deep-copies the parent of a view and takes the same view of the copy, so that both copies share memory.
 pub(crate) fn of_view<'py>(
     view: &Bound<'py, PyTensor>,
     memo: &Bound<'py, PyDict>,
@@ -38,7 +38,7 @@ pub(crate) fn of_view<'py>(
 
 #[pymethods]
 impl PyTensor {
-    /// Of the same class, with the same memory.
+    /// A shallow copy: the same class and the same memory.
     fn __copy__<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
         let mut x = slf.get().value(slf.py())?;
         if !slf.get().is_whole() {

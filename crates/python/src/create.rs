@@ -1,4 +1,4 @@
-//! New tensors.
+//! Functions that make new tensors.
 
 use crate::convert::{array, copy_of, fits, tensor_of};
 use crate::device::{converted, current, moved, of, parse, place, place_like};
@@ -14,29 +14,30 @@ use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 
-/// Finishes what a function here makes: moves it to its device, and makes it a leaf if gradients are asked for.
+/// Finishes a new tensor: moves it to its device, and makes it a leaf if gradients are required.
 fn made(t: Tensor, requires_grad: bool, device: Device) -> PyResult<PyTensor> {
     let t = moved(t, device);
-    PyTensor::out(if requires_grad { crate::noted::made(t.requires_grad_()) } else { t })
+    PyTensor::out(if requires_grad { crate::trace_deps::made(t.requires_grad_()) } else { t })
 }
 
 fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
     Ok(Shape::from(extents(integers(size)?)?))
 }
 
-/// Up to so many bytes are copied, which takes less time than an operation that writes them.
+/// Largest size in bytes for which writing elements is faster than an operation.
 const FEW: usize = 256;
 
-/// From so many bytes on memory comes from the system as zeros, which nobody has to write.
+/// Smallest size in bytes for which the system provides zero pages, which need not be written.
 const FRESH: usize = 1 << 22;
 
-/// One number for each element of a tensor's type, if they are few: written, since repeating one takes longer.
+/// Fills a small tensor of this type with a number. Returns `None` for larger ones, which are broadcast
+/// instead.
 pub(crate) fn few_of(x: &Tensor, n: Number) -> Option<Tensor> {
     let aval = x.aval().filter(|a| a.shape.numel().saturating_mul(a.dtype.size()) <= FEW)?;
     (!gradus::is_tracing() && x.device().is_cpu()).then(|| full_of(&aval, n))
 }
 
-/// One number for each element of a type, in memory of its own, or that there is no room.
+/// Fills a tensor of a type with a number, in its own memory. Returns a failed tensor if the allocation fails.
 fn full_of(aval: &Aval, n: Number) -> Tensor {
     let one = n.literal(aval.dtype);
     let zero = matches!(n, Number::Bool(false) | Number::Int(0))
@@ -66,7 +67,7 @@ fn full_of(aval: &Aval, n: Number) -> Tensor {
     }
 }
 
-/// One number for each element of a type on a device, to which one element is sent.
+/// Fills a tensor on a device with a number, of which one element is transferred.
 fn full_on(aval: &Aval, n: Number, device: Device) -> Tensor {
     if device.is_cpu() || gradus::is_tracing() {
         return full_of(aval, n);
@@ -74,13 +75,13 @@ fn full_on(aval: &Aval, n: Number, device: Device) -> Tensor {
     Tensor::from_literal(&n.literal(aval.dtype)).to(device).expand(&aval.shape).contiguous()
 }
 
-/// Refuses lists that memory cannot hold, which would end the process.
+/// Returns an error for lists that exceed memory: allocating them would abort the process.
 fn room(numbers: usize) -> PyResult<()> {
     raise(gradus::ir::size::reserve_elements(numbers, 8))
 }
 
-/// Raises `MemoryError` if memory cannot hold `count` elements of `size` bytes. Python code calls it before it lists
-/// elements itself. A count beyond 64 bits is refused too.
+/// Raises `MemoryError` if `count` elements of `size` bytes exceed memory. Python code calls it before it
+/// builds lists itself. A count beyond 64 bits is an error too.
 #[pyfunction]
 #[pyo3(signature = (count, size=8))]
 pub(crate) fn _reserve(count: &Bound<'_, PyAny>, size: usize) -> PyResult<()> {
@@ -88,7 +89,7 @@ pub(crate) fn _reserve(count: &Bound<'_, PyAny>, size: usize) -> PyResult<()> {
     raise(gradus::ir::size::reserve_elements(count, size))
 }
 
-/// A tensor of numbers, nested lists or an array, copied.
+/// A tensor from numbers, nested lists or an array, copied.
 ///
 /// >>> import gradus
 /// >>> gradus.tensor([[1, 2], [3, 4]])
@@ -103,11 +104,11 @@ pub(crate) fn tensor(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<PyTensor> {
-    let _ = pin_memory; // all memory is the processor's
+    let _ = pin_memory; // there is no pinned memory
     made_of(data, dtype.map(|d| d.0), device, None, requires_grad)
 }
 
-/// A copy of data as a new tensor: where `device` says, else where the tensor is that it is made of, else on `default`.
+/// Copies data to a new tensor: on `device`, else on the device of the source tensor, else on `default`.
 pub(crate) fn made_of(
     data: &Bound<'_, PyAny>,
     dtype: Option<DType>,
@@ -125,10 +126,10 @@ pub(crate) fn made_of(
         }
         Err(_) => moved(copy_of(data, dtype)?, device.unwrap_or_else(current)),
     };
-    PyTensor::out(if requires_grad { crate::noted::made(t.requires_grad_()) } else { t })
+    PyTensor::out(if requires_grad { crate::trace_deps::made(t.requires_grad_()) } else { t })
 }
 
-/// A tensor of the same memory if there is one, else of a copy.
+/// A tensor that shares memory with the data if possible, else a copy.
 #[doc = example!(as_tensor)]
 #[pyfunction]
 #[pyo3(signature = (data, dtype=None, device=None))]
@@ -151,7 +152,7 @@ pub(crate) fn as_tensor<'py>(
     Ok(Bound::new(data.py(), PyTensor::out(moved(t, device.unwrap_or_else(current)))?)?.into_any())
 }
 
-/// A tensor of a NumPy array's memory.
+/// A tensor that shares memory with a NumPy array.
 #[doc = example!(from_numpy)]
 #[pyfunction]
 pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
@@ -164,7 +165,7 @@ pub(crate) fn from_numpy(array: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     }
 }
 
-/// A tensor of the memory of anything with `__dlpack__`.
+/// A tensor that shares memory with any object with `__dlpack__`.
 #[doc = example!(from_dlpack)]
 #[pyfunction]
 pub(crate) fn from_dlpack(ext_tensor: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
@@ -174,13 +175,13 @@ pub(crate) fn from_dlpack(ext_tensor: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
     }
 }
 
-/// What PyTorch's constructor makes of extents: `Tensor(2, 3)`.
+/// Implements `Tensor(2, 3)`: zeros of these extents.
 pub(crate) fn of_extents<'py>(sizes: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Tensor> {
     let sizes = sizes.map(|d| integer(&d)).collect::<PyResult<Vec<i64>>>()?;
     Ok(Tensor::zeros_of(&Aval::new(default_float(), Shape::from(extents(sizes)?))).contiguous())
 }
 
-/// What PyTorch's constructor makes of one object: numbers are floats, an integer alone is an extent.
+/// Implements `Tensor(data)`: numbers become floats, and a single integer is an extent.
 pub(crate) fn constructed(data: Option<&Bound<'_, PyAny>>, dtype: Option<DType>) -> PyResult<Tensor> {
     let Some(data) = data else { return Ok(Tensor::zeros([0usize])) };
     let typed = data.is_instance_of::<PyTensor>() || data.hasattr("dtype")?;
@@ -211,7 +212,7 @@ macro_rules! filled {
             made(full_on(&Aval::new(dtype, shape), Number::Float($value), device), requires_grad, device)
         }
 
-        #[doc = concat!($doc, " With the type of another tensor.")]
+        #[doc = concat!($doc, " With shape and dtype of another tensor.")]
         #[doc = example!($like)]
         #[pyfunction]
         #[pyo3(signature = (input, *, dtype=None, device=None, requires_grad=false, memory_format=None))]
@@ -246,7 +247,7 @@ macro_rules! filled {
                 layout: Option<&Bound<'_, PyAny>>,
                 pin_memory: bool,
             ) -> PyResult<PyTensor> {
-                let _ = (layout, pin_memory); // there is one layout, and all memory is the processor's
+                let _ = (layout, pin_memory); // there is one layout and no pinned memory
                 let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
                 let x = self.value(py)?;
                 let (dtype, device) = (dtype.map_or(x.dtype(), |d| d.0), place_like(device, &x)?);
@@ -259,10 +260,10 @@ macro_rules! filled {
 filled! {
     zeros zeros_like new_zeros 0.0 "Zeros.";
     ones ones_like new_ones 1.0 "Ones.";
-    empty empty_like new_empty 0.0 "Memory, which here is always zeros.";
+    empty empty_like new_empty 0.0 "A new tensor; its elements are zeros here, unspecified in PyTorch.";
 }
 
-/// One value everywhere.
+/// A tensor filled with one value.
 #[doc = example!(full)]
 #[pyfunction]
 #[pyo3(signature = (size, fill_value, *, dtype=None, device=None, requires_grad=false))]
@@ -289,7 +290,7 @@ pub(crate) fn full(
     made(full_on(&Aval::new(dtype, Shape::from(size)), n, device), requires_grad, device)
 }
 
-/// One value everywhere, with the type of another tensor.
+/// A tensor filled with one value, with shape and dtype of another tensor.
 #[doc = example!(full_like)]
 #[pyfunction]
 #[pyo3(signature = (input, fill_value, *, dtype=None, device=None, requires_grad=false))]
@@ -312,7 +313,7 @@ pub(crate) fn full_like(
     made(t, requires_grad, device)
 }
 
-/// Numbers from `start` to before `end`: `arange(end)` or `arange(start, end, step)`.
+/// Numbers from `start` up to, but excluding, `end`: `arange(end)` or `arange(start, end, step)`.
 ///
 /// >>> import gradus
 /// >>> gradus.arange(1, 2.5, 0.5)
@@ -356,7 +357,7 @@ pub(crate) fn arange(
             let n = ((b - a) / s).ceil();
             let why = "arange: start, end and step must be finite and the step not 0";
             let n = if n.is_finite() { n.max(0.0) as usize } else { return Err(value_error(why)) };
-            // Of an integer dtype, start and step are truncated, but not how many numbers there are.
+            // For an integer dtype start and step are truncated, but the count is not.
             let integral = dtype.is_some_and(|d| !d.is_differentiable() && d != DType::Bool);
             let (a, s) = if integral { (a.trunc(), s.trunc()) } else { (a, s) };
             let all = match n <= FEW / 8 && !gradus::is_tracing() {
@@ -391,7 +392,7 @@ pub(crate) fn linspace(
     made(Tensor::linspace_of(&Aval::new(dtype, [steps]), from, to), requires_grad, place(device)?)
 }
 
-/// Refuses booleans, which cannot be evenly spaced.
+/// Returns an error for booleans, which cannot be evenly spaced.
 fn spaced(name: &str, dtype: Option<DTypeArg>) -> PyResult<DType> {
     match dtype.map_or(default_float(), |d| d.0) {
         DType::Bool => Err(PyNotImplementedError::new_err(format!("{name} is not implemented for bool"))),
@@ -424,7 +425,7 @@ pub(crate) fn logspace(
     };
     let (from, to) = (end_of(start)?, end_of(end)?);
     let step = if steps > 1 { (to - from) / (steps - 1) as f64 } else { Complex::from(0.0) };
-    // Counted from the nearer end, so that both ends are exact.
+    // Computed from the nearer end, so that both ends are exact.
     let exponent = |i: usize| match i < steps.div_ceil(2) {
         true => from + step * i as f64,
         false => to - step * (steps - 1 - i) as f64,
@@ -440,7 +441,7 @@ pub(crate) fn logspace(
     made(all.to_dtype(dtype), requires_grad, place(device)?)
 }
 
-/// The unit matrix.
+/// The identity matrix.
 #[doc = example!(eye)]
 #[pyfunction]
 #[pyo3(signature = (n, m=None, *, dtype=None, device=None, requires_grad=false))]
@@ -465,7 +466,7 @@ pub(crate) fn eye(
     made(Tensor::eye_of(&Aval::new(own, [n, m])), requires_grad, device)
 }
 
-/// The places of a triangle of a matrix, as two rows.
+/// The indices of a triangle of a matrix, as two rows.
 fn triangle(
     (row, col): (usize, usize),
     dtype: Option<DTypeArg>,
@@ -480,7 +481,7 @@ fn triangle(
     made(dtype.map_or_else(|| indices.clone(), |d| indices.to_dtype(d.0)), false, place(device)?)
 }
 
-/// The places on and below a diagonal.
+/// The indices on and below a diagonal.
 #[doc = example!(tril_indices)]
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0, *, dtype=None, device=None))]
@@ -494,7 +495,7 @@ pub(crate) fn tril_indices(
     triangle((row, col), dtype, device, |i, j| j - i <= offset)
 }
 
-/// The places on and above a diagonal.
+/// The indices on and above a diagonal.
 #[doc = example!(triu_indices)]
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0, *, dtype=None, device=None))]
@@ -508,14 +509,14 @@ pub(crate) fn triu_indices(
     triangle((row, col), dtype, device, |i, j| j - i >= offset)
 }
 
-/// A complex tensor of real and imaginary parts.
+/// A complex tensor from real and imaginary parts.
 #[doc = example!(complex)]
 #[pyfunction]
 pub(crate) fn complex(real: T, imag: T) -> PyResult<PyTensor> {
     PyTensor::out(real.0.complex(&imag.0))
 }
 
-/// A complex tensor of moduli and angles.
+/// A complex tensor from moduli and angles.
 #[doc = example!(polar)]
 #[pyfunction]
 pub(crate) fn polar(abs: T, angle: T) -> PyResult<PyTensor> {

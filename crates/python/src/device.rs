@@ -1,6 +1,6 @@
-//! Devices by their Python names: parses `device=` arguments, and keeps where this thread makes new tensors.
-//! Takes strings, numbers and `gradus.device` objects; returns devices of the core. The core's own default stays the CPU,
-//! so that only functions that make tensors for the caller look at the default of Python.
+//! Devices by their Python names: parses `device=` arguments, and holds the default device of each thread.
+//! Takes strings, numbers and `gradus.device` objects; returns devices of the core. The core's own default
+//! stays the CPU, so that only functions that make tensors for the caller use Python's default.
 
 use crate::convert::class;
 use crate::error::{raise, runtime_error};
@@ -15,23 +15,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 thread_local! {
-    /// Where this thread makes tensors: what the user has chosen, and where a function of the package works now.
+    /// The devices on which this thread makes tensors: the user's choice, and the override inside a function of
+    /// the package.
     static CHOSEN: Cell<Device> = const { Cell::new(Device::CPU) };
     static WORKING: Cell<Option<Device>> = const { Cell::new(None) };
-    /// Where the operands are of the function that is being traced. Traced tensors have no device of their own.
+    /// The device of the operands of the function being traced. Traced tensors have no device themselves.
     static TRACED: Cell<Device> = const { Cell::new(Device::CPU) };
 }
 
-/// Whether a device other than the CPU was ever asked for. Until then nothing has to be checked.
+/// Whether a device other than the CPU was ever requested. Until then no check is needed.
 static OTHER_DEVICES_USED: AtomicBool = AtomicBool::new(false);
 
-/// Whether tensors can be on other devices than the CPU.
+/// Whether tensors can be on devices other than the CPU.
 #[inline]
 pub(crate) fn other_devices_used() -> bool {
     OTHER_DEVICES_USED.load(Ordering::Relaxed)
 }
 
-/// Where a new tensor is made without `device=`.
+/// Returns the device of a new tensor without `device=`.
 #[inline]
 pub(crate) fn current() -> Device {
     match other_devices_used() {
@@ -40,18 +41,18 @@ pub(crate) fn current() -> Device {
     }
 }
 
-/// Where a tensor is; a traced one where the operands of the traced function are.
+/// Returns the device of a tensor; for a traced one, that of the traced function's operands.
 pub(crate) fn of(t: &Tensor) -> Device {
     if other_devices_used() && t.is_traced() { TRACED.get() } else { t.device() }
 }
 
-/// The first device other than the CPU that operands are on, else the CPU; `None` if there are none.
+/// Returns the first device of the operands that is not the CPU, else the CPU; `None` without operands.
 pub(crate) fn of_operands(all: &[Tensor]) -> Option<Device> {
     let other = all.iter().map(of).find(|d| !d.is_cpu());
     other.or((!all.is_empty()).then_some(Device::CPU))
 }
 
-/// Says where traced tensors are, until it is dropped.
+/// Sets the device of traced tensors until it is dropped.
 pub(crate) struct Traced(Device);
 
 impl Traced {
@@ -66,13 +67,13 @@ impl Drop for Traced {
     }
 }
 
-/// The class `gradus.device`.
+/// Returns the class `gradus.device`.
 fn device_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     static DEVICE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     class(py, &DEVICE, "gradus._device", "device")
 }
 
-/// The device that an argument names; `None` if there is no argument.
+/// Parses a device argument; `None` if there is no argument.
 pub(crate) fn parse(device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Device>> {
     let Some(device) = device.filter(|d| !d.is_none()) else { return Ok(None) };
     let py = device.py();
@@ -95,28 +96,28 @@ pub(crate) fn parse(device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Device
     }
 }
 
-/// The device that an argument names, else where new tensors are made.
+/// Parses a device argument; the default is the device of new tensors.
 pub(crate) fn place(device: Option<&Bound<'_, PyAny>>) -> PyResult<Device> {
     Ok(parse(device)?.unwrap_or_else(current))
 }
 
-/// The device that an argument names, else that of a tensor.
+/// Parses a device argument; the default is the device of a tensor.
 pub(crate) fn place_like(device: Option<&Bound<'_, PyAny>>, like: &Tensor) -> PyResult<Device> {
     Ok(parse(device)?.unwrap_or_else(|| of(like)))
 }
 
-/// A new tensor on a device. What is traced is where the operands of its graph are.
+/// Moves a new tensor to a device. A traced tensor stays where its graph runs.
 pub(crate) fn moved(t: Tensor, device: Device) -> Tensor {
     if t.device() == device || t.is_traced() { t } else { t.to(device) }
 }
 
-/// Converts and moves a tensor: first what makes the other possible, since devices may lack wide dtypes.
+/// Converts and moves a tensor, converting on the CPU, because devices may lack wide dtypes.
 pub(crate) fn converted(t: &Tensor, dtype: DType, device: Device) -> Tensor {
     let cast = |t: &Tensor| if t.dtype() == dtype { t.clone() } else { t.to_dtype(dtype) };
     if device.is_cpu() { cast(&t.to(device)) } else { cast(t).to(device) }
 }
 
-/// A copy on the same device, in memory of its own.
+/// Copies a tensor on its device, to new memory.
 pub(crate) fn copied(t: &Tensor) -> Tensor {
     let copy = || {
         let whole = t.detach().contiguous();
@@ -128,7 +129,7 @@ pub(crate) fn copied(t: &Tensor) -> Tensor {
     copy().unwrap_or_else(Tensor::failed)
 }
 
-/// A device as Python's object.
+/// Returns a device as a Python object.
 pub(crate) fn object(py: Python<'_>, device: Device) -> PyResult<Bound<'_, PyAny>> {
     static CPU: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     static OTHERS: Mutex<Option<HashMap<Device, Py<PyAny>>>> = Mutex::new(None);
@@ -144,7 +145,8 @@ pub(crate) fn object(py: Python<'_>, device: Device) -> PyResult<Bound<'_, PyAny
     Ok(made)
 }
 
-/// The first device other than the CPU that tensors in arguments are on, lists and tuples included. `None` if there is no tensor.
+/// Returns the first device other than the CPU of tensors in arguments, including lists and tuples. `None` if
+/// there is no tensor.
 fn operands(args: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<Device>> {
     let mut found = None;
     for arg in args.try_iter()? {
@@ -164,7 +166,7 @@ fn operands(args: &Bound<'_, PyAny>, depth: usize) -> PyResult<Option<Device>> {
     Ok(found)
 }
 
-/// Brings back where this thread makes tensors.
+/// Restores the device override of this thread.
 struct Back(Option<Device>);
 
 impl Drop for Back {
@@ -173,7 +175,7 @@ impl Drop for Back {
     }
 }
 
-/// Calls a function of the package so that tensors which it makes are where its operands are.
+/// Calls a function of the package so that tensors which it makes are on the device of its operands.
 #[pyfunction]
 pub(crate) fn _call_near<'py>(
     f: &Bound<'py, PyAny>,
@@ -188,7 +190,8 @@ pub(crate) fn _call_near<'py>(
     f.call(args, Some(kwargs))
 }
 
-/// Calls a function so that tensors which it makes without `device=` are on a device; `None` is the caller's own default.
+/// Calls a function so that tensors which it makes without `device=` are on a device; `None` is the caller's
+/// default.
 #[pyfunction]
 pub(crate) fn _call_on<'py>(
     device: Option<&Bound<'py, PyAny>>,
@@ -200,13 +203,13 @@ pub(crate) fn _call_on<'py>(
     f.call(args, Some(kwargs))
 }
 
-/// Where this thread makes tensors without `device=`.
+/// Returns the device on which this thread makes tensors without `device=`.
 #[pyfunction]
 pub(crate) fn _default_device(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     object(py, current())
 }
 
-/// Sets where this thread makes tensors; returns where it was.
+/// Sets the default device of this thread; returns the previous one.
 #[pyfunction]
 pub(crate) fn _set_default_device<'py>(
     py: Python<'py>,
@@ -216,10 +219,10 @@ pub(crate) fn _set_default_device<'py>(
     object(py, CHOSEN.replace(new))
 }
 
-/// Facts about one device, each with its name.
+/// Properties of a device, as pairs of name and value.
 type Facts = Vec<(String, String)>;
 
-/// The devices of a kind: their names, and facts about each.
+/// Lists the devices of a kind: their names and properties.
 #[pyfunction]
 pub(crate) fn _devices(py: Python<'_>, kind: &str) -> Vec<(String, Facts)> {
     let all = py.detach(Device::list);
@@ -227,14 +230,14 @@ pub(crate) fn _devices(py: Python<'_>, kind: &str) -> Vec<(String, Facts)> {
     all.into_iter().filter(|d| is(&d.name)).map(|d| (d.name, d.facts)).collect()
 }
 
-/// Waits until all that was queued on a device is done.
+/// Waits until all queued work of a device is done.
 #[pyfunction]
 pub(crate) fn _finish(py: Python<'_>, device: &Bound<'_, PyAny>) -> PyResult<()> {
     let device = parse(Some(device))?.unwrap_or(Device::CPU);
     raise(py.detach(|| device.finish()))
 }
 
-/// Bytes of a device: in use, taken from the system, and the most that were in use at once.
+/// Returns byte counts of a device: in use, allocated from the system, and the peak in use.
 #[pyfunction]
 pub(crate) fn _memory(device: &Bound<'_, PyAny>) -> PyResult<(usize, usize, usize)> {
     let all = parse(Some(device))?.unwrap_or(Device::CPU).get().memory();

@@ -1,7 +1,7 @@
-//! Memory shared with other systems by DLPack.
+//! Shares memory with other libraries by DLPack.
 //!
-//! An exported capsule holds a clone of the storage, so that nobody writes to it and it lives as long as the receiver
-//! wants. An imported tensor holds what the other side exported, and tells it when the last tensor that sees it is gone.
+//! An exported capsule holds a clone of the storage, which keeps it alive and prevents writes. An imported
+//! tensor owns the exported structure, and calls its deleter when the last tensor of that memory is dropped.
 
 use crate::error::{raise, type_error};
 use gradus::mem::Storage;
@@ -14,7 +14,7 @@ use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-/// DLPack's number for the CPU, and which one.
+/// DLPack's device type and number of the CPU.
 pub(crate) const CPU: (i32, i32) = (1, 0);
 
 const NAME: &CStr = c"dltensor";
@@ -22,10 +22,10 @@ const USED: &CStr = c"used_dltensor";
 const VERSIONED: &CStr = c"dltensor_versioned";
 const USED_VERSIONED: &CStr = c"used_dltensor_versioned";
 
-/// The flag of memory that must not be written.
+/// The flag of read-only memory.
 const READ_ONLY: u64 = 1;
 
-/// Most axes of what is taken in.
+/// Largest number of axes accepted.
 const MOST_AXES: usize = 64;
 
 #[repr(C)]
@@ -57,7 +57,7 @@ struct ManagedVersioned {
     tensor: DlTensor,
 }
 
-/// DLPack's class and bits of each dtype.
+/// DLPack's type code and bits of each dtype.
 const CODES: &[(DType, u8, u8)] = &[
     (DType::I8, 0, 8),
     (DType::I32, 0, 32),
@@ -73,7 +73,7 @@ const CODES: &[(DType, u8, u8)] = &[
     (DType::Bool, 6, 8),
 ];
 
-/// What an exported capsule owns; its address is the capsule's context.
+/// Owned by an exported capsule; its address is the capsule's context.
 struct Exported {
     memory: Memory,
     shape: Vec<i64>,
@@ -82,7 +82,7 @@ struct Exported {
 fn describe(kept: &mut Exported) -> PyResult<DlTensor> {
     let dtype = kept.memory.aval.dtype;
     let Some(&(_, code, bits)) = CODES.iter().find(|(d, ..)| *d == dtype) else {
-        return Err(PyBufferError::new_err(format!("{dtype} has no place in DLPack")));
+        return Err(PyBufferError::new_err(format!("{dtype} does not exist in DLPack")));
     };
     let Some(all) = kept.memory.storage.host::<u8>() else {
         return Err(PyBufferError::new_err("the memory of another device cannot be shared by DLPack"));
@@ -116,9 +116,10 @@ unsafe extern "C" fn free_versioned(managed: *mut ManagedVersioned) {
     }
 }
 
-/// Frees what nobody took: a capsule that was used has another name.
+/// Frees a capsule that was never consumed: a consumed one has been renamed.
 unsafe extern "C" fn unused(capsule: *mut ffi::PyObject) {
-    // SAFETY: Python calls this with the capsule, whose name says what its pointer is; it is ours until it is renamed.
+    // SAFETY: Python calls this with the capsule, whose name determines the type of its pointer; we own it
+    // until it is renamed.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, NAME.as_ptr()) == 1 {
             free(ffi::PyCapsule_GetPointer(capsule, NAME.as_ptr()).cast());
@@ -128,7 +129,7 @@ unsafe extern "C" fn unused(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// Refuses tensors of other devices, whose memory has no address here.
+/// Returns an error for tensors on other devices, whose memory has no host address.
 pub(crate) fn of_host(t: &Tensor) -> PyResult<()> {
     match t.device() {
         gradus::Device::CPU => Ok(()),
@@ -138,7 +139,7 @@ pub(crate) fn of_host(t: &Tensor) -> PyResult<()> {
     }
 }
 
-/// A capsule with the tensor's memory.
+/// Makes a capsule with the tensor's memory.
 pub(crate) fn export<'py>(
     py: Python<'py>,
     t: &Tensor,
@@ -146,7 +147,9 @@ pub(crate) fn export<'py>(
     copy: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if t.requires_grad() {
-        return Err(PyBufferError::new_err("a tensor that requires grad is not exported; detach() it first"));
+        return Err(PyBufferError::new_err(
+            "a tensor that requires grad cannot be exported; call detach() first",
+        ));
     }
     of_host(t)?;
     let t = if copy {
@@ -168,29 +171,31 @@ pub(crate) fn export<'py>(
         let deleter: Option<unsafe extern "C" fn(*mut Managed)> = Some(free);
         (Box::into_raw(Box::new(Managed { tensor, context, deleter })).cast::<c_void>(), NAME)
     };
-    // SAFETY: the pointer is a box that the destructor, or whoever takes the capsule, frees by its deleter.
+    // SAFETY: the pointer is a box, which is freed by its deleter: in the capsule's destructor, or by the
+    // consumer.
     unsafe {
         let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(unused));
         Bound::from_owned_ptr_or_err(py, capsule)
     }
 }
 
-/// What another system exported, until nobody here needs it.
+/// A structure that another library exported, owned here.
 enum Taken {
     Plain(NonNull<Managed>),
     Versioned(NonNull<ManagedVersioned>),
 }
 
-// SAFETY: DLPack's deleters may be called from any thread; those of Python libraries take Python's lock themselves.
+// SAFETY: DLPack's deleters may be called from any thread; those of Python libraries acquire the GIL
+// themselves.
 unsafe impl Send for Taken {}
-// SAFETY: nothing is done through a shared reference.
+// SAFETY: a shared reference gives no access.
 unsafe impl Sync for Taken {}
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        // With Python's lock, which deleters of Python objects expect.
+        // With the GIL, which deleters of Python objects expect.
         Python::attach(|_| {
-            // SAFETY: we own what the capsule gave us, and are dropped once.
+            // SAFETY: we own the structure that the capsule contained, and drop runs once.
             unsafe {
                 match self {
                     Taken::Plain(m) => {
@@ -209,7 +214,7 @@ impl Drop for Taken {
     }
 }
 
-/// A tensor of another system's array: of the same memory, or of a copy.
+/// Makes a tensor of another library's array: of the same memory, or of a copy.
 pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
     let py = obj.py();
     let device: (i32, i32) = obj.call_method0(intern!(py, "__dlpack_device__"))?.extract()?;
@@ -220,21 +225,22 @@ pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
     kept.set_item(intern!(py, "max_version"), (1, 0))?;
     let capsule = match obj.call_method(intern!(py, "__dlpack__"), (), Some(&kept)) {
         Ok(c) => c,
-        Err(_) => obj.call_method0(intern!(py, "__dlpack__"))?, // from before there were versions
+        Err(_) => obj.call_method0(intern!(py, "__dlpack__"))?, // protocol without versions
     };
-    let capsule = capsule.cast::<PyCapsule>().map_err(|_| type_error("__dlpack__ gave no capsule"))?;
+    let capsule =
+        capsule.cast::<PyCapsule>().map_err(|_| type_error("__dlpack__ did not return a capsule"))?;
     let versioned = capsule.is_valid_checked(Some(VERSIONED));
     let pointer = capsule.pointer_checked(Some(if versioned { VERSIONED } else { NAME }))?;
     let (name, taken) = match versioned {
         true => (USED_VERSIONED, Taken::Versioned(pointer.cast())),
         false => (USED, Taken::Plain(pointer.cast())),
     };
-    // SAFETY: the capsule is a live one; renaming says that its contents have been taken.
+    // SAFETY: the capsule is alive; renaming marks its contents as consumed.
     if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), name.as_ptr()) } != 0 {
         std::mem::forget(taken);
         return Err(PyErr::fetch(py));
     }
-    // SAFETY: by its name the pointer is to such a structure, ours since the renaming.
+    // SAFETY: the name determines the type of the structure, which we own since the renaming.
     let tensor = unsafe {
         match &taken {
             Taken::Plain(m) => &m.as_ref().tensor,
@@ -242,13 +248,13 @@ pub(crate) fn import(obj: &Bound<'_, PyAny>, copy: bool) -> PyResult<Tensor> {
         }
     };
     let tensor: *const DlTensor = tensor;
-    // SAFETY: the structure lives as long as `taken`, which goes into the storage or is dropped at the end.
+    // SAFETY: the structure lives as long as `taken`, which is moved into the storage or dropped at the end.
     unsafe { shared(&*tensor, taken, copy) }
 }
 
 /// # Safety
 ///
-/// `tensor` is what a system exported, and lives as long as `taken`.
+/// `tensor` is an exported structure, and lives as long as `taken`.
 unsafe fn shared(tensor: &DlTensor, taken: Taken, copy: bool) -> PyResult<Tensor> {
     let (ndim, code) = (tensor.ndim as usize, (tensor.code, tensor.bits));
     if tensor.ndim < 0 || ndim > MOST_AXES || tensor.lanes != 1 || tensor.device.0 != CPU.0 {
@@ -257,7 +263,7 @@ unsafe fn shared(tensor: &DlTensor, taken: Taken, copy: bool) -> PyResult<Tensor
     let Some(&(dtype, ..)) = CODES.iter().find(|(_, c, b)| (*c, *b) == code) else {
         return Err(PyBufferError::new_err("an array of this dtype cannot be shared"));
     };
-    // SAFETY: a tensor has `ndim` extents, and as many strides unless it is row-major.
+    // SAFETY: a DLPack tensor has `ndim` extents, and as many strides unless the pointer is null (row-major).
     let (shape, strides) = unsafe {
         let list = |p: *mut i64| match p.is_null() || ndim == 0 {
             true => None,
@@ -268,7 +274,7 @@ unsafe fn shared(tensor: &DlTensor, taken: Taken, copy: bool) -> PyResult<Tensor
     let extents: Vec<usize> = shape.iter().map(|&d| usize::try_from(d).unwrap_or(0)).collect();
     let aval = Aval::new(dtype, Shape::from(extents));
     let strides = strides.unwrap_or_else(|| aval.shape.strides().iter().map(|&s| s as i64).collect());
-    // From the first byte that is used to the last.
+    // Range of bytes used.
     let size = dtype.size() as i64;
     let (mut first, mut last) = (0i64, 0i64);
     for (d, s) in shape.iter().zip(&strides) {
@@ -281,23 +287,23 @@ unsafe fn shared(tensor: &DlTensor, taken: Taken, copy: bool) -> PyResult<Tensor
     let bytes = last.saturating_sub(first).saturating_add(1).saturating_mul(size) as usize;
     let start = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
     let Some(start) = NonNull::new(start.wrapping_offset((first * size) as isize)) else {
-        return Err(PyBufferError::new_err("an array without memory"));
+        return Err(PyBufferError::new_err("the array has no memory"));
     };
     let offset = (-first * size) as usize;
-    // SAFETY: the array's elements lie from `start` on for `bytes`, until `taken` is dropped. That nobody writes them
-    // while they are read is what sharing memory asks of the caller, as everywhere in Python.
+    // SAFETY: the array's elements occupy `bytes` from `start` on until `taken` is dropped. The caller must not
+    // write them while they are read, as for all shared memory in Python.
     let storage = unsafe {
-        // Truth values are looked at one by one, since any other byte than 0 and 1 would be no value.
+        // Booleans are checked, because any byte other than 0 and 1 is not a valid value.
         if copy || dtype == DType::Bool {
             let bytes = std::slice::from_raw_parts(start.as_ptr(), bytes);
             if dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
-                return Err(PyBufferError::new_err("a truth value is stored as 0 or 1"));
+                return Err(PyBufferError::new_err("a boolean must be stored as 0 or 1"));
             }
             Storage::from_slice(bytes)
         } else {
             match Storage::foreign(start, bytes, Box::new(taken)) {
                 Some(storage) => Some(storage),
-                None => return Err(PyBufferError::new_err("memory that is not aligned is copied")),
+                None => return Err(PyBufferError::new_err("unaligned memory must be copied")),
             }
         }
     };

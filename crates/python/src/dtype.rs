@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PyDType(pub(crate) DType);
 
-/// PyTorch's names, each with ours; the first name of a dtype is the one that is printed.
+/// PyTorch's names of dtypes; the first name of a dtype is printed.
 pub(crate) const NAMES: &[(&str, DType)] = &[
     ("float32", DType::F32),
     ("float", DType::F32),
@@ -40,7 +40,7 @@ pub(crate) const NAMES: &[(&str, DType)] = &[
 ];
 
 impl PyDType {
-    /// The one object of a dtype: programs compare them with `is`.
+    /// Returns the unique object of a dtype: programs compare them with `is`.
     pub(crate) fn object(py: Python<'_>, dtype: DType) -> PyResult<Py<PyDType>> {
         static ALL: PyOnceLock<Vec<(DType, Py<PyDType>)>> = PyOnceLock::new();
         let all = ALL.get_or_try_init(py, || {
@@ -54,15 +54,15 @@ impl PyDType {
     }
 }
 
-/// Whether floats that nobody gave a dtype are `float64`.
+/// Whether the default float dtype is `float64`.
 static DOUBLE: AtomicBool = AtomicBool::new(false);
 
-/// The dtype of floats that nobody gave one.
+/// Returns the default float dtype.
 pub(crate) fn default_float() -> DType {
     if DOUBLE.load(Ordering::Relaxed) { DType::F64 } else { DType::F32 }
 }
 
-/// The dtype that a number makes a tensor of.
+/// Returns the dtype of a tensor made from a number.
 pub(crate) fn of_number(n: Number) -> DType {
     match n {
         Number::Float(_) => default_float(),
@@ -71,31 +71,33 @@ pub(crate) fn of_number(n: Number) -> DType {
     }
 }
 
-/// The dtype of floats that nobody gave one.
+/// The default dtype of floats.
 #[doc = example!(get_default_dtype)]
 #[pyfunction]
 pub(crate) fn get_default_dtype(py: Python<'_>) -> PyResult<Py<PyDType>> {
     PyDType::object(py, default_float())
 }
 
-/// Makes `float32` or `float64` the dtype of new tensors of floats.
+/// Makes `float32` or `float64` the default dtype of floats.
 #[doc = example!(set_default_dtype)]
 #[pyfunction]
 pub(crate) fn set_default_dtype(d: DTypeArg) -> PyResult<()> {
     match d.0 {
         DType::F32 => DOUBLE.store(false, Ordering::Relaxed),
         DType::F64 => DOUBLE.store(true, Ordering::Relaxed),
-        other => return Err(type_error(format!("float32 or float64 can be the default, not {other}"))),
+        other => {
+            return Err(type_error(format!("the default dtype must be float32 or float64, not {other}")));
+        }
     }
     Ok(())
 }
 
-/// The name that is printed.
+/// Returns the name that is printed.
 pub(crate) fn name(dtype: DType) -> &'static str {
     NAMES.iter().find(|(_, d)| *d == dtype).map_or("?", |(name, _)| name)
 }
 
-/// What PyTorch calls tensors of a dtype.
+/// Returns PyTorch's name of tensors of a dtype.
 pub(crate) fn class(dtype: DType) -> String {
     let short = match dtype {
         DType::F32 => "Float",
@@ -114,7 +116,7 @@ pub(crate) fn class(dtype: DType) -> String {
     format!("{short}Tensor")
 }
 
-/// The dtype of an argument of `Tensor.type`: a dtype, a class such as `LongTensor`, or the name of either.
+/// Parses the argument of `Tensor.type`: a dtype, a class such as `LongTensor`, or the name of either.
 pub(crate) fn of_type(obj: &Bound<'_, PyAny>) -> PyResult<DTypeArg> {
     let said = match obj.getattr("__name__") {
         Ok(name) => format!("{}.{}", obj.getattr("__module__")?, name),
@@ -130,7 +132,7 @@ pub(crate) fn of_type(obj: &Bound<'_, PyAny>) -> PyResult<DTypeArg> {
     }
 }
 
-/// The dtype of this name.
+/// Returns the dtype with this name.
 pub(crate) fn named(name: &str) -> Option<DType> {
     NAMES.iter().find(|(n, _)| *n == name).map(|(_, d)| *d)
 }
@@ -141,7 +143,7 @@ impl PyDType {
         format!("gradus.{}", name(self.0))
     }
 
-    /// Pickled by its name.
+    /// Pickled by name.
     fn __reduce__(&self) -> &'static str {
         name(self.0)
     }
@@ -170,7 +172,7 @@ impl PyDType {
     }
 }
 
-/// An argument that says a dtype: one of ours, or Python's `float`, `int`, `bool`, `complex`.
+/// A dtype argument: one of ours, or Python's `float`, `int`, `bool`, `complex`.
 #[derive(Clone, Copy)]
 pub(crate) struct DTypeArg(pub(crate) DType);
 
@@ -194,7 +196,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {
                 }
             }
         }
-        // NumPy's dtypes and their scalar types have a name, and so have PyTorch's.
+        // NumPy's and PyTorch's dtypes and scalar types have a name.
         let said =
             obj.getattr("name").or_else(|_| obj.getattr("__name__")).and_then(|n| n.extract::<String>());
         let said = said.or_else(|_| obj.str().map(|s| s.to_string()))?;

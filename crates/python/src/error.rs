@@ -1,5 +1,5 @@
-//! Errors of Gradus as Python's exceptions. The line is the caller's own, in the traceback, so ours is left out; what was
-//! recorded before it failed brings the line it was recorded on.
+//! Converts errors of Gradus to Python exceptions. The traceback shows the caller's line, so the core's line is
+//! omitted; errors of recorded operations keep the line on which they were recorded.
 
 use crate::words::in_python;
 use gradus::{Error, Kind};
@@ -12,25 +12,25 @@ use pyo3::types::{PyDict, PyType};
 use std::cell::RefCell;
 
 thread_local! {
-    /// What a signal's handler raised while a run asked whether to go on, or a hook.
+    /// The exception that a signal handler or hook raised during a run.
     static STOPPED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// An exception on its way through the core, which ends what is running; [`raised`] gives it back.
+/// Stores an exception and returns an error that ends the run; [`raised`] restores the exception.
 pub(crate) fn kept(e: PyErr) -> Error {
     STOPPED.with(|s| *s.borrow_mut() = Some(e));
     Error::new(Kind::Interrupted)
 }
 
-/// What a handler raised and nobody gave back: whoever left off because of it found another way.
+/// Raises a stored exception that was not restored because the interrupted code continued in another way.
 pub(crate) fn forgotten() -> PyResult<()> {
     STOPPED.with(|s| s.borrow_mut().take()).map_or(Ok(()), Err)
 }
 
-/// Whether a signal (Ctrl-C) wants the run on this thread to stop.
+/// Whether a signal (Ctrl-C) requests the run on this thread to stop.
 pub(crate) fn stop_wanted() -> bool {
     Python::attach(|py| {
-        // A loop that was started with Python's lock lets others have it now and then.
+        // Lets other threads take the GIL.
         py.detach(std::thread::yield_now);
         match py.check_signals() {
             Ok(()) => false,
@@ -42,12 +42,13 @@ pub(crate) fn stop_wanted() -> bool {
     })
 }
 
-/// The line of the user's program that is being run, as tracebacks write it: that of the innermost frame outside of this
-/// package.
+/// Returns the line of the user's program that is running, formatted as in a traceback: that of the innermost
+/// frame outside of this package.
 pub(crate) fn line() -> Option<String> {
     Python::attach(|py| {
         let named = || -> PyResult<Option<String>> {
-            // Looked up once: every node of a trace asks, and importing runs code of Python, which Ctrl-C may end.
+            // Looked up once: every node of a trace calls this, and importing runs Python code, which Ctrl-C
+            // may interrupt.
             static HERE: PyOnceLock<(String, Py<PyAny>)> = PyOnceLock::new();
             let (ours, getframe) = HERE.get_or_try_init(py, || {
                 let ours = py.import("gradus")?.getattr("__path__")?.get_item(0)?.extract::<String>()?;
@@ -58,7 +59,8 @@ pub(crate) fn line() -> Option<String> {
                 let code = frame.getattr("f_code")?;
                 let file = code.getattr("co_filename")?.extract::<String>()?;
                 if !file.starts_with(ours) && !file.starts_with("<frozen") {
-                    // As numbers and texts of ours: Python's `str` looks for Ctrl-C, which would be lost here.
+                    // Extracted as Rust values: Python's `str` checks for Ctrl-C, and the exception would be
+                    // lost here.
                     let line = frame.getattr("f_lineno")?.extract::<usize>()?;
                     let name = code.getattr("co_name")?.extract::<String>()?;
                     return Ok(Some(format!("File \"{file}\", line {line}, in {name}")));
@@ -67,20 +69,20 @@ pub(crate) fn line() -> Option<String> {
             }
             Ok(None)
         };
-        // Without a line the error still names the function.
+        // Without a line, the error still names the function.
         named().unwrap_or_default()
     })
 }
 
-/// What is raised for values and indices that do not fit: what Python calls them, and at the same time a `RuntimeError`, which
-/// PyTorch calls most of them.
+/// Exceptions for invalid values and indices: instances of Python's `ValueError` or `IndexError` and of
+/// `RuntimeError`, which PyTorch raises for most of them.
 #[derive(Clone, Copy)]
 enum Both {
     Value,
     Index,
 }
 
-/// The class of such exceptions.
+/// Returns the class of such exceptions.
 fn class<'py>(py: Python<'py>, both: Both) -> PyResult<Bound<'py, PyType>> {
     static CLASSES: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
     let made = CLASSES.get_or_try_init(py, || {
@@ -105,17 +107,17 @@ fn of_class(both: Both, text: String) -> PyErr {
     })
 }
 
-/// The class of exceptions for values that do not fit, also under the name that PyTorch has for matrices that do not.
+/// The class of exceptions for invalid values.
 #[pyfunction]
 pub(crate) fn _value_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
     class(py, Both::Value)
 }
 
-/// An error in Python's words.
+/// Formats an error for Python.
 pub(crate) fn said(error: &Error) -> String {
     let text = error.to_string();
     match (error.line(), error.location()) {
-        // A line is the user's own and stays as it is.
+        // A line is the user's own text and is not translated.
         (Some(line), _) => {
             let own = text.strip_suffix(line).unwrap_or(&text);
             in_python(own) + line
@@ -125,13 +127,14 @@ pub(crate) fn said(error: &Error) -> String {
     }
 }
 
-/// Where PyTorch's sentence begins about operands on two devices.
+/// Beginning of PyTorch's message about operands on two devices.
 const TWO_DEVICES: &str = "Expected all tensors to be on the same device";
 
-/// How the core begins to say that a device lacks a dtype.
+/// Beginning of the core's message about a dtype that a device lacks.
 const LACKS: &str = "has no ";
 
-/// The exception for a dtype that a device lacks: a `TypeError`, which functions of the package know by its class.
+/// Makes the exception for a dtype that a device lacks: a `TypeError` of a class that functions of the package
+/// recognize.
 fn lacking(name: &str, why: &str) -> PyErr {
     static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let why = in_python(why);
@@ -150,12 +153,12 @@ fn lacking(name: &str, why: &str) -> PyErr {
     })
 }
 
-/// The exception for an error: the kinds that PyTorch's users catch.
+/// Makes the exception for an error: of the classes that PyTorch's users catch.
 pub(crate) fn raised(error: &Error) -> PyErr {
     let text = said(error);
     match error.kind() {
         Kind::Index { .. } | Kind::Axis { .. } => of_class(Both::Index, text),
-        // A `RuntimeError` too.
+        // `NotImplementedError` is a `RuntimeError` too.
         Kind::DType { .. } => pyo3::exceptions::PyNotImplementedError::new_err(text),
         Kind::Value { .. } => match text.find(TWO_DEVICES) {
             Some(at) => PyRuntimeError::new_err(
@@ -165,7 +168,7 @@ pub(crate) fn raised(error: &Error) -> PyErr {
         },
         Kind::File { .. } => PyOSError::new_err(text),
         Kind::Memory { .. } => PyMemoryError::new_err(text),
-        // PyTorch calls dtypes that a device lacks type errors.
+        // PyTorch raises `TypeError` for dtypes that a device lacks.
         Kind::Device { name, why } if why.starts_with(LACKS) => lacking(name, why),
         Kind::Device { .. } => PyRuntimeError::new_err(text),
         Kind::Interrupted => {
@@ -180,7 +183,7 @@ pub(crate) fn type_error(why: impl Into<String>) -> PyErr {
     PyTypeError::new_err(in_python(&why.into()))
 }
 
-/// A computation that cannot be.
+/// An impossible computation.
 pub(crate) fn runtime_error(why: impl Into<String>) -> PyErr {
     PyRuntimeError::new_err(in_python(&why.into()))
 }
@@ -190,7 +193,7 @@ pub(crate) fn value_error(why: impl Into<String>) -> PyErr {
     of_class(Both::Value, in_python(&why.into()))
 }
 
-/// The value, or an exception.
+/// Returns the value, or raises an exception.
 pub(crate) fn raise<T>(result: gradus::Result<T>) -> pyo3::PyResult<T> {
     result.map_err(|e| raised(&e))
 }

@@ -1,4 +1,4 @@
-//! Examples of functions and methods, by name. Written by python/examples.py; not to be changed by hand.
+//! Examples of functions and methods, by name. Written by python/examples.py. Do not edit.
 
 /// The end of a docstring.
 #[rustfmt::skip]

@@ -1,5 +1,5 @@
-//! Logarithms of sums of exponentials, for complex numbers too: the real functions of the core, or these compositions.
-//! Terms are scaled by the one with the largest real part, so that nothing overflows.
+//! Logarithms of sums of exponentials, also for complex numbers: the core's real functions, or compositions.
+//! Terms are scaled by the one with the largest real part, which prevents overflow.
 
 use gradus::ir::Class;
 use gradus::{Arg, Tensor};
@@ -20,7 +20,7 @@ pub(crate) fn logaddexp(a: &Tensor, b: Arg<'_>) -> Tensor {
 
 /// [`logaddexp`] of complex numbers of one dtype.
 fn added(a: &Tensor, b: &Tensor) -> Tensor {
-    // An infinite real part decides alone, and so does -infinity for the other operand.
+    // An infinite real part determines the result; an operand of -infinity contributes nothing.
     let first = a.real().ge(&b.real()).logical_or(&a.real().is_nan());
     let (large, small) = (first.select(a, b), first.select(b, a));
     let alone = small.real().eq(f64::NEG_INFINITY);
@@ -36,7 +36,7 @@ pub(crate) fn logsumexp(x: &Tensor, axes: impl gradus::Axes + Clone, keepdim: bo
     let largest = x.real().stop_gradient().max_keepdim(axes.clone());
     let largest = largest.is_finite().select(&largest, &largest.zeros_like());
     let sum = (x - &largest).exp().sum_keepdim(axes.clone()).log() + &largest;
-    // The axes that are left have extent 1: this sum removes them.
+    // The reduced axes have extent 1: this sum removes them.
     if keepdim { sum } else { sum.sum(axes) }
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn logcumsumexp(x: &Tensor, axis: isize) -> Tensor {
     sums
 }
 
-/// `x / |x|`, 0 at 0: -1, 0 or 1 of real numbers, a point of the unit circle of complex ones.
+/// `x / |x|`, 0 at 0: -1, 0 or 1 for real numbers, a point on the unit circle for complex ones.
 pub(crate) fn sgn(x: &Tensor) -> Tensor {
     match x.dtype().class() {
         Class::Complex => {

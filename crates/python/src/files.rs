@@ -1,4 +1,4 @@
-//! Tensors in files of safetensors.
+//! Reads and writes safetensors files.
 
 use crate::error::raise;
 use crate::tensor::PyTensor;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Writes tensors under names, with notes; the file is there whole or not at all.
+/// Writes named tensors and metadata. The file is written completely or not at all.
 #[doc = example!(save_safetensors)]
 #[pyfunction]
 #[pyo3(signature = (path, tensors, metadata=None))]
@@ -29,7 +29,7 @@ pub(crate) fn save_safetensors(
     raise(py.detach(|| safetensors::write(path, &all, &notes)))
 }
 
-/// The tensors of a file under their names, and its notes.
+/// Reads the named tensors and the metadata of a file.
 #[doc = example!(load_safetensors)]
 #[pyfunction]
 pub(crate) fn load_safetensors(

@@ -12,14 +12,14 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// A method of tensors and a function of the same name, in place if asked.
+/// Defines activation functions, in place on request.
 macro_rules! activations {
     ($($name:ident ($($arg:ident: $ty:ty = $default:tt),*) $(as $text:literal)? $doc:literal |$x:ident| $f:expr;)*) => {
         $(
             #[doc = $doc]
             #[doc = example!($name)]
             #[pyfunction]
-            // Defaults as single tokens, since PyO3 shows no others.
+            // Defaults are single tokens, because PyO3 shows no others.
             #[pyo3(signature = (input, $($arg = $default,)* inplace=false) $(, text_signature = $text)?)]
             pub(crate) fn $name<'py>(input: &Bound<'py, PyTensor>, $($arg: $ty,)* inplace: bool) -> PyResult<Bound<'py, PyTensor>> {
                 let py = input.py();
@@ -36,22 +36,22 @@ macro_rules! activations {
 
 activations! {
     relu() "x where positive, else 0." |x| x.relu();
-    relu6() "Clamped to 0 until 6." |x| clamped(x, 0.0, 6.0, |x| x.relu6());
-    selu() "The scaled exponential unit that keeps variances." |x| x.selu();
+    relu6() "Clamped to the range 0 to 6." |x| clamped(x, 0.0, 6.0, |x| x.relu6());
+    selu() "The scaled exponential linear unit, which keeps variances." |x| x.selu();
     silu() "x sigmoid(x)." |x| x.silu();
     mish() "x tanh(softplus(x))." |x| x.mish();
-    hardsigmoid() "x / 6 + 1 / 2, clamped to 0 until 1." |x| x.hardsigmoid();
+    hardsigmoid() "x / 6 + 1 / 2, clamped to the range 0 to 1." |x| x.hardsigmoid();
     hardswish() "x hardsigmoid(x)." |x| x.hardswish();
     leaky_relu(negative_slope: f64 = 0.01) "x where positive, else x times a slope." |x| x.leaky_relu(negative_slope);
     elu(alpha: f64 = 1.0) "x where positive, else alpha (exp(x) - 1)." |x| x.elu(alpha);
     celu(alpha: f64 = 1.0) "x where positive, else alpha (exp(x / alpha) - 1)." |x| x.celu(alpha);
     hardtanh(min_val: f64 = {-1.0}, max_val: f64 = 1.0) as "(input, min_val=-1.0, max_val=1.0, inplace=False)" "Clamped to a range." |x| clamped(x, min_val, max_val, |x| x.hardtanh(min_val, max_val));
     softplus(beta: f64 = 1.0, threshold: f64 = 20.0) "log(1 + exp(beta x)) / beta." |x| x.softplus(beta, threshold);
-    softshrink(lambd: f64 = 0.5) "Moved towards 0 by lambd." |x| x.softshrink(lambd);
+    softshrink(lambd: f64 = 0.5) "Moved towards 0 by lambd; 0 where |x| is at most lambd." |x| x.softshrink(lambd);
     hardshrink(lambd: f64 = 0.5) "0 where |x| is at most lambd." |x| x.hardshrink(lambd);
 }
 
-/// Clamps integers to bounds that are truncated to integers, as PyTorch does; anything else goes to `f`.
+/// Clamps integers to bounds truncated to integers, as PyTorch does; calls `f` for other dtypes.
 fn clamped(x: &Tensor, low: f64, high: f64, f: impl FnOnce(&Tensor) -> Tensor) -> Tensor {
     match x.dtype().class() {
         Class::Int => {
@@ -84,7 +84,7 @@ fn gelu_of(x: &Tensor, approximate: &str) -> PyResult<Tensor> {
     }
 }
 
-/// x times the normal distribution's probability of being below x; approximated by tanh if asked.
+/// x times the standard normal distribution function at x; approximated by tanh on request.
 #[doc = example!(gelu)]
 #[pyfunction]
 #[pyo3(signature = (input, *, approximate="none"))]
@@ -137,7 +137,7 @@ along! {
 
 #[pymethods]
 impl PyTensor {
-    /// x times the normal distribution's probability of being below x.
+    /// x times the standard normal distribution function at x.
     #[doc = example!(gelu)]
     #[pyo3(signature = (*, approximate="none"))]
     fn gelu(&self, py: Python<'_>, approximate: &str) -> PyResult<PyTensor> {
@@ -175,7 +175,7 @@ pub(crate) fn bilinear(input1: T, input2: T, weight: T, bias: Option<T>) -> PyRe
     PyTensor::out(gradus::func::bilinear(&input1.0, &input2.0, &weight.0, bias.as_ref().map(|b| &b.0)))
 }
 
-/// Rows of a table at integers.
+/// Rows of a table at integer indices.
 #[doc = example!(embedding)]
 #[pyfunction]
 #[pyo3(signature = (input, weight, padding_idx=None))]
@@ -183,19 +183,19 @@ pub(crate) fn embedding(py: Python<'_>, input: T, weight: T, padding_idx: Option
     result(py, &input.0, |ids| gradus::embedding(ids, &weight.0, padding_idx))
 }
 
-/// 1 at each integer's place, else 0; `num_classes` -1 takes the largest there is.
+/// Vectors that are 1 at the index of each integer and 0 elsewhere; `num_classes` -1 uses the largest integer.
 #[doc = example!(one_hot)]
 #[pyfunction]
 #[pyo3(signature = (tensor, num_classes=-1), text_signature = "(tensor, num_classes=-1)")]
 pub(crate) fn one_hot(tensor: T, num_classes: i64) -> PyResult<PyTensor> {
     let classes = match num_classes {
         -1 if tensor.0.numel() == 0 => {
-            return Err(value_error("num_classes of an empty tensor must be given"));
+            return Err(value_error("num_classes is required for an empty tensor"));
         }
         -1 => raise(tensor.0.to_dtype(gradus::DType::I64).max(()).item::<i64>())? + 1,
         n => n,
     };
-    let classes = usize::try_from(classes).map_err(|_| value_error("classes are 0 and more"))?;
+    let classes = usize::try_from(classes).map_err(|_| value_error("class indices must not be negative"))?;
     PyTensor::out(tensor.0.one_hot(classes))
 }
 
@@ -217,7 +217,7 @@ fn each(n: Option<PerAxis>, otherwise: usize) -> gradus::Each {
 
 macro_rules! convolutions {
     ($($conv:ident $transpose:ident;)*) => {$(
-        /// Products of a window with every place of the input, summed.
+        /// Convolution: products of a window with every position of the input, summed.
         #[doc = example!($conv)]
         #[pyfunction]
         #[pyo3(signature = (input, weight, bias=None, stride=None, padding=None, dilation=None, groups=1))]
@@ -277,12 +277,12 @@ fn spread(n: Vec<usize>, axes: usize) -> Vec<usize> {
     if n.len() == 1 { vec![n[0]; axes] } else { n }
 }
 
-/// The stride of a pool. An empty list means the kernel's extents, as no stride does.
+/// Returns the stride of a pooling. As in PyTorch, an empty list means the kernel's extents.
 fn pool_stride(stride: Option<PerAxis>) -> Option<gradus::Each> {
     stride.filter(|s| !s.0.is_empty()).map(PerAxis::each)
 }
 
-/// The mean of windows of integers, rounded towards zero. Sums are exact up to 2⁵³, where `f64` is.
+/// Computes the mean of windows of integers, rounded towards zero. Sums are exact up to 2⁵³, as in `f64`.
 fn integer_avg_pool(x: &Tensor, kernel: &[usize], how: &AvgPoolOptions) -> Tensor {
     let wide = x.to_dtype(DType::F64);
     let sums = |x: &Tensor| {
@@ -296,7 +296,7 @@ fn integer_avg_pool(x: &Tensor, kernel: &[usize], how: &AvgPoolOptions) -> Tenso
 
 macro_rules! pools {
     ($($n:literal $max:ident $avg:ident $adaptive_max:ident $adaptive_avg:ident;)*) => {$(
-        /// The largest of each window, with positions if asked.
+        /// The maximum of each window, with positions on request.
         #[doc = example!($max)]
         #[pyfunction]
         #[pyo3(signature = (input, kernel_size, stride=None, padding=None, dilation=None, ceil_mode=false, return_indices=false))]
@@ -352,7 +352,7 @@ macro_rules! pools {
             })
         }
 
-        /// The largest of windows that give this size.
+        /// The maximum over windows that give this output size.
         #[doc = example!($adaptive_max)]
         #[pyfunction]
         pub(crate) fn $adaptive_max(py: Python<'_>, input: T, output_size: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
@@ -360,7 +360,7 @@ macro_rules! pools {
             result(py, &input.0, |x| gradus::func::adaptive_max_pool(x, &size))
         }
 
-        /// The mean of windows that give this size.
+        /// The mean over windows that give this output size.
         #[doc = example!($adaptive_avg)]
         #[pyfunction]
         pub(crate) fn $adaptive_avg(py: Python<'_>, input: T, output_size: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
@@ -370,7 +370,7 @@ macro_rules! pools {
     )*};
 }
 
-/// Extents of which None keeps the input's.
+/// Parses an output size, in which None keeps the input's extent.
 fn adaptive(x: &Tensor, size: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<usize>> {
     let own: Vec<usize> = x.shape().iter().rev().take(n).rev().copied().collect();
     if let Ok(size) = size.extract::<PerAxis>() {
@@ -378,11 +378,11 @@ fn adaptive(x: &Tensor, size: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<usize
         if size.len() == n {
             return Ok(size);
         }
-        return Err(value_error(format!("output_size has {n} extents")));
+        return Err(value_error(format!("output_size must have {n} extents")));
     }
     let some: Vec<Option<usize>> = size.extract()?;
     if some.len() != n || own.len() != n {
-        return Err(value_error(format!("output_size has {n} extents")));
+        return Err(value_error(format!("output_size must have {n} extents")));
     }
     Ok(some.iter().zip(own).map(|(s, d)| s.unwrap_or(d)).collect())
 }
@@ -393,7 +393,7 @@ pools! {
     3 max_pool3d avg_pool3d adaptive_max_pool3d adaptive_avg_pool3d;
 }
 
-/// Elements around: `pad` has two numbers per axis, from the last axis on.
+/// Pads the last axes: `pad` has two numbers per axis, from the last axis on.
 #[doc = example!(pad)]
 #[pyfunction]
 #[pyo3(signature = (input, pad, mode="constant", value=None))]
@@ -404,13 +404,15 @@ pub(crate) fn pad(input: T, pad: &Bound<'_, PyAny>, mode: &str, value: Option<f6
         "replicate" => PadMode::Replicate,
         "circular" => PadMode::Circular,
         other => {
-            return Err(value_error(format!("mode {other:?} is constant, reflect, replicate or circular")));
+            return Err(value_error(format!(
+                "mode {other:?} is not one of constant, reflect, replicate, circular"
+            )));
         }
     };
     PyTensor::out(gradus::func::pad(&input.0, &list(pad)?, mode))
 }
 
-/// The last axes resampled.
+/// Resamples the last axes.
 #[doc = example!(interpolate)]
 #[pyfunction]
 #[pyo3(signature = (input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None))]
@@ -438,7 +440,7 @@ pub(crate) fn interpolate(
             let size = shape.iter().skip(2).zip(&factors).map(|(&d, f)| (d as f64 * f).floor() as usize);
             (size.collect(), Some(factors))
         }
-        _ => return Err(value_error("interpolate takes a size or a scale_factor")),
+        _ => return Err(value_error("interpolate needs either size or scale_factor")),
     };
     let mode = match mode {
         "nearest" => Interpolation::Nearest,
@@ -449,7 +451,7 @@ pub(crate) fn interpolate(
         "area" => Interpolation::Area,
         other => {
             return Err(value_error(format!(
-                "mode {other:?} is nearest, nearest-exact, linear, bilinear, trilinear or area"
+                "mode {other:?} is not one of nearest, nearest-exact, linear, bilinear, trilinear, area"
             )));
         }
     };
@@ -461,14 +463,14 @@ pub(crate) fn interpolate(
     })
 }
 
-/// Channels as larger images.
+/// Rearranges channels into larger images.
 #[doc = example!(pixel_shuffle)]
 #[pyfunction]
 pub(crate) fn pixel_shuffle(input: T, upscale_factor: usize) -> PyResult<PyTensor> {
     PyTensor::out(gradus::func::pixel_shuffle(&input.0, upscale_factor))
 }
 
-/// Images as more channels.
+/// Rearranges images into more channels.
 #[doc = example!(pixel_unshuffle)]
 #[pyfunction]
 pub(crate) fn pixel_unshuffle(input: T, downscale_factor: usize) -> PyResult<PyTensor> {
@@ -479,7 +481,7 @@ fn windows(dilation: Option<PerAxis>, padding: Option<PerAxis>, stride: Option<P
     UnfoldOptions { stride: each(stride, 1), padding: each(padding, 0), dilation: each(dilation, 1) }
 }
 
-/// The windows of an image as columns.
+/// Copies the windows of an image into columns.
 #[doc = example!(unfold)]
 #[pyfunction]
 #[pyo3(signature = (input, kernel_size, dilation=None, padding=None, stride=None))]
@@ -497,7 +499,7 @@ pub(crate) fn unfold(
     ))
 }
 
-/// Columns added up to the image whose windows they are.
+/// Sums columns back into the image from whose windows they come.
 #[doc = example!(fold)]
 #[pyfunction]
 #[pyo3(signature = (input, output_size, kernel_size, dilation=None, padding=None, stride=None))]

@@ -1,4 +1,4 @@
-//! Graphs as Python objects: printed, drawn, as equations.
+//! Graphs as Python objects, which can be printed, drawn and written as equations.
 
 use crate::call::{Function, refs, unwrapped};
 use crate::error::raise;
@@ -27,13 +27,13 @@ impl PyGraph {
         (0..n).map(|i| if n == 1 { "Y".to_string() } else { format!("Y{i}") }).collect()
     }
 
-    /// The inputs that have gradients.
+    /// Returns the inputs that can have gradients.
     fn floats(&self) -> Vec<(String, Id)> {
         let float = |(_, id): &&(String, Id)| self.0.aval(*id).dtype.is_differentiable();
         self.0.inputs().iter().filter(float).cloned().collect()
     }
 
-    /// Itself, with the gradients of the first output behind the others.
+    /// Returns the graph with the gradients of the first output as additional outputs.
     fn with_gradient(&self) -> PyResult<Graph> {
         let Some(loss) = self.0.outputs().first().copied() else {
             return Err(crate::error::value_error("a graph without outputs has no gradient"));
@@ -49,13 +49,13 @@ impl PyGraph {
         self.0.to_string()
     }
 
-    /// The graph as a picture, which notebooks show.
+    /// The graph as a picture for notebooks.
     fn _repr_html_(&self) -> String {
         gradus::draw::svg(&self.0)
     }
 
-    /// The graph as a picture. With `grad`, the gradient of each value is beside it. With `order`, nodes have numbers in the
-    /// order in which they are evaluated, and gradients have the numbers that follow, in the order of the backward pass.
+    /// The graph as SVG. With `grad`, each value is drawn with its gradient. With `order`, nodes are numbered
+    /// in the order of evaluation, followed by the gradients in the order of the backward pass.
     ///
     /// >>> import gradus
     /// >>> graph = gradus.trace(lambda x: (x * x).sum(), gradus.ones(3))
@@ -69,12 +69,12 @@ impl PyGraph {
         raise(gradus::draw::svg_with(&self.0, &options))
     }
 
-    /// The graph in the language of Graphviz.
+    /// The graph in Graphviz's language.
     fn dot(&self) -> String {
         gradus::draw::dot(&self.0)
     }
 
-    /// The graph as equations; with `grad`, those of the gradient of its first output, a scalar, are of the same program.
+    /// The graph as equations; with `grad`, including those of the gradient of its first output, a scalar.
     #[pyo3(signature = (grad=false))]
     pub(crate) fn equations(&self, grad: bool) -> PyResult<String> {
         let mut names = self.output_names();
@@ -86,20 +86,20 @@ impl PyGraph {
         raise(gradus::lang::raise(both.as_ref().unwrap_or(&self.0), &names))
     }
 
-    /// The graph of the gradient of the first output, a scalar, for all inputs of floats.
+    /// The graph of the gradient of the first output, a scalar, for all float inputs.
     fn gradient(&self) -> PyResult<PyGraph> {
         let both = self.with_gradient()?;
         let gradients: Vec<usize> = (self.0.outputs().len()..both.outputs().len()).collect();
         Ok(PyGraph(Arc::new(raise(both.with_outputs(&gradients))?)))
     }
 
-    /// How many operations it has.
+    /// Number of operations.
     fn __len__(&self) -> usize {
         self.0.stats().nodes as usize
     }
 }
 
-/// The graph of a function of a list of tensors.
+/// Traces a function of a list of tensors.
 #[pyfunction]
 pub(crate) fn _trace<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<PyGraph> {
     let all = unwrapped(ins)?;

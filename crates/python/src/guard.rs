@@ -1,5 +1,5 @@
-//! What a compiled function found outside of it when it was traced, beside where it found it. A program is for calls that find
-//! the same again.
+//! Guards: values that a compiled function read from outside while it was traced, and their locations. A
+//! program applies to calls for which these values are unchanged.
 
 use crate::error::type_error;
 use crate::tensor::PyTensor;
@@ -10,21 +10,21 @@ use pyo3::types::{
     PyTuple, PyType,
 };
 
-/// Deepest nesting that is looked into; what holds itself ends here.
+/// Deepest nesting that is compared; limits objects that contain themselves.
 const DEEPEST: usize = 24;
 
-/// Bytes of an array that are all compared; of more, a sample.
+/// Largest size of an array, in bytes, that is compared completely; larger ones are sampled.
 const MOST: usize = 1 << 16;
 
-/// Where a value stands.
+/// Location of a value.
 enum Place {
     /// A variable of an enclosing function.
     Cell(Py<PyAny>),
-    /// A name of a module, an attribute of an object, a member of a module.
+    /// An entry of a dictionary: a global name of a module, an attribute of an object, a member of a module.
     Item(Py<PyDict>, Py<PyAny>),
     /// An attribute of a class, or one in a slot.
     Attribute(Py<PyAny>, Py<PyString>),
-    /// What a function without arguments gives: how things that code in C hands out are read.
+    /// The result of a function without arguments, for values that C code returns.
     Given(Py<PyAny>),
 }
 
@@ -42,7 +42,7 @@ impl Place {
         match (self, value) {
             (Place::Cell(cell), Some(value)) => cell.bind(py).setattr("cell_contents", value),
             (Place::Cell(cell), None) => cell.bind(py).delattr("cell_contents"),
-            // By Python's own method: members of modules say that they changed.
+            // By Python's method, because members of modules register changes.
             (Place::Item(items, name), Some(value)) => items.bind(py).as_any().set_item(name, value),
             (Place::Item(items, name), None) => items.bind(py).as_any().del_item(name),
             (Place::Attribute(of, name), Some(value)) => of.bind(py).setattr(name, value),
@@ -52,22 +52,22 @@ impl Place {
     }
 }
 
-/// What must not change about a value.
-enum Was {
-    /// There was none.
+/// The property of a value that must not change.
+enum Expected {
+    /// The location was empty.
     Missing,
-    /// It does not matter: the function was given it.
+    /// Any value, because the function received it as an argument.
     Anything,
-    /// It is equal to this, and of the same type.
+    /// Equal to this, and of the same type.
     Equal(Py<PyAny>),
-    /// It is this very object.
+    /// This object.
     Same(Py<PyAny>),
-    /// It is this tensor, of this type.
+    /// This tensor, of this type.
     Tensor(Py<PyAny>, Option<Aval>),
-    /// It is a container of this type, with these elements.
-    Items(Py<PyType>, Vec<Was>),
-    Entries(Py<PyType>, Vec<(Was, Was)>),
-    /// It is this array, with these bytes.
+    /// A container of this type, with these elements.
+    Items(Py<PyType>, Vec<Expected>),
+    Entries(Py<PyType>, Vec<(Expected, Expected)>),
+    /// This array, with these bytes.
     Array(Py<PyAny>, Py<PyAny>),
 }
 
@@ -81,7 +81,7 @@ fn is_number_or_text(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyComplex>()
 }
 
-/// Whether two values of one type are equal. Zeros of two signs are not: dividing by them tells.
+/// Whether two values of one type are equal. Zeros of different sign are not: division distinguishes them.
 pub(crate) fn is_equal(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<bool> {
     let bits = |x: &Bound<'_, PyAny>| x.extract::<f64>().map(f64::to_bits);
     if a.is_exact_instance_of::<PyFloat>() {
@@ -95,7 +95,7 @@ pub(crate) fn is_equal(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<b
     a.eq(b)
 }
 
-/// The bytes of an array, or of some of its elements if there are many.
+/// Returns the bytes of an array, or of a sample of a large one.
 fn bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let (size, all) =
         (array.getattr("size")?.extract::<usize>()?, array.getattr("nbytes")?.extract::<usize>()?);
@@ -115,58 +115,58 @@ fn is_array(value: &Bound<'_, PyAny>) -> bool {
     class.name().is_ok_and(|n| n == "ndarray") && class.module().is_ok_and(|m| m == "numpy")
 }
 
-impl Was {
-    fn of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Was> {
+impl Expected {
+    fn of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Expected> {
         if is_number_or_text(value) {
-            return Ok(Was::Equal(value.clone().unbind()));
+            return Ok(Expected::Equal(value.clone().unbind()));
         }
         if let Ok(t) = value.cast::<PyTensor>() {
             let held = t.get().held();
             return Ok(match held.is_traced() {
-                true => Was::Anything,
-                false => Was::Tensor(value.clone().unbind(), held.aval()),
+                true => Expected::Anything,
+                false => Expected::Tensor(value.clone().unbind(), held.aval()),
             });
         }
         if depth < DEEPEST {
             let class = value.get_type().unbind();
             if let Ok(dict) = value.cast::<PyDict>() {
                 let both = |(k, v): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-                    Ok((Was::of(&k, depth + 1)?, Was::of(&v, depth + 1)?))
+                    Ok((Expected::of(&k, depth + 1)?, Expected::of(&v, depth + 1)?))
                 };
-                return Ok(Was::Entries(class, dict.iter().map(both).collect::<PyResult<_>>()?));
+                return Ok(Expected::Entries(class, dict.iter().map(both).collect::<PyResult<_>>()?));
             }
             if is_sequence(value) {
-                let items = value.try_iter()?.map(|x| Was::of(&x?, depth + 1));
-                return Ok(Was::Items(class, items.collect::<PyResult<_>>()?));
+                let items = value.try_iter()?.map(|x| Expected::of(&x?, depth + 1));
+                return Ok(Expected::Items(class, items.collect::<PyResult<_>>()?));
             }
             if value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>() {
-                return Ok(Was::Equal(value.call_method0("copy")?.unbind()));
+                return Ok(Expected::Equal(value.call_method0("copy")?.unbind()));
             }
             if is_array(value) {
-                return Ok(Was::Array(value.clone().unbind(), bytes(value)?.unbind()));
+                return Ok(Expected::Array(value.clone().unbind(), bytes(value)?.unbind()));
             }
             if value.get_type().name()? == "method" {
-                return Ok(Was::Equal(value.clone().unbind()));
+                return Ok(Expected::Equal(value.clone().unbind()));
             }
         }
-        Ok(Was::Same(value.clone().unbind()))
+        Ok(Expected::Same(value.clone().unbind()))
     }
 
     fn holds(&self, now: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        let Some(now) = now else { return Ok(matches!(self, Was::Missing | Was::Anything)) };
+        let Some(now) = now else { return Ok(matches!(self, Expected::Missing | Expected::Anything)) };
         let py = now.py();
         Ok(match self {
-            Was::Missing => false,
-            Was::Anything => true,
-            Was::Same(was) => now.is(was),
-            Was::Equal(was) => {
+            Expected::Missing => false,
+            Expected::Anything => true,
+            Expected::Same(was) => now.is(was),
+            Expected::Equal(was) => {
                 let was = was.bind(py);
                 now.is(was) || (now.get_type().is(was.get_type()) && is_equal(now, was)?)
             }
-            Was::Tensor(was, aval) => {
+            Expected::Tensor(was, aval) => {
                 now.is(was) && now.cast::<PyTensor>().is_ok_and(|t| t.get().held().aval() == *aval)
             }
-            Was::Items(class, was) => {
+            Expected::Items(class, was) => {
                 if !now.get_type().is(class.bind(py)) || now.len()? != was.len() {
                     return Ok(false);
                 }
@@ -177,7 +177,7 @@ impl Was {
                 }
                 true
             }
-            Was::Entries(class, was) => {
+            Expected::Entries(class, was) => {
                 let Ok(dict) = now.cast::<PyDict>() else { return Ok(false) };
                 if !now.get_type().is(class.bind(py)) || dict.len() != was.len() {
                     return Ok(false);
@@ -189,7 +189,7 @@ impl Was {
                 }
                 true
             }
-            Was::Array(was, seen) => now.is(was) && bytes(now)?.eq(seen)?,
+            Expected::Array(was, seen) => now.is(was) && bytes(now)?.eq(seen)?,
         })
     }
 }
@@ -200,7 +200,7 @@ fn is_sequence(value: &Bound<'_, PyAny>) -> bool {
         || value.get_type().name().is_ok_and(|n| n == "deque")
 }
 
-/// Adds the tensors of a trace that a value is or holds to those found.
+/// Collects the traced tensors that a value is or contains.
 pub(crate) fn traced_in(
     value: &Bound<'_, PyAny>,
     depth: usize,
@@ -220,7 +220,7 @@ pub(crate) fn traced_in(
     } else if is_sequence(value) || value.is_instance_of::<PySet>() {
         value.clone()
     } else {
-        // What an object of a class of Python holds.
+        // Attributes of an object of a Python class.
         let own = value.getattr("__dict__").ok().filter(|_| !value.is_instance_of::<PyType>());
         match own.and_then(|d| d.cast_into::<PyDict>().ok()) {
             Some(own) if !value.is_instance_of::<PyModule>() => own.values().into_any(),
@@ -230,19 +230,19 @@ pub(crate) fn traced_in(
     inside.try_iter()?.try_for_each(|x| traced_in(&x?, depth + 1, found))
 }
 
-/// One thing that a function found: where, and what it was then.
+/// One value that a function read: its location, and its value then.
 #[pyclass(name = "_Guard", module = "gradus", frozen)]
 pub(crate) struct Guard {
     place: Place,
-    was: Was,
-    /// What stood there.
+    was: Expected,
+    /// The object that was there.
     before: Option<Py<PyAny>>,
-    /// What people call it.
+    /// Name for messages.
     pub(crate) name: String,
 }
 
 impl Guard {
-    /// Whether it is as it was. What cannot be compared is not.
+    /// Whether the value is unchanged. A value that cannot be compared counts as changed.
     pub(crate) fn holds(&self, py: Python<'_>) -> bool {
         self.was.holds(self.place.now(py).as_ref()).unwrap_or(false)
     }
@@ -251,7 +251,7 @@ impl Guard {
         self.place.now(py)
     }
 
-    /// Whether it is about this tensor.
+    /// Whether it guards this tensor.
     pub(crate) fn is_of(&self, py: Python<'_>, tensor: &Py<PyTensor>) -> bool {
         self.before.as_ref().is_some_and(|v| v.bind(py).is(tensor.bind(py)))
     }
@@ -260,7 +260,7 @@ impl Guard {
         self.place.put(py, Some(value))
     }
 
-    /// Puts back what stood there, which is returned.
+    /// Restores the object that was there, and returns it.
     pub(crate) fn restore<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let before = self.before.as_ref().map(|v| v.bind(py).clone());
         self.place.put(py, before.clone())?;
@@ -270,8 +270,8 @@ impl Guard {
 
 #[pymethods]
 impl Guard {
-    /// `kind` is "cell", "item" or "attribute"; "same" is an item that must be the very same object, whatever is in it; "given"
-    /// is what the function `owner` gives.
+    /// `kind` is "cell", "item" or "attribute"; "same" is an item that must be the same object, whatever it
+    /// contains; "given" is the result of the function `owner`.
     #[new]
     fn create(kind: &str, owner: Bound<'_, PyAny>, key: Bound<'_, PyAny>, name: String) -> PyResult<Guard> {
         let py = owner.py();
@@ -280,18 +280,18 @@ impl Guard {
             "item" | "same" => Place::Item(owner.cast_into::<PyDict>()?.unbind(), key.unbind()),
             "attribute" => Place::Attribute(owner.unbind(), key.cast_into::<PyString>()?.unbind()),
             "given" => Place::Given(owner.unbind()),
-            _ => return Err(type_error("a guard is of a cell, an item, an attribute or what is given")),
+            _ => return Err(type_error("the kind of a guard must be cell, item, attribute, same or given")),
         };
         let before = place.now(py);
         let was = match &before {
-            None => Was::Missing,
-            Some(v) if kind == "same" => Was::Same(v.clone().unbind()),
-            Some(v) => Was::of(v, 0)?,
+            None => Expected::Missing,
+            Some(v) if kind == "same" => Expected::Same(v.clone().unbind()),
+            Some(v) => Expected::of(v, 0)?,
         };
         Ok(Guard { place, was, before: before.map(Bound::unbind), name })
     }
 
-    /// What stood there.
+    /// The object that was there.
     #[getter]
     fn before(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.before.as_ref().map(|v| v.clone_ref(py))

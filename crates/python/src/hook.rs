@@ -1,4 +1,4 @@
-//! Backward passes, and functions that see gradients in them.
+//! Backward passes and gradient hooks.
 
 use crate::call::{refs, unwrapped};
 use crate::error::{kept, raise, runtime_error};
@@ -12,30 +12,30 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 thread_local! {
-    /// Leaves that a backward pass has reached, with what is to be called once it is over.
+    /// Leaves that a backward pass has reached, with functions to call when it is over.
     static WAITING: RefCell<Vec<(Py<PyWeakrefReference>, Py<PyAny>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls the hooks of leaves that a backward pass has reached, if it came to its end.
+/// Calls the hooks of leaves that a backward pass has reached, if it succeeded.
 pub(crate) fn after_backward(py: Python<'_>, done: PyResult<()>) -> PyResult<()> {
     let waiting = WAITING.with(RefCell::take);
     done?;
     for (leaf, hook) in waiting {
         if let Some(leaf) = leaf.bind(py).upgrade() {
-            crate::noted::note_function(hook.bind(py))?;
-            hook.bind(py).call1((crate::noted::inside(leaf),))?;
+            crate::trace_deps::note_function(hook.bind(py))?;
+            hook.bind(py).call1((crate::trace_deps::inside(leaf),))?;
         }
     }
     Ok(())
 }
 
-/// Forgets leaves that were reached by a pass that adds nothing to them.
+/// Forgets the leaves that were reached by a pass that adds nothing to them.
 pub(crate) fn nothing_added() {
     drop(WAITING.with(RefCell::take));
 }
 
-/// The function of a hook, which Python's garbage collector may look at and take away: it may refer to the tensor that the
-/// hook is of.
+/// The function of a hook, visible to Python's garbage collector, which may clear it: the function may refer to
+/// the hook's own tensor.
 pub(crate) struct Called(Mutex<Option<Py<PyAny>>>);
 
 impl Called {
@@ -48,7 +48,8 @@ impl Called {
         function.as_ref().map(|f| f.clone_ref(py))
     }
 
-    /// Shows the functions of hooks which this tensor alone keeps alive, as the garbage collector needs it. Never waits.
+    /// Visits the functions of hooks that only this tensor keeps alive, for the garbage collector. Never
+    /// blocks.
     pub(crate) fn visit(x: &gradus::Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         let mut result = Ok(());
         x.visit_own_hooks(&mut |payload| {
@@ -62,7 +63,7 @@ impl Called {
         result
     }
 
-    /// Takes these functions away: the collector has found that nothing else refers to the tensor.
+    /// Removes these functions: the collector has found that nothing else refers to the tensor.
     pub(crate) fn clear(x: &gradus::Tensor) -> Vec<Py<PyAny>> {
         let mut functions = Vec::new();
         x.visit_own_hooks(&mut |payload| {
@@ -76,13 +77,13 @@ impl Called {
     }
 }
 
-/// Takes a hook away again, with `remove()` or at the end of a `with` block.
+/// Removes a hook, with `remove()` or at the end of a `with` block.
 #[pyclass(name = "_Hook", module = "gradus", frozen)]
 pub(crate) struct PyHook(HookHandle);
 
 #[pymethods]
 impl PyHook {
-    /// From now on the hook is not called.
+    /// Removes the hook: it is not called again.
     fn remove(&self) {
         self.0.remove();
     }
@@ -99,7 +100,8 @@ impl PyHook {
 
 #[pymethods]
 impl PyTensor {
-    /// Adds the gradients of this tensor to every leaf it depends on. One that is not a scalar needs `gradient`.
+    /// Adds the gradients of this tensor to every leaf it depends on. A tensor that is not a scalar needs
+    /// `gradient`.
     #[doc = example!(backward)]
     #[pyo3(signature = (gradient=None, retain_graph=None, create_graph=false, inputs=None))]
     fn backward(
@@ -123,7 +125,7 @@ impl PyTensor {
             create_graph,
             ..Backward::default()
         };
-        // Arrays and lists take the output's dtype.
+        // Arrays and lists get the output's dtype.
         let seed = gradient.map(|g| match g.is_instance_of::<PyTensor>() {
             true => g.extract::<T>().map(|g| g.0),
             false => crate::convert::tensor_of(g, Some(x.dtype())),
@@ -132,7 +134,7 @@ impl PyTensor {
         let Some(inputs) = inputs.filter(|i| !i.is_none()) else {
             return after_backward(py, raise(py.detach(|| x.backward_as(seed.as_ref(), how))));
         };
-        // For these alone: what reaches them is added to what they have.
+        // Accumulates only into these tensors.
         let one = inputs.is_instance_of::<PyTensor>();
         let inputs = if one { vec![inputs.extract::<T>()?.0] } else { unwrapped(inputs)? };
         if inputs.is_empty() {
@@ -152,8 +154,8 @@ impl PyTensor {
         after_backward(py, Ok(()))
     }
 
-    /// Calls `hook(gradient)` in every backward pass that reaches this tensor; what it gives, unless `None`, goes on in
-    /// the gradient's place. `remove()` of the result takes the hook away.
+    /// Calls `hook(gradient)` in every backward pass that reaches this tensor. A result other than `None`
+    /// replaces the gradient. `remove()` of the returned handle removes the hook.
     ///
     /// >>> import gradus
     /// >>> x = gradus.ones(2, requires_grad=True)
@@ -162,7 +164,7 @@ impl PyTensor {
     /// >>> x.grad
     /// tensor([30., 30.])
     fn register_hook(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<PyHook> {
-        let from_outside = !crate::noted::is_compiling();
+        let from_outside = !crate::trace_deps::is_compiling();
         let called = Called::new(hook);
         let payload: gradus::Payload = called.clone();
         let call = move |g: &gradus::Tensor| {
@@ -170,7 +172,7 @@ impl PyTensor {
                 let Some(hook) = called.function(py) else { return Ok(None) };
                 let called = || -> PyResult<Option<gradus::Tensor>> {
                     if from_outside {
-                        crate::noted::note_function(hook.bind(py))?;
+                        crate::trace_deps::note_function(hook.bind(py))?;
                     }
                     let new = hook.bind(py).call1((PyTensor::out(g.clone())?,))?;
                     if new.is_none() { Ok(None) } else { Ok(Some(new.extract::<T>()?.0)) }
@@ -194,7 +196,7 @@ impl PyTensor {
             let why = "post accumulate grad hooks cannot be registered on non-leaf tensors";
             return Err(runtime_error(why));
         }
-        // Weak: the leaf holds the hook.
+        // A weak reference, because the leaf holds the hook.
         let leaf = PyWeakrefReference::new(slf)?.unbind();
         let called = Called::new(hook);
         let payload: gradus::Payload = called.clone();
@@ -209,7 +211,7 @@ impl PyTensor {
         raise(x.register_hook_with(Some(payload), reached)).map(PyHook)
     }
 
-    /// What PyTorch would call the gradient of the operation that made this tensor, if it was recorded.
+    /// PyTorch's name of the gradient of the operation that produced this tensor, if it was recorded.
     #[getter]
     fn _made_by(&self, py: Python<'_>) -> PyResult<Option<String>> {
         Ok(self.value(py)?.made_by().map(|op| crate::print::backward_name(&op)))

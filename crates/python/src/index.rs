@@ -1,4 +1,4 @@
-//! `x[…]` and `x[…] = y`: integers, ranges, None, Ellipsis, masks and integer arrays.
+//! Indexing: `x[…]` and `x[…] = y` with integers, ranges, None, Ellipsis, masks and integer arrays.
 
 use crate::convert::{array, tensor_of};
 use crate::device::{converted, of};
@@ -12,7 +12,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PyList, PyRange, PySlice, PyTuple};
 
-/// One place of an index.
+/// Parses one entry of an index.
 fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
     if obj.is_none() {
         return Ok(Ix::New);
@@ -30,7 +30,7 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
                            from `i` on it is: x[i + gradus.arange(n)]";
                 return Err(runtime_error(why));
             }
-            // Beyond all ends is at the end.
+            // A bound beyond 64 bits is clamped.
             if end.is_instance_of::<PyInt>() && end.extract::<i64>().is_err() {
                 return Ok(Some(if end.lt(0)? { isize::MIN / 2 } else { isize::MAX / 2 }));
             }
@@ -43,20 +43,21 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
     }
     if let Ok(t) = obj.cast::<PyTensor>() {
         let t = t.get().value(obj.py())?;
-        // Masks of old.
+        // `uint8` tensors are masks, as in old versions of PyTorch.
         if t.dtype() == DType::U8 && t.rank() > 0 {
             return Ok(Ix::Mask(t.ne(0)));
         }
-        // A mask from outside of a function being compiled is known: how much it selects belongs to the program.
+        // A mask from outside of a function being compiled is known; the number of selected elements becomes
+        // part of the program.
         if t.dtype() == DType::Bool
-            && crate::noted::is_compiling()
+            && crate::trace_deps::is_compiling()
             && t.is_cell()
             && !gradus::is_rewritten(&t)
         {
             let known = obj.cast::<PyTensor>().map_err(PyErr::from)?.get().elements(obj.py())?;
             return Ok(Ix::Mask(gradus::outside_traces(|| known.copied())));
         }
-        // One integer is an integer, unless it is known only later.
+        // A tensor of one integer counts as an integer, unless its value is known only later.
         let single = t.rank() == 0 && t.dtype() != DType::Bool && !t.is_traced();
         return if single && !t.dtype().is_differentiable() {
             Ok(Ix::At(integer(obj)? as isize))
@@ -85,13 +86,13 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
         Err(e) if obj.is_instance_of::<PyInt>() => Err(e),
         Err(_) if obj.hasattr("__array__")? => Ok(Ix::from(&array(obj, true)?)),
         Err(_) => Err(type_error(format!(
-            "an index is made of ints, slices, None, Ellipsis, masks and integer arrays, not {}",
+            "an index must consist of ints, slices, None, Ellipsis, masks and integer arrays, not {}",
             obj.get_type().name()?
         ))),
     }
 }
 
-/// The places of an index into a tensor, no more than it has axes.
+/// Parses an index into a tensor; at most one entry per axis.
 fn places(x: &Tensor, index: &Bound<'_, PyAny>) -> PyResult<Vec<Ix>> {
     let all = match index.cast::<PyTuple>() {
         Ok(several) => several.iter().map(|i| place(&i)).collect::<PyResult<Vec<_>>>()?,
@@ -113,7 +114,7 @@ fn places(x: &Tensor, index: &Bound<'_, PyAny>) -> PyResult<Vec<Ix>> {
     Ok(all)
 }
 
-/// One truth value has no axes to choose along: it chooses the tensor as a whole, along a new axis.
+/// A boolean scalar has no axes to select along: it selects all or nothing of the tensor, along a new axis.
 fn alone<'py>(x: &Bound<'py, PyTensor>, places: &[Ix]) -> PyResult<Option<(Bound<'py, PyTensor>, Vec<Ix>)>> {
     let [Ix::Mask(one)] = places else { return Ok(None) };
     if one.rank() > 0 {
@@ -129,7 +130,8 @@ fn is_view(places: &[Ix]) -> bool {
     !places.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)))
 }
 
-/// Writes one number where a traced mask holds, beside ranges and integers: without asking how often it does.
+/// Writes one number where a traced mask is true, next to ranges and integers, without knowing the number of
+/// elements.
 fn fill(whole: &Bound<'_, PyTensor>, places: &[Ix], value: &Tensor) -> Option<PyResult<()>> {
     let at = places.iter().position(|p| matches!(p, Ix::Mask(m) if m.is_traced()))?;
     let (before, after) = (&places[..at], &places[at + 1..]);
@@ -143,13 +145,14 @@ fn fill(whole: &Bound<'_, PyTensor>, places: &[Ix], value: &Tensor) -> Option<Py
     let in_front = before.iter().filter(|p| !matches!(p, Ix::At(_))).count();
     let mut dims = mask.shape().to_vec();
     if x.shape().get(in_front..in_front + dims.len()) != Some(&dims[..]) {
-        return None; // it says so itself
+        return None; // the general path reports the error
     }
     dims.resize(x.rank() - in_front, 1);
     Some(part.write(whole.py(), x.masked_fill(&mask.reshape(dims), value)))
 }
 
-/// Writes to a part. Large tensors are copied without Python's lock: if others have written meanwhile, again.
+/// Writes to a part. Large tensors are copied without the GIL; repeated if another thread has written
+/// meanwhile.
 fn put_at(whole: &Bound<'_, PyTensor>, places: Vec<Ix>, value: Arg<'_>) -> PyResult<()> {
     let (py, place) = (whole.py(), whole.get());
     loop {
@@ -162,13 +165,13 @@ fn put_at(whole: &Bound<'_, PyTensor>, places: Vec<Ix>, value: Arg<'_>) -> PyRes
     }
 }
 
-/// Writes a value to places of a tensor.
+/// Writes a value to the indexed part of a tensor.
 fn put(slf: &Bound<'_, PyTensor>, places: Vec<Ix>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = slf.py();
     let x = slf.get().value(py)?;
     let number = crate::value::number(value)?;
     let new = match number {
-        Some(n) => Tensor::from_literal(&n.literal(n.dtype_beside(x.dtype()))),
+        Some(n) => Tensor::from_literal(&n.literal(n.dtype_with(x.dtype()))),
         None => tensor_of(value, None)?,
     };
     let there = of(&x);
@@ -179,7 +182,8 @@ fn put(slf: &Bound<'_, PyTensor>, places: Vec<Ix>, value: &Bound<'_, PyAny>) -> 
     }
     let x = slf.get().value(py)?;
     if slf.get().repeats(py) {
-        // Element by element, since several elements of it may be one: of those that are chosen one by one the last stays.
+        // Element by element, because several elements may share memory: of those that are selected one by one,
+        // the last write wins.
         let same = number.is_some() || !is_view(&places);
         let part = PyTensor::part_of(slf, View::At(places))?;
         let new = new.to_dtype(x.dtype()).expand(part.value(py)?.shape());
@@ -200,7 +204,7 @@ fn put(slf: &Bound<'_, PyTensor>, places: Vec<Ix>, value: &Bound<'_, PyAny>) -> 
     put_at(slf, places, Arg::Tensor(&value))
 }
 
-/// What an index gave: one of another shape or dtype than fits is a wrong index.
+/// Returns the result of an index; errors of shape or dtype become `IndexError`.
 fn fitting(found: Tensor) -> PyResult<Tensor> {
     match found.error().map(|e| (e, e.kind())) {
         Some((e, Kind::Shape { .. } | Kind::DType { .. })) => Err(PyIndexError::new_err(said(e))),

@@ -1,4 +1,8 @@
-//! Functions compiled when they are first called with arguments of new types or structure.
+//! Functions that are compiled when they are first called with arguments of new types or structure.
+//! Takes a Python function; calls run the program for the structure and types of the arguments, tracing it on a
+//! miss.
+//! `compiled.rs` runs a program, `trace_deps.rs` and `guard.rs` record what it depends on outside of its
+//! arguments.
 
 use crate::compiled::{
     Gradient, Hooks, Left, Modes, Program, Read, Rebound, Related, may_share, part_of_a_cell, requirement,
@@ -7,10 +11,10 @@ use crate::device;
 use crate::error::{raise, raised};
 use crate::graph::PyGraph;
 use crate::guard::Guard;
-use crate::noted::{Argument, Found, Watch};
+use crate::reentrant_lock::ReentrantLock;
 use crate::tensor::PyTensor;
+use crate::trace_deps::{Argument, Found, Watch};
 use crate::tree::Tree;
-use crate::turn::Turns;
 use crate::unary::Spelled;
 use gradus::{Compiled, Error, Tensor};
 use pyo3::prelude::*;
@@ -18,10 +22,10 @@ use pyo3::types::{PyDict, PyTuple};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Most programs that a function is kept compiled as.
+/// Largest number of programs that are kept for a function.
 const MOST: usize = 64;
 
-/// Programs in a row that were for one call each, after which calls are run as they are.
+/// Number of consecutive programs that served one call each, after which calls run uncompiled.
 const TRIES: usize = 8;
 
 /// A function that runs as one compiled program for each structure and types of its arguments.
@@ -36,9 +40,10 @@ const TRIES: usize = 8;
 pub(crate) struct PyJit {
     f: Py<PyAny>,
     programs: Mutex<Vec<Arc<Program>>>,
-    /// For how many calls in a row there was no program, although there was one for arguments like theirs, or none could be kept.
+    /// Number of consecutive calls without a reusable program, although one existed for such arguments, or none
+    /// could be kept.
     alone: AtomicUsize,
-    turns: Turns,
+    lock: ReentrantLock,
 }
 
 impl PyJit {
@@ -46,7 +51,7 @@ impl PyJit {
         self.programs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The program for these arguments, with their tensors.
+    /// Returns the program for these arguments, and their tensors.
     fn program(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<(Arc<Program>, Vec<Tensor>)> {
         match self.known(arguments)? {
             Known::Program(program, tensors) => Ok((program, tensors)),
@@ -80,8 +85,8 @@ impl PyJit {
         Ok(like.map_or(Known::Nothing, Known::Like))
     }
 
-    /// Whether the next call is better run as it is: programs of the last calls were for these alone. Now and then it is tried
-    /// again.
+    /// Whether the next call should run uncompiled, because the last programs served one call each. Compilation
+    /// is retried with decreasing frequency.
     fn runs_plain(&self) -> bool {
         let n = self.alone.load(Ordering::Relaxed);
         n > TRIES && !n.is_power_of_two()
@@ -99,7 +104,9 @@ impl PyJit {
                 like.guards.other(py).map_or("what it reads outside".to_string(), |name| format!("`{name}`"));
             say(
                 py,
-                &format!("jit: {name} is different at every call, which so runs without being compiled"),
+                &format!(
+                    "jit: {name} is different at every call, so the function runs without being compiled"
+                ),
             )?;
         }
         let mut tensors = Vec::new();
@@ -124,7 +131,8 @@ impl PyJit {
         Ok((new, tensors))
     }
 
-    /// A program for these arguments, what the function changes that it reads, and whether the program is for other calls too.
+    /// Compiles a program for these arguments. Returns it, what the function changes that it reads, and whether
+    /// the program can serve other calls.
     fn compile(
         &self,
         arguments: &Bound<'_, PyTuple>,
@@ -141,8 +149,8 @@ impl PyJit {
             let trace = Trace { f: self.f.bind(py), tree: &tree, tensors, places: &places, rooted };
             let (traced, compiled) = trace.run(&found_outside)?;
             let writes = !traced.changed.is_empty() || !compiled.written().is_empty();
-            // Views of a tensor that something is written to are views of it inside too; what is also found outside is one leaf:
-            // the function is traced again with these.
+            // Views of a tensor that is written must be views inside too, and an argument that is also read
+            // from outside must be one leaf: the function is traced again with these.
             let views = places.iter().flatten().any(|p| part_of_a_cell(py, p, compiled.cells()));
             let views =
                 writes && (views || (!traced.changed.is_empty() && matches!(related, Related::Parts)));
@@ -201,23 +209,23 @@ impl PyJit {
     }
 }
 
-/// What is known for a call.
+/// The result of looking up a program.
 enum Known {
-    /// The program for it, with the tensors of its arguments.
+    /// The program for the call, with the tensors of its arguments.
     Program(Arc<Program>, Vec<Tensor>),
-    /// A program for such arguments, but not for all else as it is.
+    /// A program for such arguments, but for another state outside.
     Like(Arc<Program>),
     Nothing,
 }
 
-/// Warns where the function is called.
+/// Issues a warning at the function's call.
 fn say(py: Python<'_>, text: &str) -> PyResult<()> {
     let text = std::ffi::CString::new(text)?;
     PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 1)
 }
 
-/// How a place is read that is given another tensor. The input that the tensor there was becomes the program's own: the tensor is
-/// somebody else's from now on.
+/// Determines how a reassigned location is read. The input of the tensor there becomes a cell of the program,
+/// because other code may use the tensor.
 fn taken(
     py: Python<'_>,
     place: Py<Guard>,
@@ -246,11 +254,11 @@ struct Trace<'a, 'py> {
     tree: &'a Tree,
     tensors: &'a [Tensor],
     places: &'a [Option<Bound<'py, PyTensor>>],
-    /// Whether views are views of the same tensors inside.
+    /// Whether arguments that are views are views of the same tensors inside.
     rooted: bool,
 }
 
-/// What tracing a function gave besides its graph.
+/// Results of tracing a function, except its graph.
 struct Traced {
     results: Tree,
     changed: Vec<usize>,
@@ -260,7 +268,7 @@ struct Traced {
     found: FoundHere,
 }
 
-/// What a function did from outside, places without the values that they are given.
+/// Effects of a function outside; locations without the values assigned to them.
 type FoundHere = Found<(Py<Guard>, Option<Py<PyTensor>>)>;
 
 impl Trace<'_, '_> {
@@ -283,7 +291,7 @@ impl Trace<'_, '_> {
             return Err(e);
         }
         let compiled = raise(compiled)?;
-        Ok((traced.ok_or_else(|| raised(&Error::trace("the function gave nothing")))?, compiled))
+        Ok((traced.ok_or_else(|| raised(&Error::trace("the function returned no tensor")))?, compiled))
     }
 
     fn call(&self, x: &[Tensor], found_outside: &[(usize, Tensor)]) -> PyResult<(Vec<Tensor>, Traced)> {
@@ -311,7 +319,7 @@ impl Trace<'_, '_> {
         let mut outs = Vec::new();
         let results = Tree::of(&out, &mut outs)?;
         let found = watch.end()?;
-        // An argument that holds another value by now was changed in place.
+        // An argument that holds another value after the call was changed in place.
         let mut after = Vec::new();
         let mut changed = Vec::new();
         if self.tree.matches(given.as_any(), &mut after)? && after.len() == x.len() {
@@ -341,7 +349,8 @@ impl Trace<'_, '_> {
         Ok((outs, Traced { results, changed, gradients, depends, differentiates, found }))
     }
 
-    /// Makes arguments that are the same tensor, or parts of another argument, so inside as well. Says which are none of these.
+    /// Makes arguments that are the same tensor, or views of another argument, related in the same way inside.
+    /// Returns which are unrelated.
     fn relate(&self, inside: &[Option<Bound<'_, PyTensor>>]) -> PyResult<Vec<bool>> {
         let py = self.f.py();
         let mut alone = vec![true; self.places.len()];
@@ -367,7 +376,7 @@ impl Trace<'_, '_> {
                 Some((k, Some(whole))) => (k, whole),
                 _ if root.get().held().is_leaf() => (ancestry.len() - 1, root.bind(py).clone()),
                 _ => {
-                    let why = "jit: a view of a tensor that was computed is written to; give the function a clone of it";
+                    let why = "jit: cannot write to a view of a computed tensor; pass a clone of it to the function";
                     return Err(crate::error::runtime_error(why));
                 }
             };
@@ -381,12 +390,12 @@ impl Trace<'_, '_> {
     }
 }
 
-/// A text inside of HTML.
+/// Escapes text for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Arguments as one tuple.
+/// Returns positional and keyword arguments as one tuple.
 fn all<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
@@ -407,11 +416,11 @@ impl PyJit {
             f: f.unbind(),
             programs: Mutex::new(Vec::new()),
             alone: AtomicUsize::new(0),
-            turns: Turns::default(),
+            lock: ReentrantLock::default(),
         })
     }
 
-    /// It reads as the function does; not by a getter, which would be the class's own `__doc__` too.
+    /// Copies the function's docstring; not a getter, which would also replace the class's `__doc__`.
     fn __init__(slf: &Bound<'_, PyJit>, f: &Bound<'_, PyAny>) -> PyResult<()> {
         slf.setattr("__doc__", f.getattr("__doc__")?)
     }
@@ -427,15 +436,16 @@ impl PyJit {
             return self.f.bind(py).call(args, kwargs);
         }
         let arguments = all(args, kwargs)?;
-        // Whether a program fits is asked in turn, so that it still does when it runs, and one is made for all who wait.
-        let turn = self.turns.take(py)?;
+        // Under the lock, so that a program that fits still does when it runs, and waiting threads share one
+        // compilation.
+        let guard = self.lock.take(py)?;
         let (program, tensors) = match self.known(&arguments)? {
             Known::Program(program, tensors) => {
-                let _turn = program.is_alone().then_some(turn);
+                let _guard = program.is_alone().then_some(guard);
                 return program.call(&arguments, &tensors, false);
             }
             _ if self.runs_plain() => {
-                drop(turn); // the function may wait for another
+                drop(guard); // the function may wait for another thread
                 self.alone.fetch_add(1, Ordering::Relaxed);
                 return self.f.bind(py).call(args, kwargs);
             }
@@ -444,7 +454,7 @@ impl PyJit {
         program.call(&arguments, &tensors, true)
     }
 
-    /// Bound to an object, as methods are.
+    /// Binds to an object, as methods do.
     fn __get__<'py>(
         slf: &Bound<'py, PyJit>,
         obj: &Bound<'py, PyAny>,
@@ -477,7 +487,7 @@ impl PyJit {
         self.graph(args, kwargs)?.equations(grad)
     }
 
-    /// What running it costs for arguments like these: kernels, arithmetic, memory.
+    /// Describes the cost of running it for arguments like these: kernels, arithmetic, memory.
     #[pyo3(signature = (*args, **kwargs))]
     fn explain<'py>(
         &self,
@@ -487,7 +497,8 @@ impl PyJit {
         Ok(self.program(&all(args, kwargs)?)?.0.compiled.explain())
     }
 
-    /// Copies and pickles are the function, to be compiled anew; one that has the function's own name is found by that.
+    /// Copies and pickles contain the function, which is compiled again; one with the function's own name is
+    /// pickled by name.
     fn __reduce__<'py>(slf: &Bound<'py, PyJit>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, f) = (slf.py(), slf.get().f.bind(slf.py()));
         let name = (f.getattr("__module__").ok(), f.getattr("__qualname__").ok());
@@ -506,7 +517,7 @@ impl PyJit {
         slf.get_type().call1((f,))
     }
 
-    /// The function itself.
+    /// The original function.
     #[getter]
     fn __wrapped__(&self, py: Python<'_>) -> Py<PyAny> {
         self.f.clone_ref(py)
@@ -521,7 +532,7 @@ impl PyJit {
         Ok(format!("gradus.jit({})", self.f.bind(py).repr()?))
     }
 
-    /// In a notebook: the graph of the program that ran last, as a picture; before there is one, the function's name.
+    /// In a notebook: the graph of the program that ran last, as a picture, or the function's name.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let last = self.programs().last().cloned();
         match last {
@@ -530,7 +541,7 @@ impl PyJit {
         }
     }
 
-    /// How many programs it is compiled as.
+    /// Number of compiled programs.
     #[getter]
     fn _programs(&self) -> usize {
         self.programs().len()

@@ -1,11 +1,11 @@
-//! The native half of the Python package: `gradus._native`, which `python/gradus` dresses.
+//! The native part of the Python package: `gradus._native`, wrapped by `python/gradus`.
 //!
-//! A file per topic; methods of `Tensor` are spread over them. Functions whose name begins with `_` take and give flat
-//! lists of tensors and are dressed in Python.
+//! One file per topic; methods of `Tensor` are distributed over them. Functions whose names begin with `_` take
+//! and return flat lists of tensors, and have wrappers in Python.
 
-#![allow(non_snake_case, reason = "attributes are called T and H there")]
-#![allow(clippy::too_many_arguments, reason = "PyTorch's functions have them")]
-#![allow(clippy::doc_lazy_continuation, reason = "docstrings end with what Python shows, not with Markdown")]
+#![allow(non_snake_case, reason = "PyTorch's attributes T and H")]
+#![allow(clippy::too_many_arguments, reason = "PyTorch's functions have many arguments")]
+#![allow(clippy::doc_lazy_continuation, reason = "docstrings end with Python output, not with Markdown")]
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 #[macro_use]
@@ -32,29 +32,29 @@ mod graph;
 mod guard;
 mod hook;
 mod index;
+mod integer_division;
 mod jit;
 mod linalg;
 mod loss;
 mod models;
 mod norm;
-mod noted;
 mod operators;
 mod print;
 mod program;
 mod random;
 mod reduce;
+mod reentrant_lock;
 mod replace;
 mod select;
 mod shape;
 mod tensor;
+mod trace_deps;
 mod transform;
 mod tree;
-mod turn;
 mod unary;
 mod unique;
 mod value;
 mod view;
-mod whole;
 mod words;
 
 use pyo3::prelude::*;
@@ -120,11 +120,6 @@ mod _native {
         pairwise_distance, rms_norm,
     };
     #[pymodule_export]
-    use crate::noted::{
-        _after_trace, _before_run, _is_compiling, _is_rewritten, _module_changed, _note_guard, _note_module,
-        _note_place,
-    };
-    #[pymodule_export]
     use crate::print::set_printoptions;
     #[pymodule_export]
     use crate::program::PyProgram;
@@ -137,6 +132,11 @@ mod _native {
     use crate::shape::{broadcast_tensors, cat, meshgrid, stack, where_};
     #[pymodule_export]
     use crate::tensor::PyTensor;
+    #[pymodule_export]
+    use crate::trace_deps::{
+        _after_trace, _before_run, _is_compiling, _is_rewritten, _module_changed, _note_guard, _note_module,
+        _note_place,
+    };
     #[pymodule_export]
     use crate::transform::{
         _autograd_grad, _checkpoint, _custom_jvp, _custom_vjp, _hessian, _hvp, _jacobian, _jvp, _linearize,
@@ -152,7 +152,7 @@ mod _native {
 
     use super::*;
 
-    /// Dtypes under all their names.
+    /// Adds dtypes under all their names.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -1,4 +1,4 @@
-//! Products and linear algebra.
+//! Products, linear algebra and Fourier transforms.
 
 use crate::error::{type_error, value_error};
 use crate::operators::product;
@@ -25,28 +25,28 @@ macro_rules! products {
 }
 
 products! {
-    matmul "The product of matrices; other axes broadcast.";
+    matmul "The matrix product; leading axes broadcast.";
     mm "The product of two matrices.";
-    bmm "The products of two lists of matrices.";
+    bmm "The products of two batches of matrices.";
     mv "The product of a matrix and a vector.";
     dot "The product of two vectors.";
 }
 
 #[pymethods]
 impl PyTensor {
-    /// Every element times every element of another vector.
+    /// The outer product of two vectors.
     #[doc = example!(outer)]
     fn outer(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
-        with_truths(py, self.value(py)?, other.0, Tensor::outer)
+        with_booleans(py, self.value(py)?, other.0, Tensor::outer)
     }
 
     /// The Kronecker product.
     #[doc = example!(kron)]
     fn kron(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
-        with_truths(py, self.value(py)?, other.0, Tensor::kron)
+        with_booleans(py, self.value(py)?, other.0, Tensor::kron)
     }
 
-    /// Sums of products over the last axes of both; the product if one has no axes.
+    /// Sums of products over the last axes of both; the plain product if one is a scalar.
     #[doc = example!(inner)]
     fn inner(&self, py: Python<'_>, other: T) -> PyResult<PyTensor> {
         let x = self.value(py)?;
@@ -63,8 +63,8 @@ impl PyTensor {
     }
 }
 
-/// A product of two tensors; that of booleans is boolean.
-fn with_truths(
+/// Computes a product of two tensors; that of booleans is boolean.
+fn with_booleans(
     py: Python<'_>,
     a: Tensor,
     b: Tensor,
@@ -75,7 +75,7 @@ fn with_truths(
     result(py, &larger, |_| if truths { f(&a, &b).to_dtype(DType::Bool) } else { f(&a, &b) })
 }
 
-/// Sums of products by names of axes: einsum("ij,jk->ik", a, b).
+/// Sums of products by axis labels: einsum("ij,jk->ik", a, b).
 ///
 /// >>> import gradus
 /// >>> gradus.einsum("i,i->", gradus.tensor([1., 2.]), gradus.tensor([3., 4.]))
@@ -93,7 +93,7 @@ pub(crate) fn einsum(py: Python<'_>, equation: &str, operands: &Bound<'_, PyTupl
     result(py, &largest.clone(), |_| Tensor::einsum(equation, &all.iter().collect::<Vec<_>>()))
 }
 
-/// Products summed over several axes of both; an axis of extent 1 is repeated.
+/// Sums of products over several axes of both; an axis of extent 1 is broadcast.
 #[doc = example!(tensordot)]
 #[pyfunction]
 #[pyo3(signature = (a, b, dims=None))]
@@ -116,7 +116,7 @@ pub(crate) fn tensordot(a: T, b: T, dims: Option<&Bound<'_, PyAny>>) -> PyResult
     PyTensor::out(gradus::tensordot(&a, &b, of_a, of_b))
 }
 
-/// The axes of both operands that `dims` of `tensordot` names: the last of one with the first of the other, or two lists.
+/// Parses `dims` of `tensordot`: a number of axes (the last of one with the first of the other), or two lists.
 fn summed_axes(dims: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<(Vec<isize>, Vec<isize>)> {
     let n = match dims {
         None => 2,
@@ -140,7 +140,7 @@ fn summed_axes(dims: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<(Vec<is
     Ok(((-n..0).collect(), (0..n).collect()))
 }
 
-/// Several results of a factorisation, under PyTorch's names.
+/// Returns results of a factorization as a named tuple of PyTorch's.
 fn named<'py>(py: Python<'py>, kind: &str, parts: Vec<Tensor>) -> PyResult<Bound<'py, PyAny>> {
     let parts = parts.into_iter().map(PyTensor::out).collect::<PyResult<Vec<_>>>()?;
     py.import("gradus._results")?.getattr(kind)?.call1(PyTuple::new(py, parts)?)
@@ -262,7 +262,7 @@ transforms_of_axes! {
     rfftn "The first half of the transform of a real signal along axes.";
 }
 
-/// The zero frequency in the middle.
+/// Moves the zero frequency to the middle.
 #[doc = example!(fftshift)]
 #[pyfunction]
 #[pyo3(signature = (input, dim=None))]
@@ -278,7 +278,7 @@ pub(crate) fn ifftshift(input: T, dim: Option<Dim>) -> PyResult<PyTensor> {
     PyTensor::out(input.0.ifftshift(dim.unwrap_or(Dim(None))))
 }
 
-/// The frequencies of fft.
+/// The frequencies of fft's elements.
 #[doc = example!(fftfreq)]
 #[pyfunction]
 #[pyo3(signature = (n, d=1.0))]
@@ -286,7 +286,7 @@ pub(crate) fn fftfreq(n: usize, d: f64) -> PyResult<PyTensor> {
     PyTensor::out(Tensor::fftfreq(n, d))
 }
 
-/// The frequencies of rfft.
+/// The frequencies of rfft's elements.
 #[doc = example!(rfftfreq)]
 #[pyfunction]
 #[pyo3(signature = (n, d=1.0))]
@@ -294,12 +294,12 @@ pub(crate) fn rfftfreq(n: usize, d: f64) -> PyResult<PyTensor> {
     PyTensor::out(Tensor::rfftfreq(n, d))
 }
 
-/// The distances between all rows of two lists.
+/// The distances between all rows of two matrices.
 #[doc = example!(cdist)]
 #[pyfunction]
 #[pyo3(signature = (x1, x2, p=2.0, compute_mode=None))]
 pub(crate) fn cdist(x1: T, x2: T, p: f64, compute_mode: Option<&str>) -> PyResult<PyTensor> {
-    // Distances are always sums of powers of differences, which is the most exact of these.
+    // All modes compute sums of powers of differences, the most accurate method.
     const MODES: [&str; 3] =
         ["use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"];
     if let Some(mode) = compute_mode.filter(|mode| !MODES.contains(mode)) {

@@ -1,4 +1,4 @@
-//! Losses.
+//! Loss functions.
 
 use crate::error::value_error;
 use crate::tensor::{PyTensor, result};
@@ -41,7 +41,7 @@ plain! {
     soft_margin_loss "log(1 + exp(-target x))." ();
 }
 
-/// Reduces losses that the core has no composite for.
+/// Reduces losses for which the core has no composite.
 fn reduce(losses: Tensor, how: Reduction) -> Tensor {
     match how {
         Reduction::Mean => losses.mean(()),
@@ -70,7 +70,7 @@ pub(crate) fn hinge_embedding_loss(input: T, target: T, margin: f64, reduction: 
     PyTensor::out(gradus::hinge_embedding_loss(&input.0, &target.0, margin, reduced(reduction)?))
 }
 
-/// Of logits and classes (or their probabilities): -log softmax at the class.
+/// Cross entropy of logits and target classes (or class probabilities): -log softmax at the class.
 ///
 /// >>> import gradus
 /// >>> gradus.nn.functional.cross_entropy(gradus.zeros(1, 4), gradus.tensor([2]))
@@ -91,7 +91,7 @@ pub(crate) fn cross_entropy(
     result(py, &input.0, |x| gradus::cross_entropy(x, &target.0, &how))
 }
 
-/// Of log-probabilities and classes: minus the one at the class.
+/// Negative log-likelihood: minus the log-probability at the target class.
 #[doc = example!(nll_loss)]
 #[pyfunction]
 #[pyo3(signature = (input, target, weight=None, ignore_index=-100, reduction="mean"), text_signature = "(input, target, weight=None, ignore_index=-100, reduction='mean')")]
@@ -107,7 +107,7 @@ pub(crate) fn nll_loss(
     result(py, &input.0, |x| gradus::nll_loss(x, &target.0, &how))
 }
 
-/// Of probabilities and truths.
+/// Binary cross entropy of probabilities and targets.
 #[doc = example!(binary_cross_entropy)]
 #[pyfunction]
 #[pyo3(signature = (input, target, weight=None, reduction="mean"))]
@@ -120,7 +120,7 @@ pub(crate) fn binary_cross_entropy(
     PyTensor::out(gradus::binary_cross_entropy(&input.0, &target.0, some(&weight), reduced(reduction)?))
 }
 
-/// Of logits and truths.
+/// Binary cross entropy of logits and targets.
 #[doc = example!(binary_cross_entropy_with_logits)]
 #[pyfunction]
 #[pyo3(signature = (input, target, weight=None, reduction="mean", pos_weight=None))]
@@ -141,7 +141,7 @@ pub(crate) fn binary_cross_entropy_with_logits(
     ))
 }
 
-/// The divergence of a target distribution from log-probabilities.
+/// The Kullback-Leibler divergence of a target distribution from log-probabilities.
 #[doc = example!(kl_div)]
 #[pyfunction]
 #[pyo3(signature = (input, target, reduction="mean", log_target=false))]
@@ -181,7 +181,7 @@ pub(crate) fn cosine_embedding_loss(
     PyTensor::out(gradus::cosine_embedding_loss(&input1.0, &input2.0, &target.0, margin, reduced(reduction)?))
 }
 
-/// How much nearer the positive is than the negative, up to a margin.
+/// max(0, d(anchor, positive) - d(anchor, negative) + margin).
 #[doc = example!(triplet_margin_loss)]
 #[pyfunction]
 #[pyo3(signature = (anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=false, reduction="mean"))]
@@ -205,7 +205,7 @@ pub(crate) fn triplet_margin_loss(
     PyTensor::out(gradus::triplet_margin_loss(&anchor.0, &positive.0, &negative.0, &how))
 }
 
-/// Of means, targets and variances.
+/// The negative log-likelihood of a Gaussian with these means and variances.
 #[doc = example!(gaussian_nll_loss)]
 #[pyfunction]
 #[pyo3(signature = (input, target, var, full=false, eps=1e-6, reduction="mean"))]
@@ -220,7 +220,7 @@ pub(crate) fn gaussian_nll_loss(
     PyTensor::out(gradus::gaussian_nll_loss(&input.0, &target.0, &var.0, full, eps, reduced(reduction)?))
 }
 
-/// Of rates (or their logarithms) and counts.
+/// The negative log-likelihood of counts with Poisson rates (or their logarithms).
 #[doc = example!(poisson_nll_loss)]
 #[pyfunction]
 #[pyo3(signature = (input, target, log_input=true, full=false, eps=1e-8, reduction="mean"))]

@@ -1,4 +1,4 @@
-//! Language models from files, dressed by `python/gradus/models.py`.
+//! Language models from files, wrapped by `python/gradus/models.py`.
 
 use crate::device::parse;
 use crate::error::raise;
@@ -12,11 +12,11 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A language model; calls of several threads wait for each other.
+/// A language model; calls from several threads are serialized.
 #[pyclass(name = "_LanguageModel", frozen)]
 pub(crate) struct PyLanguageModel(Mutex<LanguageModel>);
 
-/// How text is generated, by the names of the keywords.
+/// Options of text generation, named like the keywords.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
@@ -51,7 +51,8 @@ impl PyLanguageModel {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Generates without Python's lock, which is taken to call `each` with every piece. An exception of `each` ends the text.
+    /// Generates without the GIL, which is acquired to call `each` with every piece. An exception in `each`
+    /// ends the text.
     fn run(
         &self,
         py: Python<'_>,
@@ -89,7 +90,7 @@ impl PyLanguageModel {
         Ok(PyLanguageModel(Mutex::new(model)))
     }
 
-    /// The text after a prompt, and why it ended.
+    /// Generates text after a prompt; returns it and the reason of its end.
     fn generate(
         &self,
         py: Python<'_>,
@@ -100,7 +101,7 @@ impl PyLanguageModel {
         self.run(py, each, |m, hear| m.generate(&prompt, &settings.options(), &settings.stop, hear))
     }
 
-    /// The answer to a conversation of roles and contents, and why it ended.
+    /// Generates the answer to a conversation of roles and contents; returns it and the reason of its end.
     fn chat(
         &self,
         py: Python<'_>,
@@ -121,7 +122,7 @@ impl PyLanguageModel {
         raise(self.lock().tokenizer.decode(&tokens))
     }
 
-    /// Logits of every position of tokens.
+    /// Computes the logits at every position of tokens.
     fn logits(&self, py: Python<'_>, tokens: Vec<i64>) -> PyResult<PyTensor> {
         let logits = py.detach(|| {
             let model = self.lock().engine.shared();

@@ -1,27 +1,27 @@
-//! Operators with tensors and Python's numbers on either side, and their methods and in-place forms.
+//! Operators on tensors and Python numbers, with their methods and in-place forms.
 
 use crate::error::{raise, type_error};
+use crate::integer_division::{integer_binary, power};
 use crate::tensor::{PyTensor, compute};
 use crate::value::Operand;
-use crate::whole::{power, whole};
 use gradus::{DType, Number, Tensor};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
-/// Both operands; one without axes does not make the other wider within its class, as in PyTorch.
+/// Promotes operands as PyTorch does: a scalar tensor does not widen the other operand within its class.
 pub(crate) fn balanced(a: Tensor, b: Tensor) -> (Tensor, Tensor) {
     match (a.dtype() == b.dtype(), a.rank(), b.rank()) {
-        (false, 0, 1..) => (beside(a, b.dtype()), b),
+        (false, 0, 1..) => (promote_scalar(a, b.dtype()), b),
         (false, 1.., 0) => {
-            let b = beside(b, a.dtype());
+            let b = promote_scalar(b, a.dtype());
             (a, b)
         }
         _ => (a, b),
     }
 }
 
-/// A tensor without axes in the dtype it takes beside one that has some.
-fn beside(small: Tensor, large: DType) -> Tensor {
+/// Converts a scalar tensor to the dtype that it takes in an operation with a tensor that has axes.
+fn promote_scalar(small: Tensor, large: DType) -> Tensor {
     let own = small.dtype();
     if own.class() <= large.class() {
         return small.to_dtype(large);
@@ -29,8 +29,8 @@ fn beside(small: Tensor, large: DType) -> Tensor {
     if own.is_complex() && large.is_differentiable() { small.to_dtype(large.complex()) } else { small }
 }
 
-/// Whether both operands are truth values, for which a sum is `or` and a product `and`.
-fn truths(a: &Tensor, b: &gradus::Arg<'_>) -> bool {
+/// Whether both operands are boolean: their sum is `or`, their product `and`.
+fn both_boolean(a: &Tensor, b: &gradus::Arg<'_>) -> bool {
     a.dtype() == DType::Bool
         && match b {
             gradus::Arg::Tensor(b) => b.dtype() == DType::Bool,
@@ -39,16 +39,16 @@ fn truths(a: &Tensor, b: &gradus::Arg<'_>) -> bool {
 }
 
 pub(crate) fn sum(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
-    if truths(a, &b) { a.logical_or(b) } else { a.add(b) }
+    if both_boolean(a, &b) { a.logical_or(b) } else { a.add(b) }
 }
 
 pub(crate) fn product(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
-    if truths(a, &b) { a.logical_and(b) } else { a.mul(b) }
+    if both_boolean(a, &b) { a.logical_and(b) } else { a.mul(b) }
 }
 
 pub(crate) type Binary = fn(&Tensor, gradus::Arg<'_>) -> Tensor;
 
-/// `f(a, b)` for a number or tensor `b`.
+/// Computes `f(a, b)` for a number or tensor `b`.
 pub(crate) fn binary(py: Python<'_>, a: Tensor, b: Operand, f: Binary) -> Tensor {
     match b {
         Operand::Number(n) => compute(py, &a, |a| f(a, n.into_arg())),
@@ -60,10 +60,10 @@ pub(crate) fn binary(py: Python<'_>, a: Tensor, b: Operand, f: Binary) -> Tensor
     }
 }
 
-/// `f(b, a)` for a number `b` on the left.
+/// Computes `f(b, a)` for a number `b` on the left.
 fn reflected(py: Python<'_>, a: Tensor, b: Operand, f: Binary) -> Tensor {
     let left = match b {
-        Operand::Number(n) => n.beside(&a),
+        Operand::Number(n) => n.tensor_like(&a),
         Operand::Tensor(b) => b,
     };
     binary(py, left, Operand::Tensor(a), f)
@@ -79,7 +79,7 @@ impl IntoArg for Number {
     }
 }
 
-/// Python's protocol: an operand that is not ours is left to its own class.
+/// Converts an operand. Returns `None` for other classes, which may implement the operator themselves.
 fn operand(other: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
     match other.extract::<Operand>() {
         Err(e) if e.is_instance_of::<pyo3::exceptions::PyOverflowError>(other.py()) => Err(e),
@@ -87,7 +87,7 @@ fn operand(other: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
     }
 }
 
-/// A slot's result: a tensor, or Python's word that another class may know better.
+/// Returns the result of an operator slot: a tensor, or `NotImplemented`.
 fn slot<'py>(
     x: &PyTensor,
     other: &Bound<'py, PyAny>,
@@ -111,7 +111,7 @@ fn in_place(x: &PyTensor, py: Python<'_>, other: Operand, f: Binary) -> PyResult
     x.write(py, binary(py, x.value(py)?, other, f))
 }
 
-/// `a @ b` in the words of `Binary`.
+/// `a @ b` as a `Binary` function.
 fn matmul(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
     match b {
         gradus::Arg::Tensor(b) => a.matmul(b),
@@ -121,10 +121,10 @@ fn matmul(a: &Tensor, b: gradus::Arg<'_>) -> Tensor {
     }
 }
 
-/// Of truth values the logical operation, of integers that of their bits.
+/// Applies the logical operation to booleans, and the bitwise one to integers.
 pub(crate) fn bitwise(a: &Tensor, b: gradus::Arg<'_>, f: Binary) -> Tensor {
     if a.error().is_none() && a.dtype().is_differentiable() {
-        return Tensor::failed(gradus::Error::dtype(a.dtype(), "&, | and ^ are for booleans and integers"));
+        return Tensor::failed(gradus::Error::dtype(a.dtype(), "&, | and ^ need booleans or integers"));
     }
     f(a, b)
 }
@@ -133,8 +133,8 @@ const ADD: Binary = sum;
 const SUB: Binary = |a, b| a.sub(b);
 const MUL: Binary = product;
 const DIV: Binary = |a, b| a.div(b);
-const FLOOR_DIV: Binary = |a, b| whole(a, b, |a, b| a.floor_div(b));
-const REMAINDER: Binary = |a, b| whole(a, b, |a, b| a.remainder(b));
+const FLOOR_DIV: Binary = |a, b| integer_binary(a, b, |a, b| a.floor_div(b));
+const REMAINDER: Binary = |a, b| integer_binary(a, b, |a, b| a.remainder(b));
 const MATMUL: Binary = matmul;
 const AND: Binary = |a, b| bitwise(a, b, |a, b| a.and(b));
 const OR: Binary = |a, b| bitwise(a, b, |a, b| a.or(b));
@@ -143,7 +143,7 @@ const SHL: Binary = |a, b| a.shl(b);
 const SHR: Binary = |a, b| a.shr(b);
 const POW: Binary = power;
 
-// Written out: the macros of PyO3 do not take slots from other macros.
+// Written out, because PyO3's macros do not accept slots from other macros.
 #[pymethods]
 impl PyTensor {
     fn __add__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -299,7 +299,7 @@ impl PyTensor {
         modulo: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if modulo.is_some() {
-            return Err(type_error("pow() of tensors takes no modulus"));
+            return Err(type_error("pow() of tensors does not support a modulus"));
         }
         forward(self, other, POW)
     }
@@ -330,7 +330,7 @@ impl PyTensor {
 
     fn __invert__(&self, py: Python<'_>) -> PyResult<PyTensor> {
         match self.dtype_now(py)?.is_differentiable() {
-            true => Err(type_error("~ is for booleans and integers")),
+            true => Err(type_error("~ needs booleans or integers")),
             false => crate::tensor::result(py, &self.value(py)?, |x| !x),
         }
     }
@@ -347,7 +347,7 @@ impl PyTensor {
         forward(self, other, f)
     }
 
-    /// Tensors are told apart by which object they are, as keys of dictionaries.
+    /// The identity of the object, for use as a dictionary key.
     fn __hash__(slf: &Bound<'_, PyTensor>) -> usize {
         slf.as_ptr() as usize >> 4
     }
@@ -375,7 +375,10 @@ impl PyTensor {
     fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
         let x = self.elements(py)?;
         if x.dtype().is_differentiable() {
-            return Err(type_error(format!("a tensor of {} is no index; only integers are", x.dtype())));
+            return Err(type_error(format!(
+                "a tensor of {} cannot be an index; only integer tensors can",
+                x.dtype()
+            )));
         }
         raise(x.to(gradus::Device::CPU).to_dtype(DType::I64).item::<i64>())
     }
@@ -410,15 +413,15 @@ binary_methods! {
     mul mul_ "The product." product;
     multiply multiply_ "The product." product;
     pow pow_ "To the power of `other`." power;
-    fmod fmod_ "What division leaves, with the sign of the dividend." |a, b| whole(a, b, |a, b| a.fmod(b));
-    remainder remainder_ "What division leaves, with the sign of the divisor." REMAINDER;
+    fmod fmod_ "The remainder of division, with the sign of the dividend." |a, b| integer_binary(a, b, |a, b| a.fmod(b));
+    remainder remainder_ "The remainder of division, with the sign of the divisor." REMAINDER;
     floor_divide floor_divide_ "The quotient, rounded down." FLOOR_DIV;
     maximum maximum_ "The larger of two elements; NaN wins." |a, b| a.maximum(b);
     minimum minimum_ "The smaller of two elements; NaN wins." |a, b| a.minimum(b);
     atan2 atan2_ "The angle of the point (other, self)." |a, b| a.atan2(b);
     arctan2 arctan2_ "The angle of the point (other, self)." |a, b| a.atan2(b);
     hypot hypot_ "The root of the sum of two squares, without overflow." |a, b| a.hypot(b);
-    copysign copysign_ "With the sign of `other`." |a, b| a.copysign(b);
+    copysign copysign_ "The absolute value with the sign of `other`." |a, b| a.copysign(b);
     logaddexp logaddexp_ "The logarithm of a sum of two exponentials." crate::exponentials::logaddexp;
     xlogy xlogy_ "self * log(other), 0 where self is 0." |a, b| a.xlogy(b);
     heaviside heaviside_ "0 below 0, 1 above, `other` at 0." |a, b| a.heaviside(b);
@@ -434,16 +437,16 @@ binary_methods! {
     ge ge_ "Whether elements are greater or equal." |a, b| a.ge(b);
     greater_equal greater_equal_ "Whether elements are greater or equal." |a, b| a.ge(b);
     logical_and logical_and_ "Whether both are non-zero." |a, b| a.logical_and(b);
-    logical_or logical_or_ "Whether any of both is non-zero." |a, b| a.logical_or(b);
-    logical_xor logical_xor_ "Whether exactly one of both is non-zero." |a, b| a.logical_xor(b);
+    logical_or logical_or_ "Whether at least one is non-zero." |a, b| a.logical_or(b);
+    logical_xor logical_xor_ "Whether exactly one is non-zero." |a, b| a.logical_xor(b);
     bitwise_and bitwise_and_ "The bits set in both." |a, b| bitwise(a, b, |a, b| a.and(b));
-    bitwise_or bitwise_or_ "The bits set in any of both." |a, b| bitwise(a, b, |a, b| a.or(b));
-    bitwise_xor bitwise_xor_ "The bits set in exactly one of both." |a, b| bitwise(a, b, |a, b| a.xor(b));
-    bitwise_left_shift bitwise_left_shift_ "Bits moved up." |a, b| a.shl(b);
-    bitwise_right_shift bitwise_right_shift_ "Bits moved down." |a, b| a.shr(b);
+    bitwise_or bitwise_or_ "The bits set in at least one." |a, b| bitwise(a, b, |a, b| a.or(b));
+    bitwise_xor bitwise_xor_ "The bits set in exactly one." |a, b| bitwise(a, b, |a, b| a.xor(b));
+    bitwise_left_shift bitwise_left_shift_ "Bits shifted left." |a, b| a.shl(b);
+    bitwise_right_shift bitwise_right_shift_ "Bits shifted right." |a, b| a.shr(b);
 }
 
-/// `a + alpha · b`.
+/// Computes `f(a, alpha · b)`, a sum or a difference.
 fn scaled(py: Python<'_>, a: Tensor, b: Operand, alpha: Option<Operand>, f: Binary) -> Tensor {
     match (alpha, b) {
         (None, b) => binary(py, a, b, f),
@@ -452,7 +455,7 @@ fn scaled(py: Python<'_>, a: Tensor, b: Operand, alpha: Option<Operand>, f: Bina
             binary(py, a, Operand::Tensor(b), f)
         }
         (Some(alpha), Operand::Number(n)) => {
-            let b = binary(py, n.beside(&a), alpha, product);
+            let b = binary(py, n.tensor_like(&a), alpha, product);
             binary(py, a, Operand::Tensor(b), f)
         }
     }
@@ -462,7 +465,7 @@ fn divided(py: Python<'_>, a: Tensor, b: Operand, rounding: Option<&str>) -> PyR
     let f: Binary = match rounding {
         None => |a, b| a.div(b),
         Some("floor") => FLOOR_DIV,
-        Some("trunc") => |a, b| whole(a, b, |a, b| a.div_trunc(b)),
+        Some("trunc") => |a, b| integer_binary(a, b, |a, b| a.div_trunc(b)),
         Some(other) => {
             let why = format!("rounding_mode {other:?} is not one of None, 'trunc', 'floor'");
             return Err(crate::error::value_error(why));
@@ -534,13 +537,13 @@ division!(div div_ divide divide_ true_divide true_divide_);
 
 #[pymethods]
 impl PyTensor {
-    /// From self to `end` by `weight`.
+    /// Interpolates linearly from self to `end` by `weight`.
     #[doc = example!(lerp)]
     fn lerp(&self, py: Python<'_>, end: Operand, weight: Operand) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.lerp(end.arg(), weight.arg()))
     }
 
-    /// In place: from self to `end` by `weight`.
+    /// In place: interpolates linearly from self to `end` by `weight`.
     #[doc = example!(lerp_)]
     fn lerp_(slf: Bound<'_, PyTensor>, end: Operand, weight: Operand) -> PyResult<Bound<'_, PyTensor>> {
         let new = slf.get().value(slf.py())?.lerp(end.arg(), weight.arg());

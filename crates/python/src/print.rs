@@ -1,4 +1,4 @@
-//! `repr` as PyTorch prints: four digits, aligned, cut to the edges when there is much.
+//! Formats tensors as PyTorch does: four digits, aligned columns, large tensors shortened to their edges.
 
 use crate::dtype::{default_float, name};
 use crate::error::value_error;
@@ -9,17 +9,17 @@ use std::sync::{Mutex, PoisonError};
 
 const OPEN: &str = "tensor(";
 
-/// How tensors are shown.
+/// Print options.
 #[derive(Clone, Copy)]
 struct Options {
-    /// Digits behind the point.
+    /// Digits after the point.
     precision: usize,
-    /// More elements than this are not all shown.
+    /// Largest number of elements that are all shown.
     threshold: usize,
-    /// Shown at each edge of an axis that is cut.
+    /// Elements shown at each edge of a shortened axis.
     edgeitems: usize,
     linewidth: usize,
-    /// Whether numbers have exponents; without, where they differ much.
+    /// Whether numbers have exponents; by default only if their magnitudes differ greatly.
     sci_mode: Option<bool>,
 }
 
@@ -32,7 +32,7 @@ fn options() -> Options {
     *OPTIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says how tensors are shown from now on; what is not said stays.
+/// Sets print options; options that are None stay unchanged.
 #[doc = example!(set_printoptions)]
 #[pyfunction]
 #[pyo3(signature = (precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None))]
@@ -49,7 +49,9 @@ pub(crate) fn set_printoptions(
         Some("default") => DEFAULT,
         Some("short") => Options { precision: 2, edgeitems: 2, ..DEFAULT },
         Some("full") => Options { threshold: usize::MAX, ..DEFAULT },
-        Some(other) => return Err(value_error(format!("profile {other:?} is default, short or full"))),
+        Some(other) => {
+            return Err(value_error(format!("profile {other:?} is not one of default, short, full")));
+        }
     };
     new.precision = precision.unwrap_or(new.precision).min(17);
     new.threshold = threshold.unwrap_or(new.threshold);
@@ -60,10 +62,10 @@ pub(crate) fn set_printoptions(
     Ok(())
 }
 
-/// Most axes of a tensor whose elements are written: brackets nest by recursion.
+/// Largest number of axes that are printed, because nested brackets are written by recursion.
 const MOST_AXES: usize = 256;
 
-/// The text of a tensor.
+/// Formats a tensor.
 pub(crate) fn text(t: &Tensor) -> String {
     if t.is_traced() {
         let aval = t.aval().map_or_else(String::new, |a| a.to_string());
@@ -114,7 +116,7 @@ pub(crate) fn text(t: &Tensor) -> String {
     out + ")"
 }
 
-/// What PyTorch calls the gradient of an operation.
+/// Returns PyTorch's name of the gradient of an operation.
 pub(crate) fn backward_name(op: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
@@ -123,17 +125,17 @@ pub(crate) fn backward_name(op: &str) -> String {
     format!("{}Backward0", op.split('_').map(capital).collect::<String>())
 }
 
-/// How numbers are written.
+/// Number format.
 enum Style {
-    /// With a point and nothing behind it.
-    Whole,
+    /// Integers with a trailing point.
+    Integer,
     Fixed,
     Scientific,
 }
 
 struct Shown {
     style: Style,
-    /// Of imaginary parts.
+    /// Format of imaginary parts.
     imaginary: Style,
     width: usize,
     cut: bool,
@@ -151,7 +153,7 @@ fn style(all: impl Iterator<Item = f64>, sci_mode: Option<bool>) -> Style {
     let wide = high > 0.0 && (high / low > 1000.0 || high > 1e8);
     match (sci_mode, whole, wide) {
         (Some(true), ..) => Style::Scientific,
-        (Some(false), true, _) | (None, true, false) => Style::Whole,
+        (Some(false), true, _) | (None, true, false) => Style::Integer,
         (Some(false), false, _) => Style::Fixed,
         (None, false, false) if low >= 1e-4 => Style::Fixed,
         _ => Style::Scientific,
@@ -166,7 +168,7 @@ fn word(x: f64, style: &Style, digits: usize) -> String {
         return if x > 0.0 { "inf".into() } else { "-inf".into() };
     }
     match style {
-        Style::Whole => format!("{x:.0}."),
+        Style::Integer => format!("{x:.0}."),
         Style::Fixed => format!("{x:.digits$}"),
         Style::Scientific => {
             let text = format!("{x:.digits$e}");
@@ -180,7 +182,7 @@ fn word(x: f64, style: &Style, digits: usize) -> String {
     }
 }
 
-/// The parts at the edges, where an axis is cut.
+/// Returns the parts at the edges of a shortened axis.
 fn edges(t: &Tensor, axis: isize, edge: usize) -> Tensor {
     let n = t.dim(axis);
     if n <= 2 * edge {
@@ -197,7 +199,7 @@ impl Shown {
                 few = edges(&few, axis as isize, options.edgeitems);
             }
         }
-        let mut shown = Shown { style: Style::Whole, imaginary: Style::Whole, width: 0, cut, options };
+        let mut shown = Shown { style: Style::Integer, imaginary: Style::Integer, width: 0, cut, options };
         let Ok(literal) = few.to_literal() else { return shown };
         match t.dtype().class() {
             Class::Float => shown.style = style(literal.f().iter().copied(), options.sci_mode),
@@ -207,7 +209,7 @@ impl Shown {
             }
             _ => {}
         }
-        // NaN, infinities and zeros of floats do not count: they are written beside the others' width.
+        // NaN, infinities and zeros of floats do not determine the width.
         let counts = |x: f64| x.is_finite() && x != 0.0;
         let widths = |parts: Vec<f64>, style: &Style| {
             let words =
@@ -259,7 +261,7 @@ impl Shown {
                 words.insert(edge, " ...".into());
             }
             let width = match t.dtype().is_complex() {
-                true => words.iter().map(|w| w.len()).max().unwrap_or(0), // of both parts
+                true => words.iter().map(|w| w.len()).max().unwrap_or(0), // width of both parts
                 false => self.width,
             };
             let per_line = (self.options.linewidth.saturating_sub(indent) / (width + 2)).max(1);

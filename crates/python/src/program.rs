@@ -1,4 +1,4 @@
-//! Programs of the equation language.
+//! Programs of the equation language, as Python objects.
 
 use crate::convert::tensor_of;
 use crate::dtype::DTypeArg;
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::{BTreeMap, HashMap};
 
-/// Tensor equations: checked when they are made, run on tensors, differentiated into equations.
+/// Tensor equations: checked when the object is created, run on tensors, differentiated into equations.
 ///
 /// >>> import gradus
 /// >>> p = gradus.Program("Y[i] = relu(W[i,j] X[j])")
@@ -24,10 +24,10 @@ pub(crate) struct PyProgram {
     text: String,
 }
 
-/// Faults with the lines they are about.
+/// Makes an exception from faults, with the lines they refer to.
 fn faulty(faults: Faults) -> PyErr {
     let mut text = format!("\n{faults}");
-    // The command's way to give arguments, in Python's words.
+    // Replaces the command's syntax of arguments by Python's.
     while let Some((before, rest)) = text.split_once("--input ")
         && let Some((name, after)) = rest.split_once("=FILE")
     {
@@ -45,7 +45,7 @@ fn faulty(faults: Faults) -> PyErr {
     value_error(text)
 }
 
-/// How a program runs.
+/// Inputs and settings of a run.
 struct Run {
     inputs: BTreeMap<Name, Tensor>,
     settings: Settings,
@@ -63,7 +63,7 @@ impl PyProgram {
         PyProgram { program, text }
     }
 
-    /// Inputs by name and settings by keyword, told apart by whether the program reads a tensor of that name.
+    /// Separates inputs by name from settings by keyword: an input is a name that the program reads.
     fn ready(
         &self,
         inputs: Option<&Bound<'_, PyDict>>,
@@ -90,7 +90,7 @@ impl PyProgram {
         Ok(Run { inputs: all, settings, wanted })
     }
 
-    /// An equation as it stands in its text, or as it would be written.
+    /// Returns an equation as in the source text, or formatted.
     fn written(&self, e: &Equation) -> String {
         let own = self.program.sources.get(e.span.file as usize).map_or("", |s| s.slice(e.span));
         let own = own.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -113,7 +113,7 @@ impl PyProgram {
     }
 }
 
-/// Names: a list of them, or one alone.
+/// One name or a list of names.
 struct Names(Vec<String>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Names {
@@ -136,7 +136,7 @@ impl PyProgram {
         Ok(PyProgram::new(program, text.to_string()))
     }
 
-    /// The values of the program's outputs, or of the names in `only`, by name.
+    /// Runs the program. Returns the values of its outputs, or of the names in `only`, by name.
     #[pyo3(signature = (inputs=None, *, only=None, dtype=None, steps=None, set=None, **named))]
     fn run<'py>(
         &self,
@@ -151,7 +151,7 @@ impl PyProgram {
         let run = self.ready(inputs, only, dtype, steps, set, named)?;
         let lowered = self.program.lower(&run.avals(), &run.settings, &run.wanted).map_err(faulty)?;
         let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| run.inputs.get(n)).collect();
-        // As one operation, which backward passes and traces know.
+        // As one operation, which backward passes and traces support.
         let mut values = raise(py.detach(|| gradus::call("program", &lowered.graph, &ins)))?;
         let moved = values.split_off(lowered.outputs.len());
         if !moved.iter().any(|t| t.is_traced()) {
@@ -164,8 +164,8 @@ impl PyProgram {
         Ok(out)
     }
 
-    /// The program with the gradient equations of the scalar `loss` (the only one, if it is not given), for the names in
-    /// `wrt` or all that it depends on. Inputs are real numbers, but for those that `complex` names.
+    /// The program with the gradient equations of the scalar `loss` (the only one, if omitted), for the names
+    /// in `wrt`, or for all that it depends on. Inputs are real, except those named in `complex`.
     #[pyo3(signature = (loss=None, wrt=None, merged=false, complex=None))]
     fn grad(
         &self,
@@ -176,14 +176,14 @@ impl PyProgram {
     ) -> PyResult<PyProgram> {
         let gradient = self.gradient_of(loss, wrt, merged, complex)?;
         let program = self.program.extended(&gradient.equations).map_err(faulty)?;
-        // The gradient of a gradient stands behind a text that is open already.
+        // The gradient of a gradient is appended to a text that is already open.
         let own = self.program.sources.first().is_some_and(|s| *s.text == *self.text);
         let before = if own { self.program.open_text() } else { self.text.clone() };
         let text = format!("{}\n{}", before.trim_end(), gradient.text());
         Ok(PyProgram::new(program, text))
     }
 
-    /// The gradient equations alone, as text. Inputs are real numbers, but for those that `complex` names.
+    /// The gradient equations alone, as text. Inputs are real, except those named in `complex`.
     #[pyo3(signature = (loss=None, wrt=None, merged=false, complex=None))]
     fn gradient(
         &self,
@@ -195,8 +195,8 @@ impl PyProgram {
         Ok(self.gradient_of(loss, wrt, merged, complex)?.text())
     }
 
-    /// What running it costs: kernels, arithmetic, memory. It needs what `run` needs, since sizes decide: a tensor for each
-    /// name in `inputs`, in a dictionary or by keyword.
+    /// Describes the cost of running it: kernels, arithmetic, memory. It needs the arguments of `run`, because
+    /// the cost depends on sizes: a tensor for each name in `inputs`, in a dictionary or by keyword.
     #[pyo3(signature = (inputs=None, *, only=None, dtype=None, steps=None, set=None, **named))]
     fn explain(
         &self,
@@ -234,7 +234,7 @@ impl PyProgram {
         self.program.inputs().map(|n| n.to_string()).collect()
     }
 
-    /// The names that a run gives.
+    /// The names that a run returns.
     #[getter]
     fn outputs(&self) -> Vec<String> {
         self.program.outputs().iter().map(|n| n.to_string()).collect()
@@ -248,12 +248,12 @@ impl PyProgram {
         format!("gradus.Program({:?})", self.text)
     }
 
-    /// The equations as a picture, which notebooks show.
+    /// The equations as a picture for notebooks.
     fn _repr_html_(&self) -> String {
         self.svg()
     }
 
-    /// The equations as a picture: a box per tensor, with arrows from those that its equations read.
+    /// The equations as SVG: a box per tensor, with arrows from the tensors that its equations read.
     ///
     /// >>> import gradus
     /// >>> gradus.Program("Y[i] = relu(W[i,j] X[j])").svg().startswith("<svg")

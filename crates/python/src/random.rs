@@ -1,4 +1,4 @@
-//! Random tensors, from the default generator or one of the caller's.
+//! Random tensors, from the default generator or a given one.
 
 use crate::device::{moved, parse, place, place_like};
 use crate::dtype::{DTypeArg, default_float};
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A source of random numbers with a state of its own.
+/// A random number generator with its own state.
 ///
 /// >>> import gradus
 /// >>> g = gradus.Generator().manual_seed(0)
@@ -33,24 +33,24 @@ impl PyGenerator {
         Ok(PyGenerator { own: Generator::new(0), seed: AtomicU64::new(0) })
     }
 
-    /// Starts again from this seed.
+    /// Restarts from this seed.
     fn manual_seed<'py>(slf: Bound<'py, PyGenerator>, seed: Seed) -> Bound<'py, PyGenerator> {
         slf.get().own.seed(seed.0);
         slf.get().seed.store(seed.0, Ordering::Relaxed);
         slf
     }
 
-    /// The seed it started from.
+    /// The seed it was started from.
     fn initial_seed(&self) -> u64 {
         self.seed.load(Ordering::Relaxed)
     }
 
-    /// The state, to be given back by `set_state`.
+    /// The state, for `set_state`.
     fn get_state(&self) -> PyTensor {
         PyTensor::new(self.own.state().detach())
     }
 
-    /// Copies and pickles go on from where it is.
+    /// Copies and pickles continue from the current state.
     fn __reduce__<'py>(slf: &Bound<'py, PyGenerator>) -> PyResult<(Bound<'py, PyAny>, (), (u64, PyTensor))> {
         let own = slf.get();
         Ok((
@@ -65,7 +65,7 @@ impl PyGenerator {
         self.set_state(state.1)
     }
 
-    /// Goes on from a state.
+    /// Continues from a state.
     fn set_state(&self, state: T) -> PyResult<()> {
         raise(self.own.state().set_(&state.0))
     }
@@ -76,7 +76,7 @@ static SEED: AtomicU64 = AtomicU64::new(0);
 
 type Own<'a, 'py> = Option<&'a Bound<'py, PyGenerator>>;
 
-/// Draws, without Python's lock if there is much to draw. A trace asks for its caller's line, and so keeps the lock.
+/// Draws, without the GIL if there is much to draw. A trace needs the caller's line, and so keeps the GIL.
 fn with(generator: Own<'_, '_>, shape: Shape, f: impl FnOnce(&Generator, Shape) -> Tensor + Send) -> Tensor {
     let own: &Generator = match generator {
         Some(g) => &g.get().own,
@@ -88,7 +88,7 @@ fn with(generator: Own<'_, '_>, shape: Shape, f: impl FnOnce(&Generator, Shape) 
     Python::attach(|py| py.detach(|| f(own, shape)))
 }
 
-/// Starts the default generator again from this seed, and gives it.
+/// Restarts the default generator from this seed, and returns it.
 ///
 /// >>> import gradus
 /// >>> generator = gradus.manual_seed(3)
@@ -101,7 +101,7 @@ pub(crate) fn manual_seed(seed: Seed) -> PyGenerator {
     PyGenerator { own: default_generator().clone(), seed: AtomicU64::new(seed.0) }
 }
 
-/// What Python's `int` makes a whole number of 64 bits of.
+/// A seed: an object that `int` converts to 64 bits.
 pub(crate) struct Seed(u64);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Seed {
@@ -117,7 +117,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Seed {
     }
 }
 
-/// The seed that the default generator started from.
+/// The seed that the default generator was started from.
 #[doc = example!(initial_seed)]
 #[pyfunction]
 pub(crate) fn initial_seed() -> u64 {
@@ -131,7 +131,7 @@ pub(crate) fn get_rng_state() -> PyTensor {
     PyTensor::new(default_generator().state().detach())
 }
 
-/// Goes on from a state of the default generator.
+/// Sets the state of the default generator.
 #[doc = example!(set_rng_state)]
 #[pyfunction]
 pub(crate) fn set_rng_state(new_state: T) -> PyResult<()> {
@@ -144,10 +144,10 @@ fn shape(size: &Bound<'_, PyTuple>) -> PyResult<Shape> {
 
 fn made(t: Tensor, dtype: Option<DTypeArg>, requires_grad: bool, device: Device) -> PyResult<PyTensor> {
     let t = moved(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d.0)), device);
-    PyTensor::out(if requires_grad { crate::noted::made(t.requires_grad_()) } else { t })
+    PyTensor::out(if requires_grad { crate::trace_deps::made(t.requires_grad_()) } else { t })
 }
 
-/// Draws of a dtype: of complex numbers both parts, the two together as wide as `scale` says.
+/// Draws numbers of a dtype; for complex numbers both parts, scaled by `scale`.
 fn drawn_as(
     generator: Own<'_, '_>,
     shape: Shape,
@@ -163,13 +163,13 @@ fn drawn_as(
         return Ok(of(0).complex(&of(1)));
     }
     if !dtype.is_differentiable() {
-        let why = format!("{name} draws floats, which {} does not hold", crate::dtype::name(dtype));
+        let why = format!("{name} draws floats, which {} cannot hold", crate::dtype::name(dtype));
         return Err(pyo3::exceptions::PyNotImplementedError::new_err(why));
     }
     Ok(with(generator, shape, f).to_dtype(dtype))
 }
 
-/// Numbers from 0 to before 1 with all the bits that a dtype holds.
+/// Draws numbers in [0, 1) with all bits that a dtype holds.
 fn uniform(g: &Generator, shape: Shape, dtype: DType) -> Tensor {
     if !matches!(dtype, DType::F64 | DType::C128) {
         return g.rand(shape);
@@ -181,7 +181,7 @@ fn uniform(g: &Generator, shape: Shape, dtype: DType) -> Tensor {
     (part(0, 5) * (1u64 << 26) as f64 + part(1, 6)) * (0.5 / (1u64 << 52) as f64)
 }
 
-/// Numbers from the standard normal distribution, likewise.
+/// Draws standard normal numbers with all bits that a dtype holds.
 fn normally(g: &Generator, shape: Shape, dtype: DType) -> Tensor {
     if !matches!(dtype, DType::F64 | DType::C128) {
         return g.randn(shape);
@@ -212,7 +212,7 @@ macro_rules! drawn {
             made(drawn, None, requires_grad, device)
         }
 
-        #[doc = concat!($doc, " With the type of another tensor.")]
+        #[doc = concat!($doc, " With shape and dtype of another tensor.")]
         #[doc = example!($like)]
         #[pyfunction]
         #[pyo3(signature = (input, *, generator=None, dtype=None, device=None, requires_grad=false))]
@@ -233,11 +233,11 @@ macro_rules! drawn {
 }
 
 drawn! {
-    rand rand_like uniform 1.0, "Numbers from 0 to before 1, all equally likely.";
-    randn randn_like normally std::f64::consts::FRAC_1_SQRT_2, "Numbers from the standard normal distribution.";
+    rand rand_like uniform 1.0, "Uniform numbers in [0, 1).";
+    randn randn_like normally std::f64::consts::FRAC_1_SQRT_2, "Standard normal numbers.";
 }
 
-/// Integers from `low` to before `high`: `randint(high, size)` or `randint(low, high, size)`.
+/// Integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
 #[doc = example!(randint)]
 #[pyfunction]
 #[pyo3(signature = (*args, low=None, high=None, size=None, generator=None, dtype=None, device=None))]
@@ -254,7 +254,7 @@ pub(crate) fn randint(
     let mut numbers = Vec::new();
     let mut size = size.map(|s| s.0);
     for arg in args.iter() {
-        // Looked at first: what is no integer takes long to say so.
+        // Checked first, because converting a non-integer is slow.
         let sizes = arg.is_instance_of::<PyTuple>() || arg.is_instance_of::<pyo3::types::PyList>();
         match if sizes { None } else { crate::value::integer(&arg).ok() } {
             Some(i) => numbers.push(i),
@@ -275,7 +275,7 @@ pub(crate) fn randint(
     made(with(generator, Shape::from(size), draw), dtype, false, device)
 }
 
-/// Integers of a range of more than 2^32, each of 64 random bits.
+/// Draws integers of a range above 2^32, each from 64 random bits.
 fn wide_integers(g: &Generator, low: i64, high: i64, shape: Shape) -> Tensor {
     let words = g.bits(shape.iter().copied().chain([2]).collect::<Shape>());
     let word = |i: isize| words.at(vec![gradus::Ix::Rest, gradus::Ix::At(i)]).to_dtype(DType::I64);
@@ -284,14 +284,14 @@ fn wide_integers(g: &Generator, low: i64, high: i64, shape: Shape) -> Tensor {
         // 63 bits, which are not negative.
         return joined(word(0).remainder(1i64 << 31)).remainder(range) + low;
     }
-    // The range is 2^63 or more, so all 64 bits, read as an unsigned number, are below it or exceed it less than once.
-    // Adding the least integer orders unsigned numbers as signed ones. Integers wrap around.
+    // The range is at least 2^63, so all 64 bits, as an unsigned number, exceed it at most once. Adding the
+    // least integer orders unsigned numbers as signed ones. Integers wrap around.
     let all = joined(word(0));
     let beyond = (&all + i64::MIN).ge(range.wrapping_add(i64::MIN));
     beyond.select(&(&all - range), &all) + low
 }
 
-/// A random order of the integers below `n`.
+/// A random permutation of the integers below `n`.
 #[doc = example!(randperm)]
 #[pyfunction]
 #[pyo3(signature = (n, *, generator=None, dtype=None, device=None))]
@@ -302,7 +302,7 @@ pub(crate) fn randperm(
     device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTensor> {
     let device = place(device)?;
-    // Of 32 random bits each; sorting is stable, so that equal ones keep an order.
+    // Sorts 32 random bits each; the sort is stable, so that ties keep an order.
     made(with(generator, Shape::from([n.0]), |g, s| g.bits(s).argsort(0, false)), dtype, false, device)
 }
 
@@ -372,7 +372,7 @@ pub(crate) fn multinomial(
     }))
 }
 
-/// In training, zero with probability `p` and else scaled by 1 / (1 - p).
+/// In training, zeroes elements with probability `p` and scales the others by 1 / (1 - p).
 #[doc = example!(dropout)]
 #[pyfunction]
 #[pyo3(signature = (input, p=0.5, training=true, inplace=false))]
@@ -403,7 +403,7 @@ impl PyTensor {
         bernoulli(T(self.value(py)?), generator)
     }
 
-    /// In place: numbers from a range, all equally likely.
+    /// In place: uniform numbers from a range.
     #[doc = example!(uniform_)]
     #[pyo3(signature = (a=0.0, b=1.0, *, generator=None))]
     fn uniform_<'py>(

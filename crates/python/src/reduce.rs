@@ -1,4 +1,4 @@
-//! Reductions, cumulative ones, sorting, and statistics.
+//! Reductions, cumulative operations, sorting, and statistics.
 
 use crate::dtype::DTypeArg;
 use crate::error::{raise, value_error};
@@ -16,7 +16,7 @@ fn cast(x: Tensor, dtype: Option<DTypeArg>) -> Tensor {
 
 macro_rules! reductions {
     ($($name:ident $keep:ident $doc:literal;)*) => {
-        /// The sums of singular values of the matrices along two axes, which are the last two unless given.
+        /// The nuclear norms (sums of singular values) of the matrices along two axes, by default the last two.
 fn nuclear(py: Python<'_>, x: Tensor, dim: Option<Vec<isize>>, keepdim: bool) -> PyResult<PyTensor> {
     let axes = match dim {
         Some(axes) => axes,
@@ -50,25 +50,25 @@ fn nuclear(py: Python<'_>, x: Tensor, dim: Option<Vec<isize>>, keepdim: bool) ->
                 keepdims: bool,
             ) -> PyResult<PyTensor> {
                 let (x, dim) = (cast(self.value(py)?, dtype), dim.or(axis).unwrap_or(Dim(None)));
-                let keepdim = keepdim || keepdims; // NumPy's words for the same
+                let keepdim = keepdim || keepdims; // NumPy's name
                 let all = |x: &Tensor| if keepdim { x.$keep(dim) } else { x.$name(dim) };
-                result(py, &x, |x| cast(all(x), dtype)) // sums of truth values are numbers
+                result(py, &x, |x| cast(all(x), dtype)) // sums of booleans are integers
             }
         )*}
     };
 }
 
 reductions! {
-    sum sum_keepdim "The sum over axes, or of everything.";
-    prod prod_keepdim "The product over axes, or of everything.";
-    mean mean_keepdim "The mean over axes, or of everything.";
+    sum sum_keepdim "The sum over axes, or of all elements.";
+    prod prod_keepdim "The product over axes, or of all elements.";
+    mean mean_keepdim "The mean over axes, or of all elements.";
     any any_keepdim "Whether any element is non-zero.";
     all all_keepdim "Whether all elements are non-zero.";
-    amax max_keepdim_as "The largest over axes; ties share the gradient.";
-    amin min_keepdim_as "The smallest over axes; ties share the gradient.";
+    amax max_keepdim_as "The maximum over axes; ties share the gradient.";
+    amin min_keepdim_as "The minimum over axes; ties share the gradient.";
 }
 
-/// The names the macro above wants.
+/// Methods under the names that the macro above uses.
 trait Extremes {
     fn amax(&self, dim: Dim) -> Tensor;
     fn amin(&self, dim: Dim) -> Tensor;
@@ -76,7 +76,7 @@ trait Extremes {
     fn min_keepdim_as(&self, dim: Dim) -> Tensor;
 }
 
-/// The error for the largest of no elements.
+/// Returns the error for the maximum of no elements.
 fn nothing(x: &Tensor, dim: &Dim) -> Option<Error> {
     let axes = dim.resolve(x.rank()).ok()?;
     let empty = axes.into_iter().any(|a| x.shape()[a] == 0);
@@ -98,7 +98,7 @@ impl Extremes for Tensor {
     }
 }
 
-/// Values along an axis with the positions they come from; gradients go to those positions.
+/// Returns extremes along an axis and their positions; gradients flow to those positions.
 fn extreme(x: &Tensor, axis: isize, keepdim: bool, largest: bool) -> (Tensor, Tensor) {
     if x.rank() == 0 {
         let (values, positions) = extreme(&x.reshape([1usize]), 0, false, largest);
@@ -110,14 +110,14 @@ fn extreme(x: &Tensor, axis: isize, keepdim: bool, largest: bool) -> (Tensor, Te
     if keepdim { (values, kept) } else { (values.squeeze(axis), positions) }
 }
 
-/// Two results under names, as PyTorch gives them.
+/// Returns two results as a named tuple of PyTorch's.
 fn pair<'py>(py: Python<'py>, kind: &str, two: (Tensor, Tensor)) -> PyResult<Bound<'py, PyAny>> {
     static RESULTS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = RESULTS.get_or_try_init(py, || py.import("gradus._results").map(Bound::unbind))?;
     module.bind(py).getattr(kind)?.call1((PyTensor::out(two.0)?, PyTensor::out(two.1)?))
 }
 
-/// `max` and `min`: of everything, along an axis with positions, or of two tensors.
+/// Implements `max` and `min`: of all elements, along an axis with positions, or of two tensors.
 fn extremes<'py>(
     slf: &PyTensor,
     py: Python<'py>,
@@ -128,7 +128,7 @@ fn extremes<'py>(
     let x = slf.value(py)?;
     let Some(dim) = dim else {
         if x.numel() == 0 {
-            let why = "max() and min() of no elements: say a dim whose extent is not 0";
+            let why = "max() and min() need at least one element; pass a dim whose extent is not 0";
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }
         return result(py, &x, |x| if largest { x.max(()) } else { x.min(()) })?.into_bound_py_any(py);
@@ -159,7 +159,8 @@ fn position(x: &Tensor, dim: Option<isize>, keepdim: bool, largest: bool) -> Ten
 
 #[pymethods]
 impl PyTensor {
-    /// The largest of everything; with `dim`, values and indices along it; with a tensor, the larger of both.
+    /// The maximum of all elements; with `dim`, values and indices along it; with a tensor, the elementwise
+    /// maximum.
     ///
     /// >>> import gradus
     /// >>> gradus.tensor([[1., 5.], [7., 2.]]).max(dim=1).indices
@@ -176,7 +177,8 @@ impl PyTensor {
         extremes(self, py, dim.or(axis), keepdim || keepdims, true)
     }
 
-    /// The smallest of everything; with `dim`, values and indices along it; with a tensor, the smaller of both.
+    /// The minimum of all elements; with `dim`, values and indices along it; with a tensor, the elementwise
+    /// minimum.
     #[doc = example!(min)]
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn min<'py>(
@@ -190,7 +192,7 @@ impl PyTensor {
         extremes(self, py, dim.or(axis), keepdim || keepdims, false)
     }
 
-    /// The position of the largest, in all or along an axis.
+    /// The position of the maximum, among all elements or along an axis.
     #[doc = example!(argmax)]
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn argmax(
@@ -204,7 +206,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| position(x, dim.or(axis), keepdim || keepdims, true))
     }
 
-    /// The position of the smallest, in all or along an axis.
+    /// The position of the minimum, among all elements or along an axis.
     #[doc = example!(argmin)]
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn argmin(
@@ -218,7 +220,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| position(x, dim.or(axis), keepdim || keepdims, false))
     }
 
-    /// The norm of order `p` ("fro" is 2, "nuc" the sum of singular values) over axes, or of everything.
+    /// The norm of order `p` ("fro" is 2, "nuc" the sum of singular values) over axes, or of all elements.
     #[doc = example!(norm)]
     #[pyo3(signature = (p=None, dim=None, keepdim=false))]
     fn norm(
@@ -235,7 +237,7 @@ impl PyTensor {
                 Err(_) => match p.extract::<String>().as_deref() {
                     Ok("fro") => 2.0,
                     Ok("nuc") => return nuclear(py, self.value(py)?, dim.and_then(|d| d.0), keepdim),
-                    _ => return Err(value_error("p is a number, 'fro' or 'nuc'")),
+                    _ => return Err(value_error("p must be a number, 'fro' or 'nuc'")),
                 },
             },
         };
@@ -258,7 +260,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| crate::exponentials::logsumexp(x, dim, keepdim || keepdims))
     }
 
-    /// Sums of all elements up to each.
+    /// The cumulative sum along an axis.
     #[doc = example!(cumsum)]
     #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
     fn cumsum(
@@ -272,7 +274,7 @@ impl PyTensor {
         result(py, &cast(self.value(py)?, dtype), |x| x.cumsum(dim))
     }
 
-    /// Products of all elements up to each.
+    /// The cumulative product along an axis.
     #[doc = example!(cumprod)]
     #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
     fn cumprod(
@@ -286,7 +288,7 @@ impl PyTensor {
         result(py, &cast(self.value(py)?, dtype), |x| x.cumprod(dim))
     }
 
-    /// The logarithms of the sums of the exponentials up to each element.
+    /// The cumulative logarithm of the sum of exponentials along an axis.
     #[doc = example!(logcumsumexp)]
     #[pyo3(signature = (dim=None, *, axis=None))]
     fn logcumsumexp(&self, py: Python<'_>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
@@ -294,7 +296,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| crate::exponentials::logcumsumexp(x, dim))
     }
 
-    /// Sorted along an axis, with the positions elements come from.
+    /// Sorts along an axis. Returns values and their original positions.
     #[doc = example!(sort)]
     #[pyo3(signature = (dim=-1, descending=false, stable=true, *, axis=None), text_signature = "($self, dim=-1, descending=False, stable=True, *, axis=None)")]
     fn sort<'py>(
@@ -305,7 +307,7 @@ impl PyTensor {
         stable: bool,
         axis: Option<isize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _ = stable; // sorting always is
+        let _ = stable; // sorting is always stable
         let two = compute(py, &self.value(py)?, |x| x.sort(axis.unwrap_or(dim), descending));
         pair(py, "sort", two)
     }
@@ -342,7 +344,7 @@ impl PyTensor {
         pair(py, "topk", two)
     }
 
-    /// The median: of an even number of elements the lower of the two in the middle.
+    /// The median: of an even number of elements, the lower of the two in the middle.
     #[doc = example!(median)]
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn median<'py>(
@@ -363,13 +365,13 @@ impl PyTensor {
             return Err(pyo3::exceptions::PyIndexError::new_err(what));
         }
         if x.dim(a) == 0 {
-            return Err(value_error("there is no median of no elements"));
+            return Err(value_error("median needs at least one element"));
         }
         let at = (x.dim(a) - 1) / 2;
         let (values, places) = x.topk(at + 1, a, false);
         let (mut values, mut places) = (values.narrow(a, at, 1), places.narrow(a, at, 1));
         if x.dtype().is_differentiable() {
-            // The greatest is NaN if any is, and stands where the first of them does.
+            // The maximum is NaN if any element is, and its position is that of the first NaN.
             places = x.max(a).unsqueeze(a).is_nan().select(&x.argmax(a).unsqueeze(a), &places);
             values = x.gather(a, &places);
         }
@@ -383,7 +385,7 @@ impl PyTensor {
         }
     }
 
-    /// How many elements are not 0.
+    /// The number of non-zero elements.
     #[doc = example!(count_nonzero)]
     #[pyo3(signature = (dim=None, *, axis=None))]
     fn count_nonzero(&self, py: Python<'_>, dim: Option<Dim>, axis: Option<Dim>) -> PyResult<PyTensor> {
@@ -391,7 +393,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| x.to_dtype(DType::Bool).sum(dim))
     }
 
-    /// How often each integer from 0 on occurs; `weights` are added up instead of ones.
+    /// The number of occurrences of each integer from 0 on; with `weights`, sums of weights instead.
     #[doc = example!(bincount)]
     #[pyo3(signature = (weights=None, minlength=0))]
     fn bincount(&self, py: Python<'_>, weights: Option<T>, minlength: usize) -> PyResult<PyTensor> {
@@ -401,10 +403,10 @@ impl PyTensor {
         }
         let largest = if x.numel() == 0 { -1 } else { raise(x.to_dtype(DType::I64).max(()).item::<i64>())? };
         if x.numel() > 0 && raise(x.to_dtype(DType::I64).min(()).item::<i64>())? < 0 {
-            return Err(value_error("bincount takes integers of 0 and more"));
+            return Err(value_error("bincount needs non-negative integers"));
         }
         let n = ((largest + 1) as usize).max(minlength);
-        // Weights are added up in float64, unless they are float32.
+        // Weights are summed in float64, except float32 ones.
         let summed = |w: Tensor| if w.dtype() == DType::F32 { w } else { w.to_dtype(DType::F64) };
         let ones = weights.map_or_else(|| x.ones_like().to_dtype(DType::I64), |w| summed(w.0));
         let zeros = Tensor::zeros_of(&gradus::Aval::new(ones.dtype(), [n])).to(x.device());
@@ -412,7 +414,7 @@ impl PyTensor {
     }
 }
 
-/// Axes, or whether to correct: PyTorch takes both in the first place.
+/// Parses axes or the flag `unbiased`: PyTorch accepts both as the first argument.
 fn spread_over(dim: Option<&Bound<'_, PyAny>>, unbiased: Option<bool>) -> PyResult<(Dim, Option<bool>)> {
     match dim {
         None => Ok((Dim(None), unbiased)),
@@ -451,13 +453,13 @@ macro_rules! spreads {
 }
 
 spreads! {
-    var var_keepdim "The variance; `correction` is taken from the number of elements.";
-    std std_keepdim "The standard deviation; `correction` is taken from the number of elements.";
+    var var_keepdim "The variance; the divisor is the number of elements minus `correction`.";
+    std std_keepdim "The standard deviation; the divisor is the number of elements minus `correction`.";
 }
 
 #[pymethods]
 impl PyTensor {
-    /// The variance, or its root, and the mean.
+    /// The variance, or its square root, and the mean.
     #[pyo3(signature = (root, dim, unbiased, keepdim, correction))]
     fn _spread_and_mean(
         &self,
@@ -497,7 +499,7 @@ macro_rules! along_with_positions {
                     return pair(py, stringify!($name), (x, place));
                 }
                 let values = if $largest { x.cummax(dim) } else { x.cummin(dim) };
-                // The last position so far at which the extreme stood.
+                // The last position of the extreme so far.
                 let n = x.rank().max(1);
                 let axis = if dim < 0 { dim + n as isize } else { dim };
                 let along = || Tensor::iota(DType::I64, x.shape(), axis.max(0) as usize);
@@ -510,11 +512,11 @@ macro_rules! along_with_positions {
 }
 
 along_with_positions! {
-    cummax true "The largest up to each element, with positions.";
-    cummin false "The smallest up to each element, with positions.";
+    cummax true "The cumulative maximum, with positions.";
+    cummin false "The cumulative minimum, with positions.";
 }
 
-/// How often each integer of few occurs, counted by hand: less work than the operations for that.
+/// Counts occurrences of few integers directly, which is faster than operations. Returns `None` for many.
 fn counted(x: &Tensor, ones: bool, least: usize) -> Option<Tensor> {
     const FEW: usize = 1 << 10;
     let whole = !x.dtype().is_differentiable() && x.dtype() != DType::Bool;

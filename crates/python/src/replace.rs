@@ -1,4 +1,4 @@
-//! Tensors with some elements replaced, at positions or where a mask holds, and the same in place.
+//! Replaces elements of tensors at positions or where a mask is true, in a copy or in place.
 
 use crate::error::{raise, runtime_error, type_error, value_error};
 use crate::shape::axis_of;
@@ -7,7 +7,7 @@ use crate::value::{Operand, T};
 use gradus::{DType, Number, Reduce, Tensor};
 use pyo3::prelude::*;
 
-/// Methods that give a tensor with some elements replaced, and their forms in place.
+/// Defines methods that return a copy with some elements replaced, and their in-place forms.
 macro_rules! replacing {
     ($($name:ident $inplace:ident [$($sig:tt)*] ($($arg:ident: $ty:ty),*) $doc:literal |$x:ident| $f:expr;)*) => {
         #[pymethods]
@@ -36,28 +36,28 @@ macro_rules! replacing {
 replacing! {
     scatter scatter_ [dim, index, src=None, *, reduce=None, value=None]
         (dim: isize, index: T, src: Option<Operand>, reduce: Option<&str>, value: Option<Operand>)
-        "With `src` written at positions along an axis; with `reduce`, \"add\" or \"multiply\", combined with what is there."
+        "A copy with `src` written at positions along an axis; with `reduce`, \"add\" or \"multiply\", combined with the old value."
         |x| scattered(x, dim, &index.0, src.or(value), reduce);
     scatter_add scatter_add_ [dim, index, src] (dim: isize, index: T, src: T)
-        "With `src` added at positions along an axis; of booleans, the logical or."
+        "A copy with `src` added at positions along an axis; logical or for booleans."
         |x| same_dtype("scatter_add", x, &src.0).map(|()| combined(x, dim, &index.0, &src.0, Reduce::Sum, true));
     scatter_reduce scatter_reduce_ [dim, index, src, reduce, *, include_self=true]
         (dim: isize, index: T, src: T, reduce: &str, include_self: bool)
-        "With `src` combined in at positions along an axis by \"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"."
+        "A copy with `src` combined in at positions along an axis by \"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"."
         |x| scatter_reduced(x, dim, &index.0, &src.0, reduce, include_self);
     index_add index_add_ [dim, index, source, *, alpha=None]
         (dim: isize, index: T, source: T, alpha: Option<Operand>)
-        "With slices of `source`, times `alpha`, added at positions along an axis; of booleans, the logical or."
+        "A copy with slices of `source`, times `alpha`, added at positions along an axis; logical or for booleans."
         |x| slices_added(x, dim, &index.0, &source.0, alpha);
     index_copy index_copy_ [dim, index, source] (dim: isize, index: T, source: T)
-        "With slices of `source` written at positions along an axis."
+        "A copy with slices of `source` written at positions along an axis."
         |x| same_dtype("index_copy", x, &source.0).map(|()| slices(x, &index.0, &source.0, |x, i, s| x.index_copy(dim, i, s)));
     index_fill index_fill_ [dim, index, value] (dim: isize, index: T, value: Operand)
-        "With `value` written at positions along an axis."
+        "A copy with `value` written at positions along an axis."
         |x| Ok::<_, PyErr>(filled(x, dim, &index.0, &value));
 }
 
-/// Refuses a source of another dtype, as PyTorch does.
+/// Returns an error for a source of another dtype, as PyTorch does.
 fn same_dtype(name: &str, x: &Tensor, source: &Tensor) -> PyResult<()> {
     if x.dtype() == source.dtype() {
         return Ok(());
@@ -69,7 +69,7 @@ fn same_dtype(name: &str, x: &Tensor, source: &Tensor) -> PyResult<()> {
     Err(runtime_error(why))
 }
 
-/// Scatters one number or a tensor, and combines it with what is there if `reduce` names how.
+/// Scatters a number or a tensor, combined with the old value if `reduce` is set.
 fn scattered(
     x: &Tensor,
     dim: isize,
@@ -112,7 +112,7 @@ fn scatter_reduced(
     Ok(combined(x, dim, index, src, how, include_self))
 }
 
-/// Combines a source in. Sums and products of booleans are those of 0 and 1: logical or, logical and.
+/// Combines a source in. Sums and products of booleans are logical or and logical and.
 fn combined(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor, how: Reduce, include_self: bool) -> Tensor {
     if x.dtype() == DType::Bool && matches!(how, Reduce::Sum | Reduce::Prod) {
         let [x, src] = [x, src].map(|t| t.to_dtype(DType::I64));
@@ -130,7 +130,7 @@ fn combined(x: &Tensor, dim: isize, index: &Tensor, src: &Tensor, how: Reduce, i
     if scalar { new.reshape(x.shape()) } else { new }
 }
 
-/// Applies `f`, which writes slices at positions, to a tensor without axes as to a vector of one element.
+/// Applies `f`, which writes slices at positions; a scalar tensor is treated as a vector of one element.
 fn slices(
     x: &Tensor,
     index: &Tensor,
@@ -165,14 +165,15 @@ fn slices_added(
 
 #[pymethods]
 impl PyTensor {
-    /// `value` where the mask holds.
+    /// A copy with `value` where the mask is true.
     #[doc = example!(masked_fill)]
     fn masked_fill(&self, py: Python<'_>, mask: T, value: Operand) -> PyResult<PyTensor> {
         let x = self.value(py)?;
         PyTensor::out(x.masked_fill(&mask.0, filling(&x, value)?.arg()))
     }
 
-    /// In place: `value` where the mask holds; where several elements are one in memory, where it holds for any of them.
+    /// In place: writes `value` where the mask is true; for elements that share memory, where it is true for
+    /// any of them.
     #[doc = example!(masked_fill_)]
     fn masked_fill_<'py>(
         slf: Bound<'py, PyTensor>,
@@ -200,7 +201,7 @@ impl PyTensor {
     }
 }
 
-/// One number that takes the dtype of what it is written to.
+/// Converts a number to the dtype of the tensor that it is written to.
 fn filling(x: &Tensor, value: Operand) -> PyResult<Operand> {
     Ok(match value {
         Operand::Number(n) if x.dtype().is_complex() || !matches!(n, Number::Complex(_)) => {

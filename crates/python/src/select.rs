@@ -1,5 +1,5 @@
-//! Elements and slices chosen by positions, by a mask, or repeated: `gather`, `index_select`, `masked_select` and the like.
-//! Tensors without axes count as vectors of one element, as in PyTorch.
+//! Selects elements and slices by positions, by a mask, or repeated: `gather`, `index_select`, `masked_select`
+//! and others. Scalar tensors count as vectors of one element, as in PyTorch.
 
 use crate::error::{raise, runtime_error};
 use crate::tensor::{PyTensor, result};
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 #[pymethods]
 impl PyTensor {
-    /// Each element repeated; of counts alone, each position repeated that often.
+    /// Repeats each element; given only counts, repeats each position that often.
     #[doc = example!(repeat_interleave)]
     #[pyo3(signature = (repeats=None, dim=None, *, output_size=None, axis=None))]
     fn repeat_interleave(
@@ -26,7 +26,7 @@ impl PyTensor {
             Some((_, Ok(t))) => counts(&t.0)?,
             Some((other, Err(_))) => other.extract::<PerAxis>()?.0,
             None => {
-                // Of counts alone, each position as often as its count says.
+                // Given only counts, repeats each position.
                 let repeats = counts(&x)?;
                 x = x.device().with(|| Tensor::iota(DType::I64, [repeats.len()], 0));
                 repeats
@@ -46,20 +46,20 @@ impl PyTensor {
         result(py, &x, |x| x.repeat_interleave(repeats, axis))
     }
 
-    /// Elements at these positions along an axis, one for each: out[i, j] = self[index[i, j], j] for dim 0.
+    /// Gathers elements at positions along an axis: out[i, j] = self[index[i, j], j] for dim 0.
     #[doc = example!(gather)]
     #[pyo3(signature = (dim, index, *, sparse_grad=false))]
     fn gather(&self, py: Python<'_>, dim: isize, index: T, sparse_grad: bool) -> PyResult<PyTensor> {
         let _ = sparse_grad; // gradients are dense
         let x = self.value(py)?;
         if index.0.numel() == 0 {
-            // PyTorch lets an empty index have any rank.
+            // PyTorch allows any rank for an empty index.
             return PyTensor::out(x.reshape([-1i64]).narrow(0, 0, 0).reshape(index.0.shape()));
         }
         result(py, &x, |x| x.gather(dim, &index.0))
     }
 
-    /// Slices at these positions along an axis.
+    /// Gathers slices at positions along an axis.
     #[doc = example!(index_select)]
     fn index_select(&self, py: Python<'_>, dim: isize, index: T) -> PyResult<PyTensor> {
         let x = self.value(py)?;
@@ -73,13 +73,13 @@ impl PyTensor {
         PyTensor::out(x.reshape([1usize]).index_select(dim, &index.0.reshape([1usize])).reshape(x.shape()))
     }
 
-    /// Elements at these positions in row-major order.
+    /// Gathers elements at positions in row-major order.
     #[doc = example!(take)]
     fn take(&self, py: Python<'_>, index: T) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.take(&index.0))
     }
 
-    /// Elements at positions along an axis, where tensor and positions broadcast.
+    /// Gathers elements at positions along an axis; tensor and positions broadcast.
     #[doc = example!(take_along_dim)]
     #[pyo3(signature = (indices, dim=None, *, axis=None))]
     fn take_along_dim(
@@ -92,7 +92,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| x.take_along_dim(&indices.0, dim.or(axis)))
     }
 
-    /// The elements where the mask holds, as a vector.
+    /// The elements where the mask is true, as a vector.
     #[doc = example!(masked_select)]
     fn masked_select(&self, py: Python<'_>, mask: T) -> PyResult<PyTensor> {
         let x = self.value(py)?;

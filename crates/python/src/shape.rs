@@ -17,7 +17,7 @@ pub(crate) fn axis_of(x: &Tensor, dim: isize) -> PyResult<usize> {
     Ok(raise(dim.resolve(x.rank()))?[0])
 }
 
-/// A view with other extents of the same elements.
+/// Makes a view with other extents.
 fn reshaped(slf: &Bound<'_, PyTensor>, dims: Vec<i64>) -> PyResult<PyTensor> {
     PyTensor::part_of(slf, View::Reshape(dims))
 }
@@ -26,7 +26,7 @@ fn shape(slf: &Bound<'_, PyTensor>) -> PyResult<Vec<i64>> {
     Ok(slf.get().value(slf.py())?.shape().dims())
 }
 
-/// A list of tensors.
+/// Extracts a list of tensors.
 pub(crate) fn tensors(obj: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {
     match obj.cast_exact::<PyList>() {
         Ok(list) => list.iter().map(|t| Ok(t.extract::<T>()?.0)).collect(),
@@ -34,7 +34,7 @@ pub(crate) fn tensors(obj: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {
     }
 }
 
-/// Parts along an axis, each a view.
+/// Makes views of consecutive parts along an axis.
 fn parts(slf: &Bound<'_, PyTensor>, a: usize, sizes: &[usize]) -> PyResult<Vec<PyTensor>> {
     let mut from = 0;
     let part = |&n: &usize| {
@@ -46,19 +46,17 @@ fn parts(slf: &Bound<'_, PyTensor>, a: usize, sizes: &[usize]) -> PyResult<Vec<P
     sizes.iter().map(part).collect()
 }
 
-/// The bytes of a tensor as elements of another dtype: a copy, since values never change.
+/// Reinterprets the bytes of a tensor as another dtype: a copy, because values never change.
 fn as_dtype(slf: &Bound<'_, PyTensor>, dtype: DType) -> PyResult<PyTensor> {
     let x = slf.get().value(slf.py())?;
     let (old, new) = (x.dtype().size(), dtype.size());
     let mut shape = x.shape().to_vec();
     if old != new {
         let Some(last) = shape.last_mut() else {
-            return Err(value_error(format!(
-                "a tensor without axes has no room for elements of {new} bytes"
-            )));
+            return Err(value_error(format!("a scalar tensor cannot be viewed as elements of {new} bytes")));
         };
         if *last * old % new != 0 {
-            let why = format!("rows of {} bytes are not made of elements of {new} bytes", *last * old);
+            let why = format!("rows of {} bytes cannot be divided into elements of {new} bytes", *last * old);
             return Err(value_error(why));
         }
         *last = *last * old / new;
@@ -68,7 +66,7 @@ fn as_dtype(slf: &Bound<'_, PyTensor>, dtype: DType) -> PyResult<PyTensor> {
 
 #[pymethods]
 impl PyTensor {
-    /// The same elements under other extents, one of which may be -1.
+    /// The same elements with other extents, one of which may be -1.
     ///
     /// >>> import gradus
     /// >>> gradus.arange(6).view(2, -1)
@@ -90,7 +88,7 @@ impl PyTensor {
         reshaped(slf, integers_or(args, size)?)
     }
 
-    /// The same elements under other extents, one of which may be -1.
+    /// The same elements with other extents, one of which may be -1.
     #[doc = example!(reshape)]
     #[pyo3(signature = (*args, shape=None))]
     fn reshape(
@@ -101,19 +99,19 @@ impl PyTensor {
         reshaped(slf, integers_or(args, shape)?)
     }
 
-    /// With the extents of another tensor.
+    /// The same elements with the extents of another tensor.
     #[doc = example!(view_as)]
     fn view_as(slf: &Bound<'_, PyTensor>, other: T) -> PyResult<PyTensor> {
         reshaped(slf, other.0.shape().dims())
     }
 
-    /// With the extents of another tensor.
+    /// The same elements with the extents of another tensor.
     #[doc = example!(reshape_as)]
     fn reshape_as(slf: &Bound<'_, PyTensor>, other: T) -> PyResult<PyTensor> {
         reshaped(slf, other.0.shape().dims())
     }
 
-    /// Axes in another order.
+    /// Reorders the axes.
     #[doc = example!(permute)]
     #[pyo3(signature = (*args, dims=None))]
     fn permute(
@@ -127,7 +125,7 @@ impl PyTensor {
         )
     }
 
-    /// Two axes in each other's place.
+    /// Swaps two axes.
     #[doc = example!(transpose)]
     fn transpose(slf: &Bound<'_, PyTensor>, dim0: isize, dim1: isize) -> PyResult<PyTensor> {
         let rank = slf.get().value(slf.py())?.rank();
@@ -140,44 +138,44 @@ impl PyTensor {
         PyTensor::part_of(slf, View::Permute(axes))
     }
 
-    /// Two axes in each other's place.
+    /// Swaps two axes.
     #[doc = example!(swapaxes)]
     fn swapaxes(slf: &Bound<'_, PyTensor>, axis0: isize, axis1: isize) -> PyResult<PyTensor> {
         PyTensor::transpose(slf, axis0, axis1)
     }
 
-    /// Two axes in each other's place.
+    /// Swaps two axes.
     #[doc = example!(swapdims)]
     fn swapdims(slf: &Bound<'_, PyTensor>, dim0: isize, dim1: isize) -> PyResult<PyTensor> {
         PyTensor::transpose(slf, dim0, dim1)
     }
 
-    /// A matrix transposed.
+    /// Transposes a matrix.
     #[doc = example!(t)]
     fn t(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
         match slf.get().value(slf.py())?.rank() {
             0 | 1 => PyTensor::part_of(slf, View::At(vec![Ix::Rest])),
             2 => PyTensor::transpose(slf, 0, 1),
-            n => {
-                Err(pyo3::exceptions::PyRuntimeError::new_err(format!("t() is of a matrix, not of rank {n}")))
-            }
+            n => Err(pyo3::exceptions::PyRuntimeError::new_err(format!(
+                "t() needs a tensor of at most 2 axes, not {n}"
+            ))),
         }
     }
 
-    /// Axes in reverse order.
+    /// The tensor with its axes in reverse order.
     #[getter]
     fn T(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
         let rank = slf.get().value(slf.py())?.rank() as isize;
         PyTensor::part_of(slf, View::Permute((0..rank).rev().collect()))
     }
 
-    /// The last two axes in each other's place.
+    /// The tensor with its last two axes swapped.
     #[getter]
     fn mT(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
         PyTensor::transpose(slf, -2, -1)
     }
 
-    /// Axes moved to other places.
+    /// Moves axes to other positions.
     #[doc = example!(movedim)]
     fn movedim(slf: &Bound<'_, PyTensor>, source: Dim, destination: Dim) -> PyResult<PyTensor> {
         use gradus::Axes;
@@ -192,7 +190,7 @@ impl PyTensor {
         PyTensor::part_of(slf, View::Permute((0..rank).filter_map(place).collect()))
     }
 
-    /// Axes of extent 1 repeated; -1 keeps an extent.
+    /// Broadcasts axes of extent 1; -1 keeps an extent.
     #[doc = example!(expand)]
     #[pyo3(signature = (*args, size=None))]
     fn expand(
@@ -206,26 +204,26 @@ impl PyTensor {
         PyTensor::part_of(slf, View::Expand(whole.shape().to_vec()))
     }
 
-    /// Repeated to the extents of another tensor.
+    /// Broadcasts to the extents of another tensor.
     #[doc = example!(expand_as)]
     fn expand_as(slf: &Bound<'_, PyTensor>, other: T) -> PyResult<PyTensor> {
         PyTensor::part_of(slf, View::Expand(other.0.shape().to_vec()))
     }
 
-    /// Repeated to these extents.
+    /// Broadcasts to these extents.
     #[doc = example!(broadcast_to)]
     fn broadcast_to(slf: &Bound<'_, PyTensor>, size: PerAxis) -> PyResult<PyTensor> {
         PyTensor::part_of(slf, View::Expand(size.0))
     }
 
-    /// Without axes of extent 1: all, or these.
+    /// Removes axes of extent 1: all, or these.
     #[doc = example!(squeeze)]
     #[pyo3(signature = (dim=None, *, axis=None))]
     fn squeeze(slf: &Bound<'_, PyTensor>, dim: Option<Dim>, axis: Option<Dim>) -> PyResult<PyTensor> {
         use gradus::Axes;
         let x = slf.get().value(slf.py())?;
         let axes = match dim.or(axis) {
-            // An empty list names no axis here, whereas reductions take it for all.
+            // As in PyTorch, an empty list names no axis here, although reductions take it for all.
             Some(Dim(None)) => Vec::new(),
             dim => raise(dim.unwrap_or(Dim(None)).resolve(x.rank()))?,
         };
@@ -234,7 +232,7 @@ impl PyTensor {
         reshaped(slf, x.shape().iter().enumerate().filter_map(kept).collect())
     }
 
-    /// With a new axis of extent 1.
+    /// Inserts an axis of extent 1.
     #[doc = example!(unsqueeze)]
     #[pyo3(signature = (dim=None, *, axis=None))]
     fn unsqueeze(slf: &Bound<'_, PyTensor>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
@@ -249,7 +247,7 @@ impl PyTensor {
         reshaped(slf, dims)
     }
 
-    /// Several axes as one.
+    /// Merges several axes into one.
     #[doc = example!(flatten)]
     #[pyo3(signature = (start_dim=0, end_dim=-1), text_signature = "($self, start_dim=0, end_dim=-1)")]
     fn flatten(slf: &Bound<'_, PyTensor>, start_dim: isize, end_dim: isize) -> PyResult<PyTensor> {
@@ -259,13 +257,13 @@ impl PyTensor {
         reshaped(slf, flat.shape().dims())
     }
 
-    /// As a vector.
+    /// Flattens to a vector.
     #[doc = example!(ravel)]
     fn ravel(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
         PyTensor::flatten(slf, 0, -1)
     }
 
-    /// One axis as several.
+    /// Splits one axis into several.
     #[doc = example!(unflatten)]
     fn unflatten(slf: &Bound<'_, PyTensor>, dim: isize, sizes: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
         let cut = slf.get().value(slf.py())?.unflatten(dim, list(sizes)?);
@@ -288,7 +286,7 @@ impl PyTensor {
         PyTensor::part_of(slf, View::At(places))
     }
 
-    /// The part at one position of an axis.
+    /// The slice at one position of an axis.
     #[doc = example!(select)]
     fn select(slf: &Bound<'_, PyTensor>, dim: isize, index: isize) -> PyResult<PyTensor> {
         let mut places = vec![Ix::from(..); axis(slf, dim)?];
@@ -296,7 +294,7 @@ impl PyTensor {
         PyTensor::part_of(slf, View::At(places))
     }
 
-    /// Parts of a size, or of these sizes, along an axis.
+    /// Splits an axis into parts of one size, or of these sizes.
     #[doc = example!(split)]
     #[pyo3(signature = (split_size, dim=0))]
     fn split(
@@ -319,11 +317,11 @@ impl PyTensor {
                 let sizes: Vec<usize> = (0..n.max(1)).step_by(size).map(|i| size.min(n - i)).collect();
                 parts(slf, a, &sizes)
             }
-            size => Err(value_error(format!("a part of {size} elements is not a part"))),
+            size => Err(value_error(format!("a part must have at least 1 element, not {size}"))),
         }
     }
 
-    /// At most this many parts of one size along an axis.
+    /// Splits an axis into at most this many parts of equal size.
     #[doc = example!(chunk)]
     #[pyo3(signature = (chunks, dim=0, *, axis=None))]
     fn chunk(
@@ -335,7 +333,7 @@ impl PyTensor {
         let chunks = chunks.0;
         let a = self::axis(slf, axis.unwrap_or(dim))?;
         if chunks == 0 {
-            return Err(value_error("at least one chunk"));
+            return Err(value_error("chunks must be at least 1"));
         }
         let n = shape(slf)?[a] as usize;
         let size = n.div_ceil(chunks).max(1);
@@ -343,7 +341,7 @@ impl PyTensor {
         parts(slf, a, &sizes)
     }
 
-    /// The parts at each position of an axis.
+    /// The slices at each position of an axis.
     #[doc = example!(unbind)]
     #[pyo3(signature = (dim=0, *, axis=None))]
     fn unbind<'py>(
@@ -361,7 +359,7 @@ impl PyTensor {
         PyTuple::new(slf.py(), (0..n).map(part).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Repeated along each axis.
+    /// Repeats along each axis.
     #[doc = example!(repeat)]
     #[pyo3(signature = (*args, repeats=None))]
     fn repeat(
@@ -374,7 +372,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| x.repeat(&repeats))
     }
 
-    /// Repeated along the last axes.
+    /// Repeats along the last axes.
     #[doc = example!(tile)]
     #[pyo3(signature = (*args, dims=None))]
     fn tile(
@@ -387,7 +385,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| x.tile(&repeats))
     }
 
-    /// With axes in reverse order of elements.
+    /// Reverses axes.
     #[doc = example!(flip)]
     #[pyo3(signature = (*args, dims=None))]
     fn flip(
@@ -400,7 +398,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| x.flip(axes))
     }
 
-    /// Elements moved on along axes, those at the end coming back at the start.
+    /// Shifts elements along axes; elements that leave at the end reappear at the start.
     #[doc = example!(roll)]
     #[pyo3(signature = (shifts, dims=None))]
     fn roll(&self, py: Python<'_>, shifts: Dim, dims: Option<Dim>) -> PyResult<PyTensor> {
@@ -409,12 +407,12 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| x.roll(&shifts, &axes))
     }
 
-    /// Turned by right angles in the plane of two axes.
+    /// Rotates by right angles in the plane of two axes.
     #[doc = example!(rot90)]
     #[pyo3(signature = (k=1, dims=None))]
     fn rot90(&self, py: Python<'_>, k: isize, dims: Option<Dim>) -> PyResult<PyTensor> {
         let axes = dims.and_then(|d| d.0).unwrap_or_else(|| vec![0, 1]);
-        let [a, b] = axes[..] else { return Err(value_error("dims are two axes")) };
+        let [a, b] = axes[..] else { return Err(value_error("dims must be two axes")) };
         result(py, &self.value(py)?, |x| x.rot90(k, a, b))
     }
 
@@ -446,7 +444,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| x.diag_embed(offset, dim1, dim2))
     }
 
-    /// self where the condition holds, other elsewhere.
+    /// self where the condition is true, other elsewhere.
     #[doc = example!(where)]
     #[pyo3(name = "where")]
     fn where_(&self, py: Python<'_>, condition: T, other: Operand) -> PyResult<PyTensor> {
@@ -454,7 +452,7 @@ impl PyTensor {
         PyTensor::out(condition.0.select(&self.value(py)?, other.arg()))
     }
 
-    /// The vector product along an axis of extent 3.
+    /// The cross product along an axis of extent 3.
     #[doc = example!(cross)]
     #[pyo3(signature = (other, dim=-1, *, axis=None), text_signature = "($self, other, dim=-1, *, axis=None)")]
     fn cross(&self, py: Python<'_>, other: T, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
@@ -462,13 +460,13 @@ impl PyTensor {
     }
 }
 
-/// Tensors one after the other along an axis.
+/// Concatenates tensors along an axis.
 #[doc = example!(cat)]
 #[pyfunction]
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
 pub(crate) fn cat(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
     let (all, dim) = (self::tensors(tensors)?, axis.unwrap_or(dim));
-    // What collecting begins with, `tensor([])`, fits everything and only has a dtype.
+    // As in PyTorch, an empty vector, such as `tensor([])`, fits everything and contributes its dtype only.
     let is_nothing = |t: &Tensor| t.rank() == 1 && t.numel() == 0 && t.error().is_none();
     let mut refs: Vec<&Tensor> = all.iter().collect();
     if refs.iter().any(|t| is_nothing(t)) && refs.iter().any(|t| t.rank() != 1) {
@@ -479,7 +477,7 @@ pub(crate) fn cat(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>) -
     PyTensor::out(Tensor::cat(&refs, dim))
 }
 
-/// Tensors of one shape along a new axis.
+/// Stacks tensors of one shape along a new axis.
 #[doc = example!(stack)]
 #[pyfunction]
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
@@ -489,7 +487,8 @@ pub(crate) fn stack(tensors: &Bound<'_, PyAny>, dim: isize, axis: Option<isize>)
     PyTensor::out(Tensor::stack(&refs, axis.unwrap_or(dim)))
 }
 
-/// `input` where the condition holds, `other` elsewhere; of a condition alone, the positions where it holds.
+/// `input` where the condition is true, `other` elsewhere; given only a condition, the positions where it is
+/// true.
 #[doc = example!(where)]
 #[pyfunction]
 #[pyo3(name = "where", signature = (condition, input=None, other=None))]
@@ -520,7 +519,7 @@ pub(crate) fn where_<'py>(
             PyTensor::out(condition.0.select(yes.arg(), no.arg()))?.into_bound_py_any(py)
         }
         (None, None) => {
-            // A tensor without axes is looked at as a vector of one element.
+            // A scalar tensor is treated as a vector of one element.
             let (axes, device) = (condition.0.rank().max(1), condition.0.device());
             let at = if condition.0.rank() == 0 { condition.0.reshape([1usize]) } else { condition.0 }
                 .nonzero()
@@ -529,17 +528,16 @@ pub(crate) fn where_<'py>(
             let columns = (0..axes).map(|a| PyTensor::out(at.at((.., a as isize))));
             PyTuple::new(py, columns.collect::<PyResult<Vec<_>>>()?)?.into_bound_py_any(py)
         }
-        _ => Err(type_error("where takes a condition alone, or with two values")),
+        _ => Err(type_error("where needs a condition alone, or a condition and two values")),
     }
 }
 
-/// Refuses conditions that are no truth values.
+/// Returns an error for conditions that are not boolean.
 fn is_condition(x: &Tensor) -> PyResult<()> {
     match x.dtype() {
         DType::Bool | DType::U8 => Ok(()),
         other => {
-            let why =
-                format!("where expects a condition of truth values, not of {}", crate::dtype::name(other));
+            let why = format!("where expects a boolean condition, not {}", crate::dtype::name(other));
             Err(crate::error::runtime_error(why))
         }
     }
@@ -553,7 +551,7 @@ pub(crate) fn meshgrid(tensors: &Bound<'_, PyTuple>, indexing: &str) -> PyResult
     let how = match indexing {
         "ij" => gradus::Indexing::Ij,
         "xy" => gradus::Indexing::Xy,
-        _ => return Err(value_error("indexing is 'ij' or 'xy'")),
+        _ => return Err(value_error("indexing must be 'ij' or 'xy'")),
     };
     let all = match tensors.len() {
         1 if !tensors.get_item(0)?.is_instance_of::<PyTensor>() => self::tensors(&tensors.get_item(0)?)?,
@@ -562,7 +560,7 @@ pub(crate) fn meshgrid(tensors: &Bound<'_, PyTuple>, indexing: &str) -> PyResult
     gradus::meshgrid(&all.iter().collect::<Vec<_>>(), how).into_iter().map(PyTensor::out).collect()
 }
 
-/// Tensors repeated to the extents they have together.
+/// Broadcasts tensors to their common extents.
 #[doc = example!(broadcast_tensors)]
 #[pyfunction]
 #[pyo3(signature = (*tensors))]

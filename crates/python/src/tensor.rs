@@ -1,14 +1,14 @@
-//! The tensor as a Python object: a name for a value, which operations in place give another value.
+//! The tensor as a Python object: a mutable slot that holds an immutable value.
 //!
-//! Values of Gradus never change. What Python calls a tensor is a place that holds one: `x += 1` puts another value
-//! there. A view is a place that knows which part of another place it is (`Alias`): it reads that part, and writing to it
-//! puts a value with that part replaced into the other. So derivatives of programs that write in place are right without
-//! further rules, in eager mode and under every transform.
+//! Values of Gradus never change. A Python tensor is a slot that holds one: `x += 1` stores another value in
+//! the slot. A view is a slot with an [`Alias`], which says which part of another tensor it is: reading it
+//! reads that part, and writing it stores a value with that part replaced in the other tensor. So derivatives
+//! of programs that write in place are correct without further rules, in eager mode and under every transform.
 
 use crate::device::{moved, of, other_devices_used};
 use crate::error::{forgotten, raise, raised, runtime_error};
 use crate::hook::Called;
-use crate::noted::{is_compiling, is_from_outside, note_elements, with_gradient};
+use crate::trace_deps::{is_compiling, is_from_outside, note_elements, with_gradient};
 use crate::unary::Spelled;
 use crate::view::View;
 use gradus::{DType, Ix, Patch, Tensor};
@@ -29,43 +29,43 @@ pub(crate) struct PyTensor(Mutex<Slot>);
 
 struct Slot {
     value: Tensor,
-    /// How often another value was put here.
+    /// Number of values stored here.
     changed: u64,
-    /// How many traces had begun when this place was made, if it was made in one.
+    /// Number of traces begun when this tensor was made, if it was made in one.
     born: u64,
     alias: Option<Box<Alias>>,
-    /// What parts of this leaf look at.
+    /// What views of this leaf refer to after its elements are replaced.
     left: Option<Left>,
 }
 
-/// Where the elements of a leaf are that was given others (`p.data = x`): its parts stay with them.
+/// Keeps the old elements of a leaf that was given others (`p.data = x`), for its views.
 type Left = Arc<OnceLock<Py<PyTensor>>>;
 
-/// Which part of another place this is.
+/// Which part of another tensor this is.
 struct Alias {
     of: Py<PyTensor>,
     left: Option<Left>,
     how: View,
-    /// The other's stamp when `value` was read from it.
+    /// The other tensor's stamp when `value` was read from it.
     seen: u64,
-    /// Whether how `value` was computed is known here alone: it was written to what was detached from the other.
+    /// Whether only this tensor knows the history of `value`: it was written to a detached view.
     own: bool,
     /// Whether it was made while operations were recorded.
     recorded: bool,
-    /// How many places are between this one and the one that is a part of no other, and one more.
+    /// Length of the chain of views, this one included.
     depth: u32,
 }
 
-/// Longest chain of views of views that refer to each other; longer ones are composed ([`View::Then`]).
+/// Longest chain of views that refer to each other; longer ones are composed ([`View::Then`]).
 const DEEP: u32 = 32;
 
 /// Longest chain of views that cannot be composed (of detached views), which are read and written by recursion.
 const DEEPEST: u32 = 1000;
 
-/// The part of a place. One that was made without recording is a leaf, as in PyTorch: no gradient passes to the whole.
+/// Computes a view. One made without recording is a leaf, as in PyTorch: no gradient flows to the original.
 fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
     let part = how.of(whole);
-    // All of a leaf is a view of it all the same, and not the leaf.
+    // A view of a complete leaf is not the leaf itself.
     let all = recorded && part.is_same(whole) && part.is_cell() && !matches!(how, View::Real);
     match recorded || part.error().is_some() {
         true if all && part.requires_grad() && !gradus::is_tracing() => part.unsqueeze(0).squeeze(0),
@@ -82,27 +82,27 @@ fn part(how: &View, whole: &Tensor, recorded: bool) -> Tensor {
     }
 }
 
-/// `Slot::changed` of a new place. Not 0: Python's collector may visit an object whose memory is still zero, because making
-/// its dictionary can start a collection before the place is written.
+/// `Slot::changed` of a new tensor. Not 0: Python's collector may visit an object whose memory is still zero,
+/// because creating its dictionary can start a collection before the slot is written.
 const MADE: u64 = 1;
 
-/// When a place that is made now is.
+/// Returns the creation time of a tensor that is made now, in traces begun.
 fn born() -> u64 {
     if gradus::is_tracing() { gradus::traces_begun() } else { 0 }
 }
 
 impl PyTensor {
-    /// A place of its own.
+    /// Makes a tensor that is not a view.
     pub(crate) fn new(value: Tensor) -> PyTensor {
         PyTensor(Mutex::new(Slot { value, changed: MADE, born: born(), alias: None, left: None }))
     }
 
-    /// A place of its own, unless the value is a failure.
+    /// Makes a tensor that is not a view, or raises the error of a failed value.
     pub(crate) fn out(value: Tensor) -> PyResult<PyTensor> {
         forgotten()?;
         match value.error() {
             Some(e) => Err(raised(e)),
-            // A graph knows no modes: what is computed without gradients says so itself.
+            // A graph has no modes, so a value computed without gradients is marked itself.
             None if value.is_traced() && !gradus::is_grad_enabled() => {
                 Ok(PyTensor::new(value.stop_gradient()))
             }
@@ -110,7 +110,7 @@ impl PyTensor {
         }
     }
 
-    /// A part of another place.
+    /// Makes a view of another tensor.
     pub(crate) fn part_of(of: &Bound<'_, PyTensor>, how: View) -> PyResult<PyTensor> {
         let whole = of.get().value(of.py())?;
         let value = part(&how, &whole, gradus::is_grad_enabled());
@@ -123,8 +123,8 @@ impl PyTensor {
         PyTensor::part_as(of, value, how)
     }
 
-    /// For a view of a view of a view, [`DEEP`] times: how it is a part of what `of` is a part of. So reading and writing through
-    /// a chain of any length takes bounded stack, and making a view bounded time. `None` where the chain is short.
+    /// Returns a view of a chain of [`DEEP`] views relative to the parent of `of`; `None` if the chain is short.
+    /// This bounds the stack for reading and writing through chains, and the time for making a view.
     fn shortened(of: &Bound<'_, PyTensor>, whole: &Tensor, how: &View) -> PyResult<Option<Alias>> {
         let slot = of.get().slot();
         let Some(parent) = slot.alias.as_ref().filter(|parent| parent.depth >= DEEP) else { return Ok(None) };
@@ -147,7 +147,7 @@ impl PyTensor {
             })),
             _ if parent.depth < DEEPEST => Ok(None),
             _ => {
-                let why = format!("this is a view of a view, {DEEPEST} times over; clone() one of them");
+                let why = format!("cannot nest more than {DEEPEST} views; clone() one of them");
                 Err(runtime_error(why))
             }
         }
@@ -170,7 +170,7 @@ impl PyTensor {
         Ok(PyTensor(Mutex::new(Slot { value, changed: MADE, born: born(), alias, left: None })))
     }
 
-    /// The gradient of a leaf or of a tensor that retains it.
+    /// Returns the gradient of a leaf, or of a tensor that retains it.
     pub(crate) fn gradient(of: &Bound<'_, PyTensor>) -> PyResult<Option<PyTensor>> {
         match with_gradient(of.get(), of.get().value(of.py())?).grad() {
             Some(grad) => PyTensor::part_as(of, grad, View::Gradient).map(Some),
@@ -178,7 +178,7 @@ impl PyTensor {
         }
     }
 
-    /// The place that this is a part of, and where its elements stand there.
+    /// Returns the root of a chain of views, and the positions of this view's elements in it.
     pub(crate) fn whole<'py>(of: &Bound<'py, PyTensor>) -> PyResult<(Bound<'py, PyTensor>, Tensor)> {
         let py = of.py();
         let parent = of.get().slot().alias.as_ref().and_then(|alias| {
@@ -193,17 +193,17 @@ impl PyTensor {
         }
     }
 
-    /// What is kept here, which of a part may be of before; its type is right.
+    /// Returns the stored value. For a view it may be outdated, but its type is correct.
     pub(crate) fn held(&self) -> Tensor {
         self.slot().value.clone()
     }
 
-    /// Whether it is a part of no other place.
+    /// Whether it is not a view.
     pub(crate) fn is_whole(&self) -> bool {
         self.slot().alias.is_none()
     }
 
-    /// The places that this is a part of, the nearest first, and how. A gradient is a place of its own.
+    /// Returns the tensors that this is a view of, the nearest first, with the views. A gradient is not a view.
     pub(crate) fn ancestry(&self, py: Python<'_>) -> Vec<(Py<PyTensor>, View)> {
         let mut all: Vec<(Py<PyTensor>, View)> = Vec::new();
         let parent = |of: &PyTensor| match &of.slot().alias {
@@ -218,13 +218,13 @@ impl PyTensor {
         all
     }
 
-    /// Whether it is a part of a view whose elements may be one in memory: of an expanded tensor, or of overlapping windows.
+    /// Whether elements of this view may share memory, as in expanded tensors and overlapping windows.
     pub(crate) fn repeats(&self, py: Python<'_>) -> bool {
         self.ancestry(py).iter().any(|(_, how)| how.repeats())
     }
 
-    /// Puts elements into the place that they are of, if they are all different ones there or `same` says that it does not
-    /// matter; of what [`repeats`](PyTensor::repeats).
+    /// Writes elements to the root of a view whose elements may share memory ([`repeats`](PyTensor::repeats)).
+    /// Returns an error if some do, unless `same` says that all elements are equal.
     fn write_elements(&self, py: Python<'_>, seen: u64, new: &Tensor, same: bool) -> PyResult<bool> {
         let chain = self.ancestry(py);
         let Some((root, _)) = chain.last() else { return Ok(true) };
@@ -237,14 +237,14 @@ impl PyTensor {
         let mut known = std::collections::HashSet::new();
         let mut each_once = |all: Vec<i64>| all.into_iter().all(|p| known.insert(p));
         if !keeps || !(same || each_once(raise(places.to_vec::<i64>())?)) {
-            let why = "several elements of the view are one in memory; clone() it before writing to it";
+            let why = "several elements of the view share memory; clone() it before writing to it";
             return Err(crate::error::runtime_error(why));
         }
         let flat = whole.reshape([-1i64]).with_at(vec![gradus::Ix::from(&places)], &new.reshape([-1i64]));
         root.get().write_since(py, seen, flat.reshape(whole.shape()), false)
     }
 
-    /// Makes this a part of another place.
+    /// Makes this a view of another tensor.
     pub(crate) fn become_part(&self, of: &Bound<'_, PyTensor>, how: View) -> PyResult<()> {
         let part = PyTensor::part_of(of, how)?;
         let new = part.0.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -264,7 +264,7 @@ impl PyTensor {
         slot
     }
 
-    /// Leaves the elements of this leaf to its parts, before it is given others.
+    /// Leaves the elements of this leaf to its views, before it gets others.
     pub(crate) fn leave(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
         let left = self.slot().left.take_if(|left| Arc::strong_count(left) > 1 && !gradus::is_tracing());
         if let Some(left) = left {
@@ -273,7 +273,7 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Counts changes of what is read here.
+    /// Counts changes of the value that is read here.
     pub(crate) fn stamp(&self) -> u64 {
         let slot = self.slot();
         match &slot.alias {
@@ -282,13 +282,13 @@ impl PyTensor {
         }
     }
 
-    /// What is here now.
+    /// Returns the current value.
     pub(crate) fn value(&self, py: Python<'_>) -> PyResult<Tensor> {
         let mut slot = self.slot();
         let compiling = is_compiling();
         let Some(alias) = &slot.alias else {
             let constant = !slot.value.is_traced() && !slot.value.is_cell() && slot.value.is_leaf();
-            // What the function makes itself is made anew at every call.
+            // A value that the function makes itself is made anew at every call.
             if compiling && constant && is_from_outside(slot.born) {
                 slot.value = slot.value.cell();
             }
@@ -300,7 +300,7 @@ impl PyTensor {
         let now = alias.of.get().stamp();
         let traced = slot.value.is_traced();
         let lasts = match alias.own {
-            true if traced => slot.value.detach().error().is_none(), // its trace goes on
+            true if traced => slot.value.detach().error().is_none(), // its trace is still open
             true => !gradus::is_tracing(),
             false => !traced && !compiling,
         };
@@ -308,13 +308,13 @@ impl PyTensor {
             return Ok(slot.value.clone());
         }
         let (of, how, recorded) = (alias.of.clone_ref(py), alias.how.clone(), alias.recorded);
-        drop(slot); // the other place has a lock of its own, and never looks back; reading it may take a while
+        drop(slot); // the parent has its own lock, and never locks its views; reading it may take a while
         let part = part(&how, &of.get().value(py)?, recorded);
         let mut slot = self.slot();
         if let Slot { value, alias: Some(alias), .. } = &mut *slot {
-            // What is read without recording, or traced, is not what others will want to read.
+            // A value read without recording, or inside a trace, is not cached.
             let lasting = (gradus::is_grad_enabled() || !recorded) && !gradus::is_tracing();
-            // Written by others: other elements, computed as before.
+            // Written elsewhere: other elements with the same history.
             let part = if alias.own { value.replaced_by(&part) } else { part };
             if alias.own && gradus::is_tracing() {
                 return raise(part.check().cloned());
@@ -326,7 +326,7 @@ impl PyTensor {
         raise(slot.value.check().cloned())
     }
 
-    /// What is here now, for somebody who looks at its elements: a function being compiled depends on them.
+    /// Returns the current value for reading its elements: a function being compiled then depends on them.
     pub(crate) fn elements(&self, py: Python<'_>) -> PyResult<Tensor> {
         let value = self.value(py)?;
         if is_compiling() && value.is_cell() {
@@ -340,7 +340,7 @@ impl PyTensor {
         Ok(value)
     }
 
-    /// Makes this place hold another value, and a part of no other place.
+    /// Stores another value; the tensor is then not a view.
     pub(crate) fn rebind(&self, value: Tensor) {
         let mut slot = self.slot();
         let old = (std::mem::replace(&mut slot.value, value), slot.alias.take());
@@ -349,21 +349,22 @@ impl PyTensor {
         drop(old);
     }
 
-    /// Writes a part of the value that is here where it lies, if nobody else has it: whether that was so.
+    /// Writes a part of the current value in place. Returns `false` if its memory is shared.
     pub(crate) fn replace_at(&self, own: Tensor, places: &[Ix], new: &Tensor) -> bool {
         if !self.is_whole() {
             return false;
         }
-        // Before the place is locked: what is looked up here may have to wait for others, who may want to read it meanwhile.
+        // Before the slot is locked: resolving the index may wait for other threads, which may want to read
+        // this tensor.
         let Some(patch) = own.patch_at(places, new, BIG) else { return false };
-        drop(own); // it would be somebody else
+        drop(own); // it would count as another owner
         let mut slot = self.slot();
         let done = slot.alias.is_none() && patch.write(&mut slot.value);
         slot.changed += done as u64;
         done
     }
 
-    /// Makes the elements zeros where they lie, if there is little to do and nobody else has them: whether that was so.
+    /// Zeros the elements in place. Returns `false` if there are many or their memory is shared.
     pub(crate) fn zero_here(&self) -> bool {
         let mut slot = self.slot();
         let done = slot.alias.is_none() && !gradus::is_tracing() && Patch::zeros(&mut slot.value, BIG);
@@ -371,12 +372,12 @@ impl PyTensor {
         done
     }
 
-    /// Puts another value of the same type here, and into the place that this is a part of.
+    /// Stores another value of the same type here, and in the tensors that this is a view of.
     pub(crate) fn write(&self, py: Python<'_>, new: Tensor) -> PyResult<()> {
         self.write_as(py, new, false)
     }
 
-    /// Puts one number everywhere, which is also possible where several elements are one in memory.
+    /// Fills with one number, which also works if several elements share memory.
     pub(crate) fn write_same(&self, py: Python<'_>, new: Tensor) -> PyResult<()> {
         self.write_as(py, new, true)
     }
@@ -386,10 +387,10 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Puts another value here, unless other threads have written since this stamp, whose parts would be lost: whether it did.
+    /// Stores another value, unless another thread has written since stamp `seen`. Returns whether it was stored.
     pub(crate) fn write_since(&self, py: Python<'_>, seen: u64, new: Tensor, same: bool) -> PyResult<bool> {
         let old = self.value(py)?;
-        // What is written without recording is elements alone.
+        // A write without recording changes only the elements.
         let new = owned(if gradus::is_grad_enabled() { new } else { new.detach() });
         raise(new.check())?;
         if new.shape() != old.shape() {
@@ -408,7 +409,7 @@ impl PyTensor {
             );
             return Err(crate::error::runtime_error(why));
         }
-        // A place stays on its device.
+        // A tensor stays on its device.
         let new = moved(new.to_dtype(old.dtype()), of(&old));
         let aliased = {
             let slot = self.slot();
@@ -447,7 +448,7 @@ impl PyTensor {
         }
     }
 
-    /// Elements go where this was detached from, and how they were computed stays here.
+    /// Writes elements to the tensor from which this was detached, and keeps their history here.
     fn write_detached(
         &self,
         py: Python<'_>,
@@ -462,7 +463,7 @@ impl PyTensor {
         drop(old);
         let elements = new.detach();
         drop(new);
-        let kept = own.then_some(kept); // it would be somebody else who has the elements
+        let kept = own.then_some(kept); // it would count as another owner of the elements
         let mode = gradus::set_grad_enabled(false);
         let done = of.get().write_since(py, seen, elements, same)?;
         drop(mode);
@@ -477,13 +478,13 @@ impl PyTensor {
         Ok(done)
     }
 
-    /// Writes a part where it lies in the place that it is of, if nobody else sees that: whether that was so.
+    /// Writes a view in place in its parent's memory. Returns `false` if that memory is shared.
     fn write_there(&self, py: Python<'_>, of: &Py<PyTensor>, new: &Tensor) -> PyResult<bool> {
         let places = match &mut *self.slot() {
             Slot { value, alias: Some(alias), .. } => match &alias.how {
                 View::At(places) if !new.is_traced() && !value.is_traced() => {
                     let places = places.clone();
-                    // The part's own value would be somebody else.
+                    // The view's own value would count as another owner.
                     (*value, alias.seen) = (new.clone(), u64::MAX);
                     places
                 }
@@ -502,17 +503,19 @@ impl PyTensor {
     fn put(&self, old: Tensor, new: Tensor) -> PyResult<()> {
         if old.is_cell() {
             raise(old.set_and_stay_(&new))?;
-            self.slot().changed += gradus::is_tracing() as u64; // the cell itself counts what happens now
+            self.slot().changed += gradus::is_tracing() as u64; // the cell itself counts later changes
             return Ok(());
         }
         let born = self.slot().born;
         if !old.is_traced() && old.is_leaf() && new.is_traced_since(born) {
-            // A place from outside of the function being traced: a cell, which has the new value when the function has run.
+            // A tensor from outside of the function being traced becomes a cell, which has the new value after
+            // the function has run.
             let cell = old.cell();
             self.rebind(cell.clone());
             return raise(cell.set_(&new));
         }
-        // Without recording, a value is replaced and not where it comes from; with it, zeros flow back to what was overwritten.
+        // Without recording, the value is replaced and keeps its history; with it, zeros flow back to the
+        // overwritten value.
         self.rebind(match gradus::is_grad_enabled() {
             true if !new.requires_grad() => overwriting(&old, new),
             true => new,
@@ -521,7 +524,7 @@ impl PyTensor {
         Ok(())
     }
 
-    /// The dtype, without looking at elements.
+    /// Returns the dtype, without reading elements.
     pub(crate) fn dtype_now(&self, py: Python<'_>) -> PyResult<DType> {
         Ok(self.value(py)?.dtype())
     }
@@ -529,11 +532,11 @@ impl PyTensor {
 
 #[pymethods]
 impl PyTensor {
-    /// Shows Python's garbage collector what this place alone keeps alive. It must not wait and not touch Python.
+    /// Shows Python's garbage collector what only this tensor keeps alive. It must not block or call Python.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let Ok(slot) = self.0.try_lock() else { return Ok(()) };
         if slot.changed == 0 {
-            return Ok(()); // not made yet
+            return Ok(()); // not initialized yet
         }
         if let Some(alias) = &slot.alias {
             visit.call(&alias.of)?;
@@ -547,10 +550,10 @@ impl PyTensor {
             Ok(slot) if slot.changed != 0 => Called::clear(&slot.value),
             _ => Vec::new(),
         };
-        drop(functions); // outside of the lock: this may run code of Python
+        drop(functions); // outside of the lock, because this may run Python code
     }
 
-    /// In place: nothing, and every use raises this.
+    /// In place: invalidates the tensor; every use raises this error.
     fn _withhold<'py>(slf: Bound<'py, PyTensor>, why: &str) -> Bound<'py, PyTensor> {
         let (what, rest) = why.split_once(' ').unwrap_or((why, ""));
         slf.get().rebind(Tensor::failed(gradus::Error::value(what, rest)));
@@ -558,7 +561,7 @@ impl PyTensor {
     }
 }
 
-/// What an inner tensor is overwritten with; behind it is what was there, to which zeros flow back.
+/// Returns the value that overwrites an inner tensor; zeros flow back to the old value.
 pub(crate) fn overwriting(old: &Tensor, new: Tensor) -> Tensor {
     let gone = old.is_leaf() || old.is_traced() || !gradus::is_grad_enabled();
     if gone || new.error().is_some() {
@@ -568,8 +571,7 @@ pub(crate) fn overwriting(old: &Tensor, new: Tensor) -> Tensor {
     new + none
 }
 
-/// A value of its own: what is written later to a leaf that it is, or to an array that it shares memory with, must not change
-/// tensors that were set to it.
+/// Returns a value that later writes do not change: neither to a leaf, nor to an array whose memory it shares.
 pub(crate) fn owned(value: Tensor) -> Tensor {
     let recorded = || value.requires_grad() && gradus::is_grad_enabled();
     let value = if value.is_cell() && !recorded() { value.detach() } else { value };
@@ -579,16 +581,16 @@ pub(crate) fn owned(value: Tensor) -> Tensor {
     if value.is_foreign() { value.copied() } else { value }
 }
 
-/// Elements from which on Python's lock is worth releasing.
+/// Number of elements from which releasing the GIL pays.
 pub(crate) const BIG: usize = 1 << 15;
 
-/// Computes without Python's lock if there is much to compute. What is made on the way is where the tensor is.
+/// Computes without the GIL if there is much to compute. New tensors are made on the tensor's device.
 pub(crate) fn compute<R: Send>(py: Python<'_>, x: &Tensor, f: impl FnOnce(&Tensor) -> R + Send) -> R {
     let near = |x: &Tensor| if other_devices_used() { x.device().with(|| f(x)) } else { f(x) };
     if x.numel() >= BIG { py.detach(|| near(x)) } else { near(x) }
 }
 
-/// One result of a computation.
+/// Computes one result.
 pub(crate) fn result(
     py: Python<'_>,
     x: &Tensor,

@@ -1,4 +1,5 @@
-//! Transforms of functions of lists of tensors; `gradus/transforms.py` makes them functions of anything.
+//! Transforms of functions of lists of tensors; `gradus/transforms.py` extends them to functions of nested
+//! arguments.
 
 use crate::call::{Function, first, refs, two, unwrapped, wrapped};
 use crate::error::{raise, value_error};
@@ -17,7 +18,7 @@ pub(crate) fn _value_and_grad<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny
     two(ins.py(), f.done(gradus::value_and_grad(&refs(&all), |x| f.call(&[x])))?)
 }
 
-/// A linear map from lists of tensors to lists of tensors: what `linearize` and `vjp` call.
+/// A linear map from lists of tensors to lists of tensors: the result of `linearize` and `vjp`.
 ///
 /// >>> import gradus
 /// >>> y, push = gradus.linearize(lambda x: x * x, gradus.tensor([1.0, 2.0]))
@@ -78,12 +79,12 @@ pub(crate) fn _hvp<'py>(
     wrapped(ins.py(), &f.done(gradus::hvp(&refs(&all), &refs(&vectors), |x| f.call(&[x])))?)
 }
 
-/// The one result of a function of one tensor.
+/// Returns the single result of a function of one tensor.
 fn single(f: &Function<'_>, x: &Tensor) -> Tensor {
     let outs = f.call(&[std::slice::from_ref(x)]);
     outs.into_iter()
         .next()
-        .unwrap_or_else(|| Tensor::failed(gradus::Error::trace("the function gave nothing")))
+        .unwrap_or_else(|| Tensor::failed(gradus::Error::trace("the function returned no tensor")))
 }
 
 #[pyfunction]
@@ -175,14 +176,15 @@ pub(crate) fn _while_loop<'py>(
     let (condition, step) = (Function::new(condition).on(&all), Function::new(step).on(&all));
     let holds = |x: &[Tensor]| {
         let outs = condition.call(&[x]);
-        first(outs).unwrap_or_else(|_| Tensor::failed(gradus::Error::trace("the condition gave nothing")))
+        first(outs)
+            .unwrap_or_else(|_| Tensor::failed(gradus::Error::trace("the condition returned no tensor")))
     };
     let outs = gradus::while_loop(&refs(&all), bound, holds, |x| step.call(&[x]));
     condition.done(Ok(()))?;
     wrapped(init.py(), &step.done(outs)?)
 }
 
-/// `step(carries, slices)` gives the carries and then the outputs.
+/// `step(carries, slices)` returns the carries and then the outputs.
 #[pyfunction]
 #[pyo3(signature = (init, inputs, step, reverse=false, length=None, keep=None, unroll=1))]
 pub(crate) fn _scan<'py>(
@@ -202,7 +204,7 @@ pub(crate) fn _scan<'py>(
             (Ok(n), _) => Keep::Every(n),
             (_, Ok("sqrt")) => Keep::Sqrt,
             (_, Ok("recursive")) => Keep::Recursive,
-            _ => return Err(value_error("keep is None, a number of steps, 'sqrt' or 'recursive'")),
+            _ => return Err(value_error("keep must be None, a number of steps, 'sqrt' or 'recursive'")),
         },
     };
     let n = carries.len();
@@ -215,7 +217,7 @@ pub(crate) fn _scan<'py>(
     two(init.py(), step.done(outs)?)
 }
 
-/// Gradients of outputs for tensors, leaves or not, without touching any `.grad`.
+/// Gradients of outputs for tensors, leaves or not, without changing any `.grad`.
 #[pyfunction]
 #[pyo3(signature = (outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=false, allow_unused=false))]
 pub(crate) fn _autograd_grad<'py>(
@@ -239,28 +241,28 @@ pub(crate) fn _autograd_grad<'py>(
     PyTuple::new(py, grads)
 }
 
-/// Whether operations are recorded for gradients from now on; gives what was before.
+/// Sets whether operations are recorded for gradients; returns the previous setting.
 #[pyfunction]
 pub(crate) fn _set_grad_enabled(on: bool) -> bool {
     let was = gradus::is_grad_enabled();
-    std::mem::forget(gradus::set_grad_enabled(on)); // until the next call, not until the end of this one
+    std::mem::forget(gradus::set_grad_enabled(on)); // the setting lasts until the next call
     was
 }
 
-/// Whether backward passes look for NaN from now on; gives what was before.
+/// Sets whether backward passes check for NaN; returns the previous setting.
 #[pyfunction]
 pub(crate) fn _look_for_nan(on: bool) -> bool {
     gradus::autograd::look_for_nan(on)
 }
 
-/// How many threads compute together.
+/// The number of threads that compute together.
 #[pyfunction]
 #[doc = example!(get_num_threads)]
 pub(crate) fn get_num_threads() -> usize {
     gradus::threads()
 }
 
-/// Makes so many threads compute together, after what is running now.
+/// Sets the number of threads that compute together; a running computation is not affected.
 #[pyfunction]
 #[doc = example!(set_num_threads)]
 pub(crate) fn set_num_threads(py: Python<'_>, num: usize) -> PyResult<()> {
@@ -285,7 +287,7 @@ pub(crate) fn is_tracing() -> bool {
     gradus::is_tracing()
 }
 
-/// Calls a function as if nothing was being traced: what it makes is data.
+/// Calls a function outside of all traces: the tensors it makes are data.
 #[pyfunction]
 pub(crate) fn _outside<'py>(f: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     gradus::outside_traces(|| f.call0())

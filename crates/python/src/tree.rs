@@ -1,4 +1,4 @@
-//! Nested arguments and results: which tensors they hold, and what is around them.
+//! Nested arguments and results: separates the tensors from the structure around them.
 
 use crate::convert::tensor_of;
 use crate::error::value_error;
@@ -7,13 +7,14 @@ use gradus::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
-/// What is around tensors. Whatever is no tensor, list, tuple or dictionary is part of the structure.
+/// The structure around tensors. Objects other than tensors, lists, tuples and dictionaries are part of the
+/// structure.
 pub(crate) enum Tree {
     Tensor,
     Same(Py<PyAny>),
     List(Vec<Tree>),
     Tuple(Vec<Tree>),
-    /// A tuple with names, made by its class.
+    /// A named tuple, with its class.
     Named(Py<PyType>, Vec<Tree>),
     Dict(Vec<(Py<PyAny>, Tree)>),
 }
@@ -22,11 +23,11 @@ fn is_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(obj.hasattr("__array__")? && obj.hasattr("shape")?)
 }
 
-/// Deepest nesting; what holds itself ends here.
+/// Deepest nesting; limits objects that contain themselves.
 const DEEPEST: usize = 200;
 
 impl Tree {
-    /// Takes an object apart; its tensors are added to the list.
+    /// Splits an object; appends its tensors to the list.
     pub(crate) fn of(obj: &Bound<'_, PyAny>, tensors: &mut Vec<Tensor>) -> PyResult<Tree> {
         Tree::at(obj, tensors, 0)
     }
@@ -34,7 +35,7 @@ impl Tree {
     fn at(obj: &Bound<'_, PyAny>, tensors: &mut Vec<Tensor>, depth: usize) -> PyResult<Tree> {
         let py = obj.py();
         if depth > DEEPEST {
-            return Err(value_error("arguments and results are nested too deep, or hold themselves"));
+            return Err(value_error("arguments and results are nested too deeply, or contain themselves"));
         }
         if let Ok(t) = obj.cast::<PyTensor>() {
             tensors.push(t.get().value(py)?);
@@ -66,7 +67,7 @@ impl Tree {
         Ok(Tree::Same(obj.clone().unbind()))
     }
 
-    /// Whether an object has this structure; its tensors are added to the list.
+    /// Whether an object has this structure; appends its tensors to the list.
     pub(crate) fn matches(&self, obj: &Bound<'_, PyAny>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
         let py = obj.py();
         match self {
@@ -121,7 +122,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// The tensors of an object of this structure as the places that they are; of arrays there are none.
+    /// Collects the Python tensors of an object of this structure; `None` for arrays.
     pub(crate) fn places<'py>(&self, obj: &Bound<'py, PyAny>, found: &mut Vec<Option<Bound<'py, PyTensor>>>) {
         let mut all = |parts: &[Tree]| {
             for (i, part) in parts.iter().enumerate() {
@@ -144,7 +145,7 @@ impl Tree {
         }
     }
 
-    /// Puts tensors back into their places.
+    /// Rebuilds the object from tensors.
     pub(crate) fn built<'py>(
         &self,
         py: Python<'py>,
@@ -172,7 +173,7 @@ impl Tree {
     }
 }
 
-/// An object taken apart: its tensors, and what is around them.
+/// The structure of an object, without its tensors.
 ///
 /// >>> import gradus
 /// >>> tensors, structure = gradus._native._flatten({"a": gradus.ones(1), "b": [2, gradus.zeros(1)]})
@@ -183,14 +184,14 @@ pub(crate) struct Structure(Tree);
 
 #[pymethods]
 impl Structure {
-    /// Puts tensors back into their places.
+    /// Rebuilds the object from tensors.
     fn build<'py>(&self, tensors: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let all = crate::call::unwrapped(tensors)?;
         self.0.built(tensors.py(), &mut all.into_iter())
     }
 }
 
-/// The tensors of a nested object, and what is around them.
+/// Splits a nested object into its tensors and its structure.
 #[pyfunction]
 pub(crate) fn _flatten<'py>(obj: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyList>, Structure)> {
     let mut tensors = Vec::new();

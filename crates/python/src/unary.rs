@@ -1,4 +1,4 @@
-//! Functions of one tensor, element by element, as methods; each also in place.
+//! Elementwise functions of one tensor, as methods, each also in place.
 
 use crate::tensor::{PyTensor, result};
 use crate::value::{Operand, T};
@@ -38,11 +38,11 @@ unary! {
     sgn sgn_ "x / |x|, 0 at 0." |x| crate::exponentials::sgn(x);
     exp exp_ "The exponential." |x| x.exp();
     exp2 exp2_ "Two to the power." |x| x.exp2();
-    expm1 expm1_ "exp(x) - 1, exact near 0." |x| x.expm1();
+    expm1 expm1_ "exp(x) - 1, accurate near 0." |x| x.expm1();
     log log_ "The natural logarithm." |x| x.log();
     log2 log2_ "The logarithm to base 2." |x| x.log2();
     log10 log10_ "The logarithm to base 10." |x| x.log10();
-    log1p log1p_ "log(1 + x), exact near 0." |x| x.log1p();
+    log1p log1p_ "log(1 + x), accurate near 0." |x| x.log1p();
     sqrt sqrt_ "The square root." |x| x.sqrt();
     rsqrt rsqrt_ "1 / sqrt(x)." |x| x.rsqrt();
     square square_ "The square." |x| x.square();
@@ -65,7 +65,7 @@ unary! {
     sigmoid sigmoid_ "1 / (1 + exp(-x))." |x| x.sigmoid();
     expit expit_ "1 / (1 + exp(-x))." |x| x.sigmoid();
     erf erf_ "The error function." |x| x.erf();
-    erfc erfc_ "1 - erf(x), exact for large x." |x| x.erfc();
+    erfc erfc_ "1 - erf(x), accurate for large x." |x| x.erfc();
     erfinv erfinv_ "The inverse of the error function." |x| x.erfinv();
     lgamma lgamma_ "The logarithm of the gamma function's modulus." |x| x.lgamma();
     digamma digamma_ "The derivative of lgamma." |x| x.digamma();
@@ -74,21 +74,21 @@ unary! {
     ceil ceil_ "Rounded up." |x| x.ceil();
     trunc trunc_ "Rounded towards 0." |x| x.trunc();
     fix fix_ "Rounded towards 0." |x| x.trunc();
-    frac frac_ "What trunc takes away." |x| x.frac();
-    rad2deg rad2deg_ "Radians in degrees." |x| x.rad2deg();
-    deg2rad deg2rad_ "Degrees in radians." |x| x.deg2rad();
+    frac frac_ "The fractional part." |x| x.frac();
+    rad2deg rad2deg_ "Converts radians to degrees." |x| x.rad2deg();
+    deg2rad deg2rad_ "Converts degrees to radians." |x| x.deg2rad();
     relu relu_ "x where positive, else 0." |x| x.relu();
-    relu6 relu6_ "Clamped to 0 until 6." |x| x.relu6();
-    selu selu_ "The scaled exponential unit that keeps variances." |x| x.selu();
+    relu6 relu6_ "Clamped to the range 0 to 6." |x| x.relu6();
+    selu selu_ "The scaled exponential linear unit, which keeps variances." |x| x.selu();
     silu silu_ "x sigmoid(x)." |x| x.silu();
     mish mish_ "x tanh(softplus(x))." |x| x.mish();
     logsigmoid logsigmoid_ "log(sigmoid(x)), without overflow." |x| x.logsigmoid();
     softsign softsign_ "x / (1 + |x|)." |x| x.softsign();
     tanhshrink tanhshrink_ "x - tanh(x)." |x| x.tanhshrink();
-    hardsigmoid hardsigmoid_ "x / 6 + 1 / 2, clamped to 0 until 1." |x| x.hardsigmoid();
+    hardsigmoid hardsigmoid_ "x / 6 + 1 / 2, clamped to the range 0 to 1." |x| x.hardsigmoid();
     hardswish hardswish_ "x hardsigmoid(x)." |x| x.hardswish();
     logical_not logical_not_ "Whether elements are 0." |x| x.logical_not();
-    bitwise_not bitwise_not_ "The bits that are not set." |x| !x;
+    bitwise_not bitwise_not_ "The inverted bits." |x| !x;
 }
 
 macro_rules! plain {
@@ -120,11 +120,11 @@ plain! {
     pinverse "The pseudo-inverse of matrices." |x| x.pinv();
     matrix_exp "The exponential of matrices." |x| x.matrix_exp();
     trace "The sum of a matrix's diagonal." |x| x.trace();
-    fliplr "With columns in reverse order." |x| x.flip(1isize);
-    flipud "With rows in reverse order." |x| x.flip(0isize);
+    fliplr "The tensor with its columns in reverse order." |x| x.flip(1isize);
+    flipud "The tensor with its rows in reverse order." |x| x.flip(0isize);
 }
 
-/// Small functions that the core spells otherwise.
+/// Small functions that the core has under other names.
 pub(crate) trait Spelled {
     fn copysign_of_one(&self) -> Tensor;
     fn copied(&self) -> Tensor;
@@ -135,8 +135,8 @@ impl Spelled for Tensor {
         self.ones_like().copysign(self)
     }
 
-    /// In memory of its own, which nobody else writes: others may have been given the original's. A leaf's copy is no
-    /// leaf, but a value computed from it.
+    /// Copies to new memory, which no other tensor writes. A leaf's copy is not a leaf, but a value computed
+    /// from it.
     fn copied(&self) -> Tensor {
         if self.is_traced() {
             return self.clone();
@@ -144,7 +144,7 @@ impl Spelled for Tensor {
         if self.requires_grad() {
             return self.mul(1);
         }
-        // What a function being compiled reads from outside is an input of it, and so is its copy.
+        // A tensor that a function being compiled reads from outside is an input, and so is its copy.
         if self.is_cell() && gradus::is_tracing() {
             return Tensor::cat(&[&self.unsqueeze(0)], 0).squeeze(0);
         }
@@ -161,7 +161,7 @@ impl Spelled for Tensor {
 
 #[pymethods]
 impl PyTensor {
-    /// Rounded to the nearest, of two equally near to the even; to `decimals` digits behind the point.
+    /// Rounds to the nearest, ties to even, with `decimals` digits after the point.
     #[doc = example!(round)]
     #[pyo3(signature = (*, decimals=0))]
     fn round(&self, py: Python<'_>, decimals: i32) -> PyResult<PyTensor> {
@@ -180,7 +180,7 @@ impl PyTensor {
         }
     }
 
-    /// A tensor of its own, with the same value and history.
+    /// A copy with the same value and history.
     #[doc = example!(clone)]
     #[pyo3(signature = (*, memory_format=None))]
     fn clone(&self, py: Python<'_>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<PyTensor> {
@@ -188,7 +188,7 @@ impl PyTensor {
         result(py, &self.value(py)?, |x| x.copied())
     }
 
-    /// With elements in row-major order: the tensor itself if they are.
+    /// The tensor with elements in row-major order; itself if they are.
     #[doc = example!(contiguous)]
     #[pyo3(signature = (*, memory_format=None))]
     fn contiguous<'py>(
@@ -200,21 +200,21 @@ impl PyTensor {
         if x.is_contiguous() { Ok(slf.clone()) } else { Bound::new(slf.py(), PyTensor::out(x.contiguous())?) }
     }
 
-    /// Clamped to a range whose ends are numbers or tensors.
+    /// Clamps to a range whose bounds are numbers or tensors.
     #[doc = example!(clamp)]
     #[pyo3(signature = (min=None, max=None))]
     fn clamp(&self, py: Python<'_>, min: Option<Operand>, max: Option<Operand>) -> PyResult<PyTensor> {
         PyTensor::out(clamped(&self.value(py)?, min, max)?)
     }
 
-    /// Clamped to a range whose ends are numbers or tensors.
+    /// Clamps to a range whose bounds are numbers or tensors.
     #[doc = example!(clip)]
     #[pyo3(signature = (min=None, max=None))]
     fn clip(&self, py: Python<'_>, min: Option<Operand>, max: Option<Operand>) -> PyResult<PyTensor> {
         PyTensor::out(clamped(&self.value(py)?, min, max)?)
     }
 
-    /// In place: clamped to a range.
+    /// In place: clamps to a range.
     #[doc = example!(clamp_)]
     #[pyo3(signature = (min=None, max=None))]
     fn clamp_(
@@ -238,14 +238,14 @@ impl PyTensor {
         PyTensor::out(self.value(py)?.clamp_max(max.arg()))
     }
 
-    /// log(x / (1 - x)), x clamped to eps from 0 and 1.
+    /// log(x / (1 - x)), with x clamped to [eps, 1 - eps].
     #[doc = example!(logit)]
     #[pyo3(signature = (eps=None))]
     fn logit(&self, py: Python<'_>, eps: Option<f64>) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.logit(eps))
     }
 
-    /// NaN and infinities replaced; infinities by the largest finite numbers.
+    /// Replaces NaN and infinities; infinities by the largest finite numbers by default.
     #[doc = example!(nan_to_num)]
     #[pyo3(signature = (nan=0.0, posinf=None, neginf=None))]
     fn nan_to_num(
@@ -319,7 +319,7 @@ fn clamped(x: &Tensor, min: Option<Operand>, max: Option<Operand>) -> PyResult<T
     })
 }
 
-/// Special functions of the core that Python's modules wrap, by name.
+/// Special functions of the core that Python modules wrap, by name.
 #[pyfunction]
 #[pyo3(signature = (name, x, y=None))]
 pub(crate) fn _special(py: Python<'_>, name: &str, x: T, y: Option<T>) -> PyResult<PyTensor> {

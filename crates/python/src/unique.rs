@@ -1,4 +1,4 @@
-//! `unique`: the different elements of a tensor, or the different slices along an axis, in ascending order.
+//! `unique`: the distinct elements of a tensor, or the distinct slices along an axis, in ascending order.
 
 use crate::error::{raise, runtime_error};
 use crate::shape::axis_of;
@@ -8,15 +8,15 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use std::cmp::Ordering;
 
-/// The different elements or slices, the number of the one that each input equals, and how often each occurs.
-struct Different {
+/// The distinct elements or slices, the index of the one that each input equals, and the number of occurrences.
+struct Distinct {
     values: Tensor,
     inverse: Tensor,
     counts: Tensor,
 }
 
-/// The different elements of a vector, in ascending order. NaN differs from every element.
-fn elements(flat: &Tensor) -> Different {
+/// Returns the distinct elements of a vector, in ascending order. NaN differs from every element.
+fn elements(flat: &Tensor) -> Distinct {
     let (values, order) = flat.sort(0, false);
     let n = values.numel();
     let first = match n {
@@ -29,14 +29,14 @@ fn elements(flat: &Tensor) -> Different {
     let different = values.masked_select(&first);
     let rank = first.to_dtype(DType::I64).cumsum(0).sub(1);
     let zeros = Tensor::zeros_of(&gradus::Aval::new(DType::I64, [different.numel()])).to(flat.device());
-    Different {
+    Distinct {
         counts: zeros.index_add(0, &rank, &rank.ones_like()),
         inverse: rank.zeros_like().scatter(0, &order, &rank),
         values: different,
     }
 }
 
-/// Rows of numbers that are sorted by their first different element.
+/// Rows of numbers, sorted lexicographically.
 enum Rows {
     Floats(Vec<f64>),
     Integers(Vec<i64>),
@@ -51,7 +51,7 @@ impl Rows {
         }
     }
 
-    /// Compares rows `i` and `j` of `width` elements. NaN is last, so that this is a total order.
+    /// Compares rows `i` and `j` of `width` elements. NaN is last, which makes this a total order.
     fn order(&self, i: usize, j: usize, width: usize) -> Ordering {
         let pairs = (i * width..(i + 1) * width).zip(j * width..(j + 1) * width);
         let float = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()));
@@ -72,8 +72,8 @@ impl Rows {
     }
 }
 
-/// The different slices along an axis, in lexicographic order of their elements.
-fn slices(x: &Tensor, a: usize) -> PyResult<Different> {
+/// Returns the distinct slices along an axis, in lexicographic order of their elements.
+fn slices(x: &Tensor, a: usize) -> PyResult<Distinct> {
     let (shape, axis) = (x.shape(), a as isize);
     let (n, width) = (shape[a], shape[..a].iter().chain(&shape[a + 1..]).product::<usize>());
     if n > 0 && width == 0 || shape.iter().filter(|&&d| d == 0).count() > 1 {
@@ -96,7 +96,7 @@ fn slices(x: &Tensor, a: usize) -> PyResult<Different> {
             *last += 1;
         }
     }
-    Ok(Different {
+    Ok(Distinct {
         values: moved.index_select(0, &Tensor::from(firsts)).movedim(0, axis),
         inverse: Tensor::from(inverse).to(x.device()),
         counts: Tensor::from(counts).to(x.device()),
@@ -105,8 +105,8 @@ fn slices(x: &Tensor, a: usize) -> PyResult<Different> {
 
 #[pymethods]
 impl PyTensor {
-    /// The different elements in ascending order, or with `dim` the different slices along that axis. On request also the
-    /// position of each input in the result, and how often each result occurs.
+    /// The distinct elements in ascending order, or with `dim` the distinct slices along that axis. On request
+    /// also the index of each input in the result, and the number of occurrences.
     #[doc = example!(unique)]
     #[pyo3(signature = (sorted=true, return_inverse=false, return_counts=false, dim=None))]
     fn unique<'py>(
@@ -117,13 +117,13 @@ impl PyTensor {
         return_counts: bool,
         dim: Option<isize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _ = sorted; // results always are
+        let _ = sorted; // results are always sorted
         let x = self.value(py)?.detach();
         let found = match dim {
             Some(dim) => slices(&x, axis_of(&x, dim)?)?,
             None => {
                 let flat = elements(&x.reshape([-1i64]));
-                Different { inverse: flat.inverse.reshape(x.shape()), ..flat }
+                Distinct { inverse: flat.inverse.reshape(x.shape()), ..flat }
             }
         };
         let mut outs = vec![PyTensor::out(found.values)?];

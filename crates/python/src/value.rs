@@ -1,4 +1,4 @@
-//! Arguments as Python gives them: numbers beside tensors, axes, extents.
+//! Converts Python arguments: numbers and tensors as operands, axes, extents.
 
 use crate::error::{type_error, value_error};
 use crate::tensor::PyTensor;
@@ -7,7 +7,7 @@ use num_complex::Complex;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyTuple};
 
-/// A tensor.
+/// A tensor argument.
 pub(crate) struct T(pub(crate) Tensor);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for T {
@@ -36,7 +36,7 @@ impl Operand {
     }
 }
 
-/// The number that a Python object is, if it is one.
+/// Returns a Python object as a number, if it is one.
 pub(crate) fn number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Number>> {
     if obj.is_instance_of::<PyFloat>() {
         return Ok(Some(Number::Float(obj.extract()?)));
@@ -51,7 +51,7 @@ pub(crate) fn number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Number>> {
     if obj.is_instance_of::<PyComplex>() {
         return Ok(Some(Number::Complex(obj.extract::<Complex<f64>>()?)));
     }
-    // NumPy's scalars, which have no axes but know how to be numbers.
+    // NumPy's scalars, which have no axes and convert to numbers.
     if !obj.is_instance_of::<PyTensor>()
         && obj.hasattr("dtype")?
         && obj.getattr("shape").and_then(|s| s.len()).is_ok_and(|n| n == 0)
@@ -76,7 +76,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Operand {
     }
 }
 
-/// An integer, however Python spells it: also a tensor of one integer.
+/// Converts an integer: a Python integer, or a tensor of one integer.
 pub(crate) fn integer(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
     if let Ok(i) = obj.extract::<i64>() {
         return Ok(i);
@@ -90,7 +90,7 @@ pub(crate) fn integer(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
         .map_err(|_| type_error(format!("expected an int, not {}", obj.get_type())))
 }
 
-/// Integers given one by one or as one list: `view(2, 3)` and `view((2, 3))`.
+/// Converts integers passed one by one or as one list: `view(2, 3)` and `view((2, 3))`.
 pub(crate) fn integers(args: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
     match args.len() {
         1 => match args.get_item(0)? {
@@ -101,29 +101,30 @@ pub(crate) fn integers(args: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
     }
 }
 
-/// Integers given by position, or as one list under a name: `flip(0, 1)`, `flip((0, 1))` and `flip(dims=(0, 1))`.
+/// Converts integers passed by position, or as one list by name: `flip(0, 1)`, `flip((0, 1))` and
+/// `flip(dims=(0, 1))`.
 pub(crate) fn integers_or(args: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<i64>> {
     match named {
         None => integers(args),
-        Some(_) if !args.is_empty() => Err(type_error("the same argument is given by position and by name")),
+        Some(_) if !args.is_empty() => Err(type_error("the argument is passed both by position and by name")),
         Some(one) if one.is_instance_of::<PyTuple>() || one.is_instance_of::<PyList>() => list(one),
         Some(one) => Ok(vec![integer(one)?]),
     }
 }
 
-/// A list of integers.
+/// Converts a list of integers.
 pub(crate) fn list(obj: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     obj.try_iter()?.map(|i| integer(&i?)).collect()
 }
 
-/// Extents, none of them negative.
+/// Converts extents; negative ones are an error.
 pub(crate) fn extents(sizes: Vec<i64>) -> PyResult<Vec<usize>> {
     let extent =
         |d: i64| usize::try_from(d).map_err(|_| value_error(format!("an extent of {d} is negative")));
     sizes.into_iter().map(extent).collect()
 }
 
-/// How many of something.
+/// A non-negative number.
 #[derive(Clone, Copy)]
 pub(crate) struct Count(pub(crate) usize);
 
@@ -132,7 +133,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Count {
 
     fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Count> {
         let n = integer(&obj)?;
-        let negative = |_| value_error(format!("{n} is negative, where a number of things is asked for"));
+        let negative = |_| value_error(format!("expected a non-negative number, not {n}"));
         usize::try_from(n).map(Count).map_err(negative)
     }
 }
@@ -160,19 +161,19 @@ impl Axes for Dim {
     fn resolve(&self, rank: usize) -> gradus::Result<Vec<usize>> {
         match &self.0 {
             None => Ok((0..rank).collect()),
-            // An axis of a scalar may be called 0 or -1, as in PyTorch.
+            // As in PyTorch, a scalar has an axis 0 or -1.
             Some(axes) if rank == 0 && axes.iter().all(|a| (-1..=0).contains(a)) => Ok(Vec::new()),
             Some(axes) => axes.resolve(rank),
         }
     }
 }
 
-/// An axis, which NumPy's users may call by NumPy's word.
+/// Returns `dim`, or NumPy's name for it, `axis`.
 pub(crate) fn either<D>(dim: Option<D>, axis: Option<D>, name: &str) -> PyResult<D> {
     dim.or(axis).ok_or_else(|| type_error(format!("{name}() missing 1 required positional argument: 'dim'")))
 }
 
-/// One number for every axis, or one for each.
+/// One number for all axes, or one per axis.
 pub(crate) struct PerAxis(pub(crate) Vec<usize>);
 
 impl PerAxis {
@@ -193,7 +194,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for PerAxis {
     }
 }
 
-/// A number as a float; of a complex one its real part.
+/// Converts a number to a float; takes the real part of a complex one.
 pub(crate) fn float(n: Number) -> f64 {
     match n {
         Number::Bool(b) => b as i64 as f64,

@@ -1,4 +1,4 @@
-//! Ways to see a tensor without copying it: reading one reads a part of another place, writing one writes that part.
+//! Views of tensors: reading one reads a part of another tensor, and writing one writes that part.
 
 use crate::error::{raise, runtime_error};
 use crate::tensor::PyTensor;
@@ -9,34 +9,35 @@ use std::sync::Arc;
 
 type Pick = Arc<dyn Fn(&Tensor) -> Tensor + Send + Sync>;
 
-/// How one place is a part of another.
+/// How one tensor is a part of another.
 #[derive(Clone)]
 pub(crate) enum View {
     At(Vec<Ix>),
     Reshape(Vec<i64>),
     Permute(Vec<isize>),
     Expand(Vec<usize>),
-    /// Elements picked by a function that computes nothing: diagonals, windows, walks through memory; and whether some may be
-    /// picked more than once.
+    /// Elements selected by a function that computes nothing (diagonals, windows, strided access), and whether
+    /// some may be selected more than once.
     Picked(Pick, bool),
-    /// Matrices transposed and conjugated.
+    /// The conjugate transpose.
     Adjoint,
     Real,
     Imag,
-    /// Complex numbers as pairs along a last axis, and back.
+    /// Complex numbers as pairs along a last axis, and the inverse.
     Pairs,
     OfPairs,
     /// The same bytes as another type.
     Bytes(Aval),
-    /// The same elements outside of autograd.
+    /// The same elements, detached from autograd.
     Detached,
-    /// A leaf's gradient: its own value, which the leaf is told about as long as it is still that leaf's gradient.
+    /// A leaf's gradient: has its own value, which is written to the leaf as long as it is still that leaf's
+    /// gradient.
     Gradient,
     /// A view of a view.
     Then(Arc<Chain>),
 }
 
-/// Two views, one after the other. The first may be such a chain itself, of any length: nothing here recurses.
+/// Two views in sequence. The first may be such a chain itself, of any length; no function here recurses.
 pub(crate) struct Chain {
     first: View,
     then: View,
@@ -70,19 +71,19 @@ fn bytes(x: &Tensor, to: &Aval) -> Tensor {
     }
 }
 
-/// The positions of a tensor's elements, in its shape.
+/// Returns the positions of a tensor's elements, in its shape.
 pub(crate) fn counted(x: &Tensor) -> Tensor {
     Tensor::iota(DType::I64, [x.numel()], 0).reshape(x.shape())
 }
 
-/// Windows along an axis. A tensor without axes has one window, of at most one element.
+/// Returns windows along an axis. A scalar tensor has one window, of at most one element.
 fn windows(x: &Tensor, axis: isize, size: usize, step: usize) -> Tensor {
     if x.rank() == 0 && matches!(axis, 0 | -1) && size <= 1 && step > 0 {
         return x.reshape([1usize]).narrow(0, 0, size);
     }
     let (Ok(axes), 0, 1..) = (axis.resolve(x.rank()), size, step) else { return x.unfold(axis, size, step) };
     let a = axes[0];
-    // Windows of no elements: as many as start within the axis or at its end.
+    // Windows without elements: as many as start within the axis or at its end.
     let mut dims = x.shape().to_vec();
     dims[a] = dims[a] / step + 1;
     dims.push(0);
@@ -90,14 +91,14 @@ fn windows(x: &Tensor, axis: isize, size: usize, step: usize) -> Tensor {
 }
 
 impl View {
-    /// This view, and then another of its result.
+    /// Composes this view with another of its result.
     pub(crate) fn then(&self, how: &View) -> View {
         let keeps_elements = self.keeps_elements() && how.keeps_elements();
         let repeats = self.repeats() || how.repeats();
         View::Then(Arc::new(Chain { first: self.clone(), then: how.clone(), keeps_elements, repeats }))
     }
 
-    /// The views that this one is composed of, the first first.
+    /// Returns the views that this one is composed of, in order.
     fn steps(&self) -> Vec<&View> {
         let (mut steps, mut first) = (Vec::new(), self);
         while let View::Then(chain) = first {
@@ -109,7 +110,7 @@ impl View {
         steps
     }
 
-    /// Whether some elements may be picked more than once.
+    /// Whether some elements may be selected more than once.
     pub(crate) fn repeats(&self) -> bool {
         match self {
             View::Expand(_) | View::Picked(_, true) => true,
@@ -118,7 +119,7 @@ impl View {
         }
     }
 
-    /// The part.
+    /// Computes the part.
     pub(crate) fn of(&self, whole: &Tensor) -> Tensor {
         match self {
             View::Then(_) => self.steps().into_iter().fold(whole.clone(), |part, how| how.of(&part)),
@@ -138,7 +139,7 @@ impl View {
         }
     }
 
-    /// Whether elements of the part are elements of the whole.
+    /// Whether elements of the part are elements of the original.
     pub(crate) fn keeps_elements(&self) -> bool {
         if let View::Then(chain) = self {
             return chain.keeps_elements;
@@ -155,7 +156,7 @@ impl View {
         )
     }
 
-    /// The whole with another part.
+    /// Returns the original with another part.
     pub(crate) fn replaced(&self, whole: &Tensor, part: &Tensor) -> PyResult<Tensor> {
         Ok(match self {
             View::Then(_) => {
@@ -180,7 +181,9 @@ impl View {
                 }
                 part.permute(back)
             }
-            View::Expand(_) => return Err(runtime_error("an expanded tensor is written element by element")),
+            View::Expand(_) => {
+                return Err(runtime_error("an expanded tensor must be written element by element"));
+            }
             View::Picked(pick, _) => {
                 let places = pick(&counted(whole)).reshape([-1i64]);
                 let flat = whole.reshape([-1i64]).with_at(vec![Ix::from(&places)], &part.reshape([-1i64]));
@@ -221,13 +224,13 @@ impl PyTensor {
         )
     }
 
-    /// Matrices transposed and conjugated.
+    /// The conjugate transpose of matrices.
     #[doc = example!(adjoint)]
     fn adjoint(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
         PyTensor::part_of(slf, View::Adjoint)
     }
 
-    /// A matrix transposed and conjugated.
+    /// The conjugate transpose of a matrix.
     #[getter]
     #[allow(non_snake_case)]
     fn H(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
@@ -273,7 +276,7 @@ impl PyTensor {
         PyTensor::part_of(slf, View::OfPairs)
     }
 
-    /// How many elements of the memory that a view is of stand before its first.
+    /// The offset of the view's first element in its memory, in elements.
     #[doc = example!(storage_offset)]
     pub(crate) fn storage_offset(slf: &Bound<'_, PyTensor>) -> PyResult<i64> {
         let (_, places) = PyTensor::whole(slf)?;
@@ -283,7 +286,7 @@ impl PyTensor {
         Ok(raise(places.to_vec::<i64>())?[0])
     }
 
-    /// The elements that a walk with these strides over the memory meets: that of the tensor which this is a view of.
+    /// The elements at these strides in the memory of the tensor that this is a view of.
     #[doc = example!(as_strided)]
     #[pyo3(signature = (size, stride, storage_offset=None))]
     fn as_strided(
@@ -300,7 +303,7 @@ impl PyTensor {
             Some(offset) => (offset, root.get().value(slf.py())?.numel() as i64),
             None => (PyTensor::storage_offset(slf)?, root.get().value(slf.py())?.numel() as i64),
         };
-        // The outermost elements are found without listing all, of which there may be more than memory holds.
+        // The extreme positions are computed without listing all, which may exceed memory.
         let total = size.iter().try_fold(1usize, |all, &n| all.checked_mul(n));
         let reach = |negative: bool| {
             let along = size.iter().zip(&stride).filter(|(_, s)| (**s < 0) == negative);

@@ -1,8 +1,9 @@
-//! Messages in the words of Python: what the core calls by its own names has others there.
+//! Translates error messages of the core into the names that Python users know.
+//! Takes a message; returns it with Rust methods and dtypes replaced. `error.rs` chooses the exception class.
 
 use pyo3::prelude::*;
 
-/// What the core says, and what it is called in Python.
+/// Phrases of the core, and their replacements in Python.
 const WORDS: &[(&str, &str)] = &[
     ("; use `select`", "; use `where`"),
     (
@@ -21,22 +22,24 @@ const WORDS: &[(&str, &str)] = &[
     ("no leaf made with `requires_grad_` was used", "no tensor with `requires_grad=True` was used"),
     ("only a leaf (`requires_grad_`) keeps", "only a leaf with `requires_grad=True` keeps"),
     ("acts on a cell (`cell`, `requires_grad_`)", "acts on a leaf with `requires_grad=True`"),
-    ("only a cell can be told", "only a leaf can be told"),
+    (
+        "`requires_grad` can be set on a cell only (`cell`, `requires_grad_`)",
+        "`requires_grad` can be set on a leaf only",
+    ),
     ("a tensor of `wrt` does", "one of `inputs` does"),
-    ("of `wrt` (", "of `inputs` ("),
-    ("say `allow_unused` if it may not", "say `allow_unused=True` if it may not"),
+    ("reaches `wrt[", "reaches `inputs["),
+    ("or set `allow_unused` to get", "or set `allow_unused=True` to get"),
     ("for padding `Same`", "for `padding=\"same\"`"),
     ("need `enable_gqa`)", "need `enable_gqa=True`)"),
     ("`min` is the conjunction of booleans", "`all` is the conjunction of booleans"),
     ("a cell or outer value", "a tensor from outside"),
     ("writes a cell", "changes a tensor from outside"),
-    ("a cell changes its type", "a tensor from outside changes its type"),
     ("a cell of type", "a tensor from outside of type"),
     ("a cell", "a tensor from outside"),
     (": select: ", ": where: "),
 ];
 
-/// Dtypes as graphs write them, and their names in Python.
+/// Dtypes as the core prints them, and their names in Python.
 const DTYPES: &[(&str, &str)] = &[
     ("bf16", "bfloat16"),
     ("f16", "float16"),
@@ -50,13 +53,13 @@ const DTYPES: &[(&str, &str)] = &[
     ("u8", "uint8"),
 ];
 
-/// A message in Python's words.
+/// Translates a message.
 #[pyfunction]
 pub(crate) fn _in_python_words(text: &str) -> String {
     in_python(text)
 }
 
-/// A message in Python's words.
+/// Translates a message.
 pub(crate) fn in_python(text: &str) -> String {
     let mut text = match text.strip_prefix("select: ") {
         Some(rest) => format!("where: {rest}"),

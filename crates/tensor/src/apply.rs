@@ -1,12 +1,15 @@
-//! The one door through which every operation passes, whatever it is applied to.
+//! Applies ops to tensors: every operation passes through [`try_apply`].
+//! Takes an op and its operands; returns results that are recorded in a trace, recorded on the tape, or plain
+//! data.
+//! `execute.rs` runs the op on data, `tape.rs` records it for gradients, `trace.rs` adds it to a graph.
 
 use crate::arg::{Arg, Number};
 use crate::data::Data;
 use crate::execute::execute;
-use crate::row::Second;
+use crate::pointwise::Second;
 use crate::tape::Edge;
 use crate::tensor::{Inner, Tensor};
-use crate::{recent, row, tape, trace};
+use crate::{call_cache, pointwise, tape, trace};
 use gradus_ir::attr::Attr;
 use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::call::Call;
@@ -14,7 +17,7 @@ use gradus_ir::{Aval, DType, Error, Graph, Op, Result};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Applies an op, or says why it cannot be.
+/// Applies an op. Returns an error if the operands do not fit the op.
 #[track_caller]
 pub fn try_apply(op: impl Into<Op>, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
     let (op, place) = (op.into(), Location::caller());
@@ -33,8 +36,8 @@ fn map_at_once(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> O
     }
 }
 
-/// A row of the pointwise table on one or two operands that are data, without a list on the way. Anything else, errors
-/// included, is left to the long way.
+/// Applies a pointwise op to one or two operands that are data, without allocating operand lists. Returns
+/// `None` in every other case, errors included; the caller then takes the general path.
 pub(crate) fn row_at_once(
     row: &'static Pointwise,
     first: &Tensor,
@@ -49,7 +52,8 @@ pub(crate) fn row_at_once(
         }
         Some(Arg::Tensor(second)) => {
             let on = |a: &Data, b: &Data| row_on_data(row, &[first, second], a, Second::Data(b), place);
-            // One cell may be held, two might be held by another thread the other way round.
+            // Holds the lock of at most one cell: two threads that lock the same two cells in opposite order
+            // would deadlock.
             match second.is_cell() {
                 true => first.with_data(|a| second.with_data(|b| on(a, b))),
                 false => first.with_held(|a| second.with_data(|b| on(a, b))),
@@ -65,7 +69,7 @@ fn row_on_data(
     b: Second<'_>,
     place: &'static Location<'static>,
 ) -> Option<Tensor> {
-    let (storage, plans) = row::run(row, a, b)?;
+    let (storage, plans) = pointwise::run(row, a, b)?;
     if row.predicate {
         return Some(Tensor::data(Data::row_major(storage, &a.aval.with_dtype(DType::Bool))));
     }
@@ -73,10 +77,12 @@ fn row_on_data(
         (0, _) => Tensor::with(|| Inner::Data(a.clone(), None)),
         (_, Second::Data(b)) => Tensor::with(|| Inner::Data(b.clone(), None)),
         (_, Second::Number(x)) => Number::Float(x).of(&a.aval),
-        (_, Second::None) => Tensor::failed(Error::verify("a row of one operand reads a second")),
+        (_, Second::None) => {
+            Tensor::failed(Error::verify("a pointwise op of one operand reads a second operand"))
+        }
     };
     let out = || Data::row_major(storage.clone(), &a.aval);
-    // The result is made in either branch and not before: written once, where it stays.
+    // Each branch constructs the result in its final location, which saves a move.
     match tape::record_row(row, plans, ins, value, out, a.aval.dtype, place).ok()? {
         None => Some(Tensor::with(|| Inner::Data(Data::row_major(storage, &a.aval), None))),
         Some(node) => {
@@ -98,7 +104,7 @@ fn at_length(op: Op, ins: &[&Tensor], place: &'static Location<'static>) -> Resu
 }
 
 fn eager(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<Vec<Tensor>> {
-    if let Some(outs) = recent::run_op(op, ins) {
+    if let Some(outs) = call_cache::run_op(op, ins) {
         return outs;
     }
     let datas = ins.iter().map(|t| t.concrete()).collect::<Result<Vec<Data>>>()?;

@@ -1,4 +1,6 @@
-//! Operands of mixed expressions: tensors, and numbers that adapt to the tensor beside them.
+//! Operands of mixed expressions: tensors, and numbers that take their dtype from the other operand.
+//! [`unify`] takes two operands and returns two tensors of one dtype and one shape; `gradus_ir::DType` decides
+//! promotion.
 
 use crate::apply::apply1;
 use crate::data::Data;
@@ -7,22 +9,22 @@ use gradus_ir::ops::movement::Broadcast;
 use gradus_ir::ops::pointwise::Cast;
 use gradus_ir::{Aval, C, Class, DType, Error, Literal, Shape};
 
-/// A tensor or a number. A number takes the dtype of the tensor beside it unless its class is higher: an integer
-/// tensor with a float gives `f32`, a float tensor with an integer stays as it is.
+/// A tensor or a number. A number takes the dtype of the other operand unless its class is higher: an integer
+/// tensor with a float gives `f32`, a float tensor with an integer keeps its dtype.
 #[derive(Clone, Copy)]
 pub enum Arg<'a> {
-    /// A tensor.
+    /// A tensor operand.
     Tensor(&'a Tensor),
-    /// A number.
+    /// A scalar operand.
     Number(Number),
 }
 
 /// A number, by class.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// An integer.
+    /// A signed integer.
     Int(i64),
     /// A float.
     Float(f64),
@@ -31,8 +33,8 @@ pub enum Number {
 }
 
 impl Number {
-    /// The dtype the number takes beside a tensor of this dtype.
-    pub fn dtype_beside(self, other: DType) -> DType {
+    /// Returns the dtype that the number takes in an operation with a tensor of dtype `other`.
+    pub fn dtype_with(self, other: DType) -> DType {
         match self {
             Number::Complex(_) => other.complex(),
             Number::Float(_) if other.class() < Class::Float => DType::F32,
@@ -41,13 +43,14 @@ impl Number {
         }
     }
 
-    /// The number beside a tensor: with the dtype it takes there, repeated to its extents.
+    /// Returns the number as a tensor of the shape of `other`, with the dtype of
+    /// [`dtype_with`](Number::dtype_with).
     #[track_caller]
-    pub fn beside(self, other: &Tensor) -> Tensor {
-        self.of(&Aval::new(self.dtype_beside(other.dtype()), other.shape()))
+    pub fn tensor_like(self, other: &Tensor) -> Tensor {
+        self.of(&Aval::new(self.dtype_with(other.dtype()), other.shape()))
     }
 
-    /// The number as a tensor of this type.
+    /// Returns the number as a tensor of this type.
     #[track_caller]
     pub(crate) fn of(self, aval: &Aval) -> Tensor {
         let one = match (self, aval.dtype) {
@@ -58,7 +61,7 @@ impl Number {
         Tensor::from_result(one.map(|d| Tensor::data(d.repeated(aval.shape.clone()))))
     }
 
-    /// The value beside a float, if it is a real number.
+    /// Returns the value as a float, if the number is real.
     pub(crate) fn real(self) -> Option<f64> {
         match self {
             Number::Float(x) => Some(x),
@@ -77,7 +80,7 @@ impl Number {
         }
     }
 
-    /// As a literal of a dtype.
+    /// Returns the number as a literal of a dtype.
     pub fn literal(self, dtype: DType) -> Literal {
         match self {
             Number::Bool(b) => Literal::int_scalar(dtype, b as i64),
@@ -117,12 +120,12 @@ impl From<usize> for Arg<'_> {
     }
 }
 
-/// Both operands with one dtype and one shape.
+/// Promotes both operands to one dtype and broadcasts them to one shape.
 #[track_caller]
 pub(crate) fn unify(name: &str, a: &Tensor, b: Arg<'_>) -> Result<(Tensor, Tensor), Tensor> {
     let b = match b {
         Arg::Tensor(t) => t.clone(),
-        Arg::Number(n) => n.beside(a),
+        Arg::Number(n) => n.tensor_like(a),
     };
     for t in [a, &b] {
         if t.error().is_some() {
@@ -139,13 +142,13 @@ pub(crate) fn unify(name: &str, a: &Tensor, b: Arg<'_>) -> Result<(Tensor, Tenso
 }
 
 impl Tensor {
-    /// Converted to another dtype; itself when it has it already.
+    /// Converts the tensor to a dtype. Returns the tensor itself if it has that dtype.
     #[track_caller]
     pub fn to_dtype(&self, dtype: DType) -> Tensor {
         if self.dtype() == dtype { self.clone() } else { apply1(Cast { to: dtype }, &[self]) }
     }
 
-    /// Repeated to other extents by NumPy's rule, without a copy.
+    /// Broadcasts to other extents by NumPy's rule, without a copy.
     #[track_caller]
     pub(crate) fn expand_to(&self, shape: &Shape) -> Tensor {
         if self.shape() == *shape {
@@ -163,7 +166,7 @@ impl Tensor {
                 }
             }
             Aval::new(d.aval.dtype, shape.clone()).checked().ok()?;
-            // Of no elements there is no first.
+            // An empty tensor has no first element, so its offset is 0.
             Some(d.with_layout(shape, strides, if shape.contains(&0) { 0 } else { d.offset }))
         });
         if let Some(view) = view { view } else { apply1(Broadcast { shape: shape.clone() }, &[self]) }

@@ -1,10 +1,13 @@
-//! Parts replaced: in a copy, or where they lie if nobody else can see them.
+//! Replaces parts of tensors: in a copy (`with_at`), in a cell (`assign_`), or in place through a [`Patch`].
+//! Takes an index and a value that broadcasts to the indexed part; returns a new tensor, or writes into
+//! unshared memory.
+//! `index_spec.rs` parses indices, `index.rs` reads parts.
 
 use crate::apply::apply1;
 use crate::arg::Arg;
 use crate::data::Data;
 use crate::index::Cut;
-use crate::place::{Index, Ix, complete};
+use crate::index_spec::{Index, Ix, complete};
 use crate::tensor::{Inner, Tensor};
 use crate::{tape, trace};
 use gradus_ir::ops::index::Scatter;
@@ -12,31 +15,31 @@ use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, DType, Error, Result, Shape};
 use gradus_mem::{Pod, Storage};
 
-/// Elements of tensors in which parts are looked for one by one.
+/// Largest tensor, in elements, whose masks and integer indices are resolved element by element.
 const LITTLE: usize = 4096;
 
-/// Where elements go.
-enum To {
-    /// Along these strides, from a first.
+/// Target offsets of the elements of a patch.
+enum Destination {
+    /// One strided block: the strides and the offset of the first element.
     Walk(Vec<i64>, i64),
-    /// Runs of these extents without gaps, each from its own place on.
+    /// Contiguous runs of one shape, each with its own start offset.
     Runs(Vec<i64>, Shape),
 }
 
-/// Elements and where they go in tensors of one type: all that has to be looked up, so that writing them takes a moment and
-/// waits for nobody.
+/// Elements and their target offsets in tensors of one type. Everything is resolved in advance, so that writing
+/// is short and takes no lock.
 pub struct Patch {
     of: Aval,
     offset: usize,
     shape: Shape,
-    to: To,
+    to: Destination,
     value: Data,
     steps: Vec<i64>,
 }
 
 impl Tensor {
-    /// With the part at an index replaced; the value broadcasts. Works on every tensor and gives a new one;
-    /// [`assign_`](Tensor::assign_) swaps a cell's value.
+    /// Returns a copy with the part at an index replaced by `value`, which broadcasts. Works on every tensor;
+    /// [`assign_`](Tensor::assign_) swaps the value of a cell.
     #[track_caller]
     pub fn with_at<'a>(&self, index: impl Index, value: impl Into<Arg<'a>>) -> Tensor {
         if self.error().is_some() {
@@ -45,7 +48,7 @@ impl Tensor {
         let places = index.places();
         let value = match value.into() {
             Arg::Tensor(t) => t.clone(),
-            Arg::Number(n) => Tensor::from_literal(&n.literal(n.dtype_beside(self.dtype()))),
+            Arg::Number(n) => Tensor::from_literal(&n.literal(n.dtype_with(self.dtype()))),
         };
         if let Some(mut copy) = self.copy_to_write()
             && copy.patch_at(&places, &value, usize::MAX).is_some_and(|patch| patch.write(&mut copy))
@@ -65,7 +68,7 @@ impl Tensor {
             let why = format!("cannot be assigned into {}; take `real()` or `abs()` of it", self.dtype());
             return Tensor::refuse("with_at", &[self, &value], Error::dtype(value.dtype(), why));
         }
-        // Leading axes of extent 1 that the part does not have are dropped.
+        // Drops leading axes of extent 1 that the indexed part does not have.
         let surplus = value.rank().saturating_sub(positions.rank());
         let ones = value.shape().iter().take_while(|d| **d == 1).count().min(surplus);
         let value = if ones > 0 { value.reshape(&value.shape()[ones..]) } else { value };
@@ -80,15 +83,16 @@ impl Tensor {
             .reshape(&shape)
     }
 
-    /// Replaces the part of a cell at an index.
+    /// Replaces the part of a cell at an index. Any other tensor is an error.
     #[track_caller]
     pub fn assign_<'a>(&self, index: impl Index, value: impl Into<Arg<'a>>) -> Result<()> {
         let new = self.data_().with_at(index, value).detach();
         self.set_(new.check()?)
     }
 
-    /// What replaces a part of up to `most` elements where it lies, if nothing is recorded. Of masks and integer tensors
-    /// beside other places only where there is little.
+    /// Builds a patch that writes `value` in place. Returns `None` if the write would be recorded, the tensor
+    /// is not row-major, or the part exceeds `most` elements. Masks and integer tensors mixed with other
+    /// indices are supported for small tensors only.
     pub fn patch_at(&self, places: &[Ix], value: &Tensor, most: usize) -> Option<Patch> {
         if trace::is_tracing() || (value.requires_grad() && tape::is_grad_enabled()) {
             return None;
@@ -107,14 +111,15 @@ impl Tensor {
             false => {
                 let places = complete(places.to_vec(), whole).ok()?;
                 let (shape, strides, offset) = Cut::of(whole, places).ok()?.0.layout(data);
-                (shape, To::Walk(strides, offset as i64))
+                (shape, Destination::Walk(strides, offset as i64))
             }
         };
         if shape.checked_numel()? > most {
             return None;
         }
         let value = tape::no_grad(|| value.to_dtype(dtype)).concrete().ok()?;
-        // Where the value repeats, its steps are 0; leading axes of extent 1 that the part does not have are dropped.
+        // Stride 0 where the value broadcasts. Leading axes of extent 1 that the part does not have are
+        // dropped.
         let (own, mut steps) = (value.strides(), vec![0; shape.rank()]);
         for (a, (&n, &step)) in value.aval.shape.iter().zip(&own).enumerate() {
             match (a + shape.rank()).checked_sub(value.aval.rank()) {
@@ -127,7 +132,8 @@ impl Tensor {
         Some(Patch { of: data.aval.clone(), offset: data.offset, shape, to, value, steps })
     }
 
-    /// Its elements in memory of their own, if they are known and nothing would be recorded.
+    /// Copies the elements into memory of their own. Returns `None` for traced tensors and if the copy would be
+    /// recorded.
     fn copy_to_write(&self) -> Option<Tensor> {
         if trace::is_tracing() || (self.requires_grad() && tape::is_grad_enabled()) {
             return None;
@@ -145,7 +151,8 @@ impl Tensor {
 }
 
 impl Patch {
-    /// Makes up to `most` elements zeros where they lie, if nobody else can see that: whether that was so.
+    /// Zeros a tensor of up to `most` elements in place. Returns `false`, and changes nothing, if its memory is
+    /// shared.
     pub fn zeros(tensor: &mut Tensor, most: usize) -> bool {
         let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
             return false;
@@ -157,8 +164,8 @@ impl Patch {
         true
     }
 
-    /// Writes into a tensor where it lies, if nobody else can see that: no other tensor shares the memory, and it is of the
-    /// type that this was made for. Whether that was so.
+    /// Writes into a tensor in place. Returns `false`, and changes nothing, if the memory is shared or the type
+    /// differs from the one that the patch was built for.
     pub fn write(&self, tensor: &mut Tensor) -> bool {
         let Some(Inner::Data(data @ Data { strides: None, .. }, None)) = tensor.0.get_mut() else {
             return false;
@@ -181,8 +188,10 @@ impl Patch {
         let (all, into) = (value.storage.host::<E>()?, storage.get_mut_slice::<E>()?);
         let first = value.offset as i64;
         match &self.to {
-            To::Walk(strides, offset) => walked(shape, (into, strides, *offset), (all, steps, first)),
-            To::Runs(places, run) => {
+            Destination::Walk(strides, offset) => {
+                walked(shape, (into, strides, *offset), (all, steps, first))
+            }
+            Destination::Runs(places, run) => {
                 let (outer, inner) = steps.split_at(shape.rank() - run.rank());
                 let strides: Vec<i64> = run.strides().iter().map(|&s| s as i64).collect();
                 for (&i, j) in places.iter().zip(Offsets::new(&shape[..outer.len()], outer, first)) {
@@ -194,16 +203,16 @@ impl Patch {
     }
 }
 
-/// The shape of what masks and integer tensors choose, and where each of it is in row-major order; nothing where every element
-/// of a large tensor would have to be looked at for that.
-fn chosen_of(shape: &Shape, places: &[Ix], most: usize) -> Option<(Shape, To)> {
+/// Resolves masks and integer tensors to the shape of the selected part and the offset of each run. Returns
+/// `None` if that would scan every element of a large tensor.
+fn chosen_of(shape: &Shape, places: &[Ix], most: usize) -> Option<(Shape, Destination)> {
     let slice = |axes: usize| -> (Shape, i64) {
         let run: Shape = shape[axes..].iter().copied().collect();
         let each = run.numel() as i64;
         (run, each)
     };
     let (shape, first, run) = match places {
-        // One truth value has no axes to choose along.
+        // A boolean scalar has no axes to select along, so it is accepted for a scalar tensor only.
         [Ix::Mask(mask)] if shape.starts_with(&mask.shape()) && (mask.rank() > 0 || shape.is_empty()) => {
             let (run, each) = slice(mask.rank());
             let flags = mask.to_vec::<bool>().ok()?;
@@ -226,10 +235,10 @@ fn chosen_of(shape: &Shape, places: &[Ix], most: usize) -> Option<(Shape, To)> {
             (all.check().ok()?.shape(), all.to_vec().ok()?, Shape::scalar())
         }
     };
-    Some((shape.iter().chain(run.iter()).copied().collect(), To::Runs(first, run)))
+    Some((shape.iter().chain(run.iter()).copied().collect(), Destination::Runs(first, run)))
 }
 
-/// Copies elements along strides: row by row, since most rows have no gaps.
+/// Copies elements between two strided layouts, row by row, because most rows are contiguous.
 fn walked<E: Pod>(shape: &[usize], to: (&mut [E], &[i64], i64), from: (&[E], &[i64], i64)) {
     let ((into, strides, offset), (all, steps, first)) = (to, from);
     let Some((&n, outer)) = shape.split_last() else {

@@ -1,8 +1,8 @@
-//! Axes as users name them: from the front, or from the end when negative.
+//! Axes as users write them: counted from the front, or from the end if negative.
 
 use gradus_ir::{Error, Kind, Result};
 
-/// The axis counted from the front, if there is one.
+/// Returns the axis counted from the front, or an error if the rank is too small.
 pub(crate) fn resolve(axis: isize, rank: usize) -> Result<usize> {
     let at = if axis < 0 { axis + rank as isize } else { axis };
     if at >= 0 && (at as usize) < rank { Ok(at as usize) } else { Err(out_of_range(axis, rank)) }
@@ -14,7 +14,7 @@ fn out_of_range(axis: isize, rank: usize) -> Error {
 
 /// One axis, several, or all of them.
 pub trait Axes {
-    /// Axes counted from the front, each once, in the order given.
+    /// Returns the axes counted from the front, each once, in the order of the argument.
     fn resolve(&self, rank: usize) -> Result<Vec<usize>>;
 }
 
@@ -28,7 +28,6 @@ impl Axes for All {
     }
 }
 
-/// All axes.
 impl Axes for () {
     fn resolve(&self, rank: usize) -> Result<Vec<usize>> {
         Ok((0..rank).collect())

@@ -1,12 +1,15 @@
-//! The backward pass: gradients travel from the roots to the leaves, each tape node once, latest first.
+//! The backward pass of eager autograd: [`Tensor::backward`], [`grad`] and the gradients stored on tensors.
+//! Takes roots with their cotangents, visits every tape node once in reverse order of recording, and returns or
+//! adds gradients.
+//! `tape.rs` records the nodes, `plan.rs` holds the gradient program of each call.
 
 use crate::apply::try_apply;
 use crate::data::Data;
 use crate::device::Device;
-use crate::few::Few;
 use crate::hook::seen_by;
+use crate::inline_list::InlineList;
 use crate::leaves;
-use crate::row::Output;
+use crate::pointwise::Output;
 use crate::tape::{Edge, GradMode, Node, Recorded, State, Target, is_grad_enabled, lock, set_grad_enabled};
 use crate::tensor::{Inner, Tensor};
 use crate::trace::is_tracing;
@@ -16,48 +19,50 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How a backward pass runs.
+/// Options of a backward pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Backward {
-    /// Keep what the pass needs, so that it can run again.
+    /// Keeps the recorded values, so that the pass can run again.
     pub retain_graph: bool,
-    /// Record the pass itself, so that gradients can be differentiated; the graph is retained then.
+    /// Records the pass itself, so that gradients can be differentiated; implies `retain_graph`.
     pub create_graph: bool,
-    /// For [`grad`]: a tensor that nothing flows to is `None`, and not an error.
+    /// For [`grad`]: returns `None` for a tensor that no gradient reaches, instead of an error.
     pub allow_unused: bool,
 }
 
-/// Whether backward passes look for NaN.
+/// Whether backward passes check gradients for NaN.
 static LOOK_FOR_NAN: AtomicBool = AtomicBool::new(false);
 
-/// From now on a backward pass looks at every gradient, and fails at the first call that makes a NaN; gives what was before.
+/// Makes backward passes check every gradient and fail at the first call that produces a NaN. Returns the
+/// previous setting.
 pub fn look_for_nan(on: bool) -> bool {
     LOOK_FOR_NAN.swap(on, Ordering::Relaxed)
 }
 
-/// Gradients on their way to one node: one slot per result.
+/// Cotangents collected for one node: one slot per result.
 struct Pending {
     node: Handle<Node>,
-    cts: Few<Option<Tensor>>,
+    cts: InlineList<Option<Tensor>>,
 }
 
 impl Pending {
-    /// By the order of the calls; calls of several threads may have the same, and differ by their address.
+    /// Orders nodes by their recording number. Nodes of different threads may share a number; the address
+    /// breaks the tie.
     fn key(node: &Handle<Node>) -> (u64, usize) {
         (node.order, node.addr())
     }
 }
 
-/// The nodes that gradients are on their way to: the latest comes first.
+/// Nodes that have cotangents, ordered so that the latest node is popped first.
 #[derive(Default)]
 struct Queue {
-    /// The latest of all, if it is known: along a chain of calls there is no other.
+    /// The latest node, cached outside the map: along a chain of calls the map stays empty.
     latest: Option<Pending>,
     earlier: BTreeMap<(u64, usize), Pending>,
 }
 
 impl Queue {
-    /// The entry of a node.
+    /// Returns the entry of a node and creates it if it is missing.
     fn of(&mut self, node: &Handle<Node>) -> &mut Pending {
         let key = Pending::key(node);
         let new = || Pending { node: node.clone(), cts: node.plan.awaited() };
@@ -82,14 +87,14 @@ impl Queue {
     }
 }
 
-/// A pass under way.
+/// State of a backward pass.
 #[derive(Default)]
 struct Pass {
     pending: Queue,
-    /// Gradients of the leaves reached, in that order; the second table finds them.
+    /// Gradients of the leaves, in the order in which they were reached; `leaf_at` maps addresses to positions.
     leaves: Vec<(Tensor, Option<Tensor>)>,
     leaf_at: HashMap<usize, usize>,
-    /// Gradients of inner results that are to be kept.
+    /// Gradients of inner results on which `retain_grad` was called.
     retained: Vec<(Edge, Tensor)>,
 }
 
@@ -132,13 +137,13 @@ impl Pass {
         }
     }
 
-    /// Runs until nothing is under way. `wanted` are inner results whose gradient is asked for.
+    /// Runs until no cotangent is pending. `wanted` are inner results whose gradients the caller requested.
     fn run(&mut self, how: Backward, wanted: &mut [(Edge, Option<Tensor>)]) -> Result<()> {
         while let Some(Pending { node, mut cts }) = self.pending.pop() {
             let mut state = lock(&node.state);
             let hooks = state.watched.as_ref().map_or_else(Vec::new, |w| w.hooks.clone());
             if !hooks.is_empty() {
-                drop(state); // A hook may look at the node.
+                drop(state); // A hook may lock the node.
                 for (out, ct) in cts.iter_mut().enumerate() {
                     let own = hooks.iter().filter(|(of, _)| *of == out).map(|(_, hook)| hook);
                     *ct = ct.take().map(|ct| seen_by(own, ct)).transpose()?;
@@ -166,7 +171,7 @@ impl Pass {
         Ok(())
     }
 
-    /// Sends the gradients of the operands of one recorded call, from what was recorded.
+    /// Computes the gradients of the operands of one recorded call and sends them on.
     fn pull(
         &mut self,
         node: &Handle<Node>,
@@ -202,13 +207,14 @@ impl Pass {
         Ok(())
     }
 
-    /// The same by the plan's program, if it has one that can run on these values.
+    /// Does the same with the pointwise program of the plan. Returns `None` if there is none or it cannot run
+    /// on these values.
     fn run_program(&mut self, node: &Node, recorded: &Recorded, cts: &[Option<Tensor>]) -> Option<()> {
         let saved = &recorded.saved;
         let plan = &*node.plan;
         let program = plan.program.as_ref()?;
-        // Of a cell, the value now: its version says that it is the one that was read.
-        let values = Few::of(saved, |(t, _)| t.as_cell().map(|c| c.value()));
+        // For a cell, uses the current value: the version check has shown that it is the recorded one.
+        let values = InlineList::of(saved, |(t, _)| t.as_cell().map(|c| c.value()));
         let input = |i: usize| match (values.get(i), saved.get(i)) {
             (Some(Some(value)), _) => Some(value),
             (_, Some((t, _))) => Some(t),
@@ -219,7 +225,7 @@ impl Pass {
             |k, output| {
                 let g = match output {
                     Output::New(storage, aval) => Some(Tensor::data(Data::row_major(storage, aval))),
-                    // Mostly the cotangent, handed on as it is.
+                    // Usually the cotangent itself, passed on unchanged.
                     Output::Input(i) => input(i).map(Tensor::detach),
                 };
                 g.into_iter().for_each(|g| self.send_operand(recorded, plan.writes[k], g));
@@ -228,11 +234,11 @@ impl Pass {
     }
 }
 
-/// What was recorded of a call, or why that cannot be used.
+/// Takes the recorded values of a call. Returns an error message if they were freed or changed in place.
 fn take(state: &mut State, keep: bool) -> std::result::Result<Recorded, &'static str> {
     let changed = |(t, version): &(Tensor, u64)| t.as_cell().is_some_and(|c| c.version() != *version);
     if state.recorded.iter().flat_map(|recorded| recorded.saved.iter()).any(changed) {
-        return Err("a value needed for the gradient of this call has been changed in place since");
+        return Err("a value needed for the gradient of this call was changed in place after the call");
     }
     let recorded = if keep { state.recorded.clone() } else { state.recorded.take() };
     recorded.ok_or(
@@ -241,14 +247,14 @@ fn take(state: &mut State, keep: bool) -> std::result::Result<Recorded, &'static
     )
 }
 
-/// Why the gradient of a call cannot be had.
+/// Builds the error for a call whose gradient cannot be computed.
 #[cold]
 fn refused(node: &Node, cts: &[Option<Tensor>], why: &str) -> Error {
     let outs = node.plan.at(cts).map_or_else(|_| Vec::new(), |(_, outs)| outs);
     Error::gradient(why).in_op(&node.plan.name, &outs).at(node.place)
 }
 
-/// Nothing is recorded during a pass unless the pass itself is to be differentiated.
+/// Disables recording during a pass, unless the pass itself is to be differentiated.
 pub(crate) fn mode(how: Backward) -> GradMode {
     set_grad_enabled(how.create_graph && is_grad_enabled())
 }
@@ -290,7 +296,7 @@ impl Tensor {
         }
     }
 
-    /// Whether nothing was recorded behind this tensor.
+    /// Whether this tensor is a leaf: no recorded operation produced it.
     pub fn is_leaf(&self) -> bool {
         match &*self.0 {
             Inner::Data(_, edge) => edge.is_none(),
@@ -299,7 +305,7 @@ impl Tensor {
         }
     }
 
-    /// The same value, outside of autograd.
+    /// Returns the same value, detached from autograd.
     pub fn detach(&self) -> Tensor {
         match &*self.0 {
             Inner::Data(_, None) | Inner::Failed(_) => self.clone(),
@@ -310,7 +316,8 @@ impl Tensor {
         }
     }
 
-    /// Another value of the same type in this tensor's place in autograd: what is written without recording.
+    /// Returns a tensor with this `value` and with the autograd history of `self`. Used for writes that are not
+    /// recorded. The types must be equal.
     pub fn replaced_by(&self, value: &Tensor) -> Tensor {
         match (&*self.0, &*value.0) {
             (Inner::Data(own, Some(edge)), Inner::Data(new, _)) if own.aval == new.aval => {
@@ -320,7 +327,7 @@ impl Tensor {
         }
     }
 
-    /// The gradient collected so far: of a leaf, or of a tensor that `retain_grad` was called on.
+    /// Returns the accumulated gradient of a leaf, or of a tensor on which `retain_grad` was called.
     pub fn grad(&self) -> Option<Tensor> {
         match &*self.0 {
             Inner::Cell(c) => {
@@ -336,7 +343,7 @@ impl Tensor {
         }
     }
 
-    /// Forgets the gradient of a leaf.
+    /// Clears the gradient of a leaf.
     pub fn zero_grad(&self) {
         if let Some(cell) = self.as_cell() {
             leaves::touches(cell, false);
@@ -344,7 +351,7 @@ impl Tensor {
         }
     }
 
-    /// Replaces the gradient by one of the tensor's own type: of a leaf, or of an inner tensor.
+    /// Replaces the gradient of a leaf or of an inner tensor by one of the tensor's type.
     #[track_caller]
     pub fn set_grad(&self, grad: Option<&Tensor>) -> Result<()> {
         let place = Location::caller();
@@ -407,7 +414,7 @@ impl Tensor {
         self.backward_as(Some(seed), Backward::default())
     }
 
-    /// A backward pass with everything said.
+    /// Runs a backward pass with an optional cotangent and options.
     #[track_caller]
     pub fn backward_as(&self, seed: Option<&Tensor>, how: Backward) -> Result<()> {
         let place = Location::caller();
@@ -432,7 +439,7 @@ fn pass_from(roots: &[(&Tensor, Tensor)], how: Backward) -> Result<()> {
     let mut pass = Pass::default();
     roots.iter().for_each(|(t, seed)| pass.send(&target_of(t), seed.clone()));
     pass.run(how, &mut [])?;
-    // Only now, so that a failed pass leaves every gradient as it was.
+    // Stores gradients only after the whole pass, so that a failed pass changes none.
     for (edge, g) in pass.retained {
         edge.keep(|kept| add(&mut kept.grad, g));
     }
@@ -440,7 +447,7 @@ fn pass_from(roots: &[(&Tensor, Tensor)], how: Backward) -> Result<()> {
         let Some(cell) = leaf.as_cell() else { continue };
         let Some(grad) = grad else { continue };
         loop {
-            // Again if another thread has added to it meanwhile.
+            // Repeats the addition if another thread has changed the gradient meanwhile.
             let before = cell.grad();
             let mut sum = before.clone();
             add(&mut sum, grad.clone());
@@ -459,8 +466,8 @@ fn target_of(t: &Tensor) -> Target {
     }
 }
 
-/// Gradients of `Σ ⟨output, seed⟩` for these tensors, leaves or not, without touching any `grad`. A tensor that
-/// nothing flows to is an error, or `None` if that is allowed.
+/// Returns the gradients of `Σ ⟨output, seed⟩` with respect to these tensors, leaves or not, without changing
+/// any `grad`. A tensor that no gradient reaches is an error, or `None` if `allow_unused` is set.
 #[track_caller]
 pub fn grad(
     outputs: &[&Tensor],
@@ -504,13 +511,14 @@ pub fn grad(
     run().map_err(|e: Error| e.or_at(place))
 }
 
-/// These gradients, unless one is missing that may not be.
+/// Returns an error if a gradient is missing and `allow_unused` is not set.
 fn all_used(grads: Vec<Option<Tensor>>, wrt: &[&Tensor], how: Backward) -> Result<Vec<Option<Tensor>>> {
     match grads.iter().position(Option::is_none) {
         Some(i) if !how.allow_unused => {
             let aval = wrt[i].aval().map_or_else(String::new, |a| a.to_string());
-            let why =
-                format!("nothing flows to number {i} of `wrt` ({aval}): say `allow_unused` if it may not");
+            let why = format!(
+                "no gradient reaches `wrt[{i}]` ({aval}); remove it, or set `allow_unused` to get None"
+            );
             Err(Error::gradient(why))
         }
         _ => Ok(grads),

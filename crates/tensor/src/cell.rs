@@ -1,8 +1,8 @@
 //! Cells: leaves whose value is swapped, never written into.
 //!
-//! A parameter, a moment, a statistic, the random generator: each is a cell. Reading a cell takes its value as
-//! it is now; later swaps do not change what was read. The version counts swaps, so that a backward pass can
-//! refuse to use a value that has been replaced since.
+//! Model parameters, optimizer state, running statistics and the random generator are cells. Reading a cell
+//! returns its current value; later swaps do not change what was read. The version counts swaps, so that a
+//! backward pass can reject a value that was replaced after it was recorded.
 
 use crate::data::Data;
 use crate::device::Device;
@@ -14,21 +14,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// A handle on a cell's state; `detached` handles do not take part in autograd.
+/// A handle to a cell. A `detached` handle does not take part in autograd.
 #[derive(Clone)]
 pub(crate) struct Cell {
     shared: Handle<Shared>,
     detached: bool,
 }
 
-/// Elements that are done before another thread has come to wait.
+/// Largest value, in elements, that is processed under the cell's lock.
 const LITTLE: usize = 2048;
 
 struct Shared {
     state: Mutex<State>,
-    /// Told when a value that somebody waits for is back.
+    /// Notified when a compiled step returns the value and threads wait for it.
     back: Condvar,
-    /// Changes only while the state is locked.
+    /// Changed only while the state is locked.
     version: AtomicU64,
     requires_grad: AtomicBool,
 }
@@ -37,31 +37,32 @@ struct State {
     value: Tensor,
     grad: Option<Tensor>,
     hooks: Vec<Hook>,
-    /// Which compiled step has the value, and of which type it is; how many threads wait for it.
+    /// The thread whose compiled step has taken the value, and the type of that value; `waiting` counts the
+    /// threads that wait for it.
     out: Option<(ThreadId, Aval)>,
     waiting: usize,
 }
 
 impl State {
-    /// Whether another thread has the value and will bring it back.
+    /// Whether a compiled step of another thread has taken the value.
     fn is_elsewhere(&self) -> bool {
         self.out.as_ref().is_some_and(|(by, _)| *by != thread::current().id())
     }
 }
 
-/// How a thread waits.
+/// A function that runs the blocking wait it receives.
 type Aside = fn(&mut (dyn FnMut() + Send));
 
 static ASIDE: OnceLock<Aside> = OnceLock::new();
 
-/// From now on threads that wait for a cell wait inside of this, which lets go of locks that others need to come to an end.
-/// Only the first call counts.
+/// Sets the function in which threads wait for a cell. It may release locks that the owner of the value needs,
+/// such as Python's GIL. Only the first call has an effect.
 pub fn wait_with(aside: Aside) {
     let _ = ASIDE.set(aside);
 }
 
 impl Cell {
-    /// A cell holding this data.
+    /// Creates a cell with this value.
     pub(crate) fn new(value: Tensor, requires_grad: bool) -> Cell {
         let state = State { value, grad: None, hooks: Vec::new(), out: None, waiting: 0 };
         let (version, requires_grad) = (AtomicU64::new(0), AtomicBool::new(requires_grad));
@@ -80,18 +81,18 @@ impl Cell {
         known.unwrap_or_else(|| Aval::scalar(gradus_ir::DType::F32))
     }
 
-    /// The value; while a compiled step of another thread has it, that is waited for.
+    /// Returns the value. Waits while a compiled step of another thread has taken it.
     pub(crate) fn value(&self) -> Tensor {
         self.here().value.clone()
     }
 
-    /// The value, unless another thread has it.
+    /// Returns the value, or `None` if a compiled step of another thread has taken it.
     pub(crate) fn value_now(&self) -> Option<Tensor> {
         let state = self.state();
         (!state.is_elsewhere()).then(|| state.value.clone())
     }
 
-    /// Waits until no other thread has the value.
+    /// Waits until no other thread has taken the value.
     pub(crate) fn wait(&self) {
         let mut wait = || {
             let mut state = self.state();
@@ -105,8 +106,8 @@ impl Cell {
         }
     }
 
-    /// Hands over the value as data. If there is little of it, nobody else can read or write the cell meanwhile, the
-    /// function included: waiting takes less time than counting another owner.
+    /// Calls `f` with the value as data. A small value is passed under the lock, so that `f` must not access
+    /// the cell; that is faster than cloning the handle.
     pub(crate) fn with_value<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         let state = self.state();
         let data = state.value.as_data()?;
@@ -126,7 +127,9 @@ impl Cell {
     /// Moves the value, and its gradient, to a device.
     pub(crate) fn move_to(&self, device: Device) -> Result<()> {
         if crate::trace::is_tracing() {
-            return Err(Error::trace("a cell moves to a device; do it before the function is traced"));
+            return Err(Error::trace(
+                "a cell cannot move to another device inside a traced function; move it before tracing",
+            ));
         }
         loop {
             let before = self.value();
@@ -136,7 +139,7 @@ impl Cell {
                 return Err(e.clone());
             }
             let mut state = self.here();
-            // Unless a step has had it meanwhile.
+            // Skips the write if a compiled step has changed the value meanwhile.
             if state.value.is_same(&before) {
                 state.grad = grad;
                 self.put(state, data, true);
@@ -158,7 +161,7 @@ impl Cell {
         self.shared.ptr_eq(&other.shared)
     }
 
-    /// Tells cells apart.
+    /// Returns an address that identifies the cell.
     pub(crate) fn addr(&self) -> usize {
         self.shared.addr()
     }
@@ -171,7 +174,7 @@ impl Cell {
         self.detached
     }
 
-    /// The handle that takes part in autograd if the cell does.
+    /// Returns a handle that takes part in autograd.
     pub(crate) fn attached(&self) -> Cell {
         Cell { detached: false, ..self.clone() }
     }
@@ -180,7 +183,7 @@ impl Cell {
         self.state().grad.clone()
     }
 
-    /// Adds a function that sees gradients before they are kept.
+    /// Adds a hook that receives gradients before they are stored.
     pub(crate) fn hook(&self, hook: Hook) {
         self.state().hooks.push(hook);
     }
@@ -189,7 +192,7 @@ impl Cell {
         self.state().hooks.clone()
     }
 
-    /// Shows the hooks, if no other handle has this cell and no other thread uses it.
+    /// Visits the hooks, if this is the only handle and no other thread has locked the cell.
     pub(crate) fn own_hooks(&self, visit: &mut dyn FnMut(&Hook)) {
         if self.shared.is_unique()
             && let Ok(state) = self.shared.state.try_lock()
@@ -203,7 +206,7 @@ impl Cell {
         drop(old); // outside the lock: dropping may free a long tape
     }
 
-    /// Replaces the gradient if it is still this one.
+    /// Replaces the gradient if it is still `before`. Returns whether it was.
     pub(crate) fn replace_grad(&self, before: Option<&Tensor>, grad: Option<Tensor>) -> bool {
         let mut state = self.state();
         let same = match (&state.grad, before) {
@@ -218,8 +221,9 @@ impl Cell {
         same
     }
 
-    /// The value, taken out so that nobody else holds it, unless another thread has. Until [`put_back`](Cell::put_back) other
-    /// threads that read or set it wait, and this one gets a failure that says so.
+    /// Takes the value out of the cell, so that the caller owns it alone. Returns `None` if another thread has
+    /// taken it. Until [`put_back`](Cell::put_back), other threads that read or set the cell wait; the same
+    /// thread gets an error.
     pub(crate) fn take(&self) -> Result<Option<Data>> {
         let busy = Error::value("a cell", "is being updated by a compiled step");
         let mut state = self.state();
@@ -234,7 +238,7 @@ impl Cell {
         Ok(Some(data))
     }
 
-    /// Gives a cell its value, or a new one, after `take`.
+    /// Returns a value to the cell after `take`.
     pub(crate) fn put_back(&self, data: Data, changed: bool) {
         self.put(self.state(), data, changed);
     }
@@ -250,7 +254,7 @@ impl Cell {
         drop(old);
     }
 
-    /// Swaps the value; the type stays.
+    /// Swaps the value. The type must be the same.
     pub(crate) fn set(&self, value: &Tensor) -> Result<()> {
         let data = value.concrete()?.to(self.device())?;
         let own = self.aval();
@@ -264,8 +268,8 @@ impl Cell {
         Ok(())
     }
 
-    /// Changes the value by a quick function of it that reads no cell, with no other thread in between. Nothing changes if it
-    /// gives nothing.
+    /// Replaces the value by `f` of it, under the lock. `f` must be short and must not read a cell. Nothing
+    /// changes if it returns `None`.
     pub(crate) fn update<R>(&self, f: impl FnOnce(&Data) -> Option<(Data, R)>) -> Option<R> {
         let state = self.here();
         let (data, result) = f(state.value.as_data()?)?;
@@ -273,7 +277,7 @@ impl Cell {
         Some(result)
     }
 
-    /// The state, once no other thread has the value.
+    /// Locks the state, after waiting until no other thread has taken the value.
     fn here(&self) -> MutexGuard<'_, State> {
         loop {
             let state = self.state();
@@ -291,13 +295,13 @@ impl Tensor {
         if let Inner::Cell(c) = &*self.0 { Some(c) } else { None }
     }
 
-    /// A new leaf holding this tensor's value, which in-place operations can change.
+    /// Creates a leaf with this tensor's value, which in-place operations can change.
     #[track_caller]
     pub fn cell(&self) -> Tensor {
         self.leaf(false)
     }
 
-    /// A new leaf holding this tensor's value, for which [`backward`](Tensor::backward) collects gradients.
+    /// Creates a leaf with this tensor's value, for which [`backward`](Tensor::backward) accumulates gradients.
     #[track_caller]
     pub fn requires_grad_(&self) -> Tensor {
         if !self.dtype().is_differentiable() && self.error().is_none() {
@@ -320,13 +324,14 @@ impl Tensor {
         }
     }
 
-    /// Swaps a cell's value for another of the same type. Anything else than a cell is an error.
+    /// Swaps a cell's value for another of the same type. Returns an error if the tensor is not a cell.
     #[track_caller]
     pub fn set_(&self, value: &Tensor) -> Result<()> {
         self.swap(value, false)
     }
 
-    /// As [`set_`](Tensor::set_); inside of a function that is differentiated later, gradients of the new value are the leaf's.
+    /// As [`set_`](Tensor::set_), but gradients of the new value belong to the leaf if the enclosing function
+    /// is differentiated later.
     #[track_caller]
     pub fn set_and_stay_(&self, value: &Tensor) -> Result<()> {
         self.swap(value, true)
@@ -341,7 +346,7 @@ impl Tensor {
                 return Err(Error::value("in-place assignment", "acts on a cell (`cell`, `requires_grad_`)"));
             };
             if cell.requires_grad() && crate::tape::is_grad_enabled() {
-                let why = "a leaf that requires gradients is changed in place; do it inside `no_grad` or on `data_()`";
+                let why = "a leaf that requires gradients cannot be changed in place; do it inside `no_grad` or on `data_()`";
                 return Err(Error::gradient(why));
             }
             value.check()?;
@@ -350,12 +355,16 @@ impl Tensor {
         swap().map_err(|e| e.or_at(place))
     }
 
-    /// Whether backward passes collect gradients for a leaf from now on. What was recorded before keeps what it knew.
+    /// Sets whether backward passes accumulate gradients for this leaf. Operations recorded earlier are not
+    /// affected.
     #[track_caller]
     pub fn set_requires_grad(&self, on: bool) -> Result<()> {
         let place = std::panic::Location::caller();
         let Some(cell) = self.check()?.as_cell() else {
-            return Err(Error::gradient("only a cell can be told whether it requires gradients").at(place));
+            return Err(Error::gradient(
+                "`requires_grad` can be set on a cell only (`cell`, `requires_grad_`)",
+            )
+            .at(place));
         };
         if on && !cell.aval().dtype.is_differentiable() {
             let why = format!("a cell of type {} cannot require gradients", cell.aval());
@@ -365,8 +374,8 @@ impl Tensor {
         Ok(())
     }
 
-    /// Converts a cell's value to another dtype, the one way in which a cell's type changes. Its gradient is dropped, and
-    /// functions compiled with the cell as it was refuse to run.
+    /// Converts a cell's value to another dtype. No other operation changes the type of a cell. The gradient is
+    /// dropped, and functions compiled with the old type return an error when run.
     #[track_caller]
     pub fn convert_(&self, dtype: DType) -> Result<()> {
         let place = std::panic::Location::caller();
@@ -375,7 +384,9 @@ impl Tensor {
                 return Err(Error::value("conversion in place", "acts on a cell (`cell`, `requires_grad_`)"));
             };
             if crate::trace::is_tracing() {
-                return Err(Error::trace("a cell changes its type; do it before the function is traced"));
+                return Err(Error::trace(
+                    "a cell cannot change its dtype inside a traced function; convert it before tracing",
+                ));
             }
             if cell.requires_grad() && !dtype.is_differentiable() {
                 let why = format!("a leaf that requires gradients cannot become {dtype}");
@@ -385,7 +396,7 @@ impl Tensor {
                 let before = cell.value();
                 let data = before.to_dtype(dtype).concrete()?;
                 let mut state = cell.here();
-                // Unless a step has had it meanwhile.
+                // Skips the write if a compiled step has changed the value meanwhile.
                 if state.value.is_same(&before) {
                     let grad = state.grad.take();
                     cell.put(state, data, true);
@@ -397,7 +408,7 @@ impl Tensor {
         convert().map_err(|e: Error| e.or_at(place))
     }
 
-    /// How often a cell's value has been swapped; 0 for any other tensor.
+    /// Returns the number of swaps of a cell's value; 0 for any other tensor.
     pub fn version(&self) -> u64 {
         self.as_cell().map_or(0, Cell::version)
     }
@@ -407,7 +418,7 @@ impl Tensor {
         self.as_cell().is_some()
     }
 
-    /// The same cell, outside of autograd: reading it gives constants, and writing it is always allowed.
+    /// Returns the same cell, detached from autograd: reads give constants, and writes are always allowed.
     pub fn data_(&self) -> Tensor {
         match self.as_cell() {
             Some(cell) => Tensor::new(Inner::Cell(cell.detached())),

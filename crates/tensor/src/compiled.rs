@@ -1,5 +1,7 @@
-//! Compiled functions: traced once, then run as one plan. Cells that a function reads are arguments of the plan, and cells
-//! that it writes take over the memory they had.
+//! Compiled functions: traced once, then run as one plan.
+//! Takes arguments of the traced types; returns results and updates cells, in place where their memory is not
+//! shared.
+//! `trace.rs` records the function, the device's compiler makes the plan.
 
 use crate::cell::Cell;
 use crate::data::Data;
@@ -16,7 +18,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A way to run a program.
+/// Runs a program in one of several ways, for example with timing.
 type Run<'a> = &'a mut dyn FnMut(&Ready, &mut Vec<Argument>) -> Result<Vec<Storage>>;
 
 /// A function compiled at the types of its arguments, for the device that they are on.
@@ -27,21 +29,22 @@ pub struct Compiled {
     device: Device,
 }
 
-/// What a run took.
+/// Operation counts of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// Scalar operations.
     pub flops: u64,
-    /// Bytes that the steps read and wrote, in each step every buffer once.
+    /// Bytes that the steps read and wrote; each step counts every buffer once.
     pub bytes: u64,
-    /// Turns of the outermost loops that go on while a condition holds.
+    /// Iterations of the outermost `while` loops.
     pub turns: u64,
 }
 
 /// Compiles a function at the types of these tensors.
 ///
-/// Cells that the function reads are read anew at each run; cells that it writes are written when a run has ended, in
-/// place where nobody else holds their value. Any other tensor from outside is a constant.
+/// Each run reads the current values of the cells that the function reads. Cells that it writes are updated at
+/// the end of a run, in place where no other tensor shares their value. Any other tensor from outside is a
+/// constant.
 ///
 /// ```
 /// use gradus_tensor::{All, Tensor, compile};
@@ -94,7 +97,7 @@ fn device_for(device: Option<Device>, arguments: usize, captured: &[Tensor]) -> 
     device.or_else(|| first_other_device(&captured.iter().collect::<Vec<_>>())).unwrap_or_else(none)
 }
 
-/// Makes one plan of a graph, for this thread's default device.
+/// Compiles a graph for the default device of this thread.
 pub fn compile_graph(graph: &Arc<Graph>) -> Result<Compiled> {
     let traced = TracedFunction { graph: graph.clone(), captured: Vec::new(), written: Vec::new() };
     Compiled::new(traced, graph.input_avals(), Device::default())
@@ -110,38 +113,39 @@ impl Compiled {
         Ok(Compiled { traced, ready, types, device })
     }
 
-    /// The device that it runs on.
+    /// Returns the device that it runs on.
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// The graph, cells included as inputs behind the function's own.
+    /// Returns the graph; its inputs are the function's arguments, then the cells.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.traced.graph
     }
 
-    /// The cells that a run changes, in the order of their outputs, which come last.
+    /// Returns the cells that a run changes, in the order of their outputs, which come last.
     pub fn written(&self) -> &[Tensor] {
         &self.traced.written
     }
 
-    /// The cells that the function reads or writes, in the order of their inputs.
+    /// Returns the cells that the function reads or writes, in the order of their inputs.
     pub fn cells(&self) -> &[Tensor] {
         &self.traced.captured
     }
 
-    /// The plan for people: totals, what was simplified, what did not fuse and why, the arena, every step with its work.
+    /// Describes the plan as text: totals, simplifications, reasons for missed fusion, arena, and every step
+    /// with its cost.
     pub fn explain(&self) -> String {
         self.ready.explain()
     }
 
-    /// Bytes of temporaries.
+    /// Returns the size of the temporaries in bytes.
     pub fn arena(&self) -> usize {
         self.ready.arena()
     }
 
-    /// Runs it and says what that took: operations and bytes of every turn of its loops and of the branches taken, and how
-    /// many turns those loops took that go on while a condition holds. Nobody else must run it meanwhile.
+    /// Runs it and returns operation and byte counts, including every loop iteration and the branches taken. No
+    /// other thread may run it at the same time, because the counters are shared.
     #[track_caller]
     pub fn measured(&self, ins: &[&Tensor]) -> Result<Measured> {
         let before = self.ready.done();
@@ -154,18 +158,18 @@ impl Compiled {
         })
     }
 
-    /// What each step of the plan is, in order.
+    /// Describes each step of the plan, in order.
     pub fn steps(&self) -> Vec<String> {
         self.ready.steps()
     }
 
-    /// The generated code of the steps that have some, in order: source text of kernels, or instructions of the CPU.
+    /// Returns the generated code of the steps that have some, in order: kernel source or CPU instructions.
     pub fn code(&self) -> Vec<Code> {
         self.ready.code()
     }
 
-    /// Runs it and gives the time and the cost of each step, in order. They can be written as a trace
-    /// ([`Timeline::trace`]).
+    /// Runs it and returns time and cost of each step, in order, which [`Timeline::trace`] writes as a trace
+    /// file.
     #[track_caller]
     pub fn timeline(&self, ins: &[&Tensor]) -> Result<Timeline> {
         let place = Location::caller();
@@ -175,14 +179,14 @@ impl Compiled {
         Ok(Timeline::new(&self.ready, &times.0, self.device))
     }
 
-    /// Runs it and says how long each step took, the longest first, with operations and bytes per second and how near
-    /// that comes to what the device can do (`Device::roofline`).
+    /// Runs it and reports the time of each step, longest first, with operations and bytes per second as
+    /// fractions of the device's rates (`Device::roofline`).
     #[track_caller]
     pub fn profile(&self, ins: &[&Tensor]) -> Result<String> {
         Ok(self.timeline(ins)?.report(self.device.roofline()?))
     }
 
-    /// Runs it on arguments of the types it was compiled for.
+    /// Runs it. The arguments must have the types that it was compiled for.
     #[track_caller]
     pub fn run(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
         let place = Location::caller();
@@ -197,7 +201,7 @@ impl Compiled {
         let mut taken = loop {
             match self.gather(ins)? {
                 Ok(taken) => break taken,
-                // With nothing in hand that the other may need.
+                // Waits without holding any value that the other thread may need.
                 Err(elsewhere) => elsewhere.wait(),
             }
         };
@@ -206,7 +210,7 @@ impl Compiled {
         let mut outs: Vec<Data> =
             storages.into_iter().zip(self.traced.graph.output_avals()).map(data).collect();
         let written = outs.split_off(outs.len() - self.traced.written.len());
-        // Cells do not change their device: a generator on the CPU draws for every device.
+        // Cells stay on their device: a generator on the CPU serves every device.
         let mut failed = None;
         for (out, data) in std::mem::take(&mut taken.cells).into_iter().zip(written) {
             let back = data.to(out.device).unwrap_or_else(|e| {
@@ -221,8 +225,8 @@ impl Compiled {
         Ok(outs.into_iter().map(Tensor::data).collect())
     }
 
-    /// Turns a value into an argument. Numbers and generator states may be on the CPU.
-    fn given(&self, data: &Data) -> Result<Argument> {
+    /// Turns a value into an argument. Scalars and generator states may be on the CPU.
+    fn argument(&self, data: &Data) -> Result<Argument> {
         match data.device() {
             own if own == self.device => {}
             _ if data.is_small_on_host() => {}
@@ -231,11 +235,11 @@ impl Compiled {
         Ok(argument(&row_major(data)?))
     }
 
-    /// What a run is given, or the cell whose value another thread has.
+    /// Collects the arguments of a run, or returns the cell whose value another thread has taken.
     fn gather(&self, ins: &[&Tensor]) -> Result<std::result::Result<Taken, &Cell>> {
         let mut arguments = Vec::with_capacity(ins.len() + self.traced.captured.len());
         for t in ins {
-            arguments.push(self.given(&t.check()?.concrete()?)?);
+            arguments.push(self.argument(&t.check()?.concrete()?)?);
         }
         let found: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
         if found != self.types {
@@ -246,7 +250,7 @@ impl Compiled {
         let cells = self.traced.captured.iter().zip(&self.traced.graph.inputs()[ins.len()..]);
         for (t, (_, input)) in cells {
             let Some(cell) = t.as_cell() else {
-                taken.arguments.push(self.given(&t.concrete()?)?);
+                taken.arguments.push(self.argument(&t.concrete()?)?);
                 continue;
             };
             let (now, then) = (cell.aval(), self.traced.graph.aval(*input));
@@ -259,7 +263,7 @@ impl Compiled {
                     return Ok(Err(cell));
                 }
             } else if let Some(value) = cell.value_now() {
-                taken.arguments.push(self.given(&value.concrete()?)?);
+                taken.arguments.push(self.argument(&value.concrete()?)?);
             } else {
                 return Ok(Err(cell));
             }
@@ -281,13 +285,14 @@ impl Sink for Times {
     }
 }
 
-/// The arguments of a run, and the cells whose values are among them. On any way out but success those come back.
+/// Arguments of a run, and the cells whose values are among them. Dropping it returns the values to their
+/// cells.
 struct Taken {
     cells: Vec<Out>,
     arguments: Vec<Argument>,
 }
 
-/// A cell whose value is out for a run.
+/// A cell whose value is taken for a run.
 struct Out {
     cell: Cell,
     argument: usize,
@@ -296,7 +301,7 @@ struct Out {
 }
 
 impl Taken {
-    /// Takes a cell's value, unless another thread has it.
+    /// Takes a cell's value. Returns `false` if another thread has taken it.
     fn take(&mut self, cell: &Cell) -> Result<bool> {
         let Some(data) = cell.take()? else { return Ok(false) };
         let aval = data.aval.clone();
@@ -327,13 +332,13 @@ impl Drop for Taken {
     }
 }
 
-/// A function that is compiled when it is first called with arguments of new types.
+/// A function that is compiled at its first call with arguments of new types.
 pub struct Jit<F> {
     f: F,
     known: Mutex<Vec<Arc<Compiled>>>,
 }
 
-/// Most types a function is kept compiled for.
+/// Maximal number of compiled versions that are kept.
 const MOST: usize = 64;
 
 /// Wraps a function so that each call runs as one plan.
@@ -352,7 +357,7 @@ where
 }
 
 impl<F> Jit<F> {
-    /// Calls the function; inside a trace it is simply traced.
+    /// Calls the function. Inside a trace it is traced instead of compiled.
     #[track_caller]
     pub fn call<R: Outputs>(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>>
     where
@@ -366,14 +371,14 @@ impl<F> Jit<F> {
         self.compiled(ins).and_then(|c| c.run_on(ins)).map_err(|e| e.or_at(place))
     }
 
-    /// The compiled function for arguments like these.
+    /// Returns the version compiled for arguments of these types and devices.
     pub fn compiled<R: Outputs>(&self, ins: &[&Tensor]) -> Result<Arc<Compiled>>
     where
         F: Fn(&[Tensor]) -> R,
     {
         let (types, device) = (types_of(ins)?, first_other_device(ins));
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // Cells may have moved since.
+        // Captured cells may have moved to another device since.
         let is_there = |c: &Compiled| {
             !gradus_device::is_any_open() || c.device == device_for(device, types.len(), &c.traced.captured)
         };

@@ -1,16 +1,18 @@
-//! Products of tensors: labelled contraction, matrix product, einsum with a good order.
+//! Products of tensors: contraction by labels, matrix product, einsum.
+//! Takes operands of any dtype, which are promoted; returns one contraction (`Dot`) or a region of several.
+//! `einsum.rs` parses equations and chooses the order of contractions.
 
 use crate::apply::apply1;
-use crate::recent;
+use crate::call_cache;
 use crate::tensor::Tensor;
 use gradus_ir::ops::dot::Dot;
 use gradus_ir::{DType, Error, Result};
 use std::collections::{HashMap, HashSet};
 
-/// Most axes of an operand whose labels a contraction compares in pairs. Of more, axes of extent 1 are dropped first.
+/// Largest rank whose labels a contraction compares in pairs. Above it, axes of extent 1 are dropped first.
 const LABELLED: usize = 16;
 
-/// Labels for axes of a batch.
+/// Returns labels for batch axes.
 pub(crate) fn batch_labels() -> impl Iterator<Item = char> {
     ('A'..='Z').chain('\u{100}'..)
 }
@@ -22,15 +24,16 @@ impl Tensor {
         let dtype = self.dtype().promote(other.dtype());
         let dtype = if dtype == DType::Bool { DType::I64 } else { dtype };
         let (a, b) = (self.to_dtype(dtype), other.to_dtype(dtype));
-        // No closure: in one the caller's line would be lost.
+        // Not a closure: inside one, `track_caller` would lose the caller's line.
         match a.dot_reduced(&b, [lhs, rhs, out]) {
             Some(product) => product,
             None => apply1(Dot::new(lhs, rhs, out), &[&a, &b]),
         }
     }
 
-    /// The contraction of operands with many axes: without axes of extent 1, and with one axis of extent 0 instead of several.
-    /// Then memory bounds their number. Returns `None` if there is nothing to drop, or if the labels do not fit.
+    /// Contracts operands of high rank without their axes of extent 1, and with one axis of extent 0 instead of
+    /// several. That bounds the rank by the number of elements. Returns `None` if there is no such axis, or if
+    /// the labels do not fit.
     #[track_caller]
     fn dot_reduced(&self, other: &Tensor, labels: [&str; 3]) -> Option<Tensor> {
         if self.rank().max(other.rank()) <= LABELLED {
@@ -50,7 +53,7 @@ impl Tensor {
                 return None;
             }
         }
-        // An operand or a result that is empty stays so.
+        // Keeps one axis of extent 0, so that an empty operand or result stays empty.
         let empty = |labels: &[char]| labels.iter().copied().find(|l| extents.get(l) == Some(&0));
         let zeros = [empty(&out), empty(&lhs), empty(&rhs)];
         let kept = |l: &char| match extents.get(l) {
@@ -85,7 +88,7 @@ impl Tensor {
             return Tensor::refuse(
                 "matmul",
                 &[self, other],
-                Error::shape("a scalar", "is no matrix; use `*`"),
+                Error::shape("a scalar", "is not a matrix; use `*`"),
             );
         }
         let (inner_a, inner_b) = (a[a.rank() - 1], if b.rank() == 1 { b[0] } else { b[b.rank() - 2] });
@@ -113,7 +116,7 @@ impl Tensor {
             }
         };
         let tail = |s: &[usize]| s[s.len().saturating_sub(2)..].to_vec();
-        // A batch axis is labelled on an operand that has it; one of extent 1 beside a larger one is dropped.
+        // A batch axis is labelled on each operand that has it. An axis of extent 1 that broadcasts is dropped.
         let names: Vec<char> = batch_labels().take(batch.rank()).collect();
         let labels = |lead: &[usize]| -> (Vec<usize>, String) {
             let skip = batch.rank() - lead.len();
@@ -134,15 +137,15 @@ impl Tensor {
         )
     }
 
-    /// The product of two matrices or vectors that fit; their ranks say the labels.
+    /// Multiplies two matrices or vectors whose extents fit; the labels follow from their ranks.
     #[track_caller]
     fn product(&self, other: &Tensor, [lhs, rhs, out]: [&str; 3]) -> Tensor {
         let (name, ins) = ("matmul", [self, other]);
-        if let Some(outs) = recent::run(name, &Vec::new(), &ins) {
+        if let Some(outs) = call_cache::run(name, &Vec::new(), &ins) {
             return outs.map_or_else(Tensor::failed, |mut outs| outs.swap_remove(0));
         }
         if self.dtype() == other.dtype() && self.dtype() != DType::Bool {
-            recent::remember(name, &Vec::new(), &ins, &Dot::new(lhs, rhs, out).into());
+            call_cache::remember(name, &Vec::new(), &ins, &Dot::new(lhs, rhs, out).into());
         }
         self.dot_labels(other, lhs, rhs, out)
     }
@@ -155,7 +158,8 @@ impl Tensor {
         Tensor::einsum_within(equation, tensors, f64::INFINITY)
     }
 
-    /// The same, refused if one of its contractions runs over more than so many combinations of indices.
+    /// As [`einsum`](Tensor::einsum), but returns an error if one contraction visits more than `most`
+    /// combinations of indices.
     #[track_caller]
     pub fn einsum_within(equation: &str, tensors: &[&Tensor], most: f64) -> Tensor {
         for t in tensors {
@@ -170,15 +174,15 @@ impl Tensor {
     }
 }
 
-/// Letters for axes without a name of their own.
+/// Returns letters for axes that the equation does not name.
 pub(crate) fn spare_labels(used: &str) -> impl Iterator<Item = char> + '_ {
     ('α'..='ω').chain('Α'..='Ρ').filter(move |c| !used.contains(*c))
 }
 
-/// What einsum needs of a result.
+/// An operand or intermediate result with its labels.
 pub(crate) type Term = (Tensor, String);
 
-/// Guards against an equation with too many letters.
+/// Takes the next spare letter. Returns an error if the equation has too many axes.
 pub(crate) fn spare(labels: &mut impl Iterator<Item = char>) -> Result<char> {
     labels.next().ok_or_else(|| Error::value("the equation", "has too many axes"))
 }

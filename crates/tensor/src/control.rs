@@ -1,4 +1,8 @@
-//! Choices and loops over tensors, as operations that trace, differentiate and batch.
+//! Branches and loops over tensors: `switch`, `cond`, `while_loop`, `scan`.
+//! Takes Rust functions, which are traced at the types of their operands; returns results that trace,
+//! differentiate and batch.
+//! The ops are in `gradus_ir::ops`; this file also splits scans into groups of steps that save memory in the
+//! reverse pass.
 
 use crate::apply::try_apply;
 use crate::tensor::Tensor;
@@ -20,12 +24,13 @@ fn types(ins: &[&Tensor]) -> Result<Vec<Aval>> {
     Ok(avals)
 }
 
-/// What several functions captured, each thing once, and the functions' graphs over (captured, own operands).
+/// Merges the captured tensors of several functions, each once, and rewrites the graphs to take (captured, own
+/// operands).
 fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<Arc<Graph>>)> {
     let mut captured: Vec<Tensor> = Vec::new();
     for f in functions {
         if !f.written.is_empty() {
-            return Err(Error::trace("a branch or step writes a cell; carry its value instead"));
+            return Err(Error::trace("a branch or loop step cannot write a cell; carry its value instead"));
         }
         for t in &f.captured {
             if !captured.iter().any(|c| c.is_same(t)) {
@@ -48,11 +53,11 @@ fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<
     Ok((captured, graphs))
 }
 
-/// A function that a choice may run.
+/// A branch of a `switch`.
 pub type Branch<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;
 
-/// One of several functions of the operands, by an integer scalar; only the chosen one runs. All must give the same
-/// types. The index is clamped to the functions there are.
+/// Runs one of several functions of the operands, selected by an integer scalar. All must return the same
+/// types. The index is clamped to the number of functions.
 #[track_caller]
 pub fn switch(index: &Tensor, ins: &[&Tensor], branches: &[Branch<'_>]) -> Result<Vec<Tensor>> {
     let place = Location::caller();
@@ -64,7 +69,7 @@ pub fn switch(index: &Tensor, ins: &[&Tensor], branches: &[Branch<'_>]) -> Resul
     try_apply(Op::from(Switch { branches }), &operands)
 }
 
-/// One of two functions of the operands, by a boolean scalar; only the chosen one runs.
+/// Runs one of two functions of the operands, selected by a boolean scalar.
 #[track_caller]
 pub fn cond<R: Outputs>(
     predicate: &Tensor,
@@ -76,8 +81,8 @@ pub fn cond<R: Outputs>(
     switch(&index, ins, &[&|x| no(x).outputs(), &|x| yes(x).outputs()])
 }
 
-/// Applies `step` to the carries as long as `condition` of them holds. Forward mode always works; reverse mode needs a
-/// bound on the steps, beyond which the loop then does not go.
+/// Applies `step` to the carries while `condition` holds. Forward mode always works. Reverse mode needs a bound
+/// on the number of steps; the loop stops at the bound.
 #[track_caller]
 pub fn while_loop<R: Outputs>(
     init: &[&Tensor],
@@ -89,7 +94,9 @@ pub fn while_loop<R: Outputs>(
     let avals = types(init)?;
     let traced = trace_function(&avals, condition).and_then(|c| Ok([c, trace_function(&avals, step)?]));
     let (captured, graphs) = traced.and_then(|two| joined(&two, init.len())).map_err(|e| e.or_at(place))?;
-    let [condition, body] = &graphs[..] else { return Err(Error::verify("two graphs were joined")) };
+    let [condition, body] = &graphs[..] else {
+        return Err(Error::verify("expected the graphs of condition and step"));
+    };
     let bound = match bound {
         Some(0) => return Ok(init.iter().map(|t| (*t).clone()).collect()),
         bound => bound.unwrap_or(0),
@@ -99,36 +106,37 @@ pub fn while_loop<R: Outputs>(
     try_apply(Op::from(While { condition, body, shared: captured.len(), bound }), &operands)
 }
 
-/// What a scan keeps for its reverse pass.
+/// Carries that a scan stores for its reverse pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
     /// The carries of every step.
     #[default]
     All,
-    /// The carries of every so many steps; those between are computed again.
+    /// The carries of every n-th step; those between are recomputed.
     Every(usize),
     /// The carries of every √length steps: about 2·√length at a time.
     Sqrt,
-    /// A number of carries that grows with log length; every step is computed again about log length times.
+    /// A number of carries that grows with log length; every step is recomputed about log length times.
     Recursive,
 }
 
-/// How a scan runs.
+/// Options of a scan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScanOptions {
-    /// From the last slice to the first.
+    /// Runs from the last slice to the first.
     pub reverse: bool,
-    /// What is kept for the reverse pass.
+    /// Carries that are stored for the reverse pass.
     pub keep: Keep,
-    /// The number of steps; needed only when there are no inputs to tell.
+    /// The number of steps; needed only if there are no inputs.
     pub length: Option<usize>,
-    /// How many steps to write out one after the other per turn of the loop; 0 and 1 are the plain loop. Fewer turns
-    /// for a larger program, whose steps a compiler sees at once.
+    /// Number of steps unrolled per loop iteration; 0 and 1 give the plain loop. More steps give fewer
+    /// iterations but a larger program, which the compiler can optimize across steps.
     pub unroll: usize,
 }
 
-/// Applies `step(carries, slices) -> (carries, outputs)` along the first axis of the inputs. Gives the last carries and
-/// the outputs stacked along a new first axis. The step may use tensors from outside; gradients flow to them.
+/// Applies `step(carries, slices) -> (carries, outputs)` along the first axis of the inputs. Returns the last
+/// carries, and the outputs stacked along a new first axis. The step may use tensors from outside; gradients
+/// flow to them.
 #[track_caller]
 pub fn scan(
     init: &[&Tensor],
@@ -170,7 +178,7 @@ pub fn scan(
     let mut outs = if group.chunk(length).is_none() {
         try_apply(Op::from(base), &operands)?
     } else {
-        // A step that does not fit is refused as in a plain loop, before it is written into others.
+        // Checks the step as part of a plain loop, before it is copied into groups.
         let avals = types(&operands)?;
         Op::from(base.clone()).infer(&avals).map_err(|e| e.at(place))?;
         let graph = Arc::new(nested(&base, group, &avals).map_err(|e| e.or_at(place))?);
@@ -180,36 +188,36 @@ pub fn scan(
     Ok((outs, ys))
 }
 
-/// How steps are put together.
+/// How the steps of a scan are grouped.
 #[derive(Clone, Copy)]
 enum Group {
-    /// In a loop that keeps these carries, whose innermost turns take so many steps.
+    /// A loop that stores carries as `Keep` says, with this many steps unrolled in its innermost iterations.
     Loop(Keep, usize),
-    /// One after the other.
-    Written,
+    /// Unrolled completely.
+    Unrolled,
 }
 
 impl Group {
-    /// Steps per turn and how those are put together, if a turn is more than one step.
+    /// Returns the steps per iteration and how those are grouped, or `None` if an iteration is one step.
     fn chunk(self, length: usize) -> Option<(usize, Group)> {
         let Group::Loop(keep, unroll) = self else { return None };
         let k = match keep {
             Keep::All => 1,
             Keep::Every(k) => k,
             Keep::Sqrt => (length as f64).sqrt().ceil() as usize,
-            // Two equal halves, which share one graph, and at most one step more.
+            // Two equal halves, which share one graph, and at most one remaining step.
             Keep::Recursive => length / 2,
         };
         if k > 1 && k < length {
-            // Only a recursive loop is cut further.
+            // Only `Recursive` groups are split further.
             let deeper = if keep == Keep::Recursive { keep } else { Keep::All };
             return Some((k, Group::Loop(deeper, unroll)));
         }
-        (unroll > 1 && length > 0).then_some((unroll.min(length), Group::Written))
+        (unroll > 1 && length > 0).then_some((unroll.min(length), Group::Unrolled))
     }
 }
 
-/// The scan in groups, as a graph.
+/// Builds the grouped scan as a graph.
 fn nested(scan: &Scan, group: Group, operands: &[Aval]) -> Result<Graph> {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = operands.iter().map(|a| b.input("x", a.clone())).collect();
@@ -217,22 +225,22 @@ fn nested(scan: &Scan, group: Group, operands: &[Aval]) -> Result<Graph> {
     b.finish(&outs)
 }
 
-/// Values with other first extents in place of their first `cut`.
+/// Reshapes a value: replaces its first `cut` extents by `first`.
 fn regrouped<'g>(v: Var<'g>, cut: usize, first: &[usize]) -> Var<'g> {
     v.reshape(first.iter().chain(v.shape()[cut..].iter()).copied().collect::<Shape>())
 }
 
-/// The scan as a loop over groups of steps, and one shorter group for what is left over.
+/// Writes the scan as a loop over groups of steps, and one shorter group for the remainder.
 fn nest<'g>(b: &'g Builder, scan: &Scan, group: Group, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
     let (k, inner) = match (group, group.chunk(scan.length)) {
-        (Group::Written, _) => return written(b, scan, ins),
+        (Group::Unrolled, _) => return unrolled(b, scan, ins),
         (_, None) => return b.try_apply(scan.clone(), ins),
         (_, Some((k, inner))) if k == scan.length => return nest(b, scan, inner, ins),
         (_, Some(chunk)) => chunk,
     };
     let (fixed, xs) = ins.split_at(scan.shared + scan.carries);
     let (whole, left) = (scan.length / k, scan.length % k);
-    // The part that is left over is the last that is run.
+    // The remainder runs last.
     let (main, rest) = if scan.reverse { (left, 0) } else { (0, whole * k) };
     let cut = |x: &Var<'g>, from: usize, n: usize| x.slice_axis(0, from, from + n);
     let turns: Vec<Var<'g>> = xs.iter().map(|x| regrouped(cut(x, main, whole * k), 1, &[whole, k])).collect();
@@ -254,7 +262,7 @@ fn nest<'g>(b: &'g Builder, scan: &Scan, group: Group, ins: &[Var<'g>]) -> Resul
     Ok([carries, &ys.iter().zip(more).map(join).collect::<Vec<_>>()].concat())
 }
 
-/// Parts that were computed in this order, joined along the steps.
+/// Joins parts along the steps; `parts` are in the order of computation.
 fn joined_along<'g>(b: &'g Builder, reverse: bool, mut parts: Vec<Var<'g>>) -> Var<'g> {
     if reverse {
         parts.reverse();
@@ -262,8 +270,8 @@ fn joined_along<'g>(b: &'g Builder, reverse: bool, mut parts: Vec<Var<'g>>) -> V
     b.apply1(Concat { axis: 0 }, &parts)
 }
 
-/// The steps of a scan one after the other, without a loop.
-fn written<'g>(b: &'g Builder, scan: &Scan, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
+/// Writes the steps of a scan one after the other, without a loop.
+fn unrolled<'g>(b: &'g Builder, scan: &Scan, ins: &[Var<'g>]) -> Result<Vec<Var<'g>>> {
     let (shared, rest) = ins.split_at(scan.shared);
     let (first, xs) = rest.split_at(scan.carries);
     let mut carries = first.to_vec();

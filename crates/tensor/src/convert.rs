@@ -1,4 +1,4 @@
-//! To and from `Vec`, nested arrays, slices, numbers and `ndarray`.
+//! Conversions between tensors and `Vec`, nested arrays, slices, numbers, `ndarray`, bytes and foreign memory.
 
 use crate::data::{Data, Element};
 use crate::tensor::{Inner, Tensor};
@@ -58,13 +58,13 @@ impl<T: Element, const N: usize, const M: usize, const K: usize, const L: usize>
     }
 }
 
-/// Rows of equal length; rows that differ in length fail.
+/// Rows must have equal length; other input gives a failed tensor.
 impl<T: Element> From<Vec<Vec<T>>> for Tensor {
     #[track_caller]
     fn from(rows: Vec<Vec<T>>) -> Tensor {
         let width = rows.first().map_or(0, Vec::len);
         if let Some(row) = rows.iter().find(|r| r.len() != width) {
-            let why = format!("differ from the first row's {width}");
+            let why = format!("differ from the {width} elements of the first row");
             return Tensor::refuse(
                 "from",
                 &[],
@@ -89,20 +89,20 @@ impl<T: Element, D: Dimension> From<ndarray::Array<T, D>> for Tensor {
     }
 }
 
-/// Where a tensor's elements lie.
+/// Memory layout of a tensor.
 pub struct Memory {
-    /// The bytes.
+    /// Memory that holds the elements.
     pub storage: Storage,
-    /// The first element's byte.
+    /// Offset of the first element, in bytes.
     pub offset: usize,
-    /// From one element to the next along each axis, in elements.
+    /// Stride of each axis, in elements.
     pub strides: Vec<i64>,
-    /// The type.
+    /// Dtype and shape.
     pub aval: Aval,
 }
 
 impl Tensor {
-    /// Where the elements lie, for whoever shares them with another system.
+    /// Returns the memory layout, for sharing the elements with another library.
     #[track_caller]
     pub fn memory(&self) -> Result<Memory> {
         let data = self.concrete().map_err(|e| e.or_at(std::panic::Location::caller()))?;
@@ -110,7 +110,7 @@ impl Tensor {
         Ok(Memory { storage: data.storage, offset, strides, aval: data.aval })
     }
 
-    /// Whether the elements lie in memory of another system.
+    /// Whether the elements are in memory owned by another library.
     pub fn is_foreign(&self) -> bool {
         match &*self.0 {
             Inner::Data(d, _) => d.storage.is_foreign(),
@@ -119,13 +119,13 @@ impl Tensor {
         }
     }
 
-    /// A tensor of elements that lie somewhere already. Strides that leave the storage are refused.
+    /// Makes a tensor over existing memory. Fails if the strides reach outside of the storage.
     #[track_caller]
     pub fn from_memory(memory: Memory) -> Tensor {
         Tensor::from_result(Data::from_memory(memory).map(Tensor::data))
     }
 
-    /// The elements as an `ndarray` of the same shape.
+    /// Copies the elements into an `ndarray` of the same shape.
     #[track_caller]
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
         let (elements, place) = (self.to_vec::<T>()?, Location::caller());
@@ -133,37 +133,38 @@ impl Tensor {
             .map_err(|e| Error::shape(format!("to_ndarray of {}", self.shape()), e.to_string()).at(place))
     }
 
-    /// The elements in row-major order as bytes, least significant first: how files hold them.
+    /// Returns the elements in row-major order as little-endian bytes, which is the order in files.
     #[track_caller]
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let place = Location::caller();
         little_endian().and_then(|()| self.concrete()?.bytes()).map_err(|e| e.or_at(place))
     }
 
-    /// Row-major elements of a type from bytes, least significant first.
+    /// Makes a tensor from row-major little-endian bytes.
     #[track_caller]
     pub fn from_bytes(aval: &Aval, bytes: &[u8]) -> Tensor {
         Tensor::from_result(little_endian().and_then(|()| Data::from_bytes(aval, bytes)).map(Tensor::data))
     }
 
-    /// The elements of a matrix, row by row.
+    /// Copies the elements of a matrix, row by row.
     #[track_caller]
     pub fn to_vec2<T: Element>(&self) -> Result<Vec<Vec<T>>> {
         let elements = self.to_vec::<T>()?;
         match *self.shape() {
             [n, m] => Ok((0..n).map(|i| elements[i * m..(i + 1) * m].to_vec()).collect()),
             _ => {
-                let e = Error::shape(format!("to_vec2 of shape {}", self.shape()), "takes two axes");
+                let e =
+                    Error::shape(format!("to_vec2 of shape {}", self.shape()), "needs a tensor of two axes");
                 Err(e.at(Location::caller()))
             }
         }
     }
 }
 
-/// Files are written as memory is, which must then be in their order.
+/// Returns an error on big-endian machines: files are written in memory order, which must be little-endian.
 fn little_endian() -> Result<()> {
     if cfg!(target_endian = "little") {
         return Ok(());
     }
-    Err(Error::value("bytes", "are only read and written on machines whose least significant byte is first"))
+    Err(Error::value("bytes", "can be read and written on little-endian machines only"))
 }

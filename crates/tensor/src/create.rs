@@ -1,4 +1,4 @@
-//! Making tensors.
+//! Constructors: constants, ranges, identity matrices, and tensors from slices.
 
 use crate::apply::apply1;
 use crate::arg::Number;
@@ -12,26 +12,27 @@ use gradus_ir::ops::source::Iota;
 use gradus_ir::{Aval, Class, DType, Error, Literal, Shape};
 
 impl Tensor {
-    /// Row-major elements of a shape.
+    /// Makes a tensor from row-major elements.
     #[track_caller]
     pub fn from_slice<T: Element>(elements: &[T], shape: impl Into<Shape>) -> Tensor {
         Tensor::from_result(Data::new(shape.into(), elements).map(Tensor::data))
     }
 
-    /// One value everywhere; one stored element serves all. `f32` for a float, `i64` for an integer, `bool`.
+    /// Makes a tensor of one repeated value, of which one element is stored. The dtype is `f32` for a float,
+    /// `i64` for an integer, or `bool`.
     #[track_caller]
     pub fn full(shape: impl Into<Shape>, value: impl Into<Number>) -> Tensor {
         let value = value.into();
         Tensor::from_literal(&value.literal(value.dtype())).on_default_device().expand_to(&shape.into())
     }
 
-    /// Moved to where this thread makes tensors, unless a graph is being traced.
+    /// Moves the tensor to the default device of this thread, unless a graph is being traced.
     #[track_caller]
     fn on_default_device(&self) -> Tensor {
         if is_tracing() { self.clone() } else { self.to(Device::default()) }
     }
 
-    /// One value everywhere, of a type.
+    /// Makes a constant tensor of a type.
     #[track_caller]
     pub fn full_of(aval: &Aval, value: f64) -> Tensor {
         Tensor::from_literal(&Literal::scalar(aval.dtype, value)).expand_to(&aval.shape)
@@ -55,7 +56,7 @@ impl Tensor {
         Tensor::full(shape, 1.0)
     }
 
-    /// One value everywhere, with this tensor's type, on its device.
+    /// Makes a constant tensor with this tensor's type, on its device.
     #[track_caller]
     pub fn full_like(&self, value: f64) -> Tensor {
         self.aval().map_or_else(|| self.clone(), |aval| Tensor::full_of(&aval, value).to(self.device()))
@@ -73,7 +74,7 @@ impl Tensor {
         self.full_like(1.0)
     }
 
-    /// The index along an axis, as a tensor of a type.
+    /// Makes a tensor of this type in which every element is its index along `axis`.
     #[track_caller]
     pub fn iota(dtype: DType, shape: impl Into<Shape>, axis: usize) -> Tensor {
         apply1(Iota { aval: Aval::new(dtype, shape), axis }, &[])
@@ -85,7 +86,7 @@ impl Tensor {
         Tensor::eye_of(&Aval::new(DType::F32, [n, n]))
     }
 
-    /// Ones where row and column are the same, of a matrix's type.
+    /// Makes a matrix of this type with ones on the diagonal.
     #[track_caller]
     pub fn eye_of(aval: &Aval) -> Tensor {
         let of = |axis| Tensor::iota(DType::I64, aval.shape.clone(), axis);
@@ -96,7 +97,7 @@ impl Tensor {
         region1("eye", vec![arg("aval", aval.clone())], &[], |_| make())
     }
 
-    /// `start, start + step, …` until before `stop`: `i64` when all three are whole numbers given as integers.
+    /// Makes `start, start + step, …` below `stop`: `i64` if all three are integers, else `f32`.
     #[track_caller]
     pub fn arange(start: impl Into<Number>, stop: impl Into<Number>, step: impl Into<Number>) -> Tensor {
         let (start, stop, step) = (start.into(), stop.into(), step.into());
@@ -122,7 +123,7 @@ impl Tensor {
             let why = "must be finite and the step not 0";
             return Tensor::refuse("arange", &[], Error::value("start, stop and step", why));
         }
-        // Wide numbers, which not every device has.
+        // Computes in `f64` on the CPU, because not every device has that dtype.
         let wide = {
             let _back = Device::CPU.enter();
             Tensor::iota(DType::F64, [n.max(0.0) as usize], 0).mul(s).add(a).to_dtype(DType::F32)
@@ -136,7 +137,8 @@ impl Tensor {
         Tensor::linspace_of(&Aval::new(DType::F32, [n]), start, stop)
     }
 
-    /// As [`Tensor::linspace`], of a vector's type. Each number is counted from the nearer end, so that both are met exactly.
+    /// As [`Tensor::linspace`], with the type `aval`. Each number is computed from the nearer end, so that both
+    /// ends are exact.
     #[track_caller]
     pub fn linspace_of(aval: &Aval, start: f64, stop: f64) -> Tensor {
         let n = aval.shape.numel();
@@ -148,7 +150,8 @@ impl Tensor {
         let make = |ends: &[Tensor]| {
             let (start, stop, last) = (&ends[0], &ends[1], (n - 1) as f64);
             let (at, far) = (Tensor::iota(DType::F64, [n], 0), stop - start);
-            // Whole numbers are met where they lie, which steps that are rounded may miss; others do not overflow.
+            // Integers multiply first, so that integer results are exact; others divide first, so that they do
+            // not overflow.
             let of = |at: &Tensor| if whole { &far * at / last } else { (&far / last) * at };
             let (low, high) = (start + of(&at), stop - of(&(last - &at)));
             at.lt((n / 2) as f64).select(&low, &high).to_dtype(aval.dtype)
@@ -157,7 +160,7 @@ impl Tensor {
         if is_tracing() {
             return make(&ends);
         }
-        // The ends are operands, so that one program serves all.
+        // The ends are operands, so that one compiled program serves all ends.
         region1("linspace", vec![arg("aval", aval.clone())], &[&ends[0], &ends[1]], make).on_default_device()
     }
 }

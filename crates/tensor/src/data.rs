@@ -1,4 +1,6 @@
-//! Concrete data: storage seen through a layout. Views share storage; nothing is copied until it is read.
+//! Concrete data: a storage with dtype, shape, strides and offset.
+//! Views share storage; elements are copied when they are read out or when an op needs another layout.
+//! `gradus_mem` owns the memory, `execute.rs` runs ops on data.
 
 use crate::convert::Memory;
 use crate::device::Device;
@@ -8,14 +10,14 @@ use gradus_mem::{Pod, Storage};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// Elements of a dtype somewhere in a storage.
+/// Elements of one dtype in a storage.
 #[derive(Clone, Debug)]
 pub(crate) struct Data {
     pub(crate) storage: Storage,
     pub(crate) aval: Aval,
-    /// Strides in elements; `None` is row-major.
+    /// Strides in elements; `None` means row-major.
     pub(crate) strides: Option<Box<[i64]>>,
-    /// First element.
+    /// Index of the first element.
     pub(crate) offset: usize,
 }
 
@@ -23,7 +25,7 @@ pub(crate) struct Data {
 pub trait Element: Copy + Send + Sync + 'static {
     /// The dtype.
     const DTYPE: DType;
-    /// How it lies in storage.
+    /// The type of a stored element: `bool` is stored as a byte, for example.
     #[doc(hidden)]
     type Stored: Pod;
     #[doc(hidden)]
@@ -89,13 +91,13 @@ impl Data {
         }
     }
 
-    /// Elements through a conversion: those at these offsets in storage, or all in row-major order.
+    /// Reads and converts elements: those at the storage offsets `at`, or all in row-major order.
     fn read<S: Pod, U>(&self, at: Option<&[i64]>, f: impl Fn(S) -> U) -> Result<Vec<U>> {
         let n = at.map_or(self.aval.shape.numel(), |at| at.len());
         let Some(all) = self.storage.host::<S>() else {
             return match at {
                 None => self.to(Device::CPU)?.read(None, f),
-                Some(_) => Err(Error::verify("offsets are into the memory of another device")),
+                Some(_) => Err(Error::verify("offsets point into the memory of another device")),
             };
         };
         match (at, &self.strides) {
@@ -108,7 +110,7 @@ impl Data {
         }
     }
 
-    /// Elements in row-major order, of their own type.
+    /// Copies the elements in row-major order. The dtype must match.
     pub(crate) fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         if T::DTYPE != self.aval.dtype {
             return Err(Error::dtype(T::DTYPE, format!("the tensor is {} (convert it first)", self.aval)));
@@ -116,14 +118,14 @@ impl Data {
         self.read(None, T::load)
     }
 
-    /// Whole numbers that lie in row-major order, without a copy.
+    /// Returns the elements of row-major `i64` data without a copy.
     pub(crate) fn ints(&self) -> Option<&[i64]> {
         let plain = self.aval.dtype == DType::I64 && self.strides.is_none();
         let all = plain.then(|| self.storage.host::<i64>())??;
         Some(&all[self.offset..][..self.aval.shape.numel()])
     }
 
-    /// Elements in row-major order as they lie in memory.
+    /// Returns the bytes of the elements in row-major order.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
         let size = self.aval.dtype.size();
         let whole = crate::execute::row_major(&self.to(Device::CPU)?)?;
@@ -132,7 +134,7 @@ impl Data {
         Ok(all[from..from + self.aval.shape.numel() * size].to_vec())
     }
 
-    /// From row-major elements as they lie in memory.
+    /// Makes data from the bytes of row-major elements.
     pub(crate) fn from_bytes(aval: &Aval, bytes: &[u8]) -> Result<Data> {
         let needed = aval.shape.checked_numel().and_then(|n| n.checked_mul(aval.dtype.size()));
         if needed != Some(bytes.len()) {
@@ -140,17 +142,17 @@ impl Data {
             return Err(Error::shape(format!("{} bytes", bytes.len()), why));
         }
         if aval.dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
-            return Err(Error::value("a truth value", "must be stored as 0 or 1"));
+            return Err(Error::value("a boolean", "must be stored as 0 or 1"));
         }
         let storage = Storage::from_slice(bytes).ok_or_else(|| memory(bytes.len()))?;
         Ok(Data::row_major(storage, aval))
     }
 
-    /// Of elements that lie somewhere already.
+    /// Makes data over existing memory.
     pub(crate) fn from_memory(memory: Memory) -> Result<Data> {
         let Memory { storage, offset, strides, aval } = memory;
         let size = aval.dtype.size();
-        let outside = || Error::value("a layout", "leaves the memory it is in");
+        let outside = || Error::value("a layout", "reaches outside of its memory");
         if !offset.is_multiple_of(size) || strides.len() != aval.rank() {
             return Err(outside());
         }
@@ -167,12 +169,13 @@ impl Data {
         Ok(whole.with_layout(&aval.shape, strides, if empty { 0 } else { offset / size }))
     }
 
-    /// As a literal in the carrier of its class.
+    /// Converts the data to a literal.
     pub(crate) fn literal(&self) -> Result<Literal> {
         Literal::new(self.aval.clone(), self.carried(None)?)
     }
 
-    /// Elements in the carrier of their class: those at these offsets in storage, or all in row-major order.
+    /// Converts elements to the widest type of their class: those at the storage offsets `at`, or all in
+    /// row-major order.
     pub(crate) fn carried(&self, at: Option<&[i64]>) -> Result<gradus_ir::literal::Data> {
         Ok(match self.aval.dtype {
             DType::F32 => self.read(at, |x: f32| x as f64)?.into(),
@@ -189,7 +192,7 @@ impl Data {
         })
     }
 
-    /// From a literal whose elements are values of its dtype.
+    /// Makes data from a literal whose elements are values of its dtype.
     pub(crate) fn from_literal(l: &Literal) -> Result<Data> {
         fn write<S: Pod, T: Copy>(v: &[T], f: impl Fn(T) -> S) -> Option<Storage> {
             Storage::from_fn(v.len(), |i| f(v[i]))
@@ -211,7 +214,7 @@ impl Data {
         Ok(Data { storage, aval: l.aval().clone(), strides: None, offset: 0 })
     }
 
-    /// Without repetition: extent 1 along axes that repeat, and no axes at all if everything does.
+    /// Removes broadcasting: extent 1 along axes of stride 0, and no axes if all have stride 0.
     pub(crate) fn compact(&self) -> Data {
         let Some(strides) = &self.strides else { return self.clone() };
         let extent = |(&d, &s): (&usize, &i64)| if s == 0 && d > 0 { 1 } else { d };
@@ -221,25 +224,25 @@ impl Data {
         self.with_layout(&shape, strides, self.offset)
     }
 
-    /// The same storage under a view, if the view can be had by strides.
+    /// Applies an affine view to the layout; the storage is shared.
     pub(crate) fn view(&self, map: &gradus_ir::ops::IndexMap, shape: &Shape) -> Data {
         let own = self.strides();
         let shift: i64 = map.offset.iter().zip(&own).map(|(o, s)| o * s).sum();
         let strides: Vec<i64> =
             map.steps.iter().map(|s| s.map_or(0, |(axis, step)| step * own[axis])).collect();
-        // An empty view has no first element; any offset inside will do.
+        // An empty view has no first element; any offset within the storage is valid.
         let offset = if shape.contains(&0) { 0 } else { (self.offset as i64 + shift) as usize };
         self.with_layout(shape, strides, offset)
     }
 
-    /// One element, repeated to these extents.
+    /// Broadcasts one element to a shape.
     pub(crate) fn repeated(self, shape: Shape) -> Data {
         let strides = shape.iter().any(|&d| d > 1) && !shape.contains(&0);
         let strides = strides.then(|| vec![0; shape.rank()].into());
         Data { aval: Aval::new(self.aval.dtype, shape), strides, ..self }
     }
 
-    /// The same storage seen otherwise.
+    /// Returns the same storage under another layout.
     pub(crate) fn with_layout(&self, shape: &Shape, strides: Vec<i64>, offset: usize) -> Data {
         let row_major = shape
             .strides()
@@ -251,12 +254,12 @@ impl Data {
         Data { storage: self.storage.clone(), aval: self.aval.with_shape(shape), strides, offset }
     }
 
-    /// The same elements under other extents without a copy, if the strides allow it.
+    /// Reshapes without a copy. Returns `None` if the strides do not allow it.
     pub(crate) fn reshaped(&self, shape: &Shape) -> Option<Data> {
         let Some(own) = &self.strides else {
             return Some(Data { aval: self.aval.with_shape(shape), ..self.clone() });
         };
-        // Merge neighbouring axes that step evenly, then cut the merged axes into the new extents.
+        // Merges adjacent axes of uniform stride, then splits the merged axes into the new extents.
         let mut runs: Vec<(usize, i64)> = Vec::new();
         for (&d, &s) in self.aval.shape.iter().zip(own).filter(|(d, _)| **d != 1) {
             match runs.last_mut() {

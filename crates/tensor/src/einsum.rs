@@ -1,5 +1,6 @@
-//! Einsum: parse the equation, take diagonals, multiply what has the same labels, then contract pairs in a greedy order
-//! of cost.
+//! Evaluates einsum equations: parses them, takes diagonals, multiplies terms of equal labels, then contracts
+//! pairs greedily.
+//! Takes an equation and its operands; returns one tensor. `contract.rs` runs each contraction.
 
 use crate::contract::{Term, spare, spare_labels};
 use crate::tensor::Tensor;
@@ -10,7 +11,7 @@ fn bad(why: impl Into<String>) -> Error {
     Error::value("the equation", why)
 }
 
-/// Labels of every operand and of the result, with `...` spelled out.
+/// Returns the labels of every operand and of the result, with `...` expanded.
 fn parse(equation: &str, shapes: &[Shape]) -> Result<(Vec<String>, String)> {
     let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
     let (left, right) = match equation.split_once("->") {
@@ -27,7 +28,7 @@ fn parse(equation: &str, shapes: &[Shape]) -> Result<(Vec<String>, String)> {
             return Err(bad(format!("has `{c}`; labels are letters")));
         }
     }
-    // How many axes `...` stands for: the most of any operand.
+    // `...` stands for as many axes as the operand with the most unnamed axes has.
     let hidden = |i: usize| shapes[i].rank().checked_sub(named[i].len());
     let mut most = 0;
     for (i, term) in terms.iter().enumerate() {
@@ -68,7 +69,7 @@ fn parse(equation: &str, shapes: &[Shape]) -> Result<(Vec<String>, String)> {
     Ok((spelled, out))
 }
 
-/// A term with every label once: diagonals taken where a label repeats.
+/// Takes diagonals until every label of the term is unique.
 fn diagonals(mut t: Tensor, labels: &str) -> Result<Term> {
     let mut own = labels.to_string();
     while let Some((i, c)) = own.chars().enumerate().find(|(i, c)| own.chars().take(*i).any(|d| d == *c)) {
@@ -86,7 +87,7 @@ fn diagonals(mut t: Tensor, labels: &str) -> Result<Term> {
     Ok((t, own))
 }
 
-/// Sums away the labels of a term that nothing else needs, and drops broadcast axes of extent 1.
+/// Sums out the labels that no other term needs, and drops broadcast axes of extent 1.
 fn trimmed((t, labels): Term, needed: &str) -> Term {
     let gone: Vec<isize> =
         labels.chars().enumerate().filter(|(_, c)| !needed.contains(*c)).map(|(i, _)| i as isize).collect();
@@ -94,7 +95,7 @@ fn trimmed((t, labels): Term, needed: &str) -> Term {
     if gone.is_empty() { (t, labels) } else { (t.sum(gone), left) }
 }
 
-/// The einsum, unless one of its contractions runs over more than so many combinations of indices.
+/// Evaluates an einsum. Returns an error if one contraction visits more than `most` combinations of indices.
 pub(crate) fn einsum(equation: &str, tensors: &[&Tensor], most: f64) -> Result<Tensor> {
     let shapes: Vec<Shape> = tensors.iter().map(|t| t.shape()).collect();
     let (terms, out) = parse(equation, &shapes)?;
@@ -102,7 +103,8 @@ pub(crate) fn einsum(equation: &str, tensors: &[&Tensor], most: f64) -> Result<T
     for (t, labels) in tensors.iter().zip(&terms) {
         work.push(diagonals((*t).clone(), labels)?);
     }
-    // One extent per label; an axis of extent 1 beside a larger one is dropped, so that it broadcasts.
+    // Each label has one extent. An axis of extent 1 with the label of a larger axis is dropped, so that it
+    // broadcasts.
     let extent = |work: &[Term], c: char| {
         work.iter()
             .filter_map(|(t, l)| l.chars().position(|d| d == c).map(|i| t.dim(i as isize)))
@@ -158,11 +160,11 @@ fn within(a: &Term, b: &Term, most: f64) -> Result<()> {
     }
     let each: Vec<String> = extents.iter().map(usize::to_string).collect();
     let why = format!("is more work than the {most} combinations of indices that are allowed");
-    Err(Error::value(format!("a product over {} places", each.join("×")), why))
+    Err(Error::value(format!("a product over {} index combinations", each.join("×")), why))
 }
 
-/// Two terms as one with these labels. Where none of theirs goes away, that is number by number, which fuses with what is
-/// around it.
+/// Combines two terms into one with the labels `left`. If no label is summed out, multiplies elementwise, which
+/// fuses with surrounding ops.
 fn product(a: &Term, b: &Term, left: &str) -> Tensor {
     if !a.1.chars().chain(b.1.chars()).all(|c| left.contains(c)) {
         return a.0.dot_labels(&b.0, &a.1, &b.1, left);
@@ -176,8 +178,8 @@ fn product(a: &Term, b: &Term, left: &str) -> Tensor {
     &aligned(a) * &aligned(b)
 }
 
-/// Factors with the same labels as one, or as two where their product may still lose labels: that is one contraction.
-/// However many there are, each is looked at once.
+/// Multiplies factors of equal labels into one, or into two if the product can still lose labels, which saves a
+/// contraction. Takes linear time.
 fn multiplied(work: Vec<Term>) -> Vec<Term> {
     let mut alike: HashMap<Vec<char>, usize> = HashMap::new();
     let mut groups: Vec<Vec<Term>> = Vec::new();
@@ -206,12 +208,14 @@ fn multiplied(work: Vec<Term>) -> Vec<Term> {
     out
 }
 
-/// Beyond so many terms only the smallest looks for a partner, or the search would take longer than the products.
+/// Above this number of terms, only the smallest term searches for a partner, which keeps the search cheaper
+/// than the products.
 const MANY: usize = 64;
 
-/// The pair whose contraction makes the result grow least: smallest (result size - operand sizes), then flops.
+/// Returns the pair whose contraction grows the result least: minimal (result size - operand sizes), then
+/// minimal flops.
 fn cheapest(work: &[Term], out: &str) -> (usize, usize) {
-    // Labels as bits: there are fewer than 128 (`spare_labels`).
+    // Labels as bits of a `u128`: there are fewer than 128 (`spare_labels`).
     let mut names: Vec<char> = Vec::new();
     let mut extents: Vec<f64> = Vec::new();
     let mut bits = |labels: &str, t: Option<&Tensor>| {
@@ -250,7 +254,8 @@ fn cheapest(work: &[Term], out: &str) -> (usize, usize) {
         let few = sets.len() <= MANY || j == smallest;
         let partners = if few { 0..j } else { smallest..(smallest + 1).min(j) };
         for i in partners {
-            // What one of them has is left if another has it too; what both have, if a third has.
+            // A label of one of the two survives if another term has it; a label of both, if a third term has
+            // it.
             let (a, b) = (sets[i], sets[j]);
             let left = ((a ^ b) & (out | twice)) | (a & b & (out | thrice));
             let cost = (size(left) - sizes[i] - sizes[j], size(a | b));

@@ -1,9 +1,13 @@
-//! Running one op on data: views share storage, few elements are moved by hand, all else is compiled once per types and layouts.
+//! Runs one op on data.
+//! Takes an op and operands; returns views of the operand's storage, results of `small_ops.rs`, or results of a
+//! compiled program.
+//! Programs are cached globally per op, device, types and layouts; `call_cache.rs` is the faster cache of each
+//! thread.
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
 use crate::plan::Bounded;
-use crate::{moved, recent};
+use crate::{call_cache, small_ops};
 use gradus_cpu::{Argument, Executable, InputLayout, Layout, Pool};
 use gradus_device::{Code, Done, Request, Sink, Text, Work};
 use gradus_ir::graph::{Builder, Var};
@@ -12,7 +16,7 @@ use gradus_ir::{Aval, Error, Graph, Op, Result, size};
 use gradus_mem::Storage;
 use std::sync::Arc;
 
-/// The results of an op on data.
+/// Runs an op on data.
 pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
     let avals: Vec<Aval> = ins.iter().map(|d| d.aval.clone()).collect();
     let outs = op.infer(&avals)?;
@@ -27,10 +31,11 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
         }
         _ => {}
     }
-    if let Some(moved) = moved::by_hand(&form, ins, &outs) {
+    if let Some(moved) = small_ops::evaluate_small(&form, ins, &outs) {
         return Ok(moved);
     }
-    // Operands too: what repeats takes no memory, but nobody waits for a walk over more than memory could hold.
+    // Checks operands too: a broadcast operand takes no memory, but a loop over more elements than memory could
+    // hold would not end.
     size::reserve_values(&avals)?;
     size::reserve_values(&outs)?;
     let device = device_for(ins)?;
@@ -38,7 +43,7 @@ pub(crate) fn execute(op: &Op, ins: &[Data]) -> Result<Vec<Data>> {
         outs.iter().try_for_each(|out| device.takes(out.dtype))?;
     }
     let ready = ready(op, device, ins, &avals)?;
-    recent::remember_op(op, device, ins, &outs, &ready);
+    call_cache::remember_op(op, device, ins, &outs, &ready);
     run(&ready, &mut ins.iter().map(argument).collect(), outs)
 }
 
@@ -62,7 +67,7 @@ impl Ready {
         }
     }
 
-    /// Runs it and reports the time of each step.
+    /// Runs the program and reports the time of each step to a sink.
     pub(crate) fn run_timed(
         &self,
         arguments: &mut Vec<Argument>,
@@ -103,7 +108,7 @@ impl Ready {
     }
 }
 
-/// The program of an op on data of a device and the types of its results, unless they are views.
+/// Returns the program of an op and the types of its results, or `None` if the results are views.
 pub(crate) fn ready_of(op: &Op, device: Device, ins: &[Data]) -> Result<Option<(Ready, Vec<Aval>)>> {
     let avals: Vec<Aval> = ins.iter().map(|d| d.aval.clone()).collect();
     let outs = op.infer(&avals)?;
@@ -115,7 +120,7 @@ pub(crate) fn ready_of(op: &Op, device: Device, ins: &[Data]) -> Result<Option<(
     Ok(Some((ready(op, device, ins, &avals)?, outs)))
 }
 
-/// Runs a program; gives results of these types.
+/// Runs a program; `outs` are the types of its results.
 pub(crate) fn run(ready: &Ready, arguments: &mut Vec<Argument>, outs: Vec<Aval>) -> Result<Vec<Data>> {
     let storages = ready.run(arguments)?;
     let data = |(storage, aval)| Data { storage, aval, strides: None, offset: 0 };
@@ -126,7 +131,7 @@ type Key = (Op, Device, Vec<(Aval, Option<Box<[i64]>>)>);
 
 static READY: Bounded<Key, Ready> = Bounded::new();
 
-/// The program of an op at these types and layouts.
+/// Returns the program of an op at these types and layouts, compiling it on first use.
 fn ready(op: &Op, device: Device, ins: &[Data], avals: &[Aval]) -> Result<Ready> {
     let parts: Vec<(&Aval, &Option<Box<[i64]>>)> = ins.iter().map(|d| (&d.aval, &d.strides)).collect();
     let is = |(o, d, own): &Key| {
@@ -151,18 +156,18 @@ fn ready(op: &Op, device: Device, ins: &[Data], avals: &[Aval]) -> Result<Ready>
     })
 }
 
-/// Whether what two equal calls do was written on the same lines, so that errors name the right ones.
+/// Whether two equal calls come from the same source lines, so that errors name the right ones.
 fn same_lines(a: &Op, b: &Op) -> bool {
     if let (Op::Call(a), Op::Call(b)) = (a, b) { a.body.same_origins(&b.body) } else { true }
 }
 
-/// Fewer than of single ops: a whole program may hold large constants.
+/// Fewer entries than for single ops, because programs of graphs may hold large constants.
 static PROGRAMS: Bounded<(Arc<Graph>, Device, Keeps), Ready> = Bounded::of(256);
 
 /// Pairs of an output and an input that are the new and the old value of a cell.
 pub(crate) type Keeps = Vec<(usize, usize)>;
 
-/// The program of a whole graph on a device: made once for all graphs that are the same, whoever traced them.
+/// Returns the program of a graph on a device. Equal graphs share one program.
 pub(crate) fn program(graph: &Arc<Graph>, device: Device, keeps: &Keeps) -> Result<Ready> {
     PROGRAMS.get_or_make(
         &(graph.canonical_hash(), device.id()),
@@ -187,26 +192,26 @@ fn graph_of(op: &Op, avals: &[Aval]) -> Result<Graph> {
     b.finish(&outs)
 }
 
-/// The least and greatest place of an element, from the first.
+/// Returns the lowest and highest offset of an element, relative to the first.
 fn reach(d: &Data) -> (i64, i64) {
     let Some(strides) = &d.strides else { return (0, d.aval.shape.numel() as i64 - 1) };
     let ends = d.aval.shape.iter().zip(strides).map(|(&e, &s)| s * (e as i64 - 1));
     ends.fold((0, 0), |(low, high), e| (low + e.min(0), high + e.max(0)))
 }
 
-/// How data lies from its least place on.
+/// Describes the layout of data, relative to its lowest offset.
 fn given(d: &Data) -> InputLayout {
     let (low, high) = reach(d);
     InputLayout { numel: (high - low + 1) as usize, layout: Layout { offset: -low, strides: d.strides() } }
 }
 
-/// Data as an argument, from its least place on.
+/// Makes an argument of data; its offset is the lowest offset of an element.
 pub(crate) fn argument(d: &Data) -> Argument {
     let first = d.offset as i64 + reach(d).0;
     Argument { storage: d.storage.clone(), offset: first.max(0) as usize * d.aval.dtype.size() }
 }
 
-/// The same elements in row-major order.
+/// Copies the elements to row-major order. Returns row-major data unchanged.
 pub(crate) fn row_major(d: &Data) -> Result<Data> {
     if d.strides.is_none() {
         return Ok(d.clone());

@@ -1,4 +1,5 @@
-//! Hooks: functions that see the gradient of a tensor in a backward pass, and may put another in its place.
+//! Gradient hooks: functions that receive the gradient of a tensor in a backward pass and may replace it.
+//! `backward.rs` and `leaves.rs` call them; `cell.rs` and `tape.rs` store them.
 
 use crate::tape::lock;
 use crate::tensor::{Inner, Tensor};
@@ -13,7 +14,7 @@ type Function = dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync;
 /// An object that a hook's function refers to, for a garbage collector that looks for cycles through hooks.
 pub type Payload = Arc<dyn Any + Send + Sync>;
 
-/// A function, and whether it is still wanted.
+/// A hook function, and whether it is still active.
 #[derive(Clone)]
 pub(crate) struct Hook {
     function: Arc<Function>,
@@ -21,26 +22,26 @@ pub(crate) struct Hook {
     payload: Option<Payload>,
 }
 
-/// Counts hooks of leaves that came or went.
+/// Counts hooks of leaves that were added or removed.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
-/// Moves whenever a hook of a leaf has come or a hook has gone.
+/// Returns a counter that changes when a hook of a leaf is added or a hook is removed.
 pub fn hooks_changed() -> u64 {
     CHANGES.load(Ordering::Relaxed)
 }
 
-/// Takes a hook away again.
+/// Removes a hook.
 pub struct HookHandle(Arc<AtomicBool>);
 
 impl HookHandle {
-    /// From now on the hook is not called.
+    /// Removes the hook: it is not called again.
     pub fn remove(&self) {
         self.0.store(false, Ordering::Relaxed);
         CHANGES.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// A gradient as hooks leave it, in the order in which they came.
+/// Passes a gradient through hooks, in the order of registration.
 pub(crate) fn seen_by<'h>(hooks: impl Iterator<Item = &'h Hook>, mut gradient: Tensor) -> Result<Tensor> {
     for hook in hooks.filter(|h| h.on.load(Ordering::Relaxed)) {
         let Some(new) = (hook.function)(&gradient)? else { continue };
@@ -57,14 +58,14 @@ pub(crate) fn seen_by<'h>(hooks: impl Iterator<Item = &'h Hook>, mut gradient: T
 }
 
 impl Tensor {
-    /// Tells apart which hooks this leaf has.
+    /// Returns addresses that identify the active hooks of this leaf.
     pub fn hooks(&self) -> Vec<usize> {
         let hooks = self.as_cell().map_or_else(Vec::new, |cell| cell.hooks());
         let on = hooks.iter().filter(|h| h.on.load(Ordering::Relaxed));
         on.map(|h| Arc::as_ptr(&h.on) as usize).collect()
     }
 
-    /// The operation that made this tensor, if it was recorded.
+    /// Returns the name of the operation that produced this tensor, if it was recorded.
     pub fn made_by(&self) -> Option<String> {
         match &*self.0 {
             Inner::Data(_, Some(edge)) => Some(edge.node.plan.name.to_string()),
@@ -72,8 +73,8 @@ impl Tensor {
         }
     }
 
-    /// Calls a function with the gradient of this tensor in every backward pass that reaches it; what it gives, if
-    /// anything, goes on in its place. Of a leaf it sees the whole gradient of a pass, before it is added.
+    /// Calls `f` with the gradient of this tensor in every backward pass that reaches it. A returned tensor
+    /// replaces the gradient. For a leaf, `f` receives the complete gradient of a pass, before it is added.
     ///
     /// ```
     /// use gradus_tensor::{All, Tensor};
@@ -91,8 +92,8 @@ impl Tensor {
         self.register_hook_with(None, function)
     }
 
-    /// Calls `visit` with the payload of each hook that is kept alive by this handle alone, and by no other tensor or recorded
-    /// operation. A hook that others keep alive, or whose tensor is in use by another thread, is passed over.
+    /// Calls `visit` with the payload of each hook that only this handle keeps alive. Skips hooks that another
+    /// tensor or recorded operation keeps alive, and tensors that another thread has locked.
     pub fn visit_own_hooks(&self, visit: &mut dyn FnMut(&Payload)) {
         if !self.0.is_unique() {
             return;
@@ -109,7 +110,7 @@ impl Tensor {
         }
     }
 
-    /// As [`register_hook`](Tensor::register_hook), with what the function refers to.
+    /// As [`register_hook`](Tensor::register_hook), with the object that the function refers to.
     #[track_caller]
     pub fn register_hook_with(
         &self,
@@ -128,7 +129,7 @@ impl Tensor {
             }
             Inner::Node(n) if n.requires_grad() => n.hook(hook),
             _ => {
-                let why = "a tensor that requires no gradient has none that a hook could see";
+                let why = "a hook needs a tensor that requires gradients";
                 return Err(Error::gradient(why).at(Location::caller()));
             }
         }

@@ -1,13 +1,16 @@
-//! Indexing: reading parts, gathering, scattering.
+//! Indexing of tensors: reading parts, gathering, scattering, masks.
+//! Takes an index (`index_spec.rs`); returns views for integers and ranges, and copies for masks and integer
+//! tensors.
+//! `assign.rs` writes parts; `small_ops.rs` evaluates small gathers and scatters directly.
 
 use crate::apply::apply1;
 use crate::arg::{Arg, unify};
 use crate::axis::resolve;
 use crate::data::Data;
-use crate::place::{Index, Ix, bounds, complete, wrapped};
+use crate::index_spec::{Index, Ix, bounds, complete, wrapped};
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
-use crate::{moved, trace};
+use crate::{small_ops, trace};
 use gradus_cpu::Pool;
 use gradus_ir::ops::Combine;
 use gradus_ir::ops::index::{Scatter, Take, out_of_range_marker};
@@ -16,20 +19,20 @@ use gradus_ir::reference::Offsets;
 use gradus_ir::{Class, DType, Error, Kind, Result, Shape, stop};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Up to so many positions are computed one by one, which takes less time than operations on them.
+/// Largest number of positions computed directly, which is faster than running operations.
 const FEW: usize = 256;
 
-/// The integers, ranges and new axes of an index.
+/// The integers, ranges and new axes of an index, as one slice.
 pub(crate) struct Cut {
     slice: Slice,
     flips: Vec<usize>,
     dims: Vec<usize>,
-    /// The axis that each result axis is of.
+    /// The source axis of each result axis.
     from: Vec<Option<usize>>,
 }
 
 impl Cut {
-    /// Of a completed index into these extents; gives what integer tensors are left, with their axes.
+    /// Splits a completed index into the slice and the remaining integer tensors with their axes.
     pub(crate) fn of(shape: &Shape, places: Vec<Ix>) -> Result<(Cut, Vec<(usize, Tensor)>)> {
         let rank = shape.rank();
         let mut slice = Slice { start: vec![0; rank], stop: shape.to_vec(), step: vec![1; rank] };
@@ -72,7 +75,7 @@ impl Cut {
         Ok((Cut { slice, flips, dims, from }, ids))
     }
 
-    /// Extents, strides and first element of the part of data.
+    /// Returns shape, strides and offset of the part in the given data.
     pub(crate) fn layout(&self, d: &Data) -> (Shape, Vec<i64>, usize) {
         let own = d.strides();
         let mut offset =
@@ -90,12 +93,12 @@ impl Cut {
             }
             strides.push(if flipped { -step } else { step });
         }
-        // An empty part has no first element; any offset inside will do.
+        // An empty part has no first element; any offset within the storage is valid.
         let offset = if self.dims.contains(&0) { 0 } else { offset as usize };
         (self.dims.iter().copied().collect(), strides, offset)
     }
 
-    /// The part as a view: of data that no gradient is recorded for, without an operation for it.
+    /// Returns the part as a view. Skips the op if no gradient is recorded.
     #[track_caller]
     fn view(self, t: &Tensor) -> Tensor {
         let view = t.seen(|d| {
@@ -117,14 +120,14 @@ impl Cut {
     }
 }
 
-/// Slices at integer tensors, which broadcast together. Their axes stand where the first was if all were
-/// neighbours, else in front.
+/// Gathers slices at integer tensors, which broadcast together. Their axes replace the first indexed axis if
+/// the indexed axes are adjacent, else they come first.
 #[track_caller]
 fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
     let shape = t.shape();
     let mut index: Vec<(usize, Tensor)> = Vec::new();
     for (axis, ids) in ids {
-        index.push((axis, ids.wrapped_ids(shape[axis])?.beside(&t)));
+        index.push((axis, ids.wrapped_ids(shape[axis])?.on_device_of(&t)));
     }
     for (axis, ids) in &index {
         ids.check()?;
@@ -145,7 +148,8 @@ fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
     let position = match merged_at_once(&shape, &index) {
         Some(position) => position,
         None => {
-            // Row-major position within the merged axes; outside of one axis is outside of all.
+            // Row-major position within the merged axes. An index out of range on one axis makes the position
+            // invalid.
             let mut position = index[0].1.clone();
             for (axis, ids) in &index[1..] {
                 position = position * shape[*axis] as i64 + ids;
@@ -164,7 +168,7 @@ fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
     Ok(taken.permute(back))
 }
 
-/// The same of few integers that are known and all of one shape.
+/// Does the same directly, for few known integers of one shape.
 fn merged_at_once(shape: &Shape, index: &[(usize, Tensor)]) -> Option<Tensor> {
     let own = index[0].1.shape();
     let unfit = |ids: &Tensor| ids.shape() != own || !ids.device().is_cpu();
@@ -180,7 +184,8 @@ fn merged_at_once(shape: &Shape, index: &[(usize, Tensor)]) -> Option<Tensor> {
 }
 
 impl Tensor {
-    /// Integers with negative ones counted from the end, as `i64`. Where they are known they are checked.
+    /// Returns the ids as `i64`, with negative ones counted from the end. Checks the range if the values are
+    /// known.
     #[track_caller]
     pub(crate) fn wrapped_ids(&self, extent: usize) -> Result<Tensor> {
         if self.check()?.dtype().class() != Class::Int {
@@ -192,7 +197,7 @@ impl Tensor {
             if ids.with_data(|d| d.ints().map(|all| all_below(all, n))) == Some(true) {
                 return Ok(ids);
             }
-            // The least (or 0) and the greatest (or -1).
+            // Minimum (at most 0) and maximum (at least -1).
             let ends = |all: &[i64]| {
                 all.iter().fold((0, -1), |(low, high): (i64, i64), i| (low.min(*i), high.max(*i)))
             };
@@ -211,13 +216,14 @@ impl Tensor {
         Ok(ids.lt(0).select(&from_end, &ids))
     }
 
-    /// Indices on the device of the tensor they index. As in PyTorch they may come from the CPU.
+    /// Moves indices to the device of the tensor they index. As in PyTorch, they may be on the CPU.
     #[track_caller]
-    fn beside(&self, indexed: &Tensor) -> Tensor {
+    fn on_device_of(&self, indexed: &Tensor) -> Tensor {
         if indexed.is_traced() { self.clone() } else { self.to(indexed.device()) }
     }
 
-    /// `position` where these traced ids are inside the extent, else one that is nowhere and says which id it was.
+    /// Returns `position` where these traced ids are in range, else an invalid position that encodes the id for
+    /// the error message.
     #[track_caller]
     fn guarded(&self, extent: usize, position: &Tensor) -> Tensor {
         if self.is_traced() || !self.device().is_cpu() {
@@ -227,11 +233,13 @@ impl Tensor {
         }
     }
 
-    /// The part at an index: `x.at(3)`, `x.at((.., 1..-1))`, `x.at((REST, step(.., -1)))`, `x.at(&mask)`,
-    /// `table.at(&ids)` with ids of any rank, `x.at((&rows, &columns))`. Integers and ranges are views.
+    /// Returns the part at an index: `x.at(3)`, `x.at((.., 1..-1))`, `x.at((REST, step(.., -1)))`,
+    /// `x.at(&mask)`, `table.at(&ids)` with ids of any rank, `x.at((&rows, &columns))`. Integers and ranges
+    /// give views.
     ///
-    /// Several index tensors broadcast together; their axes stand where the first was if they are neighbours, else
-    /// in front. Integers are taken first, as in PyTorch, and do not count as index tensors.
+    /// Several index tensors broadcast together. Their axes replace the first indexed axis if the indexed axes
+    /// are adjacent, else they come first. As in PyTorch, integers are applied first and do not count as index
+    /// tensors.
     #[track_caller]
     pub fn at(&self, index: impl Index) -> Tensor {
         let places = index.places();
@@ -258,7 +266,7 @@ impl Tensor {
         if ids.is_empty() { Ok(view) } else { advanced(view, ids) }
     }
 
-    /// `len` elements of an axis from `start`.
+    /// Returns `len` elements of an axis, from `start`.
     #[track_caller]
     pub fn narrow(&self, axis: isize, start: usize, len: usize) -> Tensor {
         let shape = self.shape();
@@ -274,7 +282,8 @@ impl Tensor {
         }
     }
 
-    /// Positions of the non-zero elements, one row each (eager only: how many depends on the data).
+    /// Returns the positions of the non-zero elements, one row each (eager only: the number depends on the
+    /// data).
     #[track_caller]
     pub fn nonzero(&self) -> Tensor {
         let (shape, strides) = (self.shape(), self.shape().strides());
@@ -289,7 +298,7 @@ impl Tensor {
         }
     }
 
-    /// The same, a tensor for every axis.
+    /// Returns the positions of the non-zero elements, one tensor per axis.
     #[track_caller]
     pub(crate) fn nonzero_by_axis(&self) -> Result<Vec<Tensor>> {
         let (shape, strides, hits) = (self.shape(), self.shape().strides(), self.found()?);
@@ -298,7 +307,7 @@ impl Tensor {
         Ok((0..shape.rank()).map(|a| Tensor::from(along(a))).collect())
     }
 
-    /// Row-major positions of the non-zero elements.
+    /// Returns the row-major positions of the non-zero elements.
     #[track_caller]
     fn found(&self) -> Result<Vec<usize>> {
         if trace::for_operands(&[self]).is_some() {
@@ -310,7 +319,7 @@ impl Tensor {
         Ok((0..flags.len()).filter(|&i| flags[i]).collect())
     }
 
-    /// Slices along an axis at integers.
+    /// Gathers slices along an axis at integers.
     #[track_caller]
     pub fn index_select(&self, axis: isize, ids: &Tensor) -> Tensor {
         match self.indexed(axis, ids) {
@@ -319,15 +328,15 @@ impl Tensor {
         }
     }
 
-    /// One element per index along an axis: `out[i, j] = self[index[i, j], j]` for axis 0. The index may be smaller
-    /// than this tensor on the other axes.
+    /// Gathers one element per index along an axis: `out[i, j] = self[index[i, j], j]` for axis 0. The index
+    /// may be smaller than this tensor on the other axes.
     #[track_caller]
     pub fn gather(&self, axis: isize, index: &Tensor) -> Tensor {
-        if let Some([x, ids]) = lines([self, index]) {
+        if let Some([x, ids]) = as_vectors([self, index]) {
             return x.gather(axis, &ids).reshape(index.shape());
         }
         if let Ok(axis) = resolve(axis, self.rank())
-            && let Some(few) = moved::gathered(self, axis, index)
+            && let Some(few) = small_ops::gathered(self, axis, index)
         {
             return few;
         }
@@ -337,8 +346,8 @@ impl Tensor {
         }
     }
 
-    /// With `source` combined in at `self[index[i, j], j]` for axis 0; `None` replaces, the last one winning. The
-    /// source may be larger than the index, which then uses its first elements.
+    /// Combines `source` into `self[index[i, j], j]` (for axis 0); `None` replaces, and the last write wins.
+    /// The source may be larger than the index; then only its first elements are used.
     #[track_caller]
     pub fn scatter_with(
         &self,
@@ -347,11 +356,11 @@ impl Tensor {
         source: &Tensor,
         combine: Option<Combine>,
     ) -> Tensor {
-        if let Some([x, ids, new]) = lines([self, index, source]) {
+        if let Some([x, ids, new]) = as_vectors([self, index, source]) {
             return x.scatter_with(axis, &ids, &new, combine).reshape(self.shape());
         }
         if let Ok(axis) = resolve(axis, self.rank())
-            && let Some(few) = moved::scattered(self, axis, index, source, combine)
+            && let Some(few) = small_ops::scattered(self, axis, index, source, combine)
         {
             return few;
         }
@@ -374,25 +383,25 @@ impl Tensor {
         apply1(Scatter { axis: 0, combine }, &ins).reshape(self.shape())
     }
 
-    /// With `source` written at indices along an axis.
+    /// Returns a copy with `source` written at indices along an axis.
     #[track_caller]
     pub fn scatter(&self, axis: isize, index: &Tensor, source: &Tensor) -> Tensor {
         self.scatter_with(axis, index, source, None)
     }
 
-    /// With `source` added at indices along an axis.
+    /// Returns a copy with `source` added at indices along an axis.
     #[track_caller]
     pub fn scatter_add(&self, axis: isize, index: &Tensor, source: &Tensor) -> Tensor {
         self.scatter_with(axis, index, source, Some(Combine::Sum))
     }
 
-    /// With slices of `source` added at integers along an axis.
+    /// Returns a copy with slices of `source` added at integers along an axis.
     #[track_caller]
     pub fn index_add(&self, axis: isize, ids: &Tensor, source: &Tensor) -> Tensor {
         self.with_slices("index_add", axis, ids, source, Some(Combine::Sum))
     }
 
-    /// With slices of `source` written at integers along an axis.
+    /// Returns a copy with slices of `source` written at integers along an axis.
     #[track_caller]
     pub fn index_copy(&self, axis: isize, ids: &Tensor, source: &Tensor) -> Tensor {
         self.with_slices("index_copy", axis, ids, source, None)
@@ -413,7 +422,7 @@ impl Tensor {
         }
     }
 
-    /// `value` where the mask holds, this tensor elsewhere.
+    /// Returns `value` where the mask is true, and this tensor elsewhere.
     #[track_caller]
     pub fn masked_fill<'a>(&self, mask: &Tensor, value: impl Into<Arg<'a>>) -> Tensor {
         match unify("masked_fill", self, value.into()) {
@@ -422,7 +431,7 @@ impl Tensor {
         }
     }
 
-    /// The elements where the mask holds, as a vector (eager only).
+    /// Returns the elements where the mask is true, as a vector (eager only).
     #[track_caller]
     pub fn masked_select(&self, mask: &Tensor) -> Tensor {
         match self.shape().broadcast(&mask.shape()) {
@@ -434,15 +443,15 @@ impl Tensor {
         }
     }
 
-    /// The axis and the ids counted from the front.
+    /// Returns the resolved axis, and the ids counted from the front.
     #[track_caller]
     fn indexed(&self, axis: isize, ids: &Tensor) -> Result<(usize, Tensor)> {
         let axis = resolve(axis, self.check()?.rank())?;
-        Ok((axis, ids.wrapped_ids(self.shape()[axis])?.beside(self)))
+        Ok((axis, ids.wrapped_ids(self.shape()[axis])?.on_device_of(self)))
     }
 }
 
-/// Whether all are from 0 to below `n`: as bits of a sign, in one pass over memory on all threads.
+/// Whether all are in `0..n`, checked in one parallel pass.
 fn all_below(all: &[i64], n: i64) -> bool {
     const EACH: usize = 1 << 16;
     let outside = AtomicBool::new(false);
@@ -451,12 +460,13 @@ fn all_below(all: &[i64], n: i64) -> bool {
         let signs = own.iter().fold(0, |signs, i| signs | i | (n - 1).wrapping_sub(*i));
         outside.fetch_or(signs < 0, Ordering::Relaxed);
     });
-    // Where the work was to end, not all have been looked at.
+    // If the work was interrupted, not all elements were checked.
     !outside.into_inner() && !stop::requested()
 }
 
-/// Numbers beside vectors as vectors of one element; nothing if there are none, or what has more axes.
-fn lines<const N: usize>(all: [&Tensor; N]) -> Option<[Tensor; N]> {
+/// If scalars are mixed with vectors, returns the scalars as vectors of one element. Returns `None` if there
+/// are no scalars, or operands of higher rank.
+fn as_vectors<const N: usize>(all: [&Tensor; N]) -> Option<[Tensor; N]> {
     let ranks = || all.iter().map(|t| t.rank());
     if ranks().all(|r| r > 0) || ranks().any(|r| r > 1) || all.iter().any(|t| t.error().is_some()) {
         return None;
@@ -464,7 +474,7 @@ fn lines<const N: usize>(all: [&Tensor; N]) -> Option<[Tensor; N]> {
     Some(all.map(|t| t.reshape([t.numel()])))
 }
 
-/// Row-major positions in a tensor of `shape` of elements indexed along `axis`.
+/// Returns the row-major positions, in a tensor of `shape`, of elements indexed along `axis`.
 #[track_caller]
 fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
     let (own, strides) = (ids.shape(), shape.strides());
@@ -472,7 +482,7 @@ fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
         let why = format!("must have the rank of {shape} and be no larger off axis {axis}");
         return Err(Error::shape(format!("an index of extents {own}"), why));
     }
-    // Few that are known are counted by hand.
+    // Computes few known positions directly.
     if own.numel() <= FEW
         && !trace::is_tracing()
         && ids.device().is_cpu()
@@ -493,7 +503,7 @@ fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
     if ids.is_traced() {
         return Ok(ids.guarded(shape[axis], &position(ids)));
     }
-    // One pass over memory, not one for each of the steps.
+    // A region, so that the steps run in one pass over memory.
     let args = vec![arg("axis", axis), arg("shape", shape.to_vec())];
     Ok(region1("positions", args, &[ids], |x| position(&x[0])))
 }

@@ -1,8 +1,8 @@
-//! Gradients inside a trace: a backward pass there is part of the traced function, and finds the same leaves as outside.
+//! Gradients inside a trace: a backward pass there becomes part of the traced function.
 //!
-//! What collects gradients is a cell that the function reads, an argument that requires gradients, a leaf that the function
-//! makes, or a value that it asked for with `retain_grad`. The gradient that a cell or an argument has when the function
-//! begins is an input of the function, and what it has in the end a result.
+//! The targets of gradients are cells that the function reads, arguments that require gradients, leaves that
+//! the function creates, and values on which it calls `retain_grad`. The gradient that a cell or an argument
+//! has at the start is an input of the function; its gradient at the end is an output.
 
 use crate::backward::{Backward, mode};
 use crate::cell::Cell;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a trace knows about gradients.
+/// Gradient state of a trace.
 #[derive(Default)]
 pub(crate) struct Leaves {
     /// Whether the function depends on which of its arguments require gradients.
@@ -36,34 +36,36 @@ struct State {
     values: Vec<OfValue>,
 }
 
-/// The gradient that was there when a function began: not looked at, or a cell that holds it during a run, or none.
+/// The gradient at the start of the function: `None` if not read; else a cell that holds it during a run, or
+/// `None` if there was no gradient.
 type Read = Option<Option<Tensor>>;
 
-/// A cell whose gradient the function has looked at or changed. The cell has the gradient of the trace meanwhile.
+/// A cell whose gradient the function has read or changed. During the trace, the cell holds the traced
+/// gradient.
 struct OfCell {
     cell: Cell,
-    /// The gradient it had before, which comes back when the trace ends.
+    /// The gradient before the trace, restored when the trace ends.
     before: Option<Tensor>,
     read: Read,
 }
 
-/// A value of the trace that somebody wants to know the gradient of.
+/// A value of the trace whose gradient is observed.
 struct OfValue {
     id: Id,
-    /// Whether nothing is behind it.
+    /// Whether it is a leaf.
     leaf: bool,
-    /// Whether backward passes add to its gradient.
+    /// Whether backward passes accumulate its gradient.
     collects: bool,
     grad: Option<Tensor>,
-    /// The argument it is, by number and as it is outside.
+    /// If the value is an argument: its number, and the tensor outside of the trace.
     argument: Option<(usize, Tensor)>,
     read: Read,
     hooks: Vec<Hook>,
 }
 
-/// Whose gradient it is that a traced function reads or leaves behind.
-pub enum Whose {
-    /// A leaf that it found outside.
+/// The tensor whose gradient a traced function reads or changes.
+pub enum GradientOwner {
+    /// A leaf from outside.
     Leaf(Tensor),
     /// An argument, by number.
     Argument(usize),
@@ -71,17 +73,19 @@ pub enum Whose {
 
 /// The gradient of a leaf, or of an argument, before and after a traced function.
 pub struct TracedGradient {
-    /// Whose.
-    pub of: Whose,
-    /// What was there before, if the function depends on it: a cell to put it into, or that there was none.
+    /// The owner of the gradient.
+    pub of: GradientOwner,
+    /// The gradient before, if the function depends on it: a cell to write it into, or `None` if there was
+    /// none.
     pub read: Option<Option<Tensor>>,
-    /// What is there afterwards, if the function changes it; `None` says that it is forgotten.
+    /// The gradient afterwards, if the function changes it; `None` if the function clears it.
     pub left: Option<Option<Tensor>>,
-    /// Whether it goes on from the argument to what that was computed from.
+    /// Whether the gradient is propagated from the argument to the operation that produced it.
     pub goes_on: bool,
 }
 
-/// What a trace sees of a gradient from outside: data as an input, nodes of other traces as they are.
+/// Returns a gradient from outside as the trace sees it: data becomes an input, nodes of other traces stay
+/// nodes.
 fn inside(outside: Option<&Tensor>) -> Option<Tensor> {
     let grad = outside?;
     Some(if grad.is_traced() { grad.clone() } else { outside_traces(|| grad.detach().cell()) })
@@ -97,7 +101,7 @@ impl Leaves {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that a cell's gradient is about to be read, or replaced.
+    /// Registers that a cell's gradient is about to be read or replaced.
     fn touch(&self, cell: &Cell, reads: bool) {
         let mut state = self.state();
         if state.cells.iter().any(|k| k.cell.is_same(cell)) {
@@ -111,7 +115,7 @@ impl Leaves {
         state.cells.push(OfCell { cell: cell.clone(), before, read });
     }
 
-    /// Gives cells the gradients that they had before.
+    /// Restores the gradients that cells had before the trace.
     pub(crate) fn end(&self) {
         for kept in self.state().cells.drain(..) {
             kept.cell.set_grad(kept.before);
@@ -122,7 +126,7 @@ impl Leaves {
         self.state().values.iter_mut().find(|v| v.id == id).map(f)
     }
 
-    /// The entry of a value, made if there is none.
+    /// Returns the entry of a value and creates it if it is missing.
     fn entry<R>(&self, id: Id, f: impl FnOnce(&mut OfValue) -> R) -> R {
         let mut state = self.state();
         let at = state.values.iter().position(|v| v.id == id).unwrap_or_else(|| {
@@ -134,14 +138,14 @@ impl Leaves {
     }
 }
 
-/// Tells the innermost trace, if there is one, that the gradient of a cell is read or replaced.
+/// Registers with the innermost trace, if any, that the gradient of a cell is read or replaced.
 pub(crate) fn touches(cell: &Cell, reads: bool) {
     if let Some(trace) = innermost() {
         trace.leaves.touch(cell, reads);
     }
 }
 
-/// Says which tensor outside an argument of the innermost trace is.
+/// Registers which outside tensor an argument of the innermost trace stands for.
 pub fn traced_argument(argument: &Tensor, number: usize, outside: &Tensor) {
     if let Inner::Node(n) = &*argument.0
         && outside.requires_grad()
@@ -154,7 +158,7 @@ pub fn traced_argument(argument: &Tensor, number: usize, outside: &Tensor) {
     }
 }
 
-/// The gradients that the innermost trace reads from outside or leaves behind.
+/// Returns the gradients that the innermost trace reads from outside or changes.
 pub fn traced_gradients() -> Vec<TracedGradient> {
     let Some(trace) = innermost() else { return Vec::new() };
     let state = trace.leaves.state();
@@ -164,7 +168,7 @@ pub fn traced_gradients() -> Vec<TracedGradient> {
         _ => true,
     };
     let of_cell = |k: &OfCell| {
-        let (now, of) = (k.cell.grad(), Whose::Leaf(Tensor::new(Inner::Cell(k.cell.attached()))));
+        let (now, of) = (k.cell.grad(), GradientOwner::Leaf(Tensor::new(Inner::Cell(k.cell.attached()))));
         let left = changed(&k.read, &now).then_some(now);
         TracedGradient { of, read: k.read.clone(), left, goes_on: false }
     };
@@ -172,7 +176,12 @@ pub fn traced_gradients() -> Vec<TracedGradient> {
         let (number, _) = v.argument.as_ref()?;
         let untouched = v.grad.is_none() && v.read.is_none();
         let left = (!untouched && changed(&v.read, &v.grad)).then(|| v.grad.clone());
-        Some(TracedGradient { of: Whose::Argument(*number), read: v.read.clone(), left, goes_on: !v.leaf })
+        Some(TracedGradient {
+            of: GradientOwner::Argument(*number),
+            read: v.read.clone(),
+            left,
+            goes_on: !v.leaf,
+        })
     };
     state.cells.iter().map(of_cell).chain(state.values.iter().filter_map(of_value)).collect()
 }
@@ -192,7 +201,7 @@ impl Traced {
     pub(crate) fn requires_grad(&self) -> bool {
         self.trace.leaves.asked.store(true, Ordering::Relaxed);
         let ids: Vec<Id> = self.trace.targets().into_iter().map(|(_, t)| t.id).collect();
-        // Mostly there are none, and the whole graph need not be walked for every value in it.
+        // Most traces have no targets; then the graph is not searched.
         if ids.is_empty() {
             return false;
         }
@@ -224,7 +233,7 @@ impl Traced {
     pub(crate) fn set_grad(&self, grad: Option<&Tensor>) {
         self.trace.leaves.entry(self.id, |v| {
             if v.argument.is_some() && v.read.is_none() && grad.is_none() {
-                v.reads(); // so that it is seen to be forgotten
+                v.reads(); // registers the old gradient, so that clearing counts as a change
             }
             v.grad = grad.map(|g| g.detach());
         });
@@ -242,7 +251,8 @@ impl Traced {
         self.trace.leaves.entry(self.id, |v| v.hooks.push(hook));
     }
 
-    /// A leaf of this value: an argument itself, of anything else one that no other is the same as.
+    /// Returns a leaf for this value: the value itself if it is an input, else a new node that is not merged
+    /// with equal ones.
     pub(crate) fn leaf(&self, whole: &Tensor) -> Result<Tensor> {
         let is_input = self.trace.builder.look(|nodes| match nodes.get(self.id.node as usize) {
             Some(node) => matches!(node.op, Op::Input(_)),
@@ -266,7 +276,7 @@ impl Traced {
 }
 
 impl OfValue {
-    /// The gradient now; of an argument at first what it has outside.
+    /// Returns the current gradient; for an argument, initially its gradient outside.
     fn reads(&mut self) -> Option<Tensor> {
         if let (None, None, Some((_, outside)), true) = (&self.read, &self.grad, &self.argument, self.leaf) {
             let before = inside(outside.as_cell().and_then(|cell| cell.grad()).as_ref());
@@ -277,7 +287,7 @@ impl OfValue {
     }
 }
 
-/// Where the gradient of a target goes.
+/// The destination of a gradient.
 #[derive(Clone)]
 enum Goal {
     Cell(Cell),
@@ -285,7 +295,8 @@ enum Goal {
 }
 
 impl Trace {
-    /// Everything that collects gradients or looks at them. A cell that was written has had several values.
+    /// Returns all values whose gradients are accumulated or observed. A cell that was written contributes
+    /// several values.
     fn targets(&self) -> Vec<(Goal, Target)> {
         let mut all = Vec::new();
         for c in self.captures().iter() {
@@ -297,7 +308,7 @@ impl Trace {
         all
     }
 
-    /// Gradients for all of these, hooks of values having seen them.
+    /// Computes the gradients of these targets and passes them through their hooks.
     fn pulled(self: &Arc<Trace>, roots: &[(Id, Id)], targets: &[Target]) -> Result<Vec<Option<Tensor>>> {
         self.leaves.asked.store(true, Ordering::Relaxed);
         self.leaves.pulled.store(true, Ordering::Relaxed);
@@ -312,7 +323,7 @@ impl Trace {
     }
 }
 
-/// The gradient of a pass as others see it: without `create_graph` a constant.
+/// Returns a gradient as a result of the pass: a constant unless `create_graph` is set.
 fn kept(g: Tensor, how: Backward) -> Tensor {
     if how.create_graph { g } else { g.stop_gradient() }
 }
@@ -324,7 +335,7 @@ fn sum(slot: Option<Tensor>, g: Tensor) -> Tensor {
     }
 }
 
-/// A backward pass inside of a trace.
+/// Runs a backward pass inside a trace.
 pub(crate) fn backward(root: &Traced, seed: &Tensor, how: Backward) -> Result<()> {
     let (trace, _mode) = (&root.trace, mode(how));
     let targets = trace.targets();
@@ -371,7 +382,7 @@ pub(crate) fn backward(root: &Traced, seed: &Tensor, how: Backward) -> Result<()
     Ok(())
 }
 
-/// Gradients of `Σ ⟨output, seed⟩` inside of a trace.
+/// Computes the gradients of `Σ ⟨output, seed⟩` inside a trace.
 pub(crate) fn grad(
     trace: &Arc<Trace>,
     outputs: &[(&Tensor, Tensor)],
@@ -386,7 +397,7 @@ pub(crate) fn grad(
         }
         targets.extend(trace.known(t).into_iter().map(|id| (i, Target { id, ends: false })));
     }
-    // Hooks on the way see what comes by.
+    // Values with hooks between outputs and targets: their hooks receive the gradients that pass.
     let on_the_way =
         trace.leaves.state().values.iter().filter(|v| !v.hooks.is_empty()).map(|v| v.id).collect();
     let on_the_way: Vec<Id> = on_the_way;

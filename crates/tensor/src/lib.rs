@@ -1,4 +1,4 @@
-//! The tensor of Gradus: one type for data, cells and traced nodes, with eager autograd, tracing and composites.
+//! The tensor type of Gradus, with eager autograd, tracing, compilation and composite functions.
 #![forbid(unsafe_code)]
 
 mod apply;
@@ -6,6 +6,7 @@ mod arg;
 mod assign;
 mod axis;
 mod backward;
+mod call_cache;
 mod cell;
 mod compiled;
 mod contract;
@@ -17,24 +18,23 @@ mod device;
 mod devices;
 mod einsum;
 mod execute;
-mod few;
 pub mod func;
 mod hook;
 mod index;
+mod index_spec;
+mod inline_list;
 mod leaves;
-mod moved;
 mod movement;
 mod ops;
-mod place;
 mod plan;
+mod pointwise;
 mod print;
 mod profile;
 mod random;
-mod recent;
 mod reduce;
 mod region;
 mod require;
-mod row;
+mod small_ops;
 mod tape;
 mod tensor;
 mod trace;
@@ -69,12 +69,13 @@ pub use gradus_cpu::ask_to_stop;
 pub use gradus_device::{Code, CodeBody, Roofline};
 pub use gradus_ir::transform::Unreachable;
 pub use hook::{HookHandle, Payload, hooks_changed};
+pub use index_spec::{Index, Ix, NEW, REST, step};
 pub use leaves::{
-    TracedGradient, Whose, traced_argument, traced_differentiates, traced_gradients, traced_requirements,
+    GradientOwner, TracedGradient, traced_argument, traced_differentiates, traced_gradients,
+    traced_requirements,
 };
 pub use movement::Dims;
 pub use ops::pointwise;
-pub use place::{Index, Ix, NEW, REST, step};
 pub use profile::{TimedStep, Timeline};
 pub use random::{Generator, default_generator, manual_seed};
 pub use region::{Args, arg, region, region1, region1_with_grad};
@@ -90,12 +91,12 @@ pub use transform::{
     value_and_grad, value_and_grad_as, value_and_grad_of, vjp, vjp_within, vmap,
 };
 
-/// How many threads share a job.
+/// Returns the number of threads that share a job.
 pub fn threads() -> usize {
     gradus_cpu::Pool::global().threads()
 }
 
-/// Changes how many threads share a job, after the one that is running.
+/// Sets the number of threads that share a job. A running job is not affected.
 pub fn set_threads(threads: usize) {
     gradus_cpu::Pool::global().set_threads(threads);
 }

@@ -1,20 +1,20 @@
-//! Moving elements: reshape, permute, expand, squeeze, flip, pad, concatenation.
+//! Movements of elements: reshape, permute, expand, squeeze, flip, pad, concatenation.
 
 use crate::apply::apply1;
 use crate::axis::{Axes, resolve};
 use crate::data::Data;
-use crate::moved;
+use crate::small_ops;
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::{Concat, Flip, Pad, Permute, Reshape};
 use gradus_ir::{Error, Result, Shape};
 
-/// Extents as users write them; one of them may be -1, to be inferred.
+/// Extents as users write them; one may be -1, which is inferred.
 pub trait Dims {
     /// The extents.
     fn dims(&self) -> Vec<i64>;
 }
 
-/// An extent too large for any tensor stays too large, and does not become -1.
+/// Converts an extent. One that is too large stays too large instead of becoming -1.
 fn signed(extent: usize) -> i64 {
     i64::try_from(extent).unwrap_or(i64::MAX)
 }
@@ -46,7 +46,7 @@ impl<T: Dims + ?Sized> Dims for &T {
     }
 }
 
-/// The extents of a reshape, with -1 filled in.
+/// Replaces -1 in the extents of a reshape.
 fn filled(dims: &[i64], numel: usize) -> Result<Shape> {
     let unknown = dims.iter().filter(|&&d| d == -1).count();
     if unknown > 1 || dims.iter().any(|&d| d < -1) {
@@ -70,7 +70,7 @@ fn filled(dims: &[i64], numel: usize) -> Result<Shape> {
 }
 
 impl Tensor {
-    /// A view of data that no gradient is recorded for, without an operation for it.
+    /// Returns a view without running an op. Returns `None` if a gradient would be recorded.
     pub(crate) fn seen(&self, how: impl FnOnce(&Data) -> Option<Data>) -> Option<Tensor> {
         if self.requires_grad() && crate::tape::is_grad_enabled() {
             return None;
@@ -86,12 +86,11 @@ impl Tensor {
             let dims: Shape = if all { axes.iter().map(|&a| shape[a]).collect() } else { return None };
             Some(d.with_layout(&dims, axes.iter().map(|&a| own[a]).collect(), d.offset))
         });
-        // No closure, in which the caller's line would be lost.
+        // Not a closure: inside one, `track_caller` would lose the caller's line.
         if let Some(view) = view { view } else { apply1(Permute { axes }, &[self]) }
     }
 
-    /// The same elements in row-major order under other extents, one of which may be -1. Without a copy where
-    /// the layout allows it.
+    /// Reshapes in row-major order; one extent may be -1. Copies only if the layout requires it.
     #[track_caller]
     pub fn reshape(&self, dims: impl Dims) -> Tensor {
         match filled(&dims.dims(), self.numel()) {
@@ -106,7 +105,7 @@ impl Tensor {
         }
     }
 
-    /// Axes in another order.
+    /// Reorders the axes.
     #[track_caller]
     pub fn permute(&self, axes: impl Axes) -> Tensor {
         match axes.resolve(self.rank()) {
@@ -116,7 +115,7 @@ impl Tensor {
         }
     }
 
-    /// With two axes swapped.
+    /// Swaps two axes.
     #[track_caller]
     pub fn transpose(&self, a: isize, b: isize) -> Tensor {
         let rank = self.rank();
@@ -131,13 +130,13 @@ impl Tensor {
         }
     }
 
-    /// The last two axes swapped; a vector or scalar itself.
+    /// Swaps the last two axes. Returns a vector or scalar unchanged.
     #[track_caller]
     pub fn t(&self) -> Tensor {
         if self.rank() < 2 { self.clone() } else { self.transpose(-2, -1) }
     }
 
-    /// Repeated to other extents by NumPy's rule, without a copy; -1 keeps an extent.
+    /// Broadcasts to other extents by NumPy's rule, without a copy; -1 keeps an extent.
     #[track_caller]
     pub fn expand(&self, dims: impl Dims) -> Tensor {
         let (dims, own) = (dims.dims(), self.shape());
@@ -151,7 +150,7 @@ impl Tensor {
         let extent = |(j, d): (usize, &i64)| match (*d, j.checked_sub(lead)) {
             (-1, Some(a)) => Ok(own[a]),
             (d, _) if d >= 0 => Ok(d as usize),
-            _ => Err(Error::value(format!("extents {dims:?}"), "may have -1 only for axes that are there")),
+            _ => Err(Error::value(format!("extents {dims:?}"), "may have -1 only for existing axes")),
         };
         match dims.iter().enumerate().map(extent).collect::<Result<Shape>>() {
             Ok(shape) => self.expand_to(&shape),
@@ -159,7 +158,7 @@ impl Tensor {
         }
     }
 
-    /// With a new axis of extent 1.
+    /// Inserts an axis of extent 1.
     #[track_caller]
     pub fn unsqueeze(&self, axis: isize) -> Tensor {
         let shape = self.shape();
@@ -171,7 +170,7 @@ impl Tensor {
         }
     }
 
-    /// Without these axes, as far as they have extent 1 (`()` for all of extent 1).
+    /// Removes these axes if they have extent 1 (`()` for all axes of extent 1).
     #[track_caller]
     pub fn squeeze(&self, axes: impl Axes) -> Tensor {
         let shape = self.shape();
@@ -185,7 +184,7 @@ impl Tensor {
         }
     }
 
-    /// Axes `from` to `to` as one.
+    /// Merges axes `from` to `to` into one.
     #[track_caller]
     pub fn flatten(&self, from: isize, to: isize) -> Tensor {
         let shape = self.shape();
@@ -208,13 +207,13 @@ impl Tensor {
             (Ok(_), Ok(_)) => Tensor::refuse(
                 "flatten",
                 &[self],
-                Error::value("the first axis", "must not be behind the last"),
+                Error::value("the first axis", "must not be after the last"),
             ),
             (Err(e), _) | (_, Err(e)) => Tensor::refuse("flatten", &[self], e),
         }
     }
 
-    /// Backwards along axes.
+    /// Reverses axes.
     #[track_caller]
     pub fn flip(&self, axes: impl Axes) -> Tensor {
         match axes.resolve(self.rank()) {
@@ -224,7 +223,7 @@ impl Tensor {
         }
     }
 
-    /// With zeros around: `(before, after)` for each of the last axes; negative numbers crop.
+    /// Pads with zeros: `(before, after)` for each of the last axes; negative numbers crop.
     #[track_caller]
     pub fn pad_zeros(&self, padding: &[(i64, i64)]) -> Tensor {
         let rank = self.rank();
@@ -240,14 +239,14 @@ impl Tensor {
         apply1(Pad { low: side(|p| p.0), high: side(|p| p.1), interior: vec![0; rank] }, &[self])
     }
 
-    /// Tensors one after the other along an axis; dtypes are promoted.
+    /// Concatenates tensors along an axis; dtypes are promoted.
     #[track_caller]
     pub fn cat(tensors: &[&Tensor], axis: isize) -> Tensor {
         let Some(first) = tensors.first() else {
             return Tensor::refuse("cat", &[], Error::value("cat", "needs at least one tensor"));
         };
         if let Ok(axis) = resolve(axis, first.rank())
-            && let Some(few) = moved::joined(tensors, axis, false)
+            && let Some(few) = small_ops::joined(tensors, axis, false)
         {
             return few;
         }
@@ -270,7 +269,7 @@ impl Tensor {
         }
     }
 
-    /// Tensors of one shape along a new axis.
+    /// Stacks tensors of one shape along a new axis.
     #[track_caller]
     pub fn stack(tensors: &[&Tensor], axis: isize) -> Tensor {
         let Some(first) = tensors.first() else {
@@ -280,7 +279,7 @@ impl Tensor {
             Ok(axis) => axis,
             Err(e) => return Tensor::refuse("stack", tensors, e),
         };
-        if let Some(few) = moved::joined(tensors, axis, true) {
+        if let Some(few) = small_ops::joined(tensors, axis, true) {
             return few;
         }
         let axis = axis as isize;
@@ -292,13 +291,13 @@ impl Tensor {
         Tensor::cat(&wide.iter().collect::<Vec<_>>(), axis)
     }
 
-    /// The same elements in row-major order without gaps.
+    /// Returns the same elements in row-major order without gaps.
     #[track_caller]
     pub fn contiguous(&self) -> Tensor {
         if self.is_contiguous() { self.clone() } else { self.copied() }
     }
 
-    /// A copy that shares nothing; gradients flow through.
+    /// Copies the elements to new memory; gradients flow through.
     #[track_caller]
     fn copied(&self) -> Tensor {
         apply1(Concat { axis: 0 }, &[&self.unsqueeze(0)]).squeeze(0)

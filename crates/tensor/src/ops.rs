@@ -1,4 +1,4 @@
-//! Operators, and a method for every row of the pointwise table.
+//! Operators, and a method for every op of the pointwise catalog.
 
 use crate::apply::{apply1, row_at_once};
 use crate::arg::{Arg, unify};
@@ -13,7 +13,8 @@ use std::ops::{
 };
 use std::panic::Location;
 
-/// Booleans become integers and integers become floats where an op has no meaning on them; division is of floats.
+/// Promotes an operand to a dtype that the op supports: booleans to integers, integers to floats. Division is
+/// always of floats.
 #[track_caller]
 fn fit(row: &'static Pointwise, t: Tensor) -> Tensor {
     let (dtype, divides) = (t.dtype(), std::ptr::eq(row, &table::div));
@@ -33,7 +34,7 @@ pub(crate) fn unary(row: &'static Pointwise, x: &Tensor) -> Tensor {
     if let Some(t) = row_at_once(row, x, None, Location::caller()) {
         return t;
     }
-    // The modulus of a complex number is real, so that it is no row: a row keeps the dtype.
+    // A pointwise op keeps the dtype, but the modulus of a complex number is real; computes it from the parts.
     let dtype = x.dtype();
     if dtype.is_complex() && std::ptr::eq(row, &table::abs) {
         return x.real().hypot(&x.imag());
@@ -55,7 +56,7 @@ pub(crate) fn binary(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor 
 
 #[track_caller]
 fn ternary(row: &'static Pointwise, [a, b, c]: [&Tensor; 3]) -> Tensor {
-    // Two by two: then all have the dtype and the extents of all three.
+    // Unifies pairwise; afterwards all three have the same dtype and extents.
     let all = || {
         let (a, b) = unify(row.name, a, b.into())?;
         let (a, c) = unify(row.name, &a, c.into())?;
@@ -68,8 +69,8 @@ fn ternary(row: &'static Pointwise, [a, b, c]: [&Tensor; 3]) -> Tensor {
     }
 }
 
-/// Applies a pointwise op of the catalog to tensors and numbers, which are promoted and broadcast as by its method. At least
-/// one operand must be a tensor.
+/// Applies a pointwise op of the catalog to tensors and numbers, which are promoted and broadcast as by its
+/// method. At least one operand must be a tensor.
 #[track_caller]
 pub fn pointwise(row: &'static Pointwise, operands: &[Arg<'_>]) -> Tensor {
     match *operands {
@@ -168,7 +169,8 @@ macro_rules! number_first {
     )*)*};
 }
 
-/// A number before a tensor: brought together the other way round, then applied in the order written.
+/// Applies an op to a number and a tensor. Unifies them with the tensor first, then applies the op in the
+/// written order.
 #[track_caller]
 fn number_and(row: &'static Pointwise, number: Arg<'_>, t: &Tensor) -> Tensor {
     match unify(row.name, t, number) {
@@ -218,7 +220,7 @@ impl Not for Tensor {
 macro_rules! in_place {
     ($($trait:ident $assign:ident $method:ident $row:ident $doc:literal;)*) => {
         $(
-            /// On a cell, swaps its value; on any other tensor, rebinds the variable to the result.
+            /// Swaps the value of a cell; rebinds the variable to the result for any other tensor.
             impl<'a, A: Into<Arg<'a>>> $trait<A> for Tensor {
                 #[track_caller]
                 fn $assign(&mut self, other: A) {
@@ -250,7 +252,7 @@ impl Tensor {
         if self.as_cell().is_none() {
             return binary(row, self, other);
         }
-        // The old value is read outside of autograd: what replaces it is a value, not a history.
+        // Reads the old value outside of autograd, because the new value must not have a history.
         let new = binary(row, &self.data_(), other).detach();
         match self.set_(&new) {
             Ok(()) => self.clone(),
@@ -258,11 +260,11 @@ impl Tensor {
         }
     }
 
-    /// The quotient towards zero: of integers exactly, where division by zero gives 0.
+    /// The quotient rounded towards zero: exact for integers, where division by zero gives 0.
     #[track_caller]
     pub fn div_trunc<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
         match unify("div_trunc", self, other.into()) {
-            // The row itself divides integers this way; `/` makes them floats first.
+            // The op itself truncates integer division; `/` converts to floats first.
             Ok((a, b)) if a.dtype().class() == Class::Int => apply1(&table::div, &[&a, &b]),
             Ok((a, b)) => (a / b).trunc(),
             Err(failed) => failed,
@@ -299,7 +301,7 @@ impl Tensor {
         if self.error().is_some() { self.clone() } else { self.to_dtype(DType::Bool) }
     }
 
-    /// `yes` where this truth value holds, else `no`; all three broadcast.
+    /// Selects `yes` where this boolean tensor is true, else `no`; all three broadcast.
     #[track_caller]
     pub fn select<'a>(&self, yes: impl Into<Arg<'a>>, no: impl Into<Arg<'a>>) -> Tensor {
         let (yes, no) = match (yes.into(), no.into()) {
@@ -318,7 +320,7 @@ impl Tensor {
             Err(failed) => return failed,
         };
         let condition = self.truth();
-        // Broadcast the condition and the branches to each other without touching the branches' dtype.
+        // Broadcasts the condition and the branches to each other without changing the dtype of the branches.
         let Some(shape) = condition.shape().broadcast(&yes.shape()) else {
             let what = format!("extents {} and {}", condition.shape(), yes.shape());
             return Tensor::refuse(
@@ -330,13 +332,13 @@ impl Tensor {
         apply1(Select {}, &[&condition.expand_to(&shape), &yes.expand_to(&shape), &no.expand_to(&shape)])
     }
 
-    /// The same value, a constant to every derivative.
+    /// Returns the same value as a constant: no derivative flows through it.
     #[track_caller]
     pub fn stop_gradient(&self) -> Tensor {
         apply1(StopGradient {}, &[self])
     }
 
-    /// Real part; a real tensor itself.
+    /// The real part. Returns a real tensor unchanged.
     #[track_caller]
     pub fn real(&self) -> Tensor {
         if self.dtype().is_complex() { apply1(Re {}, &[self]) } else { self.clone() }
@@ -348,13 +350,13 @@ impl Tensor {
         if self.dtype().is_complex() { apply1(Im {}, &[self]) } else { self.zeros_like() }
     }
 
-    /// Complex conjugate; a real tensor itself.
+    /// The complex conjugate. Returns a real tensor unchanged.
     #[track_caller]
     pub fn conj(&self) -> Tensor {
         if self.dtype().is_complex() { apply1(Conj {}, &[self]) } else { self.clone() }
     }
 
-    /// The complex tensor with this real and that imaginary part.
+    /// Makes a complex tensor from its real part (this tensor) and its imaginary part.
     #[track_caller]
     pub fn complex<'a>(&self, imag: impl Into<Arg<'a>>) -> Tensor {
         match unify("complex", self, imag.into()) {

@@ -1,9 +1,11 @@
-//! Gradient plans: for a call at given types, the graph of its gradient and what that graph reads. Derived once,
-//! kept in a bounded table.
+//! Gradient plans: for a call at given operand types, the graph of its gradient and the values that the graph
+//! reads.
+//! Plans are derived once by `gradus_ir`'s vjp and cached in a bounded table; `tape.rs` saves the values,
+//! `backward.rs` runs the plans.
 
 use crate::data::Data;
-use crate::few::Few;
-use crate::row::Program;
+use crate::inline_list::InlineList;
+use crate::pointwise::PointwiseProgram;
 use crate::tensor::Tensor;
 use gradus_ir::graph::{Builder, StableHasher, Var};
 use gradus_ir::ops::call::Call;
@@ -15,35 +17,37 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The gradient of a call. That of a row holds for other extents too, but for the last two fields.
+/// The gradient of a call. The plan of a pointwise op holds for all extents, except the fields `call` and
+/// `outs`.
 pub(crate) struct Plan {
-    /// The op of the call.
+    /// Name of the op.
     pub(crate) name: String,
-    /// Operands it reads.
+    /// Operands that the gradient reads.
     pub(crate) reads_in: Vec<usize>,
-    /// Results it reads.
+    /// Results that the gradient reads.
     pub(crate) reads_out: Vec<usize>,
-    /// Results whose cotangents it reads.
+    /// Results whose cotangents the gradient reads.
     pub(crate) reads_ct: Vec<usize>,
-    /// Operands whose gradients it gives.
+    /// Operands whose gradients it computes.
     pub(crate) writes: Vec<usize>,
-    /// The gradient graph as a program of rows, if it is one.
-    pub(crate) program: Option<Program>,
-    /// The gradient graph as an op: from what it reads to the gradients of `writes`. `None` if nothing flows.
+    /// The gradient graph as a pointwise program, if it is one.
+    pub(crate) program: Option<PointwiseProgram>,
+    /// The gradient graph as an op, from the values read to the gradients of `writes`. `None` if no gradient
+    /// flows.
     call: Option<Op>,
     /// Types of the call's results.
     outs: Vec<Aval>,
-    /// The row that was called, and which of its operands need gradients.
+    /// The pointwise op, and which of its operands need gradients.
     row: Option<(&'static Pointwise, Vec<bool>)>,
 }
 
 impl Plan {
-    /// No cotangents of its results yet.
-    pub(crate) fn awaited(&self) -> Few<Option<Tensor>> {
-        Few::of(&self.outs, |_| None)
+    /// Returns an empty cotangent slot for each result.
+    pub(crate) fn awaited(&self) -> InlineList<Option<Tensor>> {
+        InlineList::of(&self.outs, |_| None)
     }
 
-    /// The gradient graph and the types of the results, for cotangents that have come.
+    /// Returns the gradient op and the result types, for the cotangents that have arrived.
     pub(crate) fn at(&self, cts: &[Option<Tensor>]) -> Result<(Option<Op>, Vec<Aval>)> {
         if let (Some((row, needs)), Some(own)) = (&self.row, cts.iter().flatten().find_map(|ct| ct.aval()))
             && self.outs.first() != Some(&own)
@@ -56,9 +60,9 @@ impl Plan {
     }
 }
 
-/// A table that forgets everything when it is full: simple, and enough to bound memory.
+/// A cache that is cleared when it is full.
 ///
-/// Looking up takes a hash and a comparison, so that nothing is cloned for a key that is there.
+/// A lookup hashes and compares borrowed keys, so that nothing is cloned on a hit.
 pub(crate) struct Bounded<K, V>(Mutex<Option<Table<K, V>>>, usize);
 
 struct Table<K, V> {
@@ -73,7 +77,7 @@ impl<K, V: Clone> Bounded<K, V> {
         Bounded::of(CAPACITY)
     }
 
-    /// With room for so many.
+    /// Makes a cache of this capacity.
     pub(crate) const fn of(capacity: usize) -> Bounded<K, V> {
         Bounded(Mutex::new(None), capacity)
     }
@@ -82,7 +86,8 @@ impl<K, V: Clone> Bounded<K, V> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value under a key that hashes and compares like this, made without holding the lock if there is none.
+    /// Returns the value of the key with this hash for which `is` holds. On a miss makes the value without
+    /// holding the lock.
     pub(crate) fn get_or_make(
         &self,
         hashed: &impl Hash,
@@ -114,7 +119,7 @@ type Key = (Op, Vec<Aval>, Vec<bool>);
 
 static PLANS: Bounded<Key, Handle<Plan>> = Bounded::new();
 
-/// The gradient of a call for the operands that need it.
+/// Returns the gradient plan of a call for the operands that need gradients.
 pub(crate) fn plan_for(op: &Op, ins: &[&Data], outs: &[&Data], needs: &[bool]) -> Result<Handle<Plan>> {
     let avals = |datas: &[&Data]| datas.iter().map(|d| d.aval.clone()).collect::<Vec<Aval>>();
     plan_of(op, &avals(ins), &avals(outs), needs)
@@ -128,13 +133,13 @@ fn plan_of(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Handl
     )
 }
 
-/// The gradients of a row of one or two operands of one dtype, by which of them need one. They hold for all extents and
-/// are never freed, so that recording a row looks nothing up and counts no owners.
+/// Gradient plans of a pointwise op of one or two operands of one dtype, indexed by which operands need
+/// gradients. They hold for all extents and are never freed, so that recording needs no lookup.
 #[derive(Default)]
 pub(crate) struct RowPlans([OnceLock<Handle<Plan>>; 3]);
 
 impl RowPlans {
-    /// The plan for operands of this dtype.
+    /// Returns the plan for operands of this dtype.
     #[inline]
     pub(crate) fn get(
         &self,
@@ -144,7 +149,7 @@ impl RowPlans {
     ) -> Result<Handle<Plan>> {
         let place = usize::from(needs[0]) + 2 * usize::from(needs[1]);
         let Some(slot) = place.checked_sub(1).and_then(|i| self.0.get(i)) else {
-            return Err(Error::verify("a gradient that nobody needs"));
+            return Err(Error::verify("a plan was requested although no operand needs a gradient"));
         };
         if let Some(plan) = slot.get() {
             return Ok(plan.clone());
@@ -166,7 +171,8 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     let mut cts = vec![None; outs.len()];
     gs.iter().for_each(|(k, g)| cts[*k] = Some(*g));
     let pulled = pull(&b, op, &Rule { ins: &xs, outs: &ys }, &cts, needs);
-    // Of what was recorded a derivative is known: where nothing flows (`floor`, where a gradient of `relu` bends) it is zero.
+    // A recorded op has a known derivative: where none flows (`floor`, or the gradient of `relu` at its kink),
+    // it is zero.
     let flows = pulled.iter().any(Option::is_some);
     let known = |(i, g): (usize, Option<_>)| {
         let zero = || (!flows && needs[i]).then(|| b.zeros(&ins[i]));
@@ -180,7 +186,7 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     let places = |used: &[bool]| -> Vec<usize> { (0..used.len()).filter(|&i| used[i]).collect() };
     let name = format!("{}_vjp", op.name());
     Ok(Plan {
-        program: Program::of(&graph),
+        program: PointwiseProgram::of(&graph),
         outs: outs.to_vec(),
         row: if let Op::Map(map) = op { Some((map.0, needs.to_vec())) } else { None },
         name: called(op).to_string(),
@@ -192,7 +198,7 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     })
 }
 
-/// The name of what was applied: of a call, that of the composite.
+/// Returns the name of the op, or of the composite for a call.
 pub(crate) fn called(op: &Op) -> &str {
     if let Op::Call(call) = op { &call.name } else { op.name() }
 }

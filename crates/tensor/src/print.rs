@@ -1,7 +1,8 @@
-//! Printing: aligned columns and nested brackets, as NumPy prints arrays.
+//! Prints tensors with aligned columns and nested brackets, as NumPy does.
 //!
-//! `{}` is the array alone, `{:?}` is `Tensor(array, dtype=…)`; `{:.3}` has at most three digits behind the point. More than a thousand elements are cut to three at
-//! each edge of every axis, so that only those shown are read.
+//! `{}` is the array alone, `{:?}` is `Tensor(array, dtype=…)`; `{:.3}` limits the digits after the point to
+//! three. Of more than a thousand elements, three at each edge of every axis are shown, and only those are
+//! read.
 
 mod layout;
 mod number;
@@ -12,13 +13,13 @@ use crate::tensor::{Inner, Tensor};
 use layout::Layout;
 use std::fmt;
 
-/// More elements than this are not all shown.
+/// Largest number of elements that are all shown.
 const MOST_SHOWN: usize = 1000;
 
-/// Elements shown at each edge of an axis that is cut.
+/// Elements shown at each edge of a shortened axis.
 const EDGE: usize = 3;
 
-/// The indices shown of each axis.
+/// Returns the indices shown of each axis.
 fn shown(shape: &[usize], all: bool) -> Vec<Vec<usize>> {
     let axis = |&n: &usize| match all || n <= 2 * EDGE {
         true => (0..n).collect(),
@@ -27,7 +28,7 @@ fn shown(shape: &[usize], all: bool) -> Vec<Vec<usize>> {
     shape.iter().map(axis).collect()
 }
 
-/// Places in storage of the elements shown, in row-major order.
+/// Returns the storage offsets of the elements shown, in row-major order.
 fn offsets(data: &Data, shown: &[Vec<usize>]) -> Vec<i64> {
     let step = |at: Vec<i64>, (axis, stride): (&Vec<usize>, i64)| -> Vec<i64> {
         at.iter().flat_map(|from| axis.iter().map(move |&i| from + i as i64 * stride)).collect()
@@ -35,7 +36,7 @@ fn offsets(data: &Data, shown: &[Vec<usize>]) -> Vec<i64> {
     shown.iter().zip(data.strides()).fold(vec![data.offset as i64], step)
 }
 
-/// The array, its lines behind `indent` columns but for the first.
+/// Formats the array; all lines but the first are indented by `indent` columns.
 fn array(data: &Data, separator: &str, indent: usize, digits: Option<usize>) -> String {
     let data = match data.to(Device::CPU) {
         Ok(data) => data,

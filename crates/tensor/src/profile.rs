@@ -1,4 +1,4 @@
-//! Times of the steps of one run: as a table that compares them with the device's peak rates, and as a trace file.
+//! Times of the steps of one run: as a table with the device's peak rates, and as a trace file.
 
 use crate::device::Device;
 use crate::execute::Ready;
@@ -7,10 +7,10 @@ use gradus_device::{Roofline, Work};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The steps of one run, in order. Made by [`Compiled::timeline`](crate::Compiled::timeline).
+/// The timed steps of one run, in order; made by [`Compiled::timeline`](crate::Compiled::timeline).
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    /// The device, by name.
+    /// Name of the device.
     pub device: String,
     /// The steps.
     pub steps: Vec<TimedStep>,
@@ -19,11 +19,11 @@ pub struct Timeline {
 /// A step of a run.
 #[derive(Clone, Debug)]
 pub struct TimedStep {
-    /// What it does.
+    /// Description of the step.
     pub title: String,
     /// Operations and bytes.
     pub work: Work,
-    /// How long it took.
+    /// Duration.
     pub took: Duration,
 }
 
@@ -35,7 +35,8 @@ impl Timeline {
         Timeline { device: device.name(), steps: steps.map(step).collect() }
     }
 
-    /// A line per step, the longest first: time, share, rates, and what part of the peak rates they reach.
+    /// Reports one line per step, longest first: time, share of the total, rates, and fraction of the peak
+    /// rates.
     pub fn report(&self, peak: Roofline) -> String {
         let total: Duration = self.steps.iter().map(|s| s.took).sum();
         let mut order: Vec<(usize, &TimedStep)> = self.steps.iter().enumerate().collect();
@@ -70,8 +71,8 @@ impl Timeline {
         text
     }
 
-    /// The steps as a trace in the JSON format of Chrome's trace viewer, which Perfetto opens. Steps follow each other
-    /// without gaps: only their lengths are measured.
+    /// Writes the steps as a trace in the JSON format of Chrome's trace viewer, which Perfetto opens. Steps
+    /// follow each other without gaps, because only durations are measured.
     pub fn trace(&self) -> String {
         let name = |text: &str| {
             format!(
@@ -93,7 +94,7 @@ impl Timeline {
     }
 }
 
-/// A string in JSON.
+/// Quotes a string for JSON.
 fn json(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -1,6 +1,6 @@
 //! Random tensors from a counter-based generator (Philox), whose state is a cell.
 //!
-//! One seed gives the same words on every device. Drawing reads the state cell and moves it on; in a trace both
+//! A seed gives the same words on every device. Drawing reads the state cell and advances it; in a trace both
 //! become part of the graph.
 
 use crate::apply::{apply_n, apply1};
@@ -33,21 +33,21 @@ pub fn manual_seed(seed: u64) {
     DEFAULT.seed(seed);
 }
 
-/// A word's upper 24 bits are a number from 0 to before 1, in steps of this.
+/// Spacing of uniform numbers: the upper 24 bits of a word, scaled to [0, 1).
 const STEP: f64 = 1.0 / (1u32 << 24) as f64;
 
-/// Numbers from 0 to before 1, of words.
+/// Converts words to uniform numbers in [0, 1).
 fn uniform(bits: &Tensor) -> Tensor {
     apply1(Cast { to: DType::F32 }, &[&bits.shr(8)]) * STEP
 }
 
-/// Numbers of the standard normal distribution, which is inverted at the middle of each step: `f32` holds that without
-/// rounding, stretched to -1 and 1.
+/// Converts words to standard normal numbers, by inverting the distribution at the middle of each interval of
+/// width `STEP`. `f32` represents these middles exactly after scaling to -1 to 1.
 fn normal(bits: &Tensor) -> Tensor {
     (uniform(bits) * 2.0 - (1.0 - STEP)).erfinv() * std::f64::consts::SQRT_2
 }
 
-/// Up to so many numbers are drawn by hand, where finding programs would take longer.
+/// Largest number of elements drawn directly, which is faster than looking up a program.
 const FEW: usize = 256;
 
 /// [`uniform`] of one word.
@@ -55,7 +55,7 @@ fn uniform_of(word: &u32) -> f32 {
     (word >> 8) as f32 * STEP as f32
 }
 
-/// [`normal`] of words, by the same loops.
+/// [`normal`] of words, computed by the same loops as the compiled program.
 fn normal_of(words: &[u32]) -> Vec<f32> {
     let middle = |word| uniform_of(word) * 2.0 - (1.0 - STEP) as f32;
     let mut all: Vec<f32> = words.iter().map(middle).collect();
@@ -75,33 +75,33 @@ fn state_of(seed: u64) -> Tensor {
 }
 
 impl Generator {
-    /// The stream of a seed.
+    /// Makes a generator from a seed.
     pub fn new(seed: u64) -> Generator {
         Generator { state: state_of(seed).cell() }
     }
 
-    /// Restarts at a seed.
+    /// Resets the generator to a seed.
     pub fn seed(&self, seed: u64) {
-        // The state's type never changes, and a cell of integers requires no gradients: this cannot fail.
+        // Cannot fail: the type of the state never changes, and a cell of integers requires no gradients.
         let _ = self.state.set_(&state_of(seed));
     }
 
-    /// The state as a cell, to be saved and restored.
+    /// Returns the state cell, for saving and restoring.
     pub fn state(&self) -> &Tensor {
         &self.state
     }
 
-    /// Random words, on this thread's default device.
+    /// Draws random words on the default device of this thread.
     #[track_caller]
     pub fn bits(&self, shape: impl Into<Shape>) -> Tensor {
-        // A guard, not a closure: in a closure the caller's line would be lost.
+        // A guard, not a closure: inside a closure `track_caller` would lose the caller's line.
         let _quiet = stop::quiet();
         let shape = shape.into();
-        // Again where another thread has drawn these meanwhile.
+        // Repeats if another thread has drawn from this state meanwhile.
         while let (Some(n), Some(state)) = (shape.checked_numel(), self.now()) {
             let [bits, _] =
                 apply_n(RandomBits { shape: shape.clone() }, &[&Tensor::from(state).to(Device::default())]);
-            // What could not be drawn leaves the state as it was.
+            // A failed draw leaves the state unchanged.
             if bits.error().is_some() || self.moved_on(n, Some(state)).is_some() {
                 return bits;
             }
@@ -113,7 +113,7 @@ impl Generator {
         }
     }
 
-    /// Few numbers, each of a word, without programs. Anything else, errors included, is left to these.
+    /// Draws few numbers directly, one per word. Returns `None` in every other case, errors included.
     fn few<T: Element>(&self, shape: &Shape, of: impl Fn(&[u32]) -> Vec<T>) -> Option<Tensor> {
         let n = shape.checked_numel().filter(|n| *n <= FEW && Device::default().is_cpu())?;
         let state = self.moved_on(n, None)?;
@@ -122,13 +122,14 @@ impl Generator {
         Data::new(shape.clone(), &of(&words)).ok().map(Tensor::data)
     }
 
-    /// The state; in a trace it is part of the graph.
+    /// Returns the state, or `None` inside a trace, where the state is part of the graph.
     fn now(&self) -> Option<[u32; 4]> {
         let cell = self.state.as_cell().filter(|_| !crate::trace::is_tracing())?;
         cell.value().as_data().and_then(words_of)
     }
 
-    /// The state, which goes on by so many words, so that two threads never draw the same: any, or only this one.
+    /// Advances the state by `n` words atomically, so that two threads never draw the same words. Returns the
+    /// old state, or `None` if it is not `only`.
     fn moved_on(&self, n: usize, only: Option<[u32; 4]>) -> Option<[u32; 4]> {
         let cell = self.state.as_cell().filter(|_| !crate::trace::is_tracing())?;
         cell.update(|now| {
@@ -138,7 +139,7 @@ impl Generator {
         })
     }
 
-    /// Uniform on [0, 1) in `f32`: the upper 24 bits of a word.
+    /// Uniform on [0, 1) in `f32`, from the upper 24 bits of a word.
     #[track_caller]
     pub fn rand(&self, shape: impl Into<Shape>) -> Tensor {
         let shape = shape.into();
@@ -148,7 +149,7 @@ impl Generator {
         region1("uniform", vec![], &[&self.bits(shape)], |bits| uniform(&bits[0]))
     }
 
-    /// Standard normal in `f32`, by inverting the distribution at the middle of each of 2²⁴ cells.
+    /// Standard normal in `f32`, by inverting the distribution at the middle of each of 2²⁴ intervals.
     #[track_caller]
     pub fn randn(&self, shape: impl Into<Shape>) -> Tensor {
         let shape = shape.into();
@@ -158,8 +159,7 @@ impl Generator {
         region1("normal", vec![], &[&self.bits(shape)], |bits| normal(&bits[0]))
     }
 
-    /// Integers from `low` until before `high`, `i64`. The bias of taking 32 bits modulo the range is below
-    /// range / 2³².
+    /// Integers in `low..high`, `i64`. Taking 32 bits modulo the range has a bias below range / 2³².
     #[track_caller]
     pub fn randint(&self, low: i64, high: i64, shape: impl Into<Shape>) -> Tensor {
         let range = high.checked_sub(low).filter(|r| (1..=1 << 32).contains(r));
@@ -177,10 +177,11 @@ impl Generator {
         region1("integers", vec![], &ins, |x| x[0].to_dtype(DType::I64).remainder(&x[1]) + &x[2])
     }
 
-    /// Positions drawn from the rows of non-negative weights (last axis), `i64`. Without replacement those of weight 0 come last.
+    /// Draws positions from rows of non-negative weights (last axis), `i64`. Without replacement, positions of
+    /// weight 0 come last.
     #[track_caller]
     pub fn multinomial(&self, weights: &Tensor, n: usize, replacement: bool) -> Tensor {
-        // Running totals are wide numbers, which not every device has.
+        // Cumulative sums are `f64`, which not every device has.
         let drawn = {
             let _back = Device::CPU.enter();
             self.draw(&weights.to(Device::CPU), n, replacement)
@@ -201,7 +202,7 @@ impl Generator {
             return Err(Error::shape(format!("shape {shape}"), "has no weights to draw from"));
         }
         if n == 0 {
-            return Err(Error::value("0 draws", "are none; ask for at least 1"));
+            return Err(Error::value("0 draws", "are not allowed; draw at least 1"));
         }
         if n > k && !replacement {
             let why = format!("are fewer than the {n} to draw without replacement");
@@ -212,13 +213,13 @@ impl Generator {
         }
         let wide: Shape = rows.iter().copied().chain([n]).collect();
         if replacement {
-            // The number of running totals that are not beyond the drawn height.
+            // The position is the number of cumulative sums that do not exceed the drawn height.
             let total = w.sum_keepdim(-1);
             let height = self.rand(&wide).to_dtype(DType::F64) * &total;
             let below = w.cumsum(-1).unsqueeze(-2).le(&height.unsqueeze(-1));
             Ok(below.sum(-1).minimum((k - 1) as i64))
         } else {
-            // Exponential races: the first n arrivals are a draw without replacement.
+            // Exponential races: the first n arrivals are a sample without replacement.
             let u = self.rand(&shape).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64;
             let arrival = (-u.log()) / &w;
             Ok(arrival.topk(n, -1, false).1)
@@ -226,7 +227,7 @@ impl Generator {
     }
 }
 
-/// Weights must be finite, not negative, and one positive in each row.
+/// Returns an error unless all weights are finite and not negative, and each row has a positive one.
 fn validate(w: &Tensor) -> Result<()> {
     if !w.ge(0.0).and(&w.is_finite()).all(()).item::<bool>()? {
         return Err(Error::value("weights", "must be finite and not negative"));
@@ -250,20 +251,20 @@ impl Tensor {
         DEFAULT.randn(shape)
     }
 
-    /// Integers from `low` until before `high` from the default generator.
+    /// Integers in `low..high` from the default generator.
     #[track_caller]
     pub fn randint(low: i64, high: i64, shape: impl Into<Shape>) -> Tensor {
         DEFAULT.randint(low, high, shape)
     }
 
-    /// Positions drawn from this tensor's rows of weights with the default generator.
+    /// Draws positions from this tensor's rows of weights, with the default generator.
     #[track_caller]
     pub fn multinomial(&self, n: usize, replacement: bool) -> Tensor {
         DEFAULT.multinomial(self, n, replacement)
     }
 }
 
-/// The generator behind [`Tensor::rand`] and its like.
+/// Returns the generator used by [`Tensor::rand`] and related functions.
 pub fn default_generator() -> &'static Generator {
     &DEFAULT
 }

@@ -1,4 +1,4 @@
-//! Reductions over any axes, running combinations, sorting.
+//! Reductions over axes, cumulative operations, sorting.
 
 use crate::apply::{apply_n, apply1};
 use crate::axis::{Axes, resolve};
@@ -10,7 +10,7 @@ use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::{Combine, Op, reduce};
 use gradus_ir::{Class, DType, Error, Shape};
 
-/// The shape of a reduction with size-1 axes in place of those reduced.
+/// Returns the shape with extent 1 on the reduced axes.
 fn kept(shape: &Shape, axes: &[usize]) -> Shape {
     let reduced = gradus_ir::axis_mask(axes, shape.rank());
     shape.iter().zip(reduced).map(|(&d, reduced)| if reduced { 1 } else { d }).collect()
@@ -36,7 +36,7 @@ fn reduce(
     }
 }
 
-/// Booleans and narrow integers are summed as `i64`, as NumPy and PyTorch do.
+/// Converts booleans and narrow integers to `i64` for sums, as NumPy and PyTorch do.
 #[track_caller]
 fn summable(x: &Tensor) -> Tensor {
     if x.dtype().class() <= Class::Int { x.to_dtype(DType::I64) } else { x.clone() }
@@ -68,9 +68,9 @@ reductions! {
     sum sum_keepdim |x| summable(x), |axes| reduce::Sum { axes };
     /// Product over axes (`()` for all); integers and booleans as `i64`.
     prod prod_keepdim |x| summable(x), |axes| reduce::Prod { axes };
-    /// Largest over axes (`()` for all); ties share the gradient evenly, NaN wins.
+    /// Maximum over axes (`()` for all); ties share the gradient evenly, NaN wins.
     max max_keepdim |x| x.clone(), |axes| reduce::Max { axes };
-    /// Smallest over axes (`()` for all); ties share the gradient evenly, NaN wins.
+    /// Minimum over axes (`()` for all); ties share the gradient evenly, NaN wins.
     min min_keepdim |x| x.clone(), |axes| reduce::Min { axes };
     /// Whether any element along the axes is non-zero.
     any any_keepdim |x| x.to_dtype(DType::Bool), |axes| reduce::Max { axes };
@@ -79,7 +79,7 @@ reductions! {
 }
 
 impl Tensor {
-    // The closure only makes the op: applied in it, an op would not know the caller's place.
+    // The closure only constructs the op: applying it there would lose the caller's line.
     #[track_caller]
     fn along<O: Into<Op>>(&self, name: &str, axis: isize, op: impl FnOnce(usize) -> O) -> Tensor {
         match resolve(axis, self.rank()) {
@@ -89,32 +89,32 @@ impl Tensor {
         }
     }
 
-    /// Booleans as numbers.
+    /// Converts booleans to numbers.
     #[track_caller]
     fn ordered(&self) -> Tensor {
         if self.dtype() == DType::Bool { self.to_dtype(DType::U8) } else { self.clone() }
     }
 
-    /// Position of the first largest element along an axis; the first NaN counts as largest.
+    /// Position of the first maximum along an axis; the first NaN counts as the maximum.
     #[track_caller]
     pub fn argmax(&self, axis: isize) -> Tensor {
         self.ordered().along("argmax", axis, |axis| reduce::ArgMax { axis })
     }
 
-    /// Position of the first smallest element along an axis; the first NaN counts as smallest.
+    /// Position of the first minimum along an axis; the first NaN counts as the minimum.
     #[track_caller]
     pub fn argmin(&self, axis: isize) -> Tensor {
         self.ordered().along("argmin", axis, |axis| reduce::ArgMin { axis })
     }
 
-    /// A number as a line of one element, along which it is when its axis is called 0 or -1.
-    pub(crate) fn as_line(&self, axis: isize) -> Option<Tensor> {
+    /// Returns a scalar as a vector of one element, if its axis is written as 0 or -1.
+    pub(crate) fn as_vector(&self, axis: isize) -> Option<Tensor> {
         (self.rank() == 0 && matches!(axis, 0 | -1) && self.error().is_none()).then(|| self.reshape([1]))
     }
 
     #[track_caller]
     fn cumulate(&self, name: &str, axis: isize, combine: Combine) -> Tensor {
-        if let Some(line) = self.as_line(axis) {
+        if let Some(line) = self.as_vector(axis) {
             return line.cumulate(name, 0, combine).squeeze(0isize);
         }
         self.along(name, axis, |axis| Cumulate { combine, axis, reverse: false })
@@ -150,7 +150,7 @@ impl Tensor {
         self.cumulate("logcumsumexp", axis, Combine::LogSumExp)
     }
 
-    /// Elements in order along an axis, and the positions they came from; stable, NaN counts as largest.
+    /// Sorts along an axis. Returns the elements and their original positions; stable, NaN counts as largest.
     #[track_caller]
     pub fn sort(&self, axis: isize, descending: bool) -> (Tensor, Tensor) {
         self.in_order("sort", axis, descending, None)
@@ -164,7 +164,7 @@ impl Tensor {
         descending: bool,
         first: Option<usize>,
     ) -> (Tensor, Tensor) {
-        if let Some(line) = self.as_line(axis) {
+        if let Some(line) = self.as_vector(axis) {
             let (values, positions) = line.in_order(name, 0, descending, first);
             return (values.squeeze(0isize), positions.squeeze(0isize));
         }
@@ -190,7 +190,7 @@ impl Tensor {
     /// The `k` largest (or smallest) elements along an axis in order, and their positions.
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize, largest: bool) -> (Tensor, Tensor) {
-        let extent = match self.as_line(axis) {
+        let extent = match self.as_vector(axis) {
             Some(_) => Ok(1),
             None => resolve(axis, self.rank()).map(|a| self.shape()[a]),
         };
@@ -205,7 +205,8 @@ impl Tensor {
         self.in_order("topk", axis, largest, Some(k).filter(|k| extent.is_ok_and(|n| *k < n)))
     }
 
-    /// Of few elements by hand, along the last axis, if nothing is recorded.
+    /// Computes `topk` of few elements directly, along the last axis. Returns `None` if a gradient would be
+    /// recorded.
     fn few_topk(&self, k: usize, axis: isize, largest: bool) -> Option<(Tensor, Tensor)> {
         let last = resolve(axis, self.rank()).ok()? + 1 == self.rank();
         if !last || trace::is_tracing() || (self.requires_grad() && tape::is_grad_enabled()) {
@@ -213,25 +214,25 @@ impl Tensor {
         }
         self.with_data(|d| match d.aval.dtype {
             _ if !d.is_host() => None,
-            DType::F32 => first_of_lines::<f32>(d, k, largest),
-            DType::F64 => first_of_lines::<f64>(d, k, largest),
-            DType::I64 => first_of_lines::<i64>(d, k, largest),
+            DType::F32 => first_of_rows::<f32>(d, k, largest),
+            DType::F64 => first_of_rows::<f64>(d, k, largest),
+            DType::I64 => first_of_rows::<i64>(d, k, largest),
             _ => None,
         })
     }
 }
 
-/// Elements that are sorted by hand.
+/// Largest number of elements that are sorted directly.
 const FEW: usize = 256;
 
-/// The first `k` of each line in order, as `Sort` has it, and where they were.
-fn first_of_lines<T: Element + PartialOrd>(d: &Data, k: usize, largest: bool) -> Option<(Tensor, Tensor)> {
+/// Returns the first `k` of each row in the order of `Sort`, and their positions.
+fn first_of_rows<T: Element + PartialOrd>(d: &Data, k: usize, largest: bool) -> Option<(Tensor, Tensor)> {
     let (&n, outer) = d.aval.shape.split_last()?;
     if n == 0 || d.aval.shape.numel() > FEW {
         return None;
     }
     let all = d.to_vec::<T>().ok()?;
-    // Only NaN is not comparable, even with itself.
+    // NaN is the only value that is not comparable with itself.
     let is_nan = |x: &T| x.partial_cmp(x).is_none();
     let order = |a: &T, b: &T| a.partial_cmp(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)));
     let (mut values, mut positions) = (Vec::new(), Vec::new());

@@ -1,8 +1,11 @@
 //! Composites: functions over tensors that run, print and differentiate as one named call.
+//! Takes a name, arguments, operands and a body; returns the results of a `call` op whose graph is traced once
+//! per types.
+//! `func/` holds the composites, `call_cache.rs` the programs that this thread used last.
 
 use crate::apply::try_apply;
+use crate::call_cache;
 use crate::plan::Bounded;
-use crate::recent;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_body};
 use gradus_ir::attr::{Attr, AttrField};
@@ -11,7 +14,7 @@ use gradus_ir::{Aval, Error, Graph, Op, Result};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Arguments of a composite besides its operands, as they are printed and told apart by.
+/// Arguments of a composite in addition to its operands. They are printed and are part of the cache key.
 pub type Args = Vec<(String, Attr)>;
 
 /// An argument by name.
@@ -25,9 +28,9 @@ static REGIONS: Bounded<Key, Op> = Bounded::new();
 
 /// Calls a function of the operands as one region.
 ///
-/// The function is traced once per name, arguments and operand types, so its result may depend on nothing
-/// else: whatever it reads from outside besides `ins` must be in `args`. Eagerly the region is one call with one
-/// tape node; in a trace it stays a named call.
+/// The function is traced once per name, arguments and operand types, so its result may depend on nothing else:
+/// everything it reads from outside must be in `ins` or `args`. Eagerly the region is one call with one tape
+/// node; in a trace it stays a named call.
 #[track_caller]
 pub fn region<R: Outputs>(
     name: &'static str,
@@ -49,9 +52,10 @@ pub fn region1(
     first(region(name, args, ins, f))
 }
 
-/// As [`region1`], with a gradient that is stated: `grad(operands, result, cotangent)` gives a gradient per operand, and
-/// is linear in the cotangent. It must be the derivative that the body has, in fewer steps; forward mode is its
-/// transpose. A gradient that is a region itself is seen by its name in gradient graphs.
+/// As [`region1`], with an explicit gradient: `grad(operands, result, cotangent)` returns a gradient per
+/// operand and must be linear in the cotangent. It must equal the derivative of the body, computed more
+/// cheaply; forward mode is its transpose. A gradient that is itself a region appears by name in gradient
+/// graphs.
 #[track_caller]
 pub fn region1_with_grad<G: Outputs>(
     name: &'static str,
@@ -73,7 +77,7 @@ fn first(outs: Result<Vec<Tensor>>) -> Tensor {
     }
 }
 
-/// Applies the call that was made for this name, these arguments and types, or makes it.
+/// Applies the cached call for this name, these arguments and types; traces the body on a miss.
 #[track_caller]
 fn cached<R: Outputs>(
     name: &'static str,
@@ -83,7 +87,7 @@ fn cached<R: Outputs>(
     finish: impl FnOnce(Call) -> Result<Call>,
 ) -> Result<Vec<Tensor>> {
     let place = Location::caller();
-    if let Some(outs) = recent::run(name, &args, ins) {
+    if let Some(outs) = call_cache::run(name, &args, ins) {
         return outs.map_err(|e| e.called(name).at(place));
     }
     let mut avals = Vec::with_capacity(ins.len());
@@ -98,12 +102,12 @@ fn cached<R: Outputs>(
     let is = |(n, a, i): &Key| *n == name && *a == args && *i == avals;
     let op = REGIONS.get_or_make(&(name, &args, &avals), is, make).map_err(|e| e.called(name).at(place))?;
     let outs = try_apply(op.clone(), ins).map_err(|e| e.called(name).at(place))?;
-    // Afterwards, since a failure on the way to remember it, Ctrl-C for one, would be forgotten.
-    recent::remember(name, &args, ins, &op);
+    // Cached after the call has succeeded, because caching ignores errors, such as an interrupt by Ctrl-C.
+    call_cache::remember(name, &args, ins, &op);
     Ok(outs)
 }
 
-/// The graph of a function that reads nothing but its operands.
+/// Returns the graph of a function that reads only its operands, or an error.
 fn closed(name: &str, traced: TracedFunction) -> Result<Arc<Graph>> {
     if traced.captured.is_empty() {
         return Ok(traced.graph);
@@ -111,7 +115,7 @@ fn closed(name: &str, traced: TracedFunction) -> Result<Arc<Graph>> {
     Err(Error::trace(format!("`{name}` uses a cell or outer value that is not an operand")))
 }
 
-/// A derivative rule of a function as a graph over operands, results and directions of these types.
+/// Traces a derivative rule of a function as a graph over operands, results and directions of these types.
 pub(crate) fn trace_rule<G: Outputs>(
     body: &Graph,
     directions: Vec<Aval>,

@@ -1,5 +1,5 @@
-//! An op that fails a run: a check that cannot be made while a function is traced, because it depends on elements.
-//! Takes a boolean scalar and gives it back; evaluating it raises an error if it is false.
+//! An op that makes a run fail: a check that cannot be made during tracing because it depends on elements.
+//! Takes a boolean scalar and returns it; evaluating it is an error if it is false.
 
 use crate::apply::apply1;
 use crate::tensor::Tensor;
@@ -9,11 +9,11 @@ use gradus_ir::{Aval, DType, Error, Literal, Op, Result, Var, op_struct};
 use std::sync::{Arc, Once};
 
 op_struct! {
-    /// Its operand, a boolean scalar. It is an error when it is evaluated and false.
+    /// Returns its operand, a boolean scalar. Evaluating it is an error if the operand is false.
     pub struct Require = "require" {
-        /// What the error is about.
+        /// Subject of the error.
         what: String,
-        /// What is wrong with it.
+        /// Reason of the error.
         why: String,
     }
 }
@@ -31,7 +31,7 @@ impl Primitive for Require {
         Derivative::Zero
     }
 
-    // All elements of the batch are required at once.
+    // Requires all elements of the batch at once.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         let all = batch.builder.apply1(Min { axes: vec![0] }, &[batch.ins[0]]);
         let required = batch.builder.apply1(Op::user(self.clone()), &[all]);
@@ -47,11 +47,11 @@ impl Primitive for Require {
     }
 }
 
-/// A boolean scalar which must be true when the program runs: if it is not, the run fails with this error. What depends on
-/// the result is computed only after the check.
+/// Returns a boolean scalar that must be true when the program runs: otherwise the run fails with this error.
+/// Operations that depend on the result run only after the check.
 #[track_caller]
 pub fn require(holds: &Tensor, what: &str, why: &str) -> Tensor {
-    // Graphs as text name the op.
+    // Registers the op, so that graphs can be parsed from text.
     static KNOWN: Once = Once::new();
     KNOWN.call_once(|| {
         registry::register(Require::NAME, |attrs| Require::from_attrs(attrs).map(Op::user));

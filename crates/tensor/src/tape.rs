@@ -1,13 +1,13 @@
-//! Eager autograd: tape nodes and recording. The pass over them is in `backward.rs`.
+//! Eager autograd: tape nodes and recording. `backward.rs` runs the pass over them.
 //!
-//! A node keeps the call, where gradients flow, and only those operands and results that the call's gradient
-//! graph reads. That graph is derived once per call and types from the declarations, like every other
-//! derivative. Nodes are owned by the tensors they made, and are freed without recursion.
+//! A node stores the call, the targets of its gradients, and only those operands and results that the gradient
+//! graph reads. That graph is derived once per call and types (`plan.rs`). Nodes are owned by the tensors they
+//! produced, and are freed without recursion.
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
-use crate::few::Few;
 use crate::hook::Hook;
+use crate::inline_list::InlineList;
 use crate::plan::{Plan, RowPlans, plan_for};
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::ops::{Derivative, Pointwise};
@@ -24,10 +24,10 @@ pub(crate) struct Edge {
     pub(crate) out: usize,
 }
 
-/// Where the gradient of an operand goes.
+/// The destination of an operand's gradient.
 #[derive(Clone)]
 pub(crate) enum Target {
-    /// An edge, taken apart so that a target is no larger than one.
+    /// The fields of an [`Edge`], stored directly so that a target is no larger than an edge.
     Node(Handle<Node>, u32),
     Leaf(Tensor),
 }
@@ -40,28 +40,30 @@ impl From<&Edge> for Target {
 
 /// One recorded call.
 pub(crate) struct Node {
-    /// Larger than that of earlier calls on the same thread, and of the calls that made the operands.
+    /// Recording number: larger than that of earlier calls on the same thread and of the calls that produced
+    /// the operands.
     pub(crate) order: u64,
     pub(crate) plan: Handle<Plan>,
     /// Device of the operands. Cotangents are moved there before the gradient runs.
     pub(crate) device: Device,
-    /// Where the user made the call.
+    /// Source location of the user's call.
     pub(crate) place: &'static Location<'static>,
     pub(crate) state: Mutex<State>,
 }
 
-// With its count, a node takes two cache lines.
+// Together with its reference count, a node takes two cache lines.
 const _: () = assert!(size_of::<Node>() <= 120);
 
-/// What changes about a node.
+/// The mutable state of a node.
 pub(crate) struct State {
-    /// Until a backward pass takes it: what is behind a call is then freed while the pass has it at hand.
+    /// Values saved for the gradient. A backward pass takes them, so that each node's values are freed as the
+    /// pass advances.
     pub(crate) recorded: Option<Recorded>,
-    /// Seldom any, hence the box.
+    /// Boxed, because it is rarely present.
     pub(crate) watched: Option<Box<Watched>>,
 }
 
-/// Results whose gradients somebody wants to see.
+/// Results whose gradients are retained or observed by hooks.
 #[derive(Default)]
 pub(crate) struct Watched {
     pub(crate) kept: Vec<Kept>,
@@ -72,13 +74,13 @@ pub(crate) struct Watched {
 #[derive(Default)]
 pub(crate) struct Kept {
     pub(crate) out: usize,
-    /// Whether backward passes add to it: `retain_grad` asked for that.
+    /// Whether backward passes accumulate it, because `retain_grad` was called.
     pub(crate) retained: bool,
     pub(crate) grad: Option<Tensor>,
 }
 
 impl Edge {
-    /// Changes what is kept of the gradient of this result.
+    /// Updates the retained gradient of this result.
     pub(crate) fn keep(&self, change: impl FnOnce(&mut Kept)) {
         let mut state = lock(&self.node.state);
         let all = &mut state.watched.get_or_insert_default().kept;
@@ -90,18 +92,18 @@ impl Edge {
     }
 }
 
-/// What the gradient of a call needs.
+/// Values that the gradient of a call needs.
 #[derive(Clone)]
 pub(crate) struct Recorded {
-    /// Where the gradients of the operands go.
-    pub(crate) targets: Few<Option<Target>>,
-    /// What the gradient graph reads: operands (cells with their version), then results, these without the node that
-    /// they would keep alive by it.
-    pub(crate) saved: Few<(Tensor, u64)>,
+    /// Destinations of the operands' gradients.
+    pub(crate) targets: InlineList<Option<Target>>,
+    /// Values that the gradient graph reads: operands (cells with their version), then results. Results are
+    /// stored without their node, which would otherwise keep itself alive.
+    pub(crate) saved: InlineList<(Tensor, u64)>,
 }
 
 impl Recorded {
-    /// Whether calls were recorded behind this one.
+    /// Whether earlier recorded calls are reachable from this one.
     fn is_behind(&self) -> bool {
         let is_node = |t: &Option<Target>| matches!(t, Some(Target::Node(..)));
         let has_node = |(t, _): &(Tensor, u64)| matches!(&*t.0, Inner::Data(_, Some(_)));
@@ -119,16 +121,16 @@ thread_local! {
     static GARBAGE: RefCell<Vec<Recorded>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Room that the list of garbage keeps.
+/// Capacity that the list of garbage keeps.
 const KEPT_GARBAGE: usize = 256;
 
-/// Dropping a long chain frees it from a list instead of by recursion.
+/// Frees a long chain iteratively instead of by recursion.
 impl Drop for Node {
     fn drop(&mut self) {
         let recorded = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).recorded.take();
         let Some(own) = recorded.filter(Recorded::is_behind) else { return };
         if FREEING.replace(true) {
-            // Of an ending thread, whose list is gone, what is left is dropped here.
+            // If the thread is ending and its list is gone, `own` is dropped here.
             let _ = GARBAGE.try_with(|g| g.borrow_mut().push(own));
             return;
         }
@@ -152,7 +154,7 @@ pub fn is_grad_enabled() -> bool {
     GRAD.get()
 }
 
-/// Restores the mode when it goes.
+/// Restores the previous mode when dropped.
 pub struct GradMode(bool);
 
 impl Drop for GradMode {
@@ -161,7 +163,7 @@ impl Drop for GradMode {
     }
 }
 
-/// Switches recording on this thread on or off while the guard lives.
+/// Switches recording on this thread on or off until the guard is dropped.
 #[must_use = "the mode lasts as long as the guard"]
 pub fn set_grad_enabled(on: bool) -> GradMode {
     GradMode(GRAD.replace(on))
@@ -173,13 +175,13 @@ pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Whether a row is flat between its jumps (`floor`, `sign`): zeros flow back through it, as a derivative that is known
-/// and not as one that is missing.
+/// Whether a pointwise op is piecewise constant (`floor`, `sign`): its gradient is a known zero, not a missing
+/// derivative.
 pub(crate) fn is_step(op: &Op) -> bool {
     matches!(op, Op::Map(map) if map.0.partials.is_none())
 }
 
-/// Records a call if a gradient can flow through it.
+/// Records a call, if a gradient can flow through it.
 pub(crate) fn record(
     op: &Op,
     ins: &[&Tensor],
@@ -191,10 +193,11 @@ pub(crate) fn record(
     if !flows || (op.def().derivative() == Derivative::Zero && !is_step(op)) {
         return Ok(None);
     }
-    let needs: Few<bool> = Few::of(ins, |t| t.requires_grad());
+    let needs: InlineList<bool> = InlineList::of(ins, |t| t.requires_grad());
     let plan = plan_for(op, datas, outs, &needs)?;
     let read = |i: usize| match ins[i].as_cell().filter(|c| !c.requires_grad()) {
-        // What no gradient flows to is kept as it is now: it may change before the pass, as statistics do.
+        // An operand without gradient is saved by value: the cell may change before the pass, as running
+        // statistics do.
         Some(cell) => cell.value(),
         None => ins[i].clone(),
     };
@@ -202,8 +205,8 @@ pub(crate) fn record(
     Ok(Some(node(plan, device, ins, read, |k| outs[k].clone(), place)))
 }
 
-/// The same for a row of the pointwise table, whose operands may be held; `value` (of an operand by its place, as it is now)
-/// and `out` are made only if the gradient reads them.
+/// Does the same for a pointwise op. `value` (the current value of an operand, by index) and `out` are called
+/// only if the gradient reads them.
 #[inline]
 pub(crate) fn record_row(
     row: &'static Pointwise,
@@ -227,7 +230,7 @@ thread_local! {
     static CLOCK: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The node of a call, with those operands and results that the plan reads.
+/// Makes the node of a call, with those operands and results that the plan reads.
 #[inline(always)]
 fn node(
     plan: Handle<Plan>,
@@ -244,8 +247,8 @@ fn node(
     };
     let read_out = |&k: &usize| (Tensor::with(|| Inner::Data(result(k), None)), 0);
     let saved = match (&*plan.reads_in, &*plan.reads_out) {
-        (reads, []) => Few::of(reads, read_in),
-        ([], reads) => Few::of(reads, read_out),
+        (reads, []) => InlineList::of(reads, read_in),
+        ([], reads) => InlineList::of(reads, read_out),
         (ins, outs) => ins.iter().map(read_in).chain(outs.iter().map(read_out)).collect(),
     };
     let mut order = CLOCK.get();
@@ -257,12 +260,12 @@ fn node(
         Inner::Cell(c) if c.requires_grad() => Some(Target::Leaf((*t).clone())),
         _ => None,
     };
-    let targets = Few::of(ins, target);
+    let targets = InlineList::of(ins, target);
     order += 1;
     CLOCK.set(order);
     let empty = || Mutex::new(State { recorded: None, watched: None });
     let mut node = Handle::with(|| Node { order, plan, device, place, state: empty() });
-    // Filled where it stays: a lock is moved together with the gap behind its flags, by pieces that the processor waits for.
+    // Written in place: moving the mutex would copy its padding in pieces, which stalls the processor.
     if let Some(node) = node.get_mut() {
         node.state.get_mut().unwrap_or_else(PoisonError::into_inner).recorded =
             Some(Recorded { targets, saved });

@@ -1,4 +1,4 @@
-//! The tensor: one handle for data, a mutable cell, a node of a trace, or a failure.
+//! The tensor: one handle type for data, a cell, a node of a trace, or a failure.
 
 use crate::cell::Cell;
 use crate::data::{Data, Element};
@@ -11,9 +11,9 @@ use std::panic::Location;
 /// An n-dimensional array, a cheap handle that is `Send + Sync`.
 ///
 /// A tensor is *data*, a *cell* (a leaf whose value may be swapped), a *node* of a graph being traced, or a
-/// *failure* that remembers what went wrong first. Operators and methods work the same on all of them: they
-/// never panic, and a failed operation gives a failed tensor, whose cause comes out at the first door that
-/// returns a [`Result`]: [`item`](Tensor::item), [`to_vec`](Tensor::to_vec), [`backward`](Tensor::backward),
+/// *failure* that stores the first error. Operators and methods work the same on all of them and never panic. A
+/// failed operation gives a failed tensor, whose error is returned by the first method that returns a
+/// [`Result`]: [`item`](Tensor::item), [`to_vec`](Tensor::to_vec), [`backward`](Tensor::backward),
 /// [`check`](Tensor::check), …
 #[derive(Clone)]
 pub struct Tensor(pub(crate) Handle<Inner>);
@@ -30,7 +30,7 @@ impl Tensor {
         Tensor(Handle::new(inner))
     }
 
-    /// A tensor that is written where it stays.
+    /// Makes a tensor that is constructed in place.
     #[inline(always)]
     pub(crate) fn with(inner: impl FnOnce() -> Inner) -> Tensor {
         Tensor(Handle::with(inner))
@@ -40,12 +40,12 @@ impl Tensor {
         Tensor::new(Inner::Data(data, None))
     }
 
-    /// A failure.
+    /// Makes a failed tensor.
     pub fn failed(e: Error) -> Tensor {
         Tensor::new(Inner::Failed(e))
     }
 
-    /// A failure at the caller's place; an operand that has failed already stays the cause.
+    /// Makes a failed tensor at the caller's location. If an operand has failed already, returns that operand.
     #[track_caller]
     pub(crate) fn refuse(op: &str, ins: &[&Tensor], e: Error) -> Tensor {
         if let Some(failed) = ins.iter().find(|t| t.error().is_some()) {
@@ -61,12 +61,12 @@ impl Tensor {
         r.unwrap_or_else(|e| Tensor::failed(if e.location().is_some() { e } else { e.at(place) }))
     }
 
-    /// What went wrong, if it did.
+    /// Returns the error of a failed tensor.
     pub fn error(&self) -> Option<&Error> {
         if let Inner::Failed(e) = &*self.0 { Some(e) } else { None }
     }
 
-    /// This tensor, or what went wrong.
+    /// Returns this tensor, or its error.
     pub fn check(&self) -> Result<&Tensor> {
         match self.error() {
             Some(e) => Err(e.clone()),
@@ -74,7 +74,7 @@ impl Tensor {
         }
     }
 
-    /// The type; `None` for a failure.
+    /// Returns dtype and shape; `None` for a failure.
     pub fn aval(&self) -> Option<Aval> {
         match &*self.0 {
             Inner::Data(d, _) => Some(d.aval.clone()),
@@ -84,7 +84,7 @@ impl Tensor {
         }
     }
 
-    /// The extents; those of a scalar for a failure.
+    /// Returns the extents; those of a scalar for a failure.
     pub fn shape(&self) -> Shape {
         match &*self.0 {
             Inner::Data(d, _) => d.aval.shape.clone(),
@@ -94,7 +94,7 @@ impl Tensor {
         }
     }
 
-    /// The element type; `f32` for a failure.
+    /// Returns the dtype; `f32` for a failure.
     pub fn dtype(&self) -> DType {
         match &*self.0 {
             Inner::Data(d, _) => d.aval.dtype,
@@ -104,18 +104,18 @@ impl Tensor {
         }
     }
 
-    /// Number of axes.
+    /// Returns the number of axes.
     pub fn rank(&self) -> usize {
         self.shape().rank()
     }
 
-    /// Extent of an axis, counted from the end when negative; 0 if there is no such axis.
+    /// Returns the extent of an axis, counted from the end if negative; 0 if there is no such axis.
     pub fn dim(&self, axis: isize) -> usize {
         let shape = self.shape();
         crate::axis::resolve(axis, shape.rank()).map_or(0, |a| shape[a])
     }
 
-    /// Number of elements; 0 for a failure.
+    /// Returns the number of elements; 0 for a failure.
     pub fn numel(&self) -> usize {
         self.aval().map_or(0, |a| a.shape.numel())
     }
@@ -125,7 +125,7 @@ impl Tensor {
         matches!(&*self.0, Inner::Node(_))
     }
 
-    /// Whether both are the same tensor or cell, not merely equal.
+    /// Whether both are the same tensor or cell, not only equal.
     pub fn is_same(&self, other: &Tensor) -> bool {
         match (self.as_cell(), other.as_cell()) {
             (Some(a), Some(b)) => a.is_same(b),
@@ -133,7 +133,7 @@ impl Tensor {
         }
     }
 
-    /// Whether elements lie in row-major order without gaps.
+    /// Whether the elements are in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
         match &*self.0 {
             Inner::Data(d, _) => d.strides.is_none(),
@@ -142,7 +142,7 @@ impl Tensor {
         }
     }
 
-    /// Whether both see the same storage.
+    /// Whether both use the same storage.
     pub fn shares_storage(&self, other: &Tensor) -> bool {
         match (self.concrete(), other.concrete()) {
             (Ok(a), Ok(b)) => a.storage.ptr_eq(&b.storage),
@@ -150,7 +150,7 @@ impl Tensor {
         }
     }
 
-    /// The data behind data or a cell.
+    /// Returns the data of a data tensor or a cell.
     pub(crate) fn concrete(&self) -> Result<Data> {
         match &*self.0 {
             Inner::Data(d, _) => Ok(d.clone()),
@@ -164,12 +164,12 @@ impl Tensor {
         }
     }
 
-    /// The data, if this is data.
+    /// Returns the data, if this is a data tensor.
     pub(crate) fn as_data(&self) -> Option<&Data> {
         if let Inner::Data(d, _) = &*self.0 { Some(d) } else { None }
     }
 
-    /// Hands over the data behind data, or behind a cell that no trace would capture.
+    /// Calls `f` with the data, unless a trace would capture the cell.
     #[inline(always)]
     pub(crate) fn with_data<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         match &*self.0 {
@@ -179,7 +179,7 @@ impl Tensor {
         }
     }
 
-    /// The same without counting another owner of a cell's value: for functions that read no other cell.
+    /// Does the same without cloning a cell's value. `f` must not read another cell.
     #[inline(always)]
     pub(crate) fn with_held<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         match &*self.0 {
@@ -189,35 +189,35 @@ impl Tensor {
         }
     }
 
-    /// The elements in row-major order.
+    /// Copies the elements in row-major order.
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let place = Location::caller();
         self.concrete().and_then(|d| d.to_vec()).map_err(|e| e.or_at(place))
     }
 
-    /// The one element of a tensor of one element.
+    /// Returns the element of a tensor of one element.
     #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
         let place = Location::caller();
         let one = || {
             let data = self.concrete()?;
             if data.aval.shape.numel() != 1 {
-                return Err(Error::value(format!("item of {}", data.aval), "takes exactly one element"));
+                return Err(Error::value(format!("item of {}", data.aval), "needs exactly one element"));
             }
             Ok(data.to_vec()?[0])
         };
         one().map_err(|e| e.or_at(place))
     }
 
-    /// A copy of the elements in their exact carrier.
+    /// Copies the elements to a literal.
     #[track_caller]
     pub fn to_literal(&self) -> Result<Literal> {
         let place = Location::caller();
         self.concrete().and_then(|d| d.literal()).map_err(|e| e.or_at(place))
     }
 
-    /// From a literal, rounded to its dtype.
+    /// Makes a tensor from a literal, rounded to its dtype.
     #[track_caller]
     pub fn from_literal(l: &Literal) -> Tensor {
         Tensor::from_result(Data::from_literal(l).map(Tensor::data))

@@ -1,8 +1,8 @@
-//! Tracing: running a function on nodes instead of data, which leaves a graph.
+//! Tracing: runs a function on graph nodes instead of data, and returns the graph.
 //!
-//! An operation is recorded in the youngest trace that any of its operands belongs to. What a trace sees from
-//! outside follows one rule: **cells, and nodes of an enclosing trace, become extra inputs; any other data
-//! becomes a constant**. A cell written during a trace becomes an extra output.
+//! An operation is recorded in the youngest trace that one of its operands belongs to. Values from outside
+//! follow one rule: **cells, and nodes of an enclosing trace, become extra inputs; any other data becomes a
+//! constant**. A cell written during a trace becomes an extra output.
 
 use crate::cell::Cell;
 use crate::leaves::Leaves;
@@ -28,13 +28,13 @@ pub(crate) struct Trace {
     pub(crate) builder: Builder,
     age: u64,
     open: AtomicBool,
-    /// Whether nodes remember their lines. Those of a composite do not: its caller's is the one to name.
+    /// Whether nodes remember their source lines. Nodes of a composite do not: errors name its caller's line.
     placed: bool,
     captures: Mutex<Vec<Capture>>,
     pub(crate) leaves: Leaves,
 }
 
-/// Something from outside: which input it became, and which values it has had since (cells can be written).
+/// A value from outside: the input it became, and the values it has had since (cells can be written).
 pub(crate) struct Capture {
     pub(crate) tensor: Tensor,
     input: Id,
@@ -46,28 +46,29 @@ impl Capture {
         self.written.last().copied().unwrap_or(self.input)
     }
 
-    /// All values that it has had, the one now last.
+    /// Returns all values that it has had, the current one last.
     pub(crate) fn values(&self) -> impl Iterator<Item = Id> {
         std::iter::once(self.input).chain(self.written.iter().copied())
     }
 }
 
-/// A traced function: its graph, what it captured and which cells it writes.
+/// A traced function: its graph, the tensors it captured and the cells it writes.
 #[derive(Clone)]
 pub struct TracedFunction {
     /// Inputs: the function's own, then one per captured tensor. Outputs: the function's own, then one per
     /// written cell.
     pub graph: Arc<Graph>,
-    /// The captured cells, outer nodes and tensors of other devices than the CPU.
+    /// The captured cells, outer nodes, and tensors of devices other than the CPU.
     pub captured: Vec<Tensor>,
     /// The written cells.
     pub written: Vec<Tensor>,
 }
 
-/// Which line of another language is being run.
+/// Returns the current line of another language, such as Python.
 static LINE: OnceLock<fn() -> Option<String>> = OnceLock::new();
 
-/// From now on what is traced remembers the line of another language that called it. Only the first call counts.
+/// Sets the function that returns the current line of another language, which traced nodes remember. Only the
+/// first call has an effect.
 pub fn trace_lines(line: fn() -> Option<String>) {
     let _ = LINE.set(line);
 }
@@ -85,23 +86,23 @@ pub fn is_tracing() -> bool {
     TRACES.with(|t| !t.borrow().is_empty())
 }
 
-/// How many traces have begun, on any thread.
+/// Number of traces begun, on any thread.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// How many traces have begun: tells what was there before one from what was made in it.
+/// Returns the number of traces begun. Comparing it tells whether a value was made before or during a trace.
 pub fn traces_begun() -> u64 {
     BEGUN.load(Ordering::Relaxed)
 }
 
 impl Tensor {
-    /// Whether this is a value of a trace that began after so many others.
+    /// Whether this is a value of a trace that began when `begun` traces had begun, or later.
     pub fn is_traced_since(&self, begun: u64) -> bool {
         matches!(&*self.0, Inner::Node(n) if n.trace.age >= begun)
     }
 }
 
-/// The trace that must record an operation on these operands, if any. One without operands (an index, a constant)
-/// belongs to the innermost, so that graphs hold what is computed and not its elements.
+/// Returns the trace that must record an operation on these operands, if any. An operation without operands (an
+/// index, a constant) belongs to the innermost trace, so that graphs store the operation and not its elements.
 pub(crate) fn for_operands(ins: &[&Tensor]) -> Option<Arc<Trace>> {
     if ins.is_empty() {
         return innermost();
@@ -131,7 +132,7 @@ impl Trace {
         Tensor::new(Inner::Node(Traced { trace: self.clone(), id, aval: self.builder.aval(id) }))
     }
 
-    /// The value of a tensor inside this trace.
+    /// Returns the value of a tensor inside this trace.
     pub(crate) fn read(&self, t: &Tensor) -> Result<Id> {
         match &*t.0 {
             Inner::Node(n) if std::ptr::eq(&*n.trace, self) => Ok(n.id),
@@ -149,10 +150,10 @@ impl Trace {
                 Ok(Id { node, out: 0 })
             }
             Inner::Cell(c) => Ok(self.capture(t, &c.aval())),
-            // A graph holds no memory of a device: what is there is an input.
+            // A graph holds no device memory, so a device tensor becomes an input.
             Inner::Data(d, _) if !d.is_host() => Ok(self.capture(t, &d.aval)),
             Inner::Data(d, _) => {
-                // Repeated elements stay repeated: the constant holds each once.
+                // Broadcast elements are stored once and broadcast in the graph.
                 let once = self.builder.constant(d.compact().literal()?);
                 Ok(once.broadcast_to(&d.aval.shape).id())
             }
@@ -171,7 +172,7 @@ impl Trace {
         input
     }
 
-    /// The values that a tensor has had in this trace, if it was read here.
+    /// Returns the values that a tensor has had in this trace, if it was read here.
     pub(crate) fn known(&self, t: &Tensor) -> Vec<Id> {
         match &*t.0 {
             Inner::Node(n) if std::ptr::eq(&*n.trace, self) => vec![n.id],
@@ -179,7 +180,7 @@ impl Trace {
         }
     }
 
-    /// Records an operation that is called at a place.
+    /// Records an operation; `place` is the caller's source location.
     pub(crate) fn apply(
         self: &Arc<Trace>,
         op: Op,
@@ -199,9 +200,9 @@ impl Trace {
     }
 }
 
-/// Runs a function as if nothing was being traced: what it makes is data.
+/// Runs a function outside of all traces of this thread: the tensors it makes are data.
 pub fn outside_traces<R>(f: impl FnOnce() -> R) -> R {
-    /// Brings the traces back on every way out.
+    /// Restores the traces when dropped, also during unwinding.
     struct Aside(Vec<Arc<Trace>>);
     impl Drop for Aside {
         fn drop(&mut self) {
@@ -212,7 +213,7 @@ pub fn outside_traces<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A value whose gradient is that of a leaf.
+/// Returns a value whose gradient flows to a leaf.
 fn in_place_of(leaf: &Tensor, value: &Tensor) -> Result<Tensor> {
     let given = |x: &[Tensor]| vec![x[1].clone()];
     let rule = |_: &[Tensor], _: &[Tensor], g: &[Tensor]| vec![g[0].clone(), Tensor::zeros_like(&g[0])];
@@ -220,12 +221,12 @@ fn in_place_of(leaf: &Tensor, value: &Tensor) -> Result<Tensor> {
     Ok(outs.swap_remove(0))
 }
 
-/// Whether a cell has been given another value in the innermost trace, so that what it holds is of before.
+/// Whether the innermost trace has written a cell, so that the cell's own value is the one before the write.
 pub fn is_rewritten(t: &Tensor) -> bool {
     innermost().is_some_and(|trace| trace.known(t).len() > 1)
 }
 
-/// Swaps a cell's value: now, or as part of the innermost trace.
+/// Swaps a cell's value: immediately, or as part of the innermost trace.
 pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor, stays: bool) -> Result<()> {
     let Some(trace) = innermost() else { return cell.set(value) };
     let (own, new) = (cell.aval(), value.aval());
@@ -233,7 +234,8 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor, stays: bo
         return Err(Error::shape(format!("a value of type {new:?}"), format!("cannot replace {own}")));
     }
     trace.capture(&Tensor::new(Inner::Cell(cell.attached())), &own);
-    // A leaf that is set to a value forgets how that was computed; one that stays is what gradients of that are for.
+    // A leaf that is set forgets how the value was computed. With `stays`, gradients of the value belong to the
+    // leaf.
     let value = match cell.attached().requires_grad() {
         true if stays && !trace.leaves.has_pulled() => in_place_of(tensor, &value.stop_gradient())?,
         true => value.stop_gradient(),
@@ -246,7 +248,7 @@ pub(crate) fn write_cell(tensor: &Tensor, cell: &Cell, value: &Tensor, stays: bo
     Ok(())
 }
 
-/// Closes the trace on every way out, unwinding included.
+/// Closes the trace when dropped, also during unwinding.
 struct Open(Arc<Trace>);
 
 impl Drop for Open {
@@ -257,9 +259,9 @@ impl Drop for Open {
     }
 }
 
-/// What a traced function may return.
+/// Return types of a traced function.
 pub trait Outputs {
-    /// As a list.
+    /// Returns the outputs as a list.
     fn outputs(self) -> Vec<Tensor>;
 }
 
@@ -293,12 +295,12 @@ impl Outputs for (Tensor, Tensor, Tensor) {
     }
 }
 
-/// Traces a function at these input types, keeping what it captures apart.
+/// Traces a function at these input types. Captured tensors are returned separately.
 pub fn trace_function<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
     traced(ins, f, true)
 }
 
-/// Traces the body of a composite.
+/// Traces the body of a composite, without source lines.
 pub(crate) fn trace_body<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
     traced(ins, f, false)
 }
@@ -332,10 +334,10 @@ fn traced<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R, placed: bool
     Ok(TracedFunction { graph, written, captured: captures.into_iter().map(|c| c.tensor).collect() })
 }
 
-/// The graph of a function at the types of these tensors.
+/// Traces a function at the types of these tensors.
 ///
-/// Cells that the function reads become extra inputs, and cells that it writes extra outputs, behind its own;
-/// any other tensor it uses from outside becomes a constant.
+/// Cells that the function reads become extra inputs after its own, and cells that it writes become extra
+/// outputs after its own. Any other tensor from outside becomes a constant.
 ///
 /// ```
 /// use gradus_tensor::{Tensor, trace};

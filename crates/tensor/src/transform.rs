@@ -1,8 +1,8 @@
-//! Transforms of functions over tensors: derivatives, batches, rematerialisation.
+//! Transforms of functions over tensors: derivatives, batching, rematerialization.
 //!
-//! Each traces its function at the types of the operands, transforms the graph, and calls the result. What the
-//! function captures (cells, nodes of an enclosing trace) becomes an operand of that call, so that a transform works
-//! eagerly, inside a trace, and inside another transform, and gradients flow to what was captured.
+//! Each transform traces its function at the types of the operands, transforms the graph, and calls the result.
+//! Captured cells and nodes of an enclosing trace become operands of that call. Transforms therefore work
+//! eagerly, inside a trace, and inside another transform, and gradients flow to captured tensors.
 
 use crate::apply::{call, try_apply};
 use crate::axis::resolve;
@@ -15,43 +15,43 @@ use gradus_ir::{Aval, DType, Error, Graph, Result, Shape, transform};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A linear map between lists of tensors, to be used as often as one likes. Its errors name the place where it was made.
+/// A reusable linear map between lists of tensors. Its errors name the source location where it was made.
 pub type LinearMap = Box<dyn Fn(&[&Tensor]) -> Result<Vec<Tensor>> + Send + Sync>;
 
-/// A function traced at the types of its operands, with what it captured behind them.
-struct Program {
+/// A function traced at the types of its operands; captured tensors follow the operands.
+struct TracedFn {
     graph: Arc<Graph>,
     operands: Vec<Tensor>,
-    /// How many operands are the function's own.
+    /// Number of operands that are the function's own.
     own: usize,
 }
 
-impl Program {
+impl TracedFn {
     #[track_caller]
-    fn new<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Program> {
+    fn new<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFn> {
         let mut avals = Vec::with_capacity(ins.len());
         for t in ins {
             avals.extend(t.check()?.aval());
         }
-        Program::at(&avals, ins.iter().map(|t| (*t).clone()).collect(), f)
+        TracedFn::at(&avals, ins.iter().map(|t| (*t).clone()).collect(), f)
     }
 
-    /// Errors that have no place of their own get the caller's: every transform is `track_caller` down to here.
+    /// Errors without a location get the caller's: every transform is `track_caller` down to here.
     #[track_caller]
     fn at<R: Outputs>(
         avals: &[Aval],
         mut operands: Vec<Tensor>,
         f: impl FnOnce(&[Tensor]) -> R,
-    ) -> Result<Program> {
+    ) -> Result<TracedFn> {
         let place = Location::caller();
         let traced = trace_function(avals, f).map_err(|e| e.or_at(place))?;
         let own = operands.len();
         if traced.written.is_empty() {
             operands.extend(traced.captured);
-            return Ok(Program { graph: traced.graph, operands, own });
+            return Ok(TracedFn { graph: traced.graph, operands, own });
         }
         let graph = written(avals, &mut operands, traced).map_err(|e| e.or_at(place))?;
-        Ok(Program { graph, operands, own })
+        Ok(TracedFn { graph, operands, own })
     }
 
     #[track_caller]
@@ -60,11 +60,12 @@ impl Program {
         call(name, graph, &operands)
     }
 
-    /// The function's outputs, its first a real scalar, and the gradients of that for its own operands.
+    /// Returns the graph of the function's outputs, the first of which must be a real scalar, and its gradients
+    /// for the own operands.
     #[track_caller]
     fn with_gradients(&self, unreachable: Unreachable) -> Result<Graph> {
         let Some(loss) = self.graph.outputs().first() else {
-            let why = "a gradient is of a real scalar, and the function gives nothing";
+            let why = "a gradient needs a function that returns a real scalar; this one returns nothing";
             return Err(Error::gradient(why).at(Location::caller()));
         };
         if self.own > 0 && self.wrt().is_empty() {
@@ -76,7 +77,7 @@ impl Program {
         transform::grad_with_loss(&self.graph, *loss, wrt, unreachable)
     }
 
-    /// The gradients alone.
+    /// Returns the graph of the gradients alone.
     #[track_caller]
     fn gradients(&self) -> Result<Graph> {
         let both = self.with_gradients(Unreachable::Zeros)?;
@@ -84,19 +85,19 @@ impl Program {
         both.with_outputs(&gradients)
     }
 
-    /// The function's own operands that carry derivatives.
+    /// Returns the own operands that have derivatives.
     fn wrt(&self) -> Vec<usize> {
         (0..self.own).filter(|&i| self.operands[i].dtype().is_differentiable()).collect()
     }
 
-    /// The derivative of a graph over the operands, of one result, for the first operand.
+    /// Computes the derivative of a graph over the operands, of one result, for the first operand.
     #[track_caller]
     fn jacobian(&self, graph: &Graph) -> Result<Tensor> {
         let place = Location::caller();
         transform::check_wrt(graph, 0).map_err(|e| e.at(place))?;
         let (from, to) = (graph.input_avals()[0].clone(), graph.output_avals()[0].clone());
         if from.dtype.is_complex() || to.dtype.is_complex() || !to.dtype.is_differentiable() {
-            let why = format!("a Jacobian is of a real function, and this one goes from {from} to {to}");
+            let why = format!("a Jacobian needs a real function; this one maps {from} to {to}");
             return Err(Error::gradient(why).at(place));
         }
         let shape: Shape = to.shape.iter().chain(from.shape.iter()).copied().collect();
@@ -116,14 +117,14 @@ impl Program {
         Ok(rows.reshape(shape))
     }
 
-    /// Tangents behind the inputs: one for each differentiable operand.
+    /// Checks the tangents: one for each differentiable operand.
     #[track_caller]
     fn tangents(&self, given: &[&Tensor]) -> Result<Vec<Tensor>> {
         let expected: Vec<Aval> = self.wrt().iter().filter_map(|&i| self.operands[i].aval()).collect();
         matching("tangents", &expected, given)
     }
 
-    /// Cotangents behind the inputs: one for each differentiable output.
+    /// Checks the cotangents: one for each differentiable output.
     #[track_caller]
     fn cotangents(&self, given: &[&Tensor]) -> Result<Vec<Tensor>> {
         let outs: Vec<Aval> =
@@ -132,11 +133,13 @@ impl Program {
     }
 }
 
-/// Gives the cells that a function writes their new values, once, and leaves the function of its own outputs: of what those
-/// cells hold now, whenever it is called.
+/// Applies the function's writes to cells once. Returns the graph of its own outputs, which reads the current
+/// values of those cells.
 fn written(avals: &[Aval], operands: &mut Vec<Tensor>, traced: TracedFunction) -> Result<Arc<Graph>> {
     if traced.written.iter().any(Tensor::requires_grad) {
-        return Err(Error::trace("a transformed function writes a cell; give its new value back instead"));
+        return Err(Error::trace(
+            "a transformed function cannot write a cell that requires gradients; return its new value instead",
+        ));
     }
     let (all, of_writes) = (traced.graph.outputs().len(), traced.written.len());
     let writes = traced.graph.with_outputs(&(all - of_writes..all).collect::<Vec<_>>())?;
@@ -148,9 +151,9 @@ fn written(avals: &[Aval], operands: &mut Vec<Tensor>, traced: TracedFunction) -
     operands.extend(traced.captured.iter().map(now));
     let mut point = operands.clone();
     for (i, aval) in avals.iter().enumerate().filter(|(i, a)| given[*i].as_ref() != Some(*a)) {
-        // Of a batch there is no one value.
+        // A cell has one value, but a batch would write several.
         if writes.reaches(writes.inputs()[i].1) {
-            let why = "a function over a batch writes a cell: each of the batch has another value for it";
+            let why = "a function over a batch cannot write a cell with a value that differs between elements of the batch";
             return Err(Error::trace(why));
         }
         point[i] = Tensor::zeros_of(aval);
@@ -162,7 +165,7 @@ fn written(avals: &[Aval], operands: &mut Vec<Tensor>, traced: TracedFunction) -
     Ok(Arc::new(traced.graph.with_outputs(&(0..all - of_writes).collect::<Vec<_>>())?))
 }
 
-/// Refuses values of other types than expected.
+/// Returns an error if the types differ from those expected.
 #[track_caller]
 fn matching(what: &str, expected: &[Aval], given: &[&Tensor]) -> Result<Vec<Tensor>> {
     let mut found = Vec::new();
@@ -176,22 +179,22 @@ fn matching(what: &str, expected: &[Aval], given: &[&Tensor]) -> Result<Vec<Tens
     Ok(given.iter().map(|t| (*t).clone()).collect())
 }
 
-/// Outputs of a function and the map from cotangents of its differentiable outputs to gradients of its
-/// differentiable operands.
+/// Returns the outputs of a function, and the map from cotangents of its differentiable outputs to gradients of
+/// its differentiable operands.
 #[track_caller]
 pub fn vjp<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<(Vec<Tensor>, LinearMap)> {
     vjp_within(ins, f, usize::MAX)
 }
 
-/// The same, refused if the function has more than so many operations: derivatives of derivatives grow by a factor each
-/// time.
+/// As [`vjp`], but returns an error if the function has more than `most` operations. Repeated differentiation
+/// multiplies the number of operations.
 #[track_caller]
 pub fn vjp_within<R: Outputs>(
     ins: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> R,
     most: usize,
 ) -> Result<(Vec<Tensor>, LinearMap)> {
-    let program = Program::new(ins, f)?;
+    let program = TracedFn::new(ins, f)?;
     if most < usize::MAX {
         let own = program.graph.stats().nodes;
         if own > most as u64 {
@@ -209,14 +212,14 @@ pub fn vjp_within<R: Outputs>(
     Ok((outs, Box::new(map) as LinearMap))
 }
 
-/// Outputs of a function and their tangents along tangents of all its differentiable operands.
+/// Returns the outputs of a function, and their tangents along tangents of all its differentiable operands.
 #[track_caller]
 pub fn jvp<R: Outputs>(
     ins: &[&Tensor],
     tangents: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
-    let program = Program::new(ins, f)?;
+    let program = TracedFn::new(ins, f)?;
     let tangents = program.tangents(tangents)?;
     let push = Arc::new(transform::jvp(&program.graph, &program.wrt())?);
     let mut outs = program.call("jvp", &push, &tangents.iter().collect::<Vec<_>>())?;
@@ -224,13 +227,13 @@ pub fn jvp<R: Outputs>(
     Ok((outs, touts))
 }
 
-/// Outputs of a function, and its linear part there: a map from tangents to tangents that can be used again.
+/// Returns the outputs of a function, and its linearization: a reusable map from tangents to tangents.
 #[track_caller]
 pub fn linearize<R: Outputs>(
     ins: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<(Vec<Tensor>, LinearMap)> {
-    let program = Program::new(ins, f)?;
+    let program = TracedFn::new(ins, f)?;
     let outs = program.call("f", &program.graph, &[])?;
     let push = transform::jvp(&program.graph, &program.wrt())?;
     let n = program.graph.outputs().len();
@@ -244,8 +247,8 @@ pub fn linearize<R: Outputs>(
     Ok((outs, Box::new(map) as LinearMap))
 }
 
-/// Outputs of a function whose first output is a real scalar (the others come along), and the gradients of that
-/// scalar for all differentiable operands; zeros where nothing flows.
+/// Returns the outputs of a function whose first output is a real scalar, and the gradients of that scalar for
+/// all differentiable operands; zeros where no gradient flows.
 #[track_caller]
 pub fn value_and_grad<R: Outputs>(
     ins: &[&Tensor],
@@ -254,24 +257,26 @@ pub fn value_and_grad<R: Outputs>(
     value_and_grad_as(ins, Unreachable::Zeros, f)
 }
 
-/// As [`value_and_grad`], saying what becomes of an operand that nothing flows to.
+/// As [`value_and_grad`], with a choice for operands that no gradient reaches.
 #[track_caller]
 pub fn value_and_grad_as<R: Outputs>(
     ins: &[&Tensor],
     unreachable: Unreachable,
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
-    let program = Program::new(ins, f)?;
+    let program = TracedFn::new(ins, f)?;
     let both = Arc::new(program.with_gradients(unreachable)?);
     let mut outs = program.call("value_and_grad", &both, &[])?;
     let grads = outs.split_off(program.graph.outputs().len());
     Ok((outs, grads))
 }
 
-/// Outputs of a function, and the gradients of the first, a real scalar, for cells that the function reads: zeros where
-/// nothing flows. What a model and its loss compute is such a function, of the model's parameters.
+/// Returns the outputs of a function, and the gradients of the first, a real scalar, for cells that the
+/// function reads; zeros where no gradient flows. A model and its loss are such a function of the model's
+/// parameters.
 ///
-/// The function runs once, so it may write cells (statistics, random generators): they have their new values afterwards.
+/// The function runs once, so it may write cells (statistics, random generators), which then hold their new
+/// values.
 ///
 /// ```
 /// use gradus_tensor::{All, Tensor, value_and_grad_of};
@@ -288,9 +293,10 @@ pub fn value_and_grad_of<R: Outputs>(
     let place = Location::caller();
     let traced = trace_function(&[], |_| f()).map_err(|e| e.or_at(place))?;
     let Some(loss) = traced.graph.outputs().first().copied() else {
-        return Err(
-            Error::gradient("a gradient is of a real scalar, and the function gives nothing").at(place)
-        );
+        return Err(Error::gradient(
+            "a gradient needs a function that returns a real scalar; this one returns nothing",
+        )
+        .at(place));
     };
     let read: Vec<Option<usize>> =
         cells.iter().map(|c| traced.captured.iter().position(|t| t.is_same(c))).collect();
@@ -312,7 +318,7 @@ pub fn value_and_grad_of<R: Outputs>(
     Ok((outs, grads))
 }
 
-/// Gradients of a function whose first output is a real scalar, for all differentiable operands.
+/// Returns the gradients of a function whose first output is a real scalar, for all differentiable operands.
 ///
 /// ```
 /// use gradus_tensor::{Tensor, grad};
@@ -326,22 +332,22 @@ pub fn grad<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Resu
     value_and_grad(ins, f).map(|(_, grads)| grads)
 }
 
-/// The product of the Hessian of a scalar function with a vector, forward over reverse: a few times the cost of the
-/// function, whatever the number of operands.
+/// Returns the product of the Hessian of a scalar function with a vector, computed forward over reverse. Costs
+/// a few evaluations of the function, independent of the number of operands.
 #[track_caller]
 pub fn hvp<R: Outputs>(
     ins: &[&Tensor],
     vectors: &[&Tensor],
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<Vec<Tensor>> {
-    let program = Program::new(ins, f)?;
+    let program = TracedFn::new(ins, f)?;
     let vectors = program.tangents(vectors)?;
     let push = transform::jvp(&program.gradients()?, &program.wrt())?;
     let mut outs = program.call("hvp", &Arc::new(push), &vectors.iter().collect::<Vec<_>>())?;
     Ok(outs.split_off(vectors.len()))
 }
 
-/// The rows of an identity of `aval`'s element count, each in its shape: `[n, shape…]`.
+/// Returns the rows of the identity matrix of `aval`'s element count, each in its shape: `[n, shape…]`.
 fn basis(aval: &Aval) -> Tensor {
     let n = aval.shape.numel();
     let identity = Tensor::iota(DType::I64, [n, n], 0).eq(&Tensor::iota(DType::I64, [n, n], 1));
@@ -349,22 +355,23 @@ fn basis(aval: &Aval) -> Tensor {
     identity.to_dtype(aval.dtype).reshape(shape)
 }
 
-/// The derivative of a function of one real tensor to one real tensor, with the output's axes first and then the
-/// input's. Forward mode where the input is the smaller, reverse mode otherwise, all directions in one batch.
+/// Returns the derivative of a function of one real tensor to one real tensor, with the output's axes first and
+/// then the input's. Uses forward mode if the input is smaller, else reverse mode, with all directions in one
+/// batch.
 #[track_caller]
 pub fn jacobian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Result<Tensor> {
-    let program = Program::new(&[x], |x| f(&x[0]))?;
+    let program = TracedFn::new(&[x], |x| f(&x[0]))?;
     program.jacobian(&program.graph)
 }
 
-/// The second derivative of a real scalar function of one real tensor: the Jacobian of its gradient.
+/// Returns the second derivative of a real scalar function of one real tensor: the Jacobian of its gradient.
 #[track_caller]
 pub fn hessian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Result<Tensor> {
-    let program = Program::new(&[x], |x| f(&x[0]))?;
+    let program = TracedFn::new(&[x], |x| f(&x[0]))?;
     program.jacobian(&program.gradients()?)
 }
-/// A function over a batch: each operand is cut along its axis (`None` is shared by all), the results are stacked
-/// along a new first axis.
+/// Maps a function over a batch: each operand is sliced along its axis (`None` is shared), and the results are
+/// stacked along a new first axis.
 #[track_caller]
 pub fn vmap<R: Outputs>(
     ins: &[&Tensor],
@@ -396,23 +403,24 @@ pub fn vmap<R: Outputs>(
     let Some(size) = size else {
         return Err(Error::value("the batch axes", "must not all be None").at(place));
     };
-    let program = Program::at(&inner, ins.iter().map(|t| (*t).clone()).collect(), f)?;
+    let program = TracedFn::at(&inner, ins.iter().map(|t| (*t).clone()).collect(), f)?;
     places.resize(program.operands.len(), None);
     let graph = Arc::new(transform::vmap(&program.graph, &places, size)?);
     program.call("vmap", &graph, &[])
 }
 
-/// A function whose inner values are not kept for its gradient but computed again, also by a compiler that inlines
-/// regions: memory for time.
+/// Calls a function whose intermediate values are recomputed for the gradient instead of stored. Saves memory
+/// at the cost of time, also if the compiler inlines regions.
 #[track_caller]
 pub fn checkpoint<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Vec<Tensor>> {
-    let program = Program::new(ins, f)?;
+    let program = TracedFn::new(ins, f)?;
     let again = Call::new("checkpoint", Vec::new(), program.graph.clone()).with_remat();
     try_apply(again, &program.operands.iter().collect::<Vec<_>>())
 }
 
-/// A function with a gradient of its own: `rule(operands, results, cotangents)` gives a gradient per operand. It must be
-/// linear in the cotangents; forward mode is then its transpose. Both are traced, so they differentiate again.
+/// Calls a function with an explicit gradient: `rule(operands, results, cotangents)` returns a gradient per
+/// operand. It must be linear in the cotangents; forward mode is its transpose. Both are traced, so they can be
+/// differentiated again.
 ///
 /// ```
 /// use gradus_tensor::{Tensor, custom_vjp};
@@ -432,8 +440,9 @@ pub fn custom_vjp<R: Outputs, G: Outputs>(
     with_rule("custom_vjp", ins, f, Graph::output_avals, Call::with_grad, rule).map_err(|e| e.at(place))
 }
 
-/// A function with tangents of its own: `rule(operands, results, tangents)` gives a tangent per result. It must be
-/// linear in the tangents; reverse mode is then its transpose. Both are traced, so they differentiate again.
+/// Calls a function with explicit tangents: `rule(operands, results, tangents)` returns a tangent per result.
+/// It must be linear in the tangents; reverse mode is its transpose. Both are traced, so they can be
+/// differentiated again.
 #[track_caller]
 pub fn custom_jvp<R: Outputs, G: Outputs>(
     ins: &[&Tensor],
@@ -453,7 +462,7 @@ fn with_rule<R: Outputs, G: Outputs>(
     attach: fn(Call, Arc<Graph>) -> Call,
     rule: impl FnOnce(&[Tensor], &[Tensor], &[Tensor]) -> G,
 ) -> Result<Vec<Tensor>> {
-    let program = Program::new(ins, f)?;
+    let program = TracedFn::new(ins, f)?;
     let traced = trace_rule(&program.graph, directions(&program.graph), rule)?;
     if program.own < program.operands.len() || !traced.captured.is_empty() || !traced.written.is_empty() {
         return Err(Error::trace(

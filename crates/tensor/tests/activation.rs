@@ -1,9 +1,9 @@
-//! Activations and softmax: what they refuse, and what they make of integers, half precision and far values.
+//! Activations and softmax: their errors, and their results for integers, half precision and extreme values.
 
 use gradus_ir::DType;
 use gradus_tensor::Tensor;
 
-/// The message names what it must, and the place in this file.
+/// The message contains these parts and names a line of this file.
 #[track_caller]
 fn says(t: &Tensor, parts: &[&str]) {
     let message = t.error().map(|e| e.to_string()).unwrap_or_default();
@@ -45,7 +45,7 @@ fn integers_and_half_precision() {
     assert_eq!(ints.sigmoid().dtype(), DType::F32);
     assert_eq!(ints.gelu().dtype(), DType::F32);
     assert_eq!(ints.softmax(0).dtype(), DType::F32);
-    // A sum of 4096 equal terms, which half precision alone would stop adding at 2048.
+    // A sum of 4096 equal terms, which half precision alone would stop increasing at 2048.
     let many = Tensor::zeros([4096]).to_dtype(DType::F16);
     assert_eq!(many.softmax(0).dtype(), DType::F16);
     let log = many.logsumexp(0, false).to_dtype(DType::F64).item::<f64>().unwrap();

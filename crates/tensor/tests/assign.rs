@@ -1,4 +1,4 @@
-//! Parts written by hand are what the traced program of the same writes.
+//! Parts written directly equal those written by the traced program.
 
 use gradus_tensor::{Ix, NEW, REST, Tensor, compile, step};
 
@@ -73,7 +73,7 @@ fn rows_are_chosen_by_masks_and_integers() {
     assert!(patched(&mut own, &[Ix::from(&ids)], &each, 8));
     let chosen = [2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 7.0, 7.0, 8.0, 8.0];
     assert_eq!(own.to_vec::<f32>().unwrap(), chosen);
-    // Large enough that every position is not listed: a value per row, and rows of no elements.
+    // Large enough that positions are not listed one by one: a value per row, and rows without elements.
     let ids = Tensor::from([4999i64, 1]);
     let large = Tensor::zeros([5000, 3]).with_at(&ids, &Tensor::from_slice(&[5.0f32, 6.0], [2, 1]));
     assert_eq!(large.at(4999).to_vec::<f32>().unwrap(), [5.0; 3]);

@@ -1,4 +1,4 @@
-//! Eager autograd has PyTorch's meaning.
+//! Eager autograd agrees with PyTorch's semantics.
 
 use gradus_tensor::autograd::grad;
 use gradus_tensor::{Backward, Tensor, compile, no_grad, trace};
@@ -65,7 +65,7 @@ fn gradients_accumulate_until_they_are_cleared() {
     assert_eq!(f64s(&x.grad().unwrap()), [5.0, 7.0]);
     x.zero_grad();
     assert!(x.grad().is_none());
-    // A value used twice gets both contributions; a leaf that is not used gets none.
+    // A value used twice gets both contributions; an unused leaf gets none.
     let unused = Tensor::from([1.0]).requires_grad_();
     (&x + &x).sum(()).backward().unwrap();
     assert_eq!(f64s(&x.grad().unwrap()), [2.0, 2.0]);
@@ -92,7 +92,7 @@ fn inner_gradients_leaves_and_detached_values() {
 
 #[test]
 fn steps_have_gradient_zero() {
-    // Also where the cotangent is infinite: zeros are the derivative, not a factor.
+    // Also for an infinite cotangent: the derivative is zero, not zero times the cotangent.
     for step in [Tensor::floor, Tensor::ceil, Tensor::round, Tensor::trunc, Tensor::sign] {
         let x = Tensor::from([0.3f64, -1.7]).requires_grad_();
         let y = step(&x);
@@ -113,12 +113,13 @@ fn what_a_pass_needs_is_kept_on_request() {
     y.backward_as(None, keep).unwrap();
     y.backward_as(None, keep).unwrap();
     assert_eq!(x.grad().unwrap().item::<f64>().unwrap(), 54.0);
-    // Only inner tensors asked for, no `grad` touched; what does not take part is an error, or None where allowed.
+    // Gradients of inner tensors only, without changing any `grad`; an unused tensor is an error, or `None` if
+    // allowed.
     let (a, b) = (Tensor::from(2.0).requires_grad_(), Tensor::from(5.0).requires_grad_());
     let inner = &a * 3.0;
     let root = &inner * &inner;
     let e = grad(&[&root], &[], &[&inner, &a, &b], keep).unwrap_err().to_string();
-    assert!(e.contains("nothing flows to number 2 of `wrt` (f64[])"), "{e}");
+    assert!(e.contains("no gradient reaches `wrt[2]` (f64[])"), "{e}");
     assert!(e.contains("tests/autograd.rs"), "{e}");
     let how = Backward { allow_unused: true, ..Backward::default() };
     let found = grad(&[&root], &[], &[&inner, &a, &b], how).unwrap();
@@ -140,7 +141,7 @@ fn a_changed_value_matters_only_where_it_is_read() {
     assert_eq!(f64s(&w), [2.0, 3.0], "a refused update changes nothing");
     w.data_().mul_(10.0).check().unwrap();
     assert_eq!(f64s(&w), [20.0, 30.0]);
-    // What no gradient flows to, as statistics, counts as it was when it was read.
+    // Operands without gradient, such as statistics, have the value that they had when they were read.
     for n in [2usize, 3000] {
         let (w, s) = (Tensor::full([n], 3.0).requires_grad_(), Tensor::full([n], 2.0).cell());
         let y = (&w * &s + &s * &w).sum(()) + w.matmul(&s);
@@ -193,7 +194,7 @@ fn tensors_cross_threads() {
     assert_eq!(f64s(&w.grad().unwrap()), [2.0, 4.0]);
 }
 
-/// A call comes after those that made its operands, on whatever thread: d/dw of 3y + y² at y = w².
+/// A call is ordered after the calls that made its operands, on any thread: d/dw of 3y + y² at y = w².
 #[test]
 fn passes_follow_calls_across_threads() {
     let w = Tensor::from(2.0).requires_grad_();
@@ -225,7 +226,7 @@ fn traced_equals_eager() {
     let close = |a: f64, b: f64| assert!((a - b).abs() <= 4.0 * f64::EPSILON * a.abs(), "{a} and {b}");
     let out = gradus_ir::reference::evaluate(&g, &[x.to_literal().unwrap()]).unwrap();
     close(out[0].f()[0], f(&x).item::<f64>().unwrap());
-    // One plan for all of it runs the same loops as one operation after the other.
+    // One plan runs the same loops as the separate operations.
     let whole = compile(&[&x], |x| f(&x[0])).unwrap();
     assert_eq!(whole.run(&[&x]).unwrap()[0].item::<f64>().unwrap(), f(&x).item::<f64>().unwrap());
     let vjp = gradus_ir::transform::vjp(&g, &[0]).unwrap();
@@ -266,11 +267,11 @@ fn a_leaf_takes_only_gradients_of_its_own_type() {
     assert_eq!(f64s(&Tensor::from([f64::INFINITY]).imag()), [0.0]);
 }
 
-/// Small operands take a program of rows, large ones and other layouts a compiled kernel, `create_graph` the graph: the
-/// gradients are those of the formula each time.
+/// Small operands use a pointwise program, large ones and other layouts a compiled kernel, `create_graph` the
+/// graph: the gradients equal the formula in every case.
 #[test]
 fn every_way_of_a_gradient_agrees() {
-    // Of tanh(x)·x / (1 + x²) + exp(-x), reading operands, results and cotangents.
+    // Gradient of tanh(x)·x / (1 + x²) + exp(-x), which reads operands, results and cotangents.
     let f = |x: &Tensor| x.tanh() * x / (x * x + 1.0) + (-x).exp();
     let slope = |x: f64| {
         let (t, d) = (x.tanh(), 1.0 + x * x);
@@ -287,7 +288,7 @@ fn every_way_of_a_gradient_agrees() {
             assert_eq!(found.numel(), n);
         };
         let seed = Tensor::from(seeds);
-        // A leaf, a leaf behind a view that is not row-major, and both with a recorded pass.
+        // A leaf, a view of a leaf that is not row-major, and both with a recorded pass.
         for create_graph in [false, true] {
             let how = Backward { create_graph, ..Backward::default() };
             let x = Tensor::from(values.clone()).requires_grad_();
@@ -299,7 +300,7 @@ fn every_way_of_a_gradient_agrees() {
             y.backward_as(Some(&Tensor::stack(&[&seed, &seed.zeros_like()], 0)), how).unwrap();
             check(&x.grad().unwrap());
         }
-        // A cotangent that is one element repeated.
+        // A cotangent that is one repeated element.
         let x = Tensor::from(values.clone()).requires_grad_();
         f(&x).sum(()).backward().unwrap();
         for (found, x) in f64s(&x.grad().unwrap()).iter().zip(&values) {
@@ -308,8 +309,8 @@ fn every_way_of_a_gradient_agrees() {
     }
 }
 
-/// A gradient that is handed on unchanged is a value of its own: adding to it, or recording from its seed, changes
-/// nothing else.
+/// A gradient that is passed on unchanged is a separate value: adding to it, or recording from its seed,
+/// changes nothing else.
 #[test]
 fn cotangents_handed_on_are_values() {
     let (x, seed) = (Tensor::from([1.0, 2.0]).requires_grad_(), Tensor::from([3.0, 4.0]).requires_grad_());

@@ -1,4 +1,4 @@
-//! Compiled functions: what they say of themselves, and that equal ones are compiled once.
+//! Compiled functions: their descriptions, costs and cells; equal functions are compiled once.
 
 use gradus_tensor::autograd::grad;
 use gradus_tensor::{Backward, Generator, Tensor, compile, cond, no_grad, while_loop};
@@ -8,7 +8,7 @@ fn explain_tells_work_and_memory() {
     let (x, w) = (Tensor::ones([8, 16]), Tensor::ones([16, 4]));
     let step = compile(&[&x, &w], |v| v[0].matmul(&v[1]).tanh().softmax(-1).sum(())).unwrap();
     let text = step.explain();
-    // 2·8·4·16 for the product, and what follows it.
+    // 2·8·4·16 for the product, plus the ops after it.
     assert!(text.contains("product 8×4×16"), "{text}");
     assert!(text.contains("operations") && text.contains("arena of"), "{text}");
     assert!(text.lines().any(|l| l.starts_with("step 0: ")), "{text}");
@@ -35,7 +35,7 @@ fn equal_functions_share_a_plan_and_no_state() {
     assert_eq!(both[1], a.run(&[&(&x * 2.0)]).unwrap()[0].to_vec::<f32>().unwrap());
 }
 
-/// A row whose elements are all the same is one value in memory: what is computed from it still has every element.
+/// A row of equal elements is stored as one value; results computed from it still have every element.
 #[test]
 fn rows_that_repeat_one_element() {
     let column = Tensor::from([[1.0f32], [2.0], [-3.0]]);
@@ -54,7 +54,7 @@ fn rows_that_repeat_one_element() {
     }
 }
 
-/// A step as one writes it eagerly, `backward` included, compiled: the same weights, and no gradient is left behind.
+/// An eager training step with `backward`, compiled: the same weights, and no gradient remains.
 #[test]
 fn backward_inside_of_a_step() {
     let (x, y) = (Tensor::from([[1.0, 2.0], [3.0, -1.0]]), Tensor::from([0.5, -2.0]));
@@ -96,7 +96,7 @@ fn backward_inside_of_a_step() {
     }
 }
 
-/// Gradients inside of a trace are part of it: of leaves that were changed in between, of inner values, of arguments, and of
+/// Gradients inside a trace are part of it: of leaves changed in between, of inner values, of arguments, and of
 /// gradients.
 #[test]
 fn gradients_inside_of_a_trace() {
@@ -124,7 +124,7 @@ fn gradients_inside_of_a_trace() {
             assert!((a - b).abs() < 1e-12, "result {i}: {a} and {b}");
         }
     }
-    // Two steps: the second gradient is of the value that the first has left.
+    // Two steps: the second gradient is at the value that the first step wrote.
     let v = Tensor::from([1.0]).requires_grad_();
     let steps = compile(&[], |_| {
         for _ in 0..2 {
@@ -138,7 +138,7 @@ fn gradients_inside_of_a_trace() {
     assert_eq!(v.to_vec::<f64>().unwrap(), [0.25]);
 }
 
-/// A function under a transform may draw, and write cells: once, whatever the transform does with it.
+/// A transformed function may draw and write cells; both happen once, whatever the transform does.
 #[test]
 fn transforms_of_functions_that_write() {
     let (count, x) = (Tensor::from([0.0]).cell(), Tensor::from([1.0, 2.0]));
@@ -158,13 +158,13 @@ fn transforms_of_functions_that_write() {
     let leaf = Tensor::ones([64]).requires_grad_();
     let kept = gradus_tensor::checkpoint(&[&leaf], noisy).unwrap().remove(0);
     kept.sum(()).backward().unwrap();
-    // What is computed again draws the same.
+    // Recomputation draws the same numbers.
     assert_eq!(leaf.grad().unwrap().to_vec::<f32>().unwrap(), kept.to_vec::<f32>().unwrap());
     let again = gradus_tensor::checkpoint(&[&leaf], noisy).unwrap().remove(0);
     assert_ne!(again.to_vec::<f32>().unwrap(), kept.to_vec::<f32>().unwrap());
 }
 
-/// A copy across that goes through fewer bits on the way is no mere copy.
+/// A cast to a narrower dtype and back is not a copy.
 #[test]
 fn transposed_through_narrow_numbers() {
     use gradus_ir::DType;
@@ -179,7 +179,7 @@ fn transposed_through_narrow_numbers() {
     assert_eq!(found, want);
 }
 
-/// Threads that draw beside compiled steps that draw neither wait for each other nor get the same words.
+/// Threads that draw while compiled steps draw neither wait for each other nor get the same words.
 #[test]
 fn draws_beside_steps_that_draw() {
     let g = Generator::new(3);
@@ -205,7 +205,7 @@ fn draws_beside_steps_that_draw() {
     assert!(same < 40, "{same} of {}", drawn.len());
 }
 
-/// A cell that is converted between a step's reading and its writing would lose what the step did.
+/// Converting a cell between a step's read and its write would lose the step's result.
 #[test]
 fn steps_survive_conversions_by_other_threads() {
     let w = Tensor::zeros([4096]).cell();
@@ -226,7 +226,7 @@ fn steps_survive_conversions_by_other_threads() {
     assert_eq!(w.to_vec::<f32>().unwrap(), [2000.0; 4096]);
 }
 
-/// Work as it was done: of a loop every turn, of a choice what was taken.
+/// Measured work: of a loop every iteration, of a branch the one taken.
 #[test]
 fn work_as_it_was_done() {
     let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], [4]);
@@ -240,7 +240,7 @@ fn work_as_it_was_done() {
     let small = Tensor::from_slice(&[3i64], []);
     let (seven, three) = (looped.measured(&[&x, &n]).unwrap(), looped.measured(&[&x, &small]).unwrap());
     assert_eq!((seven.turns, three.turns), (7, 3));
-    // Four products and a difference a turn, a comparison before each and one more.
+    // Four products and a difference per iteration, a comparison before each and one more.
     assert_eq!(seven.flops - three.flops, 4 * (4 + 1 + 1));
     assert!(seven.bytes > 2 * three.bytes);
     let chosen = compile(&[&x, &n], |v| {

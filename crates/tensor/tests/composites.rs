@@ -1,4 +1,4 @@
-//! Composites refuse what does not fit, say so with the caller's place, and keep their edge conventions.
+//! Composites reject operands that do not fit, name the caller's line, and follow PyTorch at edges.
 
 use gradus_ir::DType;
 use gradus_tensor::Tensor;
@@ -70,14 +70,16 @@ fn pools_that_do_not_fit_and_edges() {
     says(&adaptive_avg_pool1d(&x, 0), &["output_size [0] must be at least 1"]);
     says(&adaptive_max_pool1d(&Tensor::ones([2, 0]), 1), &["spatial axis 0 of extent 0 has nothing to pool"]);
 
-    // A last window that begins inside is taken in ceil mode; one that begins in the padding is not.
+    // In ceil mode a last window that begins inside of the input counts; one that begins in the padding does
+    // not.
     let ceil = MaxPoolOptions { ceil_mode: true, ..plain.clone() };
     is(&max_pool1d(&range(5), 2, &ceil), &[1.0, 3.0, 4.0]);
     let ceil = MaxPoolOptions { padding: 1.into(), ceil_mode: true, ..plain.clone() };
     is(&max_pool1d(&range(4), 2, &ceil), &[0.0, 2.0, 3.0]);
     let ceil = AvgPoolOptions { stride: Some(2.into()), ceil_mode: true, ..AvgPoolOptions::default() };
     is(&avg_pool1d(&range(6), 3, &ceil), &[1.0, 3.0, 4.5]);
-    // Among elements as low as the padding, a real one is pointed at, though dilation skips the first.
+    // If all elements equal the padding value, the index is that of a real element, though dilation skips the
+    // first.
     let low = Tensor::from([7.0, f64::NEG_INFINITY, 7.0, f64::NEG_INFINITY, 7.0]);
     let odd =
         MaxPoolOptions { padding: 1.into(), dilation: 2.into(), stride: Some(9.into()), ..plain.clone() };
@@ -147,7 +149,7 @@ fn products_that_do_not_fit() {
     says(&x.dot(&x), &["dot: shape [2,3] must be that of a vector"]);
     says(&tensordot(&x, &w, [0], [0]), &["tensordot: extents of axes 0 and 0, 2 and 4 must be equal"]);
     says(&addmm(&w, &x, &w.t(), 1.0, 1.0), &["addmm: inner extents 3 and 2"]);
-    // Nothing of a term with factor 0 counts.
+    // A term with factor 0 is ignored, NaN included.
     let nan = Tensor::full([2, 2], f64::NAN);
     is(&addmm(&nan, &x, &x.t(), 0.0, 1.0), &[3.0; 4]);
 }

@@ -1,4 +1,4 @@
-//! Choices and loops: values and gradients of closures, checkpoints, bounds, batches, wrong bodies.
+//! Branches and loops: values and gradients of closures, checkpoints, bounds, batches, invalid bodies.
 
 use gradus_tensor::{Keep, ScanOptions, Tensor, cond, grad, scan, switch, trace, vmap, while_loop};
 
@@ -65,7 +65,7 @@ fn a_branch_that_is_not_taken_adds_exactly_0_to_gradients_of_a_batch() {
     close(&f64s(&second[0]), &[-12.0, -12.0, -18.0]);
     let (_, t) = gradus_tensor::jvp(&[&xs], &[&one], |v| first(v)).unwrap();
     close(&f64s(&t[0]), &[-12.0, 0.0, 18.0]);
-    // Of three branches the one in the middle, out of range on both sides.
+    // Three branches: the middle one, and an index out of range on both sides.
     let choose = |k: &Tensor, x: &Tensor| {
         let (low, high) = (|v: &[Tensor]| vec![v[0].sqrt()], |v: &[Tensor]| vec![v[0].log()]);
         switch(k, &[x], &[&low, &|v| vec![v[0].square()], &high]).unwrap().remove(0)
@@ -145,7 +145,7 @@ fn a_scan_keeps_what_it_is_told_and_gives_the_same_gradients() {
         let ins = [&w, &h0, &xs];
         let right = grad(&ins, unrolled).unwrap();
         let keeps = [Keep::All, Keep::Every(4), Keep::Every(5), Keep::Sqrt, Keep::Recursive];
-        // Written out by steps that divide the length, that do not, that are as many, or more.
+        // Unrolled by factors that divide the length, do not divide it, equal it, or exceed it.
         let unrolled_by = [(Keep::All, 2), (Keep::All, 5), (Keep::All, 13), (Keep::All, 99), (Keep::Sqrt, 3)];
         for (keep, unroll) in keeps.map(|keep| (keep, 0)).into_iter().chain(unrolled_by) {
             let how = ScanOptions { reverse, keep, unroll, ..ScanOptions::default() };
@@ -178,7 +178,7 @@ fn unrolling_changes_the_program_and_nothing_else() {
             for (a, b) in found.iter().zip(&right) {
                 assert_eq!((a.shape(), f64s(a)), (b.shape(), f64s(b)), "{unroll} {reverse}");
             }
-            // So many steps per turn and those left over, or no loop at all.
+            // Unrolled iterations and a remainder, or no loop at all.
             let graph = trace(&[&xs], |x| run(&x[0], unroll, reverse)).unwrap().inlined().unwrap();
             let sines = graph.nodes().iter().filter(|n| n.op.name() == "sin").count();
             let inner: usize = graph

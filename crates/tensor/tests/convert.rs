@@ -1,4 +1,4 @@
-//! To and from Rust's own containers, and which dtype comes out of a mixed expression.
+//! Conversions to and from Rust containers, and the dtype of mixed expressions.
 
 use gradus_ir::{Aval, C, DType, Literal};
 use gradus_tensor::{Element, Tensor};
@@ -7,7 +7,7 @@ use ndarray::{Array, Array2, ArrayD, ArrayView2, arr0, s};
 use num_complex::Complex;
 use std::fmt::Debug;
 
-/// There and back by every road.
+/// Round trips through every conversion.
 #[track_caller]
 fn round_trip<T: Element + PartialEq + Debug>(v: [T; 4]) {
     let t = Tensor::from(v);
@@ -81,7 +81,7 @@ fn ndarrays() {
     assert_eq!(Tensor::from(arr0(2.5f32)).item::<f32>().unwrap(), 2.5);
     let fortran = Array2::from_shape_vec(ndarray::ShapeBuilder::f((2, 2)), vec![1i32, 2, 3, 4]).unwrap();
     assert_eq!(Tensor::from(fortran).to_vec::<i32>().unwrap(), [1, 3, 2, 4]);
-    // A tensor's own views come out in their own order.
+    // A view is converted in its own order.
     let t = Tensor::from(a.clone()).permute([2, 0, 1]).at((1.., 0));
     let right = a.view().permuted_axes([2, 0, 1]).slice(s![1.., 0, ..]).to_owned();
     assert_eq!(t.to_ndarray::<f64>().unwrap(), right.into_dyn());
@@ -112,7 +112,7 @@ fn casts() {
     }
 }
 
-/// Every pair, as the sum shows it.
+/// Promotion of every pair of dtypes, seen in the dtype of the sum.
 #[test]
 fn promotion_of_tensors() {
     use DType::*;

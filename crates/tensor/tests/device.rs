@@ -1,4 +1,4 @@
-//! Tensors on a device other than the CPU, whose memory the host cannot see.
+//! Tensors on a device other than the CPU, whose memory the host cannot access.
 
 use gradus_ir::{DType, Kind};
 use gradus_tensor::{All, Backward, Device, Generator, Tensor, autograd, compile, jit, manual_seed};
@@ -243,7 +243,7 @@ fn a_function_is_compiled_again_for_another_device() {
     assert_eq!(values(&f.call(&[&x]).expect("a value")[0]), values(&expected));
 }
 
-/// What a compiled function uses from outside is an input if it is on a device.
+/// Tensors on a device that a compiled function uses from outside are inputs.
 #[test]
 fn compiled_functions_use_tensors_of_the_device() {
     let (x, y) = (sample(&[9], 13), sample(&[9], 14));
@@ -267,7 +267,7 @@ fn random_numbers_in_a_program_are_those_of_the_cpu() {
     assert_eq!(draw(*SHARED), draw(Device::CPU));
 }
 
-/// If memory runs out, cells keep their values and the device goes on.
+/// If memory runs out, cells keep their values and the device keeps working.
 #[test]
 fn a_failed_allocation_changes_nothing() {
     let (device, faults) = new("scarce");

@@ -1,4 +1,5 @@
-//! Errors travel in the tensor: nothing panics, the first cause stays, and it says op, operands and place.
+//! Errors are carried by tensors: nothing panics, the first cause stays, and it names op, operands and source
+//! location.
 
 use gradus_ir::{Aval, C, DType, Error, Kind, transform};
 use gradus_tensor::autograd::grad;
@@ -21,7 +22,7 @@ fn cause(t: Tensor) -> Error {
     t.check().err().unwrap_or_else(|| panic!("did not fail: {t}"))
 }
 
-/// The text has every part, and the place is in this file.
+/// The text contains these parts and names a line of this file.
 #[track_caller]
 fn says(e: &Error, parts: &[&str]) {
     let text = e.to_string();
@@ -74,7 +75,7 @@ fn products() {
     fail! {
         a.matmul(&b) => "matmul", "inner extents 3 and 4", "f32[2,3], f32[4,5]";
         count(&[2, 2, 3]).matmul(&count(&[3, 3, 2])) => "matmul", "leading extents [2] and [3]";
-        a.matmul(&Tensor::from(1.0f32)) => "matmul", "a scalar is no matrix";
+        a.matmul(&Tensor::from(1.0f32)) => "matmul", "a scalar is not a matrix";
         Tensor::einsum("ij,jk->ik", &[&a]) => "einsum", "2 terms for 1 tensors";
         Tensor::einsum("ij,jk->ik", &[&a, &b]) => "einsum", "f32[2,3]", "f32[4,5]", "3", "4";
         Tensor::einsum("i1->i", &[&a]) => "einsum", "`1`";
@@ -105,13 +106,13 @@ fn movement() {
         a.reshape([-1, 1i64 << 40, 1 << 40]) => "reshape", "cannot be divided";
         a.expand([3]) => "expand", "[2,3]", "has more axes";
         a.expand([4, 3]) => "broadcast", "[2,3]", "[4,3]";
-        a.expand([-1, 2, 3]) => "expand", "-1 only for axes that are there";
+        a.expand([-1, 2, 3]) => "expand", "-1 only for existing axes";
         a.permute([0]) => "permute", "each of the 2 axes once";
         a.permute([0, 0]) => "permute", "axis 0 is out of range or repeated";
         a.transpose(0, 2) => "transpose", "axis 2", "-2..=1 fit";
         a.unsqueeze(4) => "unsqueeze", "axis 4";
         a.squeeze(2) => "squeeze", "axis 2";
-        a.flatten(1, 0) => "flatten", "must not be behind";
+        a.flatten(1, 0) => "flatten", "must not be after";
         a.flip(-3) => "flip", "axis -3";
         a.pad_zeros(&[(0, 0), (0, 0), (0, 0)]) => "pad_zeros", "is for 3 axes";
         a.pad_zeros(&[(-2, -2)]) => "pad", "leaves no valid extent of 3";
@@ -243,7 +244,7 @@ fn cells() {
         failed.cell() => "add", "do not broadcast";
         failed.requires_grad_() => "add", "do not broadcast";
     }
-    // Nothing of that changed anything.
+    // None of these calls changed anything.
     assert_eq!(cell.to_vec::<f32>().unwrap(), [0.0, 1.0]);
     assert_eq!(leaf.to_vec::<f32>().unwrap(), [0.0, 1.0]);
     assert!(leaf.set_grad(Some(&failed)).is_err());
@@ -291,7 +292,7 @@ fn traces() {
     assert!(trace_function(&avals, |x| x[0].sum(9)).is_err());
 }
 
-/// Sizes that no machine has are refused by shape where they cannot be counted, else by memory.
+/// Sizes that no machine has are rejected by shape if they overflow, else by memory.
 #[test]
 fn absurd_sizes() {
     let is_memory = |t: Tensor| {
@@ -326,7 +327,7 @@ fn absurd_sizes() {
     is_memory(Tensor::randint(0, 9, [1 << 45]));
     is_memory(Tensor::ones([2]).pad_zeros(&[(0, 1 << 45)]));
     is_memory(Tensor::ones([3]).index_select(0, &Tensor::full([1 << 45], 1i64)));
-    // One stored element serves all: making and viewing it costs nothing, computing on it cannot be had.
+    // One stored element is repeated: making and viewing it costs nothing, computing on it is rejected.
     let big = Tensor::zeros([1 << 40]);
     assert_eq!(big.numel(), 1 << 40);
     assert_eq!(big.at(step(.., 1 << 38)).to_vec::<f32>().unwrap(), [0.0; 4]);
@@ -348,13 +349,13 @@ fn absurd_sizes() {
     let inner = trace_function(&body, |x| x[0].expand([1usize << 44]).exp().sum(0)).unwrap();
     let e = gradus_tensor::call("wide", &inner.graph, &[&Tensor::ones([1])]).unwrap_err();
     says(&e, &["bytes of memory"]);
-    // A generator that could not draw has not moved.
+    // A generator that failed to draw has not advanced.
     let generator = gradus_tensor::Generator::new(1);
     is_memory(generator.rand([1 << 45]));
     assert_eq!(generator.state().to_vec::<u32>().unwrap(), [1, 0, 0, 0]);
 }
 
-/// Functions and bodies that do not fit what they are given to, each with a line of this file.
+/// Functions and bodies of the wrong types, each reported with a line of this file.
 #[test]
 fn transforms_and_control_flow() {
     let (x, n) = (count(&[2, 3]), ids([1, 2]));
@@ -396,7 +397,7 @@ fn transforms_and_control_flow() {
         scan(&[&x], &[], ScanOptions { unroll: 2, ..five }, |c, _| (vec![c[0].sum(0)], vec![])) => "takes carries [f32[2,3]] and gives [f32[3]]";
         scan(&[&x], &[], ScanOptions { keep: Keep::Sqrt, ..five }, |c, _| (vec![c[0].sum(0)], vec![])) => "a carry keeps its type";
         while_loop(&[&n], None, |c| c[0].sum(()).lt(3), |c| c[0].to_dtype(DType::F32)) => "a carry keeps its type";
-        // Inputs that are not there, and integers.
+        // Missing inputs, and integers.
         transform::vjp(&graph, &[5]) => "input number 5 is not in the graph, which has 2";
         transform::jvp(&graph, &[2]) => "input number 2 is not in the graph";
         transform::vmap(&graph, &[Some(0)], 2) => "1 batch axes must be 2, one per input";
@@ -407,7 +408,7 @@ fn transforms_and_control_flow() {
         // Reverse mode through a loop without a bound.
         gradus_tensor::grad(&[&x], |v| while_loop(&[&v[0]], None, |_| yes.clone(), exp).unwrap().remove(0).sum(())) => "needs a bound";
     }
-    // The line is that of the op in the body, not of the loop around it.
+    // The line is that of the op in the body, not of the enclosing loop.
     let mut line = 0;
     let e = scan(&[&x], &[], five, |c, _| {
         line = line!() + 1;
@@ -426,7 +427,7 @@ fn pools_without_axes_are_refused() {
     }
 }
 
-/// The line of this file that calls this.
+/// Returns the line that calls this function.
 #[track_caller]
 fn here() -> u32 {
     std::panic::Location::caller().line()
@@ -445,7 +446,7 @@ fn what_fails_when_it_runs_names_the_call_and_its_line() {
     let e = compiled.run(&[&x, &bad]).err().unwrap();
     says(&e, &["take", "index 7", "f32[3,2], i64[2]"]);
     assert_eq!(e.location().unwrap().line(), line.get());
-    // Through a transform, a loop and a choice too.
+    // Also through a transform, a loop and a branch.
     let gradient = gradus_tensor::compile(&[&x, &bad], |v| {
         gradus_tensor::value_and_grad(&[&v[0]], |w| called(&w[0], &v[1])).unwrap().1
     });

@@ -1,4 +1,4 @@
-//! Hooks: they see gradients in backward passes, may put others in their place, and can be taken away.
+//! Hooks receive gradients in backward passes, may replace them, and can be removed.
 
 use gradus_ir::{Error, Kind};
 use gradus_tensor::autograd::grad;

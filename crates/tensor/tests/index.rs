@@ -1,4 +1,4 @@
-//! Indexing has NumPy's meaning (PyTorch's where they differ), against index arithmetic on a `Vec`.
+//! Indexing agrees with NumPy (with PyTorch where they differ), checked by index arithmetic on a `Vec`.
 
 use gradus_tensor::autograd::grad;
 use gradus_tensor::{Backward, Index, Ix, NEW, REST, Tensor, no_grad, step, trace};
@@ -28,12 +28,12 @@ fn crossed(shape: &[usize], lists: &[Vec<usize>]) -> Vec<i64> {
     at
 }
 
-/// A range by its definition: walk by steps, keep what is inside both the range and the axis.
+/// A range by definition: walk by the step, and keep indices inside both the range and the axis.
 fn walked(n: isize, start: Option<isize>, stop: Option<isize>, by: isize) -> Vec<usize> {
     let end = |i: isize| if i < 0 { i + n } else { i };
     let (first, last) = if by > 0 { (0, n) } else { (n - 1, -1) };
     let mut i = start.map_or(first, end);
-    // A start beyond the axis begins at its edge.
+    // A start beyond the axis is clamped to its end.
     i = if by > 0 { i.max(0) } else { i.min(n - 1) };
     let stop = stop.map_or(last, end);
     let mut hits = Vec::new();
@@ -112,7 +112,7 @@ fn masks() {
     let all: Vec<i64> = (0..24).filter(|i| i % 5 == 0).collect();
     is(&x.at(&x.remainder(5).eq(0)), &[all.len()], &all);
     is(&x.at(&x.lt(0)), &[0], &[]);
-    // A mask beside integers: its positions broadcast with them.
+    // A mask mixed with integers: its positions broadcast with them.
     is(
         &x.at((&Tensor::from([1i64, 0]), .., &Tensor::from([false, true, false, true]))),
         &[2, 3],
@@ -132,7 +132,7 @@ fn integer_tensors() {
     is(&x.at(&Tensor::from(Vec::<i64>::new())), &[0, 4], &[]);
     is(&x.at((.., &Tensor::from([[3u8], [1]]))), &[3, 2, 1], &[3, 1, 7, 5, 11, 9]);
     is(&x.at((NEW, .., &Tensor::from([-1i64]))), &[1, 3, 1], &[3, 7, 11]);
-    // Narrow indices reach beyond their own range of positions.
+    // Narrow index dtypes reach positions beyond their own range.
     let long = count(&[4, 100]);
     is(&long.at((&Tensor::from([3i8, -1]), &Tensor::from([99i8, 98]))), &[2], &[399, 398]);
     is(&long.gather(0, &Tensor::from([[3u8; 2]])), &[1, 2], &[300, 301]);
@@ -146,25 +146,25 @@ fn several_integer_tensors() {
     let position = |i: i64, j: i64, k: i64| (i * 4 + j) * 5 + k;
     let (a, b) = ([2i64, 0, 1], [1i64, 3, 3]);
     let (ta, tb) = (Tensor::from(a), Tensor::from(b));
-    // Neighbours: their axes stand where the first was.
+    // Adjacent axes: the index axes replace the first.
     let mut right = Vec::new();
     (0..3).for_each(|p| (0..5).for_each(|k| right.push(position(a[p], b[p], k))));
     is(&x.at((&ta, &tb)), &[3, 5], &right);
     right.clear();
     (0..3).for_each(|i| (0..3).for_each(|p| right.push(position(i, a[p], b[p]))));
     is(&x.at((.., &ta, &tb)), &[3, 3], &right);
-    // Apart: in front.
+    // Separated axes: the index axes come first.
     right.clear();
     (0..3).for_each(|p| (0..4).for_each(|j| right.push(position(a[p], j, b[p]))));
     is(&x.at((&ta, .., &tb)), &[3, 4], &right);
     is(&x.at((&ta, step(.., -1), &tb)).flip(1), &[3, 4], &right);
     is(&x.at((&ta, .., &tb, NEW)), &[3, 4, 1], &right);
     is(&x.at((NEW, &ta, .., &tb)), &[3, 1, 4], &right);
-    // An integer is taken first, as in PyTorch (NumPy would move its axis in front here).
+    // Integers are applied first, as in PyTorch (NumPy would move the axis to the front here).
     right.clear();
     (0..4).for_each(|j| (0..3).for_each(|p| right.push(position(1, j, a[p]))));
     is(&x.at((1, .., &ta)), &[4, 3], &right);
-    // They broadcast.
+    // Index tensors broadcast.
     let (column, row) = (Tensor::from([[0i64], [-1]]), Tensor::from([4i64, 0, 2]));
     right.clear();
     for i in [0, 2] {
@@ -187,7 +187,7 @@ fn several_integer_tensors() {
     );
 }
 
-/// Writing changes what reading shows, and nothing else; cells and plain tensors alike.
+/// A write changes exactly the part that a read returns, for cells and other tensors.
 #[test]
 fn writing() {
     #[track_caller]
@@ -199,7 +199,7 @@ fn writing() {
         let cell = x.cell();
         cell.assign_(index.clone(), -1).unwrap();
         assert_eq!(cell.to_vec::<i64>().unwrap(), right, "{cell}");
-        // The part read back, written back, changes nothing.
+        // Writing a part back unchanged changes nothing.
         let part = x.at(index.clone());
         assert_eq!(x.with_at(index, &part).to_vec::<i64>().unwrap(), x.to_vec::<i64>().unwrap());
     }
@@ -218,7 +218,7 @@ fn writing() {
     writes((&Tensor::from([0i64, 2]), &Tensor::from([1i64, 3])), &without(&[1, 11]));
     writes((1, &Tensor::from([[0i64], [3]])), &without(&[4, 7]));
     writes(REST, &[-1; 12]);
-    // Values broadcast; leading axes of extent 1 are dropped; of several at one place the last stays.
+    // Values broadcast; leading axes of extent 1 are dropped; of several writes to one element the last wins.
     let x = count(&[2, 3]);
     is(&x.with_at((.., 1..), &Tensor::from([7i64, 8])), &[2, 3], &[0, 7, 8, 3, 7, 8]);
     is(&x.with_at(.., &Tensor::from([[7i64], [8]])), &[2, 3], &[7, 7, 7, 8, 8, 8]);
@@ -243,7 +243,7 @@ fn gathering_and_scattering() {
     is(&zeros.index_add(0, &Tensor::from([1i64, 1]), &source), &[3, 2], &[0, 0, 4, 6, 0, 0]);
     is(&zeros.index_copy(0, &Tensor::from([-1i64, 0]), &source), &[3, 2], &[3, 4, 0, 0, 1, 2]);
     is(&x.index_select(1, &Tensor::from([3i64, 3, 0])), &[3, 3], &[3, 3, 0, 7, 7, 4, 11, 11, 8]);
-    // Inside a trace too an index outside of its own axis is caught, and does not land in the next row.
+    // Inside a trace too, an index out of range on one axis is an error and does not select the next row.
     let bad = Tensor::from([[4i64], [0]]);
     let graph = trace(&[&x, &bad], |t| t[0].gather(1, &t[1])).unwrap();
     let ins = [x.to_literal().unwrap(), bad.to_literal().unwrap()];
@@ -261,7 +261,7 @@ fn gradients() {
         assert_eq!(found.shape(), x.shape());
         found.to_vec().unwrap()
     };
-    // A row taken twice gets both gradients.
+    // A row taken twice accumulates both gradients.
     let table = floats(&[3, 2]).requires_grad_();
     let ids = Tensor::from([[2i64, 0], [2, -1]]);
     let weights = Tensor::from([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]);
@@ -270,7 +270,8 @@ fn gradients() {
     assert_eq!(g(&table.at(&table.gt(2.5)), &table), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
     let twice = Tensor::from([1i64, 1, 0]);
     assert_eq!(g(&table.at((&twice, &twice)), &table), [1.0, 0.0, 0.0, 2.0, 0.0, 0.0]);
-    // What is overwritten gets none; what is written gets that of its place, if it stayed.
+    // Overwritten elements get no gradient; written elements get that of their position, if they were not
+    // overwritten.
     let value = Tensor::from([10.0, 20.0]).requires_grad_();
     let scale = floats(&[3, 2]) + 1.0;
     let y = table.with_at(1, &value) * &scale;
@@ -318,7 +319,7 @@ fn views_share_storage() {
     is(&part.at(0), &[4], &[0, 1, 2, 3]);
 }
 
-/// Every reshape of every permutation has the right elements, and is a view where row-major steps allow it.
+/// Every reshape of every permutation has the right elements, and is a view if the strides allow it.
 #[test]
 fn reshapes_copy_only_when_needed() {
     let x = count(&[2, 3, 4]);
@@ -346,7 +347,7 @@ fn reshapes_copy_only_when_needed() {
     is(&spread, &[2, 6], &[7; 12]);
 }
 
-/// A write gives a new value: what else sees the storage does not change.
+/// A write makes a new value: other tensors of the storage do not change.
 #[test]
 fn writes_do_not_alias() {
     let row = count(&[3]);
@@ -369,7 +370,7 @@ fn writes_do_not_alias() {
     assert_eq!(leaf.to_vec::<f64>().unwrap(), [4.0, 5.0]);
 }
 
-/// The same index in a trace gives the same graph value; a mask there is refused.
+/// The same index in a trace gives the same value; a mask is rejected there.
 #[test]
 fn traced_equals_eager() {
     let x = count(&[3, 4]);
@@ -387,7 +388,7 @@ fn traced_equals_eager() {
     assert!(e.contains("depends on the data") && e.contains("`select`") && e.contains("index.rs"), "{e}");
 }
 
-/// Few elements are moved by hand, recorded ones by programs: both are the same, or the same error.
+/// Small index operations run directly, recorded ones as programs: results and errors are equal.
 #[test]
 fn moved_by_hand_as_by_programs() {
     let x = floats(&[2, 3, 4]);

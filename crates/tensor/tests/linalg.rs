@@ -1,4 +1,4 @@
-//! Linear algebra and Fourier transforms: values and gradients of PyTorch, identities, edges and refusals.
+//! Linear algebra and Fourier transforms: PyTorch's values and gradients, identities, edge cases, errors.
 
 use gradus_ir::{C, DType};
 use gradus_tensor::{FftNorm, Tensor, Triangular, grad, hessian};
@@ -36,7 +36,7 @@ fn equal(a: &Tensor, b: &Tensor) {
     assert!(off < 1e-12, "off by {off}:\n{a:?}\n{b:?}");
 }
 
-/// The message names what it must, and the place in this file.
+/// The message contains these parts and names a line of this file.
 #[track_caller]
 fn says(t: &Tensor, parts: &[&str]) {
     let message = t.error().map(|e| e.to_string()).unwrap_or_default();
@@ -233,7 +233,7 @@ fn exponentials_as_in_pytorch() {
         -14588.367092804476, -7554.92023707291, -35890.20385224601, 529847.2734277605, 274417.661058283,
         1297700.5306802155, 1106917.1310633766, 573292.3975170794, 2711148.0665355837,
     ]);
-    // A rotation by many turns, and matrices that need other powers in one batch.
+    // A rotation by many full circles, and a batch of matrices that need different powers.
     let turn = real([0.0, -200.0, 200.0, 0.0], &[2, 2]);
     let (c, s) = (200f64.cos(), 200f64.sin());
     let rotated = turn.matrix_exp().to_vec::<f64>().unwrap();
@@ -285,7 +285,7 @@ fn factors_multiply_to_the_matrix() {
 
 #[test]
 fn least_squares_of_any_rank() {
-    // [1, 2] in every row: of all solutions the shortest is a multiple of it.
+    // [1, 2] in every row: the shortest solution is a multiple of it.
     let a = real([1.0, 2.0, 1.0, 2.0, 1.0, 2.0], &[3, 2]);
     let b = real([1.0, 2.0, 6.0], &[3]);
     near(&a.lstsq(&b), &[0.6, 1.2]);
@@ -297,7 +297,7 @@ fn least_squares_of_any_rank() {
     near(&none, &[0.0, 0.0]);
     // The shortest of infinitely many.
     near(&real([1.0, 2.0, 2.0], &[1, 3]).lstsq(&real([9.0], &[1])), &[1.0, 2.0, 2.0]);
-    // A pivot of 0 has factors, but no derivative of them.
+    // A zero pivot has factors, but they have no derivative.
     let singular = real([0.0, 1.0, 0.0, 2.0, 0.0, 3.0], &[3, 2]);
     let (p, l, u) = singular.lu();
     equal(&p.matmul(&l).matmul(&u), &singular);
@@ -324,11 +324,11 @@ fn large_matrices_keep_their_digits() {
 
 #[test]
 fn edges() {
-    // The derivative of a determinant is by cofactors, also where there is no inverse.
+    // The derivative of a determinant is given by cofactors, also without an inverse.
     let singular = real([1.0, 2.0, 2.0, 4.0], &[2, 2]);
     let grads = grad(&[&singular], |x| x[0].det()).unwrap();
     near(&grads[0], &[4.0, -2.0, -2.0, 1.0]);
-    // All singular values of the identity are equal: neither determinant nor pseudo-inverse minds.
+    // All singular values of the identity are equal: determinant and pseudo-inverse still have derivatives.
     let one = Tensor::eye(2).to_dtype(DType::F64);
     #[rustfmt::skip]
     near(&hessian(&one, |x| x.det()).unwrap(), &[
@@ -336,7 +336,7 @@ fn edges() {
     ]);
     let grads = grad(&[&one], |x| x[0].pinv().at(0).at(0)).unwrap();
     near(&grads[0], &[-1.0, 0.0, 0.0, 0.0]);
-    // Squares of these overflow or vanish.
+    // The squares of these overflow or underflow.
     for scale in [1e-200, 1e200] {
         let a = definite() * scale;
         near(&(a.eigvalsh() / scale), &[1.6583297723365855, 2.689794467298034, 4.651875760365377]);

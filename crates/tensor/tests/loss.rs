@@ -1,4 +1,4 @@
-//! Losses, embedding and attention: what goldens and samples cannot show, errors above all.
+//! Losses, embedding and attention: properties that goldens and samples cannot show, mainly errors.
 
 use gradus_tensor::{
     AttentionOptions, CrossEntropyOptions, NllOptions, Reduction, Tensor, TripletMarginOptions,
@@ -10,7 +10,7 @@ fn f64s(t: &Tensor) -> Vec<f64> {
     t.to_dtype(gradus_ir::DType::F64).to_vec().unwrap()
 }
 
-/// The failure must name the function, contain this, and point here.
+/// The failure names the function, contains this text, and names a line of this file.
 #[track_caller]
 fn refused(t: &Tensor, name: &str, says: &[&str]) {
     let e = t.check().map(|_| ()).unwrap_err().to_string();
@@ -43,7 +43,7 @@ fn shapes_that_do_not_fit() {
         "gaussian_nll_loss",
         &["variance", "[4]", "[3,4]"],
     );
-    // A failed operand stays the failure it is.
+    // A failed operand stays the first cause.
     let failed = &vector + &Tensor::zeros([2]);
     refused(&mse_loss(&failed, &column, mean), "add", &["do not broadcast"]);
 }
@@ -60,7 +60,7 @@ fn classes_that_do_not_fit() {
     );
     let all = Tensor::zeros([2, 2]);
     refused(&cross_entropy(&x, &all, &plain), "cross_entropy", &["probabilities", "must be [2,3]"]);
-    refused(&cross_entropy(&Tensor::zeros([]), &all, &plain), "cross_entropy", &["has no classes"]);
+    refused(&cross_entropy(&Tensor::zeros([]), &all, &plain), "cross_entropy", &["has no class axis"]);
     let ids = Tensor::from([0i64, 1]);
     let weight = Some(Tensor::ones([2]));
     let heavy = CrossEntropyOptions { weight, ..CrossEntropyOptions::default() };
@@ -68,7 +68,7 @@ fn classes_that_do_not_fit() {
     let smooth = CrossEntropyOptions { label_smoothing: 1.5, ..CrossEntropyOptions::default() };
     refused(&cross_entropy(&x, &ids, &smooth), "cross_entropy", &["label_smoothing 1.5"]);
     refused(&nll_loss(&x, &x, &NllOptions::default()), "nll_loss", &["a class, an integer"]);
-    // Classes out of range, on either side, in a row that is not the last; -100 is ignored.
+    // Classes out of range on either side, in a row that is not the last; -100 is ignored.
     for bad in [3, -1, 1000, i64::MAX, i64::MIN] {
         let target = Tensor::from([bad, 1]);
         refused(&cross_entropy(&x, &target, &plain), "cross_entropy", &["out of range"]);
@@ -157,7 +157,7 @@ fn attention_that_does_not_fit() {
     };
     refused(&with(&|o| o.mask = Some(Tensor::zeros([3, 4]))), name, &["[3,4]", "scores [2,4]"]);
     refused(&with(&|o| o.mask = Some(Tensor::zeros([7, 2, 4]))), name, &["[7,2,4]", "scores [2,4]"]);
-    refused(&with(&|o| o.mask = Some(Tensor::from([1i64; 4]))), name, &["truth values or floats"]);
+    refused(&with(&|o| o.mask = Some(Tensor::from([1i64; 4]))), name, &["must be boolean or float"]);
     refused(&with(&|o| o.window = Some(0)), name, &["window 0"]);
     refused(&with(&|o| o.softcap = Some(0.0)), name, &["softcap 0"]);
     refused(&with(&|o| o.dropout = 2.0), name, &["p 2"]);
@@ -175,7 +175,7 @@ fn windows_and_hidden_queries() {
     let n = 5;
     let (q, k) = (Tensor::zeros([n, 2]), Tensor::zeros([n, 2]));
     let v = Tensor::eye(n);
-    // Equal scores: the weights are even over what is seen.
+    // Equal scores give equal weights over the visible keys.
     let seen = |window, causal| {
         let options = AttentionOptions { window, causal, ..AttentionOptions::default() };
         f64s(&scaled_dot_product_attention(&q, &k, &v, &options))
@@ -187,7 +187,7 @@ fn windows_and_hidden_queries() {
             assert!((p - right).abs() < 1e-7, "{i} {j} {p}");
         }
     }
-    // Nothing is seen by the second query: zeros, also in every gradient, and through minus infinity.
+    // The second query sees no key: zeros, also in every gradient, and through minus infinity.
     let leaf = |t: &Tensor| t.requires_grad_();
     let (q, k, v) = (leaf(&Tensor::ones([2, 2])), leaf(&Tensor::ones([3, 2])), leaf(&Tensor::ones([3, 2])));
     let hide = f32::NEG_INFINITY;

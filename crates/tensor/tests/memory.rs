@@ -1,4 +1,5 @@
-//! What an evaluation holds at a time, counted: values end where they are last read, loops keep what they are told to.
+//! Memory that an evaluation holds at a time, counted: values are freed after their last read, loops keep what
+//! `Keep` says.
 
 use gradus_ir::graph::parse;
 use gradus_ir::reference::{evaluate, evaluate_counted};
@@ -20,19 +21,19 @@ fn values_end_where_they_are_last_read() {
         let graph = trace(&[&x], |x| f(&x[0])).unwrap();
         evaluate_counted(&graph, &[x.to_literal().unwrap()]).unwrap().1
     };
-    // One op: its operand and its result. A chain: no more. A value read later is held meanwhile.
+    // One op holds its operand and its result, a chain no more. A value read later is held until then.
     assert_eq!(most(|x| x.exp()), 2 * BYTES);
     assert_eq!(most(|x| x.exp().sin().cos().tanh()), 2 * BYTES);
     assert_eq!(most(|x| x.exp().sin().cos() * x), 3 * BYTES);
     // Views by shape share their elements.
     assert_eq!(most(|x| x.reshape([2, 256]).exp().reshape([512])), 2 * BYTES);
-    // A region holds what its body does, and its operands end inside it.
+    // A region holds what its body holds, and frees its operands inside.
     let chain = |x: &Tensor| checkpoint(&[x], |x| x[0].exp().sin().cos()).unwrap().remove(0);
     let graph = trace(&[&x], |x| chain(&chain(&x[0]))).unwrap();
     assert_eq!(evaluate_counted(&graph, &[x.to_literal().unwrap()]).unwrap().1, 2 * BYTES);
 }
 
-/// The gradient of Σ h after so many steps of h ← sin(1.01 h), for h at first.
+/// The gradient of Σ h after `steps` steps of h ← sin(1.01 h), for the initial h.
 fn gradient(steps: usize, keep: Keep) -> Graph {
     let f = |h: &Tensor| {
         let how = ScanOptions { keep, length: Some(steps), ..ScanOptions::default() };
@@ -97,7 +98,7 @@ fn a_checkpoint_outlives_inlining() {
     let kept = gradient_of_blocks(|x| checkpoint(&[x], |x| steps(&x[0])).unwrap().remove(0));
     let flat = kept.inlined().unwrap();
     assert_eq!((count(&flat, "call"), count(&plain, "sin")), (0, 64));
-    // Every step but the last of a block runs again: its own result is not needed.
+    // Every step but the last of a block runs again: the last result is not needed.
     assert_eq!((count(&flat, "sin"), count(&flat, "cos")), (64 + 8 * 7, 64), "{flat}");
     // A region that is not a checkpoint is computed once, and its values are held.
     let merged = gradient_of_blocks(|x| region1("block", vec![], &[x], |x| steps(&x[0]))).inlined().unwrap();
@@ -107,10 +108,10 @@ fn a_checkpoint_outlives_inlining() {
     assert_eq!(all.0, few.0);
     assert_eq!(all.0, regions.0);
     let held = [all.1, few.1, regions.1].map(|bytes| bytes.div_ceil(BYTES));
-    // 64 values and what a step takes; or one per block and the values of one block.
+    // 64 values and the values of a step; or one per block and the values of one block.
     assert!((64..72).contains(&held[0]) && (64..72).contains(&held[2]), "{held:?}");
     assert!((16..24).contains(&held[1]), "{held:?}");
-    // It reads back from text, and its derivative is again one of checkpoints.
+    // The graph can be parsed from text, and its derivative has checkpoints again.
     assert_eq!(parse(&kept.to_string()).unwrap(), kept);
     assert!(kept.to_string().contains("remat=true"), "{kept}");
     let slope = |x: &Tensor, f: &dyn Fn(&Tensor) -> Tensor| grad(&[x], |x| f(&x[0])).unwrap().remove(0);

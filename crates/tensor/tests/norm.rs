@@ -1,9 +1,9 @@
-//! Statistics, distances, numeric helpers and normalisation: what they refuse, and their edges.
+//! Statistics, distances, numeric helpers and normalization: their errors and edge cases.
 
 use gradus_ir::DType;
 use gradus_tensor::{BatchNormOptions, Tensor, cdist, cosine_similarity, pairwise_distance};
 
-/// The message names what it must, and the place in this file.
+/// The message contains these parts and names a line of this file.
 #[track_caller]
 fn says(t: &Tensor, parts: &[&str]) {
     let message = t.error().map(|e| e.to_string()).unwrap_or_default();

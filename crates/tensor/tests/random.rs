@@ -53,7 +53,7 @@ fn a_seed_gives_one_stream() {
         a.seed(seed);
         assert_eq!(f64s(&a.rand([3])), f64s(&Generator::new(seed).rand([3])));
     }
-    // All 64 bits of the seed count.
+    // All 64 bits of the seed matter.
     let first = |seed| i64s(&Generator::new(seed).bits([4]));
     assert_ne!(first(1), first(1 | 1 << 32));
     assert_ne!(first(1), first(2));
@@ -66,13 +66,13 @@ fn draws_move_the_generator_on() {
     assert_eq!(state(&g), [7, 0, 0, 0]);
     assert_eq!(i64s(&g.bits([4])), whole[..4]);
     assert_eq!(state(&g), [7, 0, 1, 0]);
-    // A block that is not used up is thrown away.
+    // The rest of a partly used block is discarded.
     assert_eq!(i64s(&g.bits([1])), whole[4..5]);
     assert_eq!(i64s(&g.bits([4])), whole[8..]);
     assert_eq!(state(&g), [7, 0, 3, 0]);
     assert_eq!(g.bits([0]).shape().to_vec(), [0]);
     assert_eq!(state(&g), [7, 0, 3, 0]);
-    // The state can be saved and put back.
+    // The state can be saved and restored.
     let saved = g.state().detach();
     let once = f64s(&g.rand([5]));
     g.state().set_(&saved).unwrap();
@@ -81,7 +81,7 @@ fn draws_move_the_generator_on() {
 
 #[test]
 fn the_default_generator_can_be_seeded() {
-    // The only test that touches it, as tests run side by side.
+    // The only test that uses the default generator, because tests run in parallel.
     manual_seed(3);
     let x = f64s(&Tensor::randn([4]));
     let y = f64s(&Tensor::rand([4]));
@@ -122,7 +122,7 @@ fn randn_is_normal() {
     let few = draws[..5000].to_vec();
     let gap = kolmogorov(few, cdf);
     assert!(gap < 1.95 / 5000f64.sqrt(), "{gap}");
-    // The tails are there, on both sides.
+    // Both tails occur.
     let beyond = |x: f64| draws.iter().filter(|d| **d * x.signum() > x.abs()).count();
     for side in [3.0, -3.0] {
         assert!((90..180).contains(&beyond(side)), "{}", beyond(side));
@@ -206,11 +206,11 @@ fn multinomial_refuses_what_is_no_weight() {
         assert!(e.contains("multinomial") && e.contains(says) && e.contains("random.rs"), "{e}");
     }
     assert_eq!(state(&g), [0; 4]);
-    // Weights of 0 come when nothing else is left.
+    // Positions of weight 0 come last.
     assert_eq!(g.multinomial(&Tensor::from([0.0, 0.0, 2.0]), 2, false).to_vec::<i64>().unwrap(), [2, 0]);
 }
 
-/// Runs a traced function that draws, and checks that the state went in and came out.
+/// Runs a traced function that draws, and checks that the state is an input and an output.
 fn traced(g: &Generator, ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> (Literal, Vec<u32>) {
     let avals: Vec<_> = ins.iter().map(|t| t.aval().unwrap()).collect();
     let before = state(g);
@@ -260,7 +260,7 @@ fn dropout_keeps_the_expectation() {
     }
     let g = Generator::new(0);
     let x = Tensor::from([1.0, f64::NAN, f64::INFINITY]);
-    // What is dropped is zero, whatever it was.
+    // A dropped element is zero, whatever its value was.
     assert_eq!(f64s(&x.dropout(1.0, true, &g)), [0.0; 3]);
     // In evaluation, and for p 0, nothing is drawn.
     let before = state(&g);
@@ -306,7 +306,8 @@ fn attention_drops_weights_and_keeps_their_gradient() {
     assert_eq!(f64s(&v.grad().unwrap()), kept.iter().map(|k| k / 4.0).collect::<Vec<_>>());
 }
 
-/// Few numbers are drawn by hand, many by programs: the few are the first of the many, and both go on at the same place.
+/// Few numbers are drawn directly, many by programs: the few are the first of the many, and both advance the
+/// state equally.
 #[test]
 fn few_numbers_are_the_first_of_many() {
     fn drawn<T: gradus_tensor::Element>(
@@ -317,7 +318,7 @@ fn few_numbers_are_the_first_of_many() {
         g.bits([12]);
         (draw(&g, n).to_vec().unwrap(), g.bits([1]).to_vec().unwrap())
     }
-    // 256 is the most that is drawn by hand.
+    // 256 is the largest number that is drawn directly.
     for n in [1, 8, 256] {
         assert_eq!(drawn::<f32>(n, |g, n| g.rand([n])).0, drawn::<f32>(4096, |g, n| g.rand([n])).0[..n]);
         assert_eq!(drawn::<f32>(n, |g, n| g.randn([n])).0, drawn::<f32>(4096, |g, n| g.randn([n])).0[..n]);

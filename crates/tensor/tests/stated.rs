@@ -1,4 +1,5 @@
-//! Composites whose gradient is stated: it is the derived one, to second order and in every mode, in fewer steps.
+//! Composites with explicit gradients: they equal the derived ones, to second order and in every mode, in fewer
+//! steps.
 
 use gradus_ir::transform::{self, Unreachable, grad_with_loss};
 use gradus_tensor::{Tensor, arg, func, grad, hvp, jvp, region1, region1_with_grad, trace, vjp, vmap};
@@ -15,7 +16,7 @@ fn close(found: &Tensor, right: &Tensor) {
     }
 }
 
-/// Numbers without pattern.
+/// Pseudo-random numbers.
 fn noise(shape: &[usize], seed: f64) -> Tensor {
     let n: usize = shape.iter().product();
     Tensor::from_slice(&(0..n).map(|i| (i as f64 * 12.9 + seed).sin() * 2.0).collect::<Vec<_>>(), shape)
@@ -48,7 +49,7 @@ fn stated_gradients_are_the_derived_ones() {
         close(&found, &right);
         let [found, right] = [f, g].map(|f| jvp(&[&x], &[&t], |x| f(&x[0])).unwrap().1.remove(0));
         close(&found, &right);
-        // Second order, seen by a loss that is not linear, forward over reverse and reverse over reverse.
+        // Second order, through a nonlinear loss, forward over reverse and reverse over reverse.
         let loss = |f: Function, v: &Tensor| (f(v).square() * &c).sum(());
         let [found, right] = [f, g].map(|f| hvp(&[&x], &[&t], |x| loss(f, &x[0])).unwrap().remove(0));
         close(&found, &right);
@@ -75,7 +76,8 @@ fn gradient_graphs_show_them_and_do_less() {
         let gradient = transform::vjp(&graph, &[0]).unwrap();
         let text = gradient.to_string();
         assert!(text.contains(&format!("\"{stated}\"")) && !text.contains(&format!("{name}_vjp")), "{text}");
-        // A loss and its gradient: the region without a stated one computes its values again on the way back.
+        // A loss and its gradient: without an explicit gradient, the region recomputes its values in the
+        // backward pass.
         let cost = |f: &dyn Fn(&Tensor) -> Tensor| {
             let graph = trace(&[&x], |x| (f(&x[0]) * &x[0]).sum(())).unwrap();
             let both = grad_with_loss(&graph, graph.outputs()[0], ["x"], Unreachable::Error).unwrap();
@@ -85,7 +87,7 @@ fn gradient_graphs_show_them_and_do_less() {
             (cost(&f), cost(&|x| region1("body", vec![arg("of", name.to_string())], &[x], |x| body(&x[0]))));
         assert!(found + 24 <= derived, "{name}: {found} against {derived}");
     }
-    // From the result alone: no exponentials again.
+    // From the result alone, without computing exponentials again.
     let flat = trace(&[&x, &x], |v| func::softmax_grad(&v[0], &v[1], 1)).unwrap().inlined().unwrap();
     assert!(flat.nodes().iter().all(|n| n.op.name() != "exp"));
     assert_eq!(flat.stats().flops, 4 * 12, "two products, a difference, a sum: {flat}");
@@ -101,7 +103,7 @@ fn a_stated_gradient_that_does_not_fit_is_refused() {
     let reads = region1_with_grad("reads", vec![], &[&x], |x| x[0].exp(), |_, y, g| g * y * &cell);
     let e = reads.check().unwrap_err().to_string();
     assert!(e.contains("`reads` uses a cell") && e.contains("tests/stated.rs"), "{e}");
-    // Two operands, of which a batch shares one: its gradients are summed.
+    // Two operands, one of which is shared by the batch: its gradients are summed.
     let w = noise(&[3], 1.0);
     let product = |x: &Tensor, w: &Tensor| {
         region1_with_grad("product", vec![], &[x, w], |v| &v[0] * &v[1], |v, _, g| [g * &v[1], g * &v[0]])

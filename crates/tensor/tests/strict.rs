@@ -1,4 +1,4 @@
-//! A loss with its gradients as one program, and inputs that nothing flows to: an error, or zeros.
+//! A loss with its gradients as one program, and inputs that no gradient reaches: an error, or zeros.
 
 use gradus_ir::graph::Id;
 use gradus_ir::reference::evaluate;
@@ -8,7 +8,7 @@ use gradus_tensor::{
     Tensor, grad, hessian, hvp, jacobian, jvp, linearize, trace, value_and_grad, value_and_grad_as, vjp, vmap,
 };
 
-/// The text has every part, and the place is in this file.
+/// The text contains these parts and names a line of this file.
 #[track_caller]
 fn says(e: &Error, parts: &[&str]) {
     let text = e.to_string();
@@ -21,7 +21,8 @@ fn literal(v: &[f64]) -> Literal {
     Literal::new(Aval::new(DType::F64, [v.len()]), v.to_vec()).unwrap()
 }
 
-/// Outputs: what comes along first, then Σ (w x)². `idle` and `ids` take no part; `step` only through rounding.
+/// Outputs: an auxiliary value, then Σ (w x)². `idle` and `ids` are unused; `step` is used through rounding
+/// only.
 fn program() -> Graph {
     let b = Builder::new();
     let vector = Aval::new(DType::F64, [2]);
@@ -48,7 +49,7 @@ fn the_loss_comes_first_then_the_rest_then_gradients() {
     assert_eq!((outs[0].f(), outs[1].f(), outs[2].i()), (&[15.0][..], &[3.0, -2.0][..], &[1, 0][..]));
     // d/dw Σ (w x)² = 2 w x², and the same with x and w exchanged.
     assert_eq!((outs[3].f(), outs[4].f()), (&[6.0, -8.0][..], &[18.0, 4.0][..]));
-    // Training mode: zeros for what takes no part, whatever is asked for twice comes twice.
+    // Training mode: zeros for unused inputs; an input requested twice is returned twice.
     let wrt = ["idle", "step", "w", "w"];
     let outs = evaluate(&grad_with_loss(&graph, loss, wrt, Unreachable::Zeros).unwrap(), &point)
         .unwrap()
@@ -69,7 +70,7 @@ fn gradients_are_for_any_value_of_the_graph() {
     let outs = evaluate(&both, &point).unwrap().split_off(3);
     let right: [&[f64]; 3] = [&[6.0, -4.0], &[18.0, 4.0], &[1.0]];
     outs.iter().zip(right).for_each(|(g, right)| assert_eq!(g.f(), right));
-    // A value that is no output: the rounded step, which nothing flows through.
+    // A value that is not an output: the rounded step, which no gradient passes.
     let floor = (0..graph.nodes().len()).find(|&i| graph.nodes()[i].op.name() == "floor").unwrap();
     let floor = Id { node: floor as u32, out: 0 };
     let outs = evaluate(&grad_with_loss(&graph, loss, [floor], Unreachable::Error).unwrap(), &point).unwrap();
@@ -102,7 +103,7 @@ fn what_is_not_reached_or_not_there_is_named() {
     let loss = graph.outputs()[1];
     let strict = |wrt: &str| grad_with_loss(&graph, loss, ["x", wrt], Unreachable::Error).unwrap_err();
     says(&strict("idle"), &["no derivative of the loss flows to input `idle` (f64[2])"]);
-    // A path through an op without a derivative is no path.
+    // No gradient flows through an op without a derivative.
     says(&strict("step"), &["flows to input `step`"]);
     for unreachable in [Unreachable::Error, Unreachable::Zeros] {
         let refused = |wrt: &str| grad_with_loss(&graph, loss, [wrt], unreachable).unwrap_err();
@@ -170,7 +171,7 @@ fn every_transform_names_the_line_it_was_called_from() {
         cell.set_(&v[0].sum(()).unsqueeze(0)).unwrap();
         v[0].sum(())
     };
-    says(&vmap(&[&x], &[Some(0)], writes).unwrap_err(), &["over a batch writes a cell"]);
+    says(&vmap(&[&x], &[Some(0)], writes).unwrap_err(), &["over a batch cannot write a cell"]);
     assert_eq!(cell.to_vec::<f64>().unwrap(), [1.0]);
     let leaf = Tensor::from([1.0]).requires_grad_();
     let trains = |v: &[Tensor]| {

@@ -1,4 +1,4 @@
-//! Tracing: what becomes an input, an output, a constant, a region, an error.
+//! Tracing: which values become inputs, outputs, constants, regions or errors.
 
 use gradus_ir::graph::parse;
 use gradus_ir::{Aval, DType, Literal, reference};

@@ -84,7 +84,7 @@ fn batches_equal_loops() {
     let x = Tensor::from([[0.5, -1.0], [2.0, 0.3], [1.0, 1.0]]);
     let w = Tensor::from([[1.0, 2.0, -1.0], [0.5, -1.0, 3.0]]);
     let f = |x: &Tensor, w: &Tensor| (x * w).tanh().sum(());
-    // x is cut along its rows, w along its columns.
+    // x is sliced along its rows, w along its columns.
     let all = vmap(&[&x, &w], &[Some(0), Some(1)], |v| f(&v[0], &v[1])).unwrap().remove(0);
     let each: Vec<f64> = (0..3).map(|i| f(&x.at(i), &w.at((.., i))).item().unwrap()).collect();
     close(&f64s(&all), &each);
@@ -146,7 +146,7 @@ fn a_checkpoint_changes_nothing_but_memory() {
 fn a_function_with_its_own_rule_in_every_mode() {
     let x = Tensor::from([0.2, 1.7, -0.6]);
     let t = Tensor::from([1.0, 2.0, 3.0]);
-    // Rounding that passes derivatives through: given in reverse, used forward, and the other way round.
+    // Rounding that passes derivatives through: rule in reverse mode used forward, and the other way round.
     let through = |x: &Tensor| custom_vjp(&[x], |x| x[0].round(), |_, _, g| g[0].clone()).unwrap().remove(0);
     let along = |x: &Tensor| custom_jvp(&[x], |x| x[0].round(), |_, _, t| t[0].clone()).unwrap().remove(0);
     let check = |f: &dyn Fn(&Tensor) -> Tensor| {
@@ -159,7 +159,7 @@ fn a_function_with_its_own_rule_in_every_mode() {
     };
     check(&through);
     check(&along);
-    // Rules are programs: the derivative of a derivative is that of the rule. Here d/dx x³ is given as 3x².
+    // Rules are traced: the derivative of a derivative is that of the rule. Here d/dx x³ is stated as 3x².
     let cube = |x: &Tensor| {
         custom_vjp(&[x], |x| x[0].pow(3.0), |x, _, g| &g[0] * x[0].square() * 3.0).unwrap().remove(0)
     };
@@ -179,7 +179,7 @@ fn gradients_for_cells_that_are_read() {
     let run = || {
         value_and_grad_of(&[&w, &unused], || {
             let now = w.square().sum(());
-            // A statistic that the function keeps, and a second path that gradients do not take.
+            // A statistic that the function updates, and a second path without gradients.
             mean.set_(&(&mean * 0.5 + now.stop_gradient() * 0.5)).unwrap();
             [&now + (w.detach() * &w).sum(()), w.sum(())]
         })

@@ -1,5 +1,5 @@
-//! Composites whose kernels are written for the whole: attention and convolution on a GPU give what the CPU gives, with
-//! gradients.
+//! Composites with kernels of their own (attention, convolution): results and gradients on a GPU equal those of
+//! the CPU.
 #![cfg(feature = "wgpu")]
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use gradus_tensor::{
     AttentionOptions, Compiled, Device, Generator, Tensor, compile, scaled_dot_product_attention, vjp,
 };
 
-/// The first GPU, or none. Where tests are required it must be there.
+/// The first GPU, if any. It must exist where GPU tests are required.
 fn gpu() -> Option<Device> {
     let found = Device::named("wgpu").ok();
     let required = std::env::var("GRADUS_ORACLES").is_ok_and(|v| v == "required");
@@ -27,7 +27,8 @@ fn compiled(ins: &[Tensor], f: &dyn Fn(&[Tensor]) -> Tensor) -> Compiled {
     compile(&ins.iter().collect::<Vec<_>>(), |x| all_of(x, f)).unwrap()
 }
 
-/// Compares a function on the GPU with the same in `f64` on the CPU, eagerly and compiled. Gives the compiled one.
+/// Compares a function on the GPU with the same in `f64` on the CPU, eagerly and compiled. Returns the compiled
+/// function.
 fn compare(device: Device, ins: &[Tensor], bound: f64, f: &dyn Fn(&[Tensor]) -> Tensor) -> Compiled {
     let wide: Vec<Tensor> = ins.iter().map(|t| t.to_dtype(gradus_ir::DType::F64)).collect();
     let expected = all_of(&wide, f);
@@ -82,7 +83,7 @@ fn attention_runs_as_one_step_each_way() {
         let own = |name: &str| steps.iter().filter(|s| *s == name).count();
         assert_eq!(own("scaled_dot_product_attention"), 1, "{steps:?}");
         assert_eq!(own("scaled_dot_product_attention_vjp"), 1, "{steps:?}");
-        // Scores would take this much.
+        // Memory that the scores would take.
         let scores = lead.iter().product::<usize>() * sizes[0] * sizes[1] * 4;
         assert!(step.arena() < scores, "{} of {scores} bytes", step.arena());
     }

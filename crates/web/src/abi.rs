@@ -1,4 +1,5 @@
-//! Exports and imports of the WebAssembly module. All unsafe code of the crate is here: bytes that cross the border.
+//! Exports and imports of the WebAssembly module. All unsafe code of the crate is here: bytes that cross to
+//! JavaScript.
 
 use crate::page::{Page, set_page};
 use std::sync::Once;
@@ -10,7 +11,7 @@ unsafe extern "C" {
     fn panic(at: *const u8, bytes: usize);
 }
 
-/// The page on the other side of the border.
+/// The JavaScript page.
 struct Browser;
 
 impl Page for Browser {
@@ -62,11 +63,12 @@ pub(crate) extern "C" fn gradus_alloc(bytes: usize) -> *mut u8 {
 /// Frees memory of [`gradus_alloc`] or of an answer.
 ///
 /// # Safety
-/// The bytes must have been given to the page, and must not be used afterwards.
+/// The block must have been allocated by this module for the page, and must not be used afterwards.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn gradus_free(at: *mut u8, bytes: usize) {
     if bytes > 0 {
-        // SAFETY: the caller's promise; the capacity of all blocks given away equals their length.
+        // SAFETY: the caller guarantees the block; the capacity of all blocks passed to the page equals their
+        // length.
         drop(unsafe { Vec::from_raw_parts(at, bytes, bytes) });
     }
 }

@@ -1,5 +1,5 @@
-//! The operations of the page, by name: how each is called, and what runs it. The types of the TypeScript package are written
-//! from this table.
+//! The operations of the page, by name: their arguments and implementations. The types of the TypeScript
+//! package are written from this table.
 
 mod arguments;
 mod table;
@@ -23,7 +23,7 @@ pub(crate) struct Entry {
     run: Run,
 }
 
-/// What runs an operation.
+/// The implementation of an operation.
 enum Run {
     /// A pointwise op of the graph's catalog.
     Pointwise(&'static Pointwise),
@@ -42,7 +42,7 @@ impl Entry {
     }
 }
 
-/// The table, for the page.
+/// Returns the table for the page.
 pub(crate) fn describe() -> Value {
     let results = |name: &str| match name {
         "sort" | "topk" | "qr" | "eigh" => json!(2),

@@ -1,5 +1,5 @@
-//! The device `webgpu`: programs whose commands the page carries out in order. Nothing here waits: values come to the page,
-//! which reads them when the commands before are done.
+//! The device `webgpu`: programs whose commands the page executes in order. Nothing here blocks: the page reads
+//! values after the commands before them are done.
 
 use crate::memory::{Block, Memory, post};
 use crate::page::page;
@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// Its name.
 pub(crate) const NAME: &str = "webgpu";
-/// Largest operand that may come from the CPU, in bytes.
+/// Largest CPU operand, in bytes.
 const HOST_OPERAND: usize = 16;
-/// Every operand begins at a multiple of this, in bytes.
+/// Alignment of operands, in bytes.
 const ALIGN: usize = 16;
 
 /// The GPU of the page.
@@ -33,7 +33,7 @@ struct WebGpu {
     memory: Arc<Memory>,
 }
 
-/// Programs that the page may ask about, by number.
+/// Programs that the page may refer to, by number.
 static PROGRAMS: Mutex<Option<HashMap<u32, Weak<Loaded>>>> = Mutex::new(None);
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
@@ -90,7 +90,7 @@ fn loaded(number: u32) -> Result<Arc<Loaded>> {
     found.ok_or_else(|| Error::value(format!("program {number}"), "is not loaded"))
 }
 
-/// The error of a value that is asked for at once.
+/// Makes the error for a value that is requested synchronously.
 fn cannot_wait() -> Error {
     Error::device(NAME, "cannot be waited for in a page; read the tensor with `await tensor.data()`")
 }
@@ -136,7 +136,7 @@ impl Device for WebGpu {
 
     fn copy(&self, from: &Storage, at: Range<usize>) -> Result<Storage> {
         if at.start > at.end || at.end > from.len_bytes() {
-            return Err(Error::value("a range of bytes", "is outside its storage"));
+            return Err(Error::value("a range of bytes", "is outside of its storage"));
         }
         let block = self.memory.take(at.len())?;
         if let (Some(source), Some(target)) = (block_of(from)?.place, block.place) {
@@ -153,7 +153,7 @@ impl Device for WebGpu {
                 format!("has no {}; convert the tensor to {narrow}, or move it to the cpu", buffer.dtype);
             return Err(self.error(why));
         }
-        // Only cells are written over: other operands may still be in use.
+        // Only cells are overwritten: other operands may still be in use.
         plan.keep_donors(wish.keeps);
         let program = translate(&plan, &self.limits, Dialect::Wgsl, wish.text)?;
         Ok(Loaded::new(self, program, plan)?)
@@ -184,10 +184,10 @@ fn copy(from: (u32, usize), offset: usize, to: (u32, usize), bytes: usize) -> Re
     Ok(())
 }
 
-/// A buffer of the page and a byte in it; none if there are no elements.
+/// A buffer of the page and an offset in it; `None` without elements.
 type Slot = Option<(u32, usize)>;
 
-/// A program that the page has.
+/// A program that the page has loaded.
 #[derive(Debug)]
 struct Loaded {
     number: u32,
@@ -195,7 +195,7 @@ struct Loaded {
     plan: Plan,
     memory: Arc<Memory>,
     constants: Vec<(usize, Storage)>,
-    /// Per command that runs on the host, what runs it, made when it first runs.
+    /// Per command that runs on the host, its executable, made at the first run.
     hosts: Vec<OnceLock<Arc<dyn Executable>>>,
     runs: AtomicU64,
 }
@@ -241,7 +241,7 @@ impl Loaded {
         Ok(results.iter().map(|s| s.host::<u8>().unwrap_or_default().to_vec()).collect())
     }
 
-    /// The memory of an operand, where the program's kernels can read it; `temporaries` keeps new memory.
+    /// Returns the memory of an operand that the program's kernels can read; `temporaries` owns new memory.
     fn operand(&self, a: &Argument, b: usize, temporaries: &mut Vec<Block>) -> Result<Slot> {
         let bytes = self.program.buffers[b].bytes();
         if bytes == 0 {
@@ -249,7 +249,7 @@ impl Loaded {
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
             let place = block_of(&a.storage)?.place;
-            // A small part of a large tensor is not where kernels look for small operands.
+            // A small part of a large tensor is not in the buffer from which kernels read small operands.
             let is_heap = self.program.memory(b) == gradus_gpu::Memory::Heap;
             if let Some((buffer, start)) = place.filter(|(buffer, _)| (*buffer == 0) == is_heap) {
                 return Ok(Some((buffer, start + a.offset)));
@@ -261,7 +261,7 @@ impl Loaded {
         Ok(slot)
     }
 
-    /// New memory with the value of an argument.
+    /// Makes new memory with the value of an argument.
     fn copied(&self, a: &Argument, bytes: usize) -> Result<Block> {
         let block = self.memory.take(bytes)?;
         let Some(to) = block.place else { return Ok(block) };
@@ -360,7 +360,7 @@ impl Executable for Loaded {
         let output = |output| match output {
             Output::New(block, bytes) => self.memory.storage(block, bytes),
             Output::Taken(i) => {
-                let gone = || Error::verify("an argument gave its memory to two outputs");
+                let gone = || Error::verify("an argument was donated to two outputs");
                 Ok(given[i].take().ok_or_else(gone)?.storage)
             }
         };
@@ -394,7 +394,7 @@ impl Executable for Loaded {
     }
 }
 
-/// Where a row-major storage of the page is.
+/// Returns the location of a row-major storage in the page's buffers.
 pub(crate) fn place_of(storage: &Storage, offset: usize) -> Result<Value> {
     let place = block_of(storage)?.place;
     Ok(place.map_or(Value::Null, |(buffer, start)| json!([buffer, start + offset])))

@@ -1,8 +1,9 @@
-//! Gradus in a web page: tensors, transforms, training and equations behind one function that takes and gives JSON.
+//! Gradus in a web page: tensors, transforms, training and equations through one function that takes and
+//! returns JSON.
 //!
-//! `PROTOCOL.md` describes requests and answers. The device `webgpu` sends its commands to the page; everything else runs
-//! inside of the module. On other targets than WebAssembly the crate is a library, which the tests use with a page of their
-//! own.
+//! `PROTOCOL.md` describes requests and answers. The device `webgpu` sends its commands to the page; everything
+//! else runs inside the module. On targets other than WebAssembly the crate is a library, which the tests use
+//! with a simulated page.
 
 #[cfg(target_arch = "wasm32")]
 #[allow(unsafe_code)]

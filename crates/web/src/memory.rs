@@ -1,5 +1,5 @@
-//! Memory of the page's GPU: which bytes of which buffer belong to which storage. The page allocates the buffers in the order
-//! of the commands, so memory that is freed can be used again by the next command.
+//! Memory of the page's GPU: which bytes of which buffer belong to which storage. The page allocates buffers in
+//! the order of the commands, so that freed memory can be reused by the next command.
 
 use crate::page::page;
 use gradus_device::{Statistics, memory_error};
@@ -9,16 +9,16 @@ use gradus_mem::{Remote, Storage};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of the heap at the start.
+/// Initial size of the heap, in bytes.
 const FIRST: usize = 1 << 20;
-/// Most bytes of the heap.
+/// Largest size of the heap, in bytes.
 const HEAP: usize = 256 << 20;
 
 /// The buffers of the page.
 #[derive(Debug)]
 pub(crate) struct Memory {
     state: Mutex<State>,
-    /// Most bytes of a buffer.
+    /// Largest size of a buffer, in bytes.
     binding: usize,
     /// The number of the device.
     device: u16,
@@ -39,7 +39,7 @@ struct State {
 /// Bytes of a buffer that a storage owns.
 pub(crate) struct Block {
     memory: Arc<Memory>,
-    /// The buffer and the first byte; none without bytes.
+    /// The buffer and offset; `None` without bytes.
     pub(crate) place: Option<(u32, usize)>,
     bytes: usize,
 }
@@ -61,7 +61,7 @@ impl Drop for Block {
     }
 }
 
-/// Sends one command. Without a page there is nobody to carry it out.
+/// Sends one command; has no effect without a page.
 pub(crate) fn post(command: Value) {
     if let Ok(page) = page() {
         page.post(&json!([command]).to_string());
@@ -79,7 +79,7 @@ impl Memory {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// New memory, rounded up to whole words.
+    /// Allocates memory, rounded up to words.
     pub(crate) fn take(self: &Arc<Memory>, bytes: usize) -> Result<Block> {
         let mut block = Block { memory: self.clone(), place: None, bytes: 0 };
         if bytes == 0 {
@@ -105,7 +105,7 @@ impl Memory {
         Ok(block)
     }
 
-    /// The buffer for temporaries of so many bytes.
+    /// Returns the buffer for temporaries of this size.
     pub(crate) fn arena(&self, bytes: usize) -> Result<u32> {
         let bytes = bytes.max(GRAIN);
         if bytes > self.binding {
@@ -127,7 +127,7 @@ impl Memory {
         Ok(id)
     }
 
-    /// A storage with this memory.
+    /// Makes a storage with this memory.
     pub(crate) fn storage(&self, block: Block, bytes: usize) -> Result<Storage> {
         Storage::on_device(self.device, bytes, Box::new(block)).ok_or_else(|| memory_error(bytes))
     }
@@ -139,7 +139,7 @@ impl Memory {
 }
 
 impl State {
-    /// Bytes of the heap, which grows if it must.
+    /// Allocates bytes of the heap, which grows if necessary.
     fn small(&mut self, bytes: usize, most: usize) -> Option<usize> {
         loop {
             if let Some(start) = self.heap.take(bytes) {

@@ -1,9 +1,9 @@
-//! The page that the module runs in: it carries out the commands of the device, and its functions can be traced.
+//! The page that the module runs in: it executes the commands of the device, and its functions can be traced.
 
 use gradus_ir::{Error, Result};
 use std::sync::OnceLock;
 
-/// What the module asks of its page. `PROTOCOL.md` has the formats.
+/// The interface of the page. `PROTOCOL.md` has the formats.
 pub trait Page: Send + Sync {
     /// Sends a JSON list of commands to the executor.
     fn post(&self, commands: &str);
@@ -13,18 +13,18 @@ pub trait Page: Send + Sync {
     fn callback(&self, function: u32, request: &str) -> String;
     /// Takes over bytes that the page has allocated.
     fn take(&self, at: usize, bytes: usize) -> Vec<u8>;
-    /// Hands bytes over to the page; returns their address.
+    /// Passes bytes to the page; returns their address.
     fn give(&self, bytes: Vec<u8>) -> usize;
 }
 
 static PAGE: OnceLock<Box<dyn Page>> = OnceLock::new();
 
-/// Names the page. Only the first call counts.
+/// Sets the page. Only the first call has an effect.
 pub fn set_page(page: Box<dyn Page>) {
     let _ = PAGE.set(page);
 }
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page() -> Result<&'static dyn Page> {
     PAGE.get().map(|p| &**p).ok_or_else(|| Error::value("the module", "has no page"))
 }

@@ -1,4 +1,4 @@
-//! Fields of requests, and what is wrong with them.
+//! Fields of requests, and errors about them.
 
 use crate::page::page;
 use crate::session;
@@ -7,7 +7,7 @@ use gradus_lang::Faults;
 use gradus_tensor::Tensor;
 use serde_json::Value;
 
-/// Most elements that a request may ask for in one list.
+/// Largest number of elements of a list in a request.
 const MOST: usize = 1 << 24;
 
 /// An error of an answer.
@@ -20,7 +20,7 @@ pub(crate) struct Fault {
 impl From<Error> for Fault {
     fn from(e: Error) -> Fault {
         let text = e.to_string();
-        // The line of this crate that called says nothing to the page, which knows its own.
+        // The source line of this crate is omitted, because the page has its own.
         let message = text.split_once("\n  at ").map_or(text.as_str(), |(message, _)| message);
         Fault { kind: crate::kind_of(&e), message: message.to_string() }
     }
@@ -62,17 +62,17 @@ impl Request {
         }
     }
 
-    /// The tensor that a field names.
+    /// Returns the tensor that a field refers to.
     pub(crate) fn tensor(&self, name: &str) -> Result<Tensor> {
         session::tensor(self.number(name)?)
     }
 
-    /// The tensors that a list names.
+    /// Returns the tensors that a list refers to.
     pub(crate) fn tensors(&self, name: &str) -> Result<Vec<Tensor>> {
         self.list(name)?.iter().map(|id| session::tensor(number(id, name)?)).collect()
     }
 
-    /// Bytes of the page, which are taken over.
+    /// Takes over bytes of the page.
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         bytes(self.field(name), name)
     }
@@ -86,7 +86,7 @@ impl Request {
     }
 }
 
-/// An error that says what a field must be.
+/// Makes an error that says what a field must be.
 pub(crate) fn wrong(name: &str, found: &Value, must: &str) -> Error {
     Error::value(format!("{found} as `{name}`"), format!("does not fit; it must be {must}"))
 }
@@ -101,7 +101,7 @@ pub(crate) fn bytes(value: &Value, name: &str) -> Result<Vec<u8>> {
     Ok(page()?.take(at as usize, count as usize))
 }
 
-/// The dtype of a name as pages write it.
+/// Returns the dtype with this name.
 pub(crate) fn dtype(name: &str) -> Result<DType> {
     DType::parse(name).ok_or_else(|| {
         let names: Vec<&str> = DType::ALL.iter().map(|d| d.name()).collect();

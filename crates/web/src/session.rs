@@ -1,4 +1,4 @@
-//! The tensors that the page holds by number, and requests about them.
+//! The tensors that the page refers to by number, and requests about them.
 
 use crate::device::{self, NAME};
 use crate::page::page;
@@ -17,7 +17,7 @@ struct Session {
     last: u32,
     generators: HashMap<Device, Generator>,
     seed: u64,
-    /// The storage that the page was last told to read; it may be a copy that nothing else holds.
+    /// The storage that the page was last told to read; it may be a copy without other owners.
     read: Option<Storage>,
 }
 
@@ -42,20 +42,20 @@ pub(crate) fn keep_all(all: impl IntoIterator<Item = Tensor>) -> Result<Value> {
     Ok(Value::Array(all.into_iter().map(keep).collect::<Result<Vec<_>>>()?))
 }
 
-/// A tensor by its number.
+/// Returns a tensor by its number.
 pub(crate) fn tensor(id: u32) -> Result<Tensor> {
     let found = SESSION.with_borrow(|s| s.tensors.get(&id).cloned());
     found.ok_or_else(|| Error::value(format!("tensor {id}"), "does not exist, or was freed"))
 }
 
-/// The generator of a device. Its state is on the device, so that compiled steps advance it there.
+/// Returns the generator of a device. Its state is on the device, so that compiled steps advance it there.
 pub(crate) fn generator(device: Device) -> Result<Generator> {
     let known = SESSION.with_borrow(|s| s.generators.get(&device).cloned());
     if let Some(known) = known {
         return Ok(known);
     }
     let seed = SESSION.with_borrow(|s| s.seed);
-    // It may first be used inside of a traced function, where cells cannot move.
+    // Its first use may be inside a traced function, where cells cannot move.
     let new = outside_traces(|| {
         let new = Generator::new(seed);
         new.state().move_(device).map(|()| new)
@@ -64,7 +64,7 @@ pub(crate) fn generator(device: Device) -> Result<Generator> {
     Ok(new)
 }
 
-/// The device of a name.
+/// Returns the device with this name.
 pub(crate) fn device_named(name: &Value) -> Result<Device> {
     match name.as_str() {
         None | Some("cpu") => Ok(Device::CPU),
@@ -73,7 +73,7 @@ pub(crate) fn device_named(name: &Value) -> Result<Device> {
     }
 }
 
-/// A function of the page as one over tensors.
+/// Wraps a function of the page as a function over tensors.
 pub(crate) fn function(number: u32) -> impl Fn(&[Tensor]) -> Vec<Tensor> + 'static {
     move |ins| call_page(number, ins).unwrap_or_else(|e| vec![Tensor::failed(e)])
 }
@@ -100,7 +100,7 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
         }
         "free" => {
             let ids = request.list("ids")?.iter().map(|id| number(id, "ids")).collect::<Result<Vec<_>>>()?;
-            // Dropped after the table is released: dropping posts commands.
+            // Dropped after the table is released, because dropping posts commands.
             let gone: Vec<_> =
                 SESSION.with_borrow_mut(|s| ids.iter().filter_map(|id| s.tensors.remove(id)).collect());
             drop(gone);
@@ -169,7 +169,7 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
     })
 }
 
-/// Bytes for the page.
+/// Passes bytes to the page.
 pub(crate) fn give(bytes: Vec<u8>) -> Result<Value> {
     Ok(json!({"bytes": bytes.len(), "at": page()?.give(bytes)}))
 }

@@ -89,7 +89,7 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
     })
 }
 
-/// The device of the first tensor that is not on the CPU.
+/// Returns the device of the first tensor that is not on the CPU.
 fn device_of(all: &[Tensor]) -> Device {
     all.iter().map(Tensor::device).find(|d| !d.is_cpu()).unwrap_or(Device::CPU)
 }
@@ -121,7 +121,7 @@ fn train(request: &Request) -> Result<u32> {
     }
     let options = request.field("optimizer");
     let rate = Arc::new(Rate(Mutex::new((schedule(&options["rate"])?, 0))));
-    // The page learns of a loss that is not finite when it reads it, and must then still have the parameters.
+    // The page learns of a non-finite loss only when it reads it, and must then still have valid parameters.
     let optimizer = optimizer(options, parameters.clone(), &rate)?.skip_not_finite();
     let loss = function(request.number("function")?);
     let call = move |_: &NamedParams, batch: &[Tensor]| loss(batch);
@@ -172,7 +172,7 @@ fn explain(request: &Request) -> Result<Value> {
     Ok(json!({"text": text, "dispatches": dispatches, "arena": arena, "code": code}))
 }
 
-/// A number of the options, or its default.
+/// Returns a number of the options, or its default.
 fn option(options: &Value, name: &str, default: f64) -> f64 {
     options[name].as_f64().unwrap_or(default)
 }
@@ -220,7 +220,7 @@ fn optimizer(options: &Value, parameters: Vec<(String, Tensor)>, rate: &Arc<Rate
     })
 }
 
-/// A schedule whose factors are rates.
+/// Makes a schedule whose factors are rates.
 fn schedule(value: &Value) -> Result<Schedule> {
     if let Some(rate) = value.as_f64() {
         return Ok(Schedule::new(move |_| rate));

@@ -1,4 +1,5 @@
-//! Requests as a page makes them, with a page that keeps bytes in a table and answers callbacks in Rust.
+//! Requests as a page makes them, with a simulated page that keeps bytes in a table and answers callbacks in
+//! Rust.
 
 use gradus_web::{Page, call, set_page};
 use serde_json::{Value, json};
@@ -85,7 +86,7 @@ fn values(id: &Value) -> Vec<f32> {
     bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
-/// Takes steps of gradient descent on a weight; gives the answers of all steps.
+/// Runs steps of gradient descent on a weight; returns the answers of all steps.
 fn descend(device: &str, steps: usize) -> (Vec<Value>, Value) {
     let weight = ask(json!({"do": "cell", "id": tensor(&[0.0, 0.0], &[1, 2], device)["id"]})).unwrap();
     WEIGHT.set(weight["id"].as_u64().unwrap());
@@ -104,7 +105,7 @@ fn descend(device: &str, steps: usize) -> (Vec<Value>, Value) {
 #[test]
 fn a_step_of_descent_is_that_of_the_formula() {
     let (answers, weight) = descend("cpu", 2);
-    // The gradient is 2/3 xᵀ(xw - y), worked out here by hand in f64.
+    // The gradient is 2/3 xᵀ(xw - y), computed here in f64.
     let (x, y) = ([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [2.0, -1.0, 1.0]);
     let (mut w, mut losses) = ([0.0f64, 0.0], Vec::new());
     for _ in 0..2 {
@@ -134,7 +135,7 @@ fn the_gpu_gets_commands_in_order_and_its_memory_back() {
     let plan = &plan["plan"];
     assert_eq!(last["slots"].as_array().unwrap().len(), plan["buffers"].as_array().unwrap().len());
     assert_eq!(plan["version"], 1);
-    // Freed memory is used again: many steps later no buffer has been added or has grown.
+    // Freed memory is reused: many steps later no buffer has been added or has grown.
     let before = of("buffer").len();
     let (later, _) = descend("webgpu", 50);
     let all = shared().posts.clone();

@@ -1,4 +1,4 @@
-//! A pointwise primitive with a routine of its own: the third power.
+//! A pointwise primitive with its own routine: the third power.
 
 use gradus::ir::ops::{Batch, Bound, Derivative, Form, Primitive, Rule, arity};
 use gradus::ir::{Aval, Class, Error, Literal, Result, Var, op_struct};
@@ -27,7 +27,7 @@ impl Primitive for Cube {
         vec![Some(rule.ins[0] * rule.ins[0] * 3.0)]
     }
 
-    // Element by element, so a batch is one application. Without this, it would be one for each element.
+    // Elementwise, so a batch is one application. Without this, it would be one for each element.
     fn batch<'g>(&self, batch: &Batch<'_, 'g>) -> Vec<Var<'g>> {
         batch.apply(gradus::ir::Op::user(Cube {}))
     }

@@ -1,4 +1,5 @@
-//! Primitives declared outside the core, by its public interface, and used in every way that its own are.
+//! Primitives declared outside of the core, through its public interface, and used in every way that its own
+//! are.
 //!
 //! `cargo run` here; every line is an assertion.
 
@@ -12,7 +13,7 @@ use gradus::ir::{Op, reference, transform};
 use gradus::{Result, Tensor, apply1, grad, hessian, jvp, trace, vmap};
 use rot90::Rot90;
 
-/// What users of the primitives see.
+/// The functions that users of the primitives call.
 fn cube(x: &Tensor) -> Tensor {
     apply1(Op::user(Cube {}), &[x])
 }
@@ -61,7 +62,7 @@ fn main() -> Result<()> {
     assert_eq!(outs[0].f(), [-49.5]);
     assert_eq!(outs[1].f(), right.concat());
 
-    // What does not fit is an error with the primitive's name and this file's line.
+    // Invalid operands give an error with the primitive's name and this file's line.
     let wrong = rot90(&Tensor::from([1.0]), 1).check().unwrap_err().to_string();
     assert!(wrong.starts_with("user_rot90: axis 1 is out of range") && wrong.contains("main.rs"), "{wrong}");
     let wrong = cube(&Tensor::from([1i64])).check().unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! A linear primitive with an argument, computed by other ops: a rotation by quarter turns.
+//! A linear primitive with an argument, computed by other ops: a rotation by right angles.
 
 use gradus::ir::graph::Builder;
 use gradus::ir::ops::movement::{Flip, Permute};
@@ -7,9 +7,9 @@ use gradus::ir::{Aval, Graph, Op, Result, Var, op_struct};
 use std::sync::Arc;
 
 op_struct! {
-    /// Turns the first two axes by `quarters` quarter turns.
+    /// Rotates the first two axes by `quarters` right angles.
     pub struct Rot90 = "user_rot90" {
-        /// How many quarter turns, from the first axis towards the second.
+        /// Number of right angles, from the first axis towards the second.
         quarters: i64,
     }
 }
@@ -41,7 +41,7 @@ impl Primitive for Rot90 {
         Derivative::Linear(Operands::All)
     }
 
-    // The adjoint of a turn is the turn back.
+    // The adjoint of a rotation is its inverse.
     fn transpose<'g>(&self, _rule: &Rule<'_, 'g>, _operand: usize, ct: Var<'g>) -> Option<Var<'g>> {
         Some(ct.builder().apply1(Op::user(Rot90 { quarters: -self.quarters }), &[ct]))
     }

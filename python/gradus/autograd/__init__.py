@@ -10,8 +10,8 @@ from .gradcheck import gradcheck, gradgradcheck  # noqa: F401
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
          is_grads_batched=False, materialize_grads=False):
-    """The gradients of recorded `outputs` for `inputs`, without touching anyone's `.grad`. With `materialize_grads` zeros where
-    nothing flows; with `is_grads_batched` one for each of `grad_outputs` along their first axis.
+    """The gradients of recorded `outputs` for `inputs`, without changing any `.grad`. With `materialize_grads`, zeros where
+    no gradient flows; with `is_grads_batched` one for each of `grad_outputs` along their first axis.
 
     >>> import gradus
     >>> x = gradus.tensor(3.0, requires_grad=True)
@@ -37,7 +37,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 
 def _cotangents(outs, given):
-    """A cotangent or `None` for each of `outs`. Arrays become tensors of the dtype and on the device of their output."""
+    """Returns a cotangent or `None` for each of `outs`. Arrays become tensors with the dtype and device of their output."""
     if given is None:
         return [None] * len(outs)
     seeds = [given] if hasattr(given, "__array__") else list(given)
@@ -69,7 +69,7 @@ class _Tensors(type):
 
 
 class Variable(metaclass=_Tensors):
-    """What tensors with gradients were called once: gives a tensor, and all tensors are such.
+    """PyTorch's old class of tensors with gradients: creates a tensor, and every tensor is an instance.
 
     >>> import gradus
     >>> x = gradus.autograd.Variable(gradus.ones(2), requires_grad=True)
@@ -82,7 +82,7 @@ class Variable(metaclass=_Tensors):
 
 
 class set_detect_anomaly:
-    """Makes backward passes look for NaN, from the call on; as a context, until its end. The first call that makes one raises.
+    """Makes backward passes check for NaN; as a context, until its end. The first operation that produces one raises.
 
     >>> import gradus
     >>> x = gradus.tensor(0.0, requires_grad=True)
@@ -105,7 +105,7 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """A context in which backward passes look for NaN, and raise where the first one is made.
+    """A context in which backward passes check for NaN, and raise at the operation that produces the first.
 
     >>> import gradus
     >>> with gradus.autograd.detect_anomaly():

@@ -1,4 +1,4 @@
-"""Operations with gradients of their own."""
+"""Operations with user-defined gradients."""
 
 import functools
 
@@ -6,16 +6,16 @@ from .. import _native
 from ..core import Tensor, no_grad
 
 
-#: What is said where a traced function looks at elements, or asks for gradients of tensors from outside of the trace.
+#: Errors of a traced function that reads elements, or requests gradients of tensors from outside of the trace.
 _TRACED = ("has no elements while", "does not require gradients")
 
 
 class _NeedsElements(RuntimeError):
-    """A function that cannot be traced."""
+    """Raised by a function that cannot be traced."""
 
 
 class FunctionCtx:
-    """What a `Function` keeps for its backward pass."""
+    """Storage of a `Function` for its backward pass."""
 
     saved_tensors = ()
     _flat = _dirty = ()
@@ -26,31 +26,31 @@ class FunctionCtx:
         self.needs_input_grad = needs_input_grad
 
     def save_for_backward(self, *tensors):
-        """Keeps tensors, which `saved_tensors` gives back."""
+        """Saves tensors, which `saved_tensors` returns."""
         self.saved_tensors = tensors
 
     def mark_non_differentiable(self, *tensors):
-        """These results have no gradient."""
+        """Marks results without gradients."""
         self._flat = tensors
 
     def mark_dirty(self, *tensors):
-        """These arguments were changed in place, and are results."""
+        """Marks arguments that were changed in place and are results."""
         if any(t._is_traced for t in tensors):
             raise _NeedsElements
         self._dirty = tensors
 
     def set_materialize_grads(self, value):
-        """Whether gradients of results that nobody uses are zeros, or `None`; in a traced function they are zeros."""
+        """Sets whether gradients of unused results are zeros or `None`; in a traced function they are zeros."""
         self._zeros = value
 
 
 class Function:
-    """An operation with a gradient of its own: a class with static `forward(ctx, …)` and `backward(ctx, …)`; or with `forward(…)`
+    """An operation with a user-defined gradient: a class with static `forward(ctx, …)` and `backward(ctx, …)`; or with `forward(…)`
     and `setup_context(ctx, inputs, output)`.
 
-    Both are traced, so gradients of gradients work, and both run under every transform. `backward` sees what `forward` kept
-    in `ctx`: `forward` is traced once more for it. If one of them looks at elements (`if x > 0`, NumPy), both are run as they
-    are instead, outside of transforms and with first derivatives alone.
+    Both are traced, so gradients of gradients work, and both run under every transform. `backward` sees what `forward` stored
+    in `ctx`: `forward` is traced once more for it. If one of them reads elements (`if x > 0`, NumPy), both run untraced
+    instead, outside of transforms and with first derivatives only.
 
     >>> import gradus
     >>> class Cube(gradus.autograd.Function):
@@ -68,14 +68,14 @@ class Function:
     12.0
     """
 
-    #: Whether it has looked at elements.
+    #: Whether it has read elements.
     _looks = False
-    #: Keeps what `backward` needs, where `forward` takes no `ctx`.
+    #: Stores what `backward` needs, if `forward` takes no `ctx`.
     setup_context = None
 
     @classmethod
     def apply(cls, *args):
-        """The result of `forward`; what is no tensor is handed through."""
+        """Returns the result of `forward`; objects other than tensors are passed through."""
         places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         needs = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
 
@@ -117,7 +117,7 @@ class Function:
 
     @classmethod
     def _check_backward(cls, needs):
-        """Says which arguments have no gradient where the function does not define one."""
+        """Returns which arguments have no gradient."""
         if not hasattr(cls, "backward"):
             which = ", ".join(str(i) for i, needed in enumerate(needs) if needed)
             raise NotImplementedError(
@@ -126,8 +126,8 @@ class Function:
 
     @classmethod
     def _as_it_is(cls, args, needs, forward):
-        """Runs `forward` on elements. Gradients of results are noted as they come; gates behind them, one for each argument, are
-        told by hooks what `backward` makes of them."""
+        """Runs `forward` on elements. Gradients of results are collected as they arrive. Gates, one for each argument, receive
+        the results of `backward` through hooks."""
         ctx, recorded = FunctionCtx(needs), any(needs) and _native.is_grad_enabled()
         gates = {i: args[i].unsqueeze(0) for i, needed in enumerate(needs) if needed and recorded}
         with no_grad():
@@ -144,7 +144,7 @@ class Function:
 
         def open_gate(i, zeros):
             if _native.is_grad_enabled():
-                raise RuntimeError(f"{cls.__name__} looks at elements: its gradients cannot be differentiated again")
+                raise RuntimeError(f"{cls.__name__} reads elements, so its gradients cannot be differentiated again")
             if not given:
                 cls._check_backward(needs)
                 missing = (_native.zeros(t[0], dtype=t[1]) if t and ctx._zeros else None for t in types)
@@ -154,7 +154,7 @@ class Function:
 
         for i, gate in gates.items():
             gate.register_hook(functools.partial(open_gate, i))
-        none = sum(gate.reshape(-1)[:0].sum().real for gate in gates.values())  # 0, behind which the gates are
+        none = sum(gate.reshape(-1)[:0].sum().real for gate in gates.values())  # 0, which depends on the gates
         for k, r in enumerate(results):
             if not isinstance(r, Tensor) or not (r.is_floating_point() or r.is_complex()) or any(r is t for t in ctx._flat):
                 continue
@@ -168,12 +168,12 @@ class Function:
 
     @classmethod
     def _gradients(cls, grads, count):
-        """What `backward` gave for as many arguments."""
+        """Checks the number of gradients that `backward` returned."""
         grads = grads if isinstance(grads, tuple) else (grads,)
-        while len(grads) > count and grads[-1] is None:  # for arguments that were left out
+        while len(grads) > count and grads[-1] is None:  # for omitted arguments
             grads = grads[:-1]
         if len(grads) != count:
-            raise RuntimeError(f"{cls.__name__}.backward gave {len(grads)} gradients for {count} arguments")
+            raise RuntimeError(f"{cls.__name__}.backward returned {len(grads)} gradients for {count} arguments")
         return grads
 
 

@@ -5,12 +5,12 @@ from ..core import Tensor
 
 
 def listed(x):
-    """One tensor, or several, as a list."""
+    """Returns one tensor or several as a list."""
     return [x] if isinstance(x, Tensor) else list(x)
 
 
 def vjp(func, inputs, v=None):
-    """`func(inputs)`, and what a cotangent of it becomes for the inputs.
+    """`func(inputs)`, and the vector-Jacobian product of a cotangent.
 
     >>> import gradus
     >>> gradus.autograd.functional.vjp(lambda x: x * x, gradus.tensor(3.0))

@@ -1,11 +1,11 @@
-"""Gradients beside differences of values."""
+"""Compares gradients with finite differences."""
 
 from ..core import Tensor, allclose, enable_grad, no_grad, ones_like, rand_like, stack, zeros_like
 from .. import _native
 
 
 def _outputs(func, inputs):
-    """What has derivatives of what a function gives; of complex numbers the two parts."""
+    """Returns the differentiable results of a function; the two parts of complex ones."""
     found = func(*inputs)
     found = [y for y in (found if isinstance(found, (tuple, list)) else [found]) if isinstance(y, Tensor)]
     parts = [part for y in found for part in ((y.real, y.imag) if y.is_complex() else (y,))]
@@ -13,14 +13,14 @@ def _outputs(func, inputs):
 
 
 def _given(inputs):
-    """The inputs as a tuple, and the places of those that require gradients."""
+    """Returns the inputs as a tuple, and the indices of those that require gradients."""
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     return inputs, [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
 
 def _differences(func, inputs, place, eps):
-    """For each output, how its elements change with those of an input: by moving one at a time both ways. Along a complex number's
-    parts these are the parts of its gradient."""
+    """Returns for each output its Jacobian for an input by central differences, one element at a time. For the
+    parts of a complex number these are the parts of its gradient."""
     x, rows = inputs[place], []
     flat = x.detach().reshape(-1)
     for i in range(flat.shape[0]):
@@ -38,7 +38,7 @@ def _differences(func, inputs, place, eps):
 
 
 def _gradients(func, inputs, place):
-    """The same by backward passes, one for each element of each output."""
+    """Computes the same by backward passes, one for each element of each output."""
     found = []
     for k in range(len(_outputs(func, inputs))):
         with enable_grad():

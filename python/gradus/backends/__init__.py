@@ -1,3 +1,3 @@
-"""What PyTorch programs ask and tell back ends. There is one here, the CPU; what is said to others is kept and changes nothing."""
+"""Settings and queries of PyTorch's backends. Only the CPU is used here; settings of others are stored and have no effect."""
 
 from . import cuda, cudnn, mkl, mkldnn, mps, openmp

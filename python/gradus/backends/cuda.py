@@ -1,4 +1,4 @@
-"""Settings of products and attention on GPUs. They are remembered, and change nothing here."""
+"""Settings of products and attention on GPUs. They are stored and have no effect here."""
 
 import contextlib
 from types import SimpleNamespace
@@ -10,13 +10,13 @@ _kernels = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True}
 
 
 def is_built():
-    """Whether this package was built for such GPUs: no."""
+    """Returns False: this package is not built for CUDA."""
     return False
 
 
 @contextlib.contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
-    """A context in which PyTorch computes attention with one of these kernels.
+    """A context that selects attention kernels in PyTorch; has no effect here.
 
     >>> import gradus
     >>> x = gradus.ones(1, 1, 2, 4)

@@ -7,10 +7,10 @@ allow_tf32 = False
 
 
 def is_available():
-    """Whether the library can be used: no."""
+    """Returns False: the library is not used."""
     return False
 
 
 def version():
-    """Its version: there is none."""
+    """Returns None: the library is not used."""
     return None

@@ -2,5 +2,5 @@
 
 
 def is_available():
-    """Whether it is used: no."""
+    """Returns False: it is not used."""
     return False

@@ -2,10 +2,10 @@
 
 
 def is_available():
-    """Whether there is one to use: no."""
+    """Returns False: they are not used."""
     return False
 
 
 def is_built():
-    """Whether this package was built for them: no."""
+    """Returns False: this package is not built for them."""
     return False

@@ -1,10 +1,10 @@
-"""Functions that are only composed of others, under PyTorch's names, by topic."""
+"""Functions composed of other functions, under PyTorch's names, by topic."""
 
 from .._examples import documented as _documented
 from ..keywords import with_numpy_words as _with_numpy_words
 from . import bessel, factor, copies, create, histogram, index, movement, normalized, order, pointwise, product, reduce, spectrum, whole
 
-#: Those that PyTorch offers as functions only.
+#: Functions that are not methods in PyTorch.
 FUNCTIONS_ONLY = {
     *(name for module in (create, normalized) for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__),
     *(name for name, value in vars(copies).items() if name not in ("narrow_copy", "conj_physical", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes")
@@ -13,7 +13,7 @@ FUNCTIONS_ONLY = {
     "vander", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "pdist", "isin", "view_as_real", "view_as_complex", "promote_types", "result_type", "can_cast", "gradient", "fake_quantize_per_tensor_affine",
 }
 
-#: Those that take the place of a native method, which has fewer arguments.
+#: Functions that replace a native method with fewer arguments.
 REPLACING = {"cholesky"}
 
 __all__ = []

@@ -6,7 +6,7 @@ from .pointwise import result_type
 
 
 def _floats(x):
-    """A tensor of floats: whole numbers get the default dtype."""
+    """Converts to floats: integers get the default dtype."""
     x = as_tensor(x)
     return x if x.is_floating_point() or x.is_complex() else x.to(_native.get_default_dtype())
 
@@ -31,7 +31,7 @@ def i0(input):
 
 
 class _Derivative:
-    """Stands for a derivative that PyTorch refuses: raises when a backward pass asks for it."""
+    """A derivative that PyTorch does not implement: raises in a backward pass."""
 
     def __init__(self, name):
         self.name = name
@@ -41,7 +41,7 @@ class _Derivative:
 
 
 def _incomplete(name, input, other):
-    """An incomplete gamma function. As in PyTorch its derivative by `input` is refused; transforms of functions give it."""
+    """An incomplete gamma function. As in PyTorch its derivative by `input` raises in backward passes; transforms of functions compute it."""
     a, x = _native.broadcast_tensors(*_pair(input, other))
     if _native.is_tracing() or not (a.requires_grad and _native.is_grad_enabled()):
         return _native._special(name, a, x)
@@ -61,7 +61,7 @@ def igamma(input, other):
 
 
 def igammac(input, other):
-    """The regularised upper incomplete gamma function, `1 - igamma`, exact where it is small.
+    """The regularised upper incomplete gamma function, `1 - igamma`, accurate where it is small.
 
     >>> import gradus
     >>> gradus.igammac(gradus.tensor([1.0]), gradus.tensor([2.0]))

@@ -1,4 +1,4 @@
-"""Functions that give what a view gives, in memory of its own: `view_copy`, `unbind_copy` and the like."""
+"""Functions that copy the result of a view: `view_copy`, `unbind_copy` and others."""
 
 from .. import _native
 from .._native import Tensor
@@ -26,22 +26,22 @@ for _name in _VIEWS:
 
 
 def alias_copy(input):
-    """The elements in memory of their own."""
+    """A copy of the elements."""
     return input.clone()
 
 
 def view_as_real_copy(input):
-    """Pairs of real and imaginary parts, in memory of their own."""
+    """Pairs of real and imaginary parts, copied."""
     return input._pairs().clone()
 
 
 def view_as_complex_copy(input):
-    """Pairs along the last axis as complex numbers, in memory of their own."""
+    """Pairs along the last axis as complex numbers, copied."""
     return input._of_pairs().clone()
 
 
 def slice_copy(input, dim=0, start=None, end=None, step=1):
-    """A slice along an axis, in memory of its own."""
+    """A slice along an axis, copied."""
     return input[(slice(None),) * (dim % input.dim()) + (slice(start, end, step),)].clone()
 
 

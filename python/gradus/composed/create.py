@@ -1,4 +1,4 @@
-"""Tensors of given numbers."""
+"""Functions that make tensors: ranges, windows, random draws."""
 
 import math
 from builtins import range as _range
@@ -8,17 +8,17 @@ from .._native import arange, as_tensor, randint, tensor
 
 
 def asarray(obj, *, dtype=None, copy=None):
-    """`as_tensor`, or with `copy` a tensor of its own."""
+    """`as_tensor`, or with `copy` a copy."""
     return tensor(obj, dtype=dtype) if copy else as_tensor(obj, dtype=dtype)
 
 
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
-    """A tensor without axes."""
+    """A scalar tensor."""
     return tensor(s, dtype=_native.get_default_dtype() if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 
 def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False):
-    """Memory for these extents. Elements are in row-major order whatever strides are asked for.
+    """A tensor of these extents. Elements are in row-major order; the strides are ignored.
 
     >>> import gradus
     >>> gradus.empty_strided((2, 3), (1, 2)).shape
@@ -30,7 +30,7 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False)
 
 
 def empty_permuted(size, physical_layout, *, dtype=None, device=None, requires_grad=False):
-    """Memory for these extents. Elements are in row-major order whatever order of axes is asked for.
+    """A tensor of these extents. Elements are in row-major order; the order of axes is ignored.
 
     >>> import gradus
     >>> gradus.empty_permuted((2, 3), (1, 0)).shape
@@ -42,7 +42,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, device=None, requires_g
 
 
 def range(start=0, end=None, step=1, *, dtype=None):
-    """`arange` with its end."""
+    """`arange` including its end."""
     start, end = (0, start) if end is None else (start, end)
     count = math.floor((end - start) / step) + 1
     return start + arange(count, dtype=_native.float32 if dtype is None else dtype) * step
@@ -56,7 +56,7 @@ def randint_like(input, low=0, high=None, *, dtype=None, device=None, requires_g
 
 
 def _few(rate, generator):
-    """Draws of small rates: how many uniform numbers have a product above `exp(-rate)`."""
+    """Poisson draws of small rates: the number of uniform factors whose product stays above `exp(-rate)`."""
     least, product, count = (-rate).exp(), _native.ones(tuple(rate.shape), dtype=rate.dtype), _native.zeros_like(rate)
     while True:
         product = product * _native.rand(tuple(rate.shape), dtype=rate.dtype, generator=generator)
@@ -66,7 +66,7 @@ def _few(rate, generator):
 
 
 def _many(rate, generator):
-    """Draws of large rates, by transformed rejection (Hörmann, 1993): a cheap draw of about the right shape, most of which are kept."""
+    """Poisson draws of large rates, by transformed rejection (Hörmann, 1993)."""
     b = 0.931 + 2.53 * rate.sqrt()
     a, shape = 0.02483 * b - 0.059, tuple(rate.shape)
     found, missing = _native.zeros_like(rate), rate >= 0
@@ -84,7 +84,7 @@ def _many(rate, generator):
 
 
 def poisson(input, generator=None):
-    """How often things happen, drawn for the rates of a tensor; infinitely often at an infinite rate."""
+    """Draws from Poisson distributions with the rates of a tensor; infinity for an infinite rate."""
     rate = input.detach().double()
     if not bool((rate >= 0).all()):  # NaN too
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
@@ -99,7 +99,7 @@ def poisson(input, generator=None):
 
 
 def _window(terms, length, periodic, dtype):
-    """A sum of cosines over a window."""
+    """A window that is a sum of cosines."""
     if length == 1:
         return _native.ones(1, dtype=dtype)
     turn = 2 * math.pi / (length if periodic else length - 1)
@@ -109,22 +109,22 @@ def _window(terms, length, periodic, dtype):
 
 
 def hann_window(window_length, periodic=True, *, dtype=None):
-    """Half a wave of a raised cosine."""
+    """The Hann window: a raised cosine."""
     return _window([0.5, -0.5], window_length, periodic, dtype)
 
 
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
-    """A raised cosine that does not reach zero."""
+    """The Hamming window: a raised cosine that does not reach zero."""
     return _window([alpha, -beta], window_length, periodic, dtype)
 
 
 def blackman_window(window_length, periodic=True, *, dtype=None):
-    """A sum of two cosines."""
+    """The Blackman window: a sum of two cosines."""
     return _window([0.42, -0.5, 0.08], window_length, periodic, dtype)
 
 
 def bartlett_window(window_length, periodic=True, *, dtype=None):
-    """Up and down in straight lines."""
+    """The Bartlett window: triangular."""
     if window_length == 1:
         return _native.ones(1, dtype=dtype)
     n = arange(window_length, dtype=_native.float64) * (2 / (window_length if periodic else window_length - 1))
@@ -132,7 +132,7 @@ def bartlett_window(window_length, periodic=True, *, dtype=None):
 
 
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
-    """Of Bessel functions, with most of its energy in few frequencies."""
+    """The Kaiser window, from Bessel functions."""
     from .bessel import i0
 
     if window_length == 1:
@@ -143,7 +143,7 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
-    """A tensor of the memory of bytes, an array or anything else with a buffer; of a copy if that cannot be written to.
+    """A tensor that shares memory with an object with a buffer, such as bytes or an array; copies if the buffer is read-only.
 
     >>> import gradus
     >>> gradus.frombuffer(b"\\x01\\x00\\x00\\x00\\x02\\x00\\x00\\x00", dtype=gradus.int32)
@@ -154,6 +154,6 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     size = dtype.itemsize
     read = numpy.frombuffer(buffer, numpy.uint8, count if count < 0 else count * size, offset)
     if len(read) == 0 or len(read) % size:
-        raise ValueError(f"{len(read)} bytes from offset {offset} on are not some elements of {size} bytes each")
+        raise ValueError(f"{len(read)} bytes from offset {offset} on cannot be divided into elements of {size} bytes")
     made = _native.from_numpy(read).view(dtype)
     return made.requires_grad_() if requires_grad else made

@@ -1,6 +1,6 @@
-"""Factors of matrices: compact forms of LU and QR as LAPACK has them, halves of Hermitian matrices, random sketches.
+"""Matrix factorizations: LAPACK's compact forms of LU and QR, halves of Hermitian matrices, random sketches.
 
-Functions take and give matrices on the last two axes. `linalg` has the names of `torch.linalg` for some of them.
+Functions take and return matrices on the last two axes. `linalg` exports some of them under the names of `torch.linalg`.
 """
 
 import math
@@ -12,19 +12,19 @@ from .movement import broadcast_shapes as _broadcast_shapes
 
 _SVD = namedtuple("svd", "U S V")
 
-#: The native method, which reads both halves of a matrix. `cholesky` below takes its place.
+#: The native method, which reads both halves of a matrix. `cholesky` below replaces it.
 _cholesky = Tensor.cholesky
 
 
 def _with_rule(forward, rule, *tensors):
-    """A list of results with a gradient of its own: `rule(tensors, results, cotangents)` gives one for each tensor."""
+    """Returns results with an explicit gradient: `rule(tensors, results, cotangents)` returns one for each tensor."""
     if any(t.requires_grad or t._is_traced for t in tensors):
         return _native._custom_vjp(list(tensors), forward, rule)
     return forward(tensors)
 
 
 def _hermitian(A, upper=False):
-    """The Hermitian matrix of which one half is given. Its gradient is handed through, as PyTorch does."""
+    """The Hermitian matrix of which one half is given. Its gradient is passed through, as in PyTorch."""
 
     def mirrored(tensors):
         (x,) = tensors
@@ -69,7 +69,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
 
 
 def _lu_factor(A):
-    """Both triangular factors in one matrix, and which row each was exchanged with, counted from 1."""
+    """Both triangular factors in one matrix, and the row with which each was exchanged, counted from 1."""
     p, l, u = _native.lu(A)
     m, n = A.shape[-2:]
     least = min(m, n)
@@ -83,7 +83,7 @@ def _lu_factor(A):
 
 
 def _exchanges(order, count):
-    """The exchanges, one for each row and counted from 1, that put rows in an order."""
+    """Returns the exchanges, one for each row and counted from 1, that put rows in a given order."""
     rows = order.shape[-1]
     if order._is_traced:
         now, found = _native.arange(rows).expand(*order.shape), []
@@ -111,7 +111,7 @@ def _exchanged(order, i, at, row):
 
 
 def _row_order(pivots, rows):
-    """Which row of the matrix each row of its factors is, from the exchanges."""
+    """Returns, from the exchanges, the matrix row of each row of the factors."""
     lead, count = tuple(pivots.shape[:-1]), pivots.shape[-1]
     if pivots._is_traced:
         order = _native.arange(rows).expand(*lead, rows)
@@ -144,12 +144,12 @@ def _check_pivot(pivot):
 
 
 def _lu_info(factors):
-    """The first pivot that is 0, counted from 1; 0 where there is none."""
+    """The index of the first zero pivot, counted from 1; 0 if there is none."""
     return _first(factors.detach().diagonal(0, -2, -1) == 0)
 
 
 def _first(bad):
-    """The first place, counted from 1, where something is wrong along the last axis; 0 where nothing is."""
+    """The first index, counted from 1, at which a condition is true along the last axis; 0 if there is none."""
     if bad.shape[-1] == 0:
         return _native.zeros(tuple(bad.shape[:-1]), dtype=_native.int32)
     return where(bad.any(-1), bad.to(_native.int32).argmax(-1) + 1, 0).to(_native.int32)
@@ -177,14 +177,14 @@ def _lu_solve(LU, pivots, B, adjoint=False):
 
 
 def _rows(x, order):
-    """The rows of matrices in an order of their own; leading axes broadcast."""
+    """Reorders the rows of each matrix; leading axes broadcast."""
     lead = _broadcast_shapes(tuple(x.shape[:-2]), tuple(order.shape[:-1]))
     order = order.unsqueeze(-1).expand(*lead, *x.shape[-2:])
     return x.expand(*lead, *x.shape[-2:]).gather(-2, order)
 
 
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
-    """The permutation and both triangular factors, `P`, `L` and `U`, of what `linalg.lu_factor` gives.
+    """The permutation and both triangular factors, `P`, `L` and `U`, from the result of `linalg.lu_factor`.
 
     >>> import gradus
     >>> gradus.lu_unpack(*gradus.linalg.lu_factor(gradus.tensor([[0.0, 2.0], [4.0, 8.0]]))).P
@@ -264,7 +264,7 @@ def _qr(A, mode):
 
 
 def _completed(q):
-    """Orthonormal columns, and more of them, up to a square. Zeros are not reflected: the others stay what they are."""
+    """Completes orthonormal columns to a square matrix; the given columns stay unchanged."""
     rows, columns = q.shape[-2:]
     if rows == columns:
         return q

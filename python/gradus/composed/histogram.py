@@ -11,7 +11,7 @@ _histogramdd = namedtuple("histogramdd", ["hist", "bin_edges"])
 
 
 def _ends(low, high, dtype):
-    """The ends of a range; that of equal elements reaches half a unit around them."""
+    """Returns the ends of the range of elements; extended by half a unit each way if all are equal."""
     low, high = tensor(low, dtype=dtype), tensor(high, dtype=dtype)
     if not bool(low.isfinite() & high.isfinite()):
         raise RuntimeError(f"range of [{low.item()}, {high.item()}] is not finite")
@@ -21,7 +21,7 @@ def _ends(low, high, dtype):
 
 
 def histc(input, bins=100, min=0, max=0):
-    """How many elements lie in each of equal intervals between `min` and `max`; those of the elements, if both are equal."""
+    """The number of elements in each of equal intervals between `min` and `max`; if these are equal, between the extremes of the elements."""
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     if min == max and input.numel():
@@ -36,7 +36,7 @@ def histc(input, bins=100, min=0, max=0):
 
 
 def histogramdd(input, bins, range=None, weight=None, density=False):
-    """How many points, rows of the last axis, lie in each cell of a grid. `bins` holds a number or the edges for each axis.
+    """The number of points, rows of the last axis, in each cell of a grid. `bins` holds a number or the edges for each axis.
 
     >>> import gradus
     >>> gradus.histogramdd(gradus.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), bins=[2, 2]).hist
@@ -83,7 +83,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
 
 
 def histogram(input, bins, *, range=None, weight=None, density=False):
-    """How many elements lie between neighbouring edges, and the edges; `bins` is a number of equal intervals or holds the edges.
+    """The number of elements between adjacent edges, and the edges; `bins` is a number of equal intervals or holds the edges.
 
     >>> import gradus
     >>> gradus.histogram(gradus.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0)).hist

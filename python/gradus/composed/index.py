@@ -1,11 +1,11 @@
-"""Writing to places that tensors name."""
+"""Writes to positions given by index tensors and masks."""
 
 from .._native import arange, as_tensor, broadcast_tensors, full, int64, stack, where, zeros
 from .._native import bool as bool_
 
 
 def index_put(input, indices, values, accumulate=False):
-    """With values in the places that tensors of indices name together."""
+    """A copy with values at positions given by index tensors."""
     if accumulate:
         flat = arange(input.numel()).reshape(input.shape)[tuple(indices)]
         values = as_tensor(values, dtype=input.dtype).expand(tuple(flat.shape))
@@ -16,7 +16,7 @@ def index_put(input, indices, values, accumulate=False):
 
 
 def index_reduce(input, dim, index, source, reduce, *, include_self=True):
-    """With slices of a source combined in at positions along an axis by "prod", "mean", "amax" or "amin"."""
+    """A copy with slices of a source combined in at positions along an axis by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either prod, mean, amax or amin, got {reduce}.")
     if input.dim() == 0:
@@ -28,7 +28,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
 
 
 def masked_scatter(input, mask, source):
-    """With the elements of a source, in order, where a mask holds."""
+    """A copy with the elements of a source, in order, where a mask is true."""
     if input.dtype != source.dtype:
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} and {source.dtype}")
     input, mask = broadcast_tensors(input, mask)
@@ -65,7 +65,7 @@ def nonzero_static(input, *, size, fill_value=-1):
 
 
 def unravel_index(indices, shape):
-    """Positions in a vector as positions in a shape."""
+    """Converts flat positions to positions in a shape."""
     found = []
     for extent in reversed(shape):
         found.append(indices % extent)
@@ -74,13 +74,13 @@ def unravel_index(indices, shape):
 
 
 def put(input, index, source, accumulate=False):
-    """With elements of a source in the places that `index` names among all elements, in row-major order."""
+    """A copy with elements of a source at the row-major positions `index`."""
     flat = input.reshape(-1)
     return flat.index_put((index.reshape(-1) % max(flat.shape[0], 1),), source.reshape(-1), accumulate).reshape(input.shape)
 
 
 def _replaced(whole, part, src):
-    """A copy of `whole` with another value in the part that a function takes of it."""
+    """A copy of `whole` with another value in the part that a view function selects."""
     result = whole.clone()
     place = part(result)
     if tuple(place.shape) != tuple(src.shape):
@@ -90,20 +90,20 @@ def _replaced(whole, part, src):
 
 
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
-    """With `src` as what `as_strided` takes."""
+    """A copy with `src` in the part that `as_strided` selects."""
     return _replaced(input, lambda x: x.as_strided(tuple(size), tuple(stride), 0 if storage_offset is None else storage_offset), src)
 
 
 def select_scatter(input, src, dim, index):
-    """With `src` as what `select` takes."""
+    """A copy with `src` in the part that `select` selects."""
     return _replaced(input, lambda x: x.select(dim, index), src)
 
 
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
-    """With `src` as a slice along an axis."""
+    """A copy with `src` in a slice along an axis."""
     return _replaced(input, lambda x: x[(slice(None),) * (dim % x.dim()) + (slice(start, end, step),)], src)
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
-    """With `src` as a diagonal."""
+    """A copy with `src` on a diagonal."""
     return _replaced(input, lambda x: x.diagonal(offset, dim1, dim2), src)

@@ -1,4 +1,4 @@
-"""Moving, joining and splitting."""
+"""Movements of elements: joining, splitting, repeating."""
 
 import itertools
 import math
@@ -16,23 +16,23 @@ def _atleast(axes, tensors, place):
 
 
 def atleast_1d(*tensors):
-    """With one axis or more."""
+    """Adds axes up to one."""
     return _atleast(1, tensors, lambda x: x.reshape(1))
 
 
 def atleast_2d(*tensors):
-    """With two axes or more; new ones in front."""
+    """Adds axes in front, up to two."""
     return _atleast(2, tensors, lambda x: x.reshape(1, -1))
 
 
 def atleast_3d(*tensors):
-    """With three axes or more."""
+    """Adds axes up to three."""
     return _atleast(3, tensors, lambda x: x.unsqueeze(-1) if x.dim() == 2 else x.reshape(1, -1, 1))
 
 
 
 def hstack(tensors):
-    """Side by side: along the second axis, vectors along their only one."""
+    """Concatenates along the second axis; vectors along their only axis."""
     ranks = [x.dim() for x in tensors]
     if 0 in ranks:
         tensors = [x if x.dim() else x.reshape(1) for x in tensors]
@@ -40,7 +40,7 @@ def hstack(tensors):
 
 
 def vstack(tensors):
-    """One below the other: along the first axis, vectors as rows."""
+    """Concatenates along the first axis; vectors as rows."""
     ranks = [x.dim() for x in tensors]
     if ranks.count(1) == len(ranks):
         return stack(tensors)
@@ -51,17 +51,17 @@ row_stack = vstack
 
 
 def dstack(tensors):
-    """One behind the other: along the third axis."""
+    """Concatenates along the third axis."""
     return cat([atleast_3d(x) for x in tensors], 2)
 
 
 def column_stack(tensors):
-    """Side by side, vectors as columns."""
+    """Concatenates along the second axis; vectors as columns."""
     return cat([x.reshape(-1, 1) if x.dim() <= 1 else x for x in tensors], 1)
 
 
 def tensor_split(input, indices_or_sections, dim=0):
-    """Into so many parts, the first ones longer; or before these positions."""
+    """Splits into this many parts, the first ones longer, or before these positions."""
     if input.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     n = input.shape[dim]
@@ -88,24 +88,24 @@ def _split_evenly(input, indices_or_sections, dim):
 
 
 def hsplit(input, indices_or_sections):
-    """`tensor_split` along the second axis, of vectors along their only one; into equal parts."""
+    """Splits into equal parts along the second axis; vectors along their only axis."""
     return _split_evenly(input, indices_or_sections, 0 if input.dim() == 1 else 1)
 
 
 def vsplit(input, indices_or_sections):
-    """`tensor_split` along the first axis; into equal parts."""
+    """Splits into equal parts along the first axis."""
     return _split_evenly(input, indices_or_sections, 0)
 
 
 def cartesian_prod(*tensors):
-    """All choices of one element from each vector, a row each."""
+    """The Cartesian product of vectors, one combination per row."""
     if len(tensors) == 1:
         return tensors[0]
     return stack([x.reshape(-1) for x in meshgrid(*tensors, indexing="ij")], 1)
 
 
 def combinations(input, r=2, with_replacement=False):
-    """All choices of `r` elements of a vector, a row each."""
+    """All combinations of `r` elements of a vector, one per row."""
     if input.dim() != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
@@ -113,7 +113,7 @@ def combinations(input, r=2, with_replacement=False):
     if r == 0:
         return input[:0]
     n = input.shape[0]
-    # Strictly ascending positions and ascending ones correspond: the i-th of the latter is i less.
+    # Strictly ascending positions correspond to ascending ones: the i-th is i less.
     wide = n + r - 1 if with_replacement and n else n
     _native._reserve(math.comb(wide, r) * r, 8)
     if wide < r:
@@ -123,7 +123,7 @@ def combinations(input, r=2, with_replacement=False):
     # Positions depend on extents alone. NumPy computes them, so that a trace sees a constant.
     rows = np.arange(max(wide - r + 1, 0)).reshape(-1, 1)
     for taken in range(1, r):
-        # Each row goes on with every later position that leaves enough for the rest.
+        # Each row is extended by every later position that leaves enough for the rest.
         counts = wide - r + taken - rows[:, -1]
         chosen = np.repeat(np.arange(len(rows)), counts)
         within = np.arange(len(chosen)) - (np.cumsum(counts) - counts)[chosen]
@@ -132,7 +132,7 @@ def combinations(input, r=2, with_replacement=False):
 
 
 def block_diag(*tensors):
-    """Matrices along the diagonal of one, zeros elsewhere."""
+    """A matrix with these matrices along its diagonal, zeros elsewhere."""
     tensors = [atleast_2d(x) for x in tensors]
     width = sum(x.shape[1] for x in tensors)
     rows, start = [], 0
@@ -143,12 +143,12 @@ def block_diag(*tensors):
 
 
 def broadcast_shapes(*shapes):
-    """The shape that tensors of these shapes have together."""
+    """The broadcast shape of these shapes."""
     return tuple(broadcast_tensors(*(zeros(shape) for shape in shapes))[0].shape)
 
 
 def constant_pad_nd(input, pad, value=0):
-    """With `value` around the elements; `pad` holds two widths per axis, from the last axis on."""
+    """Pads with `value`; `pad` holds two widths per axis, from the last axis on."""
     if not isinstance(value, complex):
         return _pad(input, list(pad), "constant", value)
     inside = _pad(ones(tuple(input.shape)), list(pad), "constant", 0) != 0
@@ -166,23 +166,23 @@ def split_with_sizes(input, split_sizes, dim=0):
 
 
 def dsplit(input, indices_or_sections):
-    """`tensor_split` along the third axis; into equal parts."""
+    """Splits into equal parts along the third axis."""
     return _split_evenly(input, indices_or_sections, 2)
 
 
 def diagflat(input, offset=0):
-    """All elements on the diagonal of a matrix."""
+    """A matrix with all elements on its diagonal."""
     return input.reshape(-1).diag(offset)
 
 
 def channel_shuffle(input, groups):
-    """Channels of groups, taken in turns."""
+    """Interleaves the channels of groups."""
     n, channels, *rest = input.shape
     return input.reshape(n, groups, channels // groups, *rest).transpose(1, 2).reshape(n, channels, *rest)
 
 
 def sum_to_size(input, *size):
-    """The sum over axes that a tensor of this size would be broadcast along."""
+    """The sum over the axes along which a tensor of this size is broadcast."""
     size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     if not size:
         return input.sum()

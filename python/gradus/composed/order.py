@@ -15,7 +15,7 @@ _ALL_PAIRS = 2**16
 
 
 def kthvalue(input, k, dim=-1, keepdim=False):
-    """The `k`-th smallest, counted from 1, and where it is."""
+    """The `k`-th smallest, counted from 1, and its position."""
     if not 1 <= k <= (input.shape[dim] if input.dim() else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim % max(input.dim(), 1)}")
     if not input.dim():
@@ -69,17 +69,17 @@ def _quantile(name, input, q, dim, keepdim, interpolation):
 
 
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """The value that a share `q` of elements is below; NaN if there is one. `interpolation` says what holds between elements."""
+    """The `q`-quantile; NaN if an element is NaN. `interpolation` selects the value between two elements."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """`quantile` of what is not NaN."""
+    """`quantile` ignoring NaN."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 
 
 def mode(input, dim=-1, keepdim=False):
-    """The most frequent element, of equally frequent ones the smallest, and the last position at which it occurs."""
+    """The most frequent element (the smallest of equally frequent ones), and its last position."""
     if input.dim() == 0:
         return _mode(input.clone(), zeros((), dtype=int64))
     values, order = input.sort(dim, stable=True)
@@ -97,7 +97,7 @@ def mode(input, dim=-1, keepdim=False):
 
 
 def _bisected(sequence, values, right):
-    """How many elements of each sorted row are below the values, by halving the range that holds the answer."""
+    """The number of elements of each sorted row below the values, by bisection."""
     n = sequence.shape[-1]
     low = zeros(tuple(values.shape), dtype=int64)
     high = low + n
@@ -145,14 +145,14 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 
 
 def bucketize(input, boundaries, *, out_int32=False, right=False):
-    """Between which boundaries values lie."""
+    """The index of the interval between boundaries that contains each value."""
     if boundaries.dim() != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """Without elements that equal the one before; with `dim`, without slices along that axis that equal the one before."""
+    """Removes elements, or slices along `dim`, that equal the one before."""
     if dim is None:
         x = input.reshape(-1)
     else:

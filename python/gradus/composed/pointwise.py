@@ -1,11 +1,11 @@
-"""Element by element."""
+"""Elementwise functions."""
 
 import math
 
 from .._native import bool as bool_
 from .._native import Tensor, arange, as_tensor, broadcast_tensors, complex128, float32, float64, int32, int64, stack, where, zeros, zeros_like
 
-# As many whole numbers as `float32` can count; adding more would take minutes.
+# Largest number of terms: integers that `float32` represents; more would take minutes.
 _MOST_TERMS = 2**24
 
 
@@ -34,7 +34,7 @@ def view_as_complex(input):
 
 
 def promote_types(type1, type2):
-    """The dtype that two dtypes have together.
+    """The dtype to which two dtypes are promoted.
 
     >>> import gradus
     >>> gradus.promote_types(gradus.int64, gradus.float32)
@@ -44,7 +44,7 @@ def promote_types(type1, type2):
 
 
 def result_type(tensor1, tensor2):
-    """The dtype of what two tensors or numbers give together.
+    """The dtype of an operation on two tensors or numbers.
 
     >>> import gradus
     >>> gradus.result_type(gradus.ones(2, dtype=gradus.int32), 1.5)
@@ -72,12 +72,12 @@ def pow(input, exponent):
 
 
 def fmax(input, other):
-    """The larger of both; where one is NaN, the other."""
+    """The elementwise maximum; if one is NaN, the other."""
     return where(other.isnan(), input, where(input.isnan(), other, input.maximum(other)))
 
 
 def fmin(input, other):
-    """The smaller of both; where one is NaN, the other."""
+    """The elementwise minimum; if one is NaN, the other."""
     return where(other.isnan(), input, where(input.isnan(), other, input.minimum(other)))
 
 
@@ -131,22 +131,22 @@ def rsub(input, other, *, alpha=1):
 
 
 def resolve_conj(input):
-    """The tensor itself: nothing is conjugated later."""
+    """Returns the tensor: conjugation is never deferred."""
     return input
 
 
 def resolve_neg(input):
-    """The tensor itself: nothing is negated later."""
+    """Returns the tensor: negation is never deferred."""
     return input
 
 
 def is_conj(input):
-    """Whether it is still to be conjugated: no."""
+    """Returns False: conjugation is never deferred."""
     return False
 
 
 def is_neg(input):
-    """Whether it is still to be negated: no."""
+    """Returns False: negation is never deferred."""
     return False
 
 
@@ -161,19 +161,19 @@ def is_same_size(input, other):
 
 
 def nextafter(input, other):
-    """The next number that the dtype holds after each, towards `other`.
+    """The next representable number after each, towards `other`.
 
     >>> import gradus
     >>> gradus.nextafter(gradus.tensor([1.0]), gradus.tensor([2.0])) - 1
     tensor([1.1921e-07])
     """
     if input.dtype != other.dtype or input.dtype not in (float32, float64):
-        raise NotImplementedError(f"nextafter of {input.dtype} and {other.dtype} is not known: both are float32 or float64")
+        raise NotImplementedError(f"nextafter of {input.dtype} and {other.dtype} is not supported; both must be float32 or float64")
     whole, sign = (int32, 31) if input.dtype == float32 else (int64, 63)
     given, other = broadcast_tensors(input, other.detach())
     input = given.detach()
     bits = input.clone().view(whole)
-    # Numbers of one sign are ordered as their bits are.
+    # Numbers of one sign are ordered like their bits.
     away = bits + where((input < other) == (input > 0), 1, -1).to(whole)
     least = where(other > 0, 1, 1 - 2**sign if sign == 31 else -(2**63) + 1).to(whole)
     moved = where(input == 0, least, away).view(input.dtype)
@@ -183,7 +183,7 @@ def nextafter(input, other):
 
 
 def frexp(input):
-    """Mantissas from 1/2 to 1 in size and exponents of 2: `input = mantissa * 2**exponent`.
+    """Mantissas with magnitudes from 1/2 to 1, and exponents of 2: `input = mantissa * 2**exponent`.
 
     >>> import gradus
     >>> gradus.frexp(gradus.tensor([8.0, -0.75]))
@@ -206,7 +206,7 @@ def frexp(input):
 
 
 def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
-    """What is left of numbers that are stored as integers from `quant_min` to `quant_max`. Gradients pass where those suffice.
+    """Quantizes to integers from `quant_min` to `quant_max` and back. Gradients pass within that range.
 
     >>> import gradus
     >>> gradus.fake_quantize_per_tensor_affine(gradus.tensor([0.26, 9.0]), 0.1, 0, 0, 10)
@@ -219,7 +219,7 @@ def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_m
 
 
 def can_cast(from_, to):
-    """Whether numbers of one dtype may become another: not complex to real, fractions to whole ones, numbers to truth values.
+    """Whether one dtype can be converted to another: not complex to real, float to integer, or number to boolean.
 
     >>> import gradus
     >>> gradus.can_cast(gradus.float64, gradus.float32), gradus.can_cast(gradus.float32, gradus.int64)

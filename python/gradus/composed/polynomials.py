@@ -1,6 +1,6 @@
 """Orthogonal polynomials with the names of `torch.special`, by their recurrences in the order.
 
-Orders are tensors or numbers and are cut to whole ones; below 0 the polynomial is 0. Derivatives by `x` follow from the
+Orders are tensors or numbers and are truncated to integers; below 0 the polynomial is 0. Derivatives by `x` follow from the
 recurrence. Chebyshev polynomials of high order use their trigonometric form, which needs no recurrence.
 """
 
@@ -22,7 +22,7 @@ def _walk(x, n, highest, first, following):
     """The polynomial of order `n` where `first` is that of order 1 and `following(k, p, q)` that of order `k + 1` from orders
     `k - 1` and `k`."""
     below, here = zeros_like(x) + 1, first
-    if not isinstance(n, Tensor):  # one order for all, which needs no choices
+    if not isinstance(n, Tensor):  # one order for all, which needs no selection
         for k in range(1, highest):
             below, here = here, following(k, below, here)
         return zeros_like(x) if n < 0 else below if n == 0 else here
@@ -34,7 +34,7 @@ def _walk(x, n, highest, first, following):
 
 
 def _orders(name, x, n):
-    """`x`, the order as a whole number or a tensor of the same shape, and the highest order."""
+    """`x`, the order as an integer or a tensor of the same shape, and the highest order."""
     number = None if isinstance(n, Tensor) else n
     x, n = _pair(x, n)
     if number is not None:
@@ -42,7 +42,7 @@ def _orders(name, x, n):
         return x, number, number
     x, n = _native.broadcast_tensors(x, n.detach().trunc())
     if n._is_traced:
-        raise RuntimeError(f"{name}: the order must be known while a function is traced; give it as a number")
+        raise RuntimeError(f"{name}: the order must be known while a function is traced; pass it as a number")
     known = where(n.isfinite(), n, -1.0)
     return x, n, int(known.max().item()) if n.numel() else 0
 
@@ -54,7 +54,7 @@ def _limited(name, highest):
 
 
 def _chebyshev(name, x, n, first, trigonometric):
-    """Of the four kinds, which differ in order 1 and have the same recurrence."""
+    """Chebyshev polynomials of the four kinds, which differ in order 1 and share the recurrence."""
     x, n, highest = _orders(name, x, n)
     low = _walk(x, n, min(highest, _RECURRENT), first(x), lambda _, p, q: (x + x) * q - p)
     if highest <= _RECURRENT:
@@ -129,7 +129,7 @@ def chebyshev_polynomial_w(input, n):
 
 
 def _shifted(function, input, n):
-    """Of `2x - 1`: the interval from 0 to 1 in place of -1 to 1."""
+    """A polynomial of `2x - 1`, on the interval from 0 to 1."""
     x, n = _pair(input, n)
     return function(x + x - 1, n)
 
@@ -182,7 +182,7 @@ def _hermite(name, input, n, first, following):
 
 
 def hermite_polynomial_h(input, n):
-    """Hermite polynomial of the physicists. NaN for orders above 512 (float32: 128), which overflow.
+    """Physicists' Hermite polynomial. NaN for orders above 512 (float32: 128), which overflow.
 
     >>> import gradus
     >>> gradus.special.hermite_polynomial_h(gradus.tensor([2.0]), 2)
@@ -192,7 +192,7 @@ def hermite_polynomial_h(input, n):
 
 
 def hermite_polynomial_he(input, n):
-    """Hermite polynomial of the probabilists. NaN for orders above 512 (float32: 128), which overflow.
+    """Probabilists' Hermite polynomial. NaN for orders above 512 (float32: 128), which overflow.
 
     >>> import gradus
     >>> gradus.special.hermite_polynomial_he(gradus.tensor([2.0]), 2)

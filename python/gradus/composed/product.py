@@ -21,12 +21,12 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
 
 
 def vdot(input, other):
-    """The product of vectors, the first conjugated."""
+    """The inner product of vectors, with the first conjugated."""
     return input.conj().dot(other)
 
 
 def multi_dot(tensors):
-    """A chain of products of matrices, in the order that is cheapest; vectors may stand at the ends."""
+    """A chain of products of matrices, in the order that is cheapest; the first and last may be vectors."""
     tensors = list(tensors)
     if len(tensors) < 2:
         raise ValueError(f"multi_dot takes two tensors or more, not {len(tensors)}")
@@ -58,7 +58,7 @@ def chain_matmul(*matrices):
 
 
 def vander(x, N=None, increasing=False):
-    """Powers of a vector's elements, a column each."""
+    """The Vandermonde matrix: powers of a vector's elements, one column each."""
     powers = _powers(x, x.shape[0] if N is None else N)
     return powers if increasing else powers.flip(1)
 
@@ -72,7 +72,7 @@ def _powers(x, n):
 
 
 def cov(input, *, correction=1, fweights=None, aweights=None):
-    """The covariance of rows. `fweights` says how often each column counts, `aweights` how much.
+    """The covariance of rows. `fweights` are repetition counts of columns, `aweights` their weights.
 
     >>> import gradus
     >>> gradus.cov(gradus.tensor([1.0, 2.0, 4.0]), fweights=gradus.tensor([1, 1, 2]))
@@ -91,7 +91,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         if not weights._is_traced and bool((weights < 0).any()):
             raise RuntimeError(f"cov(): {name} cannot be negative")
     if aweights is not None:
-        # Sums of weights cancel below, so they get the precision of the result.
+        # Sums of weights cancel below, so they are converted to the dtype of the result.
         aweights = aweights.to(result_type(x.real if x.is_complex() else x, aweights))
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     if weights is None:

@@ -1,4 +1,4 @@
-"""Over axes: extremes, moments, differences, integrals."""
+"""Reductions over axes: extremes, moments, differences, integrals."""
 
 from collections import namedtuple
 
@@ -11,7 +11,7 @@ _nanmedian = namedtuple("nanmedian", ["values", "indices"])
 
 
 def aminmax(input, *, dim=None, keepdim=False):
-    """The smallest and the largest."""
+    """The minimum and the maximum."""
     return _aminmax(input.amin(dim, keepdim), input.amax(dim, keepdim))
 
 
@@ -26,17 +26,17 @@ def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
 
 
 def nansum(input, dim=None, keepdim=False):
-    """The sum of what is not NaN."""
+    """The sum, ignoring NaN."""
     return input.masked_fill(input.isnan(), 0).sum(dim, keepdim)
 
 
 def nanmean(input, dim=None, keepdim=False):
-    """The mean of what is not NaN."""
+    """The mean, ignoring NaN."""
     return nansum(input, dim, keepdim) / (~input.isnan()).sum(dim, keepdim)
 
 
 def _slope(input, spacing, dim, edge_order):
-    """The derivative along an axis by differences: `spacing` is a number, or where elements stand."""
+    """The derivative along an axis by differences: `spacing` is a number, or the coordinates of the elements."""
     x = input.movedim(dim, -1)
     n = x.shape[-1]
     if n <= edge_order:
@@ -45,7 +45,7 @@ def _slope(input, spacing, dim, edge_order):
     steep = diff(x) / steps
     if edge_order == 1:
         first, last = steep[..., :1], steep[..., -1:]
-    else:  # of the parabola through three
+    else:  # derivative of the parabola through three points
         bend = diff(steep) / (steps[1:] + steps[:-1])
         first, last = steep[..., :1] - bend[..., :1] * steps[:1], steep[..., -1:] + bend[..., -1:] * steps[-1:]
     before, after = steps[:-1], steps[1:]
@@ -54,7 +54,7 @@ def _slope(input, spacing, dim, edge_order):
 
 
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
-    """Derivatives of samples along each axis by central differences, at the ends by those of one side.
+    """Derivatives of samples along each axis by central differences, one-sided at the ends.
 
     >>> import gradus
     >>> gradus.gradient(gradus.tensor([1.0, 4.0, 9.0]))
@@ -71,7 +71,7 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
 
 
 def diff(input, n=1, dim=-1, prepend=None, append=None):
-    """Differences between neighbours, `n` times over, of the input between `prepend` and `append`; of booleans whether they differ."""
+    """Differences of adjacent elements, applied `n` times, of the input between `prepend` and `append`; for booleans, whether they differ."""
     if input.dim() == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -86,7 +86,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
 
 
 def nanmedian(input, dim=None, keepdim=False):
-    """The lower median of what is not NaN; along an axis with where it stands."""
+    """The lower median, ignoring NaN; along an axis with its position."""
     if dim is None:
         return input[~input.isnan()].median()
     values, indices = input.sort(dim)  # NaN is last
@@ -96,12 +96,12 @@ def nanmedian(input, dim=None, keepdim=False):
 
 
 def msort(input):
-    """Sorted along the first axis."""
+    """Sorts along the first axis."""
     return input.sort(0)[0]
 
 
 def _pieces(y, x, dx, dim):
-    """The areas between points of a line."""
+    """The areas of the trapezoids between points."""
     n = y.shape[dim]
     means = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
     if x is None:
@@ -114,12 +114,12 @@ def _pieces(y, x, dx, dim):
 
 
 def trapezoid(y, x=None, *, dx=1.0, dim=-1):
-    """The integral of a line through points."""
+    """The integral by the trapezoidal rule."""
     return _pieces(y, x, dx, dim).sum(dim)
 
 
 def cumulative_trapezoid(y, x=None, *, dx=1.0, dim=-1):
-    """The integral of a line through points up to each but the first."""
+    """The cumulative integral by the trapezoidal rule."""
     return _pieces(y, x, dx, dim).cumsum(dim)
 
 
@@ -139,13 +139,13 @@ def pdist(input, p=2.0):
 
 
 def isin(elements, test_elements, *, invert=False):
-    """Whether elements are among others."""
+    """Whether each element is among the test elements."""
     found = (as_tensor(elements).unsqueeze(-1) == as_tensor(test_elements).reshape(-1)).any(-1)
     return ~found if invert else found
 
 
 def renorm(input, p, dim, maxnorm):
-    """With every slice along an axis shortened to a norm of at most `maxnorm`."""
+    """Scales every slice along an axis to a norm of at most `maxnorm`."""
     axes = [axis for axis in range(input.dim()) if axis != dim % input.dim()]
     norms = input.norm(p, axes, keepdim=True)
     return input * (maxnorm / (norms + 1e-7)).masked_fill(norms <= maxnorm, 1)

@@ -1,11 +1,11 @@
-"""Spectra of pieces of a signal."""
+"""Short-time Fourier transforms."""
 
 from .. import _native
 from .._native import arange, cat, complex, pad, stack, zeros
 
 
 def _window(window, win_length, n_fft, dtype):
-    """A window in the middle of `n_fft` places."""
+    """A window padded to `n_fft` samples."""
     win_length = n_fft if win_length is None else win_length
     if not 0 < win_length <= n_fft:
         raise RuntimeError(f"expected 0 < win_length <= n_fft, but got win_length={win_length}")
@@ -19,7 +19,7 @@ def _window(window, win_length, n_fft, dtype):
 
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None,
          return_complex=None):
-    """Spectra of pieces of `n_fft` samples, `hop_length` apart: `(…, frequencies, pieces)`."""
+    """Spectra of frames of `n_fft` samples, `hop_length` apart: `(…, frequencies, frames)`."""
     if return_complex is None and not input.is_complex():
         raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
                            "return_complex=True in a future PyTorch release.")
@@ -43,7 +43,7 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
 
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
           return_complex=False):
-    """The signal that has these spectra of its pieces, nearest in squares: the inverse of `stft`."""
+    """The inverse of `stft`: the signal whose spectra are nearest in least squares."""
     if not input.is_complex():
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -66,14 +66,14 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
             raise RuntimeError(f"istft: expected length > 0, but got length={length}")
         _native._reserve(length * x.shape[0], x.element_size())
     x = x * n_fft**0.5 if normalized else x
-    # A real signal is made of the first half of its spectrum, whatever the other half holds.
+    # A real signal is computed from the first half of its spectrum; the other half is ignored.
     pieces = _native.ifft(x) if return_complex else _native.irfft(x[..., :n_fft // 2 + 1], n=n_fft)
     window = _window(window, win_length, n_fft, x.real.dtype)
     total = n_fft + hop * (count - 1)
     places = (arange(count).unsqueeze(1) * hop + arange(n_fft)).reshape(-1)
 
     def laid(rows):
-        """Pieces added where they overlap."""
+        """Adds overlapping frames."""
         if rows.is_complex():
             return complex(laid(rows.real), laid(rows.imag))
         flat = rows.reshape(rows.shape[0], -1)

@@ -1,8 +1,8 @@
-"""What PyTorch programs ask about GPUs before they choose a device. This package computes on the CPU."""
+"""Queries of PyTorch programs about CUDA devices. There are none here; the package computes on the CPU and on `wgpu` devices."""
 
 
 def is_available():
-    """Whether there is a GPU to use: no.
+    """Returns False: there is no CUDA device.
 
     >>> import gradus
     >>> gradus.cuda.is_available()
@@ -12,7 +12,7 @@ def is_available():
 
 
 def device_count():
-    """How many GPUs there are to use: none.
+    """Returns 0: there is no CUDA device.
 
     >>> import gradus
     >>> gradus.cuda.device_count()
@@ -22,7 +22,7 @@ def device_count():
 
 
 def manual_seed(seed):
-    """Nothing to seed.
+    """Has no effect.
 
     >>> import gradus
     >>> gradus.cuda.manual_seed(0)
@@ -33,7 +33,7 @@ manual_seed_all = manual_seed
 
 
 def synchronize(device=None):
-    """Nothing to wait for.
+    """Has no effect.
 
     >>> import gradus
     >>> gradus.cuda.synchronize()
@@ -41,7 +41,7 @@ def synchronize(device=None):
 
 
 def empty_cache():
-    """Nothing to free.
+    """Has no effect.
 
     >>> import gradus
     >>> gradus.cuda.empty_cache()
@@ -49,7 +49,7 @@ def empty_cache():
 
 
 def get_device_name(device=None):
-    """The name of a GPU: there is none.
+    """Raises an error: there is no CUDA device.
 
     >>> import gradus
     >>> gradus.cuda.get_device_name()
@@ -60,7 +60,7 @@ def get_device_name(device=None):
 
 
 def current_device():
-    """The number of the GPU in use: there is none.
+    """Raises an error: there is no CUDA device.
 
     >>> import gradus
     >>> gradus.cuda.current_device()
@@ -71,7 +71,7 @@ def current_device():
 
 
 def memory_allocated(device=None):
-    """Bytes in use on a GPU: none.
+    """Returns 0: no CUDA memory is in use.
 
     >>> import gradus
     >>> gradus.cuda.memory_allocated()
@@ -109,7 +109,7 @@ def is_initialized():
 
 
 def init():
-    """Nothing to start.
+    """Has no effect.
 
     >>> import gradus
     >>> gradus.cuda.init()
@@ -117,7 +117,7 @@ def init():
 
 
 def set_device(device):
-    """Raises: there is no GPU to choose.
+    """Raises an error: there is no CUDA device.
 
     >>> import gradus
     >>> gradus.cuda.set_device(0)

@@ -1,4 +1,4 @@
-"""Data sets, the order they are read in, and batches of them."""
+"""Data sets, samplers and loaders."""
 
 from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split
 from .loader import DataLoader, default_collate, default_convert, get_worker_info

@@ -31,7 +31,7 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """Items one after the other: subclasses define `__iter__`.
+    """A stream of items: subclasses define `__iter__`.
 
     >>> from gradus.data import DataLoader, IterableDataset
     >>> class Count(IterableDataset):
@@ -49,7 +49,7 @@ class IterableDataset(Dataset):
 
 
 class TensorDataset(Dataset):
-    """Rows of tensors that have equally many.
+    """Rows of tensors with equal first extents.
 
     >>> import gradus
     >>> pairs = gradus.data.TensorDataset(gradus.arange(6.0).reshape(3, 2), gradus.tensor([7, 8, 9]))
@@ -71,7 +71,7 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Several data sets side by side, as tuples or, given by name, as dictionaries.
+    """Combines data sets item by item, as tuples or, if passed by name, as dictionaries.
 
     >>> import gradus
     >>> gradus.data.StackDataset(x=range(3), y=range(5, 8))[1]
@@ -80,7 +80,7 @@ class StackDataset(Dataset):
 
     def __init__(self, *args, **kwargs):
         if bool(args) == bool(kwargs):
-            raise ValueError("give data sets either in order or by name")
+            raise ValueError("pass data sets either in order or by name")
         self.datasets = args or kwargs
         sizes = [len(dataset) for dataset in args or kwargs.values()]
         if len(set(sizes)) > 1:
@@ -97,7 +97,7 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets one after the other.
+    """Concatenates data sets.
 
     >>> import gradus
     >>> list(gradus.data.ConcatDataset([range(2), range(5, 7)]))
@@ -124,7 +124,7 @@ class ConcatDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """Iterable data sets one after the other.
+    """Concatenates iterable data sets.
 
     >>> import gradus
     >>> list(gradus.data.ChainDataset([range(2), range(5, 7)]))
@@ -142,7 +142,7 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset):
-    """Some items of a data set.
+    """A subset of a data set.
 
     >>> import gradus
     >>> list(gradus.data.Subset(range(10, 20), [7, 3]))
@@ -162,7 +162,7 @@ class Subset(Dataset):
 
 
 def random_split(dataset, lengths, generator=None):
-    """Splits a data set at random into parts of given lengths, or of given shares that sum to one.
+    """Splits a data set at random into parts of given lengths, or of given fractions that sum to one.
 
     >>> import gradus
     >>> [len(part) for part in gradus.data.random_split(range(10), [0.75, 0.25])]
@@ -173,9 +173,9 @@ def random_split(dataset, lengths, generator=None):
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         shares = lengths
         if any(not 0 <= share <= 1 for share in shares):
-            raise ValueError(f"shares must lie between 0 and 1, but are {shares}")
+            raise ValueError(f"fractions must be between 0 and 1, but are {shares}")
         lengths = [math.floor(total * share) for share in shares]
-        for i in range(total - sum(lengths)):  # what rounding left over, one each
+        for i in range(total - sum(lengths)):  # the remainder of rounding, one each
             lengths[i % len(lengths)] += 1
     if sum(lengths) != total:
         raise ValueError(f"Sum of input lengths does not equal the length of the input dataset: {lengths}, {total}")

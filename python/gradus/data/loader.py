@@ -1,4 +1,4 @@
-"""`DataLoader`: items of a data set in batches, read ahead by threads if asked to."""
+"""`DataLoader`: items of a data set in batches, read ahead by threads on request."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from .sampler import BatchSampler, RandomSampler, SequentialSampler
 
 
 def default_collate(batch):
-    """Items to one batch: tensors and arrays are stacked, numbers become a tensor, containers keep their form.
+    """Collates items to one batch: tensors and arrays are stacked, numbers become a tensor, containers keep their structure.
 
     >>> import gradus
     >>> n, named = gradus.data.default_collate([(1, {"x": 0.5}), (2, {"x": 1.5})])
@@ -40,7 +40,7 @@ def default_collate(batch):
 
 
 def default_convert(data):
-    """Arrays as tensors, in containers that keep their form; anything else as it is.
+    """Converts arrays to tensors, also in containers; returns anything else unchanged.
 
     >>> import gradus
     >>> import numpy
@@ -60,7 +60,7 @@ def default_convert(data):
 
 
 def get_worker_info():
-    """What a worker of a `DataLoader` is told of its part: `None`, since all threads read one data set together.
+    """Returns `None`: all threads read one data set together, so a worker has no part of its own.
 
     >>> import gradus
     >>> print(gradus.data.get_worker_info())
@@ -73,7 +73,7 @@ class DataLoader:
     """Batches of a data set.
 
     `num_workers` threads read ahead, `prefetch_factor` batches each; batches come in the same order as without them.
-    `seed` is short for a generator of one's own.
+    `seed` creates a generator for this loader.
 
     >>> import gradus
     >>> pairs = gradus.data.TensorDataset(gradus.arange(5), gradus.arange(5) * 10)
@@ -97,7 +97,7 @@ class DataLoader:
             raise ValueError("batch_size=None is mutually exclusive with drop_last")
         self._iterable = isinstance(dataset, IterableDataset)
         if self._iterable and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ValueError("an IterableDataset comes in its own order: no shuffle, sampler or batch_sampler")
+            raise ValueError("an IterableDataset has its own order, and does not support shuffle, sampler or batch_sampler")
         if seed is not None:
             generator = Generator()
             generator.manual_seed(seed)
@@ -116,7 +116,7 @@ class DataLoader:
         self.collate_fn = collate_fn or (default_collate if batches else lambda item: item)
 
     def _read(self, numbers):
-        """One batch, or one item where there are no batches."""
+        """Loads one batch, or one item if batching is disabled."""
         if self.batch_sampler is None:
             return self.collate_fn(self.dataset[numbers])
         return self.collate_fn([self.dataset[i] for i in numbers])

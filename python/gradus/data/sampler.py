@@ -1,4 +1,4 @@
-"""In which order items are read."""
+"""Samplers: the order in which items are read."""
 
 import itertools
 import types
@@ -6,12 +6,12 @@ import types
 from ..core import Generator, as_tensor, float64, multinomial, randint, randperm
 
 
-#: How many numbers are drawn at once, with replacement: a pass may be longer than memory.
+#: Number of indices drawn at once with replacement, because a pass may exceed memory.
 _DRAWN = 1024
 
 
 class Sampler:
-    """Numbers of items, in the order to read them: subclasses define `__iter__`. `Sampler[int]` is the same class.
+    """Indices of items, in the order to read them: subclasses define `__iter__`. `Sampler[int]` is the same class.
 
     >>> from gradus.data import DataLoader, Sampler
     >>> class Backwards(Sampler):
@@ -64,7 +64,7 @@ class RandomSampler(Sampler):
 
     @property
     def num_samples(self):
-        """How many items one pass reads."""
+        """Number of items of one pass."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):
@@ -143,13 +143,13 @@ class DistributedSampler(Sampler):
         self.total_size = self.num_samples * self.num_replicas
 
     def set_epoch(self, epoch):
-        """From now on the order is that of another pass."""
+        """Sets the pass, which determines the order."""
         self.epoch = epoch
 
     def __iter__(self):
         n = len(self.dataset)
         numbers = randperm(n, generator=Generator().manual_seed(self.seed + self.epoch), device="cpu").tolist() if self.shuffle else range(n)
-        numbers = itertools.islice(itertools.cycle(numbers), self.total_size)  # each process has as many
+        numbers = itertools.islice(itertools.cycle(numbers), self.total_size)  # each process has the same number
         return itertools.islice(numbers, self.rank, None, self.num_replicas)
 
     def __len__(self):
@@ -157,7 +157,7 @@ class DistributedSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Another sampler's numbers, in lists.
+    """Batches of another sampler's indices.
 
     >>> import gradus
     >>> list(gradus.data.BatchSampler(range(5), batch_size=2, drop_last=False))

@@ -1,8 +1,8 @@
-"""Several processes, as PyTorch programs ask for them: there is one, and no other can join."""
+"""PyTorch's interface to several processes. There is only one process here."""
 
 
 def is_available():
-    """`False`: processes do not talk to each other.
+    """Returns `False`: there is no communication between processes.
 
     >>> import gradus.distributed as dist
     >>> dist.is_available(), dist.is_initialized(), dist.get_rank(), dist.get_world_size()
@@ -12,35 +12,35 @@ def is_available():
 
 
 def is_initialized():
-    """`False`."""
+    """Returns `False`."""
     return False
 
 
 def get_rank(group=None):
-    """The number of this process: 0."""
+    """Returns 0, the number of this process."""
     return 0
 
 
 def get_world_size(group=None):
-    """How many processes there are: 1."""
+    """Returns 1, the number of processes."""
     return 1
 
 
 def init_process_group(backend=None, init_method=None, timeout=None, world_size=1, rank=0, **options):
     """Raises an error: there are no other processes to join."""
-    raise RuntimeError("gradus.distributed: processes do not train together here; run the program as one, whose threads share the work")
+    raise RuntimeError("gradus.distributed: training in several processes is not supported; run one process, whose threads share the work")
 
 
 def destroy_process_group(group=None):
-    """Nothing to end."""
+    """Has no effect."""
 
 
 def barrier(group=None, async_op=False, device_ids=None):
-    """Nobody to wait for."""
+    """Has no effect."""
 
 
 def is_nccl_available():
-    """`False`."""
+    """Returns `False`."""
     return False
 
 
@@ -48,7 +48,7 @@ is_gloo_available = is_mpi_available = is_torchelastic_launched = is_nccl_availa
 
 
 class ReduceOp:
-    """How values of several processes would be combined."""
+    """Reduction operations."""
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR = "SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR"
 
@@ -60,7 +60,7 @@ class group:
 
 
 class ProcessGroup:
-    """A group of processes; there is none."""
+    """A group of processes; cannot be created."""
 
 
 def _absent(name):

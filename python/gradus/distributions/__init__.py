@@ -25,7 +25,7 @@ __all__ = ["AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "C
            "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "Weibull", "constraints",
            "kl_divergence", "register_kl", "transforms"]
 
-# Where PyTorch has each distribution: a module of its own.
+# PyTorch has a module for each distribution.
 import sys as _sys  # noqa: E402
 import types as _types  # noqa: E402
 

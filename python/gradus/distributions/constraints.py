@@ -1,4 +1,4 @@
-"""What parameters and values of distributions must satisfy, under PyTorch's names."""
+"""Constraints on parameters and values of distributions, under PyTorch's names."""
 
 
 class Constraint:
@@ -13,7 +13,7 @@ class Constraint:
         self._text, self._check, self.event_dim, self.is_discrete = text, check, event_dim, is_discrete
 
     def check(self, value):
-        """Where it is satisfied."""
+        """Returns where it is satisfied."""
         return self._check(value)
 
     def __repr__(self):
@@ -56,7 +56,7 @@ def half_open_interval(low, high):
 
 
 def integer_interval(low, high):
-    """Whole numbers between two bounds."""
+    """Integers between two bounds."""
     check = lambda x: (x % 1 == 0) & (x >= low) & (x <= high)  # noqa: E731
     return Constraint(f"IntegerInterval(lower_bound={low}, upper_bound={high})", check, is_discrete=True)
 

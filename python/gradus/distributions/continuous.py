@@ -8,7 +8,7 @@ from .distribution import Distribution, Located, numbers, violated
 
 
 class LocScale(Located):
-    """A distribution of any number, moved by `loc` and stretched by `scale`."""
+    """Base of distributions over all real numbers with `loc` and `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -38,7 +38,7 @@ class Normal(LocScale):
         return self.scale**2
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the parameters pass through."""
+        """Draws from each distribution, with gradients of the parameters."""
         return self.loc + self.scale * randn(self._extended(sample_shape), dtype=self.loc.dtype)
 
     def log_prob(self, value):
@@ -48,13 +48,13 @@ class Normal(LocScale):
         return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         if self._validate_args:
             self._validate_sample(value)
         return 0.5 * (1 + ((value - self.loc) / self.scale / math.sqrt(2)).erf())
 
     def icdf(self, value):
-        """The value below which draws fall with this probability."""
+        """The inverse cumulative distribution function."""
         return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
 
     def entropy(self):
@@ -83,7 +83,7 @@ class Uniform(Distribution):
 
     @property
     def support(self):
-        """Where values can be."""
+        """The support."""
         return constraints.interval(self.low.detach(), self.high.detach())
 
     @property
@@ -93,7 +93,7 @@ class Uniform(Distribution):
 
     @property
     def mode(self):
-        """All values are equally likely."""
+        """NaN: all values are equally likely."""
         return self.high * math.nan
 
     @property
@@ -102,7 +102,7 @@ class Uniform(Distribution):
         return (self.high - self.low) ** 2 / 12
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the bounds pass through."""
+        """Draws from each distribution, with gradients of the parameters."""
         return self.low + (self.high - self.low) * rand(self._extended(sample_shape), dtype=self.low.dtype)
 
     def log_prob(self, value):
@@ -113,13 +113,13 @@ class Uniform(Distribution):
         return where(inside, -(self.high - self.low).log(), -math.inf)
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         if self._validate_args:
             self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
     def icdf(self, value):
-        """The value below which draws fall with this probability."""
+        """The inverse cumulative distribution function."""
         return self.low + (self.high - self.low) * value
 
     def entropy(self):

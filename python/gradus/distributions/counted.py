@@ -1,4 +1,4 @@
-"""How often things happen, how long one waits for several of them, and shares of a whole."""
+"""Poisson, gamma and Dirichlet distributions, and related ones."""
 
 from ..core import igamma, is_grad_enabled, no_grad, ones, poisson, rand, randn, stack, where, zeros
 from ..nn import functional as F
@@ -7,10 +7,10 @@ from .distribution import Distribution, numbers
 
 
 def _gamma(concentration):
-    """Draws from gamma distributions of rate 1, by the method of Marsaglia and Tsang (2000): cubes of normal draws, most of
-    which are kept."""
+    """Draws from gamma distributions of rate 1, by the method of Marsaglia and Tsang (2000): transformed normal draws, most of
+    which are accepted."""
     wide = concentration.detach().double()
-    # What is below 1 comes from one more, made smaller.
+    # Concentrations below 1 use the draw of one more, scaled down.
     d = where(wide < 1, wide + 1, wide) - 1 / 3
     c, shape = 1 / (9 * d).sqrt(), tuple(wide.shape)
     found, missing = zeros(shape, dtype=wide.dtype), ones(shape, dtype=wide.dtype) > 0
@@ -30,8 +30,8 @@ def _gamma(concentration):
 
 
 def _moves(a, x):
-    """How fast a gamma draw `x` moves with its concentration `a` if its rank among all draws stays: how likely smaller draws are is
-    a series in `x`, and both its derivatives are too. Where `a` is large, the cube root of a draw is all but normal."""
+    """The derivative of a gamma draw `x` by its concentration `a` at constant quantile: the distribution function is
+    a series in `x`, and so are both its derivatives. For large `a`, the cube root of a draw is nearly normal."""
     large = a > 1e3
     few, draws = where(large, 1.0, a), where(large, 1.0, x)
     term, above = draws / few, (few + 1).digamma() - draws.log()
@@ -44,10 +44,10 @@ def _moves(a, x):
 
 
 class _Sampled(Distribution):
-    """One whose draws are made by `_draw`."""
+    """Base of distributions whose draws come from `_draw`."""
 
     def sample(self, sample_shape=()):
-        """A draw from each."""
+        """Draws from each distribution."""
         with no_grad():
             shape = self._extended(sample_shape)
             own = self._draw(*[getattr(self, name).detach().expand(shape) for name in self._parts])
@@ -61,19 +61,19 @@ class _Sampled(Distribution):
 
 
 class _OfGamma(_Sampled):
-    """One whose draws are made of gamma draws, which let gradients through."""
+    """Base of distributions whose draws are made of gamma draws, which are differentiable."""
 
     has_rsample = True
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the parameters pass through."""
+        """Draws from each distribution, with gradients of the parameters."""
         shape = self._extended(sample_shape)
         own = self._draw(*[getattr(self, name).expand(shape) for name in self._parts])
         return own.to(getattr(self, next(iter(self._parts))).dtype)
 
 
 class Gamma(_OfGamma):
-    """How long one waits for `concentration` of what happens `rate` times in one unit of time.
+    """The gamma distribution with `concentration` and `rate`.
 
     >>> import gradus
     >>> round(gradus.distributions.Gamma(2.0, 1.0).log_prob(gradus.tensor(1.0)).item(), 4)
@@ -95,7 +95,7 @@ class Gamma(_OfGamma):
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
@@ -104,7 +104,7 @@ class Gamma(_OfGamma):
         return self.concentration / self.rate**2
 
     def _draw(self, concentration, rate):
-        # Never 0, which has no logarithm.
+        # Clamped above 0, which has no logarithm.
         return (_gamma(concentration) / rate.double()).clamp(min=1.2e-38)
 
     def _log_prob(self, value):
@@ -112,7 +112,7 @@ class Gamma(_OfGamma):
         return a.xlogy(self.rate) + (a - 1).xlogy(value) - self.rate * value - a.lgamma()
 
     def cdf(self, value):
-        """The probability of smaller values.
+        """The cumulative distribution function.
 
         >>> import gradus
         >>> round(gradus.distributions.Gamma(1.0, 1.0).cdf(gradus.tensor(2.0)).item(), 4)
@@ -129,7 +129,7 @@ class Gamma(_OfGamma):
 
 
 class Chi2(Gamma):
-    """The sum of `df` squared normal draws.
+    """The chi-squared distribution: the sum of `df` squared normal draws.
 
     >>> import gradus
     >>> gradus.distributions.Chi2(3.0).mean.item()
@@ -144,12 +144,12 @@ class Chi2(Gamma):
 
     @property
     def df(self):
-        """How many."""
+        """The degrees of freedom."""
         return self.concentration * 2
 
 
 class Dirichlet(_OfGamma):
-    """Shares of a whole, along the last axis.
+    """The Dirichlet distribution, along the last axis.
 
     >>> import gradus
     >>> shares = gradus.distributions.Dirichlet(gradus.ones(3))
@@ -174,7 +174,7 @@ class Dirichlet(_OfGamma):
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         above = (self.concentration - 1).clamp(min=0)
         corner = F.one_hot(above.argmax(-1), above.shape[-1]).to(above.dtype)
         return where((self.concentration < 1).all(-1, keepdim=True), corner, above / above.sum(-1, keepdim=True))
@@ -201,7 +201,7 @@ class Dirichlet(_OfGamma):
 
 
 class Beta(_OfGamma):
-    """A share of a whole.
+    """The beta distribution.
 
     >>> import gradus
     >>> round(gradus.distributions.Beta(2.0, 2.0).log_prob(gradus.tensor(0.5)).item(), 4)
@@ -217,7 +217,7 @@ class Beta(_OfGamma):
         super().__init__(self.concentration1.shape, validate_args=validate_args)
 
     def _shares(self):
-        """Of both parts."""
+        """The concentrations of both parameters."""
         return Dirichlet(stack([self.concentration1, self.concentration0], -1), validate_args=False)
 
     @property
@@ -227,7 +227,7 @@ class Beta(_OfGamma):
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         return self._shares().mode[..., 0]
 
     @property
@@ -248,7 +248,7 @@ class Beta(_OfGamma):
 
 
 class Poisson(_Sampled):
-    """How often something happens that happens `rate` times on average.
+    """The Poisson distribution with mean `rate`.
 
     >>> import gradus
     >>> gradus.distributions.Poisson(1.0).log_prob(gradus.tensor(0.0)).item()
@@ -270,7 +270,7 @@ class Poisson(_Sampled):
 
     @property
     def mode(self):
-        """The likeliest number."""
+        """The mode."""
         return self.rate.floor()
 
     @property

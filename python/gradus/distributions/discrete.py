@@ -1,4 +1,4 @@
-"""Distributions over whole numbers, from probabilities or from logits."""
+"""Distributions over integers, from probabilities or logits."""
 
 import math
 
@@ -15,7 +15,7 @@ def _one_of(probs, logits):
 
 
 class Categorical(Distribution):
-    """One of several classes, along the last axis of `probs` (which need not add up to 1) or `logits`.
+    """The categorical distribution, along the last axis of `probs` (which are normalized) or `logits`.
 
     >>> import gradus
     >>> from gradus.distributions import Categorical
@@ -56,21 +56,21 @@ class Categorical(Distribution):
 
     @property
     def mean(self):
-        """Classes have no mean."""
+        """NaN: classes have no mean."""
         return self.probs[..., 0] * math.nan
 
     @property
     def variance(self):
-        """Classes have no variance."""
+        """NaN: classes have no variance."""
         return self.mean
 
     @property
     def mode(self):
-        """The likeliest class."""
+        """The mode."""
         return self.probs.argmax(-1)
 
     def sample(self, sample_shape=()):
-        """A class from each."""
+        """Draws a class from each distribution."""
         shape = self._extended(sample_shape)
         draws = math.prod(shape[: len(shape) - len(self._batch)])
         with no_grad():
@@ -99,7 +99,7 @@ class Categorical(Distribution):
 
 
 class Bernoulli(Distribution):
-    """1 with a probability, else 0.
+    """The Bernoulli distribution: 1 with a probability, else 0.
 
     >>> import gradus
     >>> from gradus.distributions import Bernoulli
@@ -137,11 +137,11 @@ class Bernoulli(Distribution):
 
     @property
     def mode(self):
-        """The likelier of both."""
+        """The mode."""
         return (self.probs >= 0.5).to(self.probs.dtype)
 
     def sample(self, sample_shape=()):
-        """0 or 1 from each."""
+        """Draws 0 or 1 from each distribution."""
         with no_grad():
             probs = self.probs.detach()
             return (rand(self._extended(sample_shape), dtype=probs.dtype) < probs).to(probs.dtype)
@@ -160,7 +160,7 @@ class Bernoulli(Distribution):
 
 
 class OneHotCategorical(Categorical):
-    """One of several classes, as a 1 in its place among zeros.
+    """The categorical distribution over one-hot vectors.
 
     >>> import gradus
     >>> gradus.distributions.OneHotCategorical(gradus.tensor([0.0, 1.0, 0.0])).sample()
@@ -183,19 +183,19 @@ class OneHotCategorical(Categorical):
 
     @property
     def variance(self):
-        """The variance of each place."""
+        """The variance of each component."""
         return self.probs * (1 - self.probs)
 
     @property
     def mode(self):
-        """The likeliest class."""
+        """The mode."""
         return self._hot(self.probs.argmax(-1))
 
     def _hot(self, index):
         return F.one_hot(index, self.logits.shape[-1]).to(self.probs.dtype)
 
     def sample(self, sample_shape=()):
-        """A class from each."""
+        """Draws a class from each distribution."""
         return self._hot(self._classes().sample(sample_shape))
 
     def log_prob(self, value):

@@ -1,4 +1,4 @@
-"""What all distributions share."""
+"""The base class of distributions."""
 
 import copy
 import functools
@@ -9,18 +9,18 @@ from ..core import Tensor, as_tensor, broadcast_tensors, float32, get_default_dt
 
 
 def numbers(*given):
-    """Parameters as tensors of one shape, on the device of those that are tensors."""
+    """Converts parameters to tensors of one shape, on the device of those that are tensors."""
     device = next((x.device for x in given if isinstance(x, Tensor)), None)
     dtype = next((x.dtype for x in given if isinstance(x, Tensor) and x.is_floating_point()), get_default_dtype() or float32)
     return broadcast_tensors(*[x if isinstance(x, Tensor) else as_tensor(x, dtype=dtype, device=device) for x in given])
 
 
-#: Methods that compute with parameters, and so where these are.
+#: Methods that compute with parameters, on their device.
 _COMPUTING = "sample rsample log_prob cdf icdf entropy _draw enumerate_support".split()
 
 
 def _on_cpu(distribution):
-    """The distribution with all its tensors in main memory."""
+    """The distribution with all its tensors in host memory."""
     twin = copy.copy(distribution)
     parts = vars(distribution).items()
     twin.__dict__.update({name: _on_cpu(v) if isinstance(v, Distribution) else moved(v, "cpu") for name, v in parts})
@@ -34,7 +34,7 @@ def _where(distribution):
 
 
 def _near(method):
-    """The method, which makes tensors where the parameters are. Where the device lacks a dtype on the way, it runs on the CPU."""
+    """Wraps a method to make tensors on the device of the parameters. If the device lacks a dtype, it runs on the CPU."""
 
     @functools.wraps(method)
     def call(self, *args, **kwargs):
@@ -56,8 +56,8 @@ def _near(method):
 class Distribution:
     """The base of all distributions: `batch_shape` of independent ones, each over an `event_shape`.
 
-    A subclass says what its parameters must satisfy (`arg_constraints`) and its values (`support`), and which axes its
-    tensors have behind those of the batch (`_parts`).
+    A subclass defines constraints on its parameters (`arg_constraints`) and values (`support`), and which axes its
+    tensors have after those of the batch (`_parts`).
     """
 
     has_rsample = False
@@ -74,7 +74,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value):
-        """Whether parameters and values are looked at, where a distribution is not told."""
+        """Sets whether parameters and values are validated by default."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value
@@ -90,15 +90,15 @@ class Distribution:
                                  f"{constraint!r}, but found invalid values:\n{value.detach()}")
 
     def _named(self):
-        """The parameters that it was made of."""
+        """Returns the parameters passed to the constructor."""
         return list(self.arg_constraints)
 
     def _unchecked(self):
-        """Those that nobody has looked at yet."""
+        """Returns the parameters that are not validated yet."""
         return self._named()
 
     def _validate_sample(self, value):
-        """Refuses what cannot be a value of this distribution."""
+        """Raises an error for an invalid value of this distribution."""
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         own, given = self._batch + self._event, tuple(value.shape)
@@ -112,7 +112,7 @@ class Distribution:
                              f"distribution {self!r}, but found invalid values:\n{value.detach()}")
 
     def expand(self, batch_shape, _instance=None):
-        """The same distribution with its parameters repeated to a batch of another shape.
+        """The distribution with its parameters broadcast to another batch shape.
 
         >>> import gradus
         >>> gradus.distributions.Normal(0.0, 1.0).expand((2, 3)).batch_shape
@@ -148,24 +148,24 @@ class Distribution:
         return shape + self._batch + self._event
 
     def sample(self, sample_shape=()):
-        """A draw from each, without gradients."""
+        """Draws from each distribution, without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the parameters pass through."""
-        raise NotImplementedError(f"{type(self).__name__} has no draws that gradients pass through; use sample()")
+        """Draws from each distribution, with gradients of the parameters."""
+        raise NotImplementedError(f"{type(self).__name__} has no differentiable draws; use sample()")
 
     def log_prob(self, value):
         """The logarithm of the density or probability of a value."""
         raise NotImplementedError(f"{type(self).__name__} has no log_prob")
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         raise NotImplementedError(f"{type(self).__name__} has no cdf")
 
     def icdf(self, value):
-        """The value below which draws fall with a probability."""
+        """The inverse cumulative distribution function."""
         raise NotImplementedError(f"{type(self).__name__} has no icdf")
 
     def entropy(self):
@@ -174,7 +174,7 @@ class Distribution:
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         raise NotImplementedError(f"{type(self).__name__} does not implement mode")
 
     @property
@@ -190,7 +190,7 @@ def _size(shape):
 
 
 class Located(Distribution):
-    """A distribution around its `loc`, where its density is largest."""
+    """Base of distributions whose mean and mode are `loc`."""
 
     @property
     def mean(self):
@@ -199,12 +199,12 @@ class Located(Distribution):
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         return self.loc
 
 
 def violated(constraint, value):
-    """Whether a condition is known not to hold: while a function is traced nothing has elements to look at."""
+    """Whether a condition is known to be false; unknown while a function is traced."""
     return not is_tracing() and not bool(constraint.check(value.detach()).all())
 
 

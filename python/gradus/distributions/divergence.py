@@ -1,4 +1,4 @@
-"""How far one distribution is from another."""
+"""Kullback-Leibler divergences."""
 
 import math
 import warnings
@@ -26,7 +26,7 @@ def kl_divergence(p, q):
 
 
 def _between(p, q):
-    """What is registered for two classes: of several pairs that they belong to the one nearest to them, to the first before the second."""
+    """Returns the function registered for two classes; of several matching pairs the most specific, first class first."""
     near = [(far_p, far_q, one, other) for one, other in _REGISTERED
             if (far_p := _far(p, one)) is not None and (far_q := _far(q, other)) is not None]
     if not near:
@@ -40,18 +40,18 @@ def _between(p, q):
 
 
 def _far(kind, base):
-    """How many classes lie between one and another that it is a case of; `None` if it is not. Some share the code of another
-    without being cases of it."""
+    """Returns the distance in the class hierarchy; `None` if it is not a subclass. Some classes derive from another
+    without being special cases of it."""
     apart = any(issubclass(kind, one) and base is other for one, other in ((LogNormal, Normal), (OneHotCategorical, Categorical)))
     return None if apart or base not in kind.__mro__ else kind.__mro__.index(base)
 
 
-#: What is known, by both classes.
+#: Registered functions, by both classes.
 _REGISTERED = {}
 
 
 def register_kl(type_p, type_q):
-    """A decorator: from now on a function gives the divergence of one kind of distribution from another.
+    """A decorator that registers a function as the divergence between two classes.
 
     >>> import gradus
     >>> from gradus.distributions import Normal, Uniform, kl_divergence, register_kl

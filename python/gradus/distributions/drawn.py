@@ -1,4 +1,4 @@
-"""Distributions that are drawn by the inverse of how likely smaller values are."""
+"""Distributions that are sampled by inverting their distribution function."""
 
 import math
 
@@ -11,12 +11,12 @@ _EULER = 0.5772156649015329
 
 
 class _Drawn(Distribution):
-    """A distribution that says where a share of draws falls below (`icdf`)."""
+    """Base of distributions with an inverse distribution function (`icdf`)."""
 
     has_rsample = True
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the parameters pass through."""
+        """Draws from each distribution, with gradients of the parameters."""
         dtype = getattr(self, next(iter(self._parts))).dtype
         tiny = finfo(dtype).eps / 2
         return self.icdf(rand(self._extended(sample_shape), dtype=dtype).clamp(tiny, 1 - tiny))
@@ -29,7 +29,7 @@ class _Drawn(Distribution):
 
 
 class _Scaled(LocScale, _Drawn):
-    """One of a shape, moved by `loc` and stretched by `scale`; a subclass says all of the shape itself."""
+    """Base of distributions with `loc` and `scale`; a subclass defines the standard distribution."""
 
     @property
     def mean(self):
@@ -45,11 +45,11 @@ class _Scaled(LocScale, _Drawn):
         return self._density((value - self.loc) / self.scale) - self.scale.log()
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         return self._below((value - self.loc) / self.scale)
 
     def icdf(self, value):
-        """The value below which draws fall with this probability."""
+        """The inverse cumulative distribution function."""
         return self.loc + self.scale * self._where(value)
 
     def entropy(self):
@@ -58,7 +58,7 @@ class _Scaled(LocScale, _Drawn):
 
 
 class Laplace(_Scaled):
-    """Exponential to both sides of `loc`.
+    """The Laplace distribution: exponential on both sides of `loc`.
 
     >>> import gradus
     >>> round(gradus.distributions.Laplace(0.0, 1.0).log_prob(gradus.tensor(1.0)).item(), 4)
@@ -78,7 +78,7 @@ class Laplace(_Scaled):
 
 
 class Gumbel(_Scaled):
-    """What the largest of many draws is like.
+    """The Gumbel distribution, of the maximum of many draws.
 
     >>> import gradus
     >>> gradus.distributions.Gumbel(0.0, 1.0).log_prob(gradus.tensor(0.0)).item()
@@ -98,7 +98,7 @@ class Gumbel(_Scaled):
 
 
 class Cauchy(_Scaled):
-    """The ratio of two normal draws: it has no mean.
+    """The Cauchy distribution, which has no mean.
 
     >>> import gradus
     >>> round(gradus.distributions.Cauchy(0.0, 1.0).log_prob(gradus.tensor(0.0)).item(), 4)
@@ -118,7 +118,7 @@ class Cauchy(_Scaled):
 
 
 class Exponential(_Drawn):
-    """How long one waits for what happens `rate` times in one unit of time.
+    """The exponential distribution with `rate`.
 
     >>> import gradus
     >>> round(gradus.distributions.Exponential(2.0).log_prob(gradus.tensor(1.0)).item(), 4)
@@ -140,7 +140,7 @@ class Exponential(_Drawn):
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         return self.rate * 0
 
     @property
@@ -152,11 +152,11 @@ class Exponential(_Drawn):
         return self.rate.log() - self.rate * value
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         return -(-self.rate * value).expm1()
 
     def icdf(self, value):
-        """The value below which draws fall with this probability."""
+        """The inverse cumulative distribution function."""
         return -(-value).log1p() / self.rate
 
     def entropy(self):
@@ -165,7 +165,7 @@ class Exponential(_Drawn):
 
 
 class LogNormal(Normal):
-    """What has a normal logarithm.
+    """The log-normal distribution.
 
     >>> import gradus
     >>> round(gradus.distributions.LogNormal(0.0, 1.0).mean.item(), 4)
@@ -181,7 +181,7 @@ class LogNormal(Normal):
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         return (self.loc - self.scale**2).exp()
 
     @property
@@ -193,7 +193,7 @@ class LogNormal(Normal):
         return Normal(self.loc, self.scale, validate_args=False)
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the parameters pass through."""
+        """Draws from each distribution, with gradients of the parameters."""
         return super().rsample(sample_shape).exp()
 
     def log_prob(self, value):
@@ -203,11 +203,11 @@ class LogNormal(Normal):
         return self._normal().log_prob(value.log()) - value.log()
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         return self._normal().cdf(value.log())
 
     def icdf(self, value):
-        """The value below which draws fall with this probability."""
+        """The inverse cumulative distribution function."""
         return super().icdf(value).exp()
 
     def entropy(self):
@@ -216,7 +216,7 @@ class LogNormal(Normal):
 
 
 class HalfNormal(_Drawn):
-    """The size of a normal draw with mean 0.
+    """The half-normal distribution: the absolute value of a normal draw with mean 0.
 
     >>> import gradus
     >>> round(gradus.distributions.HalfNormal(1.0).mean.item(), 4)
@@ -241,7 +241,7 @@ class HalfNormal(_Drawn):
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         return self.scale * 0
 
     @property
@@ -253,11 +253,11 @@ class HalfNormal(_Drawn):
         return (self._normal().log_prob(value) + math.log(2)).masked_fill(value < 0, -math.inf)
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         return 2 * self._normal().cdf(value) - 1
 
     def icdf(self, value):
-        """The value below which draws fall with this probability."""
+        """The inverse cumulative distribution function."""
         return self._normal().icdf((value + 1) / 2)
 
     def entropy(self):

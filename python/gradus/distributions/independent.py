@@ -1,11 +1,11 @@
-"""Independent draws taken as one."""
+"""Batches of independent distributions as one distribution."""
 
 from . import constraints
 from .distribution import Distribution
 
 
 class Independent(Distribution):
-    """A distribution whose last axes of batches are part of a draw.
+    """A distribution whose last batch axes become event axes.
 
     >>> import gradus
     >>> from gradus.distributions import Independent, Normal
@@ -25,12 +25,12 @@ class Independent(Distribution):
 
     has_rsample = property(lambda self: self.base_dist.has_rsample)
     mean = property(lambda self: self.base_dist.mean, doc="The mean.")
-    mode = property(lambda self: self.base_dist.mode, doc="Where the density is largest.")
+    mode = property(lambda self: self.base_dist.mode, doc="The mode.")
     variance = property(lambda self: self.base_dist.variance, doc="The variance.")
 
     @property
     def support(self):
-        """Where values can be."""
+        """The support."""
         own, taken = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(own, taken) if taken else own
 
@@ -38,11 +38,11 @@ class Independent(Distribution):
         return x.flatten(-self.reinterpreted_batch_ndims).sum(-1) if self.reinterpreted_batch_ndims else x
 
     def sample(self, sample_shape=()):
-        """A draw from each, without gradients."""
+        """Draws from each distribution, without gradients."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the parameters pass through."""
+        """Draws from each distribution, with gradients of the parameters."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value):
@@ -54,7 +54,7 @@ class Independent(Distribution):
         return self._summed(self.base_dist.entropy())
 
     def expand(self, batch_shape, _instance=None):
-        """The same distribution with its parameters repeated to a batch of another shape."""
+        """The distribution with its parameters broadcast to another batch shape."""
         taken = self._event[:self.reinterpreted_batch_ndims]
         return Independent(self.base_dist.expand((*batch_shape, *taken)), self.reinterpreted_batch_ndims)
 

@@ -80,7 +80,7 @@ class MultivariateNormal(Located):
         return (self._factor**2).sum(-1)
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the parameters pass through."""
+        """Draws from each distribution, with gradients of the parameters."""
         z = randn(self._extended(sample_shape), dtype=self.loc.dtype)
         return self.loc + (self._factor @ z.unsqueeze(-1)).squeeze(-1)
 

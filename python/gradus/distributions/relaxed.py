@@ -1,4 +1,4 @@
-"""Choices that gradients pass through: classes made soft by a temperature, or with the gradients of their probabilities."""
+"""Differentiable relaxations of discrete distributions: by a temperature, or with straight-through gradients."""
 
 import math
 
@@ -17,7 +17,7 @@ def _uniform(shape, dtype):
 
 
 class _Soft(Distribution):
-    """What a draw is before it is squashed."""
+    """Base of distributions before the squashing transform."""
 
     has_rsample = True
 
@@ -27,7 +27,7 @@ class _Soft(Distribution):
 
 
 class LogitRelaxedBernoulli(_Soft):
-    """The logit of a number between 0 and 1 that is near either."""
+    """The relaxed Bernoulli distribution, as logits."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
@@ -37,7 +37,7 @@ class LogitRelaxedBernoulli(_Soft):
         super().__init__(Bernoulli(probs, logits, validate_args), temperature, (), validate_args)
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the parameters pass through."""
+        """Draws from each distribution, with gradients of the parameters."""
         u = _uniform(self._extended(sample_shape), self.logits.dtype)
         return (u.log() - (-u).log1p() + self.logits) / self.temperature
 
@@ -48,7 +48,7 @@ class LogitRelaxedBernoulli(_Soft):
 
 
 class ExpRelaxedCategorical(_Soft):
-    """The logarithms of shares of a whole of which one is near 1."""
+    """The relaxed one-hot distribution, as logarithms."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
@@ -59,7 +59,7 @@ class ExpRelaxedCategorical(_Soft):
         super().__init__(hard, temperature, hard.logits.shape[-1:], validate_args)
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the parameters pass through."""
+        """Draws from each distribution, with gradients of the parameters."""
         u = _uniform(self._extended(sample_shape), self.logits.dtype)
         return ((self.logits - (-u.log()).log()) / self.temperature).log_softmax(-1)
 
@@ -70,7 +70,7 @@ class ExpRelaxedCategorical(_Soft):
 
 
 class _Relaxed(TransformedDistribution):
-    """A soft draw, squashed."""
+    """Base of the transformed relaxed distributions."""
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         super().__init__(self._soft(temperature, probs, logits, validate_args), self._squash(), validate_args)
@@ -81,7 +81,7 @@ class _Relaxed(TransformedDistribution):
 
 
 class RelaxedBernoulli(_Relaxed):
-    """A number between 0 and 1, the nearer to either the lower the temperature.
+    """The relaxed Bernoulli distribution: numbers between 0 and 1, nearer to either for lower temperatures.
 
     >>> import gradus
     >>> soft = gradus.distributions.RelaxedBernoulli(gradus.tensor(0.5), probs=gradus.tensor([0.3, 0.6]))
@@ -94,7 +94,7 @@ class RelaxedBernoulli(_Relaxed):
 
 
 class RelaxedOneHotCategorical(_Relaxed):
-    """Shares of a whole of which one is near 1, the nearer the lower the temperature: draws of what is called Gumbel-softmax.
+    """The relaxed one-hot distribution (Gumbel-softmax): nearly one-hot vectors for low temperatures.
 
     >>> import gradus
     >>> soft = gradus.distributions.RelaxedOneHotCategorical(gradus.tensor(0.5), logits=gradus.zeros(3))
@@ -107,7 +107,7 @@ class RelaxedOneHotCategorical(_Relaxed):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One of several classes, as a 1 among zeros, with the gradients of the probabilities.
+    """One-hot draws with straight-through gradients of the probabilities.
 
     >>> import gradus
     >>> p = gradus.tensor([0.0, 1.0], requires_grad=True)
@@ -118,5 +118,5 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     has_rsample = True
 
     def rsample(self, sample_shape=()):
-        """A class from each that gradients pass by."""
+        """Draws from each distribution, with straight-through gradients."""
         return self.sample(sample_shape) + (self.probs - self.probs.detach())

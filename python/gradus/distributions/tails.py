@@ -1,4 +1,4 @@
-"""Distributions of what is mostly small and now and then large."""
+"""Distributions with heavy tails."""
 
 import math
 
@@ -10,7 +10,7 @@ from .drawn import _Drawn
 
 
 class StudentT(_OfGamma):
-    """A normal draw divided by a spread that is known from `df` draws only.
+    """Student's t-distribution with `df` degrees of freedom.
 
     >>> import gradus
     >>> round(gradus.distributions.StudentT(1.0).log_prob(gradus.tensor(0.0)).item(), 4)
@@ -27,12 +27,12 @@ class StudentT(_OfGamma):
 
     @property
     def mean(self):
-        """The mean, which few degrees of freedom do not have."""
+        """The mean; NaN for at most one degree of freedom."""
         return self.loc.masked_fill(self.df <= 1, math.nan)
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         return self.loc
 
     @property
@@ -58,7 +58,7 @@ class StudentT(_OfGamma):
 
 
 class InverseGamma(_OfGamma):
-    """One divided by a draw of `Gamma`.
+    """The inverse gamma distribution: the reciprocal of a gamma draw.
 
     >>> import gradus
     >>> gradus.distributions.InverseGamma(3.0, 2.0).mean.item()
@@ -80,7 +80,7 @@ class InverseGamma(_OfGamma):
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         return self.rate / (self.concentration + 1)
 
     @property
@@ -97,7 +97,7 @@ class InverseGamma(_OfGamma):
         return inverse._log_prob(1 / value) - 2 * value.log()
 
     def cdf(self, value):
-        """The probability of smaller values.
+        """The cumulative distribution function.
 
         >>> import gradus
         >>> round(gradus.distributions.InverseGamma(1.0, 1.0).cdf(gradus.tensor(2.0)).item(), 4)
@@ -114,7 +114,7 @@ class InverseGamma(_OfGamma):
 
 
 class Weibull(_Drawn):
-    """How long a thing lasts that grows weaker (`concentration` above 1) or stronger.
+    """The Weibull distribution with `scale` and `concentration`.
 
     >>> import gradus
     >>> gradus.distributions.Weibull(1.0, 1.0).log_prob(gradus.tensor(2.0)).item()
@@ -139,7 +139,7 @@ class Weibull(_Drawn):
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         k = self.concentration
         return self.scale * ((k - 1).clamp(min=0) / k) ** (1 / k)
 
@@ -153,11 +153,11 @@ class Weibull(_Drawn):
         return (k / self.scale).log() + (k - 1) * x.log() - x**k
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         return -(-((value / self.scale) ** self.concentration)).expm1()
 
     def icdf(self, value):
-        """The value below which draws fall with this probability."""
+        """The inverse cumulative distribution function."""
         return self.scale * (-(-value).log1p()) ** (1 / self.concentration)
 
     def entropy(self):
@@ -167,7 +167,7 @@ class Weibull(_Drawn):
 
 
 class Pareto(_Drawn):
-    """Above `scale`, with a share of large values that falls as a power.
+    """The Pareto distribution above `scale` with exponent `alpha`.
 
     >>> import gradus
     >>> gradus.distributions.Pareto(1.0, 2.0).mean.item()
@@ -183,7 +183,7 @@ class Pareto(_Drawn):
 
     @property
     def support(self):
-        """Where values can be."""
+        """The support."""
         return constraints.greater_than_eq(self.scale.detach())
 
     @property
@@ -194,7 +194,7 @@ class Pareto(_Drawn):
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         return self.scale
 
     @property
@@ -207,11 +207,11 @@ class Pareto(_Drawn):
         return self.alpha.log() + self.alpha * self.scale.log() - (self.alpha + 1) * value.log()
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         return 1 - (self.scale / value) ** self.alpha
 
     def icdf(self, value):
-        """The value below which draws fall with this probability."""
+        """The inverse cumulative distribution function."""
         return self.scale * (-(-value).log1p() / self.alpha).exp()
 
     def entropy(self):
@@ -220,7 +220,7 @@ class Pareto(_Drawn):
 
 
 class HalfCauchy(_Drawn):
-    """How far a draw of `Cauchy` is from 0.
+    """The half-Cauchy distribution: the absolute value of a Cauchy draw.
 
     >>> import gradus
     >>> round(gradus.distributions.HalfCauchy(1.0).log_prob(gradus.tensor(0.0)).item(), 4)
@@ -237,28 +237,28 @@ class HalfCauchy(_Drawn):
 
     @property
     def mean(self):
-        """It has none."""
+        """NaN: undefined."""
         return self.scale * math.inf
 
     @property
     def mode(self):
-        """Where the density is largest."""
+        """The mode."""
         return self.scale * 0
 
     @property
     def variance(self):
-        """It has none."""
+        """NaN: undefined."""
         return self.scale * math.inf
 
     def _log_prob(self, value):
         return (math.log(2 / math.pi) - self.scale.log() - ((value / self.scale) ** 2).log1p()).masked_fill(value < 0, -math.inf)
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         return 2 * (value / self.scale).atan() / math.pi
 
     def icdf(self, value):
-        """The value below which draws fall with this probability."""
+        """The inverse cumulative distribution function."""
         return self.scale * (math.pi / 2 * value).tan()
 
     def entropy(self):

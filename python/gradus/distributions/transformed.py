@@ -1,4 +1,4 @@
-"""Distributions made of others: of what draws become by functions, and of several among which one is drawn first."""
+"""Distributions made of others: transformed distributions and mixtures."""
 
 import copy
 
@@ -8,7 +8,7 @@ from .transforms import ComposeTransform
 
 
 class TransformedDistribution(Distribution):
-    """What draws of another distribution become by functions with inverses.
+    """A distribution transformed by invertible functions.
 
     >>> import gradus
     >>> from gradus.distributions import Normal, TanhTransform, TransformedDistribution
@@ -26,7 +26,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def support(self):
-        """Where values can be."""
+        """The support."""
         return ComposeTransform(self.transforms).codomain if self.transforms else self.base_dist.support
 
     def _moved(self, x):
@@ -35,12 +35,12 @@ class TransformedDistribution(Distribution):
         return x
 
     def sample(self, sample_shape=()):
-        """A draw from each, without gradients."""
+        """Draws from each distribution, without gradients."""
         with no_grad():
             return self._moved(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape=()):
-        """A draw from each that gradients of the parameters pass through."""
+        """Draws from each distribution, with gradients of the parameters."""
         return self._moved(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value):
@@ -49,24 +49,24 @@ class TransformedDistribution(Distribution):
         for transform in reversed(self.transforms):
             before = transform.inv(value)
             stretch = transform.log_abs_det_jacobian(before, value)
-            apart = len(self._event) - getattr(transform, "event_dim", 0)  # axes of a draw that it moves one by one
+            apart = len(self._event) - getattr(transform, "event_dim", 0)  # event axes to which it applies elementwise
             total = total - (stretch.flatten(-apart).sum(-1) if apart > 0 else stretch)
             value = before
         return self.base_dist.log_prob(value) + total
 
     def cdf(self, value):
-        """How likely a smaller value is, by functions that grow."""
+        """The cumulative distribution function, for increasing functions."""
         for transform in reversed(self.transforms):
             value = transform.inv(value)
         return self.base_dist.cdf(value)
 
     def icdf(self, value):
-        """The value below which draws fall with this probability, by functions that grow."""
+        """The inverse cumulative distribution function, for increasing functions."""
         return self._moved(self.base_dist.icdf(value))
 
     def expand(self, batch_shape, _instance=None):
-        """The same distribution with its parameters repeated to a batch of another shape."""
-        new = copy.copy(self)  # of its own class, whose parameters are those of the base
+        """The distribution with its parameters broadcast to another batch shape."""
+        new = copy.copy(self)  # keeps its class, whose parameters are those of the base
         new.base_dist, new._batch = self.base_dist.expand(batch_shape), tuple(batch_shape)
         return new
 
@@ -75,7 +75,7 @@ class TransformedDistribution(Distribution):
 
 
 class MixtureSameFamily(Distribution):
-    """Draws of one among several distributions, along the last axis of their batch, that a `Categorical` chooses.
+    """A mixture of distributions along the last batch axis, selected by a `Categorical`.
 
     >>> import gradus
     >>> from gradus.distributions import Categorical, MixtureSameFamily, Normal
@@ -91,7 +91,7 @@ class MixtureSameFamily(Distribution):
     support = property(lambda self: self.component_distribution.support)
 
     def _shares(self):
-        """How likely each is, beside the axes of a draw."""
+        """The mixture weights, broadcast to the event axes."""
         shares = self.mixture_distribution.probs
         return shares.reshape(*shares.shape, *[1] * len(self._event))
 
@@ -110,7 +110,7 @@ class MixtureSameFamily(Distribution):
         return self._over(own.variance + (own.mean - around) ** 2)
 
     def cdf(self, value):
-        """How likely a smaller value is."""
+        """The cumulative distribution function."""
         return (self.component_distribution.cdf(value.unsqueeze(-1)) * self.mixture_distribution.probs).sum(-1)
 
     def log_prob(self, value):
@@ -119,7 +119,7 @@ class MixtureSameFamily(Distribution):
         return (each + self.mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
     def sample(self, sample_shape=()):
-        """A draw from each, without gradients."""
+        """Draws from each distribution, without gradients."""
         with no_grad():
             shape, axis = self._extended(sample_shape), -1 - len(self._event)
             chosen = self.mixture_distribution.sample(sample_shape)
@@ -129,7 +129,7 @@ class MixtureSameFamily(Distribution):
             return drawn.gather(axis % drawn.dim(), places).squeeze(axis).reshape(shape)
 
     def expand(self, batch_shape, _instance=None):
-        """The same distribution with its parameters repeated to a batch of another shape."""
+        """The distribution with its parameters broadcast to another batch shape."""
         own = self.component_distribution
         return MixtureSameFamily(self.mixture_distribution.expand(batch_shape), own.expand((*batch_shape, own._batch[-1])))
 

@@ -1,4 +1,4 @@
-"""Functions with inverses that move draws, and how much they stretch."""
+"""Invertible functions of draws, with the logarithms of their Jacobian determinants."""
 
 import math
 
@@ -8,7 +8,7 @@ from . import constraints
 
 
 class Transform:
-    """A function `y = f(x)` with an inverse (`.inv`); `log_abs_det_jacobian(x, y)` says how much it stretches around `x`.
+    """A function `y = f(x)` with an inverse (`.inv`); `log_abs_det_jacobian(x, y)` is the logarithm of its Jacobian determinant at `x`.
 
     >>> import gradus
     >>> exp = gradus.distributions.ExpTransform()
@@ -24,7 +24,7 @@ class Transform:
 
     def __call__(self, x):
         y = self._call(x)
-        if self._cache_size:  # the inverse of what came out last is known, also where it would be lost by rounding
+        if self._cache_size:  # the inverse of the last result is cached, also where rounding would lose it
             self._last = x, y
         return y
 
@@ -52,17 +52,17 @@ class _Inverse(Transform):
         return self._of(x)
 
     def log_abs_det_jacobian(self, y, x):
-        """Minus that of what it inverts."""
+        """The negated value of the inverted function."""
         return -self._of.log_abs_det_jacobian(x, y)
 
     @property
     def inv(self):
-        """What it inverts."""
+        """The inverted function."""
         return self._of
 
 
 class _Pointwise(Transform):
-    """Of each element by itself: a class says the function, its inverse, and the logarithm of the slope at `x`."""
+    """Base of elementwise functions: a class defines the function, its inverse, and the logarithm of the slope at `x`."""
 
     def log_abs_det_jacobian(self, x, y):
         """The logarithm of the slope."""
@@ -122,7 +122,7 @@ class SoftplusTransform(_Pointwise):
 
 
 class AffineTransform(Transform):
-    """`loc + scale * x`, of the last `event_dim` axes at once.
+    """`loc + scale * x`, over the last `event_dim` axes.
 
     >>> import gradus
     >>> gradus.distributions.AffineTransform(1.0, 2.0)(gradus.ones(1))
@@ -147,7 +147,7 @@ class AffineTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several, one after another.
+    """Several functions in sequence.
 
     >>> import gradus
     >>> from gradus.distributions import AffineTransform, ComposeTransform, ExpTransform
@@ -161,7 +161,7 @@ class ComposeTransform(Transform):
 
     @property
     def codomain(self):
-        """Where its values are."""
+        """The codomain."""
         return self.parts[-1].codomain if self.parts else constraints.real
 
     def _call(self, x):
@@ -175,7 +175,7 @@ class ComposeTransform(Transform):
         return y
 
     def log_abs_det_jacobian(self, x, y):
-        """The sum of all."""
+        """The sum over all functions."""
         total = 0.0
         for part in self.parts:
             out = part(x)

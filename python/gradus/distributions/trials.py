@@ -1,4 +1,4 @@
-"""How often something succeeds that is tried several times, and how often it is tried."""
+"""Distributions of repeated trials: binomial, negative binomial, geometric, multinomial."""
 
 import math
 
@@ -11,7 +11,7 @@ from .distribution import Distribution, numbers
 
 
 def _both(probs, logits):
-    """Probabilities and their logits, from either."""
+    """Returns probabilities and logits, from either."""
     if logits is not None:
         return logits.sigmoid(), logits
     tiny = finfo(probs.dtype).eps
@@ -20,10 +20,10 @@ def _both(probs, logits):
 
 
 class _Tried(_Sampled):
-    """Trials that succeed with a probability, which is given itself or as `logits`."""
+    """Base of distributions of trials with a success probability, passed as `probs` or `logits`."""
 
     def _given(self, probs, logits, *others):
-        """Takes the parameters in; gives the others, in the shape of all."""
+        """Stores the probabilities; returns the other parameters, broadcast to one shape."""
         self._from = [*[name for name in self.arg_constraints if name not in ("probs", "logits")], *_one_of(probs, logits)]
         given, *others = numbers(probs if logits is None else logits, *others)
         self.probs, self.logits = _both(given if logits is None else None, given if logits is not None else None)
@@ -39,8 +39,8 @@ class _Tried(_Sampled):
 
 
 def _successes(n, p):
-    """How many of `n` trials succeed. Of many, where the middle one of as many uniform draws falls says how those on one side of it
-    went (Devroye, Non-Uniform Random Variate Generation, X.4.3); the last few are made one by one."""
+    """Binomial draws. For many trials, the median of as many uniform draws determines those on one side of it
+    (Devroye, Non-Uniform Random Variate Generation, X.4.3); the last few are drawn one by one."""
     found, n, p = zeros(tuple(n.shape), dtype=n.dtype), n.clone(), p.clone()
     while bool((n > 16).any()):
         middle = (n / 2).floor() + 1
@@ -57,7 +57,7 @@ def _successes(n, p):
 
 
 class Binomial(_Tried):
-    """How many of `total_count` trials succeed.
+    """The binomial distribution: the number of successes of `total_count` trials.
 
     >>> import gradus
     >>> round(gradus.distributions.Binomial(2, 0.5).log_prob(gradus.tensor(1.0)).exp().item(), 4)
@@ -73,7 +73,7 @@ class Binomial(_Tried):
 
     @property
     def support(self):
-        """Where values can be."""
+        """The support."""
         return constraints.integer_interval(0, self.total_count.detach())
 
     @property
@@ -83,7 +83,7 @@ class Binomial(_Tried):
 
     @property
     def mode(self):
-        """The likeliest number."""
+        """The mode."""
         return ((self.total_count + 1) * self.probs).floor().minimum(self.total_count)
 
     @property
@@ -100,13 +100,13 @@ class Binomial(_Tried):
         return ways + value * self.logits - n * F.softplus(self.logits)
 
     def entropy(self):
-        """The entropy, where all try equally often."""
+        """The entropy; all must have the same `total_count`."""
         values = self.enumerate_support(False)
         log = self._log_prob(values)
         return -(log.exp() * log).sum(0)
 
     def enumerate_support(self, expand=True):
-        """All numbers, where all try equally often."""
+        """All values; all must have the same `total_count`."""
         most = int(self.total_count.max())
         if int(self.total_count.min()) != most:
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
@@ -115,7 +115,7 @@ class Binomial(_Tried):
 
 
 class NegativeBinomial(_Tried):
-    """How many trials succeed before `total_count` have failed.
+    """The negative binomial distribution: the number of successes before `total_count` failures.
 
     >>> import gradus
     >>> round(gradus.distributions.NegativeBinomial(1.0, 0.5).log_prob(gradus.tensor(1.0)).exp().item(), 4)
@@ -138,7 +138,7 @@ class NegativeBinomial(_Tried):
 
     @property
     def mode(self):
-        """The likeliest number."""
+        """The mode."""
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
 
     @property
@@ -156,7 +156,7 @@ class NegativeBinomial(_Tried):
 
 
 class Geometric(_Tried):
-    """How many trials fail before one succeeds.
+    """The geometric distribution: the number of failures before the first success.
 
     >>> import gradus
     >>> gradus.distributions.Geometric(0.25).mean.item()
@@ -179,7 +179,7 @@ class Geometric(_Tried):
 
     @property
     def mode(self):
-        """The likeliest number."""
+        """The mode."""
         return self.probs * 0
 
     @property
@@ -201,7 +201,7 @@ class Geometric(_Tried):
 
 
 class Multinomial(Distribution):
-    """How often each of several classes comes up in `total_count` draws.
+    """The multinomial distribution: counts of classes in `total_count` draws.
 
     >>> import gradus
     >>> drawn = gradus.distributions.Multinomial(5, gradus.tensor([0.0, 1.0, 0.0]))
@@ -225,7 +225,7 @@ class Multinomial(Distribution):
 
     @property
     def support(self):
-        """Where values can be."""
+        """The support."""
         n = self.total_count
         return constraints.Constraint("Multinomial()", lambda x: (x >= 0).all(-1) & (x.sum(-1) <= n), 1, True)
 
@@ -240,7 +240,7 @@ class Multinomial(Distribution):
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape=()):
-        """Counts from each."""
+        """Draws counts from each distribution."""
         shape = (sample_shape,) if isinstance(sample_shape, int) else tuple(sample_shape)
         drawn = Categorical(logits=self.logits, validate_args=False).sample((self.total_count, *shape))
         return F.one_hot(drawn, self.logits.shape[-1]).sum(0).to(self.probs.dtype)
@@ -253,7 +253,7 @@ class Multinomial(Distribution):
         return lgamma(value.sum(-1) + 1) - lgamma(value + 1).sum(-1) + (logits * value).sum(-1)
 
     def entropy(self):
-        """The entropy: that of the draws in a row, less what is forgotten with their order."""
+        """The entropy: that of the ordered draws, minus that of their order."""
         each = Binomial(self.total_count, probs=self.probs, validate_args=False)
         counts = each.enumerate_support(False)
         forgotten = (each._log_prob(counts).exp() * lgamma(counts + 1)).sum((0, -1))

@@ -10,7 +10,7 @@ euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values):
-    """Numbers and tensors as tensors of one shape.
+    """Broadcasts numbers and tensors to one shape.
 
     >>> from gradus.distributions.utils import broadcast_all
     >>> [tuple(x.shape) for x in broadcast_all(1.0, __import__("gradus").zeros(2))]
@@ -33,7 +33,7 @@ def logits_to_probs(logits, is_binary=False):
 
 
 def clamp_probs(probs):
-    """Probabilities away from 0 and 1 by the rounding of their dtype.
+    """Clamps probabilities away from 0 and 1 by the epsilon of their dtype.
 
     >>> import gradus
     >>> float(gradus.distributions.utils.clamp_probs(gradus.zeros(1))) > 0
@@ -55,7 +55,7 @@ def probs_to_logits(probs, is_binary=False):
 
 
 class lazy_property:
-    """A property that is computed once, when it is first asked for.
+    """A property that is computed once, at its first use.
 
     >>> from gradus.distributions.utils import lazy_property
     >>> class A:
@@ -81,7 +81,7 @@ class lazy_property:
 
 
 def tril_matrix_to_vec(mat, diag=0):
-    """The lower triangles of matrices as vectors.
+    """Converts the lower triangles of matrices to vectors.
 
     >>> import gradus
     >>> gradus.distributions.utils.tril_matrix_to_vec(gradus.tensor([[1.0, 9.0], [2.0, 3.0]])).tolist()
@@ -93,7 +93,7 @@ def tril_matrix_to_vec(mat, diag=0):
 
 
 def vec_to_tril_matrix(vec, diag=0):
-    """Matrices whose lower triangles are vectors.
+    """Converts vectors to the lower triangles of matrices.
 
     >>> import gradus
     >>> gradus.distributions.utils.vec_to_tril_matrix(gradus.tensor([1.0, 2.0, 3.0])).tolist()

@@ -1,4 +1,4 @@
-"""Layers, losses and what they are made of, under PyTorch's names."""
+"""Layers, losses and functions, under PyTorch's names."""
 
 from . import functional, init
 from .activation import *  # noqa: F403
@@ -23,6 +23,6 @@ from .stateless import functional_call
 from .transformer import (
     Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
 )
-from . import modules, utils  # behind the layers, which these name and change
+from . import modules, utils  # after the layers, which these modules use
 
 __all__ = sorted(name for name in dir() if not name.startswith("_"))

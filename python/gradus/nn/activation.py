@@ -1,4 +1,4 @@
-"""Activations: a line each. With `inplace` the argument has the result's elements afterwards."""
+"""Activation modules, one table row each. With `inplace` the result is written to the argument."""
 
 from ..core import empty
 from . import functional as F
@@ -6,7 +6,7 @@ from .module import Module
 from .parameter import Parameter
 from .tables import remembering, with_values
 
-# name, function, arguments, what it is, what it makes of -2 and 0.5, and with which arguments if it needs any
+# name, function, arguments, description, its values at -2 and 0.5, and the arguments for these if it needs any
 _TABLE = [
     ("ReLU", "relu", "inplace=False", "`max(x, 0)`.", "[0.0, 0.5]"),
     ("ReLU6", "relu6", "inplace=False", "`min(max(x, 0), 6)`.", "[0.0, 0.5]"),
@@ -14,7 +14,7 @@ _TABLE = [
     ("ELU", "elu", "alpha=1.0, inplace=False", "`x` where positive, else `alpha * (exp(x) - 1)`.", "[-0.8647, 0.5]"),
     ("SELU", "selu", "inplace=False", "`ELU` with the scales that keep mean zero and variance one.", "[-1.5202, 0.5254]"),
     ("CELU", "celu", "alpha=1.0, inplace=False", "`max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))`.", "[-0.8647, 0.5]"),
-    ("GELU", "gelu", "approximate='none'", "`x` times the normal distribution's share below `x`; `approximate='tanh'` for the formula with tanh.", "[-0.0455, 0.3457]"),
+    ("GELU", "gelu", "approximate='none'", "`x` times the standard normal distribution function at `x`; `approximate='tanh'` for the approximation by tanh.", "[-0.0455, 0.3457]"),
     ("SiLU", "silu", "inplace=False", "`x * sigmoid(x)`.", "[-0.2384, 0.3112]"),
     ("Mish", "mish", "inplace=False", "`x * tanh(softplus(x))`.", "[-0.2525, 0.3752]"),
     ("Softplus", "softplus", "beta=1.0, threshold=20.0", "`log(1 + exp(beta * x)) / beta`; `x` itself where `beta * x > threshold`.", "[0.1269, 0.9741]"),
@@ -23,14 +23,14 @@ _TABLE = [
     ("LogSigmoid", "logsigmoid", "", "`log(sigmoid(x))`.", "[-2.1269, -0.4741]"),
     ("Tanh", "tanh", "", "Hyperbolic tangent.", "[-0.964, 0.4621]"),
     ("Tanhshrink", "tanhshrink", "", "`x - tanh(x)`.", "[-1.036, 0.0379]"),
-    ("Softshrink", "softshrink", "lambd=0.5", "`x` moved towards zero by `lambd`, zero if it would pass it.", "[-1.5, 0.0]"),
+    ("Softshrink", "softshrink", "lambd=0.5", "`x` moved towards zero by `lambd`; zero where `|x| <= lambd`.", "[-1.5, 0.0]"),
     ("Hardshrink", "hardshrink", "lambd=0.5", "`x` where `|x| > lambd`, else zero.", "[-2.0, 0.0]"),
-    ("Hardtanh", "hardtanh", "min_val=-1.0, max_val=1.0, inplace=False", "`x` between `min_val` and `max_val`.", "[-1.0, 0.5]"),
+    ("Hardtanh", "hardtanh", "min_val=-1.0, max_val=1.0, inplace=False", "`x` clamped to `min_val` and `max_val`.", "[-1.0, 0.5]"),
     ("Hardsigmoid", "hardsigmoid", "inplace=False", "`clamp(x / 6 + 1 / 2, 0, 1)`.", "[0.1667, 0.5833]"),
     ("Hardswish", "hardswish", "inplace=False", "`x * hardsigmoid(x)`.", "[-0.3333, 0.2917]"),
     ("Threshold", "threshold", "threshold, value, inplace=False", "`x` where `x > threshold`, else `value`.", "[9.0, 0.5]", "0.1, 9.0"),
     ("GLU", "glu", "dim=-1", "The first half times the sigmoid of the second.", "[-1.2449]", "dim=0"),
-    ("Softmax", "softmax", "dim=None", "`exp(x)` over its sum along `dim`.", "[0.0759, 0.9241]", "dim=0"),
+    ("Softmax", "softmax", "dim=None", "`exp(x)` divided by its sum along `dim`.", "[0.0759, 0.9241]", "dim=0"),
     ("LogSoftmax", "log_softmax", "dim=None", "`log(softmax(x))`.", "[-2.5789, -0.0789]", "dim=0"),
     ("Softmin", "softmin", "dim=None", "`softmax(-x)`.", "[0.9241, 0.0759]", "dim=0"),
 ]

@@ -16,7 +16,7 @@ _ASMoutput = collections.namedtuple("_ASMoutput", ["output", "loss"])
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Log-softmax over classes sorted by frequency: frequent ones directly, rare ones in clusters with fewer features.
 
-    `cutoffs` are the classes at which clusters begin. Calling it gives the log-probability of each target and the mean loss.
+    `cutoffs` are the classes at which clusters begin. Calling it returns the log-probability of each target and the mean loss.
 
     >>> import gradus
     >>> layer = gradus.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10])
@@ -45,7 +45,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(Linear(in_features, width, bias=False, **kind), Linear(width, high - low, bias=False, **kind)))
 
     def reset_parameters(self):
-        """Draws new values, as PyTorch would."""
+        """Draws new initial values, as PyTorch does."""
         self.head.reset_parameters()
         for first, second in self.tail:
             first.reset_parameters()
@@ -64,7 +64,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if target.numel() and (int(target.min()) < 0 or int(target.max()) >= self.n_classes):
             raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but values in range "
                                f"[{int(target.min())}, {int(target.max())}] were found. ")
-        # Rows of all clusters, in the order of clusters; `order` puts them back.
+        # Rows of all clusters, in the order of clusters; `order` restores their order.
         head = F.log_softmax(self.head(input), dim=1)
         parts, places = [], []
         for i, (low, high) in enumerate(zip([0, *self.cutoffs], self.cutoffs)):
@@ -98,7 +98,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
 @dataclasses.dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How PyTorch divides `linear_cross_entropy` to save memory. Here the options are checked and change nothing.
+    """Options with which PyTorch splits `linear_cross_entropy` to save memory. They are checked and have no effect here.
 
     >>> import gradus
     >>> gradus.nn.LinearCrossEntropyOptions().chunking_method
@@ -119,7 +119,7 @@ class LinearCrossEntropyOptions:
 
 
 class LinearCrossEntropyLoss(Module):
-    """A linear layer without bias unless asked for, followed by cross entropy with targets.
+    """A linear layer, by default without bias, followed by cross entropy with targets.
 
     >>> import gradus
     >>> loss = gradus.nn.LinearCrossEntropyLoss(4, 3)

@@ -1,4 +1,4 @@
-"""Attention with several heads, and the choice of how to compute it, of which there is one."""
+"""Multi-head attention, and PyTorch's selection of attention backends, which has no effect here."""
 
 import contextlib
 import enum
@@ -14,7 +14,7 @@ from .parameter import Parameter
 class MultiheadAttention(Module):
     """Attention of `num_heads` heads, with PyTorch's parameters: one matrix for queries, keys and values together.
 
-    Where keys and values are narrower or wider than queries (`kdim`, `vdim`), a matrix for each.
+    If keys and values have other sizes than queries (`kdim`, `vdim`), each has its own matrix.
 
     >>> import gradus
     >>> attention = gradus.nn.MultiheadAttention(8, 2, batch_first=True)
@@ -74,7 +74,7 @@ class MultiheadAttention(Module):
 
 
 class SDPBackend(enum.IntEnum):
-    """The ways in which PyTorch computes attention.
+    """PyTorch's attention backends.
 
     >>> from gradus.nn.attention import SDPBackend
     >>> SDPBackend.MATH.name
@@ -91,7 +91,7 @@ class SDPBackend(enum.IntEnum):
 
 @contextlib.contextmanager
 def sdpa_kernel(backends, set_priority=False):
-    """A context in which PyTorch computes attention in one of these ways; here it changes nothing.
+    """A context that selects attention backends in PyTorch; has no effect here.
 
     >>> import gradus
     >>> from gradus.nn.attention import SDPBackend, sdpa_kernel

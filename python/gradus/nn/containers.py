@@ -9,7 +9,7 @@ from .parameter import Parameter
 
 
 def _position(index, length):
-    """A position counted from either end."""
+    """Resolves a position counted from either end."""
     index = index.__index__()
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of range for {length} entries")
@@ -17,7 +17,7 @@ def _position(index, length):
 
 
 class _Held:
-    """What all containers share: entries in a register of the module, and how a value becomes one."""
+    """Base of all containers: entries in a dictionary of the module, and the conversion of values to entries."""
 
     _register = "_modules"
 
@@ -78,20 +78,20 @@ class _Listed(_Held):
         return type(self)(list(self) + list(values))
 
     def insert(self, index, value):
-        """Puts an entry before a position."""
+        """Inserts an entry before a position."""
         values = list(self)
         values.insert(index, self._wrap(value))
         self._renumber(values)
 
     def pop(self, index=-1):
-        """Removes an entry and gives it."""
+        """Removes and returns an entry."""
         value = self[index]
         del self[index]
         return value
 
 
 class ModuleList(_Listed, Module):
-    """Modules in a list.
+    """A list of modules.
 
     >>> from gradus import nn
     >>> layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
@@ -125,7 +125,7 @@ class ModuleList(_Listed, Module):
 
 
 class Sequential(_Listed, Module):
-    """Modules one after the other, given in order or as a dictionary of names.
+    """Modules applied in sequence, passed in order or as a dictionary.
 
     >>> import gradus
     >>> from gradus import nn
@@ -158,12 +158,12 @@ class Sequential(_Listed, Module):
 
 
 def _as_parameter(value):
-    """What is registered for a value: tensors become parameters, modules and anything else stay what they are."""
+    """Converts a value to an entry: tensors become parameters, modules and other objects stay unchanged."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
 def _described(names, values, kind):
-    """A line for each entry."""
+    """Formats one line for each entry."""
     lines = []
     for name, value in zip(names, values):
         if isinstance(value, Tensor):
@@ -176,8 +176,8 @@ def _described(names, values, kind):
 
 
 class ParameterList(Module):
-    """Parameters in a list; plain tensors become parameters. Modules and other objects can be entries too: each is the attribute
-    named "0", "1", …, so that what is in modules is found.
+    """A list of parameters; plain tensors become parameters. Modules and other objects can be entries too: each is the attribute
+    named "0", "1", …, so that parameters of modules are found.
 
     >>> import gradus
     >>> from gradus import nn
@@ -243,13 +243,13 @@ class ParameterList(Module):
         self._become(values)
 
     def insert(self, index, value):
-        """Puts an entry before a position."""
+        """Inserts an entry before a position."""
         values = list(self)
         values.insert(index, value)
         self._become(values)
 
     def pop(self, index=-1):
-        """Removes an entry and gives it."""
+        """Removes and returns an entry."""
         value = self[index]
         del self[index]
         return value
@@ -293,7 +293,7 @@ class _Named(_Held):
         return self._entries().get(key, default)
 
     def pop(self, key):
-        """Removes an entry and gives it."""
+        """Removes and returns an entry."""
         value = self[key]
         del self[key]
         return value
@@ -390,19 +390,19 @@ class ParameterDict(Module):
         return self[key] if key in self._keys else default
 
     def setdefault(self, key, default=None):
-        """The entry of a name, which is the default if there was none."""
+        """The entry of a name; adds the default if there is none."""
         if key not in self._keys:
             self[key] = default
         return self[key]
 
     def pop(self, key):
-        """Removes an entry and gives it."""
+        """Removes and returns an entry."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self):
-        """Removes the last entry and gives it with its name."""
+        """Removes and returns the last entry with its name."""
         key = next(reversed(self))
         return key, self.pop(key)
 
@@ -412,7 +412,7 @@ class ParameterDict(Module):
             del self[key]
 
     def copy(self):
-        """Another dictionary of the same entries."""
+        """A copy of the dictionary."""
         return type(self)(OrderedDict(self.items()))
 
     def fromkeys(self, keys, default=None):

@@ -1,4 +1,4 @@
-"""Convolutions and their transposes, over one, two or three axes: one class each, and a row per number of axes."""
+"""Convolutions and their transposes, over one, two or three axes: one class each, with a subclass per number of axes."""
 
 import math
 
@@ -11,12 +11,12 @@ from .tables import with_shapes
 
 
 def each(value, axes):
-    """One number per axis."""
+    """Returns one number per axis."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
 
 
 class _ConvNd(Module):
-    """What all convolutions share: sizes, weights and their first values."""
+    """Base of all convolutions: sizes, weights and their initial values."""
 
     _axes = 0
     _transposed = False
@@ -42,7 +42,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        """Draws new values, as PyTorch would."""
+        """Draws new initial values, as PyTorch does."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -75,7 +75,7 @@ class _Conv(_ConvNd):
         self._set_up(in_channels, out_channels, sizes, 0, groups, bias, padding_mode, device, dtype)
 
     def _pads(self):
-        """What to add before and after every axis, last axis first."""
+        """Padding before and after every axis, last axis first."""
         if self.padding == "valid":
             return [0] * (2 * self._axes)
         if self.padding == "same":
@@ -103,7 +103,7 @@ class _ConvTransposeNd(_ConvNd):
         self._set_up(in_channels, out_channels, sizes, output_padding, groups, bias, padding_mode, device, dtype)
 
     def _output_padding(self, input, output_size):
-        """What reaches the wanted size, within the choice that the stride leaves."""
+        """Computes the output padding for a requested output size."""
         if output_size is None:
             return self.output_padding
         wanted = list(output_size)[-self._axes:]

@@ -1,4 +1,4 @@
-# Written by python/stubs.py from the modules as they are imported; not to be changed by hand.
+# Written by python/stubs.py from the modules as they are imported. Do not edit.
 import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,13 +1,13 @@
-"""Connectionist temporal classification: how likely a sequence of labels is, over all ways it may be drawn out over time."""
+"""Connectionist temporal classification: the likelihood of a sequence of labels, over all alignments to time steps."""
 
 from ..core import Tensor, arange, as_tensor, cat, full, logaddexp, long, stack, where
 
-#: The logarithm of a probability that is none: finite, so that gradients are.
+#: The logarithm of probability 0: finite, so that gradients are finite.
 _NEVER = -1e30
 
 
 def _labels(targets, lengths):
-    """Labels as one padded row per sample."""
+    """Returns labels as one padded row per sample."""
     if targets.dim() == 2:
         return targets.long()
     rows, start, most = [], 0, max([*lengths, 1])
@@ -40,7 +40,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
         raise ValueError(f"lengths {times} and {sizes} and blank {blank} do not fit log_probs of {tuple(log_probs.shape)}")
     labels = _labels(targets.unsqueeze(0) if alone and targets.dim() == 1 else targets, sizes)
     width = 2 * labels.shape[1] + 1
-    # blank, label, blank, …: at odd places the labels.
+    # blank, label, blank, …: the labels are at odd positions.
     place = arange(width)
     rows = labels.repeat_interleave(2, 1)
     rows = stack([rows[:, max(k - 1, 0)] if rows.shape[1] else place[:1].expand(n) for k in range(width)], 1)

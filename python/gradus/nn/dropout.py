@@ -1,4 +1,4 @@
-"""Layers that forget at random while training."""
+"""Dropout layers."""
 
 from . import functional as F
 from .module import Module
@@ -21,12 +21,12 @@ class _DropoutNd(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-# name, function, what is dropped together
+# name, function, the unit that is dropped
 _TABLE = [
     ("Dropout", "dropout", "Sets elements to zero with probability `p` while training, and scales the rest by `1 / (1 - p)`."),
-    ("Dropout1d", "dropout1d", "Like `Dropout`, for whole channels of `(N, C, L)`."),
-    ("Dropout2d", "dropout2d", "Like `Dropout`, for whole channels of `(N, C, H, W)`."),
-    ("Dropout3d", "dropout3d", "Like `Dropout`, for whole channels of `(N, C, D, H, W)`."),
+    ("Dropout1d", "dropout1d", "Like `Dropout`, for complete channels of `(N, C, L)`."),
+    ("Dropout2d", "dropout2d", "Like `Dropout`, for complete channels of `(N, C, H, W)`."),
+    ("Dropout3d", "dropout3d", "Like `Dropout`, for complete channels of `(N, C, D, H, W)`."),
     ("FeatureAlphaDropout", "feature_alpha_dropout", "`AlphaDropout` of complete channels."),
     ("AlphaDropout", "alpha_dropout", "Dropout that keeps mean and variance in networks of `SELU`."),
 ]

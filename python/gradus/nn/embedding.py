@@ -14,7 +14,7 @@ _with_scaled_gradient.defvjp(lambda inputs, outputs, cotangents: [cotangents[0] 
 
 
 def _by_frequency(rows, indices, count):
-    """The rows, whose gradient is divided by how often their index occurs."""
+    """The rows, with gradients divided by the frequency of their index."""
     flat = indices.reshape(-1)
     times = zeros((count,), dtype=float64).scatter_add(0, flat, ones(flat.shape, dtype=float64))
     scale = (1 / times[flat]).reshape(*indices.shape, 1).to(rows.dtype)
@@ -39,11 +39,11 @@ def embedding_renorm_(weight, indices, max_norm, norm_type=2.0):
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    """Rows of `weight` at integers.
+    """Rows of `weight` at integer indices.
 
-    Row `padding_idx` receives no gradient. With `max_norm`, rows that are read and longer are first scaled to that norm, in
-    place. With `scale_grad_by_freq`, the gradient of a row is divided by how often its index occurs. Gradients are dense also
-    if `sparse` is given.
+    Row `padding_idx` receives no gradient. With `max_norm`, rows with larger norm are first scaled to that norm, in
+    place. With `scale_grad_by_freq`, the gradient of a row is divided by the frequency of its index. Gradients are dense, also
+    with `sparse`.
 
     >>> import gradus
     >>> gradus.nn.functional.embedding(gradus.tensor([1, 0]), gradus.eye(2))
@@ -73,9 +73,9 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode {mode!r} is not one of 'sum', 'mean', 'max'")
     if (input.dim() == 1) != (offsets is not None):
-        raise ValueError("a vector of indices needs offsets, a matrix of bags has none")
+        raise ValueError("offsets are required for a vector of indices, and not allowed for a matrix of bags")
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError("per_sample_weights are for mode 'sum'")
+        raise NotImplementedError("per_sample_weights need mode 'sum'")
     if mode == "max" and (scale_grad_by_freq or sparse):
         raise ValueError("max mode does not support scaling the gradient by the frequency or sparse weights")
     if max_norm is not None:

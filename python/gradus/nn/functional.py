@@ -1,4 +1,4 @@
-"""The functions of layers: those of the native module under PyTorch's names, and what is only composed of them."""
+"""Functions of neural networks: those of the native module under PyTorch's names, and compositions of them."""
 
 import itertools
 import math
@@ -31,7 +31,7 @@ def softmin(input, dim=None, dtype=None):
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True,
                   momentum=0.1, eps=1e-5):
-    """Mean zero and variance one over each channel of each sample; running statistics are those of all samples."""
+    """Normalizes each channel of each sample to mean zero and variance one; running statistics are averaged over samples."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     result = _native.instance_norm(input, weight=weight, bias=bias, eps=eps)
@@ -46,7 +46,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
 
 
 def _adaptive_max_pool(input, output_size, return_indices, axes, pool):
-    """The native pool, and where the maxima are: the window of output `i` of `k` over `n` is `i·n/k … (i+1)·n/k`, outwards."""
+    """The native pool, and the positions of the maxima: the window of output `i` of `k` over `n` is `i·n/k … (i+1)·n/k`, rounded outwards."""
     sizes = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * axes
     if len(sizes) != axes or input.dim() < axes + 1:
         raise ValueError(f"an adaptive pool over {axes} axes of {tuple(input.shape)} cannot have the size {output_size}")
@@ -69,22 +69,22 @@ def _adaptive_max_pool(input, output_size, return_indices, axes, pool):
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
-    """The largest of `output_size` windows; with `return_indices` also where they are."""
+    """The maxima of `output_size` windows; with `return_indices` also their positions."""
     return _adaptive_max_pool(input, output_size, return_indices, 1, _native.adaptive_max_pool1d)
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
-    """The largest of `output_size` windows; with `return_indices` also where they are."""
+    """The maxima of `output_size` windows; with `return_indices` also their positions."""
     return _adaptive_max_pool(input, output_size, return_indices, 2, _native.adaptive_max_pool2d)
 
 
 def adaptive_max_pool3d(input, output_size, return_indices=False):
-    """The largest of `output_size` windows; with `return_indices` also where they are."""
+    """The maxima of `output_size` windows; with `return_indices` also their positions."""
     return _adaptive_max_pool(input, output_size, return_indices, 3, _native.adaptive_max_pool3d)
 
 
 def _with_indices(pool):
-    """The pool, which always gives the positions of its maxima."""
+    """Wraps a pool to always return the positions of its maxima."""
     def found(input, *args, **kwargs):
         kwargs.pop("return_indices", None)
         return pool(input, *args, **kwargs, return_indices=True)
@@ -100,9 +100,9 @@ adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max
 
 
 def _dropout_channels(input, p, training, axes):
-    """Drops whole channels: one draw for each, spread over the axes behind it.
+    """Drops complete channels: one draw for each, broadcast over the axes after it.
 
-    As in PyTorch the channels are the second axis. Without a batch they are the first for one axis of positions alone, and inputs
+    As in PyTorch the channels are the second axis. Without a batch they are the first axis for one axis of positions only, and inputs
     with other numbers of axes than 2 or 3 positions allow are accepted with a warning.
     """
     if not 0.0 <= p <= 1.0:
@@ -115,9 +115,9 @@ def _dropout_channels(input, p, training, axes):
     elif rank not in (axes + 1, axes + 2):
         if rank < 2:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-        warnings.warn(f"dropout{axes}d: expected {axes + 1} or {axes + 2} axes, got {rank}; elements of the second axis are dropped whole", stacklevel=3)
+        warnings.warn(f"dropout{axes}d: expected {axes + 1} or {axes + 2} axes, got {rank}; complete elements of the second axis are dropped", stacklevel=3)
     elif axes == 2 and rank == 3:
-        warnings.warn("dropout2d: an input of 3 axes is read as (N, C, L), as PyTorch does; use dropout1d to say so", stacklevel=3)
+        warnings.warn("dropout2d: an input of 3 axes is read as (N, C, L), as PyTorch does; use dropout1d instead", stacklevel=3)
     if not training or p == 0.0:
         return input
     alone = (axes == 1 and rank == 2) or (axes == 3 and rank != 5)  # without a batch
@@ -126,17 +126,17 @@ def _dropout_channels(input, p, training, axes):
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
-    """Drops whole channels of `(N, C, L)` or `(C, L)`."""
+    """Drops complete channels of `(N, C, L)` or `(C, L)`."""
     return _dropout_channels(input, p, training, 1)
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
-    """Drops whole channels of `(N, C, H, W)` or `(C, H, W)`."""
+    """Drops complete channels of `(N, C, H, W)` or `(C, H, W)`."""
     return _dropout_channels(input, p, training, 2)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
-    """Drops whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Drops complete channels of `(N, C, D, H, W)` or `(C, D, H, W)`."""
     return _dropout_channels(input, p, training, 3)
 
 
@@ -155,7 +155,7 @@ def _alpha_dropout(input, p, training, shape):
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """Sets elements to the value that `selu` tends to, and scales so that mean and variance stay."""
+    """Sets elements to the limit of `selu`, and scales to keep mean and variance."""
     return _alpha_dropout(input, p, training, tuple(input.shape))
 
 
@@ -167,7 +167,7 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
-    """A draw from a categorical distribution that gradients pass through; with `hard`, one-hot."""
+    """A differentiable draw from a categorical distribution (Gumbel-softmax); with `hard`, one-hot."""
     uniform = rand_like(logits).clamp(min=1e-30)
     soft = softmax((logits - (-uniform.log()).log()) / tau, dim=dim)
     if not hard:
@@ -186,7 +186,7 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 
 
 def _lp_pool(pool, input, norm_type, kernel_size, axes, stride, ceil_mode):
-    """The root of the sum of powers over each window, by way of the mean."""
+    """The p-norm of each window, computed from the mean."""
     elements = math.prod(kernel_size) if isinstance(kernel_size, (tuple, list)) else kernel_size**axes
     mean = pool(input**norm_type, kernel_size, stride, 0, ceil_mode)
     return (relu(mean * elements)) ** (1.0 / norm_type)
@@ -203,7 +203,7 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
-    """The last axes resampled: `mode` is `"nearest"`, `"nearest-exact"`, `"linear"`, `"bilinear"`, `"trilinear"`, `"bicubic"` or `"area"`."""
+    """Resamples the last axes: `mode` is `"nearest"`, `"nearest-exact"`, `"linear"`, `"bilinear"`, `"trilinear"`, `"bicubic"` or `"area"`."""
     if antialias and mode not in ("bilinear", "bicubic"):
         raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
     axes = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}.get(mode, input.dim())
@@ -218,7 +218,7 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
-    """Each element divided by a power of the mean square of neighbouring channels."""
+    """Divides each element by a power of the mean square of adjacent channels."""
     if input.is_floating_point() or input.is_complex() or input.numel() == 0:
         return _native.local_response_norm(input, size, alpha, beta, k)
     # PyTorch's mean of integers is an integer.
@@ -257,7 +257,7 @@ def upsample_bilinear(input, size=None, scale_factor=None):
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
-# At the end, since they use what stands above.
+# At the end, because these modules use the functions above.
 from .ctc import ctc_loss  # noqa: E402, F401
 from .in_place import install as _writing_in_place  # noqa: E402
 from .legacy_loss import install as _older_arguments  # noqa: E402
@@ -282,7 +282,7 @@ _writing_in_place(globals())
 
 
 def __getattr__(name):
-    """All other functions of tensors are here too, by the names that they have in `gradus`."""
+    """Looks up all other functions of tensors in `gradus`."""
     found = None if name.startswith("_") else getattr(_core, name, None)
     if not callable(found) or isinstance(found, type):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

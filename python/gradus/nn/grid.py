@@ -10,7 +10,7 @@ _PADDING = ("zeros", "border", "reflection")
 
 
 def affine_grid(theta, size, align_corners=None):
-    """Positions that affine maps send the elements of an image or a volume to, for `grid_sample`.
+    """The images of an image's or volume's positions under affine maps, for `grid_sample`.
 
     `theta` is `(N, 2, 3)` for a size `(N, C, H, W)`, `(N, 3, 4)` for `(N, C, D, H, W)`.
 
@@ -44,7 +44,7 @@ def affine_grid(theta, size, align_corners=None):
 
 
 def _reflected(x, low, high):
-    """Positions reflected at both ends until they are inside."""
+    """Reflects positions at both ends until they are inside."""
     if low == high:
         return x * 0
     span = high - low
@@ -79,7 +79,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     flat = input.reshape(n, channels, -1)
 
     def padded(x, size):
-        """Positions brought inside where the padding asks for it."""
+        """Moves positions inside as the padding mode requires."""
         if padding_mode == "reflection":
             x = _reflected(x, 0, size - 1) if align_corners else _reflected(x, -0.5, size - 0.5)
         return x if padding_mode == "zeros" else x.clamp(0, size - 1)
@@ -112,7 +112,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
             if mode == "bilinear":
                 weight = weight * (part if tap else 1 - part)
                 corner.append(below + tap)
-            else:  # each neighbour is padded by itself
+            else:  # each neighbour is padded separately
                 weight = weight * _weights((part - tap).abs())
                 corner.append(padded(below + tap, size).round())
         result = result + at(corner) * weight.unsqueeze(1)
@@ -153,7 +153,7 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 
 
 def affine_grid_generator(theta, size, align_corners):
-    """`affine_grid`, under the name it has as a function of tensors.
+    """`affine_grid` under its native name.
 
     >>> import gradus
     >>> theta = gradus.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])

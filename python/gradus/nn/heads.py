@@ -1,4 +1,4 @@
-"""Attention with several heads, as a function of all its parameters."""
+"""Multi-head attention as a function of all its parameters."""
 
 import math
 
@@ -6,14 +6,14 @@ from ..core import bool as bool_, cat, zeros, zeros_like
 
 
 def _additive(mask, dtype):
-    """A mask as numbers to add: minus infinity where a boolean mask is true."""
+    """Converts a mask to numbers to add: minus infinity where a boolean mask is true."""
     if mask is None or mask.dtype != bool_:
         return mask
     return zeros(tuple(mask.shape), dtype=dtype).masked_fill(mask, -math.inf)
 
 
 def _mask(n, heads, queries, keys, attn_mask, key_padding_mask, dtype):
-    """One mask of `(N or 1, heads or 1, queries or 1, keys)` to add to the scores, or none."""
+    """Combines masks to one of `(N or 1, heads or 1, queries or 1, keys)` to add to the scores, or none."""
     total = None
     attn_mask, key_padding_mask = _additive(attn_mask, dtype), _additive(key_padding_mask, dtype)
     if attn_mask is not None:
@@ -68,7 +68,7 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
         raise AssertionError("bias cannot be added to static key or value.")
 
     def heads(x, static, name):
-        """`(n, heads, keys, features)` of what was projected, or of what the caller gives instead."""
+        """`(n, heads, keys, features)` of the projection, or of the static tensor that the caller passes instead."""
         if static is None:
             return x.reshape(n, x.shape[1], num_heads, head_dim).transpose(1, 2)
         if static.dim() != 3 or static.shape[0] != n * num_heads or static.shape[2] != head_dim:

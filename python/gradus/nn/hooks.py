@@ -1,4 +1,4 @@
-"""What modules hand out and keep aside: handles of hooks, gradients on their way through a module, keys that did not fit."""
+"""Helpers of modules: handles of hooks, backward hooks of a module, results of loading a state."""
 
 import itertools
 from collections import namedtuple
@@ -8,7 +8,7 @@ from ..core import Tensor, cat, zeros
 
 
 class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What `load_state_dict` did not find, and what it had no use for."""
+    """The missing and unexpected keys of `load_state_dict`."""
 
     def __repr__(self):
         if not self.missing_keys and not self.unexpected_keys:
@@ -17,7 +17,7 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpect
 
 
 class RemovableHandle:
-    """Takes a hook away again with `remove()`, or at the end of a `with` block."""
+    """Removes a hook with `remove()`, or at the end of a `with` block."""
 
     _ids = itertools.count()
 
@@ -42,7 +42,7 @@ class RemovableHandle:
 
 
 def _map_tensors(value, change):
-    """The same tuples, lists and dictionaries with their tensors changed."""
+    """Maps a function over the tensors of tuples, lists and dictionaries."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, dict):
@@ -55,15 +55,15 @@ def _map_tensors(value, change):
 
 
 class BackwardHooks:
-    """The gradients of one call of a module, on their way: those of its outputs first, then those of its inputs."""
+    """Collects the gradients of one call of a module: first those of its outputs, then those of its inputs."""
 
     def __init__(self, module):
         self.module = module
         self.grad_input, self.grad_output, self.waiting = [], [], 0
 
     def watched_inputs(self, args):
-        """The arguments, tensors with gradients as parts of one value of their own: so their gradients come together, and only
-        this call's."""
+        """Joins the tensors with gradients into one value and returns views of it, so that their gradients arrive together, and only
+        those of this call."""
         given = []
         _map_tensors(args, lambda x: given.append(x) or x)
         self.grad_input = [None] * len(given)
@@ -80,13 +80,13 @@ class BackwardHooks:
         return _map_tensors(args, lambda _: next(given))
 
     def parts(self, whole):
-        """What stands in one tensor, in the shapes of the inputs."""
+        """Splits one tensor into the shapes of the inputs."""
         if self.waiting == 1:
             return [whole]
         return [part.reshape(shape) for part, shape in zip(whole.split([shape.numel() for shape in self.shapes]), self.shapes)]
 
     def watched_outputs(self, result):
-        """The results, likewise."""
+        """Joins the results in the same way."""
 
         def watch(y):
             self.grad_output.append(None)
@@ -94,23 +94,23 @@ class BackwardHooks:
                 return y
             y, place = y.clone(), len(self.grad_output) - 1
             y.register_hook(lambda g: self.started(place, g))
-            return y.clone()  # whose own hooks come first
+            return y.clone()  # a clone, so that the tensor's own hooks run first
 
         return _map_tensors(result, watch)
 
     def started(self, place, gradient):
-        """The gradient of an output has come."""
+        """Receives the gradient of an output."""
         self.grad_output[place] = gradient
         for hook in list(self.module._backward_pre_hooks.values()):
             changed = hook(self.module, tuple(self.grad_output))
             if changed is not None:
                 self.grad_output = list(changed) if isinstance(changed, tuple) else [changed]
-        if self.waiting == 0:  # no input has a gradient to wait for
+        if self.waiting == 0:  # no input has a gradient
             self.call()
         return self.grad_output[place]
 
     def arrived(self, gradient):
-        """The gradients of the inputs have come."""
+        """Receives the gradients of the inputs."""
         for i, part in zip(self.watched, self.parts(gradient)):
             self.grad_input[i] = part
         self.call()

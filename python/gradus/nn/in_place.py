@@ -1,6 +1,6 @@
-"""`inplace=True` of activations and dropout: the argument has the result's elements afterwards, as in PyTorch.
+"""`inplace=True` of activations and dropout: the result is written to the argument, as in PyTorch.
 
-Programs rely on it where a value is read again: after `residual = nn.ReLU(inplace=True)(x)`, `x` is what the activation gave.
+Programs rely on it when they read the argument again: after `residual = nn.ReLU(inplace=True)(x)`, `x` is the result.
 """
 
 import functools
@@ -13,12 +13,12 @@ _POSITION = {
 
 
 def written(input, result):
-    """The argument with the elements of the result; the result itself where nothing was computed."""
+    """Writes the result to the argument and returns it; returns the result if nothing was computed."""
     return result if result is input else input.copy_(result)
 
 
 def accepting(function, position):
-    """A function that writes its result to its argument if `inplace` is given."""
+    """Wraps a function to write its result to its argument if `inplace` is set."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):

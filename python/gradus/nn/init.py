@@ -1,4 +1,4 @@
-"""First values of parameters, under PyTorch's names. All change their tensor in place and return it."""
+"""Initial values of parameters, under PyTorch's names. All change their tensor in place and return it."""
 
 import functools
 import math
@@ -12,7 +12,7 @@ _GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 
 
 def calculate_gain(nonlinearity, param=None):
-    """How much to scale up weights in front of a nonlinearity.
+    """The recommended scale of weights before a nonlinearity.
 
     >>> from gradus.nn import init
     >>> round(init.calculate_gain("leaky_relu", 1.0), 6)
@@ -43,7 +43,7 @@ def _fan(tensor, mode):
 
 @no_grad()
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
-    """Evenly between `a` and `b`.
+    """Uniform between `a` and `b`.
 
     >>> import gradus
     >>> bool((gradus.nn.init.uniform_(gradus.empty(100), 2.0, 3.0) >= 2).all())
@@ -54,7 +54,7 @@ def uniform_(tensor, a=0.0, b=1.0, generator=None):
 
 @no_grad()
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
-    """From a normal distribution.
+    """Normal.
 
     >>> import gradus
     >>> gradus.nn.init.normal_(gradus.empty(2), 5.0, 0.0)
@@ -65,7 +65,7 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 @no_grad()
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """From a normal distribution of which only what lies between `a` and `b` is left."""
+    """Normal, truncated to the interval from `a` to `b`."""
 
     def below(x):
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
@@ -77,7 +77,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
 @no_grad()
 def constant_(tensor, val):
-    """One number everywhere."""
+    """A constant."""
     return tensor.fill_(val)
 
 
@@ -93,7 +93,7 @@ def zeros_(tensor):
 
 @no_grad()
 def eye_(tensor):
-    """The identity, as far as a matrix of this shape can be it."""
+    """The identity matrix, truncated or padded to the shape."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(_eye_matrix(*tensor.shape))
@@ -101,7 +101,7 @@ def eye_(tensor):
 
 @no_grad()
 def dirac_(tensor, groups=1):
-    """Convolutions that keep as many channels as there are."""
+    """Convolutions that pass as many channels as possible through unchanged."""
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups:
@@ -116,19 +116,19 @@ def dirac_(tensor, groups=1):
 
 
 def xavier_uniform_(tensor, gain=1.0, generator=None):
-    """Evenly, with the variance 2 / (fan_in + fan_out)."""
+    """Uniform, with the variance 2 / (fan_in + fan_out)."""
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor, gain=1.0, generator=None):
-    """Normally, with the variance 2 / (fan_in + fan_out)."""
+    """Normal, with the variance 2 / (fan_in + fan_out)."""
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return normal_(tensor, 0.0, std, generator)
 
 
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """Evenly, with the variance that keeps activations at their scale."""
+    """Uniform, with the variance that keeps the scale of activations."""
     if 0 in tensor.shape:
         return tensor
     bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
@@ -136,7 +136,7 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
 
 
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """Normally, with the variance that keeps activations at their scale."""
+    """Normal, with the variance that keeps the scale of activations."""
     if 0 in tensor.shape:
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
@@ -154,13 +154,13 @@ def orthogonal_(tensor, gain=1, generator=None):
     columns = tensor.numel() // rows
     flat = randn(rows, columns, generator=generator, dtype=tensor.dtype)
     q, r = qr(flat.T if rows < columns else flat)
-    q = q * r.diagonal().sign()  # the factorisation is unique up to these signs: without them it is not uniform
+    q = q * r.diagonal().sign()  # makes the factorization unique, and the result uniformly distributed
     return tensor.copy_((q.T if rows < columns else q).reshape(tensor.shape) * gain)
 
 
 @no_grad()
 def sparse_(tensor, sparsity, std=0.01, generator=None):
-    """Normally, with a share of every column zero."""
+    """Normal, with a fraction of every column set to zero."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
@@ -174,7 +174,7 @@ _documented(globals())
 
 
 def _older(function):
-    """A function under the name that it had before PyTorch marked changes in place with `_`."""
+    """A function under its deprecated name without the trailing `_`."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):

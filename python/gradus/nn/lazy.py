@@ -1,4 +1,4 @@
-"""Layers that learn how wide their input is when they first see one."""
+"""Layers that infer their input size at the first call."""
 
 from .._native import _outside
 from . import conv, norm
@@ -8,7 +8,7 @@ from .parameter import UninitializedParameter, is_lazy
 
 
 class LazyModuleMixin(Module):
-    """What lazy layers share: until the first call they hold parameters without shapes, then they become the layer itself.
+    """Base of lazy layers: until the first call they hold parameters without shapes, then they become the regular layer.
 
     >>> import gradus
     >>> isinstance(gradus.nn.LazyLinear(3), gradus.nn.modules.lazy.LazyModuleMixin)
@@ -31,7 +31,7 @@ class LazyModuleMixin(Module):
         before = self.__dict__
         made = self._layer(width, *args, **kwargs)
         parameters, own = before["_parameters"], dict(made.__dict__)
-        for name, lazy in parameters.items():  # the same objects: an optimiser may have them already
+        for name, lazy in parameters.items():  # the same objects, because an optimizer may hold them already
             if is_lazy(lazy):
                 lazy._take(made._parameters[name])
                 own["_parameters"][name] = lazy
@@ -43,7 +43,7 @@ class LazyModuleMixin(Module):
         self.__class__ = self._layer
 
     def has_uninitialized_params(self):
-        """Whether the first call is still to come.
+        """Whether parameters have no shapes yet.
 
         >>> import gradus
         >>> gradus.nn.LazyLinear(3).has_uninitialized_params()
@@ -52,17 +52,17 @@ class LazyModuleMixin(Module):
         return any(is_lazy(p) for p in self._parameters.values())
 
     def __call__(self, *args, **kwargs):
-        _outside(lambda: self._become(args[0].shape[self._axis]))  # it lasts, also where the call is traced
+        _outside(lambda: self._become(args[0].shape[self._axis]))  # outside of traces, because it persists
         return self(*args, **kwargs)
 
     def _before_loading(self, state_dict, prefix):
         weight = state_dict.get(prefix + "weight", state_dict.get(prefix + "running_mean"))
-        if weight is not None:  # tells how wide inputs are
+        if weight is not None:  # determines the input size
             self._become(self._width(tuple(weight.shape), self._made_with[1].get("groups", 1)))
 
     def extra_repr(self):
         args, kwargs = self._made_with
-        width = kwargs.get("groups", 1)  # any that fits; there is none yet
+        width = kwargs.get("groups", 1)  # any valid size; the true one is unknown yet
         return self._layer(width, *args, **kwargs).extra_repr().replace(str(width), "0", 1)
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's older arguments of losses, `size_average` and `reduce`, in the positions that they have there."""
+"""PyTorch's older arguments of losses, `size_average` and `reduce`, in their positions."""
 
 import functools
 import inspect
@@ -27,7 +27,7 @@ _ORDER = {
 
 
 def reduction_of(size_average, reduce, reduction):
-    """The `reduction` that the older arguments mean, or the one that is given where there are none.
+    """The `reduction` that the older arguments mean, or the `reduction` argument if they are absent.
 
     >>> from gradus.nn.legacy_loss import reduction_of
     >>> reduction_of(None, None, "sum"), reduction_of(False, None, "mean"), reduction_of(None, False, "mean")
@@ -41,7 +41,7 @@ def reduction_of(size_average, reduce, reduction):
 
 
 def with_order(signature, name):
-    """A signature of a loss without the older arguments, as one with them in PyTorch's positions."""
+    """Returns the signature of a loss with the older arguments in PyTorch's positions."""
     parameters = dict(signature.parameters)
     order = [n for n in _ORDER.get(name, "").split() if n in parameters or n in ("size_average", "reduce")]
     older = {n: inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None) for n in ("size_average", "reduce")}
@@ -52,7 +52,7 @@ def with_order(signature, name):
 
 
 def accepting(function, name):
-    """A loss that takes its arguments in PyTorch's order, the older ones too."""
+    """Wraps a loss to accept arguments in PyTorch's order, including the older ones."""
     order = _ORDER.get(name)
     if order is None:
         return function

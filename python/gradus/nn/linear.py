@@ -1,4 +1,4 @@
-"""Layers that are one product with a matrix, or one look into it."""
+"""Linear, bilinear and embedding layers, and reshaping layers."""
 
 import math
 
@@ -10,7 +10,7 @@ from .parameter import Parameter
 
 
 class Identity(Module):
-    """Its argument, whatever it was made with.
+    """Returns its input; accepts any constructor arguments.
 
     >>> import gradus
     >>> gradus.nn.Identity(54, unused=True)(gradus.ones(2)).tolist()
@@ -41,7 +41,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        """Draws new values, as PyTorch would."""
+        """Draws new initial values, as PyTorch does."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -70,7 +70,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        """Draws new values, as PyTorch would."""
+        """Draws new initial values, as PyTorch does."""
         bound = 1 / math.sqrt(self.in1_features)
         for param in self.parameters():
             init.uniform_(param, -bound, bound)
@@ -116,7 +116,7 @@ class Embedding(Module):
         return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight=embeddings, _freeze=freeze)
 
     def reset_parameters(self):
-        """Draws new values, as PyTorch would."""
+        """Draws new initial values, as PyTorch does."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -174,7 +174,7 @@ class EmbeddingBag(Module):
 
 
 class Flatten(Module):
-    """Axes from `start_dim` to `end_dim` as one.
+    """Merges the axes from `start_dim` to `end_dim`.
 
     >>> import gradus
     >>> tuple(gradus.nn.Flatten()(gradus.ones(2, 3, 4)).shape)
@@ -193,7 +193,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One axis as several.
+    """Splits one axis into several.
 
     >>> import gradus
     >>> tuple(gradus.nn.Unflatten(1, (3, 4))(gradus.ones(2, 12)).shape)

@@ -1,4 +1,4 @@
-"""Losses: a line each; `reduction` is `"mean"`, `"sum"` or `"none"`."""
+"""Loss modules, one table row each; `reduction` is `"mean"`, `"sum"` or `"none"`."""
 
 from .legacy_loss import reduction_of
 from .module import Module
@@ -6,7 +6,7 @@ from .tables import remembering, with_values
 
 
 class _Loss(Module):
-    """What PyTorch's users derive losses of their own from."""
+    """The base class of losses."""
 
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
@@ -14,7 +14,7 @@ class _Loss(Module):
 
 
 class _WeightedLoss(_Loss):
-    """One with a weight for each class."""
+    """A loss with a weight for each class."""
 
     def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
         super().__init__(size_average, reduce, reduction)
@@ -23,21 +23,21 @@ class _WeightedLoss(_Loss):
 
 _R = "reduction='mean'"
 
-# name, function, arguments, how many tensors, what it is
+# name, function, arguments, number of tensors, description
 _TABLE = [
     ("MSELoss", "mse_loss", _R, 2, "`(x - y)²`."),
     ("L1Loss", "l1_loss", _R, 2, "`|x - y|`."),
     ("SmoothL1Loss", "smooth_l1_loss", f"{_R}, beta=1.0", 2, "Quadratic where `|x - y| < beta`, linear beyond."),
     ("HuberLoss", "huber_loss", f"{_R}, delta=1.0", 2, "Quadratic where `|x - y| < delta`, linear beyond, with slope `delta`."),
     ("CrossEntropyLoss", "cross_entropy", f"weight=None, ignore_index=-100, {_R}, label_smoothing=0.0", 2,
-     "Of logits `(N, C, …)` with classes `(N, …)` or probabilities `(N, C, …)`."),
-    ("NLLLoss", "nll_loss", f"weight=None, ignore_index=-100, {_R}", 2, "Of log-probabilities `(N, C, …)` with classes `(N, …)`."),
-    ("BCELoss", "binary_cross_entropy", f"weight=None, {_R}", 2, "Of probabilities with truth values."),
+     "Cross entropy of logits `(N, C, …)` with classes `(N, …)` or probabilities `(N, C, …)`."),
+    ("NLLLoss", "nll_loss", f"weight=None, ignore_index=-100, {_R}", 2, "Negative log-likelihood of classes `(N, …)` under log-probabilities `(N, C, …)`."),
+    ("BCELoss", "binary_cross_entropy", f"weight=None, {_R}", 2, "Binary cross entropy of probabilities with targets."),
     ("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", f"weight=None, {_R}, pos_weight=None", 2,
-     "Of logits with truth values."),
+     "Binary cross entropy of logits with targets."),
     ("KLDivLoss", "kl_div", f"{_R}, log_target=False", 2, "`y * (log(y) - x)`, where `x` are log-probabilities."),
-    ("PoissonNLLLoss", "poisson_nll_loss", f"log_input=True, full=False, eps=1e-8, {_R}", 2, "Of rates with counts."),
-    ("GaussianNLLLoss", "gaussian_nll_loss", f"full=False, eps=1e-6, {_R}", 3, "Of means, with values and variances."),
+    ("PoissonNLLLoss", "poisson_nll_loss", f"log_input=True, full=False, eps=1e-8, {_R}", 2, "Negative log-likelihood of counts under Poisson rates."),
+    ("GaussianNLLLoss", "gaussian_nll_loss", f"full=False, eps=1e-6, {_R}", 3, "Negative log-likelihood of values under Gaussian means and variances."),
     ("HingeEmbeddingLoss", "hinge_embedding_loss", f"margin=1.0, {_R}", 2, "`x` where the label is 1, else `max(0, margin - x)`."),
     ("SoftMarginLoss", "soft_margin_loss", _R, 2, "`log(1 + exp(-y * x))`."),
     ("MarginRankingLoss", "margin_ranking_loss", f"margin=0.0, {_R}", 3, "`max(0, -y * (x1 - x2) + margin)`."),
@@ -48,15 +48,15 @@ _TABLE = [
     ("TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss",
      f"*, distance_function=None, margin=1.0, swap=False, {_R}", 3, "`TripletMarginLoss` with any distance."),
     ("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {_R}", 2,
-     "How far other classes are above the right one less a margin."),
-    ("MultiLabelMarginLoss", "multilabel_margin_loss", _R, 2, "How far classes that are no labels are above those that are."),
-    ("CTCLoss", "ctc_loss", f"blank=0, {_R}, zero_infinity=False", 4, "Of log-probabilities `(T, N, C)` with labels, and both their lengths."),
-    ("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {_R}", 2, "Cross entropy of a truth value per class."),
+     "The sum of `max(0, margin - x[y] + x[i])^p` over other classes `i`, divided by the number of classes."),
+    ("MultiLabelMarginLoss", "multilabel_margin_loss", _R, 2, "The sum of `max(0, 1 - x[y] + x[i])` over labels `y` and other classes `i`."),
+    ("CTCLoss", "ctc_loss", f"blank=0, {_R}, zero_infinity=False", 4, "Connectionist temporal classification of log-probabilities `(T, N, C)` with labels, and both their lengths."),
+    ("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {_R}", 2, "Binary cross entropy per class, averaged over classes."),
 ]
 
 _T = "gradus.tensor"
 _PAIR = f"{_T}([0.5, -1.0]), {_T}([1.0, 1.0])"
-# what an example is made of where the pair above does not fit
+# arguments of examples where the pair above does not fit
 _INPUTS = {
     "CrossEntropyLoss": f"{_T}([[2.0, 0.5, 1.0]]), {_T}([0])", "NLLLoss": f"{_T}([[-0.5, -1.5, -2.0]]), {_T}([1])",
     "BCELoss": f"{_T}([0.5, 0.25]), {_T}([1.0, 0.0])", "KLDivLoss": f"{_T}([-0.5, -1.0]), {_T}([0.6, 0.4])",

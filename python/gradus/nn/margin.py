@@ -1,4 +1,4 @@
-"""Losses that are composed of other functions: with margins between classes, over several labels, of normal distributions."""
+"""Composed losses: with margins between classes, with several labels, of normal distributions."""
 
 import math
 
@@ -16,7 +16,7 @@ def _reduced(loss, reduction):
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="mean"):
-    """How far other classes are above the right one less a margin, to the power `p`, over the number of classes."""
+    """The sum of `max(0, margin - x[y] + x[i])^p` over the other classes `i`, divided by the number of classes."""
     alone = input.dim() < 2
     x, y = (input.reshape(1, -1), target.reshape(1)) if alone else (input, target)
     right = x.gather(1, y.unsqueeze(1))
@@ -29,7 +29,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="me
 
 
 def multilabel_margin_loss(input, target, reduction="mean"):
-    """How far classes that are no labels are above those that are, less one. Labels stand in front of the first -1."""
+    """The sum of `max(0, 1 - x[y] + x[i])` over labels `y` and other classes `i`. Labels precede the first -1."""
     alone = input.dim() < 2
     x, y = (input.reshape(1, -1), target.reshape(1, -1)) if alone else (input, target)
     named = (y < 0).cumsum(1) == 0
@@ -92,7 +92,7 @@ def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weig
                          label_smoothing=0.0, options=None):
     """`cross_entropy(linear(input, linear_weight, linear_bias), target)`, for weights `(C, ..., features)`.
 
-    `options` says how PyTorch divides the work to save memory; it changes no value, and here nothing else either.
+    `options` are PyTorch's memory options; they have no effect here.
     """
     if input.dim() not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")

@@ -1,11 +1,11 @@
-"""What a module holds: modules, parameters and buffers, by their paths."""
+"""Members of a module: modules, parameters and buffers, by their paths."""
 
 
 from .._native import Tensor, _module_changed
 
 
 class Register(dict):
-    """Members by name; whoever depends on modules is told of changes."""
+    """Members by name; registers changes for compiled functions."""
 
     def __setitem__(self, name, value):
         _module_changed()
@@ -16,18 +16,18 @@ class Register(dict):
         super().__delitem__(name)
 
     def pop(self, *args):
-        """Takes a member out."""
+        """Removes a member."""
         _module_changed()
         return super().pop(*args)
 
     def clear(self):
-        """Takes all out."""
+        """Removes all members."""
         _module_changed()
         super().clear()
 
 
 class _Same:
-    """Equal to what is the same object."""
+    """Compares by identity."""
 
     def __init__(self, value):
         self.value = value
@@ -39,10 +39,10 @@ class _Same:
 
 
 def _plain(value):
-    """Numbers and texts, also in short lists, as they are; anything else as the object that it is."""
+    """Returns numbers and strings, also in short lists, by value; any other object by identity."""
     if isinstance(value, Register):
         return [_plain(v) for v in value.items()]
-    if isinstance(value, Members) and hasattr(value, "_register"):  # a list of modules is not called itself
+    if isinstance(value, Members) and hasattr(value, "_register"):  # a list of modules is not called
         return [_Same(value), settings(value)]
     if isinstance(value, (tuple, list)) and len(value) <= 64:
         return [_plain(v) for v in value]
@@ -52,17 +52,17 @@ def _plain(value):
 
 
 def settings(module):
-    """The attributes of a module, its members and hooks, to be compared with what they are later. Buffers, and tensors beside
-    them, are looked at one by one (`_reads.py`): a function may give them other values."""
+    """The attributes of a module, its members and hooks, for comparison with their later state. Buffers and other tensors
+    are guarded one by one (`_reads.py`), because a function may change them."""
     return [(name, _plain(value)) for name, value in module.__dict__.items()
             if name != "_buffers" and not isinstance(value, Tensor)]
 
 
 class Members:
-    """Walks over a module and all below it."""
+    """Iterators over a module and its submodules."""
 
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
-        """This module and all below it, each once, with its path.
+        """This module and all submodules, each once, with their paths.
 
         >>> import gradus
         >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
@@ -80,7 +80,7 @@ class Members:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self):
-        """This module and all below it, each once.
+        """This module and all submodules, each once.
 
         >>> import gradus
         >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
@@ -91,7 +91,7 @@ class Members:
             yield module
 
     def named_children(self):
-        """The modules directly below, each once, with their names.
+        """The direct submodules, each once, with their names.
 
         >>> import gradus
         >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())
@@ -105,7 +105,7 @@ class Members:
                 yield name, module
 
     def children(self):
-        """The modules directly below.
+        """The direct submodules.
 
         >>> import gradus
         >>> model = gradus.nn.Sequential(gradus.nn.Linear(2, 3), gradus.nn.ReLU())

@@ -1,4 +1,4 @@
-"""`Module`: attributes that are parameters, buffers or modules register themselves; the rest follows from the registers."""
+"""`Module`: attributes that are parameters, buffers or modules are registered; all other methods use the registers."""
 
 import warnings
 from collections import OrderedDict
@@ -52,7 +52,7 @@ class Module(Members):
         put("_backward_pre_hooks", OrderedDict())
 
     def forward(self, *args, **kwargs):
-        """What the module computes; every subclass defines it.
+        """The computation of the module; every subclass defines it.
 
         >>> import gradus
         >>> layer = gradus.nn.Linear(2, 3)
@@ -67,7 +67,7 @@ class Module(Members):
         hooked = self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
         if OPENED:
             call = self._call_hooked if hooked else self.forward
-            # A layer of the package makes tensors where its input is; a class of the user's where the user has chosen.
+            # A layer of the package makes tensors on the device of its input; a user's class on the default device.
             return _call_near(call, args, kwargs) if type(self).__module__.startswith(_PACKAGE) else _call_on(None, call, args, kwargs)
         return self._call_hooked(*args, **kwargs) if hooked else self.forward(*args, **kwargs)
 
@@ -96,7 +96,7 @@ class Module(Members):
                     try:
                         changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
                         result = result if changed is None else changed
-                    except Exception as error:  # what went wrong first is what is raised
+                    except Exception as error:  # the first error is raised
                         warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as "
                                       f"another error was raised in forward: {error}", stacklevel=2)
             raise
@@ -126,7 +126,7 @@ class Module(Members):
             super().__setattr__(name, value)
 
     def _settings(self):
-        """What a compiled function depends on: it is compiled anew if this changes."""
+        """The settings that a compiled function depends on: it is recompiled if they change."""
         return settings(self)
 
     def __getattr__(self, name):
@@ -148,7 +148,7 @@ class Module(Members):
         return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
 
     def _make_room(self, name, register, what):
-        """Checks a name and takes it out of wherever else it stands."""
+        """Checks a name and removes it from the other registers."""
         if "_parameters" not in self.__dict__:
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
         if not isinstance(name, str):
@@ -211,8 +211,8 @@ class Module(Members):
     register_module = add_module
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        """Calls `hook(module, args, output)` after every forward; what it returns, if anything, is the output. With `always_call`
-        it is called, with no output, also where the forward raises.
+        """Calls `hook(module, args, output)` after every forward; a result other than None replaces the output. With `always_call`
+        it is also called, without output, if the forward raises.
 
         >>> import gradus
         >>> layer = gradus.nn.Linear(2, 3)
@@ -223,7 +223,7 @@ class Module(Members):
         return RemovableHandle(self._forward_hooks, (hook, with_kwargs, always_call), prepend)
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Calls `hook(module, args)` before every forward; what it returns, if anything, are the arguments.
+        """Calls `hook(module, args)` before every forward; a result other than None replaces the arguments.
 
         >>> import gradus
         >>> layer = gradus.nn.Linear(2, 3)
@@ -234,7 +234,7 @@ class Module(Members):
         return RemovableHandle(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
     def register_full_backward_hook(self, hook, prepend=False):
-        """Calls `hook(module, grad_input, grad_output)` when a backward pass has come through; what it gives, if anything, are
+        """Calls `hook(module, grad_input, grad_output)` after a backward pass through the module; a result other than None replaces
         the gradients of the inputs.
 
         >>> import gradus
@@ -249,7 +249,7 @@ class Module(Members):
     register_backward_hook = register_full_backward_hook
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
-        """Calls `hook(module, grad_output)` before a backward pass goes through; what it gives, if anything, goes on instead.
+        """Calls `hook(module, grad_output)` before a backward pass through the module; a result other than None replaces the gradient.
 
         >>> import gradus
         >>> layer = gradus.nn.Linear(2, 3)
@@ -287,10 +287,10 @@ class Module(Members):
                 yield name, value
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
-        """Copies values in, by path. Nothing is changed unless everything fits.
+        """Copies values in, by path. Changes nothing unless everything fits.
 
         Values may be tensors of other libraries or NumPy arrays. With `strict=False` missing and unexpected keys are
-        returned instead of raised; shapes must fit always. With `assign` the tensors themselves are taken.
+        returned instead of raised; shapes must always fit. With `assign` the tensors themselves replace the parameters.
 
         >>> import gradus
         >>> a, b = gradus.nn.Linear(2, 3), gradus.nn.Linear(2, 3)
@@ -332,7 +332,7 @@ class Module(Members):
         return IncompatibleKeys(missing, unexpected)
 
     def _before_loading(self, state_dict, prefix):
-        """What a module does before state is loaded: those without shapes yet learn them."""
+        """Prepares a module for loading: lazy modules get their shapes."""
 
     def _assign(self, key, value):
         path, _, name = key.rpartition(".")
@@ -363,7 +363,7 @@ class Module(Members):
         return self
 
     def _apply(self, fn):
-        """Replaces the data of every parameter, gradient and buffer; a tensor that occurs twice stays one."""
+        """Replaces the data of every parameter, gradient and buffer; shared tensors stay shared."""
         done = {}
         for module in self.modules():
             for param in module._parameters.values():
@@ -384,7 +384,7 @@ class Module(Members):
         return self
 
     def to(self, *args, **kwargs):
-        """Moves or converts all tensors; a dtype concerns floating point tensors only.
+        """Moves or converts all tensors; a dtype applies to floating point tensors only.
 
         >>> import gradus
         >>> gradus.nn.Linear(2, 3).to(gradus.float64).weight.dtype
@@ -409,7 +409,7 @@ class Module(Members):
         return self._apply(lambda tensor: getattr(tensor, method)() if tensor.is_floating_point() else tensor)
 
     def float(self):
-        """All floating point tensors as `float32`.
+        """Converts all floating point tensors to `float32`.
 
         >>> import gradus
         >>> gradus.nn.Linear(2, 3).double().float().weight.dtype
@@ -418,7 +418,7 @@ class Module(Members):
         return self._cast("float")
 
     def double(self):
-        """All floating point tensors as `float64`.
+        """Converts all floating point tensors to `float64`.
 
         >>> import gradus
         >>> gradus.nn.Linear(2, 3).double().weight.dtype
@@ -427,7 +427,7 @@ class Module(Members):
         return self._cast("double")
 
     def half(self):
-        """All floating point tensors as `float16`.
+        """Converts all floating point tensors to `float16`.
 
         >>> import gradus
         >>> gradus.nn.Linear(2, 3).half().weight.dtype
@@ -436,7 +436,7 @@ class Module(Members):
         return self._cast("half")
 
     def bfloat16(self):
-        """All floating point tensors as `bfloat16`.
+        """Converts all floating point tensors to `bfloat16`.
 
         >>> import gradus
         >>> gradus.nn.Linear(2, 3).bfloat16().weight.dtype
@@ -445,7 +445,7 @@ class Module(Members):
         return self._cast("bfloat16")
 
     def cpu(self):
-        """All tensors in main memory.
+        """Moves all tensors to host memory.
 
         >>> import gradus
         >>> gradus.nn.Linear(2, 3).cpu().weight.device
@@ -454,7 +454,7 @@ class Module(Members):
         return self.to("cpu")
 
     def wgpu(self, device=None):
-        """All tensors on a GPU that WebGPU reaches, by its number.
+        """Moves all tensors to a WebGPU device, by its number.
 
         >>> import gradus
         >>> if gradus.wgpu.is_available():
@@ -463,7 +463,7 @@ class Module(Members):
         return self._apply(lambda tensor: tensor.wgpu(device))
 
     def train(self, mode=True):
-        """Sets training mode here and below.
+        """Sets training mode for this module and its submodules.
 
         >>> import gradus
         >>> gradus.nn.Dropout().train(False).training
@@ -476,7 +476,7 @@ class Module(Members):
         return self
 
     def eval(self):
-        """Sets evaluation mode here and below.
+        """Sets evaluation mode for this module and its submodules.
 
         >>> import gradus
         >>> gradus.nn.Dropout().eval()(gradus.ones(2))
@@ -485,7 +485,7 @@ class Module(Members):
         return self.train(False)
 
     def requires_grad_(self, requires_grad=True):
-        """Sets whether parameters get gradients.
+        """Sets whether parameters require gradients.
 
         >>> import gradus
         >>> layer = gradus.nn.Linear(2, 3).requires_grad_(False)
@@ -497,7 +497,7 @@ class Module(Members):
         return self
 
     def zero_grad(self, set_to_none=True):
-        """Forgets the gradients of all parameters, or fills them with zeros.
+        """Clears the gradients of all parameters, or fills them with zeros.
 
         >>> import gradus
         >>> layer = gradus.nn.Linear(2, 3)
@@ -506,7 +506,7 @@ class Module(Members):
         >>> layer.weight.grad is None
         True
         """
-        traced = is_tracing()  # a program that is run later, when there may be gradients
+        traced = is_tracing()  # a program runs later, when there may be gradients
         for param in self.parameters():
             if traced or param.grad is not None:
                 if set_to_none or traced:
@@ -520,7 +520,7 @@ class Module(Members):
         return type(self).__name__
 
     def extra_repr(self):
-        """What a subclass adds to its line of the representation.
+        """The additional text of a subclass in its representation.
 
         >>> import gradus
         >>> layer = gradus.nn.Linear(2, 3)

@@ -1,4 +1,4 @@
-"""Where PyTorch has its layers, by topic: programs import some that begin with `_` from there.
+"""PyTorch's modules of layers, by topic, from which programs also import private names.
 
 >>> from gradus.nn.modules.batchnorm import _BatchNorm
 >>> from gradus.nn.modules.utils import _pair
@@ -18,14 +18,14 @@ utils = _types.ModuleType(f"{__name__}.utils", "Numbers for every axis.")
 
 
 def _ntuple(n):
-    """What makes `n` numbers of one, and leaves several as they are."""
+    """Returns a function that repeats one number `n` times, and returns several unchanged."""
     return lambda x: tuple(x) if isinstance(x, (tuple, list)) else (x,) * n
 
 
 utils._ntuple = _ntuple
 utils._single, utils._pair, utils._triple, utils._quadruple = map(_ntuple, range(1, 5))
 
-#: PyTorch's names for topics, and the module here that has what begins with `_` there.
+#: PyTorch's names of topics, and the module here with their private names.
 _TOPICS = {
     "activation": activation, "adaptive": adaptive, "batchnorm": norm, "channelshuffle": pooling, "container": containers, "conv": conv,
     "distance": pooling, "dropout": dropout, "flatten": linear, "fold": pooling, "instancenorm": norm, "lazy": lazy, "linear": linear,
@@ -35,7 +35,7 @@ _TOPICS = {
 
 
 def _layer(topic, name):
-    """A layer, wherever it is here; of what begins with `_` only what belongs to the topic."""
+    """Looks up a layer; private names only in the module of the topic."""
     from .. import nn
 
     if hasattr(_TOPICS[topic], name):

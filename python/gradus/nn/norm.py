@@ -1,4 +1,4 @@
-"""Normalisations: over the batch, over features, over groups of channels."""
+"""Normalization layers: over the batch, over features, over groups of channels."""
 
 from ..core import empty, int64, no_grad, tensor, zeros, ones
 from . import functional as F
@@ -17,7 +17,7 @@ def _reset(norm):
 
 
 class _NormBase(Module):
-    """Batch and instance norm: statistics of what is seen, and what they have been so far."""
+    """Base of batch and instance norm, with running statistics."""
 
     _ranks = ()
 
@@ -36,14 +36,14 @@ class _NormBase(Module):
 
     @no_grad()
     def reset_running_stats(self):
-        """Forgets what has been seen."""
+        """Resets the running statistics."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self):
-        """Forgets what has been seen and learned."""
+        """Resets running statistics and parameters."""
         self.reset_running_stats()
         _reset(self)
 
@@ -70,7 +70,7 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(input, mean, var, self.weight, self.bias, self.training or mean is None, self.momentum or 0.0, self.eps)
 
     def _average(self, input):
-        """Statistics of all batches so far, each with the same share: a number that a compiled function has as a tensor."""
+        """The weight of a batch in the average of all batches so far, as a tensor for compiled functions."""
         axes = [0, *range(2, input.dim())]
         share = self.num_batches_tracked.to(input.dtype).reciprocal()
         for kept, new in ((self.running_mean, input.mean(axes)), (self.running_var, input.var(axes))):
@@ -78,7 +78,7 @@ class _BatchNorm(_NormBase):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm over the batches of all processes. There is one process, so it is batch norm of any number of axes.
+    """Batch norm over the batches of all processes. There is one process, so this is batch norm for any number of axes.
 
     >>> import gradus
     >>> model = gradus.nn.SyncBatchNorm.convert_sync_batchnorm(gradus.nn.Sequential(gradus.nn.BatchNorm2d(3)))
@@ -99,7 +99,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):
-        """The module with every batch norm in it as a `SyncBatchNorm` of the same parameters and statistics."""
+        """Replaces every batch norm in a module by a `SyncBatchNorm` with the same parameters and statistics."""
         made = module
         if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
             made = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group)
@@ -145,7 +145,7 @@ InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = _classes(
 
 
 class LayerNorm(Module):
-    """Mean zero and variance one over the last axes.
+    """Normalizes the last axes to mean zero and variance one.
 
     >>> import gradus
     >>> y = gradus.nn.LayerNorm(4)(gradus.arange(8.0).reshape(2, 4))
@@ -174,7 +174,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """Mean square one over the last axes; `eps=None` is the machine epsilon of the input.
+    """Normalizes the last axes to mean square one; `eps=None` is the machine epsilon of the input.
 
     >>> import gradus
     >>> y = gradus.nn.RMSNorm(2)(gradus.tensor([3.0, 4.0]))
@@ -202,7 +202,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Mean zero and variance one over each of `num_groups` groups of channels.
+    """Normalizes to mean zero and variance one each of `num_groups` groups of channels.
 
     >>> import gradus
     >>> y = gradus.nn.GroupNorm(2, 4)(gradus.randn(3, 4, 5))
@@ -231,7 +231,7 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Every channel divided by a power of the mean square of its neighbours.
+    """Divides every channel by a power of the mean square of adjacent channels.
 
     >>> import gradus
     >>> tuple(gradus.nn.LocalResponseNorm(3)(gradus.ones(2, 5, 4)).shape)

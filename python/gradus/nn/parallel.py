@@ -1,4 +1,4 @@
-"""A model on several devices, of which there is one."""
+"""PyTorch's wrappers for several devices and processes; there is one of each here."""
 
 import sys as _sys
 import types as _types
@@ -7,7 +7,7 @@ from .module import Module
 
 
 class DataParallel(Module):
-    """A model as it is: there is one device, whose threads share the work anyway. Parameters are below `module`, as in PyTorch.
+    """A wrapper that calls the model: there is one device, whose threads share the work. Parameters are below `module`, as in PyTorch.
 
     >>> import gradus
     >>> model = gradus.nn.DataParallel(gradus.nn.Linear(2, 3))
@@ -24,7 +24,7 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(DataParallel):
-    """An error: there are no other processes (`gradus.distributed`). It is there so that programs which would use it can be imported.
+    """Raises an error: there are no other processes (`gradus.distributed`). It exists so that programs can be imported.
 
     >>> from gradus.nn.parallel import DistributedDataParallel as DDP
     """

@@ -1,4 +1,4 @@
-"""Parameters: tensors that a module owns and an optimiser changes."""
+"""Parameters: tensors that a module owns and an optimizer changes."""
 
 from ..core import Tensor, get_default_dtype, zeros
 
@@ -15,11 +15,11 @@ class Parameter(Tensor):
     _results_keep_class = False
 
     def __new__(cls, data=None, requires_grad=True):
-        # Numbers and lists are refused, as they have nothing to be detached from.
+        # Numbers and lists raise an error, because they have no `detach`.
         return Tensor.__new__(cls, None if data is None else data.detach(), requires_grad)
 
     def __init__(self, data=None, requires_grad=True):
-        # All is done in `__new__`; `Tensor.__init__` must not run on these arguments.
+        # `__new__` does everything; `Tensor.__init__` must not run on these arguments.
         pass
 
     def __repr__(self):
@@ -35,7 +35,7 @@ class Parameter(Tensor):
 
 
 class UninitializedParameter(Parameter):
-    """A parameter without a shape yet, of no use until a layer has seen its first input.
+    """A parameter without a shape, unusable until the first call of its layer.
 
     >>> import gradus
     >>> gradus.nn.LazyLinear(3).weight
@@ -57,7 +57,7 @@ class UninitializedParameter(Parameter):
 
     def numel(self):
         """Not known yet."""
-        raise ValueError("Attempted to use an uninitialized parameter: call the layer that has it with an input first")
+        raise ValueError("Attempted to use an uninitialized parameter: call its layer with an input first")
 
     @property
     def shape(self):
@@ -85,7 +85,7 @@ class UninitializedParameter(Parameter):
         return self
 
     def materialize(self, shape, device=None, dtype=None):
-        """Makes it a parameter of this shape, whose elements are not set.
+        """Makes it a parameter of this shape, with unspecified elements.
 
         >>> import gradus
         >>> weight = gradus.nn.parameter.UninitializedParameter()
@@ -96,14 +96,14 @@ class UninitializedParameter(Parameter):
         self._take(Parameter(zeros(shape, device=device or self.device, dtype=dtype or self.dtype)))
 
     def _take(self, made):
-        """Becomes a parameter with the value of another."""
+        """Makes it a parameter with the value of another."""
         (dtype, requires_grad), device = self.__dict__.pop("_later"), self.__dict__.pop("_where")
         self.__class__ = Parameter
         self._become(made.detach().clone().to(device, dtype))
         self.requires_grad_(requires_grad)
 
     def _convert(self, fn):
-        """The dtype and the device that a conversion of tensors gives."""
+        """Returns the dtype and device that a conversion function results in."""
         like = fn(zeros(0, dtype=self.dtype, device=self.device))
         self._later, self._where = (like.dtype, self.requires_grad), like.device
 
@@ -128,7 +128,7 @@ def is_lazy(param):
 
 
 class Buffer(Tensor):
-    """A tensor that is saved and moved with the `Module` it is set as an attribute of, but not trained.
+    """A tensor that is saved and moved with the `Module` of which it is an attribute, but not trained.
 
     >>> import gradus
     >>> layer = gradus.nn.Identity()

@@ -9,7 +9,7 @@ __all__ = ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"]
 
 
 def _add(name, function, arguments, doc, call, shape, result, **kwargs):
-    """A class, with an example: how it is made, the shape of its argument, the shape of its result."""
+    """Makes a class with an example: constructor, shape of the input, shape of the result."""
     inputs = ", ".join([f"gradus.ones({shape})"] * kwargs.get("tensors", 1))
     doc = with_shapes(doc, name, call, inputs, result)
     globals()[name] = remembering(name, function, arguments, doc, module=__name__, **kwargs)
@@ -22,14 +22,14 @@ for _n in (1, 2, 3):
     _shape, _half = ", ".join(["2, 3"] + ["8"] * _n), f"(2, 3, {', '.join(['4'] * _n)})"
     _add(f"MaxPool{_n}d", f"max_pool{_n}d",
          "kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False",
-         f"The largest of each window over {_axes}.", "2", _shape, _half, show=["kernel_size", "stride", "padding", "dilation", "ceil_mode"])
+         f"The maximum of each window over {_axes}.", "2", _shape, _half, show=["kernel_size", "stride", "padding", "dilation", "ceil_mode"])
     _add(f"AvgPool{_n}d", f"avg_pool{_n}d",
          f"kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True{_divisor}",
          f"The mean of each window over {_axes}.", "2", _shape, _half, show=["kernel_size", "stride", "padding"])
     _add(f"AdaptiveAvgPool{_n}d", f"adaptive_avg_pool{_n}d", "output_size",
-         f"Means of as many windows over {_axes} as are asked for.", "4", _shape, _half)
+         f"Means of `output_size` windows over {_axes}.", "4", _shape, _half)
     _add(f"AdaptiveMaxPool{_n}d", f"adaptive_max_pool{_n}d", "output_size, return_indices=False",
-         f"The largest of as many windows over {_axes} as are asked for.", "4", _shape, _half, show=["output_size"])
+         f"Maxima of `output_size` windows over {_axes}.", "4", _shape, _half, show=["output_size"])
 
 
 def _pool_repr(self):
@@ -37,7 +37,7 @@ def _pool_repr(self):
     values = [("kernel_size", self.kernel_size), ("stride", stride)]
     values += [(key, getattr(self, key)) for key in ("padding", "dilation", "ceil_mode") if key in self.__dict__]
     if type(self).__name__.startswith("Avg"):
-        if type(self).__name__ == "AvgPool1d":  # this one PyTorch shows with an axis each
+        if type(self).__name__ == "AvgPool1d":  # PyTorch shows this one with a tuple
             values = [(key, value if isinstance(value, tuple) else (value,)) for key, value in values]
         values = values[:3]
     return ", ".join(f"{key}={value}" for key, value in values)
@@ -49,7 +49,7 @@ for _n in (1, 2, 3):
 
 
 class _Pad(Module):
-    """What all paddings share: how much on each side, last axis first."""
+    """Base of paddings: widths of each side, last axis first."""
 
     _axes, _mode = 0, ""
 
@@ -106,7 +106,7 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """`Upsample` by the nearest pixel.
+    """`Upsample` with nearest neighbours.
 
     >>> import gradus
     >>> tuple(gradus.nn.UpsamplingNearest2d(scale_factor=2)(gradus.ones(1, 3, 4, 5)).shape)
@@ -118,7 +118,7 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """`Upsample` by lines through the pixels, corners on corners.
+    """`Upsample` with bilinear interpolation and aligned corners.
 
     >>> import gradus
     >>> tuple(gradus.nn.UpsamplingBilinear2d(scale_factor=2)(gradus.ones(1, 3, 4, 5)).shape)
@@ -135,11 +135,11 @@ _add("PixelUnshuffle", "pixel_unshuffle", "downscale_factor", "Pixels to channel
      "(8, 3, 3)")
 _add("Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1", "All windows of an image as columns.", "2",
      "1, 3, 4, 5", "(1, 12, 12)")
-_add("Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1", "Columns added up as windows of an image.",
+_add("Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1", "Sums columns into the windows of an image.",
      "(4, 5), 2", "1, 12, 12", "(1, 3, 4, 5)")
 _add("CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "The cosine between vectors along `dim`.", "", "4, 5", "(4,)", tensors=2, show=[])
 _add("PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "The distance between vectors.", "", "4, 5", "(4,)", tensors=2, show=[])
-_add("ChannelShuffle", "channel_shuffle", "groups", "Channels of groups, taken in turns.", "2", "1, 6, 3", "(1, 6, 3)")
+_add("ChannelShuffle", "channel_shuffle", "groups", "Interleaves the channels of groups.", "2", "1, 6, 3", "(1, 6, 3)")
 _add("LPPool1d", "lp_pool1d", "norm_type, kernel_size, stride=None, ceil_mode=False", "The norm of each window over one axis.", "2, 2",
      "2, 3, 8", "(2, 3, 4)")
 _add("LPPool2d", "lp_pool2d", "norm_type, kernel_size, stride=None, ceil_mode=False", "The norm of each window over two axes.", "2, 2",
@@ -165,7 +165,7 @@ class _MaxUnpool(Module):
 for _n in (1, 2, 3):
     _name = f"MaxUnpool{_n}d"
     globals()[_name] = type(_name, (_MaxUnpool,), {
-        "__doc__": f"The partial inverse of `MaxPool{_n}d`: values back in their places.\n\n    >>> import gradus\n"
+        "__doc__": f"The partial inverse of `MaxPool{_n}d`: values at the positions of the maxima.\n\n    >>> import gradus\n"
                    f"    >>> pooled = gradus.nn.MaxPool{_n}d(2, return_indices=True)(gradus.ones(1, {', '.join(['4'] * _n)}))\n"
                    f"    >>> tuple(gradus.nn.MaxUnpool{_n}d(2)(*pooled).shape)\n    (1, {', '.join(['4'] * _n)})\n    ", "__module__": __name__, "_axes": _n})
     __all__.append(_name)

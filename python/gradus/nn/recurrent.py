@@ -1,7 +1,7 @@
 """Recurrent networks: cells, and layers of them over time, forwards and backwards.
 
-Gates stand in one matrix, in PyTorch's order. A layer multiplies all steps with its input weights at once; only the
-product with the state is left to the loop.
+Gates are rows of one matrix, in PyTorch's order. A layer multiplies all time steps by its input weights at once; only the
+product with the state is inside the loop.
 """
 
 import math
@@ -44,7 +44,7 @@ def _lstm_step(x, h, state):
     return y, (y, c)
 
 
-# how many gates, how many tensors make a state
+# number of gates, number of tensors of a state
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 
@@ -112,21 +112,21 @@ class RNNBase(Module):
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
     def reset_parameters(self):
-        """Draws new values, as PyTorch would."""
+        """Draws new initial values, as PyTorch does."""
         bound = 1.0 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self):
-        """Nothing to do here; PyTorch programs call it."""
+        """Has no effect here; PyTorch programs call it."""
 
     def _step(self):
         return {"GRU": _gru_step, "LSTM": _lstm_step}.get(self._kind) or _elman(self.nonlinearity)
 
     def _run(self, input, state, layer, direction, lengths=None):
-        """One layer in one direction over `(T, N, width)`; outputs in order of time and the last state.
+        """One layer in one direction over `(T, N, width)`; returns outputs in order of time and the last state.
 
-        Sequences that end earlier keep the state that they had then.
+        Sequences that end earlier keep their last state.
         """
         suffix = self._suffix(layer, direction)
         weights = {name: getattr(self, name + suffix, None)
@@ -151,7 +151,7 @@ class RNNBase(Module):
         return turned(stack(outputs)), state
 
     def _packed(self, packed, hx):
-        """Over packed sequences: padded, run with their lengths, packed again."""
+        """Runs packed sequences: pads them, runs with their lengths, packs the results."""
         padded, lengths = pad_packed_sequence(packed._replace(sorted_indices=None, unsorted_indices=None))
         order, back = packed.sorted_indices, packed.unsorted_indices
 
@@ -181,7 +181,7 @@ class RNNBase(Module):
         return x.transpose(0, 1) if self.batch_first and not alone else x, final
 
     def _over_time(self, x, hx, alone, lengths=None):
-        """All layers over `(T, N, width)`, and the last states."""
+        """Runs all layers over `(T, N, width)`; returns outputs and last states."""
         layers = self.num_layers * self._directions
         states = self._first_states(hx, layers, x, alone)
         last = []

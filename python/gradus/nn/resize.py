@@ -1,20 +1,20 @@
-"""Images resampled by cubic splines, by means over the area of an element, or as bytes: one matrix for each axis."""
+"""Resamples images by cubic splines, with antialiasing, or as bytes: one matrix for each axis."""
 
 from .. import _native
 from ..core import arange, float64, uint8
 
-_A = -0.75  # how steep the spline is at its neighbours, as PyTorch has it
+_A = -0.75  # PyTorch's coefficient of the cubic spline
 
 
 def _weights(distance, a=_A):
-    """How much a place counts, by its distance."""
+    """The weight of a position, by its distance."""
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
     return near.where(distance <= 1, far).masked_fill(distance >= 2, 0)
 
 
 def _matrix(n, size, scale, align_corners, dtype, cubic=True):
-    """The weights of `n` elements for each of `size`; elements beyond the edge are those at it."""
+    """The weights of `n` elements for each of `size`; positions beyond the edge use the element at the edge."""
     out = arange(size, dtype=dtype)
     if align_corners:
         place = out * ((n - 1) / (size - 1) if size > 1 else 0.0)
@@ -31,7 +31,7 @@ def _matrix(n, size, scale, align_corners, dtype, cubic=True):
 
 
 def _covering(n, size, scale, align_corners, dtype, cubic):
-    """The same for elements that cover several places, each by its weight: nothing is passed over when images get smaller."""
+    """The same with antialiasing: when images get smaller, each element is a weighted mean of all elements it covers."""
     step = ((n - 1) / (size - 1) if size > 1 else 0.0) if align_corners else n / size if scale is None else 1 / scale
     wide = max(step, 1.0)
     middle = (arange(size, dtype=dtype).unsqueeze(1) + 0.5) * step
@@ -44,7 +44,7 @@ def _covering(n, size, scale, align_corners, dtype, cubic):
 
 
 def resampled(input, size, scale_factor, align_corners, recompute_scale_factor, mode="bicubic", antialias=False):
-    """Two axes resampled."""
+    """Resamples two axes."""
     if input.dim() != 4:
         raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs 4D input")
     if (size is None) == (scale_factor is None):
@@ -64,7 +64,7 @@ def resampled(input, size, scale_factor, align_corners, recompute_scale_factor, 
 
 
 def _bytes(weights, input):
-    """`weights @ input` for bytes, with weights of 16 bits as PyTorch has them, rounded to the nearest byte."""
+    """`weights @ input` for bytes, with 16-bit weights as in PyTorch, rounded to the nearest byte."""
     bits, most = 0, float(weights.max())
     while bits < 22 and int(0.5 + most * 2 ** (bits + 1)) < 1 << 15:
         bits += 1

@@ -1,4 +1,4 @@
-"""Calling a module with other parameters than its own, so that transforms and `jit` can see them as arguments."""
+"""Calls a module with other parameters than its own, so that transforms and `jit` see them as arguments."""
 
 from contextlib import contextmanager
 
@@ -7,10 +7,10 @@ from .._native import _note_module, is_tracing
 
 @contextmanager
 def _swapped(module, tensors):
-    """The given tensors in the places of parameters and buffers, for a while; tied places follow each other."""
+    """A context in which tensors replace parameters and buffers; tied ones are replaced together."""
     own = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
     places = []
-    if is_tracing():  # a compiled function depends on modules as they are without the tensors
+    if is_tracing():  # a compiled function depends on modules without the replacement
         for other in module.modules():
             _note_module(other)
     try:

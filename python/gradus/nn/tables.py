@@ -1,4 +1,4 @@
-"""Modules that only remember arguments for a function of `functional`: made from a line each."""
+"""Makes module classes that store arguments for a function of `functional`, from one table row each."""
 
 import inspect
 
@@ -9,22 +9,22 @@ from .module import Module
 
 
 def with_values(doc, name, call, inputs, expected):
-    """A docstring with an example: what the module makes of some numbers, rounded."""
+    """Makes a docstring with an example: the module applied to some numbers, rounded."""
     return (f"{doc}\n\n    >>> import gradus\n    >>> y = gradus.nn.{name}({call})({inputs})\n"
             f"    >>> [round(v, 4) for v in y.reshape(-1).tolist()]\n    {expected}\n    ")
 
 
 def with_shapes(doc, name, call, inputs, expected):
-    """A docstring with an example: the shape of what the module gives."""
+    """Makes a docstring with an example: the shape of the module's result."""
     return f"{doc}\n\n    >>> import gradus\n    >>> tuple(gradus.nn.{name}({call})({inputs}).shape)\n    {expected}\n    "
 
 
 def remembering(name, function, arguments="", doc="", tensors=1, show=None, first=None, buffers=(), module=None, base=Module):
-    """A module class whose `forward` calls `functional.<function>` with what `__init__` was given.
+    """Makes a module class whose `forward` calls `functional.<function>` with the arguments of `__init__`.
 
-    `arguments` is the signature of `__init__`, as text; `tensors` is how many tensors `forward` takes; `show` says
-    which arguments `repr` names (all of them if not given), `first` which it shows without a name, `buffers` which are
-    tensors to be saved; `base` is what the class is derived from.
+    `arguments` is the signature of `__init__`, as text; `tensors` is the number of tensors of `forward`; `show` lists
+    the arguments that `repr` names (default: all), `first` those without a name, `buffers` those that are
+    saved tensors; `base` is the base class.
     """
     signature = with_order(inspect.signature(eval(f"lambda self, {arguments}: 0")), function)
     names = [name for name in list(signature.parameters)[1:] if name not in ("size_average", "reduce")]

@@ -23,7 +23,7 @@ def _activation(activation):
 
 
 class _Block(Module):
-    """What layers of encoders and decoders share: attentions and a feed-forward network, each beside a residual path."""
+    """Base of encoder and decoder layers: attentions and a feed-forward network, each with a residual connection."""
 
     def __init__(self, attentions, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
                  norm_first, bias, device, dtype):
@@ -109,7 +109,7 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """Copies of a layer, one after the other.
+    """A sequence of copies of a layer.
 
     >>> import gradus
     >>> from gradus import nn
@@ -126,7 +126,7 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """Copies of a layer, one after the other, all reading the same memory.
+    """A sequence of copies of a layer, all reading the same memory.
 
     >>> import gradus
     >>> from gradus import nn

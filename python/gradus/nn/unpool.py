@@ -17,7 +17,7 @@ def _placed(empty, indices, values):
     return empty.scatter(-1, indices, values)
 
 
-# PyTorch's gradient reads the cotangent at each index, also where another value has overwritten the first.
+# PyTorch's gradient reads the cotangent at each index, also if another value has overwritten the first.
 _placed.defvjp(lambda inputs, outputs, cotangents: [
     cotangents[0] * 0, inputs[1] * 0, cotangents[0].gather(-1, inputs[1])])
 
@@ -50,7 +50,7 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 
 def _starts(sample, extent, size, kernel):
-    """Where the windows along one axis start, for each sample of `(N, C)`: `(N, C, size)`."""
+    """The starts of the windows along one axis, for each sample of `(N, C)`: `(N, C, size)`."""
     lead, last = tuple(sample.shape), extent - kernel
     end = zeros((*lead, 1), dtype=arange(0).dtype) + last
     if size == 1:

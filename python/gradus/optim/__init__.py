@@ -1,4 +1,4 @@
-"""Optimisers and learning rate schedules, under PyTorch's names and with its arithmetic."""
+"""Optimizers and learning rate schedules, under PyTorch's names and with its arithmetic."""
 
 from . import lr_scheduler, swa_utils
 from .adam import Adam, Adamax, AdamW, NAdam, RAdam

@@ -1,4 +1,4 @@
-"""Adam and its kin: averages of gradients over averages of their sizes."""
+"""Adam and its variants: averages of gradients, scaled by averages of their magnitudes."""
 
 import math
 
@@ -21,7 +21,7 @@ class _Adaptive(Optimizer):
         return {"exp_avg": zeros_of(p), self._second: zeros_of(p)}
 
     def _numbers(self, group, state):
-        """What parameters keep of themselves, the shares of new gradients and of old squares, and what a subclass adds."""
+        """Returns the decay factor of parameters, the weights of new gradients and of old squares, and a subclass's numbers."""
         beta1, beta2 = group["betas"]
         kept = 1 - group["lr"] * group["weight_decay"]
         return (kept, 1 - beta1, beta2, 1 - beta2, *self._rates(group, state, beta1, beta2))
@@ -42,7 +42,7 @@ class _Adaptive(Optimizer):
 
 
 class Adam(_Adaptive):
-    """Adam (Kingma and Ba, 2014), with AMSGrad if asked for.
+    """Adam (Kingma and Ba, 2014), optionally with AMSGrad.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -74,7 +74,7 @@ class Adam(_Adaptive):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay is no part of the gradient (Loshchilov and Hutter, 2017).
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2017).
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -91,7 +91,7 @@ class AdamW(Adam):
 
 
 class Adamax(_Adaptive):
-    """Adam with the largest gradient in place of the mean square.
+    """Adam with the largest gradient instead of the mean square.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -146,7 +146,7 @@ class NAdam(_Adaptive):
 
 
 class RAdam(_Adaptive):
-    """Adam that scales only once it has seen enough to know the scale.
+    """Adam that scales only after the variance estimate is reliable (RAdam).
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -165,7 +165,7 @@ class RAdam(_Adaptive):
     def _rates(self, group, state, beta1, beta2):
         step = state["step"]
         rate, correction = -group["lr"] / (1 - beta1**step), 1 - beta2**step
-        # How many gradients the average square stands for.
+        # The effective number of gradients in the average square.
         most = 2 / (1 - beta2) - 1
         length = most - 2 * step * beta2**step / correction
         if length <= 5.0:

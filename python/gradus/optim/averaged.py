@@ -1,4 +1,4 @@
-"""Along the gradient, with an average of the parameters kept beside them."""
+"""Gradient descent with an average of the parameters."""
 
 from .momentum import zeros_of
 from .optimizer import Optimizer, check, present
@@ -25,7 +25,7 @@ class ASGD(Optimizer):
         return {"ax": zeros_of(p)}
 
     def _numbers(self, group, state):
-        # Rate and share of the average are those that the step before has left.
+        # Uses the rate and averaging weight of the previous step.
         step, lr, lambd = state["step"], group["lr"], group["lambd"]
         eta, mu = float(state.get("eta", lr)), float(state.get("mu", 1.0))
         state["eta"] = lr / (1 + lambd * lr * step) ** group["alpha"]

@@ -1,4 +1,4 @@
-"""Steps of schedules inside of functions that are being compiled."""
+"""Steps of schedules inside functions that are being compiled."""
 
 import functools
 import sys
@@ -7,7 +7,7 @@ from .. import _native
 
 
 def remembered(schedule):
-    """What puts a schedule and the settings of its optimiser back to what they are now."""
+    """Returns a function that restores the current state of a schedule and of its optimizer's settings."""
     parts = [schedule.__dict__, *schedule.optimizer.param_groups, *(s.__dict__ for s in getattr(schedule, "_schedulers", ()))]
     before = [(part, dict(part)) for part in parts]
 
@@ -20,8 +20,8 @@ def remembered(schedule):
 
 
 def counted(step):
-    """A step of a schedule: in a function that is being compiled one that happens before each run. For the trace alone it is taken
-    now, and taken back."""
+    """Takes a step of a schedule; in a function being compiled, registers it to happen before each run. For the trace it is taken
+    now, and undone afterwards."""
 
     @functools.wraps(step)
     def stepped(self, *args, **kwargs):
@@ -30,7 +30,7 @@ def counted(step):
 
         def now(first=True):
             back, seen_by = remembered(self), sys.getprofile()
-            sys.setprofile(None)  # what it reads is read anew each time
+            sys.setprofile(None)  # its reads need no guards, because it runs each time
             try:
                 _native._outside(lambda: step(self, *args, **kwargs))
             finally:
@@ -41,7 +41,7 @@ def counted(step):
 
         def over(reads):
             back()
-            if reads.knows(self.optimizer.__dict__, "param_groups"):  # settings after this step were seen
+            if reads.knows(self.optimizer.__dict__, "param_groups"):  # the function has read settings after this step
                 reads.guard("item", self.__dict__, "last_epoch", f"{type(self).__name__}.last_epoch")
 
         _native._after_trace(over)

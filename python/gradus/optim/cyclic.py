@@ -1,4 +1,4 @@
-"""Rates that go up and down again and again."""
+"""Cyclic learning rates."""
 
 import math
 
@@ -6,8 +6,8 @@ from .lr_scheduler import LRScheduler
 
 
 class CyclicLR(LRScheduler):
-    """Between two rates and back (Smith, 2017); momentum the other way. `mode` says what becomes of the height of cycles: it stays,
-    is halved, or falls by `gamma` each step.
+    """Cycles between two rates (Smith, 2017), with momentum in opposite direction. `mode` determines the height of cycles: constant,
+    halved each cycle, or multiplied by `gamma` each step.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0, momentum=0.9)
@@ -49,7 +49,7 @@ class CyclicLR(LRScheduler):
         self.base_lrs = each(base_lr)
 
     def scale_fn(self, x):
-        """How high cycle or step number `x` goes."""
+        """Returns the height of cycle or step number `x`."""
         if self._own_scale is not None:
             return self._own_scale(x)
         return {"triangular": 1.0, "triangular2": 0.5 ** (x - 1), "exp_range": self.gamma**x}[self.mode]

@@ -1,4 +1,4 @@
-"""L-BFGS: steps along directions that past gradients suggest; it evaluates the loss several times per step."""
+"""L-BFGS: quasi-Newton steps from past gradients; it evaluates the loss several times per step."""
 
 from .. import _native
 from ..core import cat, enable_grad, no_grad, zeros_like
@@ -38,7 +38,7 @@ class LBFGS(Optimizer):
         self._params = self.param_groups[0]["params"]
 
     def _gradient(self):
-        """All gradients as one vector, of minus the loss where that is to grow."""
+        """Returns all gradients as one vector, negated for maximization."""
         all = cat([(zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
         return -all if self.param_groups[0]["maximize"] else all
 
@@ -53,7 +53,7 @@ class LBFGS(Optimizer):
             p.add_(step, alpha=distance)
 
     def _direction(self, gradient, state, history):
-        """Where to go: two passes over past changes of parameters `s` and of gradients `y`."""
+        """Computes the direction by two passes over past changes of parameters `s` and of gradients `y`."""
         if "d" not in state:
             return -gradient
         y, s = gradient - state["prev_flat_grad"], state["d"] * state["t"]
@@ -75,9 +75,9 @@ class LBFGS(Optimizer):
 
     @no_grad()
     def step(self, closure):
-        """Several iterations; gives the loss before them. `closure` computes loss and gradients anew."""
+        """Runs several iterations; returns the loss before them. `closure` recomputes loss and gradients."""
         if _native.is_tracing():
-            raise RuntimeError("LBFGS looks at losses while it steps, so it cannot be part of a compiled function")
+            raise RuntimeError("LBFGS reads losses during a step, so it cannot be part of a compiled function")
         group, state = self.param_groups[0], self.state[self._params[0]]
         tolerance, most = group["tolerance_change"], group["max_iter"]
         closure, sign = enable_grad()(closure), -1.0 if group["maximize"] else 1.0
@@ -92,7 +92,7 @@ class LBFGS(Optimizer):
             begins = "d" not in state
             direction = self._direction(gradient, state, group["history_size"])
             state["prev_flat_grad"], before = gradient.clone(), loss
-            # Nothing is known of the curvature at first: a short way.
+            # The curvature is unknown at first, so the first step is short.
             length = group["lr"] * (min(1.0, 1.0 / gradient.abs().sum().item()) if begins else 1.0)
             slope = (gradient * direction).sum().item()
             state["d"], state["t"] = direction, length

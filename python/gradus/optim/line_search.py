@@ -1,6 +1,6 @@
-"""How far to go along a direction: far enough, and not too far, by the strong Wolfe conditions.
+"""Line search by the strong Wolfe conditions.
 
-Steps grow until two points enclose a minimum, then the enclosure shrinks around the least cubic through its ends (Nocedal
+Steps grow until two points bracket a minimum, then the bracket shrinks around the minimum of the cubic through its ends (Nocedal
 and Wright, Numerical Optimization, algorithms 3.5 and 3.6).
 """
 
@@ -9,15 +9,15 @@ from collections import namedtuple
 
 Point = namedtuple("Point", ["at", "value", "slope", "gradient"])
 
-_DECREASE = 1e-4  # decrease that is asked for, as a part of what the slope promises
-_CURVATURE = 0.9  # slope that may be left, as a part of the first
+_DECREASE = 1e-4  # required decrease, as a fraction of that predicted by the slope
+_CURVATURE = 0.9  # largest remaining slope, as a fraction of the first
 
 
 def search(first, guess, size, tolerance, evaluate, limit):
-    """A point that meets the conditions, or the best found, and how many evaluations it took.
+    """Returns a point that meets the conditions, or the best found, and the number of evaluations.
 
-    `size` is the largest element of the direction; distances that change no parameter by `tolerance` are alike. After `limit`
-    evaluations the first is not one of, the best found is taken.
+    `size` is the largest element of the direction; distances that change no parameter by `tolerance` count as equal. After `limit`
+    evaluations, not counting the first, the best point found is returned.
     """
 
     def high(p):
@@ -50,7 +50,7 @@ def search(first, guess, size, tolerance, evaluate, limit):
         at = _least(*ends)
         margin = 0.1 * (most - least)
         near = min(most - at, at - least) < margin
-        if near and (slow or at >= most or at <= least):  # too near an end twice in a row: a tenth of the way inside
+        if near and (slow or at >= most or at <= least):  # too near an end twice in a row: move inside by a tenth
             at = most - margin if abs(at - most) < abs(at - least) else least + margin
             slow = False
         else:
@@ -70,7 +70,7 @@ def search(first, guess, size, tolerance, evaluate, limit):
 
 
 def _least(a, b, bounds=None):
-    """Where the cubic through two points with their slopes is least within bounds; their middle if it is nowhere."""
+    """Returns the minimum of the cubic through two points with their slopes, within bounds; their middle if there is none."""
     start, end = bounds or sorted((a.at, b.at))
     bend = a.slope + b.slope - 3 * (a.value - b.value) / (a.at - b.at)
     square = bend * bend - a.slope * b.slope

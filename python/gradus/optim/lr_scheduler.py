@@ -1,4 +1,4 @@
-"""Learning rate schedules. Most change the current rate by a factor, so that several can act on one optimiser."""
+"""Learning rate schedules. Most change the current rate by a factor, so that several can act on one optimizer."""
 
 import bisect
 import math
@@ -9,7 +9,7 @@ from .counted import counted
 
 
 class LRScheduler:
-    """Sets the rates of an optimiser's groups, once per call of `step`."""
+    """Sets the rates of an optimizer's groups, once per call of `step`."""
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -65,7 +65,7 @@ class LRScheduler:
 
     @counted
     def step(self, epoch=None):
-        """Goes to the next step, or to a given one.
+        """Advances to the next step, or to a given one.
 
         >>> import gradus
         >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -89,7 +89,7 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def state_dict(self):
-        """All but the optimiser and functions.
+        """The state, without optimizer and functions.
 
         >>> import gradus
         >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -100,7 +100,7 @@ class LRScheduler:
         return {k: v for k, v in self.__dict__.items() if k != "optimizer" and not _holds_functions(v)}
 
     def load_state_dict(self, state_dict):
-        """Takes what `state_dict` gave.
+        """Restores a state of `state_dict`.
 
         >>> import gradus
         >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -162,7 +162,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """Times `gamma` every `step_size` steps.
+    """Multiplies the rate by `gamma` every `step_size` steps.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -189,7 +189,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times `gamma` at every milestone.
+    """Multiplies the rate by `gamma` at every milestone.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -215,7 +215,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times `factor` for the first `total_iters` steps.
+    """Multiplies the rate by `factor` for the first `total_iters` steps.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -244,7 +244,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Times a factor that goes from `start_factor` to `end_factor` in `total_iters` steps.
+    """Multiplies the rate by a factor that goes from `start_factor` to `end_factor` in `total_iters` steps.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -279,7 +279,7 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times `gamma` at every step.
+    """Multiplies the rate by `gamma` at every step.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -304,7 +304,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Down to zero in `total_iters` steps, along a power.
+    """Decays to zero in `total_iters` steps, polynomially.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -334,7 +334,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Along half a cosine down to `eta_min` in `T_max` steps, and up again.
+    """Decays along half a cosine to `eta_min` in `T_max` steps, and rises again.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -359,7 +359,7 @@ class CosineAnnealingLR(LRScheduler):
             return self._rates()
         if self._step_count == 1:
             return self._get_closed_form_lr()
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # from the bottom there is no factor
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the minimum the factor is undefined
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [rate + (base - self.eta_min) * rise for base, rate in zip(self.base_lrs, self._rates())]
         factor = self._wave(self.last_epoch) / self._wave(self.last_epoch - 1)
@@ -370,7 +370,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Along half a cosine down to `eta_min`, then from the top; periods grow by the factor `T_mult`.
+    """Decays along half a cosine to `eta_min`, then restarts; periods grow by the factor `T_mult`.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -415,7 +415,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Up to `max_lr`, then down far below where it began; momentum the other way.
+    """Rises to `max_lr`, then decays far below the initial rate, with momentum in opposite direction.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -439,7 +439,7 @@ class OneCycleLR(LRScheduler):
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self._anneal_strategy, self.cycle_momentum = anneal_strategy, cycle_momentum
-        # Each phase: where it ends, and between which of a group's values it goes, for the rate and for momentum.
+        # Each phase: its end, and the names of its first and last values in a group, for the rate and for momentum.
         top = float(pct_start * self.total_steps) - 1
         self._phases = [(top, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
         if three_phase:
@@ -489,7 +489,7 @@ class OneCycleLR(LRScheduler):
 
 
 class SequentialLR(LRScheduler):
-    """One schedule after the other, changing at milestones.
+    """A sequence of schedules, switched at milestones.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -510,7 +510,7 @@ class SequentialLR(LRScheduler):
             raise ValueError("Sequential Schedulers expects all schedulers to belong to the same optimizer")
         self.optimizer, self._schedulers, self._milestones = optimizer, list(schedulers), list(milestones)
         self.last_epoch = last_epoch + 1
-        # All schedules have made their first step; undo that, and let the first of them make it again.
+        # All schedules have taken their first step; undoes that, and lets the first of them take it again.
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
         for scheduler in self._schedulers:
@@ -538,7 +538,7 @@ class SequentialLR(LRScheduler):
 
 
 class ChainedScheduler(SequentialLR):
-    """Several schedules at once.
+    """Several schedules together.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -566,9 +566,9 @@ class ChainedScheduler(SequentialLR):
         self._last_lr = self._rates()
 
 
-# At the end, since they use what stands above.
+# At the end, because these modules use the classes above.
 from .cyclic import CyclicLR  # noqa: E402, F401
 from .plateau import ReduceLROnPlateau  # noqa: E402, F401
 
-#: The name that programs for older versions of PyTorch derive from.
+#: The name of the base class in older versions of PyTorch.
 _LRScheduler = LRScheduler

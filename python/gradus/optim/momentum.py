@@ -1,4 +1,4 @@
-"""Optimisers that go along gradients, or averages or signs of them."""
+"""Optimizers that follow gradients, their averages or their signs."""
 
 from ..core import full, zeros
 from .optimizer import Optimizer, check, present
@@ -10,7 +10,7 @@ def zeros_of(p):
 
 
 class SGD(Optimizer):
-    """Along the gradient, or along an average of past ones.
+    """Gradient descent, optionally with momentum.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -33,7 +33,7 @@ class SGD(Optimizer):
         return {"momentum_buffer": zeros_of(p)} if group["momentum"] != 0 else {}
 
     def _numbers(self, group, state):
-        # The first gradient is taken whole.
+        # The first gradient is not dampened.
         share = 1 if state["step"] == 1 else 1 - group["dampening"]
         return group["lr"], group["momentum"], share
 
@@ -46,7 +46,7 @@ class SGD(Optimizer):
         p.add_(grad, alpha=-lr)
 
     def load_state_dict(self, state_dict):
-        """Takes state and settings. PyTorch counts no steps here; where there is an average, the first is past."""
+        """Restores state and settings. PyTorch counts no steps here; if there is an average, the first step is past."""
         states = {}
         for number, state in state_dict["state"].items():
             kept = {name: value for name, value in state.items() if value is not None}
@@ -56,7 +56,7 @@ class SGD(Optimizer):
 
 
 class Lion(Optimizer):
-    """Along the signs of an average of gradients (Chen et al., 2023).
+    """Lion: follows the signs of an average of gradients (Chen et al., 2023).
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -85,7 +85,7 @@ class Lion(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Along the signs of gradients, each element as far as its sign has been steady.
+    """Rprop: follows the signs of gradients, with steps that grow while an element's sign is constant.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -113,7 +113,7 @@ class Rprop(Optimizer):
         shrink, grow = group["etas"]
         least, most = group["step_sizes"]
         agree = (grad * state["prev"]).sign()
-        # 1 where signs say nothing, else what the group says
+        # 1 where a gradient is zero, else the factor of the group
         factor = 1 + (agree > 0).to(p.dtype) * (grow - 1) + (agree < 0).to(p.dtype) * (shrink - 1)
         state["step_size"].mul_(factor).clamp_(least, most)
         grad = grad.masked_fill(agree < 0, 0.0)

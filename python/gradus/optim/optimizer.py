@@ -1,4 +1,4 @@
-"""What all optimisers share: groups of parameters, their state, and the loop over them."""
+"""Base of all optimizers: groups of parameters, their state, and the loop over them."""
 
 from collections import defaultdict
 
@@ -16,15 +16,15 @@ required = _Required()
 
 
 class Optimizer:
-    """Changes parameters by their gradients.
+    """Updates parameters by their gradients.
 
-    A subclass gives defaults for what groups may set, and three methods: `_state(p, group)`, the tensors it keeps for a
-    parameter; `_numbers(group, state)`, all that changes from step to step without looking at tensors; and
-    `_update(p, grad, state, group, *numbers)`, which changes a parameter in place. `state["step"]` counts from 1.
+    A subclass defines defaults of group settings, and three methods: `_state(p, group)`, the tensors it keeps for a
+    parameter; `_numbers(group, state)`, the numbers that change from step to step without reading tensors; and
+    `_update(p, grad, state, group, *numbers)`, which updates a parameter in place. `state["step"]` counts from 1.
 
-    Inside a function that is being compiled the numbers, and those that `_update` reads from the group, are scalar tensors,
-    brought up to date before each run; so rates that change make no new program. Whether there is a weight decay or a momentum
-    at all (`present(group, name)`), and settings that are no numbers, belong to the program: another value makes another one.
+    In a function that is being compiled the numbers, and those that `_update` reads from the group, are scalar tensors,
+    updated before each run, so that changed rates need no new program. Whether there is a weight decay or a momentum
+    at all (`present(group, name)`), and settings that are not numbers, are part of the program: another value compiles another one.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -48,7 +48,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group):
-        """Adds parameters with settings of their own.
+        """Adds parameters with their own settings.
 
         >>> import gradus
         >>> w = gradus.nn.Parameter(gradus.ones(1))
@@ -95,7 +95,7 @@ class Optimizer:
         raise NotImplementedError
 
     def step(self, closure=None):
-        """Changes all parameters that have gradients; `closure`, if given, computes them first and gives the loss.
+        """Updates all parameters that have gradients; `closure`, if passed, computes them first and returns the loss.
 
         >>> import gradus
         >>> w = gradus.nn.Parameter(gradus.ones(1))
@@ -127,7 +127,7 @@ class Optimizer:
         return loss
 
     def _prepare(self, p, group, state):
-        """Adds what is missing in a parameter's state: all of it at first, nothing later."""
+        """Adds missing entries of a parameter's state."""
         if "step" not in state:
             for name, value in self._state(p, group).items():
                 state.setdefault(name, value)
@@ -138,7 +138,7 @@ class Optimizer:
                     state[name] = value.to(p.device)
 
     def zero_grad(self, set_to_none=True):
-        """Forgets all gradients, or fills them with zeros.
+        """Clears all gradients, or fills them with zeros.
 
         >>> import gradus
         >>> w = gradus.nn.Parameter(gradus.ones(1))
@@ -148,7 +148,7 @@ class Optimizer:
         >>> w.grad is None
         True
         """
-        traced = _native.is_tracing()  # a program that is run later, when there may be gradients
+        traced = _native.is_tracing()  # a program runs later, when there may be gradients
         for group in self.param_groups:
             for p in group["params"]:
                 if traced or p.grad is not None:
@@ -177,7 +177,7 @@ class Optimizer:
         return {"state": {numbers[id(p)]: dict(state) for p, state in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict):
-        """Takes state and settings, also from PyTorch's optimisers.
+        """Restores state and settings, also from PyTorch's optimizers.
 
         >>> import gradus
         >>> w = gradus.nn.Parameter(gradus.ones(1))
@@ -202,8 +202,8 @@ class Optimizer:
                 self._take_state(p, own, state_dict["state"].get(number, {}))
 
     def _take_state(self, p, group, given):
-        """Puts loaded state in the place of a parameter's own. Functions that were compiled before see it too, since
-        tensors are written to rather than replaced."""
+        """Replaces a parameter's state by loaded state. Functions compiled before see it too, because
+        tensors are written in place."""
         if not given and p not in self.state:
             return
         state = self.state[p]
@@ -219,7 +219,7 @@ class Optimizer:
                 state[name] = value
 
     def _check_state(self, number, p, group, state):
-        """Refuses state of other shapes than this optimiser keeps for a parameter."""
+        """Raises an error for state of the wrong shape."""
         for name, wanted in self._state(p, group).items() if state else ():
             found = getattr(state.get(name), "shape", wanted.shape)
             if tuple(found) != tuple(wanted.shape):
@@ -247,7 +247,7 @@ def _own(value, name, p):
 
 
 def check(**limits):
-    """Refuses settings outside their range: `check(lr=(lr, 0, None))`."""
+    """Raises an error for settings outside of their range: `check(lr=(lr, 0, None))`."""
     for name, (value, low, high) in limits.items():
         if not (low <= value and (high is None or value < high)):
             raise ValueError(f"Invalid {name}: {value}")
@@ -259,14 +259,14 @@ def present(group, name):
 
 
 class _Traced:
-    """A group inside a function that is being compiled. Its numbers are scalar cells: of those that depend on the step, one set
-    for all equal step counts."""
+    """A group in a function that is being compiled. Its numbers are scalar cells; those that depend on the step exist once
+    for each step count."""
 
     def __init__(self, optimizer, group):
         self.optimizer, self.group, self.sets, self.cells, self.looked_at = optimizer, group, {}, {}, {}
-        self.dtype = float64 if all(p.is_cpu for p in group["params"]) else float32  # which devices have
+        self.dtype = float64 if all(p.is_cpu for p in group["params"]) else float32  # which all devices have
         if any(isinstance(value, Tensor) and _native._is_rewritten(value) for value in group.values()):
-            raise RuntimeError("jit: a setting of an optimiser is a tensor that the function has written to; change it outside")
+            raise RuntimeError("jit: a setting of an optimizer is a tensor that the function has written to; change it outside of the function")
         for name in ("state", "param_groups"):
             _native._note_place("same", optimizer.__dict__, name, f"{type(optimizer).__name__}.{name}")
         _native._note_place("item", group, "params", "params")
@@ -274,9 +274,9 @@ class _Traced:
         _native._before_run(self._refresh)
 
     def _fixed(self):
-        """What belongs to the program."""
+        """Returns the settings that are part of the program."""
         groups = [id(group) for group in self.optimizer.param_groups]
-        # Parameters with one set of numbers have taken equally many steps.
+        # Parameters with one set of numbers have taken the same number of steps.
         in_step = [len({state["step"] for state in states}) for _, states in self.sets.values()]
         return groups, in_step, [look(self.group.get(name)) for name, look in self.looked_at.items()]
 
@@ -293,7 +293,7 @@ class _Traced:
         return bool(self.group[name])
 
     def get(self, name):
-        """A setting that is no number, or none."""
+        """Returns a setting that is not a number, or None."""
         self.looked_at[name] = lambda value: value
         return self.group.get(name)
 
@@ -306,7 +306,7 @@ class _Traced:
         return self.cells[name]
 
     def numbers(self, p, state):
-        """The cells for a parameter. Counting is left to what runs before the compiled function."""
+        """Returns the cells for a parameter. Steps are counted before each run of the compiled function."""
         _native._outside(lambda: self.optimizer._prepare(p, self.group, state))
         _native._note_place("same", self.optimizer.state, p, "state")
         for name, value in state.items():
@@ -322,7 +322,7 @@ class _Traced:
         return [cell.to(p.dtype) for cell in cells]
 
     def _advance(self, cells, states, first):
-        """Counts a step; gives what takes it back. All states have taken equally many, so that one tells the numbers of all."""
+        """Counts a step; returns a function that undoes it. All states have taken the same number, so that one determines the numbers."""
         one = states[0]
         before = _numbers_of(one)
         one["step"] += 1
@@ -342,5 +342,5 @@ def _numbers_of(state):
 
 
 def _cell(x, dtype):
-    """A number that a compiled function reads when it runs: leaves are cells."""
+    """Makes a number that a compiled function reads when it runs."""
     return _native._outside(lambda: tensor(float(x), dtype=dtype, device="cpu", requires_grad=True))

@@ -1,4 +1,4 @@
-"""Rates that fall when a measure stops getting better."""
+"""Learning rates that decrease when a metric stops improving."""
 
 import math
 
@@ -6,7 +6,7 @@ from .lr_scheduler import LRScheduler
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when a measure has not got better for `patience` steps.
+    """Multiplies the rate by `factor` when a metric has not improved for `patience` steps.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)
@@ -37,7 +37,7 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = self._rates()
 
     def is_better(self, a, best):
-        """Whether a measure is better than the best, by more than the threshold."""
+        """Whether a metric is better than the best by more than the threshold."""
         sign = 1 if self.mode == "min" else -1
         margin = self.threshold if self.threshold_mode == "abs" else self.threshold * best * sign
         if math.isinf(best):

@@ -1,4 +1,4 @@
-"""Optimisers that scale gradients by their past sizes and keep no average of the gradients themselves."""
+"""Optimizers that scale gradients by their past magnitudes and keep no average of the gradients themselves."""
 
 import math
 
@@ -12,7 +12,7 @@ def _decayed(p, grad, group):
 
 
 class RMSprop(Optimizer):
-    """Gradients over the root of their mean square, or with `centered` of their variance.
+    """RMSprop: gradients divided by their root mean square, or with `centered` by their standard deviation.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -52,7 +52,7 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Gradients over the root of the sum of their squares.
+    """Adagrad: gradients divided by the root of the sum of their squares.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -83,7 +83,7 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Gradients over the root of their mean square, times the root of that of the changes.
+    """Adadelta: gradients divided by their root mean square, times that of the updates.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -112,7 +112,7 @@ class Adadelta(Optimizer):
 
 
 class Adafactor(Optimizer):
-    """The mean square of a matrix's gradients kept as that of its rows and that of its columns (Shazeer and Stern, 2018).
+    """Adafactor: stores the mean square of a matrix's gradients as means of its rows and columns (Shazeer and Stern, 2018).
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -161,5 +161,5 @@ class Adafactor(Optimizer):
 
 
 def _size(x):
-    """The root of the mean square."""
+    """The root mean square."""
     return (x * x).mean().sqrt()

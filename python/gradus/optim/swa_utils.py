@@ -20,7 +20,7 @@ def get_swa_avg_fn():
 
 
 def get_ema_avg_fn(decay=0.999):
-    """An average in which models count less the older they are.
+    """The exponential moving average of models.
 
     >>> import gradus
     >>> gradus.optim.swa_utils.get_ema_avg_fn(0.5)(1.0, 4.0, 2)
@@ -64,7 +64,7 @@ def get_ema_multi_avg_fn(decay=0.999):
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages of those that the model has had at each `update_parameters`.
+    """A copy of a model whose parameters are averages of the model's at each `update_parameters`.
 
     >>> import gradus
     >>> model = gradus.nn.Linear(1, 1)
@@ -88,7 +88,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model):
-        """Lets the model, as it is now, count."""
+        """Adds the current model to the average."""
         def averaged(of):
             return [*of.parameters(), *(of.buffers() if self.use_buffers else ())]
 
@@ -108,7 +108,7 @@ class AveragedModel(Module):
 
 
 def update_bn(loader, model, device=None):
-    """Computes the statistics of batch norms anew, by one walk over data.
+    """Recomputes the statistics of batch norms, by one pass over data.
 
     >>> import gradus
     >>> norm = gradus.nn.BatchNorm1d(1)
@@ -133,7 +133,7 @@ def update_bn(loader, model, device=None):
 
 
 class SWALR(LRScheduler):
-    """Towards a constant rate `swa_lr` in `anneal_epochs` steps.
+    """Anneals to a constant rate `swa_lr` in `anneal_epochs` steps.
 
     >>> import gradus
     >>> opt = gradus.optim.SGD([gradus.nn.Parameter(gradus.zeros(1))], lr=1.0)

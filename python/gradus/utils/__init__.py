@@ -1,3 +1,3 @@
-"""Where PyTorch programs look for data loaders, checkpoints and nests of containers."""
+"""PyTorch's utilities: data loaders, checkpoints and nested containers."""
 
 from . import _pytree, checkpoint, data, hooks, model_zoo

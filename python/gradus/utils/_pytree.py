@@ -1,4 +1,4 @@
-"""Nests of containers as lists of leaves with the structure that they had, as in `torch.utils._pytree`.
+"""Flattens nested containers to leaves and a structure, as `torch.utils._pytree` does.
 
 >>> from gradus.utils import _pytree as pytree
 >>> leaves, spec = pytree.tree_flatten({"a": [1, 2], "b": (3,)})
@@ -59,7 +59,7 @@ SUPPORTED_NODES = {}
 
 def register_pytree_node(cls, flatten_fn, unflatten_fn, *, serialized_type_name=None, to_dumpable_context=None,
                          from_dumpable_context=None, flatten_with_keys_fn=None):
-    """Makes a class a container: `flatten_fn(x)` gives its children and a context, `unflatten_fn(children, context)` makes one."""
+    """Makes a class a container: `flatten_fn(x)` returns its children and a context, `unflatten_fn(children, context)` makes one."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     SUPPORTED_NODES[cls] = _Node(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
@@ -92,7 +92,7 @@ def _kind(tree):
 
 
 class TreeSpec:
-    """The structure of a nest: a type, what makes one again, and the structures of its children. Without a type it is a leaf."""
+    """The structure of a nest: a type, its context, and the structures of its children. Without a type it is a leaf."""
 
     def __init__(self, type, context, children_specs):
         self.type, self.context, self.children_specs = type, context, children_specs
@@ -101,7 +101,7 @@ class TreeSpec:
         self.num_nodes = 1 + sum(child.num_nodes for child in children_specs)
 
     def is_leaf(self):
-        """Whether it is one leaf and no container."""
+        """Whether it is a leaf."""
         return self.type is None
 
     def children(self):
@@ -113,7 +113,7 @@ class TreeSpec:
         return tree_unflatten(leaves, self)
 
     def flatten_up_to(self, tree):
-        """The parts of another nest that are where this one has leaves."""
+        """The parts of another nested container at the leaves of this structure."""
         if self.type is None:
             return [tree]
         if _kind(tree) is not self.type:
@@ -189,36 +189,36 @@ def tree_structure(tree, is_leaf=None):
 
 
 def tree_is_leaf(tree, is_leaf=None):
-    """Whether it is a leaf itself."""
+    """Whether an object is a leaf."""
     return _kind(tree) is None or (is_leaf is not None and is_leaf(tree))
 
 
 def tree_map(func, tree, *rests, is_leaf=None):
-    """The nest with `func` of every leaf, and of what other nests have in the same places."""
+    """Maps `func` over the leaves of nested containers of one structure."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten([func(*parts) for parts in zip(leaves, *(spec.flatten_up_to(rest) for rest in rests))])
 
 
 def tree_map_(func, tree, *rests, is_leaf=None):
-    """Calls `func` as `tree_map` does, and gives the nest as it was."""
+    """Calls `func` as `tree_map` does, and returns the container unchanged."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
 def map_only(type_or_types_or_pred):
-    """What makes a function work on leaves of some types alone."""
+    """Restricts a function to leaves of some types."""
     types = type_or_types_or_pred
     fits = types if callable(types) and not isinstance(types, type) else lambda x: isinstance(x, types)
     return lambda func: lambda x: func(x) if fits(x) else x
 
 
 def tree_map_only(type_or_types_or_pred, func, tree, is_leaf=None):
-    """The nest with `func` of every leaf of some types, or that a function says."""
+    """Maps `func` over leaves of some types, or that a predicate selects."""
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_map_only_(type_or_types_or_pred, func, tree, is_leaf=None):
-    """`tree_map_only` for what `func` does, with the nest as it was."""
+    """Calls `func` as `tree_map_only` does, and returns the container unchanged."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 

@@ -1,10 +1,10 @@
-"""Parts of a model whose inner values are computed again for their gradients, under PyTorch's names."""
+"""Activation checkpointing: inner values are recomputed for gradients, under PyTorch's names."""
 
 from ..transforms import checkpoint  # noqa: F401
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
-    """A sequence of modules in so many parts, each a checkpoint but the last.
+    """Runs a sequence of modules in `segments` parts, all but the last as checkpoints.
 
     >>> import gradus
     >>> from gradus.utils.checkpoint import checkpoint_sequential
@@ -14,7 +14,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     """
     layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if segments < 1 or segments > max(len(layers), 1):
-        raise ValueError(f"{len(layers)} modules cannot be cut into {segments} parts")
+        raise ValueError(f"{len(layers)} modules cannot be divided into {segments} parts")
 
     def run(part):
         def forward(x):
@@ -32,7 +32,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
 
 def get_device_states(*args):
-    """The random states of the GPUs that tensors are on: none.
+    """Returns no random states: there are no CUDA devices.
 
     >>> from gradus.utils.checkpoint import get_device_states
     >>> get_device_states()
@@ -42,7 +42,7 @@ def get_device_states(*args):
 
 
 def set_device_states(devices, states, *, device_type=None):
-    """Sets the random states of GPUs, of which there are none.
+    """Has no effect: there are no CUDA devices.
 
     >>> from gradus.utils.checkpoint import set_device_states
     >>> set_device_states([], [])

@@ -1,4 +1,5 @@
-//! Products of `bf16` on AMX: a tile of C is four registers of 16 by 16 sums, a stretch of k four instructions.
+//! Products of `bf16` on AMX: a tile of C is four registers of 16 by 16 sums; a group of 32 steps along k takes
+//! four instructions.
 
 use super::kernel::{Kernels, Step};
 use super::pairs::{self, STRETCH, WIDTH};
@@ -6,7 +7,7 @@ use super::vector::prefetch_to_write;
 use half::bf16;
 use std::arch::asm;
 
-/// Multiplications that are done before tiles are set up and filled.
+/// Smallest number of multiplications for which setting up tiles pays.
 pub(super) const FEW: usize = 1 << 12;
 
 pub(super) static KERNELS: Kernels<bf16> = Kernels {
@@ -23,7 +24,7 @@ pub(super) static KERNELS: Kernels<bf16> = Kernels {
     pack_b: &[pairs::pack::<false>],
 };
 
-/// The shape of the registers: bytes of a row and rows of each.
+/// The tile configuration: bytes per row and number of rows of each register.
 #[repr(C, align(64))]
 struct Shape {
     palette: u8,
@@ -33,7 +34,7 @@ struct Shape {
     rows: [u8; 16],
 }
 
-/// All eight registers hold 16 rows of 64 bytes.
+/// All eight registers have 16 rows of 64 bytes.
 static WHOLE: Shape = {
     let (mut bytes, mut rows) = ([0; 16], [0; 16]);
     let mut register = 0;
@@ -46,32 +47,32 @@ static WHOLE: Shape = {
 };
 
 /// # Safety
-/// The process may use tiles.
+/// The process has permission to use tiles.
 unsafe fn configure() {
-    // SAFETY: it reads a valid shape.
+    // SAFETY: it reads `WHOLE`, a valid configuration; the caller guarantees permission.
     unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const WHOLE, options(nostack, preserves_flags, readonly)) }
 }
 
-/// Gives the registers up, so that switching from this thread to another need not save them.
+/// Releases the registers, so that a thread switch does not save them.
 ///
 /// # Safety
-/// The process may use tiles.
+/// The process has permission to use tiles.
 unsafe fn release() {
-    // SAFETY: nothing is in them that is needed.
+    // SAFETY: no value in the registers is needed; the caller guarantees permission.
     unsafe { asm!("tilerelease", options(nostack, preserves_flags, nomem)) }
 }
 
-/// A tile of C. One that does not exist whole is computed aside.
+/// Computes a tile of C. A tile at the border of C is computed in a temporary buffer.
 ///
 /// # Safety
-/// This thread has configured tiles; `step` describes valid memory, that of C not shared, and packed panels; A may
-/// also be rows of whole stretches along k.
+/// This thread has configured tiles. `step` describes valid memory: C is not accessed by other threads, and
+/// operands are packed panels, or for A also rows of complete groups along k.
 unsafe fn tile(step: &Step<bf16>) {
     #[repr(align(64))]
     struct Aside([[f32; WIDTH]; WIDTH]);
 
     let &Step { c, c_row, rows, last, accumulate, .. } = step;
-    // SAFETY: as the caller vouches; of C only rows and columns that exist are touched.
+    // SAFETY: the caller guarantees the memory of `step`; of C only existing rows and columns are accessed.
     unsafe {
         if rows == WIDTH && last == WIDTH {
             return whole(step);
@@ -87,7 +88,7 @@ unsafe fn tile(step: &Step<bf16>) {
 }
 
 /// # Safety
-/// As for [`tile`], and all rows and columns exist.
+/// As for [`tile`], and all rows and columns of the tile exist.
 #[inline(always)]
 unsafe fn whole(step: &Step<bf16>) {
     let &Step { k, a, a_lane, a_depth, b, c, c_row, accumulate, .. } = step;
@@ -97,7 +98,8 @@ unsafe fn whole(step: &Step<bf16>) {
         prefetch_to_write(row.wrapping_add(WIDTH / 2));
     }
     let (a_row, a_stretch) = if a_depth == 1 { (a_lane, 32) } else { (32, STRETCH) };
-    // SAFETY: registers have the shape of `WHOLE`; loads and stores stay within the panels and the tile of C.
+    // SAFETY: registers have the shape of `WHOLE`; loads and stores stay within the panels and the tile of C,
+    // which the caller guarantees.
     unsafe {
         asm!(
             "test {accumulate}, {accumulate}",

@@ -1,4 +1,7 @@
-//! One task: a block of C over a stretch of k.
+//! Computes one task of a product: a block of C over a range of k.
+//! Packs operands into panels where needed, calls the kernel for each tile, and calls `finish` for finished
+//! bands.
+//! `plan.rs` chooses block sizes and packing, `drive.rs` distributes the blocks.
 
 use super::drive::Drive;
 use super::kernel::Step;
@@ -7,14 +10,14 @@ use super::scratch::Scratch;
 use super::{Operand, Panel, Problem, Real, Strided, Tile};
 use std::ops::Range;
 
-/// Bytes of C that are finished together: they are still in the first cache.
+/// Bytes of C that are finished together, while they are in the first-level cache.
 const BAND: usize = 32 << 10;
-/// Rows that are packed together, since lines of memory may be wider than a strip.
+/// Rows that are packed together, because a cache line may be wider than a strip.
 const GROUP: usize = 48;
-/// Steps of them that are packed before the next strip's, unless more belong together.
+/// Steps that are packed before the next strip, unless the kernel needs more together.
 const STRETCH: usize = 8;
 
-/// One product over a stretch of k, on its way to `c`.
+/// One product over a range of k, written to `c`.
 pub(super) struct Part<T> {
     pub(super) batch: usize,
     pub(super) depth: Range<usize>,
@@ -24,10 +27,10 @@ pub(super) struct Part<T> {
     pub(super) finish: bool,
 }
 
-// SAFETY: tasks write to blocks of their own.
+// SAFETY: each task writes to its own block of C.
 unsafe impl<T> Sync for Part<T> {}
 
-/// Where the lanes of a tile are over one visit: element (lane, p) is `data[lane * lane_stride + p * depth_stride]`.
+/// A strip of lanes: element (lane, p) is `data[lane * lane_stride + p * depth_stride]`.
 #[derive(Clone, Copy)]
 struct Strip<T> {
     data: *const T,
@@ -36,13 +39,14 @@ struct Strip<T> {
 }
 
 impl<T: Real> Drive<'_, T> {
-    /// Computes the block `index` of C.
+    /// Computes block `index` of C.
     ///
-    /// Packed columns stay in the second cache while strips of rows pass by, each strip in the first cache for as long
-    /// as it meets them. Where B is read in place, each strip of its columns meets all rows at once instead.
+    /// Packed columns stay in the second-level cache while the strips of rows are processed, each strip from
+    /// the first-level cache. If B is read in place, each strip of its columns is combined with all rows
+    /// instead.
     ///
     /// # Safety
-    /// The problem is as it says, and the block is nobody else's.
+    /// The problem satisfies the contract of [`gemm`](super::gemm), and no other thread accesses the block.
     pub(super) unsafe fn block(&self, part: &Part<T::Sum>, index: usize) {
         let (&Problem { m, n, .. }, plan, kernels) = (self.problem, &self.plan, self.kernels);
         let (down, across) = (index % m.div_ceil(plan.rows), index / m.div_ceil(plan.rows));
@@ -83,7 +87,7 @@ impl<T: Real> Drive<'_, T> {
                 let (b_depth, last) =
                     (if plan.dot { b.lane } else { b.depth }, (width - 1) % kernels.lanes + 1);
                 let (k, c_row, a_lane, a_depth) = (steps, part.row, a.lane, a.depth);
-                // SAFETY: the tile is within the block, the strips are there for all its lanes and steps.
+                // SAFETY: the tile is within the block, and the strips cover all its lanes and steps.
                 unsafe {
                     let c = part.c.offset(i as isize * part.row).add(j);
                     kernel(&Step {
@@ -101,7 +105,8 @@ impl<T: Real> Drive<'_, T> {
                     });
                 }
             };
-            // SAFETY: the rooms are for a strip of rows and for all columns of the block, which are within the operands.
+            // SAFETY: the buffers hold a strip of rows and all columns of the block, which are within the
+            // operands.
             unsafe {
                 match room_b {
                     None => {
@@ -135,7 +140,7 @@ impl<T: Real> Drive<'_, T> {
                             };
                             for (index, j) in cols.clone().step_by(nr).enumerate() {
                                 let room = room_b.add(index * nr * stored);
-                                // Packed when the first strip needs it, and so in the first cache for it.
+                                // Packed when the first strip needs it, so that it is in the first-level cache.
                                 let (width, packer) = kernels.panel_of(cols.end - j);
                                 let b = if i == rows.start {
                                     self.strip(&self.problem.b, packer, panel(j, cols.end, width), Some(room))
@@ -166,7 +171,7 @@ impl<T: Real> Drive<'_, T> {
         }
     }
 
-    /// Packs strips of rows from that of `panel` up to the row `end`.
+    /// Packs strips of rows, from that of `panel` up to the row `end`.
     unsafe fn pack_rows(&self, panel: Panel, end: usize, room: *mut T) {
         let deep = self.kernels.deep;
         let alone = end <= panel.lane + panel.width;
@@ -176,7 +181,7 @@ impl<T: Real> Drive<'_, T> {
             for (strip, lane) in (panel.lane..end).step_by(panel.width).enumerate() {
                 let (lanes, steps) = (panel.width.min(end - lane), stretch.min(panel.steps - from));
                 let part = Panel { lane, lanes, depth: panel.depth + from, steps, ..panel };
-                // SAFETY: the room is for these strips, one after the other.
+                // SAFETY: the buffer holds these strips, one after the other.
                 unsafe {
                     let out = room.add((strip * stored + from) * panel.width);
                     self.strip(&self.problem.a, self.kernels.pack_a, part, Some(out));
@@ -185,7 +190,7 @@ impl<T: Real> Drive<'_, T> {
         }
     }
 
-    /// The lanes and steps of `panel`: where they are, or packed to `room`.
+    /// Returns the lanes and steps of `panel`: in place, or packed into `room`.
     unsafe fn strip(
         &self,
         operand: &Operand<'_, T>,
@@ -196,28 +201,28 @@ impl<T: Real> Drive<'_, T> {
         let Panel { batch, lane, lanes, depth, steps, width } = panel;
         match (operand, room) {
             (Operand::Strided(s), None) => {
-                // SAFETY: the operand has these elements.
+                // SAFETY: the panel is within the operand.
                 let data = unsafe { s.at(batch, lane, depth) };
                 return Strip { data, lane: s.lane, depth: s.depth };
             }
             (Operand::Strided(s), Some(room)) => {
-                // SAFETY: the operand has these elements, the room is for a panel.
+                // SAFETY: the panel is within the operand, and the buffer holds it.
                 unsafe { packer(s.at(batch, lane, depth), s.lane, s.depth, lanes, steps, room) }
             }
             (Operand::Packed(pack), Some(room)) if self.kernels.deep > 1 => {
                 let plain = Scratch::take::<T>(steps * width);
-                // SAFETY: as below; what was packed lane by lane is then a strided operand.
+                // SAFETY: as below; the panel packed lane by lane is then a strided operand.
                 unsafe {
                     pack.pack(panel, std::slice::from_raw_parts_mut(plain.as_ptr(), steps * width));
                     packer(plain.as_ptr::<T>().cast_const(), 1, width as isize, lanes, steps, room);
                 }
             }
             (Operand::Packed(pack), Some(room)) => {
-                // SAFETY: the room is for a panel, and scratch is never uninitialised.
+                // SAFETY: the buffer holds a panel, and scratch memory is always initialized.
                 let room = unsafe { std::slice::from_raw_parts_mut(room, steps * width) };
                 pack.pack(panel, room);
             }
-            // No plan reads such an operand in place.
+            // Excluded by the plan, which always packs such an operand.
             (Operand::Packed(_), None) => {}
         }
         let data = room.unwrap_or(std::ptr::null_mut()).cast_const();
@@ -242,13 +247,13 @@ impl<T: Real> Drive<'_, T> {
     }
 }
 
-/// What a thread does around a block, the second part however the block ends.
+/// Calls a function before a block, and one after it, also during unwinding.
 struct Around(Option<[unsafe fn(); 2]>);
 
 impl Around {
     fn new(around: Option<[unsafe fn(); 2]>) -> Around {
         if let Some([before, _]) = around {
-            // SAFETY: it needs the instructions of the kernels, which whoever chose them vouches for.
+            // SAFETY: it needs the instruction set of the kernels, which the caller of `drive::run` guarantees.
             unsafe { before() }
         }
         Around(around)
@@ -258,7 +263,7 @@ impl Around {
 impl Drop for Around {
     fn drop(&mut self) {
         if let Some([_, after]) = self.0 {
-            // SAFETY: as above.
+            // SAFETY: as in `new`.
             unsafe { after() }
         }
     }
@@ -267,7 +272,7 @@ impl Drop for Around {
 impl<T> Strided<T> {
     pub(super) unsafe fn at(&self, batch: usize, lane: usize, depth: usize) -> *const T {
         let offset = batch as isize * self.batch + lane as isize * self.lane + depth as isize * self.depth;
-        // SAFETY: the caller asks for an element there is.
+        // SAFETY: the caller guarantees that the element exists.
         unsafe { self.data.offset(offset) }
     }
 }

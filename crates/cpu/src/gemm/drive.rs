@@ -1,4 +1,4 @@
-//! A product as tasks: over the batch, over blocks of C, over parts of k.
+//! Distributes a product over tasks: over the batch, over blocks of C, over parts of k.
 
 use super::block::Part;
 use super::kernel::Kernels;
@@ -9,32 +9,32 @@ use crate::Pool;
 use gradus_ir::stop;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Elements of C that are worth a task when parts of k are added up.
+/// Elements of C per task when parts of k are added up.
 const SUMS: usize = 1 << 13;
 
-/// A problem being computed.
+/// A product being computed.
 pub(super) struct Drive<'p, T: Real> {
     pub(super) pool: &'p Pool,
     pub(super) kernels: &'static Kernels<T>,
     pub(super) problem: &'p Problem<'p, T>,
     pub(super) plan: Plan,
-    /// Whether nobody wants the result any more, as the thread that started it has found out.
+    /// Whether the caller has requested a stop.
     left: AtomicBool,
 }
 
-// SAFETY: what it points to is read by all tasks and written in parts of their own; the problem's closures are `Sync`.
+// SAFETY: all tasks read the operands, and each writes its own part of C; the problem's closures are `Sync`.
 unsafe impl<T: Real> Sync for Drive<'_, T> {}
 
 /// Computes `problem`.
 ///
 /// # Safety
-/// The processor has the instructions of `kernels`; the rest as for [`gemm`](super::gemm).
+/// The processor has the instructions of `kernels`; otherwise as for [`gemm`](super::gemm).
 pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, problem: &Problem<'_, T>) {
     let &Problem { batch, m, n, .. } = problem;
     if batch == 0 || m == 0 || n == 0 {
         return;
     }
-    // A column is a row if its elements are neighbours, and B is better long than A.
+    // A contiguous column of C is computed as a row: the kernels prefer a long B.
     if let (1, 1, 2.., Operand::Strided(Strided { lane: 1, .. })) = (n, problem.c.row, m, problem.a) {
         let given = problem.finish;
         let finish = move |t: Tile<T::Sum>| {
@@ -44,7 +44,7 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
             }
         };
         let finish: Option<Finish<'_, T::Sum>> = given.is_some().then_some(&finish);
-        // SAFETY: as the caller vouches; the rows of the transposed C are one.
+        // SAFETY: the caller guarantees the problem; transposing a C of one column gives a C of one row.
         return unsafe { run(pool, kernels, &Problem { finish, ..problem.transposed() }) };
     }
     let drive = Drive {
@@ -54,7 +54,7 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
         plan: Plan::new(problem, kernels, pool.threads()),
         left: AtomicBool::new(false),
     };
-    // SAFETY: each call has products of its own.
+    // SAFETY: each call computes its own products of the batch.
     let one = |index: usize| unsafe { drive.item(index) };
     if drive.blocks() * drive.plan.parts > 1 {
         (0..batch).for_each(one);
@@ -67,12 +67,13 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
 }
 
 impl<T: Real> Drive<'_, T> {
-    /// Whether to leave a block: a block of a large product takes seconds. Other threads see what the first one hears.
+    /// Whether to stop inside a block, which can take seconds. Only the calling thread polls; the others read
+    /// the flag.
     pub(super) fn left(&self) -> bool {
         self.left.load(Relaxed) || (stop::requested() && !self.left.swap(true, Relaxed))
     }
 
-    /// How many blocks C is cut into.
+    /// Returns the number of blocks of C.
     fn blocks(&self) -> usize {
         self.problem.m.div_ceil(self.plan.rows) * self.problem.n.div_ceil(self.plan.cols)
     }
@@ -81,11 +82,11 @@ impl<T: Real> Drive<'_, T> {
     unsafe fn item(&self, batch: usize) {
         let &Problem { m, n, k, c: Output { data, batch: stride, row }, accumulate, .. } = self.problem;
         let parts = self.plan.parts;
-        // SAFETY: the product exists.
+        // SAFETY: `batch` is below the number of products, so the offset is within C.
         let c = unsafe { data.offset(batch as isize * stride) };
         let whole = Part { batch, depth: 0..k, c, row, accumulate, finish: true };
         if parts == 1 {
-            // SAFETY: each task has a block of C of its own.
+            // SAFETY: each task has its own block of C.
             return self.pool.run(self.blocks(), &|block| unsafe { self.block(&whole, block) });
         }
         let scratch = Scratch::take::<T::Sum>(parts * m * n);
@@ -94,7 +95,7 @@ impl<T: Real> Drive<'_, T> {
         self.pool.run(parts * blocks, &|task| {
             let index = task / blocks;
             let depth = (index * steps).min(k)..((index + 1) * steps).min(k);
-            // SAFETY: each part has a C of its own in the scratch, each task a block of it.
+            // SAFETY: each part has its own C in the scratch memory, and each task its own block of it.
             unsafe {
                 let c = sums.at(index * m * n);
                 let part = Part { batch, depth, c, row: n as isize, accumulate: false, finish: false };
@@ -105,7 +106,7 @@ impl<T: Real> Drive<'_, T> {
         self.pool.run(m.div_ceil(rows), &|chunk| {
             let rows = chunk * rows..((chunk + 1) * rows).min(m);
             for i in rows.clone() {
-                // SAFETY: rows of C of this task's own, and sums that all tasks have left.
+                // SAFETY: the rows of C belong to this task, and all tasks that wrote the sums have ended.
                 let (to, sum) = unsafe {
                     let to = std::slice::from_raw_parts_mut(whole.c.offset(i as isize * row), n);
                     (to, |part: usize| {
@@ -125,12 +126,12 @@ impl<T: Real> Drive<'_, T> {
 /// Sums of the parts of k, one C after the other.
 struct Sums<T>(*mut T);
 
-// SAFETY: tasks write to blocks of their own, and read when all are written.
+// SAFETY: tasks write to separate blocks, and read after all are written.
 unsafe impl<T> Sync for Sums<T> {}
 
 impl<T> Sums<T> {
     unsafe fn at(&self, index: usize) -> *mut T {
-        // SAFETY: the caller asks for an element there is.
+        // SAFETY: the caller guarantees that the element exists.
         unsafe { self.0.add(index) }
     }
 }

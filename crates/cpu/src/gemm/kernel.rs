@@ -1,12 +1,12 @@
-//! The innermost loops: a tile of C in registers over a stretch of k, and dot products.
+//! The innermost loops: a tile of C in registers over a range of k, and dot products.
 
 use super::vector::{Lanes, Vector, prefetch, prefetch_to_write};
 use super::{Real, pack};
 use crate::Isa;
 
-/// A tile of C and the operands it is the product of. Element (i, p) of A is at `a[i * a_lane + p * a_depth]`, element
-/// (p, j) of B at `b[p * b_depth + j]` for tiles and at `b[j * b_depth + p]` for dots, element (i, j) of C at
-/// `c[i * c_row + j]`.
+/// A tile of C and its operands. Element (i, p) of A is at `a[i * a_lane + p * a_depth]`, element (p, j) of B
+/// at `b[p * b_depth + j]` for tiles and at `b[j * b_depth + p]` for dots, element (i, j) of C at `c[i * c_row
+/// + j]`.
 pub(super) struct Step<T: Real> {
     pub(super) k: usize,
     pub(super) a: *const T,
@@ -16,13 +16,10 @@ pub(super) struct Step<T: Real> {
     pub(super) b_depth: isize,
     pub(super) c: *mut T::Sum,
     pub(super) c_row: isize,
-    /// How many rows of the tile exist.
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        expect(dead_code, reason = "only tiles in registers of their own ask")
-    )]
+    /// Number of existing rows of the tile.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only AMX kernels use it"))]
     pub(super) rows: usize,
-    /// How many columns of the last vector of the tile exist.
+    /// Number of existing columns of the last vector of the tile.
     pub(super) last: usize,
     /// Whether the product is added to C instead of replacing it.
     pub(super) accumulate: bool,
@@ -36,28 +33,28 @@ pub(super) struct Kernels<T: Real> {
     pub(super) mr: usize,
     /// Columns of a full tile, and of a packed panel of B.
     pub(super) nr: usize,
-    /// Numbers in a register.
+    /// Elements of a register.
     pub(super) lanes: usize,
-    /// Steps along k that are packed together: a panel is filled up with zeros to a multiple.
+    /// Steps along k that are packed together; panels are padded with zeros to a multiple.
     pub(super) deep: usize,
-    /// How many times as fast as multiplications of `f32` these are, to tell what is worth a task.
+    /// Speed relative to multiplications of `f32`, which decides how much work a task has.
     pub(super) speed: usize,
-    /// What a thread does before it runs these kernels, and after.
+    /// Functions that a thread calls before and after running these kernels.
     pub(super) around: Option<[unsafe fn(); 2]>,
     /// A full tile of packed operands.
     pub(super) packed: Kernel<T>,
-    /// Tiles by vectors - 1 and rows - 1, operands anywhere. Narrow ones may have more than `mr` rows. If there are
-    /// none, `packed` computes any tile, and only whole strips of A that lie along k are read in place.
+    /// Tiles by vectors - 1 and rows - 1, for operands of any strides. Narrow tiles may have more than `mr`
+    /// rows. If empty, `packed` computes any tile, and only complete strips of A along k are read in place.
     pub(super) tiles: &'static [&'static [Kernel<T>]],
-    /// Dot products by rows - 1 and columns - 1, where there are tiles.
+    /// Dot products by rows - 1 and columns - 1; empty if `tiles` is.
     pub(super) dots: &'static [[Kernel<T>; DOT]],
     pub(super) pack_a: pack::Packer<T>,
-    /// By vectors - 1 of the panel; if there is one, every panel has the width of a full tile.
+    /// By vectors - 1 of the panel. A single packer means that every panel has the width of a full tile.
     pub(super) pack_b: &'static [pack::Packer<T>],
 }
 
 impl<T: Real> Kernels<T> {
-    /// The width of a packed panel of B for the columns that are left, no wider than it must be, and its packer.
+    /// Returns the width of the narrowest packed panel of B for the remaining columns, and its packer.
     pub(super) fn panel_of(&self, columns: usize) -> (usize, pack::Packer<T>) {
         match self.pack_b {
             [only] => (self.nr, *only),
@@ -72,22 +69,22 @@ impl<T: Real> Kernels<T> {
 /// Rows and columns of the largest block of dot products.
 pub(super) const DOT: usize = 4;
 
-/// Rows of B ahead that are asked for: those of a B in place are far apart and not guessed by the processor, packed
-/// ones come from the second cache.
+/// Number of rows of B to prefetch ahead: the rows of a B in place are too far apart for the hardware
+/// prefetcher, packed ones are in the second-level cache.
 const AHEAD: isize = 12;
 
-/// A tile of `M` rows and `N` vectors.
+/// Computes a tile of `M` rows and `N` vectors.
 ///
 /// # Safety
-/// The processor has the instructions of `V`; `step` describes valid memory, that of C not shared.
+/// The processor has the instructions of `V`; `step` describes valid memory, and no other thread accesses C.
 #[inline(always)]
 unsafe fn tile<V: Vector, const M: usize, const N: usize, const PACKED: bool>(step: &Step<V::Scalar>) {
     let &Step { k, a_lane, a_depth, b_depth, c, c_row, .. } = step;
     let (mut a, mut b) = (step.a, step.b);
     let some = V::mask(step.last);
     let whole = step.last == V::LANES;
-    // SAFETY: the rows and columns of the tile and the k steps of the operands are valid by contract; pointers that
-    // may pass an end are only compared or prefetched, and so move by wrapping.
+    // SAFETY: the caller guarantees the rows and columns of the tile and k steps of the operands. Pointers that
+    // may pass an end are only compared or prefetched, and are computed by wrapping arithmetic.
     unsafe {
         for i in 0..M {
             for v in 0..N {
@@ -99,7 +96,7 @@ unsafe fn tile<V: Vector, const M: usize, const N: usize, const PACKED: bool>(st
             let row: [V; N] = std::array::from_fn(|v| {
                 let p = b.wrapping_add(v * V::LANES);
                 prefetch(p.wrapping_offset(AHEAD * b_depth));
-                // A packed panel is filled up with zeros: its last vector always exists.
+                // A packed panel is padded with zeros, so its last vector can always be loaded.
                 if PACKED || v + 1 < N || whole { V::load(p) } else { V::load_some(some, p) }
             });
             for (i, sums) in sums.iter_mut().enumerate() {
@@ -126,7 +123,7 @@ unsafe fn tile<V: Vector, const M: usize, const N: usize, const PACKED: bool>(st
     }
 }
 
-/// `M` by `N` dot products of rows of A and columns of B whose elements are next to each other.
+/// Computes `M` by `N` dot products of contiguous rows of A and contiguous columns of B.
 ///
 /// # Safety
 /// As for [`tile`]; `a_depth` is 1.
@@ -135,7 +132,7 @@ unsafe fn dot<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>)
 where
     V::Scalar: std::ops::Add<Output = V::Scalar>,
 {
-    // SAFETY: the elements of the rows and columns are valid by contract.
+    // SAFETY: the caller guarantees the elements of the rows and columns.
     unsafe {
         let mut sums = [[V::zero(); N]; M];
         let whole = step.k / V::LANES * V::LANES;
@@ -162,7 +159,7 @@ unsafe fn dot_step<V: Vector, const M: usize, const N: usize>(
     p: usize,
     load: impl Fn(*const V::Scalar) -> V,
 ) {
-    // SAFETY: as for `dot`.
+    // SAFETY: as in `dot`, whose caller guarantees the elements.
     unsafe {
         let columns: [V; N] = std::array::from_fn(|j| load(step.b.offset(j as isize * step.b_depth).add(p)));
         for (i, sums) in sums.iter_mut().enumerate() {
@@ -174,13 +171,13 @@ unsafe fn dot_step<V: Vector, const M: usize, const N: usize>(
     }
 }
 
-/// The functions that enable an instruction set around the bodies above, and the tables of them.
+/// Defines functions that enable an instruction set and call the bodies above, and the tables of them.
 macro_rules! isa {
     ($name:ident $(, $features:literal)?) => {
         mod $name {
             use super::{Step, Vector};
 
-            // SAFETY (of the three): the caller has the features, and vouches for the step.
+            // SAFETY (of the three): the caller guarantees the instruction set and the memory of the step.
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn tile<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>) {
                 // SAFETY: as above.
@@ -189,7 +186,7 @@ macro_rules! isa {
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn packed<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>) {
                 let (a_depth, b_depth) = (M as isize, (N * V::LANES) as isize);
-                // SAFETY: as above; the strides are those of packed panels, told to the compiler.
+                // SAFETY: as above; packed panels have these strides, which are constants for the compiler.
                 unsafe { super::tile::<V, M, N, true>(&Step { a_lane: 1, a_depth, b_depth, ..*step }) }
             }
             $(#[target_feature(enable = $features)])?
@@ -234,37 +231,38 @@ macro_rules! kernels {
     };
 }
 
-/// A number type there are kernels for.
-pub(super) trait Kernelled: Real {
+/// An element type with kernels.
+pub(super) trait HasKernels: Real {
     fn kernels(isa: Isa) -> &'static Kernels<Self>;
 }
 
 macro_rules! kernelled {
     ($t:ty, $portable:ty, $avx2:ident, $avx512:ident, $neon:ident) => {
-        impl Kernelled for $t {
+        impl HasKernels for $t {
             fn kernels(isa: Isa) -> &'static Kernels<$t> {
                 match isa.clamped().vectors() {
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx512 => {
                         use std::arch::x86_64::$avx512;
                         kernels!(
-                            avx512, $avx512, $t, 6, 4, pack::turned, [1: 1 2 3 4 5 6 7 8 9 10 11 12]
+                            avx512, $avx512, $t, 6, 4, pack::transposing, [1: 1 2 3 4 5 6 7 8 9 10 11 12]
                             [2: 1 2 3 4 5 6 7 8 9 10] [3: 1 2 3 4 5 6 7 8] [4: 1 2 3 4 5 6]
                         )
                     }
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx2 => {
                         use std::arch::x86_64::$avx2;
-                        kernels!(avx2, $avx2, $t, 6, 2, pack::turned, [1: 1 2 3 4 5 6 7 8 9 10 11 12] [2: 1 2 3 4 5 6])
+                        kernels!(avx2, $avx2, $t, 6, 2, pack::transposing, [1: 1 2 3 4 5 6 7 8 9 10 11 12] [2: 1 2 3 4 5 6])
                     }
-                    // Of 32 registers 24 are sums, which hide four cycles of latency on up to four units, 3 are of B, the
-                    // rest numbers of A. 8 by 3 loads less than 12 by 2, as numbers of A come one by one. The
-                    // instructions are part of the target: no function has to enable them.
+                    // 24 of 32 registers hold sums, which hide four cycles of latency on up to four units; 3
+                    // hold B, the rest elements of A. 8 by 3 loads less than 12 by 2, because elements of A are
+                    // loaded one by one. The instructions are part of the target, so that no function needs to
+                    // enable them.
                     #[cfg(target_arch = "aarch64")]
                     Isa::Neon => {
                         use std::arch::aarch64::$neon;
                         kernels!(
-                            portable, $neon, $t, 8, 3, pack::turned, [1: 1 2 3 4 5 6 7 8 9 10 11 12]
+                            portable, $neon, $t, 8, 3, pack::transposing, [1: 1 2 3 4 5 6 7 8 9 10 11 12]
                             [2: 1 2 3 4 5 6 7 8 9 10] [3: 1 2 3 4 5 6 7 8]
                         )
                     }

@@ -1,16 +1,16 @@
-//! Matrix products: C = A·B or C += A·B, batched, with operands anywhere in memory.
+//! Matrix products: C = A·B or C += A·B, batched, with operands of any strides.
 //!
-//! A task is a block of C over the whole of k. Its innermost loop holds a tile of C in registers and reads A and B in
-//! place where they lie well, otherwise from packed panels, which the task makes for itself and which stay in its second
-//! cache. When the last sums of a part of the block are done and it is still in cache, `finish` is called with it, which
-//! is how bias, activation and residual are fused.
+//! A task is a block of C over all of k. Its innermost loop holds a tile of C in registers and reads A and B in
+//! place if their strides suit it, otherwise from packed panels. The task packs them itself, and they stay in
+//! its second-level cache. When a part of the block is finished and still in cache, `finish` is called with it,
+//! which fuses bias, activation and residual.
 //!
-//! The order of the sums depends on the problem and the instruction set alone: the result has the same bits for any
-//! number of threads. Only the blocks that `finish` sees are others.
+//! The order of the sums depends only on the problem and the instruction set, so that the result has the same
+//! bits for any number of threads. Only the blocks that `finish` receives differ.
 //!
-//! Numbers are summed in their own type, `bf16` in `f32`: C is then of `f32`, and who wants it narrower does that in
-//! `finish`. Where the processor has tiles (`amx`) they are packed as pairs along k; where it has none they become `f32` as
-//! they are packed (`widen`).
+//! Elements are summed in their own type, `bf16` in `f32`: C is then `f32`, and `finish` can round it. On
+//! processors with tiles (`amx`), `bf16` are packed as pairs along k; otherwise they are converted to `f32`
+//! when packed (`widen`).
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
@@ -35,27 +35,28 @@ use std::ops::Add;
 /// `C[b] = A[b]·B[b]` for each `b` in the batch, where A is m by k, B is k by n and C is m by n.
 #[derive(Clone, Copy)]
 pub struct Problem<'a, T: Real> {
-    /// How many products.
+    /// Number of products.
     pub batch: usize,
     /// Rows of A and C.
     pub m: usize,
     /// Columns of B and C.
     pub n: usize,
-    /// Columns of A, rows of B. If there are none the product is zero.
+    /// Columns of A, rows of B. If 0, the product is zero.
     pub k: usize,
     /// The left operand; its lanes are rows.
     pub a: Operand<'a, T>,
     /// The right operand; its lanes are columns.
     pub b: Operand<'a, T>,
-    /// Where the products go.
+    /// Output.
     pub c: Output<T::Sum>,
-    /// Whether the products are added to what C holds.
+    /// Whether the products are added to C.
     pub accumulate: bool,
-    /// What to do with each finished block of C. Every element is in one block.
+    /// Called with each finished block of C. Every element is in exactly one block.
     pub finish: Option<Finish<'a, T::Sum>>,
 }
 
-/// Called with each finished block of C, by the thread that finished it. Which blocks depends on the number of threads.
+/// Receives each finished block of C, on the thread that finished it. The blocks depend on the number of
+/// threads.
 pub type Finish<'a, T> = &'a (dyn Fn(Tile<T>) + Sync);
 
 /// An operand of a product. A *lane* is a row of A or a column of B; *depth* runs along k.
@@ -63,7 +64,7 @@ pub type Finish<'a, T> = &'a (dyn Fn(Tile<T>) + Sync);
 pub enum Operand<'a, T> {
     /// Elements in memory.
     Strided(Strided<T>),
-    /// Elements that something else puts where they are needed.
+    /// Elements that a [`Pack`] implementation writes into panels.
     Packed(&'a dyn Pack<T>),
 }
 
@@ -72,81 +73,81 @@ pub enum Operand<'a, T> {
 pub struct Strided<T> {
     /// The first element.
     pub data: *const T,
-    /// From one product of the batch to the next; zero for an operand they share.
+    /// Stride between products of the batch; zero for a shared operand.
     pub batch: isize,
-    /// From one row of A, or column of B, to the next.
+    /// Stride between rows of A, or columns of B.
     pub lane: isize,
-    /// From one step along k to the next.
+    /// Stride along k.
     pub depth: isize,
 }
 
-/// An operand that is computed, or lies in memory in some other way, such as the patches of a convolution.
+/// An operand that is computed, or is stored in some other way, such as the patches of a convolution.
 pub trait Pack<T>: Sync {
-    /// Sets `out[p * panel.width + lane]` to the element at lane `panel.lane + lane` and depth `panel.depth + p` for
-    /// every `p < panel.steps` and `lane < panel.lanes`, and to zero for the lanes from there to `panel.width`.
-    /// A panel may be asked for more than once.
+    /// Sets `out[p * panel.width + lane]` to the element at lane `panel.lane + lane` and depth `panel.depth +
+    /// p` for every `p < panel.steps` and `lane < panel.lanes`, and to zero for the lanes from there to
+    /// `panel.width`. A panel may be requested more than once.
     fn pack(&self, panel: Panel, out: &mut [T]);
 }
 
-/// A stretch of an operand.
+/// A range of lanes and steps of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Panel {
-    /// Which product of the batch.
+    /// Index of the product in the batch.
     pub batch: usize,
     /// The first lane.
     pub lane: usize,
-    /// How many lanes, at most `width`.
+    /// Number of lanes, at most `width`.
     pub lanes: usize,
     /// The first step along k.
     pub depth: usize,
-    /// How many steps.
+    /// Number of steps.
     pub steps: usize,
-    /// How many lanes are stored.
+    /// Number of lanes stored.
     pub width: usize,
 }
 
-/// Where products go: the element at (`batch`, `i`, `j`) is `data[batch·batch + i·row + j]`. For a C whose rows, not
-/// columns, are next to each other use [`Problem::transposed`].
+/// Layout of C: the element at (`batch`, `i`, `j`) is `data[batch·batch + i·row + j]`. For a C whose columns
+/// are contiguous use [`Problem::transposed`].
 #[derive(Clone, Copy, Debug)]
 pub struct Output<T> {
     /// The first element.
     pub data: *mut T,
-    /// From one product of the batch to the next.
+    /// Stride between products of the batch.
     pub batch: isize,
-    /// From one row to the next.
+    /// Stride between rows.
     pub row: isize,
 }
 
 /// A finished block of C: element (`i`, `j`) of the block is `data[i·row + j]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Tile<T> {
-    /// Which product of the batch.
+    /// Index of the product in the batch.
     pub batch: usize,
     /// The first row of C in the block.
     pub row0: usize,
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
     /// The first column of C in the block.
     pub col0: usize,
-    /// How many columns.
+    /// Number of columns.
     pub cols: usize,
     /// The first element of the block.
     pub data: *mut T,
-    /// From one row to the next.
+    /// Stride between rows.
     pub row: isize,
 }
 
 impl<T: Real> Problem<'_, T> {
-    /// The problem of the transposed C, which is B transposed times A transposed: the operands change places.
-    /// `c.row` is then the distance between columns, and blocks are finished with rows and columns exchanged.
+    /// Returns the problem of the transposed C, which is B transposed times A transposed. `c.row` is then the
+    /// stride between columns, and blocks are finished with rows and columns exchanged.
     pub fn transposed(self) -> Self {
         Problem { m: self.n, n: self.m, a: self.b, b: self.a, ..self }
     }
 }
 
-/// A number type that products are made of.
+/// An element type of products.
 pub trait Real: Copy + sealed::Sealed + 'static {
-    /// What products are added up in.
+    /// The type in which products are summed.
     type Sum: Copy + Add<Output = Self::Sum> + 'static;
 
     /// Computes a product.
@@ -169,8 +170,8 @@ macro_rules! real {
             type Sum = $t;
 
             unsafe fn gemm(pool: &Pool, isa: Isa, problem: &Problem<'_, $t>) {
-                // SAFETY: as the caller vouches.
-                unsafe { drive::run(pool, <$t as kernel::Kernelled>::kernels(isa), problem) }
+                // SAFETY: the contract is the same; `kernels` returns kernels that the processor can run.
+                unsafe { drive::run(pool, <$t as kernel::HasKernels>::kernels(isa), problem) }
             }
         }
     )*};
@@ -182,25 +183,25 @@ impl Real for bf16 {
     type Sum = f32;
 
     unsafe fn gemm(pool: &Pool, isa: Isa, problem: &Problem<'_, bf16>) {
-        // SAFETY: as the caller vouches; the processor has what is left of `isa` when it is clamped.
+        // SAFETY: the contract is the same; a clamped `isa` can be run.
         unsafe {
             match isa.clamped() {
                 #[cfg(target_arch = "x86_64")]
                 Isa::Amx if problem.m * problem.n * problem.k > amx::FEW => {
                     drive::run(pool, &amx::KERNELS, problem)
                 }
-                isa => widen::run(pool, <f32 as kernel::Kernelled>::kernels(isa), problem),
+                isa => widen::run(pool, <f32 as kernel::HasKernels>::kernels(isa), problem),
             }
         }
     }
 }
 
-/// Computes a product with the best instructions there are, on the threads of `pool`.
+/// Computes a product with the best instruction set, on the threads of `pool`.
 ///
 /// # Safety
-/// Every element of the strided operands and of C is valid, distinct elements of C are distinct memory, and until it
-/// returns nobody else uses C (`finish` may use its block) or writes to the operands.
+/// Every element of the strided operands and of C is valid memory, distinct elements of C are distinct memory,
+/// and during the call no other thread accesses C (`finish` may access its block) or writes to the operands.
 pub unsafe fn gemm<T: Real>(pool: &Pool, problem: &Problem<'_, T>) {
-    // SAFETY: as the caller vouches.
+    // SAFETY: the contract is the same.
     unsafe { T::gemm(pool, Isa::best(), problem) }
 }

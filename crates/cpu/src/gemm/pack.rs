@@ -1,14 +1,15 @@
-//! Copying a stretch of an operand into the order in which the innermost loop reads it.
+//! Copies a part of an operand into the order in which the innermost loop reads it.
 
 use super::vector::prefetch;
 
-/// Bytes of a line of memory.
+/// Bytes of a cache line.
 pub(super) const LINE: usize = 64;
-/// Rows ahead that are asked for.
+/// Number of rows to prefetch ahead.
 const AHEAD: isize = 16;
 
-/// Fills a panel: `out[p * W + lane] = source[lane * lane_stride + p * depth_stride]` for `lane < lanes` and
-/// `p < depth`, zero for the lanes up to the width `W` of the panel. (Panels of pairs have an order of their own.)
+/// Fills a panel: `out[p * W + lane] = source[lane * lane_stride + p * depth_stride]` for `lane < lanes` and `p
+/// < depth`, zero for the lanes up to the width `W` of the panel. (Panels of pairs have another order, see
+/// `pairs.rs`.)
 pub(super) type Packer<T> =
     unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
 
@@ -19,20 +20,20 @@ pub(crate) const MOST_ROWS: usize = 8;
 pub(crate) trait TransposeBlock: Copy + Default {
     const SIDE: usize = 1;
 
-    /// `out[p * width + lane] = rows[lane][p]` for a full block. Without closures: what they call would not be inlined
-    /// where the instructions are enabled.
+    /// `out[p * width + lane] = rows[lane][p]` for a full block. Uses no closures, because functions called in
+    /// closures would not be inlined where the instruction set is enabled.
     ///
     /// # Safety
-    /// The processor has AVX2 or NEON, both blocks are valid.
+    /// The processor has AVX2 or NEON; both blocks are valid memory.
     #[inline(always)]
     unsafe fn transpose(rows: &[*const Self; MOST_ROWS], out: *mut Self, _width: usize) {
-        // SAFETY: the caller vouches for the blocks.
+        // SAFETY: the caller guarantees the blocks.
         unsafe { *out = *rows[0] };
     }
 }
 
 /// # Safety
-/// As [`Packer`] says: the elements of the source exist, `out` has room for `steps * W`.
+/// As for [`Packer`]: the elements of the source exist, and `out` has space for `steps * W`.
 pub(super) unsafe fn portable<T: Copy + Default, const W: usize>(
     source: *const T,
     lane: isize,
@@ -41,7 +42,7 @@ pub(super) unsafe fn portable<T: Copy + Default, const W: usize>(
     steps: usize,
     out: *mut T,
 ) {
-    // SAFETY: as the caller vouches.
+    // SAFETY: the contract is the same.
     unsafe { body::<T, W>(source, lane, depth, lanes, steps, out) }
 }
 
@@ -50,9 +51,9 @@ pub(super) unsafe fn portable<T: Copy + Default, const W: usize>(
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 #[cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
-    expect(dead_code, reason = "only kernels with vectors of their own ask")
+    expect(dead_code, reason = "only kernels with explicit vectors use it")
 )]
-pub(super) unsafe fn turned<T: TransposeBlock, const W: usize>(
+pub(super) unsafe fn transposing<T: TransposeBlock, const W: usize>(
     source: *const T,
     lane: isize,
     depth: isize,
@@ -60,12 +61,13 @@ pub(super) unsafe fn turned<T: TransposeBlock, const W: usize>(
     steps: usize,
     out: *mut T,
 ) {
-    // SAFETY: as the caller vouches; a block reads lanes and steps that exist and writes lanes of its own.
+    // SAFETY: the caller guarantees source and `out`; a block reads existing lanes and steps and writes its own
+    // lanes.
     unsafe {
         if depth != 1 || lane == 1 || steps < T::SIDE || !W.is_multiple_of(T::SIDE) {
             return body::<T, W>(source, lane, depth, lanes, steps, out);
         }
-        // A line of each lane at a time: the lanes may be so far apart that they do not stay in the cache together.
+        // One cache line of each lane at a time: lanes may be too far apart to stay in the cache together.
         let line = LINE / size_of::<T>();
         for from in (0..steps).step_by(line) {
             for first in (0..lanes).step_by(T::SIDE) {
@@ -74,7 +76,8 @@ pub(super) unsafe fn turned<T: TransposeBlock, const W: usize>(
                     prefetch(rows.wrapping_offset(l as isize * lane).wrapping_add(from + 2 * line));
                 }
                 for p in (from..steps.min(from + line)).step_by(T::SIDE) {
-                    // The last block of steps begins where it has all, and the last of lanes has its last lane often.
+                    // The last block of steps is moved back to be complete, and the last block of lanes repeats
+                    // its last lane.
                     let p = p.min(steps - T::SIDE);
                     let mut block = [rows; MOST_ROWS];
                     for (l, row) in block.iter_mut().enumerate() {
@@ -106,12 +109,12 @@ unsafe fn body<T: Copy + Default, const W: usize>(
     steps: usize,
     out: *mut T,
 ) {
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees source and `out`.
     unsafe {
         for p in 0..steps {
             let (from, to) = (source.offset(p as isize * depth), out.add(p * W));
             if lanes == W && lane == 1 {
-                // Rows may be far apart, where the processor does not guess that they will be read.
+                // Prefetches, because rows may be too far apart for the hardware prefetcher.
                 for line in (0..W).step_by(LINE / size_of::<T>()) {
                     prefetch(from.wrapping_offset(AHEAD * depth).wrapping_add(line));
                 }
@@ -135,9 +138,9 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn transpose(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
-            // SAFETY: the caller has AVX2 and vouches for the blocks.
+            // SAFETY: the caller guarantees AVX2 and the blocks.
             unsafe {
-                // Rows 0..4 in the low halves and 4..8 in the high ones: two turns of 4 by 4, side by side.
+                // Rows 0..4 in the low halves and 4..8 in the high halves: two 4 by 4 transposes in parallel.
                 let mut halves = [[_mm256_setzero_ps(); 4]; 2];
                 for (half, to) in halves.iter_mut().enumerate() {
                     for (r, to) in to.iter_mut().enumerate() {
@@ -149,14 +152,14 @@ mod x86 {
                 for (half, &[r0, r1, r2, r3]) in halves.iter().enumerate() {
                     let (a, b) = (_mm256_unpacklo_ps(r0, r1), _mm256_unpackhi_ps(r0, r1));
                     let (c, d) = (_mm256_unpacklo_ps(r2, r3), _mm256_unpackhi_ps(r2, r3));
-                    let turned = [
+                    let transposed = [
                         _mm256_shuffle_ps::<0x44>(a, c),
                         _mm256_shuffle_ps::<0xee>(a, c),
                         _mm256_shuffle_ps::<0x44>(b, d),
                         _mm256_shuffle_ps::<0xee>(b, d),
                     ];
-                    for (row, &turned) in turned.iter().enumerate() {
-                        _mm256_storeu_ps(out.add((half * 4 + row) * width), turned);
+                    for (row, &transposed) in transposed.iter().enumerate() {
+                        _mm256_storeu_ps(out.add((half * 4 + row) * width), transposed);
                     }
                 }
             }
@@ -168,7 +171,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn transpose(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
-            // SAFETY: the caller has AVX2 and vouches for the blocks.
+            // SAFETY: the caller guarantees AVX2 and the blocks.
             unsafe {
                 for half in 0..2 {
                     let mut pair = [_mm256_setzero_pd(); 2];
@@ -196,10 +199,10 @@ mod neon {
 
         #[inline(always)]
         unsafe fn transpose(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
-            // SAFETY: the caller vouches for the blocks.
+            // SAFETY: the caller guarantees the blocks.
             unsafe {
                 let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|r| vld1q_f32(rows[r]));
-                // Rows 0 and 2, 1 and 3 element by element, then those.
+                // Interleaves rows 0 and 2, and rows 1 and 3, then the results.
                 let (a, b) = (vzip1q_f32(r0, r2), vzip2q_f32(r0, r2));
                 let (c, d) = (vzip1q_f32(r1, r3), vzip2q_f32(r1, r3));
                 vst1q_f32(out, vzip1q_f32(a, c));
@@ -215,7 +218,7 @@ mod neon {
 
         #[inline(always)]
         unsafe fn transpose(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
-            // SAFETY: the caller vouches for the blocks.
+            // SAFETY: the caller guarantees the blocks.
             unsafe {
                 let (r0, r1) = (vld1q_f64(rows[0]), vld1q_f64(rows[1]));
                 vst1q_f64(out, vzip1q_f64(r0, r1));

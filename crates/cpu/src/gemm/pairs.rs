@@ -1,7 +1,8 @@
-//! How `bf16` are packed for tiles: as pairs along k.
+//! Packs `bf16` for AMX tiles: as pairs along k.
 //!
-//! A panel has 32 lanes. Of each 32 steps it has two squares of 1 KiB, one for 16 lanes each, whose elements are pairs of
-//! neighbours along k: of A with a lane in each row, of B with a pair of steps in each row. What does not exist is zero.
+//! A panel has 32 lanes. For each 32 steps it has two squares of 1 KiB, of 16 lanes each, whose elements are
+//! pairs of consecutive steps along k. A row of a square is a lane of A, or a pair of steps of B. Missing
+//! elements are zero.
 
 use super::vector::prefetch;
 use half::bf16;
@@ -9,17 +10,18 @@ use std::arch::x86_64::*;
 
 /// Lanes of a panel, and steps that are packed together.
 pub(super) const WIDTH: usize = 32;
-/// Lanes and pairs of steps of a square.
+/// Lanes, and pairs of steps, of a square.
 const SIDE: usize = 16;
-/// Rows ahead that are asked for: they are far apart and not guessed by the processor.
+/// Number of rows to prefetch ahead, because they are too far apart for the hardware prefetcher.
 const AHEAD: usize = 10;
-/// Elements of the squares of one stretch of steps.
+/// Elements of the squares of 32 steps.
 pub(super) const STRETCH: usize = 2 * SIDE * 2 * SIDE;
 
-/// Fills a panel; `LANES` if its rows are lanes. Where elements lie the other way squares are turned.
+/// Fills a panel; `LANES` if its rows are lanes. If the elements are contiguous along the other axis, squares
+/// are transposed.
 ///
 /// # Safety
-/// The elements of the source exist, `out` has room for the panel, the processor has AVX-512.
+/// The elements of the source exist, `out` has space for the panel, and the processor has AVX-512.
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
 pub(super) unsafe fn pack<const LANES: bool>(
     source: *const bf16,
@@ -29,7 +31,7 @@ pub(super) unsafe fn pack<const LANES: bool>(
     steps: usize,
     out: *mut bf16,
 ) {
-    // SAFETY: as the caller vouches; only lanes and steps that there are are read.
+    // SAFETY: the caller guarantees source, `out` and AVX-512; only existing lanes and steps are read.
     unsafe {
         if depth == 1 {
             along(source, lane, lanes, steps, out);
@@ -50,24 +52,24 @@ pub(super) unsafe fn pack<const LANES: bool>(
                 out.cast::<[bf16; STRETCH]>().write(near);
             }
             if LANES == (depth != 1 && lane == 1) {
-                turn(out.cast());
-                turn(out.cast::<__m512i>().add(SIDE));
+                transpose(out.cast());
+                transpose(out.cast::<__m512i>().add(SIDE));
             }
         }
     }
 }
 
-/// Squares with a lane in each row, of lanes whose steps are neighbours, each lane to its end: lanes may be so far apart
-/// that they do not stay in the cache together.
+/// Packs squares with a lane in each row, from lanes that are contiguous along k. Finishes each lane before the
+/// next: lanes may be too far apart to stay in the cache together.
 ///
 /// # Safety
-/// There are as many lanes and steps, and the processor has AVX-512; so for what follows.
+/// The lanes and steps exist, and the processor has AVX-512; so for the functions below.
 #[inline(always)]
 unsafe fn along(first: *const bf16, lane: isize, lanes: usize, steps: usize, out: *mut bf16) {
     for l in 0..WIDTH {
         let from = first.wrapping_offset(l as isize * lane);
         for p in (0..steps).step_by(2 * SIDE) {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller guarantees the elements and AVX-512.
             unsafe {
                 let row = if l >= lanes {
                     _mm512_setzero_si512()
@@ -83,13 +85,13 @@ unsafe fn along(first: *const bf16, lane: isize, lanes: usize, steps: usize, out
     }
 }
 
-/// Two squares with a pair of steps in each row, of steps whose lanes are neighbours.
+/// Packs two squares with a pair of steps in each row, from steps whose lanes are contiguous.
 #[inline(always)]
 unsafe fn across(first: *const bf16, depth: isize, lanes: usize, steps: usize, out: *mut __m512i) {
     let mask = ((1u64 << lanes) - 1) as u32;
     // SAFETY: as for `along`.
     unsafe {
-        // Where the elements of a row come from: of the even step those below 32, of the odd one the others.
+        // Source indices of the elements of a row: below 32 for the even step, others for the odd step.
         let index = _mm512_set1_epi32(32 << 16);
         let lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
         let low = _mm512_add_epi32(index, _mm512_or_si512(lane, _mm512_slli_epi32::<16>(lane)));
@@ -112,11 +114,12 @@ unsafe fn across(first: *const bf16, depth: isize, lanes: usize, steps: usize, o
     }
 }
 
-/// The rows of a square as its columns.
+/// Transposes a square.
 #[inline(always)]
-unsafe fn turn(square: *mut __m512i) {
-    // Pairs of rows, then of pairs, then of quarters of registers, twice: each time half of what is not in place is.
-    // SAFETY: the square is there, and the caller has AVX-512.
+unsafe fn transpose(square: *mut __m512i) {
+    // Exchanges pairs of rows, then pairs of pairs, then quarters of registers twice; each pass puts half of
+    // the misplaced elements in place.
+    // SAFETY: the caller guarantees the square and AVX-512.
     unsafe {
         let mut x = [_mm512_setzero_si512(); SIDE];
         for i in (0..SIDE).step_by(2) {

@@ -1,33 +1,33 @@
-//! Memory a thread borrows for packed panels and partial sums, and keeps for the next time.
+//! Scratch memory of a thread for packed panels and partial sums, kept for reuse.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// Bytes that hold numbers of some earlier use (at first zero), given back to the thread when dropped.
+/// Initialized bytes (at first zero, then values of earlier uses), returned to the thread when dropped.
 pub(crate) struct Scratch(Option<Block>);
 
 struct Block {
-    /// As the system gave it.
+    /// The allocation.
     whole: NonNull<u8>,
     layout: Layout,
-    /// The first page that starts in it.
+    /// The first page boundary in the allocation.
     data: NonNull<u8>,
 }
 
-/// A panel that starts a page does not share it.
+/// Panels start at page boundaries, so that they do not share pages.
 const ALIGN: usize = 4096;
 
-/// Blocks a thread keeps: panels of both operands and partial sums, and one more.
+/// Blocks that a thread keeps: panels of both operands, partial sums, and one spare.
 const KEEP: usize = 4;
 
 thread_local! {
-    /// From the smallest to the largest.
+    /// Ordered by size.
     static KEPT: Cell<Vec<Block>> = const { Cell::new(Vec::new()) };
 }
 
 impl Scratch {
-    /// Room for `count` numbers, every bit pattern of which must be one.
+    /// Returns memory for `count` elements of a type for which every bit pattern is valid.
     pub(crate) fn take<T: Copy>(count: usize) -> Scratch {
         let bytes = count.saturating_mul(size_of::<T>());
         let mut kept = KEPT.take();
@@ -57,14 +57,15 @@ impl Drop for Scratch {
 impl Block {
     fn new(bytes: usize) -> Block {
         let rounded = bytes.max(ALIGN).checked_next_power_of_two().unwrap_or(bytes);
-        // Asked for without its alignment: zeros that are to lie somewhere are written, others come with the page.
+        // Allocated without the page alignment: `alloc_zeroed` writes zeros into aligned blocks, but gets zero
+        // pages for others.
         let Ok(layout) = Layout::from_size_align(rounded.saturating_add(ALIGN), align_of::<u64>()) else {
             handle_alloc_error(Layout::new::<u8>())
         };
         // SAFETY: the layout is not empty.
         let whole = unsafe { alloc_zeroed(layout) };
         let Some(whole) = NonNull::new(whole) else { handle_alloc_error(layout) };
-        // SAFETY: a page starts within the first bytes, and there are so many more.
+        // SAFETY: the allocation has `ALIGN` bytes more than needed, so the aligned start is within it.
         let data = unsafe { whole.add(whole.as_ptr().align_offset(ALIGN).min(ALIGN)) };
         Block { whole, layout, data }
     }
@@ -76,7 +77,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: it came from `alloc_zeroed` with this layout.
+        // SAFETY: `whole` came from `alloc_zeroed` with this layout.
         unsafe { dealloc(self.whole.as_ptr(), self.layout) }
     }
 }

@@ -1,39 +1,39 @@
-//! A vector register, as kernels see it.
+//! A vector register, as kernels use it.
 //!
-//! Methods are `#[inline(always)]` without features of their own: they become instructions inside the function that
-//! enables the features, and calls anywhere else.
+//! Methods are `#[inline(always)]` without target features: they compile to instructions inside a function that
+//! enables the features, and to calls elsewhere.
 
 use super::Real;
 
-/// A register of `LANES` numbers.
+/// A register of `LANES` elements.
 ///
-/// Every method needs the instruction set the implementor is made of; loads and stores need valid memory for the lanes
-/// they touch (masked ones for the lanes of the mask, which are some but not all).
+/// Every method needs the instruction set of its implementor. Loads and stores need valid memory for the lanes
+/// they access (masked ones for the lanes of the mask, which has at least one and not all lanes).
 pub(super) trait Vector: Copy {
     type Scalar: Real<Sum = Self::Scalar>;
     type Mask: Copy;
     const LANES: usize;
 
-    /// The first `lanes` lanes.
+    /// Returns a mask of the first `lanes` lanes.
     fn mask(lanes: usize) -> Self::Mask;
     unsafe fn splat(x: Self::Scalar) -> Self;
     unsafe fn load(p: *const Self::Scalar) -> Self;
-    /// Zero in the lanes outside the mask.
+    /// Loads the lanes of the mask; the others are zero.
     unsafe fn load_some(mask: Self::Mask, p: *const Self::Scalar) -> Self;
     unsafe fn store(self, p: *mut Self::Scalar);
     unsafe fn store_some(self, mask: Self::Mask, p: *mut Self::Scalar);
     unsafe fn add(self, other: Self) -> Self;
     /// `self * x + sum`.
     unsafe fn mul_add(self, x: Self, sum: Self) -> Self;
-    /// The sum of the lanes, halves first.
+    /// The sum of the lanes, by halves.
     unsafe fn sum(self) -> Self::Scalar;
     unsafe fn zero() -> Self;
 }
 
-/// Asks for the line at `p`, which need not be valid.
+/// Prefetches the cache line at `p`, which need not be valid.
 #[inline(always)]
 pub(super) fn prefetch<T>(p: *const T) {
-    // SAFETY: a hint; SSE is part of the target.
+    // SAFETY: prefetching accesses no memory; SSE is part of the target.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p.cast())
@@ -42,10 +42,10 @@ pub(super) fn prefetch<T>(p: *const T) {
     let _ = p;
 }
 
-/// Asks for the line at `p`, which need not be valid, for this processor alone.
+/// Prefetches the cache line at `p`, which need not be valid, for exclusive ownership.
 #[inline(always)]
 pub(super) fn prefetch_to_write<T>(p: *const T) {
-    // SAFETY: a hint, and no instruction where the processor does not know it.
+    // SAFETY: prefetching accesses no memory, and is a no-op on processors that lack it.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_ET0 }>(p.cast())
@@ -54,7 +54,7 @@ pub(super) fn prefetch_to_write<T>(p: *const T) {
     let _ = p;
 }
 
-/// Plain numbers that the compiler keeps in whatever registers the target has.
+/// Plain elements that the compiler keeps in registers of the target.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes<T, const N: usize>([T; N]);
 
@@ -79,23 +79,23 @@ macro_rules! portable {
             }
             #[inline(always)]
             unsafe fn load(p: *const $t) -> Self {
-                // SAFETY: the caller vouches for all lanes.
+                // SAFETY: the caller guarantees memory for all lanes.
                 Lanes(unsafe { p.cast::<[$t; $n]>().read_unaligned() })
             }
             #[inline(always)]
             unsafe fn load_some(mask: usize, p: *const $t) -> Self {
-                // SAFETY: the caller vouches for the lanes below `mask`.
+                // SAFETY: the caller guarantees memory for the lanes below `mask`.
                 Lanes(std::array::from_fn(|lane| if lane < mask { unsafe { *p.add(lane) } } else { 0.0 }))
             }
             #[inline(always)]
             unsafe fn store(self, p: *mut $t) {
-                // SAFETY: the caller vouches for all lanes.
+                // SAFETY: the caller guarantees memory for all lanes.
                 unsafe { p.cast::<[$t; $n]>().write_unaligned(self.0) }
             }
             #[inline(always)]
             unsafe fn store_some(self, mask: usize, p: *mut $t) {
                 for lane in 0..mask.min($n) {
-                    // SAFETY: the caller vouches for the lanes below `mask`.
+                    // SAFETY: the caller guarantees memory for the lanes below `mask`.
                     unsafe { *p.add(lane) = self.0[lane] };
                 }
             }
@@ -105,7 +105,7 @@ macro_rules! portable {
             }
             #[inline(always)]
             unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
-                // Where the target has no such instruction `mul_add` is a slow function.
+                // Without such an instruction `mul_add` is a slow library function.
                 const FUSED: bool = cfg!(target_feature = "fma");
                 Lanes(std::array::from_fn(|lane| match FUSED {
                     true => self.0[lane].mul_add(x.0[lane], sum.0[lane]),
@@ -128,12 +128,12 @@ macro_rules! portable {
 portable!(f32, 4);
 portable!(f64, 2);
 
-/// One register type: its numbers, its mask, and the instruction for each method.
+/// Implements [`Vector`] for a register type: its elements, its mask, and the instruction of each method.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! register {
     ($v:ty, $t:ty, $n:literal, $mask:ty, |$lanes:ident| $mask_of:expr, $zero:expr, $splat:ident, $load:ident,
      $load_some:expr, $store:ident, $store_some:expr, $add:ident, $fma:expr, $sum:expr) => {
-        #[allow(unused_unsafe, reason = "of instructions that the target always has")]
+        #[allow(unused_unsafe, reason = "some instructions are always available on the target")]
         impl Vector for $v {
             type Scalar = $t;
             type Mask = $mask;
@@ -145,47 +145,47 @@ macro_rules! register {
             }
             #[inline(always)]
             unsafe fn zero() -> Self {
-                // SAFETY: the caller has the instructions.
+                // SAFETY: the caller guarantees the instruction set.
                 unsafe { $zero() }
             }
             #[inline(always)]
             unsafe fn splat(x: $t) -> Self {
-                // SAFETY: the caller has the instructions.
+                // SAFETY: the caller guarantees the instruction set.
                 unsafe { $splat(x) }
             }
             #[inline(always)]
             unsafe fn load(p: *const $t) -> Self {
-                // SAFETY: the caller has the instructions and vouches for the memory.
+                // SAFETY: the caller guarantees the instruction set and memory for all lanes.
                 unsafe { $load(p) }
             }
             #[inline(always)]
             unsafe fn load_some(mask: $mask, p: *const $t) -> Self {
-                // SAFETY: the caller has the instructions and vouches for the memory of the mask.
+                // SAFETY: the caller guarantees the instruction set and memory for the lanes of the mask.
                 unsafe { $load_some(mask, p) }
             }
             #[inline(always)]
             unsafe fn store(self, p: *mut $t) {
-                // SAFETY: the caller has the instructions and vouches for the memory.
+                // SAFETY: the caller guarantees the instruction set and memory for all lanes.
                 unsafe { $store(p, self) }
             }
             #[inline(always)]
             unsafe fn store_some(self, mask: $mask, p: *mut $t) {
-                // SAFETY: the caller has the instructions and vouches for the memory of the mask.
+                // SAFETY: the caller guarantees the instruction set and memory for the lanes of the mask.
                 unsafe { $store_some(p, mask, self) }
             }
             #[inline(always)]
             unsafe fn add(self, other: Self) -> Self {
-                // SAFETY: the caller has the instructions.
+                // SAFETY: the caller guarantees the instruction set.
                 unsafe { $add(self, other) }
             }
             #[inline(always)]
             unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
-                // SAFETY: the caller has the instructions.
+                // SAFETY: the caller guarantees the instruction set.
                 unsafe { $fma(self, x, sum) }
             }
             #[inline(always)]
             unsafe fn sum(self) -> $t {
-                // SAFETY: the caller has the instructions.
+                // SAFETY: the caller guarantees the instruction set.
                 unsafe { $sum(self) }
             }
         }
@@ -272,10 +272,10 @@ mod x86 {
         }
     );
 
-    /// All bits of the first `lanes` lanes.
+    /// Sets all bits of the first `lanes` lanes.
     #[inline(always)]
     unsafe fn bits32(lanes: usize) -> __m256i {
-        // SAFETY: the caller has AVX2.
+        // SAFETY: the caller guarantees AVX2.
         unsafe {
             _mm256_cmpgt_epi32(_mm256_set1_epi32(lanes as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
         }
@@ -283,7 +283,7 @@ mod x86 {
 
     #[inline(always)]
     unsafe fn bits64(lanes: usize) -> __m256i {
-        // SAFETY: the caller has AVX2.
+        // SAFETY: the caller guarantees AVX2.
         unsafe { _mm256_cmpgt_epi64(_mm256_set1_epi64x(lanes as i64), _mm256_setr_epi64x(0, 1, 2, 3)) }
     }
 }
@@ -293,7 +293,8 @@ mod neon {
     use super::Vector;
     use std::arch::aarch64::*;
 
-    // Few branches for masks: with more the compiler leaves the rows of a tile in a loop, and so its sums in memory.
+    // Few branches for masks: with more, the compiler keeps the rows of a tile in a loop, and its sums in
+    // memory.
     register!(
         float32x4_t,
         f32,

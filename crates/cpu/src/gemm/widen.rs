@@ -1,4 +1,4 @@
-//! Products of `bf16` by kernels of `f32`: elements are widened as they are packed.
+//! Products of `bf16` by kernels of `f32`: elements are converted when they are packed.
 
 use super::kernel::Kernels;
 use super::scratch::Scratch;
@@ -6,10 +6,10 @@ use super::{Operand, Pack, Panel, Problem, drive};
 use crate::Pool;
 use half::bf16;
 
-/// Steps of a stretch that is widened before it is packed, and the most lanes of a panel.
+/// Number of steps converted before packing, and largest number of lanes of a panel.
 const STEPS: usize = 32;
 const LANES: usize = 64;
-/// Elements for which that is not worth the while.
+/// Panels of fewer elements are converted one by one.
 const FEW: usize = 256;
 
 /// Computes `problem` with kernels of `f32`.
@@ -20,7 +20,7 @@ pub(super) unsafe fn run(pool: &Pool, kernels: &'static Kernels<f32>, problem: &
     let &Problem { batch, m, n, k, a, b, c, accumulate, finish } = problem;
     let (a, b) = (Widened { narrow: a, kernels }, Widened { narrow: b, kernels });
     let (a, b) = (Operand::Packed(&a), Operand::Packed(&b));
-    // SAFETY: as the caller vouches; the widened operands have the elements of the narrow ones.
+    // SAFETY: the contract is the same; the converted operands have the elements of the narrow ones.
     unsafe { drive::run(pool, kernels, &Problem { batch, m, n, k, a, b, c, accumulate, finish }) }
 }
 
@@ -29,14 +29,15 @@ struct Widened<'a> {
     kernels: &'static Kernels<f32>,
 }
 
-// SAFETY: what it points to is only read, and nobody writes to it meanwhile; packs are `Sync`.
+// SAFETY: the operand is only read, and the caller of `gemm` guarantees that no thread writes to it; packs are
+// `Sync`.
 unsafe impl Sync for Widened<'_> {}
 
 impl Pack<f32> for Widened<'_> {
     fn pack(&self, panel: Panel, out: &mut [f32]) {
         let Panel { batch, lane, lanes, depth, steps, width } = panel;
         match self.narrow {
-            // Neighbours stay neighbours while they are widened, and are then turned by the packer for `f32`.
+            // Converts contiguous steps, then transposes them with the packer of `f32`.
             Operand::Strided(s) if s.depth == 1 && s.lane != 1 && width <= LANES && steps * lanes > FEW => {
                 let Kernels { mr, pack_a, .. } = self.kernels;
                 let packer = if width == *mr { *pack_a } else { self.kernels.panel_of(width).1 };
@@ -44,14 +45,15 @@ impl Pack<f32> for Widened<'_> {
                 for (stretch, out) in out.chunks_mut(STEPS * width).enumerate() {
                     let count = out.len() / width;
                     for (l, wide) in wide[..lanes].iter_mut().enumerate() {
-                        // SAFETY: the operand has these lanes and steps.
+                        // SAFETY: the panel is within the operand.
                         let row = unsafe {
                             let first = s.at(batch, lane + l, depth + stretch * STEPS);
                             std::slice::from_raw_parts(first, count)
                         };
                         wide.iter_mut().zip(row).for_each(|(to, x)| *to = widened(*x));
                     }
-                    // SAFETY: the stretch has room for its steps, and all of them were widened.
+                    // SAFETY: `wide` holds `LANES` rows of `STEPS`, of which `lanes` rows of `count` steps were
+                    // written.
                     unsafe {
                         packer(wide.as_ptr().cast(), STEPS as isize, 1, lanes, count, out.as_mut_ptr())
                     };
@@ -59,11 +61,11 @@ impl Pack<f32> for Widened<'_> {
             }
             Operand::Strided(s) => {
                 for (p, out) in out.chunks_exact_mut(width).take(steps).enumerate() {
-                    // SAFETY: the operand has these lanes at this step.
+                    // SAFETY: the panel is within the operand.
                     let at = |l: usize| unsafe { *s.at(batch, lane + l, depth + p) };
                     let (some, none) = out.split_at_mut(lanes);
                     if s.lane == 1 && lanes > 0 {
-                        // SAFETY: as above, and they are neighbours.
+                        // SAFETY: as above, and the lanes are contiguous.
                         let row = unsafe { std::slice::from_raw_parts(s.at(batch, lane, depth + p), lanes) };
                         some.iter_mut().zip(row).for_each(|(to, x)| *to = widened(*x));
                     } else {
@@ -74,7 +76,7 @@ impl Pack<f32> for Widened<'_> {
             }
             Operand::Packed(pack) => {
                 let narrow = Scratch::take::<bf16>(out.len());
-                // SAFETY: there is room for as many, and scratch is never uninitialised.
+                // SAFETY: the scratch memory holds `out.len()` elements and is always initialized.
                 let narrow = unsafe { std::slice::from_raw_parts_mut(narrow.as_ptr::<bf16>(), out.len()) };
                 pack.pack(panel, narrow);
                 out.iter_mut().zip(narrow).for_each(|(to, x)| *to = widened(*x));
@@ -83,7 +85,7 @@ impl Pack<f32> for Widened<'_> {
     }
 }
 
-/// As a shift, which the compiler does to many at once; `to_f32` quiets NaN, which products do anyway.
+/// Converts by a shift, which the compiler vectorizes. `to_f32` would also quiet NaN, which products do anyway.
 #[inline(always)]
 fn widened(x: bf16) -> f32 {
     f32::from_bits(u32::from(x.to_bits()) << 16)

@@ -1,9 +1,9 @@
-//! Where there is no code generator.
+//! Replaces the code generator on processors without one.
 
 use gradus_compile::Kernel;
 use gradus_ir::DType;
 
-/// The code of a kernel: there is none.
+/// The code of a kernel; has no values.
 #[derive(Debug)]
 pub(crate) enum Native {}
 
@@ -25,19 +25,19 @@ impl Native {
     }
 
     /// # Safety
-    /// Never called.
+    /// Cannot be called: the type has no values.
     pub(crate) unsafe fn run(&self, _: &[*mut u8], _: usize, _: usize, _: *mut u8) {
         match *self {}
     }
 
     /// # Safety
-    /// Never called.
+    /// Cannot be called: the type has no values.
     pub(crate) unsafe fn run_block(&self, _: &[*mut u8], _: (usize, usize), _: (usize, usize), _: *mut u8) {
         match *self {}
     }
 
     /// # Safety
-    /// Never called.
+    /// Cannot be called: the type has no values.
     pub(crate) unsafe fn run_rows(&self, _: &[*mut u8], _: (usize, usize), _: (usize, usize), _: *mut u8) {
         match *self {}
     }

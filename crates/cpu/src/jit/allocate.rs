@@ -1,4 +1,4 @@
-//! Registers for the values of a body of steps, given out as its instructions are written.
+//! Register allocation for the body of a loop, done while its instructions are written.
 
 use super::emit::Emitter;
 use super::encode::*;
@@ -8,29 +8,29 @@ use super::schedule::Step;
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
-/// Registers of a body.
+/// Register state of a body.
 pub(super) struct Body<M> {
     machine: PhantomData<M>,
     /// The last step that uses each node.
     last: HashMap<usize, usize>,
-    /// Registers of nodes, vectors or masks.
+    /// Registers of nodes: vectors or masks.
     of: HashMap<usize, u8>,
-    /// Values from memory that have one.
+    /// Memory values that are kept in registers.
     pub(super) fixed: Vec<(Arg, u8)>,
-    /// Where each fold goes to.
+    /// Location of each accumulator.
     pub(super) folds: Vec<(usize, Rm)>,
     free: u64,
     free_masks: u8,
-    /// Most registers used at once.
+    /// Largest number of registers used at once.
     pub(super) most: usize,
     limit: usize,
     failed: bool,
     now: usize,
     lanes: Lanes,
     copy: usize,
-    /// The node whose register the result takes over.
+    /// The node whose register the result reuses.
     taken: Option<usize>,
-    /// Registers to give back after the step.
+    /// Registers to free after the step.
     spent: Vec<u8>,
 }
 
@@ -99,7 +99,7 @@ impl<M: Machine> Body<M> {
                 self.free |= 1 << r;
             }
         }
-        // What nothing uses ends with the body.
+        // Values without uses end with the body.
         for (n, r) in std::mem::take(&mut self.of) {
             self.give_back(e, n, r);
         }
@@ -112,7 +112,7 @@ impl<M: Machine> Body<M> {
         }
     }
 
-    /// Ends what a step uses last, so that its result may take the place.
+    /// Frees the registers of values whose last use is this step, so that the result may reuse them.
     fn end(&mut self, e: &Emitter<'_, M>, step: &Step) {
         for n in e.uses(step).iter().filter_map(Arg::node) {
             if self.last.get(&n) == Some(&self.now)
@@ -132,7 +132,7 @@ impl<M: Machine> Body<M> {
         arg.node().and_then(|n| self.of.get(&n).copied()).or_else(fixed)
     }
 
-    /// An operand in a register.
+    /// Returns an operand in a register, loading it if necessary.
     fn reg(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> u8 {
         self.held(arg).unwrap_or_else(|| {
             let r = self.fresh();
@@ -142,7 +142,7 @@ impl<M: Machine> Body<M> {
         })
     }
 
-    /// An operand in a register or in memory.
+    /// Returns an operand in a register or in memory.
     fn rm(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> Rm {
         if let Some(r) = self.held(arg) {
             return Rm::Reg(r);
@@ -155,7 +155,7 @@ impl<M: Machine> Body<M> {
         self.held(arg).unwrap_or(M::MASKS.start)
     }
 
-    /// An operand in a register that the result may overwrite.
+    /// Returns an operand in a register that the result may overwrite.
     fn owned(&mut self, e: &mut Emitter<'_, M>, arg: Arg) -> u8 {
         if let Some(n) = arg.node().filter(|n| self.last.get(n) == Some(&self.now))
             && let Some(r) = self.of.get(&n)
@@ -206,7 +206,7 @@ impl<M: Machine> Body<M> {
         }
     }
 
-    /// Registers that are free again after the step.
+    /// Returns registers that are free again after the step.
     fn spare(&mut self, count: usize) -> Vec<u8> {
         let spare: Vec<u8> = (0..count).map(|_| self.fresh()).collect();
         self.spent.extend(&spare);
@@ -226,7 +226,8 @@ impl<M: Machine> Body<M> {
                 let to = Mem::At(e.pointer(store.access), 0);
                 M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Whole(to), None);
             } else {
-                // Not past the caches: that is faster only for the largest results, which the next kernel then misses.
+                // No non-temporal stores: they are faster for the largest results only, and the next kernel
+                // would miss the cache.
                 let to = e.elements_at(store.access, self.copy);
                 match e.lowered.single {
                     true => M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Whole(to), None),
@@ -313,13 +314,14 @@ impl<M: Machine> Body<M> {
                 M::logic(&mut e.asm, logic, to, a, b);
                 to
             }
-            // Folds are steps of their own.
+            // Folds are separate steps.
             Action::Fold(_) => 0,
         };
         self.of.insert(n, to);
     }
 
-    /// The result takes the place of one of the operands: one that ends here, or a copy.
+    /// Emits a fused multiply-add. The result overwrites one of the operands: one whose last use this is, or a
+    /// copy.
     fn fma(&mut self, e: &mut Emitter<'_, M>, step: &Step, [a, b, c]: [Arg; 3]) -> u8 {
         let (a, b) = if self.held(a).is_none() { (b, a) } else { (a, b) };
         let ends = |s: &Self, arg: Arg| {

@@ -1,38 +1,39 @@
-//! AVX2: 16 vectors of 8 lanes, which hold truth values too. Constants stand in memory for every lane; what a loop folds
-//! stays there, as it would take half of the registers.
+//! AVX2: 16 vectors of 8 lanes; booleans are vectors too. Constants are stored once per lane. Accumulators stay
+//! in memory, because they would take half of the registers.
 
 use super::encode::*;
 use super::far::Far;
 use super::machine::{Lanes, Logic, Machine};
 use super::node::Fold;
 
-/// The register with the lanes that are there.
+/// The register that masks the existing lanes of a partial vector.
 const REST: u8 = 15;
 
-/// Elements by a mask between the operands: read, and written.
+/// Masked load and store.
 const LOAD_SOME: Form = Form(2, 1, 0x2c);
 const STORE_SOME: Form = Form(2, 1, 0x2e);
-/// The second operand where the register that the immediate names has its sign set, else the first.
+/// Selects the second operand in lanes where the register named by the immediate has its sign bit set, else the
+/// first.
 const BLEND: Form = Form(3, 1, 0x4a);
 const MORE_INT: Form = Form(1, 1, 0x66);
-/// A general register into the first lane, and that into all.
+/// Moves a general register into the first lane, and broadcasts that lane.
 const FROM_GENERAL: Form = Form(1, 1, 0x6e);
 const SPLAT_INT: Form = Form(2, 1, 0x58);
-/// Bytes into lanes.
+/// Zero-extends bytes to lanes.
 const WIDEN: Form = Form(2, 1, 0x31);
-/// Lanes of two operands into half as long ones: to 16 bits, to 8.
+/// Packs the lanes of two operands: to 16 bits, to 8 bits.
 const NARROW_WORDS: Form = Form(2, 1, 0x2b);
 const NARROW_BYTES: Form = Form(1, 1, 0x67);
-/// The upper half, into the last operand; eight bytes, likewise; a byte of them; and a byte from memory.
+/// Extracts the upper half; stores eight bytes; stores one byte; loads one byte.
 const UPPER: Form = Form(3, 1, 0x39);
 const STORE_EIGHT: Form = Form(1, 1, 0xd6);
 const STORE_BYTE: Form = Form(3, 1, 0x14);
 const LOAD_BYTE: Form = Form(3, 1, 0x20);
-/// Halves of both operands by an immediate.
+/// Permutes halves of both operands by an immediate.
 const HALVES: Form = Form(3, 1, 0x06);
 const TEST_SIGNS: Form = Form(2, 1, 0x0e);
 
-/// An instruction on vectors of 128 or 256 bits.
+/// Writes an instruction on vectors of 128 or 256 bits.
 fn vector(asm: &mut Assembler, whole: bool, form: Form, reg: u8, second: u8, rm: Rm, imm: Option<u8>) {
     let Form(map, prefix, opcode) = form;
     let not = |bit: u8| (bit & 1) ^ 1;
@@ -46,7 +47,7 @@ fn vector(asm: &mut Assembler, whole: bool, form: Form, reg: u8, second: u8, rm:
     asm.raw(imm.as_slice());
 }
 
-/// The place some bytes further.
+/// Returns the address `bytes` further.
 fn further(mem: Mem, bytes: i32) -> Mem {
     match mem {
         Mem::At(base, distance) => Mem::At(base, distance + bytes),
@@ -55,7 +56,7 @@ fn further(mem: Mem, bytes: i32) -> Mem {
     }
 }
 
-/// Does something for each lane that is there, by its number.
+/// Writes code for each existing lane of a partial vector; `f` receives the lane's number.
 fn each_of_rest(asm: &mut Assembler, mut f: impl FnMut(&mut Assembler, u8)) {
     let mut ends = Vec::new();
     for lane in 0..Avx2::LANES as u8 {
@@ -67,7 +68,7 @@ fn each_of_rest(asm: &mut Assembler, mut f: impl FnMut(&mut Assembler, u8)) {
     ends.iter().for_each(|end| asm.aim(*end, here));
 }
 
-/// `to = fold(to, x)`: where `x` is NaN, `x`.
+/// Writes `to = fold(to, x)`; the result is `x` where `x` is NaN.
 fn combine(asm: &mut Assembler, fold: Fold, to: u8, x: u8, spare: u8) {
     let form = match fold {
         Fold::Sum => return vector(asm, true, ADD, to, to, Rm::Reg(x), None),

@@ -1,24 +1,24 @@
-//! AVX-512: 32 vectors of 16 lanes, truth values in registers of masks, operands spread from memory.
+//! AVX-512: 32 vectors of 16 lanes, booleans in mask registers, operands broadcast from memory.
 
 use super::encode::*;
 use super::far::Far;
 use super::machine::{Lanes, Logic, Machine};
 use super::node::Fold;
 
-/// The mask of the lanes that are there, and the one that folding uses.
+/// The mask of the existing lanes of a partial vector, and the mask that folding uses.
 const REST: u8 = 1;
 const NAN: u8 = 2;
 
 const BLEND: Form = Form(2, 1, 0x65);
-/// Bytes into lanes, and lanes into bytes.
+/// Zero-extends bytes to lanes, and truncates lanes to bytes.
 const WIDEN: Form = Form(2, 1, 0x31);
 const NARROW: Form = Form(2, 2, 0x31);
-/// Lanes that are not zero, as a mask.
+/// Tests which lanes are not zero.
 const TEST: Form = Form(2, 1, 0x27);
-/// Quarters of both operands by an immediate.
+/// Permutes quarters of both operands by an immediate.
 const SHUFFLE_QUARTERS: Form = Form(3, 1, 0x23);
 
-/// Which lanes an instruction writes: those of a mask, and whether the others become zero.
+/// The lanes that an instruction writes: those of a mask, and whether the others become zero.
 #[derive(Clone, Copy, Default)]
 struct Masked {
     mask: u8,
@@ -37,7 +37,7 @@ impl Masked {
     }
 }
 
-/// An instruction on vectors of 512 bits.
+/// Writes an instruction on vectors of 512 bits.
 fn vector(asm: &mut Assembler, form: Form, reg: u8, second: u8, rm: Rm, imm: Option<u8>, lanes: Masked) {
     let Form(map, prefix, opcode) = form;
     let not = |bit: u8| (bit & 1) ^ 1;
@@ -72,7 +72,7 @@ impl Machine for Avx512 {
         vector(asm, form, to, a, b, imm, ALL);
     }
 
-    /// Uses `RSI`, and BMI2, which comes with AVX2.
+    /// Uses `RSI`, and BMI2, which every processor with AVX2 has.
     fn rest(asm: &mut Assembler) {
         asm.raw(&[0xbe, 0xff, 0xff, 0xff, 0xff]); // mov esi, -1
         asm.raw(&[0xc4, 0xe2, 0x68, 0xf5, 0xf6]); // bzhi esi, esi, edx

@@ -1,7 +1,9 @@
-//! Kernels that reduce along columns: their lanes are parallel indices, and a reduction is an array of lanes.
+//! Kernels that reduce along columns: their lanes are parallel indices, and each accumulator is an array of
+//! lanes.
 //!
-//! Such a kernel is cut into kernels without reductions. Some run over all indices, the lanes inside, and add to arrays;
-//! others run over the lanes once and compute what depends on those. The arrays are buffers of a thread's own.
+//! Such a kernel is split into kernels without reductions. Some run over all indices, with the lanes innermost,
+//! and accumulate into arrays; others run over the lanes once and compute values that depend on these arrays.
+//! The arrays are thread-local buffers.
 
 use super::Code;
 use crate::feature::Isa;
@@ -10,43 +12,44 @@ use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Store};
 use gradus_ir::DType;
 use gradus_ir::ops::{Combine, Scalar, pointwise};
 
-/// Most lanes that are walked together: their arrays stay in the first cache.
+/// Largest number of lanes processed together: their arrays stay in the first-level cache.
 const LANES: usize = 1024;
-/// Sums are made of sums of so many rows, as in the interpreter, so that errors do not grow with their number.
+/// Number of rows summed before the sum is added to the total, as in the interpreter; this limits rounding
+/// errors.
 const FEW: usize = 32;
 
 /// The code of a kernel along columns.
 #[derive(Debug)]
 pub(crate) struct Columns {
     stages: Vec<Stage>,
-    /// Extent of the last parallel axis, and indices of the reduced ones.
+    /// Extent of the last parallel axis, and number of reduced indices.
     lanes: usize,
     reduced: usize,
-    /// Buffers of the plan, and arrays of lanes.
+    /// Number of buffers of the plan, and of arrays of lanes.
     buffers: usize,
     arrays: usize,
 }
 
-/// A reduction, the array of a few rows, and that of all.
+/// A reduction, the array of a group of rows, and the array of the total.
 type Fold = (Combine, usize, usize);
 
-/// A part of the work on some lanes.
+/// A kernel over some lanes.
 #[derive(Debug)]
 struct Stage {
     code: Code,
     /// Whether it runs over all indices, not only over the lanes.
     all: bool,
-    /// What it adds to arrays.
+    /// Reductions that it accumulates into arrays.
     folds: Vec<Fold>,
 }
 
 impl Columns {
-    /// The instructions of each stage.
+    /// Returns the instructions of each stage.
     pub(super) fn code(&self) -> Vec<&[u8]> {
         self.stages.iter().map(|stage| stage.code.shared.pages.bytes()).collect()
     }
 
-    /// The code of a kernel whose accesses lie in their buffers, if there is any.
+    /// Generates code for a kernel whose accesses are within their buffers. Returns `None` if it cannot.
     pub(super) fn new(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Columns> {
         let lane = kernel.parallel.checked_sub(1)?;
         if !kernel.columns || kernel.axes.contains(&0) || kernel.parallel == kernel.axes.len() {
@@ -54,13 +57,13 @@ impl Columns {
         }
         let lanes = kernel.axes[lane];
         let mut cut = Cut { kernel, arrays: vec![None; kernel.body.len()], count: 0, failed: false };
-        let turn = turns(kernel);
-        let last = turn.iter().copied().max().unwrap_or(0).max(0);
+        let pass = passes(kernel);
+        let last = pass.iter().copied().max().unwrap_or(0).max(0);
         let mut parts: Vec<(Kernel, bool, Vec<Fold>)> = Vec::new();
         for now in -1..=last {
             let mut all = Part::new(kernel, true, buffers.len());
             let mut folds = Vec::new();
-            for (i, inst) in kernel.body.iter().enumerate().filter(|(i, _)| turn[*i] == now) {
+            for (i, inst) in kernel.body.iter().enumerate().filter(|(i, _)| pass[*i] == now) {
                 let Operation::Reduce(combine) = inst.op else { continue };
                 let total = cut.array(i);
                 let few = cut.fresh();
@@ -81,9 +84,9 @@ impl Columns {
                 }
             }
             let mut own = Part::new(kernel, false, buffers.len());
-            for i in (0..kernel.body.len()).filter(|&i| turn[i] == now && is_lane(&kernel.body[i])) {
+            for i in (0..kernel.body.len()).filter(|&i| pass[i] == now && is_lane(&kernel.body[i])) {
                 let used = |j: usize| {
-                    kernel.body[j].args.contains(&i) && !(turn[j] == now && is_lane(&kernel.body[j]))
+                    kernel.body[j].args.contains(&i) && !(pass[j] == now && is_lane(&kernel.body[j]))
                 };
                 let value = cut.compute(&mut own, i);
                 if (0..kernel.body.len()).any(used) {
@@ -92,7 +95,7 @@ impl Columns {
                 }
             }
             for store in &kernel.stores {
-                if kernel.body[store.value].level == Level::Row && turn[store.value] == now {
+                if kernel.body[store.value].level == Level::Row && pass[store.value] == now {
                     let value = cut.import(&mut own, store.value);
                     let access = own.access(kernel, &store.access);
                     own.kernel.stores.push(Store { value, access });
@@ -124,7 +127,7 @@ impl Columns {
         4 * LANES.min(self.lanes).next_multiple_of(16)
     }
 
-    /// Bytes of memory that a run needs for itself.
+    /// Returns the bytes of scratch memory that a run needs.
     pub(super) fn scratch(&self) -> usize {
         let code = self.stages.iter().map(|s| s.code.scratch()).max().unwrap_or(0);
         self.arrays * self.array_bytes() + code
@@ -142,11 +145,12 @@ impl Columns {
             let (outer, first) = (at / self.lanes, at % self.lanes);
             let n = LANES.min(self.lanes - first).min(end - at);
             for a in 0..self.arrays {
-                // Arrays hold these lanes only.
+                // Arrays hold only these lanes, so their base is shifted.
                 table[self.buffers + a] =
                     scratch.wrapping_add(a * self.array_bytes()).wrapping_sub(4 * first);
             }
-            // SAFETY: the caller's promise; arrays have room for these lanes.
+            // SAFETY: the caller guarantees the memory of the kernel and the scratch memory, whose arrays hold
+            // `LANES` lanes.
             unsafe {
                 let scratch = scratch.add(self.arrays * self.array_bytes());
                 for stage in &self.stages {
@@ -171,7 +175,7 @@ impl Columns {
     ) {
         let (first, n) = lanes;
         let array = |a: usize| table[self.buffers + a].wrapping_add(4 * first).cast::<f32>();
-        // SAFETY: arrays have room for the lanes.
+        // SAFETY: the arrays hold the lanes.
         let clear = |a: usize, combine: Combine| unsafe {
             let start = match combine {
                 Combine::Max => f32::NEG_INFINITY,
@@ -185,7 +189,7 @@ impl Columns {
         while row < self.reduced {
             let rows = if stage.folds.is_empty() { self.reduced } else { FEW.min(self.reduced - row) };
             stage.folds.iter().for_each(|f| clear(f.1, f.0));
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees the memory of the kernel and the scratch memory.
             unsafe {
                 stage.code.block(table, (outer * self.reduced + row, rows), lanes, scratch);
                 for &(combine, few, total) in &stage.folds {
@@ -207,40 +211,41 @@ fn name(combine: Combine) -> Option<&'static str> {
     }
 }
 
-/// Whether it is computed once per lane.
+/// Whether the instruction is computed once per lane.
 fn is_lane(inst: &Inst) -> bool {
     inst.level == Level::Row && matches!(inst.op, Operation::Scalar(_))
 }
 
-/// For elements the first turn in which they can be had; for lanes the turn after which they are there.
-fn turns(kernel: &Kernel) -> Vec<i64> {
-    let mut turn: Vec<i64> = Vec::with_capacity(kernel.body.len());
+/// Returns, for values of elements, the first pass in which they can be computed; for values of lanes, the pass
+/// after which they are known.
+fn passes(kernel: &Kernel) -> Vec<i64> {
+    let mut pass: Vec<i64> = Vec::with_capacity(kernel.body.len());
     for inst in &kernel.body {
         let first = if inst.level == Level::Row && !matches!(inst.op, Operation::Reduce(_)) { -1 } else { 0 };
         let args = inst.args.iter().map(|&a| {
             let later = first == 0 && kernel.body[a].level == Level::Row;
-            turn[a] + later as i64
+            pass[a] + later as i64
         });
-        turn.push(args.max().unwrap_or(first).max(first));
+        pass.push(args.max().unwrap_or(first).max(first));
     }
-    turn
+    pass
 }
 
-/// The kernel being cut.
+/// The kernel being split.
 struct Cut<'k> {
     kernel: &'k Kernel,
-    /// The array of each value that others read.
+    /// The array of each value that other stages read.
     arrays: Vec<Option<usize>>,
     count: usize,
-    /// Whether an array would have to hold something else than `f32`.
+    /// Whether an array would have to hold another dtype than `f32`.
     failed: bool,
 }
 
-/// A kernel made of some of its instructions.
+/// A kernel made of some of the instructions.
 struct Part {
     kernel: Kernel,
     buffers: usize,
-    /// Their numbers there.
+    /// Their new indices.
     of: Vec<Option<usize>>,
 }
 
@@ -262,7 +267,7 @@ impl Cut<'_> {
         }
     }
 
-    /// The value of an instruction in a part: computed there, or read from its array.
+    /// Returns the value of an instruction in a part: computed there, or loaded from its array.
     fn import(&mut self, part: &mut Part, i: usize) -> usize {
         if let Some(known) = part.of[i] {
             return known;
@@ -291,7 +296,7 @@ impl Cut<'_> {
 }
 
 impl Part {
-    /// Over all indices, the lanes inside, or over the parallel ones.
+    /// Makes a part over all indices with the lanes innermost, or over the parallel indices.
     fn new(kernel: &Kernel, all: bool, buffers: usize) -> Part {
         let mut axes = kernel.axes[..kernel.parallel - 1].to_vec();
         if all {
@@ -308,7 +313,7 @@ impl Part {
         self.kernel.body.len() - 1
     }
 
-    /// An access of the kernel over the axes of the part.
+    /// Converts an access of the kernel to the axes of the part.
     fn access(&self, kernel: &Kernel, access: &Access) -> Access {
         let old = &access.layout.strides;
         let lane = kernel.parallel - 1;
@@ -320,7 +325,7 @@ impl Part {
         Access { buffer: access.buffer, layout: Layout { offset: access.layout.offset, strides } }
     }
 
-    /// An array: an element per lane.
+    /// Returns the access of an array: one element per lane.
     fn array(&self, a: usize) -> Access {
         let mut strides = vec![0; self.kernel.axes.len() - 1];
         strides.push(1);

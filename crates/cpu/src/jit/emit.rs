@@ -1,8 +1,7 @@
-//! From turns to code: loops over vectors, and registers for the values in them.
+//! Writes the code of passes: loops over vectors, with registers for the values in them.
 //!
-//! A loop's body is laid out some times, one after the other: the processor looks far enough ahead to overlap them.
-//! Numbers and values of the row are operands in memory, one for all lanes; those used most get registers that the body
-//! leaves.
+//! The body of a loop is unrolled, so that the processor can overlap the copies. Constants and values of the
+//! row are broadcast operands in memory; those used most get the registers that the body leaves free.
 
 use super::allocate::Body;
 use super::encode::*;
@@ -14,26 +13,28 @@ use super::schedule::{RowPass, Step};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
-/// Registers with pointers; further pointers are read when they are needed.
+/// Registers for pointers; further pointers are loaded when needed.
 const POINTERS: [Gpr; 10] = [RBX, RBP, Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
-/// Those that the caller wants back.
+/// Registers that the calling convention preserves.
 const SAVED: [Gpr; 6] = [RBX, RBP, Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
-/// What the code is handed: words, what loops fold where that is in memory, then slots of values per row.
+/// Layout of the table passed to the code: words, accumulators if they are in memory, then slots of values per
+/// row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table {
     accesses: usize,
-    /// Most vectors of a round, and lanes of a vector.
+    /// Largest number of vectors per iteration, and lanes of a vector.
     pub(super) folded: usize,
     pub(super) lanes: usize,
-    /// Words for what is folded.
+    /// Words for accumulators.
     folds: usize,
     slots: usize,
 }
 
 impl Table {
-    /// How many rows there are.
+    /// Number of rows.
     pub(super) const ROWS: usize = 0;
-    /// Elements of a row in whole rounds, and beyond, for loops of one to `folded` vectors a round.
+    /// Elements of a row in complete iterations, and the remainder, for loops of one to `folded` vectors per
+    /// iteration.
     pub(super) fn counts(unroll: usize) -> (usize, usize) {
         (2 * unroll - 1, 2 * unroll)
     }
@@ -42,17 +43,17 @@ impl Table {
         2 * self.folded + 1 + access
     }
 
-    /// Bytes from one row to the next.
+    /// Stride between rows, in bytes.
     pub(super) fn pitch(self, access: usize) -> usize {
         self.pointer(self.accesses + access)
     }
 
-    /// Where what a loop folds starts.
+    /// Word at which the accumulators start.
     fn fold(self, number: usize) -> usize {
         self.pitch(self.accesses) + number * APART / 2
     }
 
-    /// All words.
+    /// Number of words.
     pub(super) fn words(self) -> usize {
         self.fold(0) + self.folds + self.slots.div_ceil(2)
     }
@@ -62,14 +63,14 @@ impl Table {
     }
 }
 
-/// The code of a kernel, and what it is handed; nothing if registers do not last.
+/// Writes the code of a kernel and the layout of its table. Returns `None` if there are too few registers.
 pub(super) fn emit<M: Machine>(
     lowered: &Lowered,
-    turns: &[RowPass],
+    passes: &[RowPass],
     kept: usize,
 ) -> Option<(Vec<u8>, Table)> {
     let folds = |t: &RowPass| t.elements.iter().filter(|s| matches!(s, Step::Fold(_))).count();
-    let folds = if M::HOLDS_FOLDS { 0 } else { turns.iter().map(folds).max().unwrap_or(0) };
+    let folds = if M::HOLDS_FOLDS { 0 } else { passes.iter().map(folds).max().unwrap_or(0) };
     let accesses = lowered.sizes.len() + kept;
     let table = Table { accesses, folded: M::FOLDED, lanes: M::LANES, folds: folds * APART / 2, slots: 0 };
     let mut e = Emitter::<M>::new(lowered, table);
@@ -78,10 +79,10 @@ pub(super) fn emit<M: Machine>(
         e.asm.load(*r, Table::at(table.pointer(a)));
     }
     let next_row = e.asm.here();
-    for turn in turns {
-        e.elements(&turn.elements)?;
-        let mut body = Body::new(&turn.row, &e, M::VECTORS);
-        body.steps(&mut e, &turn.row, 0, Lanes::All);
+    for pass in passes {
+        e.elements(&pass.elements)?;
+        let mut body = Body::new(&pass.row, &e, M::VECTORS);
+        body.steps(&mut e, &pass.row, 0, Lanes::All);
         body.check()?;
     }
     for a in 0..table.accesses {
@@ -114,9 +115,9 @@ pub(super) struct Emitter<'a, M> {
     pub(super) lowered: &'a Lowered,
     table: Table,
     pub(super) asm: Assembler,
-    /// Where values of the row are.
+    /// Slots of row values.
     slots: HashMap<usize, usize>,
-    /// Calls of routines that follow the code.
+    /// Calls of routines that are placed after the code.
     calls: Vec<(Far, usize)>,
 }
 
@@ -146,13 +147,13 @@ impl<'a, M: Machine> Emitter<'a, M> {
         }
     }
 
-    /// Elements of an access, for one of the vectors of a round.
+    /// Returns the address of an access's elements, for one of the vectors of an iteration.
     pub(super) fn elements_at(&mut self, access: usize, copy: usize) -> Mem {
         let size = self.lowered.sizes.get(access).copied().unwrap_or(4);
         Mem::Indexed(self.pointer(access), size.trailing_zeros() as u8, (copy * M::LANES * size) as i32)
     }
 
-    /// Where a value is that no register of the body holds.
+    /// Returns the address of a value that no register holds.
     pub(super) fn place(&mut self, arg: Arg) -> Mem {
         match arg {
             Arg::Number(bits) => Mem::Pool(bits),
@@ -163,13 +164,13 @@ impl<'a, M: Machine> Emitter<'a, M> {
         }
     }
 
-    /// A value in memory, in all lanes of a register.
+    /// Broadcasts a value from memory to all lanes of a register.
     pub(super) fn splat(&mut self, to: u8, arg: Arg) {
         let from = self.place(arg);
         M::op(&mut self.asm, SPLAT, to, 0, Rm::Whole(from), None);
     }
 
-    /// Calls a function of the vectors `x` and `y` if any lane of the mask is set: hardly ever.
+    /// Calls a function of the vectors `x` and `y` if any lane of the mask is set, which is rare.
     pub(super) fn far(&mut self, far: Far, mask: u8, x: u8, y: u8) {
         M::any(&mut self.asm, mask);
         let none = self.asm.jump(ZERO);
@@ -185,7 +186,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
         self.asm.aim(none, here);
     }
 
-    /// A loop over the elements of a row.
+    /// Writes a loop over the elements of a row.
     fn elements(&mut self, steps: &[Step]) -> Option<()> {
         if steps.is_empty() {
             return Some(());
@@ -196,7 +197,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
             true => 2,
             false => M::FOLDED,
         };
-        // How many registers the body needs while everything else is in memory.
+        // Counts the registers that the body needs while everything else is in memory.
         let need = {
             let mut trial = Emitter::<M>::new(self.lowered, self.table);
             trial.slots.clone_from(&self.slots);
@@ -275,7 +276,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
         Some((*n, fold))
     }
 
-    /// The values in memory that steps use most, so many at most.
+    /// Returns the memory values that steps use most, at most `most` of them.
     fn most_used(&self, steps: &[Step], most: usize) -> Vec<Arg> {
         let computed =
             |n: usize| steps.iter().any(|s| matches!(s, Step::Compute(m) | Step::Recall(m, _) if *m == n));
@@ -291,7 +292,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
         uses.into_iter().take(most).map(|u| u.0).collect()
     }
 
-    /// The values that a step uses.
+    /// Returns the values that a step uses.
     pub(super) fn uses(&self, step: &Step) -> Vec<Arg> {
         match step {
             Step::Compute(n) | Step::Fold(n) => self.node(*n).args.clone(),

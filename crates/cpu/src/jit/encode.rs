@@ -1,4 +1,4 @@
-//! Bytes of the instructions that generated code is made of: what machines share, and instructions on general registers.
+//! Encodes instructions: the parts that all machines share, and instructions on general registers.
 
 /// A general register, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,14 +13,14 @@ pub(super) const RBP: Gpr = Gpr(5);
 pub(super) const RSI: Gpr = Gpr(6);
 pub(super) const RDI: Gpr = Gpr(7);
 
-/// A place in memory.
+/// A memory operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mem {
-    /// A constant of the pool behind the code, by its bits.
+    /// A constant of the pool after the code, by its bits.
     Pool(u32),
-    /// The numbers of lanes, as integers.
+    /// The lane numbers, as integers.
     LaneNumbers,
-    /// Bytes from a register on.
+    /// An offset in bytes from a register.
     At(Gpr, i32),
     /// As `At`, with the index times a scale of `1 << shift` added.
     Indexed(Gpr, u8, i32),
@@ -30,13 +30,13 @@ pub(super) enum Mem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rm {
     Reg(u8),
-    /// One number for all lanes; what machines cannot read so is put into a register first.
+    /// One element broadcast to all lanes; machines that cannot do this load it into a register first.
     Splat(Mem),
-    /// A whole vector, or what the instruction says.
+    /// A full vector, or the size that the instruction implies.
     Whole(Mem),
 }
 
-/// An instruction: map of opcodes, mandatory prefix (0, 66, F3, F2 as 0 to 3), opcode.
+/// An instruction: opcode map, mandatory prefix (none, 66, F3, F2 as 0 to 3), opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Form(pub(super) u8, pub(super) u8, pub(super) u8);
 
@@ -62,16 +62,16 @@ pub(super) const TERNARY: Form = Form(3, 1, 0x25);
 pub(super) const FMA_213: Form = Form(2, 1, 0xa8);
 /// `dst = a·b + dst`.
 pub(super) const FMA_231: Form = Form(2, 1, 0xb8);
-/// Shifts by a constant; the operation is in the register field, the result in the second operand.
+/// Shifts by a constant; the register field selects the operation, and the second operand is the result.
 pub(super) const SHIFT: Form = Form(1, 1, 0x72);
 pub(super) const SPLAT: Form = Form(2, 1, 0x18);
 pub(super) const LOAD: Form = Form(1, 0, 0x10);
 pub(super) const STORE: Form = Form(1, 0, 0x11);
 pub(super) const COPY: Form = Form(1, 0, 0x28);
-/// The first lane alone; read, the others are zero.
+/// The first lane only; a load sets the others to zero.
 pub(super) const LOAD_ONE: Form = Form(1, 2, 0x10);
 pub(super) const STORE_ONE: Form = Form(1, 2, 0x11);
-/// Lanes within quarters.
+/// Permutes lanes within quarters.
 pub(super) const SHUFFLE: Form = Form(1, 0, 0xc6);
 
 /// Conditions of jumps.
@@ -85,13 +85,13 @@ pub(super) const NOT_GREATER: u8 = 0x8e;
 pub(super) struct Assembler {
     bytes: Vec<u8>,
     pool: Vec<Constant>,
-    /// How often a constant stands in the pool: once where instructions spread it, else for every lane.
+    /// Copies of each constant in the pool: one if instructions can broadcast it, else one per lane.
     times: usize,
-    /// Where the distance to a constant stands, the end of its instruction, and which.
+    /// References to constants: position of the displacement, end of its instruction, index of the constant.
     fixes: Vec<(usize, usize, usize)>,
 }
 
-/// A constant behind the code.
+/// A constant after the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Constant {
     Same(u32),
@@ -99,22 +99,22 @@ enum Constant {
 }
 
 impl Assembler {
-    /// No code yet; constants will stand so many times.
+    /// Starts a program; each constant is stored `times` times.
     pub(super) fn new(times: usize) -> Assembler {
         Assembler { bytes: vec![], pool: vec![], times, fixes: vec![] }
     }
 
-    /// Bytes of an instruction.
+    /// Appends the bytes of an instruction.
     pub(super) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
-    /// The position of the next instruction.
+    /// Returns the position of the next instruction.
     pub(super) fn here(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The code, and behind it its constants.
+    /// Returns the code followed by its constants.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.bytes.resize(self.bytes.len().next_multiple_of(64), 0xcc);
         let start = self.bytes.len();
@@ -131,7 +131,7 @@ impl Assembler {
         self.bytes
     }
 
-    /// The byte that names operands, and what of a place in memory follows it.
+    /// Appends the ModRM byte and the rest of a memory operand.
     pub(super) fn operand(&mut self, reg: u8, rm: Rm, imm: bool) {
         let reg = (reg & 7) << 3;
         let mem = match rm {
@@ -149,7 +149,7 @@ impl Assembler {
             }
             Mem::At(base, distance) => {
                 self.bytes.push(0x80 | reg | base.0 & 7);
-                // This base has the meaning of an index that follows, which then is none.
+                // This base register requires a SIB byte without an index.
                 if base.0 & 7 == 4 {
                     self.bytes.push(0x24);
                 }
@@ -163,7 +163,8 @@ impl Assembler {
         self.bytes.extend(distance.to_le_bytes());
     }
 
-    /// Names a constant of the pool: where it will be is put in at the end, in the four bytes that follow.
+    /// Appends a reference to a constant of the pool; its displacement, the next four bytes, is filled in at
+    /// the end.
     fn constant(&mut self, reg: u8, constant: Constant, imm: bool) {
         self.bytes.push(reg | 5);
         let k = self.pool.iter().position(|c| *c == constant).unwrap_or_else(|| {
@@ -174,7 +175,7 @@ impl Assembler {
         self.fixes.push((at, at + 4 + imm as usize, k));
     }
 
-    /// A general register and memory, in 64 bits.
+    /// Appends a 64-bit instruction on a general register and memory.
     fn word(&mut self, opcode: u8, reg: Gpr, mem: Mem) {
         self.bytes.extend([0x48 | (reg.0 >> 3) << 2 | mem.base().0 >> 3, opcode]);
         self.operand(reg.0, Rm::Whole(mem), false);
@@ -209,38 +210,38 @@ impl Assembler {
         self.bytes.extend([0x48, 0x85, 0xc0 | a.0 << 3 | a.0]);
     }
 
-    /// One less of a number in memory.
+    /// Decrements a number in memory.
     pub(super) fn decrement(&mut self, mem: Mem) {
         self.word(0xff, Gpr(1), mem);
     }
 
-    /// A jump to be given its aim later.
+    /// Appends a jump, whose target is set later.
     pub(super) fn jump(&mut self, condition: u8) -> usize {
         self.bytes.extend([0x0f, condition, 0, 0, 0, 0]);
         self.here()
     }
 
-    /// Lets a jump end at a position.
+    /// Sets the target of a jump.
     pub(super) fn aim(&mut self, jump: usize, at: usize) {
         let distance = at as i64 - jump as i64;
         self.bytes[jump - 4..jump].copy_from_slice(&(distance as i32).to_le_bytes());
     }
 
-    /// A call of code further on, to be given its aim later.
+    /// Appends a call of later code, whose target is set later.
     pub(super) fn call(&mut self) -> usize {
         self.bytes.extend([0xe8, 0, 0, 0, 0]);
         self.here()
     }
 
-    /// A number of 32 bits into one of the first eight registers.
+    /// Loads a 32-bit number into one of the first eight registers.
     pub(super) fn number(&mut self, to: Gpr, n: u32) {
         self.bytes.push(0xb8 | to.0);
         self.bytes.extend(n.to_le_bytes());
     }
 
-    /// A routine that calls a function of two places: those of the vectors that `RSI` and `RDX` say, in bytes from the first
-    /// on, in memory of so many bytes that `save` and `restore` know to be at `RSP`. Of all registers, only the second of
-    /// these vectors changes.
+    /// Appends a routine that calls a function of two vectors. `RSI` and `RDX` are their offsets in the memory
+    /// at `RSP` (of `bytes` bytes) to which `save` and `restore` copy all vectors. Of all registers, only the
+    /// second of these vectors changes.
     pub(super) fn routine(
         &mut self,
         function: usize,
@@ -275,14 +276,14 @@ impl Assembler {
         self.bytes.extend((r.0 > 7).then_some(0x41).into_iter().chain([0x58 | r.0 & 7]));
     }
 
-    /// The end: other code may use narrower vectors without waiting for these.
+    /// Appends the return, with `vzeroupper` to avoid transition penalties.
     pub(super) fn leave(&mut self) {
         self.bytes.extend([0xc5, 0xf8, 0x77, 0xc3]); // vzeroupper, ret
     }
 }
 
 impl Rm {
-    /// The bits above the third of the register, or of that which memory counts from.
+    /// Returns the upper bits of the register number, or of the base register of memory.
     pub(super) fn upper(self) -> u8 {
         match self {
             Rm::Reg(r) => r >> 3,

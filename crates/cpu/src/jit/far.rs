@@ -1,10 +1,10 @@
-//! Functions that generated code calls: sines of angles too large for it.
+//! Functions that generated code calls: sine, cosine and tangent of large angles.
 
 use super::functions::Value;
 use super::node::Action;
 use gradus_scalar::{Float, circular};
 
-/// What code calls for numbers too large for it.
+/// A function that is called for large arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Far {
     Sin,
@@ -15,7 +15,7 @@ pub(super) enum Far {
 impl Far {
     pub(super) const ALL: [Far; 3] = [Far::Sin, Far::Cos, Far::Tan];
 
-    /// Where the function is that takes so many lanes.
+    /// Returns the address of the function for vectors of `LANES` lanes.
     pub(super) fn address<const LANES: usize>(self) -> usize {
         extern "sysv64" fn sin<const LANES: usize>(x: &[f32; LANES], y: &mut [f32; LANES]) {
             replace(x, y, circular::far_sin);
@@ -42,7 +42,7 @@ impl Far {
     }
 }
 
-/// The function with that name, if there is one.
+/// Builds the function with this name, if there is one.
 pub(super) fn circular<'n>(name: &str, x: Value<'n>) -> Option<Value<'n>> {
     let (y, far) = match name {
         "sin" => (circular::sin(x), Far::Sin),

@@ -1,4 +1,5 @@
-//! Values of code under construction, as scalar functions are written over them.
+//! Values of code under construction: implements `Float`, so that scalar functions can be instantiated with
+//! nodes.
 
 use super::encode::{
     ADD, ADD_INT, AND, DIV, FROM_INT, Form, MAX, MIN, MUL, OR, ROUND, SCALE, SQRT, SUB, SUB_INT, XOR,
@@ -9,18 +10,18 @@ use super::node::{Action, Arg, Nodes};
 use gradus_scalar::{Float, exponential};
 use std::ops::{Add, BitAnd, Div, Mul, Neg, Shl, Shr, Sub};
 
-/// A value: a number that is known, or a node.
+/// A value: a constant, or a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'n> {
     Number(u32),
     Node(&'n Nodes, usize),
 }
 
-/// A value taken as an integer.
+/// A value used as an integer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits<'n>(Value<'n>);
 
-/// A value per lane that is true or not.
+/// A boolean per lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mask<'n>(pub(super) Value<'n>);
 
@@ -36,7 +37,7 @@ impl<'n> Value<'n> {
         }
     }
 
-    /// The node of an operation, one of whose operands is a node.
+    /// Makes the node of an operation, at least one of whose operands is a node.
     pub(super) fn of(op: Action, args: &[Value<'n>]) -> Value<'n> {
         let nodes = args.iter().find_map(|a| match a {
             Value::Node(nodes, _) => Some(*nodes),
@@ -44,12 +45,12 @@ impl<'n> Value<'n> {
         });
         match nodes {
             Some(nodes) => Value::Node(nodes, nodes.push(op, args.iter().map(|a| a.arg()).collect())),
-            // Only numbers: functions of constants are folded before they come here. NaN shows where not.
+            // Only constants: the compiler folds such functions before. NaN makes an omission visible.
             None => Value::Number(f32::NAN.to_bits()),
         }
     }
 
-    /// Whether it is a node of a machine with AVX-512.
+    /// Whether it is a node for a machine with AVX-512.
     fn rich(self) -> bool {
         matches!(self, Value::Node(nodes, _) if nodes.rich)
     }
@@ -70,8 +71,8 @@ impl<'n> Value<'n> {
         Mask(Value::of(Action::Compare(how), &[self, other]))
     }
 
-    /// The smaller or larger of two by how they compare, which is one instruction with the same meaning: the second
-    /// unless the first is less, or more.
+    /// Replaces a comparison and selection by one minimum or maximum instruction of the same meaning: the
+    /// second operand unless the first is less, or greater.
     fn chosen(mask: Mask<'n>, yes: Value<'n>, no: Value<'n>) -> Option<Value<'n>> {
         let Value::Node(nodes, n) = mask.0 else { return None };
         let (op, args) = nodes.get(n);
@@ -86,7 +87,7 @@ impl<'n> Value<'n> {
         }
     }
 
-    /// One of `self` and `b` by the form, which gives its last operand where they are equal or NaN; NaN if either is.
+    /// Minimum or maximum by `form`, which returns its last operand if they are equal or NaN; NaN if either is.
     pub(super) fn extreme(self, form: Form, b: Value<'n>) -> Value<'n> {
         match b {
             Value::Number(bits) if f32::from_bits(bits).is_nan() => self + b,
@@ -165,7 +166,7 @@ impl<'n> Float for Value<'n> {
     }
     fn copysign(self, sign: Self) -> Self {
         if self.rich() || sign.rich() {
-            // Of each bit: the third says whether it is the second's or the first's.
+            // Ternary logic: the third operand selects, bit by bit, the second or the first.
             return Value::of(Action::Ternary(0xd8), &[self, sign, Value::Number(SIGN)]);
         }
         let sign = match sign {
@@ -252,7 +253,7 @@ const BINARY: [(&str, Binary); 7] = [
     ("copysign", |a, b| a.copysign(b)),
 ];
 
-/// Comparisons, and how the instruction calls them: none raises an exception on NaN.
+/// Comparisons and their immediates; none raises an exception on NaN.
 const COMPARISONS: [(&str, u8); 6] =
     [("eq", 0x00), ("ne", 0x04), ("lt", LESS), ("le", 0x12), ("gt", MORE), ("ge", 0x1d)];
 
@@ -262,7 +263,7 @@ fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
     table.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
 }
 
-/// The function of floats with that name, if there is one.
+/// Builds the float function with this name, if there is one.
 pub(super) fn float<'n>(name: &str, args: &[Value<'n>]) -> Option<Value<'n>> {
     match args {
         [x] => find(&UNARY, name).map(|f| f(*x)).or_else(|| far::circular(name, *x)),
@@ -271,7 +272,7 @@ pub(super) fn float<'n>(name: &str, args: &[Value<'n>]) -> Option<Value<'n>> {
     }
 }
 
-/// The test of floats with that name.
+/// Builds the float test with this name, if there is one.
 pub(super) fn test<'n>(name: &str, args: &[Value<'n>]) -> Option<Mask<'n>> {
     match (name, args) {
         ("is_nan", [x]) => Some(x.is_nan()),
@@ -282,7 +283,7 @@ pub(super) fn test<'n>(name: &str, args: &[Value<'n>]) -> Option<Mask<'n>> {
     }
 }
 
-/// The logic of masks with that name.
+/// Builds the mask operation with this name, if there is one.
 pub(super) fn logic<'n>(name: &str, args: &[Mask<'n>]) -> Option<Mask<'n>> {
     match (name, args) {
         ("not", [a]) => Some(Mask(Value::of(Action::Logic(Logic::Not), &[a.0]))),

@@ -1,4 +1,4 @@
-//! From kernels to nodes; what code cannot do is refused here.
+//! Converts kernels to nodes. Returns `None` for kernels that have no code.
 
 use super::functions::{self, Mask, Value};
 use super::node::{Action, Fold, Node, Nodes};
@@ -8,28 +8,30 @@ use gradus_ir::DType;
 use gradus_ir::ops::{Combine, Scalar};
 use gradus_scalar::Float;
 
-/// Longest row that is added up in one go: sums of longer ones are made of sums of parts.
+/// Longest row that is summed in one loop; longer ones are summed in parts by the interpreter.
 const LONGEST_ROW: usize = 8192;
-/// Most nodes of a kernel: beyond, registers do not last and looking for equal ones takes long.
+/// Largest number of nodes of a kernel: larger ones exceed the registers, and the search for equal nodes is
+/// slow.
 const MOST: usize = 1000;
 
-/// A kernel as nodes. It says nothing of extents and places: code of equal ones is the same.
+/// A kernel as nodes, without extents and offsets: equal ones share their code.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Lowered {
     pub(super) nodes: Vec<Node>,
-    /// The bytes of an element of each access.
+    /// Bytes of an element of each access.
     pub(super) sizes: Vec<usize>,
     pub(super) stores: Vec<Store>,
-    /// Whether rows have one element, which is read and written without a mask: what the next row then reads is there sooner.
+    /// Whether rows have one element, which is loaded and stored without a mask: that shortens the latency to
+    /// the next row.
     pub(super) single: bool,
 }
 
-/// A write.
+/// A store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Store {
     pub(super) node: usize,
     pub(super) access: usize,
-    /// Whether it is one element per row.
+    /// Whether it writes one element per row.
     pub(super) row: bool,
 }
 
@@ -39,7 +41,7 @@ enum Typed<'n> {
     Mask(Mask<'n>),
 }
 
-/// The nodes of a kernel whose last axis is the row, and its accesses.
+/// Returns the nodes of a kernel whose last axis is the row, and its accesses.
 pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<(Lowered, Vec<Access>)> {
     let reduces = kernel.body.iter().any(|i| matches!(i.op, Operation::Reduce(_)));
     let inner = *kernel.axes.last()?;
@@ -59,7 +61,7 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
             accesses.len() - 1
         })
     };
-    // How an access moves along a row: not at all, by one, or in a way that has no code.
+    // The stride of an access along a row: 0, 1, or `None` if there is no code for it.
     let step =
         |access: &Access| access.layout.strides.last().copied().filter(|s| inner == 1 || *s == 0 || *s == 1);
     let mut typed: Vec<Typed<'_>> = Vec::with_capacity(kernel.body.len());
@@ -118,7 +120,7 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
 fn apply<'n>(scalar: Scalar, args: &[Typed<'n>], to: DType) -> Option<Typed<'n>> {
     let floats: Option<Vec<Value<'n>>> =
         args.iter().map(|a| if let Typed::Float(x) = a { Some(*x) } else { None }).collect();
-    // A function of constants alone has no place among the nodes.
+    // A function of constants only is folded elsewhere and has no node.
     let is_node = |a: &Typed<'n>| matches!(a, Typed::Mask(_) | Typed::Float(Value::Node(..)));
     if !args.iter().any(is_node) {
         return None;

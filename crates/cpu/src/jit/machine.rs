@@ -1,21 +1,21 @@
-//! What generated code needs of a machine: vectors, truth values per lane, and what a loop folds.
+//! The trait that generated code needs from an instruction set: vectors, booleans per lane, accumulators.
 
 use super::encode::{Assembler, Form, Mem, Rm};
 use super::far::Far;
 use super::node::Fold;
 
-/// Elements that loops over slices fold apart: element `i` goes to place `i` modulo this, whatever the machine.
+/// Number of separate accumulators: element `i` is added to accumulator `i` modulo this on every machine.
 pub(super) const APART: usize = 64;
 
-/// Which lanes are there.
+/// The lanes of a vector that exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Lanes {
     All,
-    /// The first, as [`Machine::rest`] found.
+    /// The first lanes, as [`Machine::rest`] has set.
     Rest,
 }
 
-/// An operation on truth values.
+/// An operation on booleans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Logic {
     And,
@@ -24,49 +24,51 @@ pub(super) enum Logic {
     Not,
 }
 
-/// A processor with vectors. Truth values have registers of their own or are vectors, all bits of a lane set or none.
+/// An instruction set with vectors. Booleans are mask registers, or vectors whose lanes have all bits set or
+/// none.
 pub(super) trait Machine {
-    /// Numbers of 32 bits in a vector.
+    /// 32-bit lanes of a vector.
     const LANES: usize;
-    /// Vectors of a round through a loop that folds.
+    /// Vectors per iteration of a loop that folds.
     const FOLDED: usize = APART / Self::LANES;
-    /// Registers for vectors.
+    /// Number of vector registers.
     const VECTORS: usize;
-    /// Registers for truth values; where there are none, they are vectors.
+    /// Mask registers; empty if booleans are vectors.
     const MASKS: std::ops::Range<u8>;
-    /// Whether what a loop folds is in registers, not in memory.
+    /// Whether accumulators are in registers, not in memory.
     const HOLDS_FOLDS: bool;
-    /// How often constants stand behind the code.
+    /// Copies of each constant in the pool.
     const CONSTANTS: usize;
-    /// Registers that reading and writing truth values need besides, and folding.
+    /// Additional registers that loads and stores of booleans need, and that folding needs.
     const SPARE: (usize, usize);
 
-    /// Whether instructions can read one number there for all lanes.
+    /// Whether instructions can broadcast an element from there.
     fn spreads(from: Mem) -> bool;
-    /// An instruction on all lanes: `to` is the result unless the form says otherwise, `a` the operand between.
+    /// Writes an instruction on all lanes: `to` is the result unless the form says otherwise, `a` the middle
+    /// operand.
     fn op(asm: &mut Assembler, form: Form, to: u8, a: u8, b: Rm, imm: Option<u8>);
-    /// From here on, `RDX` says which lanes are the rest.
+    /// Sets the existing lanes of partial vectors from `RDX`.
     fn rest(asm: &mut Assembler);
-    /// Reads elements; lanes that are not there are zero.
+    /// Loads elements; missing lanes are zero.
     fn load(asm: &mut Assembler, to: u8, from: Mem, lanes: Lanes);
-    /// Writes elements.
+    /// Stores elements.
     fn store(asm: &mut Assembler, from: u8, to: Mem, lanes: Lanes);
-    /// Reads bytes as truth values: those that are not zero.
+    /// Loads bytes as booleans: true if not zero.
     fn load_flags(asm: &mut Assembler, to: u8, from: Mem, spare: &[u8], lanes: Lanes);
-    /// Writes truth values as bytes.
+    /// Stores booleans as bytes.
     fn store_flags(asm: &mut Assembler, from: u8, to: Mem, spare: &[u8], lanes: Lanes);
-    /// Whether something holds of two operands.
+    /// Compares two operands.
     fn compare(asm: &mut Assembler, to: u8, a: u8, b: Rm, how: u8);
-    /// One operand where a truth value holds, else the other.
+    /// Selects `yes` where a boolean is true, else `no`.
     fn blend(asm: &mut Assembler, to: u8, flags: u8, yes: Rm, no: u8);
     fn logic(asm: &mut Assembler, logic: Logic, to: u8, a: u8, b: u8);
-    /// `to = fold(to, x)` in the lanes that are there.
+    /// `to = fold(to, x)` in the existing lanes.
     fn fold(asm: &mut Assembler, fold: Fold, to: Rm, x: u8, spare: &[u8], lanes: Lanes);
-    /// All that a loop folded into the first lane of a register, by halves; `from` is the first vector of it. Other
-    /// registers are free.
+    /// Combines the accumulators of a loop into the first lane of a register, by halves; `from` is the first of
+    /// them. May overwrite all other registers.
     fn join(asm: &mut Assembler, fold: Fold, from: Rm) -> u8;
-    /// Whether a truth value holds of any lane, for a jump if not zero.
+    /// Tests whether a boolean is true in any lane, for a jump if not zero.
     fn any(asm: &mut Assembler, flags: u8);
-    /// A routine that calls the function, as [`Assembler::routine`] says.
+    /// Writes a routine that calls the function; see [`Assembler::routine`].
     fn routine(asm: &mut Assembler, far: Far);
 }

@@ -1,4 +1,4 @@
-//! Memory that code runs from: written first, then executable, never both.
+//! Memory for generated code: first writable, then executable, never both.
 
 use std::ptr::{NonNull, null_mut};
 
@@ -9,23 +9,23 @@ pub(super) struct Pages {
     len: usize,
 }
 
-// SAFETY: nobody writes to the pages after they are made.
+// SAFETY: no thread writes to the pages after `new`.
 unsafe impl Send for Pages {}
 // SAFETY: as above.
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// A copy of the code, ready to run; nothing if the system gives no such memory.
+    /// Copies code to executable memory. Returns `None` if the system refuses such memory.
     pub(super) fn new(code: &[u8]) -> Option<Pages> {
         let len = code.len();
         let (flags, rights) = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: fresh memory of our own.
+        // SAFETY: the call maps new anonymous memory.
         let start = unsafe { libc::mmap(null_mut(), len, rights, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return None;
         }
         let pages = Pages { start: NonNull::new(start.cast())?, len };
-        // SAFETY: the memory is new, as long as the code and writable until its rights change.
+        // SAFETY: the mapping is new, has the length of the code, and is writable until `mprotect`.
         let changed = unsafe {
             pages.start.as_ptr().copy_from_nonoverlapping(code.as_ptr(), len);
             libc::mprotect(start, len, libc::PROT_READ | libc::PROT_EXEC)
@@ -33,13 +33,13 @@ impl Pages {
         (changed == 0).then_some(pages)
     }
 
-    /// The instructions.
+    /// Returns the instructions.
     pub(super) fn bytes(&self) -> &[u8] {
-        // SAFETY: the memory has this length, is readable, and nobody writes to it.
+        // SAFETY: the mapping has this length, is readable, and is not written after `new`.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
-    /// The first byte.
+    /// Returns the address of the first byte.
     pub(super) fn start(&self) -> *const u8 {
         self.start.as_ptr()
     }
@@ -47,7 +47,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the memory is ours, and code in it runs only while it is borrowed.
+        // SAFETY: this object owns the mapping, and code in it runs only while the object is borrowed.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
     }
 }

@@ -1,9 +1,9 @@
-//! The code generator: AVX-512 or AVX2 code for a [`Kernel`] of `f32`, where the tile interpreter would call a loop per
-//! instruction.
+//! The code generator: compiles a [`Kernel`] of `f32` to AVX-512 or AVX2 code, in place of the tile
+//! interpreter's loop per instruction.
 //!
-//! A kernel becomes nodes ([`lower`]), nodes an order ([`schedule`]), and that code ([`emit`], [`encode`]). Functions are
-//! those of the loops over slices, from the same source; sums have the same order: results are the interpreter's, bit by
-//! bit (of NaN, only that it is one). What has no code is refused and left to the interpreter.
+//! A kernel is converted to nodes ([`lower`]), ordered ([`schedule`]) and encoded ([`emit`], [`encode`]).
+//! Functions have the same source as the loops over slices, and sums have the same order, so that results equal
+//! the interpreter's bit for bit (except the payload of NaN). Kernels without code are left to the interpreter.
 
 mod allocate;
 mod avx2;
@@ -30,33 +30,33 @@ use gradus_ir::DType;
 use shared::Shared;
 use std::sync::Arc;
 
-/// What runs a kernel.
+/// Generated code of a kernel.
 #[derive(Debug)]
 pub(crate) enum Native {
-    /// Along rows: code, and elements per parallel index.
+    /// Along rows: the code, and the elements per parallel index.
     Rows(Code, usize),
     /// Along columns.
     Columns(Columns),
 }
 
 impl Native {
-    /// The code of a kernel whose accesses lie in their buffers, if there is any.
+    /// Generates code for a kernel whose accesses are within their buffers. Returns `None` if it cannot.
     pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Native> {
         Native::on(Isa::best(), kernel, buffers)
     }
 
-    /// The code for a set of instructions that this processor has.
+    /// Generates code for an instruction set of this processor.
     fn on(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Native> {
         let rows = || Code::new(isa, kernel, buffers).map(|code| Native::Rows(code, kernel.row_length()));
         rows().or_else(|| Columns::new(isa, kernel, buffers).map(Native::Columns))
     }
 
-    /// Instructions per element, about; along columns it is not known.
+    /// Approximate number of instructions per element; 0 (unknown) along columns.
     pub(crate) fn instructions(&self) -> usize {
         if let Native::Rows(code, _) = self { code.shared.nodes } else { 0 }
     }
 
-    /// The generated instructions: one list along rows, one for each stage along columns.
+    /// Returns the generated instructions: one list along rows, one per stage along columns.
     pub(crate) fn code(&self) -> Vec<&[u8]> {
         match self {
             Native::Rows(code, _) => vec![code.shared.pages.bytes()],
@@ -64,7 +64,7 @@ impl Native {
         }
     }
 
-    /// Bytes of memory that a run needs for itself.
+    /// Returns the bytes of scratch memory that a run needs.
     pub(crate) fn scratch(&self) -> usize {
         match self {
             Native::Rows(code, _) => code.scratch(),
@@ -72,8 +72,8 @@ impl Native {
         }
     }
 
-    /// Runs some of the elements of some rows one after the other: the first, and how many. For kernels without
-    /// reductions, which all go along rows.
+    /// Runs a range of elements of a range of rows, in order; ranges are (first, count). For kernels without
+    /// reductions, which all run along rows.
     ///
     /// # Safety
     /// As for [`Native::run`].
@@ -85,13 +85,13 @@ impl Native {
         scratch: *mut u8,
     ) {
         if let Native::Rows(code, _) = self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the contract is the same.
             unsafe { code.block(memory, rows, elements, scratch) }
         }
     }
 
-    /// Runs a block of a kernel without reductions: indices, the first and how many, and so again `pitch` further, so
-    /// many times.
+    /// Runs a block of a kernel without reductions: a range of indices (first, count), repeated `times` times
+    /// at distance `pitch`.
     ///
     /// # Safety
     /// As for [`Native::run`].
@@ -102,7 +102,7 @@ impl Native {
         (pitch, times): (usize, usize),
         scratch: *mut u8,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract is the same.
         unsafe {
             match self {
                 Native::Rows(code, _) if code.axes.len() == 1 => {
@@ -119,10 +119,10 @@ impl Native {
     /// Runs a range of parallel indices.
     ///
     /// # Safety
-    /// Memory is what the buffers were said to be; nobody else uses what is written. Scratch memory is as large as was
-    /// asked for and aligned to 64 bytes.
+    /// `memory` has the sizes of the buffers that the kernel was compiled for, and no other thread accesses
+    /// what is written. `scratch` has [`scratch`](Native::scratch) bytes and is aligned to 64 bytes.
     pub(crate) unsafe fn run(&self, memory: &[*mut u8], from: usize, count: usize, scratch: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract is the same.
         unsafe {
             match self {
                 Native::Rows(code, each) => code.run(memory, from * each, count * each, scratch),
@@ -138,7 +138,7 @@ pub(crate) struct Code {
     shared: Arc<Shared>,
     /// Extents; the last axis is the row.
     axes: Vec<usize>,
-    /// What is read and written, and the bytes of an element.
+    /// Accesses, and the bytes of an element of each.
     accesses: Vec<(Access, usize)>,
 }
 
@@ -168,7 +168,7 @@ impl Code {
         self.table_bytes() + self.shared.kept * self.row_bytes()
     }
 
-    /// Runs a range of indices, in row-major order; if the kernel reduces, whole rows.
+    /// Runs a range of indices, in row-major order; complete rows if the kernel reduces.
     ///
     /// # Safety
     /// As for [`Native::run`].
@@ -179,13 +179,13 @@ impl Code {
             let (first, start) = (at / row, at % row);
             let n = (row - start).min(end - at);
             let rows = if n == row { (end - at) / row } else { 1 };
-            // SAFETY: the caller's promise.
+            // SAFETY: the contract is the same.
             unsafe { self.block(memory, (first, rows), (start, n), scratch) };
             at += rows * n;
         }
     }
 
-    /// Runs some of the elements of some rows: the first, and how many.
+    /// Runs a range of elements of a range of rows; ranges are (first, count).
     ///
     /// # Safety
     /// As for [`Native::run`].
@@ -199,7 +199,7 @@ impl Code {
         let outer = &self.axes[..self.axes.len() - 1];
         let (mut first, end) = (rows.0, rows.0 + rows.1);
         while first < end {
-            // Rows along the last axis but one are one call.
+            // Rows along the second-to-last axis are one call.
             let rows = outer.last().map_or(1, |extent| (extent - first % extent).min(end - first));
             let place = |layout: &Layout| {
                 let (mut place, mut rest) = (layout.offset, first);
@@ -209,13 +209,13 @@ impl Code {
                 }
                 (place, outer.len().checked_sub(1).map_or(0, |o| layout.strides[o]))
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: the contract is the same.
             unsafe { self.call(memory, rows, elements, scratch, place) };
             first += rows;
         }
     }
 
-    /// Runs stretches of a kernel of one axis as if they were rows: the first index, how far to the next, how many.
+    /// Runs ranges of a kernel of one axis as if they were rows: (first index, distance to the next, count).
     ///
     /// # Safety
     /// As for [`Native::run`].
@@ -229,12 +229,12 @@ impl Code {
         let place = |layout: &Layout| {
             (layout.offset + from as i64 * layout.strides[0], pitch as i64 * layout.strides[0])
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract is the same.
         unsafe { self.call(memory, times, elements, scratch, place) }
     }
 
-    /// Calls the code: so many rows, elements of each, and for a layout the place of the first row and the step to the
-    /// next.
+    /// Calls the code for `rows` rows. `place` returns, for a layout, the offset of the first row and the
+    /// stride between rows.
     ///
     /// # Safety
     /// As for [`Native::run`].
@@ -250,8 +250,8 @@ impl Code {
             return;
         }
         let (table, words) = (self.shared.table, scratch.cast::<u64>());
-        // SAFETY: scratch memory has room for the table and the row buffers; the code reads and writes accesses at
-        // indices of the kernel only, which lie in their buffers.
+        // SAFETY: the scratch memory holds the table and the row buffers; the code accesses only indices of the
+        // kernel, which were checked to be within their buffers.
         unsafe {
             let put = |word: usize, value: u64| words.add(word).write(value);
             for k in 0..self.shared.kept {

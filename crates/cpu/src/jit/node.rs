@@ -1,37 +1,37 @@
-//! Values of a kernel as nodes: each is one instruction on vectors, or a few.
+//! Values of a kernel as nodes: each is one vector instruction, or a few.
 
 use super::encode::Form;
 use super::far::Far;
 use super::machine::Logic;
 use std::cell::RefCell;
 
-/// What a node is computed by. Forms say which operands may be in memory: the last.
+/// The operation of a node. The last operand may be in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Action {
-    /// An element, by its access.
+    /// Loads an element, by its access.
     Load(usize),
-    /// Whether a byte is not zero.
+    /// Loads a byte as a boolean.
     LoadMask(usize),
     Binary(Form, Option<u8>),
     Unary(Form, Option<u8>),
-    /// Which shift, and by how much.
+    /// The shift operation, and its distance.
     Shift(u8, u8),
-    /// The first operand times the second, plus the third.
+    /// `a · b + c`.
     Fma,
-    /// A function of three bits by its table.
+    /// Ternary logic with this truth table.
     Ternary(u8),
-    /// Something that holds of two operands, lane by lane.
+    /// Compares two operands, lane by lane.
     Compare(u8),
-    /// The second operand where the first, else the third.
+    /// Selects the second operand where the first is true, else the third.
     Blend,
-    /// The second operand, changed by a function of the first if the third holds of any lane.
+    /// The second operand, replaced by a function of the first if the third is true in any lane.
     Far(Far),
     Logic(Logic),
-    /// All elements of a row.
+    /// Reduces the elements of a row.
     Fold(Fold),
 }
 
-/// How elements of a row become one.
+/// A reduction of the elements of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Fold {
     Sum,
@@ -40,10 +40,10 @@ pub(super) enum Fold {
 }
 
 impl Fold {
-    /// What folding starts from.
+    /// Returns the neutral element.
     pub(super) fn identity(self) -> u32 {
         match self {
-            // This alone leaves a sum of negative zeros what it is.
+            // Negative zero: only it keeps a sum of negative zeros negative.
             Fold::Sum => (-0.0f32).to_bits(),
             Fold::Max => f32::NEG_INFINITY.to_bits(),
             Fold::Min => f32::INFINITY.to_bits(),
@@ -58,7 +58,6 @@ pub(super) enum Arg {
     Number(u32),
 }
 
-/// A node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Node {
     pub(super) op: Action,
@@ -67,11 +66,11 @@ pub(super) struct Node {
     pub(super) row: bool,
 }
 
-/// Nodes under construction, each there once.
+/// Nodes under construction; equal nodes are stored once.
 #[derive(Debug)]
 pub(super) struct Nodes {
     all: RefCell<Vec<Node>>,
-    /// Whether the machine has the instructions of AVX-512 for what else takes several.
+    /// Whether the machine has AVX-512, which has single instructions for what AVX2 does in several.
     pub(super) rich: bool,
 }
 
@@ -80,7 +79,7 @@ impl Nodes {
         Nodes { all: RefCell::default(), rich }
     }
 
-    /// The node of an operation.
+    /// Returns the node of an operation.
     pub(super) fn push(&self, op: Action, args: Vec<Arg>) -> usize {
         let row = match op {
             Action::Fold(_) => true,
@@ -92,7 +91,7 @@ impl Nodes {
         self.insert(Node { op, args, row })
     }
 
-    /// The node of something read.
+    /// Returns the node of a load.
     pub(super) fn load(&self, op: Action, row: bool) -> usize {
         self.insert(Node { op, args: vec![], row })
     }
@@ -105,7 +104,7 @@ impl Nodes {
         })
     }
 
-    /// What a node is.
+    /// Returns the operation and operands of a node.
     pub(super) fn get(&self, n: usize) -> (Action, Vec<Arg>) {
         let node = &self.all.borrow()[n];
         (node.op, node.args.clone())
@@ -130,7 +129,7 @@ impl Node {
         matches!(self.op, Action::LoadMask(_) | Action::Compare(..) | Action::Logic(_))
     }
 
-    /// Its operands that are nodes.
+    /// Returns the operands that are nodes.
     pub(super) fn nodes(&self) -> impl Iterator<Item = usize> {
         self.args.iter().filter_map(|a| a.node())
     }

@@ -1,24 +1,25 @@
-//! In which order nodes are computed: turns over a row, as many as reductions that need one another.
+//! Orders the computation of nodes: passes over a row, one more for each reduction that depends on another.
+//! Takes lowered nodes; returns passes of steps, and the number of row buffers that keep values between passes.
 
 use super::lower::Lowered;
 use super::node::Node;
 
-/// From so many nodes on, an element's value is kept for later turns rather than computed again.
+/// Smallest number of nodes for which a value is kept for later passes instead of recomputed.
 const KEEP: usize = 4;
 
-/// A step of a turn.
+/// A step of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Compute(usize),
-    /// Writes a node to a row buffer, by its number.
+    /// Writes a node to a row buffer, by number.
     Keep(usize, usize),
-    /// Reads it there.
+    /// Reads a node from a row buffer.
     Recall(usize, usize),
-    /// Adds a node's operand to what it folds.
+    /// Adds a node's operand to its accumulator.
     Fold(usize),
-    /// Writes a value out, by the number of its store.
+    /// Writes a result, by the number of its store.
     Store(usize),
-    /// Writes a node of the row to its slot.
+    /// Writes a row value to its slot.
     Save(usize),
 }
 
@@ -29,16 +30,16 @@ pub(super) struct RowPass {
     pub(super) row: Vec<Step>,
 }
 
-/// The passes of a kernel over its rows, and how many row buffers they need.
+/// Returns the passes of a kernel over its rows, and the number of row buffers.
 pub(super) fn schedule(lowered: &Lowered) -> (Vec<RowPass>, usize) {
     let nodes = &lowered.nodes;
     let live = live(lowered);
-    let turn = turns(nodes);
-    // A value of the row is there behind the elements of its turn, so its elements can be stored in the next.
+    let pass = passes(nodes);
+    // A row value is known after the elements of its pass, so it can be stored per element in the next.
     let stored = lowered.stores.iter().filter(|store| !store.row);
-    let stored = stored.map(|store| turn[store.node] + i64::from(nodes[store.node].row));
-    let last = (0..nodes.len()).filter(|&n| live[n]).map(|n| turn[n]).chain(stored).max().unwrap_or(0).max(0);
-    let saved = saved(lowered, &live, &turn);
+    let stored = stored.map(|store| pass[store.node] + i64::from(nodes[store.node].row));
+    let last = (0..nodes.len()).filter(|&n| live[n]).map(|n| pass[n]).chain(stored).max().unwrap_or(0).max(0);
+    let saved = saved(lowered, &live, &pass);
     let mut s = Schedule {
         nodes,
         cost: costs(nodes),
@@ -50,7 +51,7 @@ pub(super) fn schedule(lowered: &Lowered) -> (Vec<RowPass>, usize) {
     for now in -1..=last {
         let mut elements = Vec::new();
         let mut done = vec![false; nodes.len()];
-        let folds = |n: &usize| live[*n] && nodes[*n].is_fold() && turn[*n] == now;
+        let folds = |n: &usize| live[*n] && nodes[*n].is_fold() && pass[*n] == now;
         for n in (0..nodes.len()).filter(folds) {
             nodes[n].nodes().for_each(|a| s.visit(a, &mut done, &mut elements));
             elements.push(Step::Fold(n));
@@ -68,7 +69,7 @@ pub(super) fn schedule(lowered: &Lowered) -> (Vec<RowPass>, usize) {
         }
         let mut row = Vec::new();
         let mut done = vec![false; nodes.len()];
-        let own = |n: &usize| live[*n] && nodes[*n].row && turn[*n] == now;
+        let own = |n: &usize| live[*n] && nodes[*n].row && pass[*n] == now;
         for n in (0..nodes.len()).filter(own).filter(|&n| !nodes[n].is_fold() && !nodes[n].is_load()) {
             if !nodes[n].is_mask() {
                 s.masks(n, &mut done, &mut row);
@@ -94,7 +95,7 @@ pub(super) fn schedule(lowered: &Lowered) -> (Vec<RowPass>, usize) {
 struct Schedule<'a> {
     nodes: &'a [Node],
     cost: Vec<usize>,
-    /// The turn in which an element's value is computed first.
+    /// The pass in which an element's value is first computed.
     first: Vec<Option<usize>>,
     /// Its row buffer.
     kept: Vec<Option<usize>>,
@@ -102,7 +103,7 @@ struct Schedule<'a> {
 }
 
 impl Schedule<'_> {
-    /// Adds what is needed for a value of an element.
+    /// Adds the steps that compute a value of an element.
     fn visit(&mut self, n: usize, done: &mut [bool], steps: &mut Vec<Step>) {
         let node = &self.nodes[n];
         if done[n] || node.row && !node.is_mask() {
@@ -117,15 +118,15 @@ impl Schedule<'_> {
             });
             return steps.push(Step::Recall(n, buffer));
         }
-        // In the order in which they were written, which is how functions keep few values alive at a time; masks last, as
-        // there are few registers for them.
+        // Operands in the order in which they were created, which keeps few values alive; masks last, because
+        // there are few mask registers.
         let mut operands: Vec<usize> = node.nodes().collect();
         operands.sort_unstable_by_key(|&a| (self.nodes[a].is_mask(), a));
         operands.into_iter().for_each(|a| self.visit(a, done, steps));
         steps.push(Step::Compute(n));
     }
 
-    /// Adds the masks that a node of the row needs.
+    /// Adds the masks that a row node needs.
     fn masks(&self, n: usize, done: &mut [bool], steps: &mut Vec<Step>) {
         for a in self.nodes[n].nodes().filter(|&a| self.nodes[a].is_mask()) {
             if !std::mem::replace(&mut done[a], true) {
@@ -136,7 +137,7 @@ impl Schedule<'_> {
     }
 }
 
-/// What is needed for the stores.
+/// Returns which nodes the stores need.
 fn live(lowered: &Lowered) -> Vec<bool> {
     let mut live = vec![false; lowered.nodes.len()];
     lowered.stores.iter().for_each(|s| live[s.node] = true);
@@ -148,32 +149,33 @@ fn live(lowered: &Lowered) -> Vec<bool> {
     live
 }
 
-/// For elements the first turn in which they can be had; for rows the turn after which they are there.
-fn turns(nodes: &[Node]) -> Vec<i64> {
-    let mut turn: Vec<i64> = Vec::with_capacity(nodes.len());
+/// Returns, for values of elements, the first pass in which they can be computed; for row values, the pass
+/// after which they are known.
+fn passes(nodes: &[Node]) -> Vec<i64> {
+    let mut pass: Vec<i64> = Vec::with_capacity(nodes.len());
     for node in nodes {
         let in_row = node.row && !node.is_fold();
         let first = if in_row { -1 } else { 0 };
-        let args = node.nodes().map(|a| turn[a] + (!in_row && nodes[a].row) as i64);
-        turn.push(args.max().unwrap_or(first).max(first));
+        let args = node.nodes().map(|a| pass[a] + (!in_row && nodes[a].row) as i64);
+        pass.push(args.max().unwrap_or(first).max(first));
     }
-    turn
+    pass
 }
 
-/// Nodes of the row that are needed beyond the steps that compute them.
-fn saved(lowered: &Lowered, live: &[bool], turn: &[i64]) -> Vec<bool> {
+/// Returns the row nodes that are needed outside of the steps that compute them.
+fn saved(lowered: &Lowered, live: &[bool], pass: &[i64]) -> Vec<bool> {
     let nodes = &lowered.nodes;
     let mut saved = vec![false; nodes.len()];
     lowered.stores.iter().for_each(|s| saved[s.node] = true);
     for (n, node) in nodes.iter().enumerate().filter(|(n, _)| live[*n]) {
-        // Masks are computed where they are used, which may be anywhere.
-        let near = |a: usize| node.row && !node.is_fold() && !node.is_mask() && turn[a] == turn[n];
+        // Masks are computed at their uses, which may be anywhere.
+        let near = |a: usize| node.row && !node.is_fold() && !node.is_mask() && pass[a] == pass[n];
         node.nodes().filter(|&a| !near(a)).for_each(|a| saved[a] = true);
     }
     saved
 }
 
-/// How many nodes a value takes, counted anew for each use.
+/// Returns the number of nodes that computing a value takes, without sharing.
 fn costs(nodes: &[Node]) -> Vec<usize> {
     let mut cost: Vec<usize> = Vec::with_capacity(nodes.len());
     for node in nodes {

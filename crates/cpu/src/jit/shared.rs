@@ -1,5 +1,5 @@
-//! Code that is generated once: it holds for every kernel of the same nodes, whatever its extents, places and buffers, which
-//! are handed over when it is called.
+//! A cache of generated code. Kernels with equal nodes share their code; extents, offsets and buffers are
+//! passed at the call.
 
 use super::emit::{Table, emit};
 use super::lower::Lowered;
@@ -10,21 +10,21 @@ use crate::feature::Isa;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Code, and what it is handed.
+/// Code, and the layout of its table.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) pages: Pages,
     pub(super) table: Table,
-    /// Row buffers.
+    /// Number of row buffers.
     pub(super) kept: usize,
-    /// Values per element and row.
+    /// Number of nodes, per element and row.
     pub(super) nodes: usize,
 }
 
-/// By nodes: their code, or that they have none, which takes as long to find out.
+/// Code by nodes; `None` for nodes without code, which takes as long to find out.
 type Known = HashMap<(Isa, Lowered), Option<Arc<Shared>>>;
 
-/// Most that is kept for kernels to come, a page or more each; then all of it is forgotten, and made again when wanted.
+/// Largest number of entries, of a page or more each; then the cache is cleared.
 const MOST: usize = 4096;
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
@@ -33,14 +33,14 @@ fn known() -> MutexGuard<'static, Option<Known>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The code for nodes, if they have some; generated without holding the lock.
+/// Returns the code of nodes, if they have some. Generates it without holding the lock.
 pub(super) fn shared(isa: Isa, lowered: Lowered) -> Option<Arc<Shared>> {
     let key = (isa.vectors(), lowered);
     if let Some(shared) = known().as_ref().and_then(|k| k.get(&key)) {
         return shared.clone();
     }
     let shared = match Shared::code(key.0, &key.1) {
-        // A moment without memory for it is nothing to remember.
+        // A failed allocation of memory is not cached.
         Some(code) => Some(Arc::new(Shared::new(code, &key.1)?)),
         None => None,
     };
@@ -49,19 +49,19 @@ pub(super) fn shared(isa: Isa, lowered: Lowered) -> Option<Arc<Shared>> {
     if all.len() >= MOST {
         all.clear();
     }
-    // Another thread may have been faster: its code is the same.
+    // If another thread was faster, its equal code is used.
     all.entry(key).or_insert(shared).clone()
 }
 
-/// Instructions, what they are handed, and how many row buffers they need.
+/// Instructions, the layout of their table, and the number of row buffers.
 type Code = (Vec<u8>, Table, usize);
 
 impl Shared {
     fn code(isa: Isa, lowered: &Lowered) -> Option<Code> {
-        let (turns, kept) = schedule(lowered);
+        let (passes, kept) = schedule(lowered);
         let (code, table) = match isa {
-            Isa::Avx512 => emit::<avx512::Avx512>(lowered, &turns, kept)?,
-            Isa::Avx2 => emit::<avx2::Avx2>(lowered, &turns, kept)?,
+            Isa::Avx512 => emit::<avx512::Avx512>(lowered, &passes, kept)?,
+            Isa::Avx2 => emit::<avx2::Avx2>(lowered, &passes, kept)?,
             _ => return None,
         };
         Some((code, table, kept))

@@ -1,4 +1,4 @@
-//! Generated code against the interpreter: the same bits.
+//! Compares generated code with the interpreter: the results must have equal bits.
 
 use super::Native;
 use crate::Isa;
@@ -31,7 +31,7 @@ const UNARY: [&str; 20] = [
     "cos",
     "tan",
 ];
-/// What needs so many registers that a long kernel with it may be refused where there are 16.
+/// Functions that may exceed the registers of AVX2 in a long kernel, which then has no code.
 const LONG: [&str; 1] = ["erfc"];
 const BINARY: [&str; 7] = ["add", "sub", "mul", "div", "maximum", "minimum", "copysign"];
 const COMPARE: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
@@ -52,7 +52,7 @@ const SPECIAL: [f32; 12] = [
     f32::MIN_POSITIVE,
 ];
 
-/// What there is code for.
+/// Instruction sets with a code generator.
 const MACHINES: [Isa; 2] = [Isa::Avx2, Isa::Avx512];
 
 struct Random(u64);
@@ -76,7 +76,7 @@ impl Random {
     }
 }
 
-/// A kernel under construction, with what its buffers hold at first.
+/// A kernel under construction, with the initial contents of its buffers.
 struct Case {
     kernel: Kernel,
     buffers: Vec<(DType, Vec<u8>)>,
@@ -126,7 +126,7 @@ impl Case {
         self.push(Operation::Reduce(combine), &[x], DType::F32)
     }
 
-    /// A buffer that these strides reach, filled.
+    /// Adds a buffer that is large enough for a layout, filled with random values.
     fn buffer(&mut self, random: &mut Random, layout: &Layout, dtype: DType) -> usize {
         let reach: i64 =
             self.kernel.axes.iter().zip(&layout.strides).map(|(e, s)| s * (*e as i64 - 1).max(0)).sum();
@@ -151,7 +151,7 @@ impl Case {
         self.kernel.stores.push(Store { value, access: Access { buffer, layout } });
     }
 
-    /// Row-major strides, the rows some elements apart.
+    /// Row-major strides with `apart` elements between rows.
     fn strides(&self, apart: usize) -> Vec<i64> {
         let mut strides = vec![1i64; self.kernel.axes.len()];
         for a in (1..strides.len()).rev() {
@@ -161,11 +161,11 @@ impl Case {
     }
 
     fn results(&self, program: &Program, parts: &[(usize, usize)]) -> Vec<Vec<u8>> {
-        // Elements start at a multiple of 4 plus something, so that nothing relies on more.
+        // Elements are aligned to 4 bytes and no more.
         let mut memory: Vec<Vec<u32>> = Vec::new();
         for (_, bytes) in &self.buffers {
             let mut own = vec![0xabab_abab_u32; bytes.len().div_ceil(4) + 3];
-            // SAFETY: there is room.
+            // SAFETY: `own` has at least `bytes.len()` bytes after its first word.
             unsafe {
                 own.as_mut_ptr().add(1).cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
             };
@@ -173,7 +173,7 @@ impl Case {
         }
         let table: Vec<*mut u8> = memory.iter_mut().map(|m| m.as_mut_ptr().wrapping_add(1).cast()).collect();
         for &(from, count) in parts {
-            // SAFETY: buffers are as large as was said.
+            // SAFETY: the buffers have the sizes that the program was built for.
             unsafe { program.run_rows(Memory(&table), from, count) };
         }
         memory.iter().map(|m| m.iter().flat_map(|w| w.to_le_bytes()).collect()).collect()
@@ -186,7 +186,7 @@ impl Case {
         self.kernel.axes.len() > 1 && self.kernel.body.iter().any(long)
     }
 
-    /// Both ways to run it, over all rows in one go and in parts.
+    /// Compares both ways to run it, over all rows at once and in parts.
     fn check(&self, random: &mut Random, what: &str) {
         let sizes: Vec<(DType, usize)> = self.buffers.iter().map(|(d, b)| (*d, b.len() / d.size())).collect();
         let plain = Program::interpreted(&self.kernel, &sizes).expect("a kernel within its buffers");
@@ -257,7 +257,7 @@ fn every_function_at_every_length() {
     }
 }
 
-/// Values from all kinds of loads, then functions of them.
+/// Adds all kinds of loads, then functions of them.
 fn random_body(case: &mut Case, random: &mut Random, insts: usize) -> (Vec<usize>, Vec<usize>) {
     let rank = case.kernel.axes.len();
     let (mut floats, mut masks) = (vec![case.number(1.5), case.number(-0.25)], vec![]);
@@ -275,7 +275,7 @@ fn random_body(case: &mut Case, random: &mut Random, insts: usize) -> (Vec<usize
         let strides = case.strides(1);
         masks.push(case.load(random, 1, &strides, DType::Bool));
     }
-    // Functions of constants alone are folded by compilers.
+    // The compiler folds functions of constants.
     let first = floats.len() - 1;
     floats.push(case.row("abs", &[first]));
     for _ in 0..insts {
@@ -316,13 +316,13 @@ fn random_body(case: &mut Case, random: &mut Random, insts: usize) -> (Vec<usize
 #[test]
 fn random_kernels() {
     let random = &mut Random(7);
-    for turn in 0..600 {
+    for case_number in 0..600 {
         let mut axes: Vec<usize> = (0..random.below(3)).map(|_| 1 + random.below(5)).collect();
         axes.push(1 + random.below(150));
         let mut case = Case::new(&axes, axes.len());
         let insts = 1 + random.below(14);
         let (floats, masks) = random_body(&mut case, random, insts);
-        let strides = case.strides(turn % 2);
+        let strides = case.strides(case_number % 2);
         case.store(random, 2, &strides, floats[floats.len() - 1]);
         if let Some(mask) = masks.last() {
             case.store(random, 1, &strides, *mask);
@@ -331,7 +331,7 @@ fn random_kernels() {
     }
 }
 
-/// Results over operands, which nothing needs afterwards.
+/// Results over operands that are not needed afterwards.
 #[test]
 fn in_place() {
     let random = &mut Random(3);
@@ -388,7 +388,7 @@ fn many_operands() {
 #[test]
 fn reductions() {
     let random = &mut Random(11);
-    for turn in 0..400 {
+    for case_number in 0..400 {
         let axes = [1 + random.below(4), 1 + random.below(3), 1 + random.below(400)];
         let mut case = Case::new(&axes, 2);
         let insts = random.below(6);
@@ -402,7 +402,7 @@ fn reductions() {
                 case.store(random, 0, &[axes[1] as i64, 1, 0], scaled);
             }
             let minus = case.row(random.of(&BINARY), &[last, scaled]);
-            let name = if turn % 4 == 0 { LONG[0] } else { random.of(&UNARY) };
+            let name = if case_number % 4 == 0 { LONG[0] } else { random.of(&UNARY) };
             last = case.row(name, &[minus]);
         }
         let apart = random.below(2);
@@ -413,7 +413,7 @@ fn reductions() {
             }
             _ => {
                 let strides = case.strides(apart);
-                // What is the same along a row is not stored per element.
+                // Row values are stored once per row.
                 if case.kernel.body[last].level == Level::Element {
                     case.store(random, 0, &strides, last);
                 } else {
@@ -421,14 +421,14 @@ fn reductions() {
                 }
             }
         }
-        case.check(random, &format!("reduction {turn}"));
+        case.check(random, &format!("reduction {case_number}"));
     }
 }
 
 #[test]
 fn reductions_along_columns() {
     let random = &mut Random(13);
-    for turn in 0..300 {
+    for case_number in 0..300 {
         // Parallel axes, the last of which are the lanes, then reduced ones.
         let axes = [1 + random.below(3), 1 + random.below(90), 1 + random.below(70), 1 + random.below(3)];
         let [p, l, r, q] = axes.map(|e| e as i64);
@@ -469,11 +469,11 @@ fn reductions_along_columns() {
                 case.store(random, 0, &[l, 1, 0, 0], total);
             }
         }
-        case.check(random, &format!("columns {turn}, {p} outer"));
+        case.check(random, &format!("columns {case_number}, {p} outer"));
     }
 }
 
-/// Numbers of all sizes, also those whose results are below the normal ones.
+/// Numbers of all magnitudes, including those with subnormal results.
 #[test]
 fn functions_everywhere() {
     let random = &mut Random(17);

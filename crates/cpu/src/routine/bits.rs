@@ -1,4 +1,4 @@
-//! Random words: every block of them is known from its number, so any thread can fill any part.
+//! Random words. Each block is computed from its number, so that any thread can fill any part.
 
 use super::Call;
 #[cfg(target_arch = "x86_64")]
@@ -8,7 +8,7 @@ use gradus_ir::{Result, philox};
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn fill(call: &Call<'_>) -> Result<bool> {
-    // SAFETY: a state is words.
+    // SAFETY: the caller of `run` guarantees the buffers; operand 0, the state, has dtype `u32`.
     let words = unsafe { call.operand::<u32>(0) };
     let &[a, b, c, d] = words else { return Ok(false) };
     let (state, n) = ([a, b, c, d], call.routine.results[0].shape.numel());
@@ -16,18 +16,18 @@ pub(super) unsafe fn fill(call: &Call<'_>) -> Result<bool> {
     let blocks = n.div_ceil(philox::BLOCK);
     call.parts(blocks, 8 * philox::BLOCK * size_of::<u32>(), |from, to| {
         let (from, to) = (from * philox::BLOCK, (to * philox::BLOCK).min(n));
-        // SAFETY: the words of these blocks are this task's.
+        // SAFETY: the result has `n` words, and this range belongs to this task.
         let words = unsafe { out.slice(from, to - from) };
         write(philox::advance(state, from), words);
     });
     for (i, word) in philox::advance(state, n).into_iter().enumerate() {
-        // SAFETY: the next state has four words.
+        // SAFETY: result 1, the next state, has four words.
         unsafe { call.result::<u32>(1).at(i).write(word) };
     }
     Ok(true)
 }
 
-/// The first words of the stream at a state.
+/// Writes the first words of the stream at a state.
 fn write(state: [u32; 4], words: &mut [u32]) {
     #[inline(always)]
     fn all(state: [u32; 4], words: &mut [u32]) {
@@ -42,12 +42,12 @@ fn write(state: [u32; 4], words: &mut [u32]) {
     #[cfg(target_arch = "x86_64")]
     if Isa::best() >= Isa::Avx2 {
         /// # Safety
-        /// The machine has AVX2.
+        /// The processor has AVX2.
         #[target_feature(enable = "avx2")]
         unsafe fn vectors(state: [u32; 4], words: &mut [u32]) {
             all(state, words);
         }
-        // SAFETY: it has.
+        // SAFETY: `Isa::best` has found AVX2.
         return unsafe { vectors(state, words) };
     }
     all(state, words);

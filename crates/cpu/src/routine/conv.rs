@@ -1,4 +1,6 @@
-//! Convolutions: products of the window with patches of the operand, image by image and group by group.
+//! Convolutions: products of the window with patches of the operand, per image and group.
+//! Chooses among products of packed patches, sums of shifted products (`shifted.rs`) and direct sums
+//! (`thin.rs`).
 
 use super::patches::{Packable, Patches, Starts, steps};
 use super::spread::{Axis, spread, spread_axes};
@@ -10,26 +12,26 @@ use gradus_ir::{Class, DType, Error, Kind, Result};
 use gradus_mem::Storage;
 use std::ops::Range;
 
-/// With fewer places of the result in an image, those of all images are the columns of one product.
+/// If an image has fewer output positions, those of all images are the columns of one product.
 const FEW_PLACES: usize = 64;
-/// So many products are done each by one thread.
+/// Number of products from which each is computed by one thread.
 const MANY: usize = 16;
-/// Rows of a product for which it does not pay to pack patches.
+/// Largest number of rows of a product for which packing patches does not pay.
 const FEW_ROWS: usize = 2;
-/// With so few rows and channels, or fewer, packing patches takes long beside multiplying them.
+/// Up to these numbers of rows and channels, packing patches takes long compared with multiplying them.
 const SOME_ROWS: usize = 48;
 const SOME_CHANNELS: usize = 16;
-/// Bytes of products that stay in the second cache until they are added up.
+/// Bytes of products that stay in the second-level cache until they are added up.
 const PRODUCTS: usize = 1 << 20;
 
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn convolve(call: &Call<'_>, window: &Window) -> Result<bool> {
-    // Sums of nothing are the reference's business.
+    // Leaves empty sums to the reference.
     if call.of(0).shape.numel() == 0 || call.of(1).shape.numel() == 0 {
         return Ok(false);
     }
-    // SAFETY: the caller's promise, at the type of the elements.
+    // SAFETY: the contract is the same; each arm uses the element type of the dtype.
     unsafe {
         match call.of(0).dtype {
             DType::F32 => run::<f32>(call, window, call.operand(0), call.operand(1), call.result(0)),
@@ -41,7 +43,7 @@ pub(super) unsafe fn convolve(call: &Call<'_>, window: &Window) -> Result<bool> 
     Ok(true)
 }
 
-/// Narrow floats are convolved as `f32`.
+/// Convolves half-precision floats as `f32`.
 unsafe fn narrow(call: &Call<'_>, window: &Window, dtype: DType) -> Result<()> {
     let room = |n: usize| {
         let bytes = n * size_of::<f32>();
@@ -53,7 +55,7 @@ unsafe fn narrow(call: &Call<'_>, window: &Window, dtype: DType) -> Result<()> {
     for (i, (n, storage)) in wide.iter().enumerate() {
         let (from, to) = (Out(call.memory.0[call.routine.ins[i]]), Out(storage.as_ptr().cast::<f32>()));
         call.parts(*n, dtype.size(), |first, last| {
-            // SAFETY: the elements exist, and their places are this task's.
+            // SAFETY: the range is within operand and storage, and belongs to this task.
             unsafe {
                 memory::read(dtype, from.at(0), first as i64, 1, to.at(first).cast(), last - first);
             }
@@ -61,27 +63,27 @@ unsafe fn narrow(call: &Call<'_>, window: &Window, dtype: DType) -> Result<()> {
     }
     let slice = |(n, storage): &(usize, Storage)| {
         let data = if *n == 0 { std::ptr::NonNull::dangling().as_ptr() } else { storage.as_ptr().cast() };
-        // SAFETY: the storage has as many elements and outlives the slice.
+        // SAFETY: the storage has `n` elements, all written, and outlives the slice.
         unsafe { std::slice::from_raw_parts::<f32>(data, *n) }
     };
     let (from, to) = (Out(out.as_ptr().cast::<f32>()), call.result::<u8>(0));
-    // SAFETY: the result is as large as that of the op.
+    // SAFETY: the contract is the same; `out` has as many elements as the result.
     unsafe { run(call, window, slice(&wide[0]), slice(&wide[1]), Out(from.at(0))) };
     call.parts(n, dtype.size(), |first, last| {
-        // SAFETY: as above.
+        // SAFETY: the range is within storage and result, and belongs to this task.
         unsafe { memory::write(dtype, from.at(first).cast(), to.at(0), first as i64, 1, last - first) };
     });
     Ok(())
 }
 
-/// What a convolution is, in numbers.
+/// Extents of a convolution.
 struct Shape {
     axes: Vec<Axis>,
     images: usize,
     groups: usize,
     channels: usize,
     outputs: usize,
-    /// Elements of one channel of the operand, of the window, of the result.
+    /// Elements per channel of the operand, of the window, and of the result.
     space: usize,
     window: usize,
     places: usize,
@@ -107,7 +109,7 @@ impl Shape {
         Shape { axes, images, groups, channels, outputs, space, window, places }
     }
 
-    /// Of an operand with its zeros, where it has any.
+    /// Returns the shape of the operand with explicit zeros, if it needs any.
     fn spread(&self) -> Shape {
         let axes = if self.is_plain() { self.axes.clone() } else { spread_axes(&self.axes) };
         let space = axes.iter().map(|a| a.extent).product();
@@ -118,23 +120,23 @@ impl Shape {
         self.axes.iter().all(Axis::is_plain)
     }
 
-    /// Every place of the result reads the element at the same place.
+    /// Whether each output position reads exactly the operand's element at that position.
     fn is_pointwise(&self) -> bool {
         self.window == 1 && self.axes.iter().all(|a| a.stride == 1 && a.places == a.extent)
     }
 
-    /// The window is as large as the operand.
-    fn is_whole(&self) -> bool {
+    /// Whether the window covers the operand.
+    fn covers_operand(&self) -> bool {
         let covers = |a: &Axis| a.places == 1 && a.window == a.extent && (a.dilation == 1 || a.window == 1);
         self.axes.iter().all(covers)
     }
 
-    /// So few rows in the product that packing patches would cost more than reading them where they are.
+    /// Whether the product has so few rows that packing patches would cost more than reading them in place.
     fn is_thin(&self) -> bool {
         self.outputs <= FEW_ROWS && self.axes.last().is_some_and(|a| a.places >= thin::NARROW)
     }
 
-    /// Products of the operand as it is, added up, take less than products of patches.
+    /// Whether adding up shifted products of the operand is cheaper than products of patches.
     fn is_shifted<T>(&self) -> bool {
         self.window > 1
             && self.outputs <= SOME_ROWS
@@ -145,13 +147,13 @@ impl Shape {
             && shifted::fits(&self.axes)
     }
 
-    /// The places of all images are the columns of one product.
+    /// Whether the output positions of all images are the columns of one product.
     fn is_merged(&self) -> bool {
-        self.is_whole()
+        self.covers_operand()
             || self.places < FEW_PLACES && self.images > 1 && !self.is_pointwise() && !self.is_thin()
     }
 
-    /// The product of the windows of a group, the rows of A, with patches.
+    /// Returns the product of the windows of a group, the rows of A, with patches.
     fn problem<'a, T: Real<Sum = T>>(
         &self,
         windows: &[T],
@@ -182,7 +184,7 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
     let (steps, starts) = (steps(s.channels, s.space, &s.axes), Starts::new(&s.axes));
     let run = s.axes.last().map_or(1, |a| if a.dilation as usize * a.step == 1 { a.window } else { 1 });
     let run = Run { call, given: &given, s: &s, steps: &steps, run, starts: &starts, w, out };
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract is the same.
     unsafe {
         match () {
             () if given.is_shifted::<T>() => run.shifted(x),
@@ -192,10 +194,10 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
     }
 }
 
-/// A convolution under way.
+/// State of a convolution.
 struct Run<'a, T> {
     call: &'a Call<'a>,
-    /// As it is, and with zeros put around and between.
+    /// The shape without, and with, explicit zeros around and between the elements.
     given: &'a Shape,
     s: &'a Shape,
     steps: &'a [usize],
@@ -206,12 +208,12 @@ struct Run<'a, T> {
 }
 
 impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
-    /// The windows of a group.
+    /// Returns the windows of a group.
     fn windows(&self, g: usize) -> &[T] {
         &self.w[g * self.s.outputs * self.s.channels * self.s.window..]
     }
 
-    /// Channels with their zeros.
+    /// Copies channels with their zeros.
     fn spread(&self, x: &[T], channels: Range<usize>, to: &mut [T]) {
         let (given, space) = (self.given, self.s.space);
         for (c, to) in channels.zip(to.chunks_exact_mut(space)) {
@@ -219,7 +221,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
         }
     }
 
-    /// One product per group, with the places of all images as its columns.
+    /// Computes one product per group, with the output positions of all images as its columns.
     unsafe fn merged(&self, x: &[T]) {
         let (&Run { call, s, steps, run, starts, out, .. }, given) = (self, self.given);
         let (image, columns, result) =
@@ -231,10 +233,10 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
             scratch = Scratch::take::<T>(s.images * image);
             let whole = Out(scratch.as_ptr::<T>());
             call.parts(s.images * s.groups * s.channels, s.space * size_of::<T>(), |from, to| {
-                // SAFETY: these channels are this task's.
+                // SAFETY: the scratch memory holds all channels, and these belong to this task.
                 self.spread(x, from..to, unsafe { whole.slice(from * s.space, (to - from) * s.space) });
             });
-            // SAFETY: all channels are written.
+            // SAFETY: all channels are written, and no task writes them now.
             unsafe { whole.slice(0, s.images * image) }
         };
         let one = |g: usize| {
@@ -243,13 +245,14 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
             let patches =
                 Patches { x: &x[(g * s.channels * s.space).min(x.len())..], image, steps, run, starts };
             let whole = Strided { data: patches.x.as_ptr(), batch: 0, lane: image as isize, depth: 1 };
-            let b = if s.is_whole() { Operand::Strided(whole) } else { Operand::Packed(&patches) };
-            // SAFETY: the operands have these elements; the sums are this group's.
+            let b = if s.covers_operand() { Operand::Strided(whole) } else { Operand::Packed(&patches) };
+            // SAFETY: the operands have these elements, and the sums belong to this group.
             unsafe { gemm::gemm(call.pool, &s.problem(self.windows(g), columns, b, sums.at(0))) };
             call.parts(s.images, result * size_of::<T>(), |from, to| {
                 for (n, o) in (from..to).flat_map(|n| (0..s.outputs).map(move |o| (n, o))) {
                     let (from, to) = (o * columns + n * s.places, (n * s.groups + g) * result + o * s.places);
-                    // SAFETY: the places of an image in the result are this task's.
+                    // SAFETY: both ranges have `places` elements, and this range of the result belongs to this
+                    // task.
                     unsafe { std::ptr::copy_nonoverlapping(sums.at(from), out.at(to), s.places) };
                 }
             });
@@ -257,24 +260,25 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
         if s.groups < MANY { (0..s.groups).for_each(one) } else { call.pool.run(s.groups, &one) }
     }
 
-    /// One product per image and group, of all places of the window, whose parts are added up.
+    /// Computes one product per image and group, with all positions of the window as rows, and adds up its
+    /// parts.
     unsafe fn shifted(&self, x: &[T]) {
         let (&Run { call, out, .. }, s) = (self, self.given);
         let (image, result) = (s.channels * s.space, s.outputs * s.places);
         let each = s.outputs * s.channels * s.window;
-        let turned = Scratch::take::<T>(s.groups * each);
-        let turned = Out(turned.as_ptr::<T>());
+        let transposed = Scratch::take::<T>(s.groups * each);
+        let transposed = Out(transposed.as_ptr::<T>());
         for g in 0..s.groups {
-            // SAFETY: there is room for the windows of all groups, and no task yet.
-            let to = unsafe { turned.slice(g * each, each) };
-            shifted::turned(self.windows(g), (s.outputs, s.channels, s.window), to);
+            // SAFETY: the scratch memory holds the windows of all groups, and no task runs yet.
+            let to = unsafe { transposed.slice(g * each, each) };
+            shifted::transpose_windows(self.windows(g), (s.outputs, s.channels, s.window), to);
         }
         let rows = s.window * s.outputs;
         let one = |at: usize| {
             let products = Scratch::take::<T>(rows * s.space);
             let products = Out(products.as_ptr::<T>());
-            // SAFETY: the windows are written, and nobody writes them now.
-            let windows = unsafe { turned.slice(at % s.groups * each, each) };
+            // SAFETY: the windows are written, and no task writes them now.
+            let windows = unsafe { transposed.slice(at % s.groups * each, each) };
             let a = Strided { data: windows.as_ptr(), batch: 0, lane: s.channels as isize, depth: 1 };
             let b = Strided { data: x[at * image..].as_ptr(), batch: 0, lane: 1, depth: s.space as isize };
             let problem = Problem {
@@ -288,7 +292,8 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
                 accumulate: false,
                 finish: None,
             };
-            // SAFETY: the operands have these elements; products and result of an image and group are this task's.
+            // SAFETY: the operands have these elements; products and result of an image and group belong to
+            // this task.
             unsafe {
                 gemm::gemm(call.pool, &problem);
                 let (products, out) = (products.slice(0, rows * s.space), out.slice(at * result, result));
@@ -299,7 +304,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
         if all < MANY { (0..all).for_each(one) } else { call.pool.run(all, &one) }
     }
 
-    /// One product per image and group.
+    /// Computes one product per image and group.
     unsafe fn images(&self, x: &[T]) {
         let (&Run { call, s, steps, run, starts, out, .. }, given) = (self, self.given);
         let (image, result) = (s.channels * s.space, s.outputs * s.places);
@@ -309,19 +314,19 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
                 &x[at * image..][..image]
             } else {
                 scratch = Scratch::take::<T>(image);
-                // SAFETY: there is room for an image, and it is this task's.
+                // SAFETY: the scratch memory holds an image, and belongs to this task.
                 let own = unsafe { Out(scratch.as_ptr::<T>()).slice(0, image) };
                 self.spread(x, at * s.channels..(at + 1) * s.channels, own);
                 own
             };
             let (patches, windows) = (Patches { x, image, steps, run, starts }, self.windows(at % s.groups));
             if s.is_thin() {
-                // SAFETY: the result of an image and group is this task's.
+                // SAFETY: the result of an image and group belongs to this task.
                 return thin::convolve(&patches, windows, unsafe { out.slice(at * result, result) });
             }
             let pointwise = Strided { data: x.as_ptr(), batch: 0, lane: 1, depth: s.space as isize };
             let b = if s.is_pointwise() { Operand::Strided(pointwise) } else { Operand::Packed(&patches) };
-            // SAFETY: the operands have these elements; the result of an image and group is this task's.
+            // SAFETY: the operands have these elements; the result of an image and group belongs to this task.
             unsafe { gemm::gemm(call.pool, &s.problem(windows, s.places, b, out.at(at * result))) };
         };
         let all = s.images * s.groups;

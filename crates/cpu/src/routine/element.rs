@@ -1,26 +1,26 @@
-//! Elements as they lie in memory, and the carriers they are computed in.
+//! Element types as stored in memory, and the wider types in which they are computed.
 
 use gradus_ir::reference::Combined;
 use gradus_ir::{C, DType};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// An element type of a dtype.
+/// The stored type of a dtype.
 pub(super) trait Element: Copy + Send + Sync {
-    /// What the reference computes in.
+    /// The type in which the reference computes.
     type Carrier: Combined + Send + Sync;
     /// The dtype.
     const DTYPE: DType;
-    /// As its carrier.
+    /// Converts to the carrier.
     fn up(self) -> Self::Carrier;
-    /// Rounded or wrapped from the carrier, once.
+    /// Rounds or wraps from the carrier, once.
     fn down(x: Self::Carrier) -> Self;
 }
 
 /// An element type with an order.
 pub(super) trait Ordered: Element {
-    /// A number in the same order: equal for equal elements (0 and -0, NaN and NaN), with NaN the greatest, and below
-    /// 2³² if elements have at most four bytes.
+    /// Maps to an integer that orders elements: equal for equal elements (0 and -0, NaN and NaN), with NaN the
+    /// greatest, and below 2³² for elements of at most four bytes.
     fn rank(self) -> u64;
     /// Whether it is NaN.
     fn is_nan(self) -> bool {
@@ -28,7 +28,7 @@ pub(super) trait Ordered: Element {
     }
 }
 
-/// A truth value, a byte.
+/// A boolean, stored as a byte.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct Truth(u8);
@@ -54,7 +54,7 @@ macro_rules! element {
 element! {
     f32, f64, F32, |x| f64::from(x), x as f32;
     f64, f64, F64, |x| x, x;
-    // By way of f32 it would be rounded twice.
+    // Rounded in `f64` first: a conversion by way of `f32` would round twice.
     bf16, f64, BF16, |x| x.to_f64(), bf16::from_f32(DType::BF16.round(x) as f32);
     f16, f64, F16, |x| x.to_f64(), f16::from_f32(DType::F16.round(x) as f32);
     i8, i64, I8, |x| i64::from(x), x as i8;
@@ -77,7 +77,7 @@ macro_rules! ordered_floats {
                     return <$bits>::MAX.into();
                 }
                 let bits = if self == $zero { 0 } else { self.to_bits() };
-                // Negative numbers grow as their bits shrink.
+                // The bits of negative numbers decrease as the numbers grow.
                 (if bits & SIGN == 0 { bits | SIGN } else { !bits }).into()
             }
             #[inline(always)]

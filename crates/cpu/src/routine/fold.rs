@@ -1,4 +1,4 @@
-//! Sums of overlapping windows, each whole by one task.
+//! Sums of overlapping windows (`Fold`). Each task computes complete channels.
 
 use super::Call;
 use super::element::{Element, with_element};
@@ -9,7 +9,7 @@ use gradus_ir::{DType, Result};
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn fold(call: &Call<'_>, window: &Window) -> Result<bool> {
-    // SAFETY: the caller's promise, at the type of the elements.
+    // SAFETY: the contract is the same; `T` and `Z` are the element type of the dtype.
     unsafe { with_element!(call.of(0).dtype, T => sums::<T>(call, window), Z => sums::<Z>(call, window)) }
     Ok(true)
 }
@@ -20,12 +20,12 @@ unsafe fn sums<T: Element>(call: &Call<'_>, window: &Window) {
     let lead = to.rank() - n;
     let (windows, space): (usize, usize) = (from[lead..].iter().product(), to[lead..].iter().product());
     let whole: usize = to[..lead].iter().product();
-    // Where each window begins, and its places from there on: the same for every whole.
+    // Start of each window, and the offsets of its elements: equal for every channel.
     let own = to.strides();
     let steps = |by: &[usize]| (0..n).map(|i| (own[lead + i] * by[i]) as i64).collect::<Vec<i64>>();
     let starts: Vec<i64> = Offsets::new(&from[lead..lead + n], &steps(&window.stride), 0).collect();
     let places: Vec<i64> = Offsets::new(&from[lead + n..], &steps(&window.window_dilation), 0).collect();
-    // SAFETY: elements are of the operand's dtype.
+    // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let out = call.result::<T>(0);
     call.parts(whole, (windows + space) * size_of::<T>(), |first, last| {
@@ -39,7 +39,7 @@ unsafe fn sums<T: Element>(call: &Call<'_>, window: &Window) {
                     *sum = T::Carrier::combine(Combine::Sum, *sum, x.up());
                 }
             }
-            // SAFETY: this whole is the task's.
+            // SAFETY: this channel of the result belongs to this task.
             for (to, sum) in unsafe { out.slice(at * space, space) }.iter_mut().zip(&sums) {
                 *to = T::down(*sum);
             }

@@ -1,4 +1,4 @@
-//! Slices along an axis, read and written at computed indices.
+//! Gathers and scatters slices along an axis at computed indices.
 
 use super::element::{Element, with_element};
 use super::{Call, Out, around};
@@ -9,29 +9,29 @@ use gradus_ir::{DType, Error, Result, stop};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The integers of operand 1, if all are indices of the extent.
+/// Returns the integers of operand 1, or an error if one is out of range.
 unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> {
     let aval = call.of(1);
     let all = if aval.dtype == DType::I64 {
-        // SAFETY: elements are of the operand's dtype.
+        // SAFETY: `i64` is the element type of the operand's dtype.
         Cow::Borrowed(unsafe { call.operand::<i64>(1) })
     } else {
         let mut own = vec![0i64; aval.shape.numel()];
         let (from, to) = (Out(call.memory.0[call.routine.ins[1]]), Out(own.as_mut_ptr()));
         call.parts(own.len(), size_of::<i64>(), |first, last| {
             let from = from.at(first * aval.dtype.size());
-            // SAFETY: integers of every dtype are read as i64, these by this task.
+            // SAFETY: the operand has these elements, and this range of `own` belongs to this task.
             unsafe { memory::read(aval.dtype, from, 0, 1, to.at(first).cast(), last - first) };
         });
         Cow::Owned(own)
     };
     let out_of_range = AtomicBool::new(false);
     call.parts(all.len(), size_of::<i64>(), |first, last| {
-        // All of them, as a search that ends at the first is no loop with vectors.
+        // Checks all: a search that stops at the first would not be vectorized.
         let some = all[first..last].iter().fold(false, |some, i| some | (*i as u64 >= extent as u64));
         out_of_range.fetch_or(some, Ordering::Relaxed);
     });
-    // Where the work was to end, not all have been looked at.
+    // If the work was interrupted, not all indices were checked.
     stop::poll()?;
     let first = || all.iter().find(|&&i| i < 0 || i >= extent as i64);
     match out_of_range.into_inner().then(first).flatten() {
@@ -45,14 +45,14 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
 pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
     let aval = call.of(0);
     let (rows, n, width) = around(&aval.shape, axis);
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract is the same.
     let index = unsafe { indices(call, n)? };
     let bytes = width * aval.dtype.size();
     if rows * index.len() * bytes == 0 {
         return Ok(true);
     }
-    // Small slices as one number each.
-    // SAFETY: the caller's promise; the places of memory are aligned for all numbers.
+    // Copies small slices as one integer each.
+    // SAFETY: the caller guarantees the buffers, which are aligned for all element types.
     unsafe {
         match bytes {
             1 => take_each(call, rows, n, &index, |from: *const u8, to: *mut u8| to.write(from.read())),
@@ -66,7 +66,7 @@ pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
                 call.parts(rows * index.len(), bytes, |first, last| {
                     for slice in first..last {
                         let (r, i) = (slice / index.len(), index[slice % index.len()] as usize);
-                        // SAFETY: the index is within the extent, and the slice of the result is this task's.
+                        // SAFETY: the index is in range, and this slice of the result belongs to this task.
                         std::ptr::copy_nonoverlapping(
                             source.at((r * n + i) * bytes),
                             out.at(slice * bytes),
@@ -80,7 +80,7 @@ pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
     Ok(true)
 }
 
-/// Slices of one number each.
+/// Gathers slices that are one integer each.
 unsafe fn take_each<T>(
     call: &Call<'_>,
     rows: usize,
@@ -103,12 +103,12 @@ unsafe fn take_each<T>(
 /// As for [`run`](super::run).
 pub(super) unsafe fn scatter(call: &Call<'_>, axis: usize, combine: Option<Combine>) -> Result<bool> {
     let (_, n, _) = around(&call.of(0).shape, axis);
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract is the same.
     let index = unsafe { indices(call, n)? };
     if index.len() >= NONE as usize {
         return Ok(false);
     }
-    // SAFETY: the caller's promise, at the type of the elements.
+    // SAFETY: the contract is the same; `T` and `Z` are the element type of the dtype.
     unsafe {
         with_element!(call.of(0).dtype,
             T => match combine {
@@ -125,20 +125,20 @@ pub(super) unsafe fn scatter(call: &Call<'_>, axis: usize, combine: Option<Combi
     Ok(true)
 }
 
-/// No update.
+/// Marks the end of a list of updates.
 const NONE: u32 = u32::MAX;
 /// Elements of a slice that are combined at a time.
 const BLOCK: usize = 64;
 
-/// Updates to this part of all elements or more are not told apart by where they go.
+/// If the updates are at least this fraction of all elements, they are not sorted by destination.
 const FEW: usize = 8;
-/// Elements whose sums are kept at a time.
+/// Elements whose sums are held at a time.
 const SPAN: usize = 1 << 15;
-/// Updates that are sorted at a time, at least, and most such pieces.
+/// Smallest number of updates sorted at a time, and largest number of such pieces.
 const PIECE: usize = 1 << 14;
 const PIECES: usize = 64;
 
-/// Single elements: a span of them is combined at a time, by all updates in their order.
+/// Scatters single elements: combines one span of elements at a time with all its updates, in order.
 unsafe fn write_each<T: Element>(
     call: &Call<'_>,
     index: &[i64],
@@ -146,7 +146,7 @@ unsafe fn write_each<T: Element>(
 ) {
     let n = call.of(0).shape.numel();
     let (base, out) = (Out(call.memory.0[call.routine.ins[0]].cast::<T>()), call.result::<T>(0));
-    // SAFETY: elements are of the operand's dtype.
+    // SAFETY: `T` is the element type of the operand's dtype.
     let updates = unsafe { call.operand::<T>(2) };
     let spans = n.div_ceil(SPAN);
     let (ends, order) = by_span(call, index, spans);
@@ -156,7 +156,7 @@ unsafe fn write_each<T: Element>(
             let first = span * SPAN;
             let count = SPAN.min(n - first);
             for (k, sum) in sums[..count].iter_mut().enumerate() {
-                // SAFETY: the element exists, and is this task's.
+                // SAFETY: the element exists, and its span belongs to this task.
                 *sum = unsafe { base.at(first + k).read() }.up();
             }
             let mut update = |u: usize| {
@@ -175,18 +175,18 @@ unsafe fn write_each<T: Element>(
     });
 }
 
-/// Which updates go to which span: where those of each span begin among all, and all in the order of their spans, unless
-/// that is their own. Those of one span stay in their order.
+/// Sorts updates by span. Returns where the updates of each span begin, and the updates in that order, or
+/// `None` if they are already sorted. The sort is stable.
 fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<Vec<u32>>) {
-    // A bounded number of pieces, as each counts for every span.
+    // A bounded number of pieces, because each has a counter for every span.
     let piece = PIECE.max(index.len().div_ceil(PIECES));
     let pieces: Vec<&[i64]> = index.chunks(piece).collect();
-    // Per piece and span, how many; then where they go.
+    // Per piece and span, the number of updates; then their destinations.
     let mut counts = vec![0usize; pieces.len() * spans];
     let (places, sorted) = (Out(counts.as_mut_ptr()), AtomicBool::new(true));
     call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
         for (own, at) in pieces[from..to].iter().zip(from..) {
-            // SAFETY: the counts of the piece are this task's.
+            // SAFETY: the counters of the piece belong to this task.
             let counts = unsafe { places.slice(at * spans, spans) };
             let mut last = at.checked_sub(1).and_then(|a| pieces[a].last()).map_or(0, |i| *i as usize / SPAN);
             let mut rising = true;
@@ -214,11 +214,11 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
     let (places, out) = (Out(counts.as_mut_ptr()), Out(order.as_mut_ptr()));
     call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
         for (own, at) in pieces[from..to].iter().zip(from..) {
-            // SAFETY: the places of the piece are this task's.
+            // SAFETY: the counters of the piece belong to this task.
             let next = unsafe { places.slice(at * spans, spans) };
             for (i, u) in own.iter().zip(at * piece..) {
                 let place = &mut next[*i as usize / SPAN];
-                // SAFETY: every update has a place of its own, below their number.
+                // SAFETY: every update has its own destination, below the number of updates.
                 unsafe { out.at(*place).write(u as u32) };
                 *place += 1;
             }
@@ -227,8 +227,8 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
     (ends, Some(order))
 }
 
-/// Slices without updates are those of the base. Every other is combined from its updates, in their order, by the task
-/// that has the first of them: which task that is does not matter.
+/// Copies the base, then combines each slice with its updates, in order. The task that owns the first update of
+/// a slice does this, so that the result does not depend on the split.
 unsafe fn write<T: Element>(
     call: &Call<'_>,
     axis: usize,
@@ -237,10 +237,10 @@ unsafe fn write<T: Element>(
 ) {
     let (rows, n, width) = around(&call.of(0).shape, axis);
     if rows * width == 1 && index.len() >= n / FEW {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract is the same.
         return unsafe { write_each::<T>(call, index, combine) };
     }
-    // The first update of each slice, and the next one after each update.
+    // The first update of each slice, and the next update of the same slice after each update.
     let (mut first, mut next) = (vec![NONE; n], vec![NONE; index.len()]);
     for (u, &i) in index.iter().enumerate().rev() {
         next[u] = std::mem::replace(&mut first[i as usize], u as u32);
@@ -248,11 +248,11 @@ unsafe fn write<T: Element>(
     let (base, out) = (Out(call.memory.0[call.routine.ins[0]].cast::<T>()), call.result::<T>(0));
     if base.0 != out.0 {
         call.parts(rows * n * width, size_of::<T>(), |from, to| {
-            // SAFETY: both have these elements, in memory of their own.
+            // SAFETY: both have these elements, in separate memory.
             unsafe { out.at(from).copy_from_nonoverlapping(base.at(from), to - from) };
         });
     }
-    // SAFETY: elements are of the operand's dtype.
+    // SAFETY: `T` is the element type of the operand's dtype.
     let updates = unsafe { call.operand::<T>(2) };
     let of = |r: usize, u: u32, at: usize| (r * index.len() + u as usize) * width + at;
     call.parts(index.len(), rows * width * size_of::<T>(), |from, to| {
@@ -262,7 +262,7 @@ unsafe fn write<T: Element>(
                 continue;
             }
             for (r, at) in (0..rows).flat_map(|r| (0..width).step_by(BLOCK).map(move |at| (r, at))) {
-                // SAFETY: the slice exists and is this task's.
+                // SAFETY: the slice exists and belongs to this task.
                 let slice = unsafe { out.slice((r * n + i) * width + at, BLOCK.min(width - at)) };
                 let mut sums = [T::Carrier::default(); BLOCK];
                 slice.iter().zip(&mut sums).for_each(|(x, sum)| *sum = x.up());

@@ -1,4 +1,5 @@
-//! Walks along one axis: running combinations and positions of extremes. Every line is done by one task.
+//! Cumulative operations and positions of extremes along one axis. A *line* is the elements along that axis;
+//! each is processed by one task.
 
 use super::element::{Element, Ordered, with_element};
 use super::{Call, Out, around};
@@ -7,13 +8,13 @@ use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
 use gradus_ir::{DType, Result};
 
-/// Lines beside each other that are walked together.
+/// Adjacent lines (contiguous in memory across lines) that are processed together.
 const BLOCK: usize = 64;
-/// Lines behind each other that are walked together.
-const BESIDE: usize = 8;
+/// Consecutive lines (each contiguous in memory) that are processed together.
+const CONSECUTIVE: usize = 8;
 
-/// Calls `walk(first element of the first line, how many lines, index of the first line)` for blocks of neighbouring
-/// lines that together are all.
+/// Calls `walk(first element of the first line, number of lines, index of the first line)` for blocks of
+/// adjacent lines that cover all.
 fn blocks(
     call: &Call<'_>,
     (rows, n, width): (usize, usize, usize),
@@ -35,7 +36,7 @@ fn blocks(
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn cumulate(call: &Call<'_>, combine: Combine, axis: usize, reverse: bool) -> Result<bool> {
-    // SAFETY: the caller's promise, at the type of the elements.
+    // SAFETY: the contract is the same; `T` and `Z` are the element type of the dtype.
     unsafe {
         with_element!(call.of(0).dtype,
             T => match combine {
@@ -53,19 +54,19 @@ pub(super) unsafe fn cumulate(call: &Call<'_>, combine: Combine, axis: usize, re
 #[inline(always)]
 unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, reverse: bool) {
     let (rows, n, width) = around(&call.of(0).shape, axis);
-    // SAFETY: elements are of the operand's dtype.
+    // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let out = call.result::<T>(0);
     let identity = <T::Carrier as Combined>::identity(combine, T::DTYPE);
     if width == 1 {
-        // A sum waits for the one before: lines are walked a few at a time.
-        return call.parts(rows.div_ceil(BESIDE), BESIDE * n * size_of::<T>(), |from, to| {
-            for first in (from * BESIDE..rows.min(to * BESIDE)).step_by(BESIDE) {
-                let lines = BESIDE.min(rows - first);
-                let walk = if lines == BESIDE { walk::<T, BESIDE> } else { walk::<T, 1> };
-                let count = if lines == BESIDE { 1 } else { lines };
+        // Each sum depends on the previous one, so several lines are processed at a time.
+        return call.parts(rows.div_ceil(CONSECUTIVE), CONSECUTIVE * n * size_of::<T>(), |from, to| {
+            for first in (from * CONSECUTIVE..rows.min(to * CONSECUTIVE)).step_by(CONSECUTIVE) {
+                let lines = CONSECUTIVE.min(rows - first);
+                let walk = if lines == CONSECUTIVE { walk::<T, CONSECUTIVE> } else { walk::<T, 1> };
+                let count = if lines == CONSECUTIVE { 1 } else { lines };
                 for line in first..first + count {
-                    // SAFETY: the lines are this task's.
+                    // SAFETY: the lines exist, and belong to this task.
                     unsafe { walk(combine, x, out, line * n, n, reverse) };
                 }
             }
@@ -75,7 +76,7 @@ unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, 
         let mut sums = [identity; BLOCK];
         for k in 0..n {
             let at = start + width * if reverse { n - 1 - k } else { k };
-            // SAFETY: these elements exist and are this task's.
+            // SAFETY: these elements exist and belong to this task.
             let to = unsafe { out.slice(at, lines) };
             for ((sum, x), to) in sums.iter_mut().zip(&x[at..at + lines]).zip(to) {
                 *sum = T::Carrier::combine(combine, *sum, x.up());
@@ -85,10 +86,10 @@ unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, 
     });
 }
 
-/// Running combinations of `N` lines from `start` on, one behind the other.
+/// Computes cumulative combinations of `N` consecutive lines from `start` on.
 ///
 /// # Safety
-/// The lines exist, and those of the result are nobody else's.
+/// The lines exist, and no other thread accesses those of the result.
 #[inline(always)]
 unsafe fn walk<T: Element, const N: usize>(
     combine: Combine,
@@ -104,7 +105,7 @@ unsafe fn walk<T: Element, const N: usize>(
         let k = if reverse { n - 1 - k } else { k };
         for l in 0..N {
             sums[l] = T::Carrier::combine(combine, sums[l], lines[l][k].up());
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees the lines.
             unsafe { out.at(start + l * n + k).write(T::down(sums[l])) };
         }
     }
@@ -114,7 +115,7 @@ unsafe fn walk<T: Element, const N: usize>(
 /// As for [`run`](super::run).
 pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> Result<bool> {
     let last = axis + 1 == call.of(0).shape.rank();
-    // SAFETY: the caller's promise, at the type of the elements.
+    // SAFETY: the contract is the same; `T` is the element type of the dtype.
     unsafe {
         match call.of(0).dtype {
             DType::F32 if last => return first_extreme::<f32>(call, largest),
@@ -134,7 +135,8 @@ pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> 
     Ok(true)
 }
 
-/// The first place of the extreme along each line of the last axis: that is found first, by a loop with vectors.
+/// Finds the first position of the extreme along each line of the last axis. The extreme is computed first, by
+/// a vectorized loop.
 unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
     call: &Call<'_>,
     largest: bool,
@@ -144,7 +146,7 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
     if n == 0 {
         return Ok(false);
     }
-    // SAFETY: elements are of the operand's dtype.
+    // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let out: Out<i64> = call.result(0);
     let loops = vector::loops::<T>();
@@ -152,11 +154,11 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
     call.parts(rows, n * size_of::<T>() + 8, |from, to| {
         for r in from..to {
             let line = &x[r * n..][..n];
-            // SAFETY: the line has so many elements, and is this task's.
+            // SAFETY: the line has `n` elements, and its result belongs to this task.
             unsafe {
                 let best = extreme(line.as_ptr(), n);
                 let is_best = |x: &T| *x == best || best.is_nan() && x.is_nan();
-                // Blocks are asked whole, without leaving early.
+                // Tests complete blocks without an early exit, which the compiler vectorizes.
                 let near = line.chunks(BLOCK).position(|c| c.iter().fold(false, |any, x| any | is_best(x)));
                 let first = near.unwrap_or(0) * BLOCK;
                 let place = line[first..].iter().position(is_best).unwrap_or(0);
@@ -167,11 +169,11 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
     Ok(true)
 }
 
-/// The first place of the greatest rank along each line.
+/// Finds the first position of the greatest rank along each line.
 #[inline(always)]
 unsafe fn extreme<T: Ordered>(call: &Call<'_>, axis: usize, rank: impl Fn(T) -> u64 + Sync) {
     let (rows, n, width) = around(&call.of(0).shape, axis);
-    // SAFETY: elements are of the operand's dtype.
+    // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let out: Out<i64> = call.result(0);
     if width == 1 && n > 0 {
@@ -183,7 +185,7 @@ unsafe fn extreme<T: Ordered>(call: &Call<'_>, axis: usize, rank: impl Fn(T) -> 
                     let own = rank(x);
                     (best, place) = if own > best { (own, k) } else { (best, place) };
                 }
-                // SAFETY: the line is this task's.
+                // SAFETY: the result of this line belongs to this task.
                 unsafe { out.at(r).write(place as i64) };
             }
         });
@@ -198,7 +200,7 @@ unsafe fn extreme<T: Ordered>(call: &Call<'_>, axis: usize, rank: impl Fn(T) -> 
                 }
             }
         }
-        // SAFETY: the lines are this task's.
+        // SAFETY: the results of these lines belong to this task.
         unsafe { out.slice(first, lines) }.copy_from_slice(&place[..lines]);
     });
 }

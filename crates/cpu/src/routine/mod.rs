@@ -1,7 +1,7 @@
-//! Forms that are no loop nest: natively where that pays, else by the reference.
+//! Runs forms that are not loop nests: natively where that is faster, else by the reference evaluator.
 //!
-//! Native forms compute in the carriers of the reference and round once, so they are the reference bit for bit;
-//! convolutions sum in their own dtype, as products do. No result depends on the number of threads.
+//! Native forms compute in the carriers of the reference and round once, so that they equal the reference bit
+//! for bit; convolutions sum in their own dtype, as products do. No result depends on the number of threads.
 
 mod bits;
 mod conv;
@@ -22,16 +22,16 @@ use gradus_compile::Routine;
 use gradus_ir::ops::Form;
 use gradus_ir::{Aval, Error, Literal, Result, reference};
 
-/// Bytes that are worth a task.
+/// Bytes per task.
 const GRAIN: usize = 1 << 16;
 
-/// Runs an op on whole buffers.
+/// Runs an op on complete buffers.
 ///
 /// # Safety
-/// Buffers are as large as their types say, and nobody else uses them meanwhile.
+/// Buffers have the sizes that their types say, and no other thread accesses them during the call.
 pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> Result<()> {
     let call = Call { routine, pool, memory };
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract is the same.
     let done = unsafe {
         match routine.op.def().form(&routine.types) {
             Form::Bits => bits::fill(&call),
@@ -46,7 +46,7 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
         }
     };
     let done = match done {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract is the same.
         Ok(false) => unsafe { by_reference(routine, memory) },
         done => done.map(|_| ()),
     };
@@ -59,15 +59,15 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
 
 unsafe fn by_reference(routine: &Routine, memory: Memory<'_>) -> Result<()> {
     let read = |(b, aval): (&usize, &Aval)| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees the buffer of this operand.
         unsafe { from_memory(aval, memory.0[*b]) }
     };
     let ins = routine.ins.iter().zip(&routine.types).map(read).collect::<Result<Vec<Literal>>>()?;
-    gradus_ir::stop::poll()?; // reading operands may have taken a while
+    gradus_ir::stop::poll()?; // reading operands can take long
     let outs = reference::apply(&routine.op, &ins)?;
     gradus_ir::stop::poll()?;
     for (l, &b) in outs.iter().zip(&routine.outs) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees the buffer of this result, which has the literal's type.
         unsafe { to_memory(l, memory.0[b]) };
     }
     Ok(())
@@ -81,60 +81,62 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The type of an operand.
+    /// Returns the type of an operand.
     fn of(&self, i: usize) -> &'a Aval {
         &self.routine.types[i]
     }
 
-    /// An operand's elements.
+    /// Returns an operand's elements.
     ///
     /// # Safety
-    /// They are of this type, and nobody writes to them meanwhile.
+    /// `T` is the element type of the operand's dtype, and no thread writes to the operand while the slice
+    /// lives.
     unsafe fn operand<T>(&self, i: usize) -> &'a [T] {
         let n = self.of(i).shape.numel();
         if n == 0 {
             return &[];
         }
-        // SAFETY: the caller's promise; buffers are as large as their types say.
+        // SAFETY: the caller guarantees the type; buffers have the sizes that their types say (contract of
+        // `run`).
         unsafe { std::slice::from_raw_parts(self.memory.0[self.routine.ins[i]].cast(), n) }
     }
 
-    /// Where a result goes.
+    /// Returns the buffer of a result.
     fn result<T>(&self, i: usize) -> Out<T> {
         Out(self.memory.0[self.routine.outs[i]].cast())
     }
 
-    /// Calls `part(from, to)` for parts of `0..count` that together are all of it; each item is `bytes` of work.
+    /// Calls `part(from, to)` for parts that cover `0..count`; each item is `bytes` of work.
     fn parts(&self, count: usize, bytes: usize, part: impl Fn(usize, usize) + Sync) {
         let each = (GRAIN / bytes.max(1)).clamp(1, count.max(1));
         self.pool.run(count.div_ceil(each), &|chunk| part(chunk * each, ((chunk + 1) * each).min(count)));
     }
 }
 
-/// Elements that tasks write, each to places of its own.
+/// Elements that tasks write, each task its own.
 #[derive(Clone, Copy)]
 struct Out<T>(*mut T);
 
-// SAFETY: tasks write different places.
+// SAFETY: tasks write separate elements.
 unsafe impl<T> Sync for Out<T> {}
 
 impl<T> Out<T> {
-    /// The place of an element.
+    /// Returns the address of an element.
     fn at(&self, i: usize) -> *mut T {
         self.0.wrapping_add(i)
     }
 
-    /// Elements as a slice.
+    /// Returns elements as a slice.
     ///
     /// # Safety
-    /// They exist, hold values of the type, and nobody else uses them while the slice lives.
+    /// The elements exist, hold values of the type, and no other thread accesses them while the slice lives.
     unsafe fn slice<'s>(&self, from: usize, count: usize) -> &'s mut [T] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees the elements.
         unsafe { std::slice::from_raw_parts_mut(self.at(from), count) }
     }
 }
 
-/// Rows before the axis, extent of the axis, elements behind it.
+/// Returns the number of elements before the axis, its extent, and the number of elements after it.
 fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
     (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
 }

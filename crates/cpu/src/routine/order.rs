@@ -1,4 +1,5 @@
-//! Elements in order along one axis, all or the first of them. Every line is done by one task.
+//! Sorts along one axis: all elements, or the first of them. A *line* is the elements along that axis; each is
+//! sorted by one task.
 
 use super::element::{Ordered, with_element};
 use super::{Call, Out, around};
@@ -14,7 +15,7 @@ pub(super) unsafe fn sort(
 ) -> Result<bool> {
     let extent = call.of(0).shape[axis];
     let count = first.unwrap_or(extent);
-    // SAFETY: the caller's promise, at the type of the elements.
+    // SAFETY: the contract is the same; `T` is the element type of the dtype.
     unsafe {
         with_element!(call.of(0).dtype,
             T => if size_of::<T>() <= 4 && extent <= u32::MAX as usize {
@@ -28,16 +29,16 @@ pub(super) unsafe fn sort(
     Ok(true)
 }
 
-/// The rank of an element and its place in the line: what lines are sorted by.
+/// The rank of an element and its position in the line: the sort key.
 trait Pair: Ord + Copy + Default + Send {
-    /// Bits of ranks.
+    /// Bits of a rank.
     const BITS: u32;
     fn new(rank: u64, place: usize) -> Self;
     fn rank(self) -> u64;
     fn place(self) -> usize;
 }
 
-/// Both in one number, where ranks have 32 bits.
+/// Both in one integer, for ranks of 32 bits.
 impl Pair for u64 {
     const BITS: u32 = 32;
     fn new(rank: u64, place: usize) -> u64 {
@@ -64,15 +65,15 @@ impl Pair for (u64, usize) {
     }
 }
 
-/// Sorts each line by rank and then place, which is what stable means.
+/// Sorts each line by rank and then position, which makes the sort stable.
 unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: bool, count: usize) {
     let (rows, n, width) = around(&call.of(0).shape, axis);
-    // SAFETY: elements are of the operand's dtype.
+    // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let (values, places): (Out<T>, Out<i64>) = (call.result(0), call.result(1));
-    let turn = if size_of::<T>() <= 4 { u64::from(u32::MAX) } else { u64::MAX };
-    let flip = if descending { turn } else { 0 };
-    // Looking through a line takes a sixteenth of sorting it.
+    let all_bits = if size_of::<T>() <= 4 { u64::from(u32::MAX) } else { u64::MAX };
+    let flip = if descending { all_bits } else { 0 };
+    // Selecting the first elements of a line takes a sixteenth of the time of sorting it.
     let few = count < n / FEW && count <= LONG;
     let work = if few { n } else { 16 * n } * size_of::<T>();
     call.parts(rows * width, work, |from, to| {
@@ -108,7 +109,7 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
                     return;
                 }
                 let (at, p) = (start_out + k * width, p.place());
-                // SAFETY: the line is this task's.
+                // SAFETY: the results of this line belong to this task.
                 unsafe {
                     values.at(at).write(x[start + p * width]);
                     places.at(at).write(p as i64);
@@ -118,17 +119,18 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
     });
 }
 
-/// Lines of this many times as many elements as are wanted are looked through.
+/// Selection is used if a line has more than this many times the number of elements wanted.
 const FEW: usize = 8;
-/// Elements that are looked at together.
+/// Elements that are compared together.
 const CHUNK: usize = 32;
-/// How many pairs are kept beyond twice those that are wanted before the others are dropped.
+/// Pairs kept in addition to twice the number wanted, before the others are dropped.
 const MORE: usize = 256;
 
-/// Elements that are looked at before asking whether the order is still wanted.
+/// Elements processed between two polls for a stop.
 const LOOKED: usize = 1 << 18;
 
-/// The least pairs of a line, in no order. Of most chunks one look says that nothing in them is among the least so far.
+/// Collects the least pairs of a line, unordered. Most chunks are skipped after one comparison with the current
+/// bound.
 fn least<'a, T: Ordered + 'a, K: Pair>(
     pairs: &mut Vec<K>,
     chunks: impl Iterator<Item = &'a [T]>,
@@ -138,7 +140,8 @@ fn least<'a, T: Ordered + 'a, K: Pair>(
     if count == 0 {
         return;
     }
-    // Once enough are found, only lesser ranks than the greatest of them are wanted: of equal ones the first places are.
+    // Once enough pairs are found, only ranks below the greatest of them are accepted: among equal ranks the
+    // first positions win.
     let (mut enough, mut bound, mut k) = (false, 0, 0usize);
     for chunk in chunks {
         if k.is_multiple_of(LOOKED) && stop::requested() {
@@ -161,7 +164,7 @@ fn least<'a, T: Ordered + 'a, K: Pair>(
     keep_least(pairs, count);
 }
 
-/// Drops all but the least pairs.
+/// Drops all but the least `count` pairs.
 fn keep_least<K: Ord>(pairs: &mut Vec<K>, count: usize) {
     if (1..pairs.len()).contains(&count) {
         pairs.select_nth_unstable(count - 1);
@@ -169,13 +172,13 @@ fn keep_least<K: Ord>(pairs: &mut Vec<K>, count: usize) {
     pairs.truncate(count);
 }
 
-/// Lines of so many elements are sorted digit by digit.
+/// Smallest length of a line that is sorted by radix.
 const LONG: usize = 1 << 12;
 /// Bits of a digit.
 const DIGIT: u32 = 11;
 
-/// Sorts pairs that are in the order of their places by rank: by its lowest digit first, each time keeping the order there
-/// is. Digits that all have in common are passed over: small integers have few others.
+/// Sorts pairs, which are ordered by position, by rank: stable radix sort from the lowest digit. Skips digits
+/// in which all are equal, as most are for small integers.
 fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
     let digit = |p: K, d: usize| (p.rank() >> (d as u32 * DIGIT)) as usize % (1 << DIGIT);
     let mut counts = vec![[0usize; 1 << DIGIT]; K::BITS.div_ceil(DIGIT) as usize];

@@ -1,7 +1,7 @@
-//! The patches of a convolution as an operand of a matrix product: packed straight from where the elements lie.
+//! The patches of a convolution as an operand of a matrix product, packed directly from the operand.
 //!
-//! A lane is a place of the result, a step along the depth a channel and a place of the window. The element of both is
-//! where the lane begins plus where the step leads, so each is a table of distances.
+//! A lane is an output position; a step along the depth is a channel and a position in the window. The offset
+//! of an element is the start of its lane plus the offset of its step, and both are tables.
 
 use super::spread::Axis;
 use crate::Isa;
@@ -9,34 +9,34 @@ use crate::gemm::{MOST_ROWS, Pack, Panel, TransposeBlock};
 
 /// The patches of the images of one group.
 pub(super) struct Patches<'a, T> {
-    /// From the first element of the first image on, with zeros wherever a patch reaches beyond.
+    /// The elements from the first image on, with explicit zeros where patches exceed the image.
     pub(super) x: &'a [T],
-    /// From one image to the next.
+    /// Stride between images.
     pub(super) image: usize,
-    /// How far each step along the depth leads.
+    /// Offset of each step along the depth.
     pub(super) steps: &'a [usize],
-    /// Of how many steps each is one element further than the last.
+    /// Number of consecutive steps whose offsets increase by one.
     pub(super) run: usize,
-    /// Where the patches of an image begin.
+    /// Starts of the patches of an image.
     pub(super) starts: &'a Starts,
 }
 
-/// Where the patches of an image begin: rows of places, `stride` apart.
+/// Starts of the patches of an image: rows of positions, `stride` apart.
 pub(super) struct Starts {
     rows: Vec<usize>,
-    /// Places of a row.
+    /// Number of positions in a row.
     pub(super) row: usize,
     pub(super) stride: usize,
 }
 
-/// Sums of index times distance in row-major order.
+/// Returns all sums of index times distance, in row-major order.
 fn distances(axes: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
     axes.fold(vec![0], |all, (extent, distance)| {
         all.iter().flat_map(|at| (0..extent).map(move |i| at + i * distance)).collect()
     })
 }
 
-/// How far each step along the depth leads, `space` being a channel's elements.
+/// Returns the offset of each step along the depth; `space` is the number of elements of a channel.
 pub(super) fn steps(channels: usize, space: usize, axes: &[Axis]) -> Vec<usize> {
     let window = axes.iter().map(|a| (a.window, a.dilation as usize * a.step));
     distances([(channels, space)].into_iter().chain(window))
@@ -51,13 +51,13 @@ impl Starts {
         Starts { rows, row: last.places, stride: last.stride as usize }
     }
 
-    /// Each row: its first place, and the element that begins it.
+    /// Returns for each row its first position, and the offset of its first element.
     pub(super) fn rows(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.rows.iter().enumerate().map(|(r, &at)| (r * self.row, at))
     }
 }
 
-/// Numbers that patches are made of.
+/// Element types of patches.
 pub(super) trait Packable: TransposeBlock + Send + Sync {}
 impl<T: TransposeBlock + Send + Sync> Packable for T {}
 
@@ -65,7 +65,7 @@ impl<T: Packable> Pack<T> for Patches<'_, T> {
     fn pack(&self, panel: Panel, out: &mut [T]) {
         match Isa::best().vectors() {
             Isa::Portable => self.pack_any(panel, out),
-            // SAFETY: the processor has one of them.
+            // SAFETY: the processor has AVX2 or NEON on these instruction sets.
             _ => unsafe { self.pack_vectors(panel, out) },
         }
     }
@@ -77,14 +77,14 @@ impl<T: Packable> Patches<'_, T> {
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     unsafe fn pack_vectors(&self, panel: Panel, out: &mut [T]) {
         if self.starts.row < T::SIDE && self.run >= T::SIDE {
-            // SAFETY: the caller's promise.
-            unsafe { self.pack_turned(panel, out) }
+            // SAFETY: the contract is the same.
+            unsafe { self.pack_transposed(panel, out) }
         } else {
             self.pack_any(panel, out);
         }
     }
 
-    /// The element that begins a patch.
+    /// Returns the offset of the first element of a patch.
     fn start(&self, lane: usize) -> usize {
         let starts = self.starts;
         let places = starts.rows.len() * starts.row;
@@ -92,17 +92,17 @@ impl<T: Packable> Patches<'_, T> {
         image * self.image + starts.rows[row] + place * starts.stride
     }
 
-    /// Where neighbours lie along the depth and not along the lanes: blocks of both are turned.
+    /// Packs elements that are contiguous along the depth and not along the lanes, by transposing blocks.
     ///
     /// # Safety
     /// The processor has AVX2 or NEON.
     #[inline(always)]
-    unsafe fn pack_turned(&self, panel: Panel, out: &mut [T]) {
+    unsafe fn pack_transposed(&self, panel: Panel, out: &mut [T]) {
         let Panel { width, lanes, .. } = panel;
         let steps = &self.steps[panel.depth..panel.depth + panel.steps];
         let (out, side) = (&mut out[..steps.len() * width], T::SIDE);
-        let turned = lanes / side * side;
-        for first in (0..turned).step_by(side) {
+        let full = lanes / side * side;
+        for first in (0..full).step_by(side) {
             let mut from = [0; MOST_ROWS];
             for (l, at) in from.iter_mut().enumerate().take(side) {
                 *at = self.start(panel.lane + first + l);
@@ -112,7 +112,8 @@ impl<T: Packable> Patches<'_, T> {
             while p < steps.len() {
                 let whole = p + side <= steps.len() && steps[p + side - 1] == steps[p] + side - 1;
                 if whole && furthest + steps[p] + side <= self.x.len() {
-                    // SAFETY: all rows of the block have been found to be inside, and so is where it goes.
+                    // SAFETY: all rows of the block are within `x` (checked above), and the destination is
+                    // within `out`.
                     unsafe {
                         let mut rows = [self.x.as_ptr(); MOST_ROWS];
                         for (row, at) in rows.iter_mut().zip(from) {
@@ -127,7 +128,7 @@ impl<T: Packable> Patches<'_, T> {
                 }
             }
         }
-        for lane in turned..lanes {
+        for lane in full..lanes {
             let from = &self.x[self.start(panel.lane + lane)..];
             for (to, step) in out.chunks_exact_mut(width).zip(steps) {
                 to[lane] = from[*step];
@@ -148,7 +149,8 @@ impl<T: Packable> Patches<'_, T> {
             let from = image * self.image + starts.rows[row] + place * starts.stride;
             let count = (starts.row - place).min(lanes - lane);
             let rows = Rows { x: &self.x[from..], steps, width, count, stride: starts.stride };
-            // A few lanes too many do no harm where more follow in the row: those are written later.
+            // Writing more lanes than exist is allowed if further lanes of the row follow: those are written
+            // later.
             let behind = self.x.len() - from - steps.last().copied().unwrap_or(0);
             let room = behind.min(width - lane);
             match count {
@@ -168,7 +170,7 @@ impl<T: Packable> Patches<'_, T> {
     }
 }
 
-/// Zeros in the lanes that are not there.
+/// Zeroes the lanes that do not exist.
 #[inline(always)]
 fn blank<T: Copy + Default>(out: &mut [T], width: usize, lanes: usize) {
     for row in out.chunks_exact_mut(width).filter(|_| lanes < width) {
@@ -178,7 +180,7 @@ fn blank<T: Copy + Default>(out: &mut [T], width: usize, lanes: usize) {
     }
 }
 
-/// A stretch of `count` lanes at some steps, `width` apart where they go.
+/// A range of `count` lanes at some steps, with `width` as the stride of the destination.
 struct Rows<'a, T> {
     x: &'a [T],
     steps: &'a [usize],
@@ -188,7 +190,7 @@ struct Rows<'a, T> {
 }
 
 impl<T: Copy> Rows<'_, T> {
-    /// One by one.
+    /// Copies elements one by one.
     #[inline(always)]
     fn each(&self, out: &mut [T]) {
         for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
@@ -199,7 +201,7 @@ impl<T: Copy> Rows<'_, T> {
         }
     }
 
-    /// `N`, all at once. There are as many in every row.
+    /// Copies `N` elements at once; every row must have `N`.
     #[inline(always)]
     fn few<const N: usize>(&self, out: &mut [T]) {
         for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {
@@ -209,7 +211,7 @@ impl<T: Copy> Rows<'_, T> {
         }
     }
 
-    /// At least `N`, so many at once, of which the last overlap those before.
+    /// Copies at least `N` elements, `N` at a time; the last group overlaps the one before.
     #[inline(always)]
     fn many<const N: usize>(&self, out: &mut [T]) {
         for (&step, to) in self.steps.iter().zip(out.chunks_mut(self.width)) {

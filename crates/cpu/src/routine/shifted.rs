@@ -1,16 +1,21 @@
-//! Convolutions as sums of shifted products: each place of the window multiplies the operand as it is, and the products
-//! are added up where they belong. No patch is copied and no zero multiplied.
+//! Convolutions as sums of shifted products: each position of the window multiplies the operand unchanged, and
+//! the products are added at their output positions. No patch is copied and no zero multiplied.
 
 use super::spread::Axis;
 use std::ops::AddAssign;
 
-/// Whether a convolution along these axes only shifts, and its operand is no larger than its result.
+/// Whether a convolution along these axes has strides and base dilations of 1, and an operand no larger than
+/// the result.
 pub(super) fn fits(axes: &[Axis]) -> bool {
     axes.iter().all(|a| a.stride == 1 && a.base == 1 && a.extent <= a.places)
 }
 
-/// The windows `[outputs, channels, window]` of a group as `[window, outputs, channels]`.
-pub(super) fn turned<T: Copy>(w: &[T], (outputs, channels, window): (usize, usize, usize), to: &mut [T]) {
+/// Transposes the windows `[outputs, channels, window]` of a group to `[window, outputs, channels]`.
+pub(super) fn transpose_windows<T: Copy>(
+    w: &[T],
+    (outputs, channels, window): (usize, usize, usize),
+    to: &mut [T],
+) {
     for (k, to) in to.chunks_exact_mut(outputs * channels).enumerate() {
         for (i, to) in to.iter_mut().enumerate() {
             *to = w[i * window + k];
@@ -35,7 +40,7 @@ pub(super) fn sum<T: Copy + Default + AddAssign>(
     }
 }
 
-/// Adds the product of place `k` of the window where the result has it.
+/// Adds the product of position `k` of the window to the result.
 fn add<T: Copy + AddAssign>(product: &[T], axes: &[Axis], k: usize, out: &mut [T]) {
     let Some((axis, inner)) = axes.split_first() else {
         if let (Some(to), Some(x)) = (out.first_mut(), product.first()) {
@@ -44,7 +49,7 @@ fn add<T: Copy + AddAssign>(product: &[T], axes: &[Axis], k: usize, out: &mut [T
         return;
     };
     let below: usize = inner.iter().map(|a| a.window).product();
-    // Place `p` of the result has element `p + shift`.
+    // Output position `p` reads element `p + shift`.
     let shift = (k / below) as i64 * axis.dilation - axis.low;
     let (from, to) = ((-shift).max(0), (axis.places as i64).min(axis.extent as i64 - shift));
     if from >= to {

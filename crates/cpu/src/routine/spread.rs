@@ -1,9 +1,10 @@
-//! Zeros around and between the elements of a convolution's operand, put there once, so that patches need not ask.
+//! Writes the operand of a convolution with explicit zeros around and between its elements, so that patches
+//! need no bounds checks.
 
 /// One spatial axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
-    /// Extent of the operand, and from one of its elements to the next in memory.
+    /// Extent of the operand, and its stride in memory.
     pub(super) extent: usize,
     pub(super) step: usize,
     /// Extents of window and result.
@@ -16,20 +17,21 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Whether every place that patches read is an element.
+    /// Whether every position that patches read is an element.
     pub(super) fn is_plain(&self) -> bool {
         self.low == 0 && self.base == 1 && self.reach() <= self.extent
     }
 
-    /// From the first to the last place that patches read, and one more.
+    /// Number of positions from the first to the last that patches read.
     fn reach(&self) -> usize {
         let last = |count: usize, step: i64| count.saturating_sub(1) * step as usize;
         last(self.places, self.stride) + last(self.window, self.dilation) + 1
     }
 
-    /// The places within reach that are elements: the first, the element there, and how many follow, `base` apart.
+    /// Returns the positions that are elements: the first, the element there, and their number; they are `base`
+    /// apart.
     fn elements(&self) -> (usize, usize, usize) {
-        // The first element at or behind the first place, which is `-low` in the spread operand.
+        // The first element at or after the first position, which is `-low` in the padded operand.
         let skipped = (-self.low).max(0) as usize;
         let element = skipped.div_ceil(self.base as usize);
         let first = (element as i64 * self.base + self.low) as usize;
@@ -38,7 +40,7 @@ impl Axis {
     }
 }
 
-/// The axes of an operand that holds all places within reach and nothing else.
+/// Returns the axes of an operand that holds exactly the positions that patches read.
 pub(super) fn spread_axes(axes: &[Axis]) -> Vec<Axis> {
     let mut step = 1;
     let mut spread: Vec<Axis> = axes.to_vec();

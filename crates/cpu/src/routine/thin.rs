@@ -1,24 +1,24 @@
-//! Convolutions with few results per patch, such as one window per channel: there is nothing to gain from packing, so
-//! sums of neighbouring places are made in registers from where the elements lie.
+//! Convolutions with few outputs per patch, such as one window per channel. Packing does not pay, so adjacent
+//! output positions are summed in registers directly from the operand.
 
 use super::patches::Patches;
 use crate::Isa;
 use std::ops::{AddAssign, Mul};
 
-/// Numbers to add up.
+/// Element types that can be summed.
 pub(super) trait Number: Copy + Default + Send + Sync + AddAssign + Mul<Output = Self> {}
 
 impl Number for f32 {}
 impl Number for f64 {}
 
-/// Places that are summed together; a row of the result has at least the lesser number.
+/// Output positions summed together; a row of the result has at least `NARROW`.
 const WIDE: usize = 16;
 pub(super) const NARROW: usize = 8;
 
-/// Convolves the first image of `patches` with each of `windows`, into as many results.
+/// Convolves the first image of `patches` with each of `windows`, one output each.
 pub(super) fn convolve<T: Number>(patches: &Patches<'_, T>, windows: &[T], out: &mut [T]) {
     match Isa::best().vectors() {
-        // SAFETY: the processor has it.
+        // SAFETY: `Isa::best` has found AVX2.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 | Isa::Avx2 => unsafe { convolve_avx2(patches, windows, out) },
         _ => body(patches, windows, out),
@@ -58,7 +58,8 @@ struct Sums<'a, T> {
 }
 
 impl<T: Number> Sums<'_, T> {
-    /// A row of places from the element `at` on, `N` at a time; the last of them overlap those before.
+    /// Computes a row of output positions from the element `at` on, `N` at a time; the last group overlaps the
+    /// one before.
     #[inline(always)]
     fn row<const N: usize>(&self, at: usize, stride: usize, out: &mut [T]) {
         let last = out.len().saturating_sub(N);

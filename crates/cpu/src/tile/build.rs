@@ -1,4 +1,4 @@
-//! From kernels to programs: registers, loops, and how large a tile is.
+//! Builds interpreter programs from kernels: registers, loops, and the size of a tile.
 
 use super::Kind;
 use super::lanes::{Loop, loop_of};
@@ -11,21 +11,21 @@ use gradus_ir::{DType, Literal, Result};
 
 /// Elements of a tile without reductions.
 const TILE: usize = 1024;
-/// Longest row that a tile holds whole.
+/// Longest row that fits into a tile.
 const LONGEST_ROW: usize = 8192;
 /// Elements of a tile of a longer row.
 const PART: usize = 4096;
-/// Rows of memory are walked in lanes of this many columns.
+/// Columns of a tile along columns.
 const COLUMNS: usize = 512;
 
-/// How the index space is walked.
+/// Order in which the index space is processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Walk {
-    /// Tiles of whole rows.
+    /// Tiles of complete rows.
     Rows,
-    /// One row at a time in parts, once per reduction that depends on another.
+    /// One row at a time in parts, with one pass per reduction that depends on another.
     Parts,
-    /// Lanes of parallel indices, the reduced ones one after the other.
+    /// Lanes of parallel indices, with a loop over the reduced ones.
     Columns,
 }
 
@@ -39,37 +39,37 @@ pub(crate) struct Program {
     pub(super) walk: Walk,
     /// Rows (or columns) of a tile.
     pub(super) tile: usize,
-    pub(super) code: Vec<Line>,
+    pub(super) code: Vec<Instruction>,
     pub(super) stores: Vec<Write>,
-    /// Lines of each turn over a row: those per element, then those per row.
-    pub(super) turns: Vec<(Vec<usize>, Vec<usize>)>,
+    /// Instructions of each pass over a row: those per element, then those per row.
+    pub(super) passes: Vec<(Vec<usize>, Vec<usize>)>,
     pub(super) scratch: usize,
-    /// All of it, if it is a copy across.
+    /// The program as a transposing copy, if it is one.
     pub(super) transposed: Option<Transposed>,
-    /// Code that does the same.
+    /// Generated code of the same kernel.
     pub(crate) native: Option<Native>,
 }
 
-/// One instruction: what to do, and where its register is.
+/// One instruction: its task and its register.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Instruction {
     pub(super) task: Task,
     pub(super) kind: Kind,
     pub(super) level: Level,
-    /// Where its register starts in scratch memory; not used if it reads or writes in place.
+    /// Offset of its register in scratch memory; unused if it reads or writes memory directly.
     pub(super) at: usize,
-    /// The store whose memory it writes into directly.
+    /// The store whose memory it writes directly.
     pub(super) into: Option<usize>,
 }
 
-/// What a line does.
+/// The task of an instruction.
 #[derive(Debug)]
 pub(super) enum Task {
     Constant(Literal),
     Load(Place),
     Pieces(Pieces),
     Index(Place),
-    /// A value per row, for each element.
+    /// Repeats a value per row for each element.
     Expand(usize),
     Loop(Loop),
     Reduce {
@@ -87,15 +87,15 @@ pub(super) struct Write {
 }
 
 impl Program {
-    /// The program of a kernel over buffers of these types and sizes, with code for it if there is any.
+    /// Builds the program of a kernel over buffers of these types and sizes, with generated code if possible.
     pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<Program> {
         let mut program = Program::interpreted(kernel, buffers)?;
-        // Accesses have been checked against their buffers.
+        // `interpreted` has checked the accesses against their buffers.
         program.native = Native::new(kernel, buffers);
         Ok(program)
     }
 
-    /// As [`Program::new`], without code.
+    /// As [`Program::new`], without generated code.
     pub(crate) fn interpreted(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<Program> {
         check(kernel, buffers)?;
         let (rows, row) = (kernel.rows(), kernel.row_length());
@@ -139,39 +139,39 @@ impl Program {
             tile,
             code: b.code,
             stores,
-            turns: Vec::new(),
+            passes: Vec::new(),
             scratch: 0,
             transposed: None,
             native: None,
         };
         program.transposed = Transposed::of(&program.code, &program.stores).filter(|_| row == 1);
-        program.turns = program.turns_over_a_row();
+        program.passes = program.passes_over_a_row();
         program.write_in_place();
         program.allocate(elements, tile);
         Ok(program)
     }
 
-    /// Elements of a part of a long row.
+    /// Returns the number of elements of a part of a long row.
     pub(super) fn part(&self) -> usize {
         PART.min(self.row.max(1))
     }
 
-    /// The generated instructions, if there are any.
+    /// Returns the generated instructions.
     pub(crate) fn instructions(&self) -> Vec<&[u8]> {
         self.native.as_ref().map(Native::code).unwrap_or_default()
     }
 
-    /// How much there is to do per row, in elements times lines. Some functions are many instructions, and pieces are
-    /// looked for.
+    /// Estimates the work per row, in elements times instructions. A task of pieces counts more, because pieces
+    /// are searched.
     pub(crate) fn cost(&self) -> usize {
-        let line = |l: &Line| if matches!(l.task, Task::Pieces(_)) { 4 } else { 1 };
+        let line = |l: &Instruction| if matches!(l.task, Task::Pieces(_)) { 4 } else { 1 };
         let lines = self.code.iter().map(line).sum::<usize>();
         let instructions = self.native.as_ref().map_or(0, Native::instructions);
         self.row.max(1) * lines.max(instructions / 4).max(1)
     }
 
-    /// Lets a value be written to memory by the loop that makes it, where nothing reads operands after it: the
-    /// memory may be that of an operand.
+    /// Lets loops write results directly to memory, if nothing reads operands afterwards: the memory may be
+    /// that of an operand.
     fn write_in_place(&mut self) {
         if self.walk == Walk::Parts {
             return;
@@ -186,14 +186,14 @@ impl Program {
         for (s, store) in self.stores.iter().enumerate() {
             let line = &mut self.code[store.value];
             let made = matches!(line.task, Task::Loop(_)) && line.level == Level::Element;
-            let whole = store.place.is_whole && line.kind.is_stored_as(store.place.dtype);
+            let whole = store.place.is_contiguous && line.kind.is_stored_as(store.place.dtype);
             if made && whole && line.into.is_none() && store.value >= loads_end {
                 line.into = Some(s);
             }
         }
     }
 
-    /// The last line that uses each line's value; stores count as after all.
+    /// Returns the last instruction that uses each value; stores count as after all.
     fn last_uses(&self) -> Vec<usize> {
         let mut last = vec![0; self.code.len()];
         for (i, line) in self.code.iter().enumerate() {
@@ -208,22 +208,23 @@ impl Program {
         last
     }
 
-    /// Gives registers their places in scratch memory; a place is used again once its value is not needed.
+    /// Assigns registers to offsets in scratch memory; an offset is reused after the last use of its value.
     fn allocate(&mut self, elements: usize, rows: usize) {
         let reuse = self.walk == Walk::Rows;
         let last = self.last_uses();
-        // A place serves registers of one size and level only, since loops may write where they read.
+        // An offset is reused only for registers of the same size and level, because loops may write where they
+        // read.
         let mut free: Vec<(usize, (usize, usize, Level))> = Vec::new();
         let mut taken: Vec<(usize, usize, (usize, usize, Level))> = Vec::new();
         let mut end = 0;
         for (i, line) in self.code.iter_mut().enumerate() {
             let count = if line.level == Level::Element { elements } else { rows };
-            // A reduction along columns has a second register, for sums of a few rows.
+            // A reduction along columns has a second register, for sums of a group of rows.
             let twice = matches!(line.task, Task::Reduce { .. }) as usize + 1;
             let bytes = (count * line.kind.size()).next_multiple_of(64) * twice;
             let class = (bytes, line.kind.size(), line.level);
             if reuse {
-                // A register ends with the line that uses it last, and loops may write where they read.
+                // A register ends with its last use, and loops may write where they read.
                 let alone = matches!(line.task, Task::Loop(_));
                 taken.retain(|&(until, at, size)| {
                     let over = until < i || (until == i && alone);
@@ -246,28 +247,30 @@ impl Program {
         self.scratch = end;
     }
 
-    /// The turns over a row: what a reduction needs that itself needs another's result comes in a later turn.
-    fn turns_over_a_row(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
-        // For elements the first turn in which they can be had; for rows the turn after which they are there.
-        let mut turn: Vec<i64> = Vec::with_capacity(self.code.len());
+    /// Returns the passes over a row: operands of a reduction that depend on another reduction are computed in
+    /// a later pass.
+    fn passes_over_a_row(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
+        // For values of elements, the first pass in which they can be computed; for row values, the pass after
+        // which they are known.
+        let mut pass: Vec<i64> = Vec::with_capacity(self.code.len());
         for line in &self.code {
-            // What goes over elements, as reductions do, comes after the values per row that it uses.
+            // Instructions over elements, including reductions, come after the row values they use.
             let over_elements = line.level == Level::Element || matches!(line.task, Task::Reduce { .. });
             let t = line
                 .task
                 .args()
                 .into_iter()
-                .map(|a: usize| turn[a] + (over_elements && self.code[a].level == Level::Row) as i64);
+                .map(|a: usize| pass[a] + (over_elements && self.code[a].level == Level::Row) as i64);
             let first = if line.level == Level::Row { -1 } else { 0 };
-            turn.push(t.max().unwrap_or(first).max(first));
+            pass.push(t.max().unwrap_or(first).max(first));
         }
         let stored = self.stores.iter().map(|s| s.value).filter(|&v| self.code[v].level == Level::Element);
-        let last = turn.iter().copied().max().unwrap_or(0).max(0);
+        let last = pass.iter().copied().max().unwrap_or(0).max(0);
         (-1..=last)
             .map(|now| {
                 let mut needed = vec![false; self.code.len()];
                 for (i, line) in self.code.iter().enumerate() {
-                    if matches!(line.task, Task::Reduce { .. }) && turn[i] == now {
+                    if matches!(line.task, Task::Reduce { .. }) && pass[i] == now {
                         line.task.args().into_iter().for_each(|a| needed[a] = true);
                     }
                 }
@@ -281,7 +284,7 @@ impl Program {
                 }
                 let level = |l: Level| move |i: &usize| self.code[*i].level == l;
                 let elements = (0..self.code.len()).filter(level(Level::Element)).filter(|&i| needed[i]);
-                let rows = (0..self.code.len()).filter(level(Level::Row)).filter(|&i| turn[i] == now);
+                let rows = (0..self.code.len()).filter(level(Level::Row)).filter(|&i| pass[i] == now);
                 (elements.collect(), rows.collect())
             })
             .collect()
@@ -298,7 +301,7 @@ impl Task {
     }
 }
 
-/// How many axes a register of a level runs over.
+/// Returns the number of axes that a register of a level covers.
 fn span(kernel: &Kernel, walk: Walk, level: Level) -> usize {
     if walk == Walk::Columns || level == Level::Row { kernel.parallel } else { kernel.axes.len() }
 }
@@ -307,16 +310,16 @@ struct Build<'k> {
     kernel: &'k Kernel,
     buffers: &'k [(DType, usize)],
     walk: Walk,
-    /// Per instruction, its line.
+    /// The program's instruction for each instruction of the kernel.
     of: Vec<usize>,
-    code: Vec<Line>,
-    /// Lines that are per row, and their expansions.
+    code: Vec<Instruction>,
+    /// Instructions per row, and their expansions.
     wide: Vec<(usize, usize)>,
 }
 
 impl Build<'_> {
     fn push(&mut self, task: Task, kind: Kind, level: Level) -> usize {
-        self.code.push(Line { task, kind, level, at: 0, into: None });
+        self.code.push(Instruction { task, kind, level, at: 0, into: None });
         self.code.len() - 1
     }
 
@@ -346,7 +349,7 @@ impl Build<'_> {
                 let args: Vec<usize> = inst.args.iter().map(|a| self.of[*a]).collect();
                 let dtypes: Vec<DType> = inst.args.iter().map(|a| self.kernel.body[*a].dtype).collect();
                 let mut l = loop_of(*scalar, &args, &dtypes, inst.dtype);
-                // A number stays one if the loop has a form for it; else it becomes as many as there are others.
+                // A scalar operand stays scalar if the loop supports it; otherwise it is repeated.
                 let narrow = |b: &Self, k: usize| match level {
                     Level::Element => b.is_narrow(args[k]),
                     Level::Row => b.is_constant(args[k]),
@@ -370,7 +373,7 @@ impl Build<'_> {
         self.push(task, kind, level)
     }
 
-    /// A line per element of a line per row.
+    /// Returns the expansion of a row value to elements.
     fn expanded(&mut self, line: usize) -> usize {
         if let Some(&(_, wide)) = self.wide.iter().find(|(l, _)| *l == line) {
             return wide;
@@ -385,7 +388,7 @@ impl Build<'_> {
         matches!(self.code[line].task, Task::Constant(_))
     }
 
-    /// Whether a line has fewer values than there are elements. Along columns, a value per row is one per lane.
+    /// Whether a value has fewer elements than the tile. Along columns, a row value has one element per lane.
     fn is_narrow(&self, line: usize) -> bool {
         self.is_constant(line) || (self.code[line].level == Level::Row && self.walk != Walk::Columns)
     }

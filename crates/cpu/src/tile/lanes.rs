@@ -1,4 +1,4 @@
-//! Which loop serves a scalar function on registers of which kinds.
+//! Chooses the loop of a scalar function for registers of given kinds.
 
 use super::Kind;
 use crate::vector::{self, Binary, Compare, Convert, Each, Loops, Select, Test, Unary};
@@ -10,16 +10,16 @@ use gradus_ir::ops::Scalar;
 pub(super) struct Loop {
     pub(super) func: Func,
     pub(super) args: Vec<Arg>,
-    /// What is done to whole numbers of fewer bits in the end.
+    /// Conversion of the result to a narrower integer dtype.
     pub(super) narrow: Option<Narrow>,
 }
 
-/// How whole numbers come to lie within their bits.
+/// How 64-bit results are converted to narrower integers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Narrow {
-    /// What is beyond is lost.
+    /// Drops the upper bits.
     Wrap(Unary<i64>),
-    /// What is beyond becomes the nearest there is.
+    /// Saturates to the range.
     Clamp(i64, i64),
 }
 
@@ -41,9 +41,9 @@ impl Narrow {
     }
 
     /// # Safety
-    /// There are so many numbers.
+    /// `x` has `n` elements.
     pub(super) unsafe fn apply(self, x: *mut i64, n: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees `n` elements at `x`.
         unsafe {
             match self {
                 Narrow::Wrap(f) => f(x, x, n),
@@ -60,25 +60,25 @@ impl Narrow {
     }
 }
 
-/// An operand: a register, or one number (per tile if constant, else per row).
+/// An operand: a register, or a scalar (one per tile if constant, else one per row).
 #[derive(Debug)]
 pub(super) struct Arg {
     pub(super) line: usize,
     pub(super) number: bool,
 }
 
-/// How the function is served.
+/// Implementation of a function.
 #[derive(Debug)]
 pub(super) enum Func {
     F32(Lanes<f32>),
     F64(Lanes<f64>),
     I64(Lanes<i64>),
     Bool(Lanes<u8>),
-    /// The same bits.
+    /// Copies bits.
     Copy,
-    /// From one kind to another.
+    /// Converts between kinds.
     Convert(Conversion),
-    /// One element at a time, by the meaning of the op.
+    /// Calls the op's definition for each element.
     Each {
         scalar: Scalar,
         from: Vec<DType>,
@@ -96,7 +96,7 @@ pub(super) enum Lanes<T> {
     Select(Select<T>),
 }
 
-/// The conversions between registers, one to a row: between which kinds, which numbers these are, and by which loop.
+/// Conversions between registers, one per line: kinds, element types, and loop.
 macro_rules! conversions {
     ($($name:ident: $from:ident ($x:ty) to $to:ident ($y:ty) by $by:ident;)*) => {
         /// A conversion between registers.
@@ -115,10 +115,10 @@ macro_rules! conversions {
             }
 
             /// # Safety
-            /// There are so many elements, and there is room for as many.
+            /// `x` has `n` elements of the source kind, and `to` has space for `n` of the target kind.
             pub(super) unsafe fn apply(self, x: *const u8, to: *mut u8, n: usize) {
                 match self {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the caller guarantees the elements.
                     $(Conversion::$name(f) => unsafe { f(x.cast(), to.cast(), n) },)*
                 }
             }
@@ -142,7 +142,7 @@ conversions! {
 }
 
 impl Loop {
-    /// Whether operand `k`, one of so many numbers, may stay one.
+    /// Whether operand `k`, one of `numbers` scalar operands, may stay scalar.
     pub(super) fn takes_number(&self, k: usize, numbers: usize, constant: bool) -> bool {
         fn by<T>(lanes: &Lanes<T>, k: usize, numbers: usize, constant: bool) -> bool {
             match lanes {
@@ -183,10 +183,10 @@ fn each<T: 'static + Copy>(loops: &'static Each<T>, scalar: Scalar, to: Kind, ow
     }
 }
 
-/// The loop of a scalar function over these lines.
+/// Returns the loop of a scalar function over these registers.
 pub(super) fn loop_of(scalar: Scalar, lines: &[usize], from: &[DType], to: DType) -> Loop {
     let args = lines.iter().map(|&line| Arg { line, number: false }).collect();
-    // What a choice is made of decides its type; its first operand is a truth value.
+    // The branches of a select decide its type; the first operand is boolean.
     let typed = if matches!(scalar, Scalar::Select) { to } else { from[0] };
     let kind = Kind::of(to);
     let fast = match (scalar, Kind::of(typed)) {
@@ -199,7 +199,7 @@ pub(super) fn loop_of(scalar: Scalar, lines: &[usize], from: &[DType], to: DType
         (_, Kind::Bool) => each(vector::masks(), scalar, kind, Kind::Bool).map(Func::Bool),
         _ => None,
     };
-    // Whole numbers are computed in 64 bits, whatever their own.
+    // Integers are computed in 64 bits and then narrowed.
     let narrow = match (scalar, Kind::of(from[0])) {
         _ if kind != Kind::I64 || fast.is_none() => None,
         (Scalar::Identity | Scalar::Select, _) => None,

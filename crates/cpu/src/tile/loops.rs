@@ -1,23 +1,23 @@
-//! The loops of a tile that choose by kind: numbers as operands, expansions, reductions.
+//! Loops of a tile that depend on the kind: scalar operands, expansions, reductions.
 
 use super::{Kind, scalar};
 use crate::vector;
 use gradus_ir::ops::Combine;
 use gradus_ir::{DType, Literal};
 
-/// One number as many.
+/// A scalar, repeated.
 pub(super) struct Splat(pub(super) Vec<u128>);
 
 impl Splat {
     pub(super) fn new(l: &Literal, n: usize) -> Splat {
         let mut room = vec![0u128; n];
-        // SAFETY: 16 bytes per element are room for every kind.
+        // SAFETY: 16 bytes per element suffice for every kind.
         unsafe { scalar::fill(l, room.as_mut_ptr().cast(), n) };
         Splat(room)
     }
 }
 
-/// What loops run over.
+/// Element types of loops.
 pub(super) trait Number: Copy {
     fn of(l: &Literal) -> Self;
 }
@@ -46,10 +46,10 @@ impl Number for u8 {
     }
 }
 
-/// A loop of two operands, of which one may be a constant or a number per row.
+/// Runs a loop of two operands, one of which may be a constant or a scalar per row.
 ///
 /// # Safety
-/// Operands and result are as long as the counts say.
+/// Operands and result have the lengths that the counts say.
 pub(super) unsafe fn binary<T: Number, U>(
     f: &vector::Binary<T, U>,
     numbers: (bool, bool),
@@ -58,7 +58,7 @@ pub(super) unsafe fn binary<T: Number, U>(
     to: *mut U,
     (count, rows, row): (usize, usize, usize),
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees the lengths.
     unsafe {
         match (numbers, constants) {
             (_, (Some(a), _)) => (f.sv)(a, b, to, count),
@@ -78,22 +78,22 @@ pub(super) unsafe fn binary<T: Number, U>(
     }
 }
 
-/// Each of `rows` elements `row` times.
+/// Repeats each of `rows` elements `row` times.
 ///
 /// # Safety
-/// `x` has `rows` elements of that size, and `to` room for all.
+/// `x` has `rows` elements of `size` bytes, and `to` has space for `rows * row`.
 pub(super) unsafe fn expand(size: usize, x: *const u8, rows: usize, row: usize, to: *mut u8) {
-    // SAFETY: the caller's promise, at any type of that size.
+    // SAFETY: the caller guarantees the elements; any type of that size may be used.
     unsafe fn each<T: Copy>(x: *const u8, rows: usize, row: usize, to: *mut u8) {
         for r in 0..rows {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees `rows` elements at `x` and the space at `to`.
             unsafe {
                 let value = x.cast::<T>().add(r).read();
                 (0..row).for_each(|i| to.cast::<T>().add(r * row + i).write(value));
             }
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract is the same, at a type of `size` bytes.
     unsafe {
         match size {
             1 => each::<u8>(x, rows, row, to),
@@ -104,14 +104,14 @@ pub(super) unsafe fn expand(size: usize, x: *const u8, rows: usize, row: usize, 
     }
 }
 
-/// `to[at]` is all of `x` combined.
+/// Sets `to[at]` to the combination of all of `x`.
 ///
 /// # Safety
 /// `x` has `n` elements of the dtype's kind, and `to` more than `at`.
 pub(super) unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usize, to: *mut u8, at: usize) {
     unsafe fn float<T: vector::Element>(combine: Combine, x: *const T, n: usize) -> Option<T> {
         let loops = vector::loops::<T>();
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees `n` elements at `x`.
         unsafe {
             match combine {
                 Combine::Sum => Some((loops.sum)(x, n)),
@@ -121,7 +121,7 @@ pub(super) unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usi
             }
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees the elements; each arm uses the type of the kind.
     unsafe {
         match Kind::of(dtype) {
             Kind::F32 => {
@@ -138,7 +138,8 @@ pub(super) unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usi
                 let loops = vector::ints();
                 let fold = match combine {
                     Combine::Sum => Some(loops.sum),
-                    // Over nothing the least and the greatest are those of the dtype.
+                    // Over no elements the result is the extreme value of the dtype, which the loop does not
+                    // know.
                     Combine::Max if n > 0 => Some(loops.max),
                     Combine::Min if n > 0 => Some(loops.min),
                     _ => None,
@@ -165,7 +166,7 @@ pub(super) unsafe fn accumulate(combine: Combine, dtype: DType, x: *const u8, to
         Combine::Min => "minimum",
         Combine::LogSumExp => "logaddexp",
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees `n` elements of both; each arm uses the type of the kind.
     unsafe {
         match Kind::of(dtype) {
             Kind::F32 => {

@@ -1,4 +1,4 @@
-//! Moving elements between memory and registers: runs along the last axis, converted on the way.
+//! Copies elements between memory and registers, in runs along the last axis, with conversion.
 
 use super::Kind;
 use crate::vector::{Convert, conversions};
@@ -7,24 +7,24 @@ use gradus_ir::{C, DType, Error, Result};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// Where elements are, for every index of a kernel.
+/// Location of the elements of a kernel's access.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) buffer: usize,
     pub(super) dtype: DType,
     pub(super) layout: Layout,
-    /// Whether the elements of a register lie as it wants them, one after the other.
-    pub(super) is_whole: bool,
-    /// The axes of a register and the steps along them, with those merged that step evenly here.
+    /// Whether the elements of a register are contiguous in memory.
+    pub(super) is_contiguous: bool,
+    /// The axes of a register and their strides, with axes of uniform stride merged.
     pub(super) axes: Vec<usize>,
     pub(super) strides: Vec<i64>,
 }
 
 impl Place {
-    /// For registers that run over the first `span` axes.
+    /// Describes an access for registers that cover the first `span` axes.
     pub(super) fn new(axes: &[usize], span: usize, access: &Access, dtype: DType) -> Place {
         let layout = access.layout.clone();
-        let is_whole = Layout::row_major(&axes[..span]).strides == layout.strides[..span];
+        let is_contiguous = Layout::row_major(&axes[..span]).strides == layout.strides[..span];
         let (mut own, mut strides): (Vec<usize>, Vec<i64>) = (Vec::new(), Vec::new());
         for (&extent, &stride) in axes[..span].iter().zip(&layout.strides).filter(|(e, _)| **e != 1) {
             match (own.last_mut(), strides.last_mut()) {
@@ -38,12 +38,12 @@ impl Place {
                 }
             }
         }
-        Place { buffer: access.buffer, dtype, layout, is_whole, axes: own, strides }
+        Place { buffer: access.buffer, dtype, layout, is_contiguous, axes: own, strides }
     }
 }
 
-/// Calls `f(first element of the run, its place, how many)` for the runs along the last axis of the row-major range
-/// `from..from + count` of these axes.
+/// Calls `f(first element of the run, its offset, length)` for the runs along the last axis of the row-major
+/// range `from..from + count` of these axes.
 pub(super) fn runs(
     axes: &[usize],
     strides: &[i64],
@@ -55,7 +55,8 @@ pub(super) fn runs(
     blocks(axes, strides, offset, (from, count), 1, |first, at, _, n| f(first, at, n));
 }
 
-/// As [`runs`], with up to `most` whole runs along the last axis but one at a time: `f` is also told how many.
+/// As [`runs`], with up to `most` complete runs along the second-to-last axis at a time: `f` also receives
+/// their number.
 fn blocks(
     axes: &[usize],
     strides: &[i64],
@@ -74,7 +75,7 @@ fn blocks(
         return;
     }
     let last = outer.len();
-    // Nearly all kernels have few axes; the others take memory for their index.
+    // Few axes use an index on the stack, others one on the heap.
     let (mut few, mut many) = ([0usize; 16], Vec::new());
     let index: &mut [usize] = if last <= few.len() {
         &mut few
@@ -117,7 +118,7 @@ fn blocks(
 /// Reads the row-major range `from..from + count` of axes into a register.
 ///
 /// # Safety
-/// All of it lies in the memory of `source`, and `to` has room for it, each element `size` bytes.
+/// The range is within the memory of `source`, and `to` has space for `count` elements of `size` bytes.
 pub(super) unsafe fn read_range(
     dtype: DType,
     source: *const u8,
@@ -129,7 +130,7 @@ pub(super) unsafe fn read_range(
     let stride = |back: usize| axes.len().checked_sub(back).map_or(1, |a| strides[a]);
     let (step, pitch) = (stride(1), stride(2));
     blocks(axes, strides, offset, range, usize::MAX, |first, at, rows, n| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees the range, of which these runs are a part.
         unsafe { read_rows(dtype, source, (at, rows, pitch), step, to.add(first * size), n) };
     });
 }
@@ -137,13 +138,13 @@ pub(super) unsafe fn read_range(
 /// Reads a strided run into a register.
 ///
 /// # Safety
-/// The run lies in the memory of `from`, and `to` has room for `n` elements of the dtype's kind.
+/// The run is within the memory of `from`, and `to` has space for `n` elements of the dtype's kind.
 pub(crate) unsafe fn read(dtype: DType, from: *const u8, at: i64, step: i64, to: *mut u8, n: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract is the same, for one run.
     unsafe { read_rows(dtype, from, (at, 1, 0), step, to, n) }
 }
 
-/// Reads runs into a register: the place of the first, how many, and how far to the next.
+/// Reads runs into a register: (offset of the first, number, distance).
 ///
 /// # Safety
 /// As for [`read`], for all runs.
@@ -155,7 +156,7 @@ unsafe fn read_rows(
     to: *mut u8,
     n: usize,
 ) {
-    // SAFETY: the caller's promise, at the type of the elements.
+    // SAFETY: as for `read_rows`; `S` and `R` are the stored and the register type.
     unsafe fn each<S: Copy, R: Copy>(
         from: *const u8,
         (at, rows, pitch): (i64, usize, i64),
@@ -166,12 +167,12 @@ unsafe fn read_rows(
     ) {
         let (from, to) = (from.cast::<S>(), to.cast::<R>());
         for row in 0..rows {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees the runs and the space.
             unsafe {
                 let from = from.offset((at + row as i64 * pitch) as isize);
                 let to = to.add(row * n);
                 match (step, n) {
-                    // Short runs are many: nothing may be done about each but the work.
+                    // Short runs are frequent, so they have no loop.
                     (0, 2) => to.cast::<[R; 2]>().write_unaligned([f(from.read()); 2]),
                     (1, _) => (0..n).for_each(|i| to.add(i).write(f(from.add(i).read()))),
                     (0, _) => {
@@ -184,7 +185,7 @@ unsafe fn read_rows(
             }
         }
     }
-    /// The same of runs without gaps, by a loop with vectors.
+    /// Reads contiguous runs by a vectorized loop.
     ///
     /// # Safety
     /// As for [`each`].
@@ -196,7 +197,7 @@ unsafe fn read_rows(
         f: Convert<S, R>,
     ) {
         for row in 0..rows {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees the runs and the space.
             unsafe {
                 let from = from.cast::<S>().offset((at + row as i64 * pitch) as isize);
                 f(from, to.cast::<R>().add(row * n), n);
@@ -204,7 +205,7 @@ unsafe fn read_rows(
         }
     }
     let (at, all) = (rows, conversions());
-    // SAFETY: as above.
+    // SAFETY: the contract is the same; each arm uses the types of the dtype.
     unsafe {
         match dtype {
             DType::BF16 if step == 1 => along(from, at, to, n, all.bf16_f32),
@@ -229,12 +230,12 @@ unsafe fn read_rows(
     }
 }
 
-/// Writes a register into a strided run.
+/// Writes a register to a strided run.
 ///
 /// # Safety
-/// The run lies in the memory of `to`, and `from` has `n` elements of the dtype's kind.
+/// The run is within the memory of `to`, and `from` has `n` elements of the dtype's kind.
 pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, step: i64, n: usize) {
-    // SAFETY: the caller's promise, at the type of the elements.
+    // SAFETY: as for `write`; `R` and `S` are the register and the stored type.
     unsafe fn each<R: Copy, S>(
         from: *const u8,
         to: *mut u8,
@@ -244,7 +245,7 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
         f: impl Fn(R) -> S,
     ) {
         let (from, to) = (from.cast::<R>(), to.cast::<S>());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees the run and the elements.
         unsafe {
             let to = to.offset(at as isize);
             if step == 1 {
@@ -254,16 +255,16 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
             }
         }
     }
-    /// The same of a run without gaps, by a loop with vectors.
+    /// Writes a contiguous run by a vectorized loop.
     ///
     /// # Safety
     /// As for [`each`].
     unsafe fn along<R, S>(from: *const u8, to: *mut u8, at: i64, n: usize, f: Convert<R, S>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees the run and the elements.
         unsafe { f(from.cast(), to.cast::<S>().offset(at as isize), n) }
     }
     let all = conversions();
-    // SAFETY: as above.
+    // SAFETY: the contract is the same; each arm uses the types of the dtype.
     unsafe {
         match dtype {
             DType::BF16 if step == 1 => along(from, to, at, n, all.f32_bf16),
@@ -288,7 +289,7 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
     }
 }
 
-/// Pieces of other values among zeros.
+/// Pieces of other values, with zeros between them.
 #[derive(Debug)]
 pub(super) struct Pieces {
     pieces: Vec<(Place, Vec<(Layout, usize)>)>,
@@ -303,10 +304,10 @@ impl Pieces {
         Pieces { pieces: pieces.iter().map(one).collect() }
     }
 
-    /// Fills a register for the row-major range of the axes, with the places of further axes added.
+    /// Fills a register for the row-major range of the axes; `fixed` adds the offsets of further axes.
     ///
     /// # Safety
-    /// Buffers are as large as was said when the pieces were made; `to` has room for `count` elements.
+    /// Buffers have the sizes that the pieces were built for; `to` has space for `count` elements.
     pub(super) unsafe fn fill(
         &self,
         kind: Kind,
@@ -318,14 +319,14 @@ impl Pieces {
     ) {
         let (from, count) = range;
         let size = kind.size();
-        // SAFETY: zero bytes are zeros of every kind.
+        // SAFETY: the caller guarantees the space; zero bytes are zeros of every kind.
         unsafe { to.write_bytes(0, count * size) };
         for (place, bounds) in &self.pieces {
             let fixed = |l: &Layout| {
                 let more: i64 = further.0.iter().zip(further.1).map(|(&a, &i)| l.strides[a] * i as i64).sum();
                 l.offset + more
             };
-            // Runs of the piece and of its bounds go in step: all have the same axes.
+            // The runs of the piece and of its bounds coincide, because all have the same axes.
             let mut windows: Vec<Vec<(i64, i64)>> = Vec::with_capacity(bounds.len());
             for (l, extent) in bounds {
                 let mut own = Vec::new();
@@ -344,7 +345,7 @@ impl Pieces {
                 }
                 k += 1;
                 if low < high {
-                    // SAFETY: inside the bounds the place is inside the buffer.
+                    // SAFETY: within the bounds, the offset is within the buffer (checked by `check`).
                     unsafe {
                         let to = to.add((first + low as usize) * size);
                         let source = memory[place.buffer];
@@ -356,7 +357,7 @@ impl Pieces {
     }
 }
 
-/// The part of a run `0..n` in which `0 ≤ at + i·step < extent`.
+/// Returns the part of a run `0..n` in which `0 ≤ at + i·step < extent`.
 fn within(at: i64, step: i64, extent: usize, n: usize) -> (i64, i64) {
     let (n, extent) = (n as i64, extent as i64);
     match step {
@@ -368,20 +369,22 @@ fn within(at: i64, step: i64, extent: usize, n: usize) -> (i64, i64) {
             (low.clamp(0, n), high.clamp(0, n))
         }
         s => {
-            // Read backwards it steps forwards.
+            // Reversed, the stride is positive.
             let (low, high) = within(at + s * (n - 1), -s, extent as usize, n as usize);
             (n - high, n - low)
         }
     }
 }
 
-/// Refuses a kernel of which an index leads out of a buffer: it would not be safe to run.
+/// Returns an error if an index of a kernel is outside of a buffer: running it would be unsound.
 pub(super) fn check(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<()> {
     let outside = |(access, _, (low, high)): &(&Access, DType, (i64, i64))| {
         *low < 0 || *high as u64 >= buffers[access.buffer].1 as u64
     };
     match kernel.reach().into_iter().find(outside) {
-        Some((a, ..)) => Err(Error::verify(format!("a kernel leaves buffer {}\n{kernel}", a.buffer))),
+        Some((a, ..)) => {
+            Err(Error::verify(format!("a kernel reaches outside of buffer {}\n{kernel}", a.buffer)))
+        }
         None => Ok(()),
     }
 }

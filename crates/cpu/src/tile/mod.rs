@@ -1,7 +1,9 @@
-//! The tile interpreter: runs a [`Kernel`](gradus_compile::Kernel) over tiles small enough for the first cache.
+//! The tile interpreter: runs a [`Kernel`](gradus_compile::Kernel) over tiles that fit into the first-level
+//! cache.
 //!
-//! Every instruction is one loop over a tile, so that deciding which costs little beside doing it. Values live in
-//! registers of one of five kinds; what lies in memory as a tile wants it is read and written in place.
+//! Every instruction is one loop over a tile, so that dispatch costs little compared with the work. Values are
+//! held in registers of one of five kinds; contiguous memory of the register's type is read and written
+//! directly.
 
 mod build;
 mod lanes;
@@ -16,7 +18,7 @@ pub(crate) use run::Memory;
 
 use gradus_ir::{C, DType};
 
-/// What a register holds: the type in which a dtype is computed.
+/// The type of a register, in which a dtype is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `f32`, and narrower floats.
@@ -25,7 +27,7 @@ pub(crate) enum Kind {
     F64,
     /// All integers.
     I64,
-    /// Truth values, a byte each.
+    /// Booleans, a byte each.
     Bool,
     /// Both complex types.
     C,
@@ -51,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Whether elements of the dtype lie in memory as registers hold them.
+    /// Whether elements of the dtype are stored in memory as in registers.
     pub(crate) fn is_stored_as(self, dtype: DType) -> bool {
         Kind::of(dtype) == self && dtype.size() == self.size()
     }

@@ -1,6 +1,6 @@
-//! Running programs tile by tile.
+//! Runs programs tile by tile.
 
-use super::build::{Line, Program, Task, Walk, Write};
+use super::build::{Instruction, Program, Task, Walk, Write};
 use super::lanes::{Arg, Func, Lanes, Loop};
 use super::loops::{Number, Splat, accumulate, binary, expand, reduce};
 use super::memory::{Place, read_range, runs, write};
@@ -10,9 +10,9 @@ use gradus_compile::Level;
 use gradus_ir::DType;
 use std::cell::RefCell;
 
-/// Below this many elements times lines a second thread does not pay.
+/// Smallest work per thread, in elements times instructions.
 const GRAIN: usize = 1 << 16;
-/// Sums along columns are made of sums of so many rows, so that errors do not grow with their number.
+/// Number of rows summed before the sum is added to the total along columns; this limits rounding errors.
 const FEW: usize = 32;
 
 /// The memory of a plan's buffers.
@@ -20,45 +20,45 @@ const FEW: usize = 32;
 pub(crate) struct Memory<'a>(pub(crate) &'a [*mut u8]);
 
 impl Memory<'_> {
-    /// The first byte of a buffer.
+    /// Returns the address of a buffer.
     pub(crate) fn at(&self, buffer: usize) -> *mut u8 {
         self.0[buffer]
     }
 }
 
-// SAFETY: threads write different places: every index of a kernel stores to its own.
+// SAFETY: threads write separate elements, because every index of a kernel stores to its own.
 unsafe impl Send for Memory<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Memory<'_> {}
 
-/// Scratch memory of a thread, aligned for vectors.
+/// A cache line of scratch memory, aligned for vectors.
 #[repr(align(64))]
 #[derive(Clone, Copy)]
-struct Line64(#[allow(dead_code, reason = "only its room is used")] [u8; 64]);
+struct CacheLine(#[allow(dead_code, reason = "only its size is used")] [u8; 64]);
 
-/// What a thread keeps from run to run: scratch memory and the list of registers in it.
-type Scratch = (Vec<Line64>, Vec<*mut u8>);
+/// Memory that a thread keeps between runs: scratch memory and the list of registers in it.
+type Scratch = (Vec<CacheLine>, Vec<*mut u8>);
 
 thread_local! {
     static SCRATCH: RefCell<Vec<Scratch>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs with scratch memory that is the thread's own.
-fn with_lines(bytes: usize, f: impl FnOnce(*mut u8)) {
+/// Calls `f` with scratch memory of this thread.
+fn with_scratch(bytes: usize, f: impl FnOnce(*mut u8)) {
     let (mut lines, registers) = SCRATCH.with(|s| s.borrow_mut().pop()).unwrap_or_default();
     if lines.len() * 64 < bytes {
-        lines.resize(bytes.div_ceil(64), Line64([0; 64]));
+        lines.resize(bytes.div_ceil(64), CacheLine([0; 64]));
     }
     f(lines.as_mut_ptr().cast());
     SCRATCH.with(|s| s.borrow_mut().push((lines, registers)));
 }
 
 impl Program {
-    /// Computes tiles with scratch memory that is the thread's own; nested runs each have theirs.
+    /// Calls `f` with a tile in scratch memory of this thread; nested runs use separate memory.
     fn with_tile(&self, memory: Memory<'_>, f: impl FnOnce(&mut Tile<'_>)) {
         let (mut lines, mut registers) = SCRATCH.with(|s| s.borrow_mut().pop()).unwrap_or_default();
         if lines.len() * 64 < self.scratch {
-            lines.resize(self.scratch.div_ceil(64), Line64([0; 64]));
+            lines.resize(self.scratch.div_ceil(64), CacheLine([0; 64]));
         }
         let scratch: *mut u8 = lines.as_mut_ptr().cast();
         registers.clear();
@@ -71,19 +71,20 @@ impl Program {
 }
 
 impl Program {
-    /// Runs all of it, on as many threads as pay.
+    /// Runs all rows, on as many threads as pay.
     ///
     /// # Safety
-    /// Memory is what the program's buffers were said to be, and nobody else uses it meanwhile.
+    /// `memory` has the sizes of the buffers that the program was built for, and no other thread accesses it
+    /// during the call.
     pub(crate) unsafe fn run(&self, pool: &Pool, memory: Memory<'_>) {
         let rows = (GRAIN / self.cost()).max(1).next_multiple_of(self.tile);
         let chunks = self.rows.div_ceil(rows);
         if chunks <= 1 {
-            // SAFETY: the caller's promise.
+            // SAFETY: the contract is the same.
             return unsafe { self.run_rows(memory, 0, self.rows) };
         }
         pool.run(chunks, &|c| {
-            // SAFETY: the caller's promise; chunks are different rows.
+            // SAFETY: the contract is the same; chunks are separate rows.
             unsafe { self.run_rows(memory, c * rows, rows.min(self.rows - c * rows)) }
         });
     }
@@ -94,12 +95,12 @@ impl Program {
     /// As for [`Program::run`].
     pub(crate) unsafe fn run_rows(&self, memory: Memory<'_>, from: usize, count: usize) {
         if let Some(copy) = &self.transposed {
-            // SAFETY: the caller's promise.
+            // SAFETY: the contract is the same.
             return unsafe { copy.run(memory, from, count) };
         }
         if let Some(code) = &self.native {
-            return with_lines(code.scratch(), |scratch| {
-                // SAFETY: the caller's promise; scratch memory is made of lines.
+            return with_scratch(code.scratch(), |scratch| {
+                // SAFETY: the contract is the same; scratch memory is aligned to 64 bytes and large enough.
                 unsafe { code.run(memory.0, from, count, scratch) }
             });
         }
@@ -107,7 +108,7 @@ impl Program {
             let mut at = from;
             while at < from + count {
                 let rows = self.tile.min(from + count - at);
-                // SAFETY: the caller's promise.
+                // SAFETY: the contract is the same.
                 unsafe {
                     match self.walk {
                         Walk::Rows => tile.rows(Block::of(at, rows)),
@@ -122,8 +123,8 @@ impl Program {
 }
 
 impl Program {
-    /// Runs a block of a kernel without reductions: `count` indices from `from` on, and so again `pitch` further, so
-    /// many times.
+    /// Runs a block of a kernel without reductions: `count` indices from `from` on, repeated `times` times at
+    /// distance `pitch`.
     ///
     /// # Safety
     /// As for [`Program::run`].
@@ -136,8 +137,8 @@ impl Program {
         times: usize,
     ) {
         if let Some(code) = &self.native {
-            return with_lines(code.scratch(), |scratch| {
-                // SAFETY: the caller's promise; scratch memory is made of lines.
+            return with_scratch(code.scratch(), |scratch| {
+                // SAFETY: the contract is the same; scratch memory is aligned to 64 bytes and large enough.
                 unsafe { code.run_block(memory.0, (from, count), (pitch, times), scratch) };
             });
         }
@@ -151,12 +152,12 @@ impl Program {
                     let mut at = first;
                     while at < first + count {
                         let n = self.tile.min(first + count - at);
-                        // SAFETY: the caller's promise.
+                        // SAFETY: the contract is the same.
                         unsafe { tile.rows(Block::of(at, n)) };
                         at += n;
                     }
                 } else {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the contract is the same.
                     unsafe { tile.rows(Block { from: first, count, pitch, times }) };
                 }
                 done += times;
@@ -166,11 +167,12 @@ impl Program {
 }
 
 impl Program {
-    /// Runs a kernel without reductions row after row, since each may read what the one before wrote: some rows, of
-    /// `row` elements, the first and how many; and of each some elements, no more than a tile holds.
+    /// Runs a kernel without reductions row by row, because each row may read what the previous one wrote: a
+    /// range of rows of `row` elements, and of each row a range of elements that fits into a tile. Ranges are
+    /// (first, count).
     ///
     /// # Safety
-    /// As for [`Program::run`], but for what earlier rows write.
+    /// As for [`Program::run`], except that rows may read what earlier rows write.
     pub(crate) unsafe fn run_in_order(
         &self,
         memory: Memory<'_>,
@@ -179,21 +181,21 @@ impl Program {
         elements: (usize, usize),
     ) {
         if let Some(code) = &self.native {
-            return with_lines(code.scratch(), |scratch| {
-                // SAFETY: the caller's promise; scratch memory is made of lines.
+            return with_scratch(code.scratch(), |scratch| {
+                // SAFETY: the contract is the same; scratch memory is aligned to 64 bytes and large enough.
                 unsafe { code.run_rows(memory.0, rows, elements, scratch) }
             });
         }
         self.with_tile(memory, |tile| {
             for r in rows.0..rows.0 + rows.1 {
-                // SAFETY: the caller's promise.
+                // SAFETY: the contract is the same.
                 unsafe { tile.rows(Block::of(r * row + elements.0, elements.1)) };
             }
         });
     }
 }
 
-/// Rows in a tile: `count` from `from` on, and so again `pitch` further, so many times.
+/// Rows in a tile: `count` from `from` on, repeated `times` times at distance `pitch`.
 #[derive(Clone, Copy)]
 struct Block {
     from: usize,
@@ -207,7 +209,7 @@ impl Block {
         Block { from, count, pitch: 0, times: 1 }
     }
 
-    /// The same with so many elements to a row.
+    /// Converts rows of `row` elements to elements.
     fn elements(self, row: usize) -> Block {
         Block { from: self.from * row, count: self.count * row, pitch: self.pitch * row, ..self }
     }
@@ -216,7 +218,7 @@ impl Block {
         self.count * self.times
     }
 
-    /// Calls `f(elements before, first index)` for each stretch.
+    /// Calls `f(elements before, first index)` for each repetition.
     fn each(self, mut f: impl FnMut(usize, usize)) {
         (0..self.times).for_each(|t| f(t * self.count, self.from + t * self.pitch));
     }
@@ -230,7 +232,7 @@ struct Tile<'a> {
     registers: Vec<*mut u8>,
 }
 
-/// What a line's register covers: which indices, and how they are rows of elements.
+/// The indices that a register covers, as rows of elements.
 #[derive(Clone, Copy)]
 struct Cover {
     block: Block,
@@ -244,7 +246,7 @@ impl Tile<'_> {
         let of = |level: Level| if level == Level::Element { block.elements(row) } else { block };
         for i in 0..self.p.code.len() {
             let block = of(self.p.code[i].level);
-            // SAFETY: the caller's promise.
+            // SAFETY: the contract of `run` is the caller's; `cover` is within the tile.
             unsafe { self.line(i, Cover { block, rows, row }, &[]) };
         }
         for (s, store) in self.p.stores.iter().enumerate() {
@@ -252,21 +254,21 @@ impl Tile<'_> {
             if line.into == Some(s) && block.times == 1 {
                 continue;
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: as above.
             unsafe { self.store(store, line, of(line.level), &[]) };
         }
     }
 
     unsafe fn parts(&mut self, at: usize) {
         let (row, part) = (self.p.row, self.p.part());
-        let turns = self.p.turns.len();
-        for (turn, (elements, rows)) in self.p.turns.iter().enumerate() {
+        let passes = self.p.passes.len();
+        for (pass, (elements, rows)) in self.p.passes.iter().enumerate() {
             let reductions: Vec<usize> = rows
                 .iter()
                 .copied()
                 .filter(|&i| matches!(self.p.code[i].task, Task::Reduce { .. }))
                 .collect();
-            // SAFETY: the caller's promise, here and below.
+            // SAFETY: the contract of `run` is the caller's, here and below.
             unsafe {
                 reductions.iter().for_each(|&i| self.begin(i, 1));
                 let mut from = 0;
@@ -278,7 +280,7 @@ impl Tile<'_> {
                     for &i in &reductions {
                         self.gather(i, count);
                     }
-                    if turn + 1 == turns {
+                    if pass + 1 == passes {
                         for store in &self.p.stores {
                             let line = &self.p.code[store.value];
                             if line.level == Level::Element {
@@ -294,7 +296,7 @@ impl Tile<'_> {
             }
         }
         for store in self.p.stores.iter().filter(|s| self.p.code[s.value].level == Level::Row) {
-            // SAFETY: the caller's promise.
+            // SAFETY: as above.
             unsafe { self.store(store, &self.p.code[store.value], Block::of(at, 1), &[]) };
         }
     }
@@ -304,9 +306,9 @@ impl Tile<'_> {
         let cover = Cover { block, rows: lanes, row: 1 };
         let reduced = &self.p.axes[self.p.parallel..];
         let mut index = vec![0usize; reduced.len()];
-        // SAFETY: the caller's promise, throughout.
+        // SAFETY: the contract of `run` is the caller's, throughout.
         unsafe {
-            for (elements, rows) in &self.p.turns {
+            for (elements, rows) in &self.p.passes {
                 let (sums, after): (Vec<usize>, Vec<usize>) =
                     rows.iter().partition(|&&i| matches!(self.p.code[i].task, Task::Reduce { .. }));
                 sums.iter().for_each(|&i| self.begin(i, lanes));
@@ -336,13 +338,13 @@ impl Tile<'_> {
         }
     }
 
-    /// Axes that a line's register runs over.
+    /// Returns the axes that a register covers.
     fn axes(&self, level: Level) -> &[usize] {
         let all = &self.p.axes;
         if level == Level::Row || self.p.walk == Walk::Columns { &all[..self.p.parallel] } else { all }
     }
 
-    /// The place of the first element, given the indices of the axes that are fixed.
+    /// Returns the offset of the first element, for these indices of the fixed axes.
     fn offset(&self, place: &Place, fixed: &[usize]) -> i64 {
         let strides = &place.layout.strides[self.p.parallel..];
         place.layout.offset + strides.iter().zip(fixed).map(|(s, &i)| s * i as i64).sum::<i64>()
@@ -360,24 +362,24 @@ impl Tile<'_> {
             to = self.memory.0[place.buffer].wrapping_offset(first as isize * line.kind.size() as isize);
         }
         self.registers[i] = to;
-        // SAFETY: registers have room for what tiles cover, places were checked against their buffers, and the
-        // caller promises that memory is as large as they were told.
+        // SAFETY: registers have space for what tiles cover; accesses were checked against their buffers, and
+        // the caller guarantees the sizes of the memory.
         unsafe {
             match &line.task {
                 Task::Constant(_) => {}
                 Task::Load(place) => {
                     let source = self.memory.0[place.buffer];
                     let first = self.offset(place, fixed);
-                    if place.is_whole && line.kind.is_stored_as(place.dtype) && block.times == 1 {
+                    if place.is_contiguous && line.kind.is_stored_as(place.dtype) && block.times == 1 {
                         let at = (first + block.from as i64) as isize * line.kind.size() as isize;
                         self.registers[i] = source.wrapping_offset(at);
                         return;
                     }
-                    let (axes, lies) = (&place.axes[..], (first, &place.strides[..]));
+                    let (axes, layout) = (&place.axes[..], (first, &place.strides[..]));
                     let size = line.kind.size();
                     block.each(|before, from| {
                         let to = (to.add(before * size), size);
-                        read_range(place.dtype, source, axes, lies, (from, block.count), to);
+                        read_range(place.dtype, source, axes, layout, (from, block.count), to);
                     });
                 }
                 Task::Pieces(pieces) => {
@@ -432,8 +434,8 @@ impl Tile<'_> {
         }
     }
 
-    unsafe fn apply(&self, l: &Loop, line: &Line, to: *mut u8, cover: Cover) {
-        // SAFETY: the caller's promise.
+    unsafe fn apply(&self, l: &Loop, line: &Instruction, to: *mut u8, cover: Cover) {
+        // SAFETY: the caller guarantees that operands and `to` have the elements of `cover`.
         unsafe {
             match &l.func {
                 Func::F32(lanes) => self.lanes(lanes, &l.args, to, cover),
@@ -465,7 +467,7 @@ impl Tile<'_> {
             Task::Constant(l) if args[k].number => Some(T::of(l)),
             _ => None,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees that operands and `to` have the elements of `cover`.
         unsafe {
             match lanes {
                 Lanes::Unary(f) => f(x(0), to.cast(), count),
@@ -498,7 +500,7 @@ impl Tile<'_> {
         }
     }
 
-    unsafe fn store(&self, store: &Write, line: &Line, block: Block, fixed: &[usize]) {
+    unsafe fn store(&self, store: &Write, line: &Instruction, block: Block, fixed: &[usize]) {
         let place = &store.place;
         let (axes, strides) = (&place.axes[..], &place.strides[..]);
         let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
@@ -514,18 +516,18 @@ impl Tile<'_> {
         let (first, to) = (self.offset(place, fixed), self.memory.0[place.buffer]);
         block.each(|before, from| {
             runs(axes, strides, first, from, block.count, |k, at, n| {
-                // SAFETY: places were checked against their buffers.
+                // SAFETY: accesses were checked against their buffers.
                 unsafe { write(place.dtype, value.add((before + k) * size), to, at, step, n) };
             });
         });
     }
 
-    /// Starts a reduction that is made in several parts.
+    /// Starts a reduction that is computed in several parts.
     unsafe fn begin(&mut self, i: usize, n: usize) {
         let line = &self.p.code[i];
         self.registers[i] = self.scratch.wrapping_add(line.at);
         if let Task::Reduce { combine, dtype, .. } = &line.task {
-            // SAFETY: registers of reductions have room for twice what they cover.
+            // SAFETY: registers of reductions have space for twice the elements they cover.
             unsafe {
                 scalar::identity(*combine, *dtype, self.registers[i], n);
                 scalar::identity(*combine, *dtype, self.second(i, n), n);

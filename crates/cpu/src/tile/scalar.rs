@@ -1,4 +1,4 @@
-//! Scalar functions one element at a time, by the meaning that the op declares: for what has no loop of its own.
+//! Evaluates scalar functions one element at a time, by the op's definition, for functions without a loop.
 
 use super::Kind;
 use gradus_ir::ops::{Combine, Pointwise, Scalar};
@@ -8,7 +8,7 @@ use gradus_ir::{C, Class, DType, Literal};
 /// `to[i] = f(args[0][i], …)`.
 ///
 /// # Safety
-/// Each operand has `n` elements of its dtype's kind, and `to` room for `n` of its own.
+/// Each operand has `n` elements of its dtype's kind, and `to` has space for `n` of its own.
 pub(super) unsafe fn each(
     scalar: Scalar,
     from: &[DType],
@@ -17,7 +17,7 @@ pub(super) unsafe fn each(
     to: *mut u8,
     n: usize,
 ) {
-    // SAFETY: the caller's promise, at the type that the kind says.
+    // SAFETY: the caller guarantees the elements; each arm uses the type of the kind.
     unsafe {
         match scalar {
             Scalar::Pointwise(row) => of_row(row, from[0], args, dtype, to, n),
@@ -45,12 +45,12 @@ pub(super) unsafe fn each(
     }
 }
 
-/// Most operands that a row has.
+/// Largest number of operands of a pointwise op.
 const MOST: usize = 4;
 
 unsafe fn of_row(row: &Pointwise, from: DType, args: &[*const u8], dtype: DType, to: *mut u8, n: usize) {
     let k = args.len().min(MOST);
-    // SAFETY: the caller's promise, at the type that the kind says.
+    // SAFETY: the caller guarantees the elements; each arm uses the type of the kind.
     unsafe {
         match (Kind::of(from), row.float, row.complex, row.int) {
             (Kind::F32 | Kind::F64, Some(f), _, _) => {
@@ -82,14 +82,14 @@ unsafe fn of_row(row: &Pointwise, from: DType, args: &[*const u8], dtype: DType,
                     put_int(dtype, to, i, dtype.wrap(f(&v[..k])));
                 }
             }
-            // Types are checked when graphs are built: a row without a meaning for them is in none.
+            // Graphs are type-checked, so no graph contains a pointwise op without a definition for its dtype.
             _ => to.write_bytes(0, n * Kind::of(dtype).size()),
         }
     }
 }
 
 unsafe fn float(dtype: DType, x: *const u8, i: usize) -> f64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees that element `i` exists.
     unsafe {
         match Kind::of(dtype) {
             Kind::F32 => x.cast::<f32>().add(i).read() as f64,
@@ -99,7 +99,7 @@ unsafe fn float(dtype: DType, x: *const u8, i: usize) -> f64 {
 }
 
 unsafe fn put_float(dtype: DType, to: *mut u8, i: usize, x: f64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees that element `i` exists.
     unsafe {
         match Kind::of(dtype) {
             Kind::F32 => to.cast::<f32>().add(i).write(x as f32),
@@ -109,7 +109,7 @@ unsafe fn put_float(dtype: DType, to: *mut u8, i: usize, x: f64) {
 }
 
 unsafe fn int(dtype: DType, x: *const u8, i: usize) -> i64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees that element `i` exists.
     unsafe {
         match Kind::of(dtype) {
             Kind::Bool => x.add(i).read() as i64,
@@ -119,7 +119,7 @@ unsafe fn int(dtype: DType, x: *const u8, i: usize) -> i64 {
 }
 
 unsafe fn put_int(dtype: DType, to: *mut u8, i: usize, x: i64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees that element `i` exists.
     unsafe {
         match Kind::of(dtype) {
             Kind::Bool => to.add(i).write((x != 0) as u8),
@@ -130,7 +130,7 @@ unsafe fn put_int(dtype: DType, to: *mut u8, i: usize, x: i64) {
 
 unsafe fn select(args: &[*const u8], size: usize, to: *mut u8, n: usize) {
     for i in 0..n {
-        // SAFETY: the caller's promise; `to` may be one of the operands.
+        // SAFETY: the caller guarantees `n` elements of each; `copy` allows `to` to be one of the operands.
         unsafe {
             let chosen = if args[0].add(i).read() != 0 { args[1] } else { args[2] };
             std::ptr::copy(chosen.add(i * size), to.add(i * size), size);
@@ -139,9 +139,9 @@ unsafe fn select(args: &[*const u8], size: usize, to: *mut u8, n: usize) {
 }
 
 unsafe fn cast(from: DType, x: *const u8, dtype: DType, to: *mut u8, n: usize) {
-    // Backwards where the result is wider and may lie over the operand.
+    // Forwards: operand and result share a register only if their sizes are equal (`Program::allocate`).
     for i in 0..n {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees `n` elements of both.
         unsafe {
             match (from.class(), dtype.class()) {
                 (Class::Float, Class::Float) => put_float(dtype, to, i, float(from, x, i)),
@@ -166,12 +166,12 @@ unsafe fn cast(from: DType, x: *const u8, dtype: DType, to: *mut u8, n: usize) {
     }
 }
 
-/// `to[i] = l` for all.
+/// Sets all `to[i] = l`.
 ///
 /// # Safety
-/// `to` has room for `n` elements of the kind.
+/// `to` has space for `n` elements of the kind.
 pub(super) unsafe fn fill(l: &Literal, to: *mut u8, n: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees the space; each arm uses the type of the kind.
     unsafe {
         match Kind::of(l.dtype()) {
             Kind::F32 => (0..n).for_each(|i| to.cast::<f32>().add(i).write(l.f()[0] as f32)),
@@ -189,7 +189,7 @@ pub(super) unsafe fn fill(l: &Literal, to: *mut u8, n: usize) {
 /// Both have `n` elements of the dtype's kind.
 pub(super) unsafe fn accumulate(combine: Combine, dtype: DType, x: *const u8, to: *mut u8, n: usize) {
     for i in 0..n {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees `n` elements of both.
         unsafe {
             match Kind::of(dtype) {
                 Kind::F32 | Kind::F64 => {
@@ -209,13 +209,13 @@ pub(super) unsafe fn accumulate(combine: Combine, dtype: DType, x: *const u8, to
     }
 }
 
-/// `to[i]` is what changes nothing, for all.
+/// Sets all `to[i]` to the neutral element.
 ///
 /// # Safety
-/// `to` has room for `n` elements of the dtype's kind.
+/// `to` has space for `n` elements of the dtype's kind.
 pub(super) unsafe fn identity(combine: Combine, dtype: DType, to: *mut u8, n: usize) {
     for i in 0..n {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees the space.
         unsafe {
             match Kind::of(dtype) {
                 Kind::F32 | Kind::F64 => put_float(dtype, to, i, f64::identity(combine, dtype)),
@@ -226,12 +226,12 @@ pub(super) unsafe fn identity(combine: Combine, dtype: DType, to: *mut u8, n: us
     }
 }
 
-/// `to[at]` is all of `x` combined.
+/// Sets `to[at]` to the combination of all of `x`.
 ///
 /// # Safety
 /// `x` has `n` elements of the dtype's kind, and `to` more than `at`.
 pub(super) unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usize, to: *mut u8, at: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees the elements; each arm uses the type of the kind.
     unsafe {
         match Kind::of(dtype) {
             Kind::F32 | Kind::F64 => {

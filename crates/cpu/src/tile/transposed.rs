@@ -1,40 +1,40 @@
-//! Copies across: what lies along columns is written along rows, in blocks small enough that every line of memory is read
-//! and written whole while it is near.
+//! Transposing copies: the operand is contiguous along columns, the result along rows. Copies blocks small
+//! enough that every cache line is read and written completely while it is cached.
 
-use super::build::{Line, Task, Write};
+use super::build::{Instruction, Task, Write};
 use super::lanes::Func;
 use super::run::Memory;
 
-/// Rows and columns of a block: a line of memory of `f32` each way, but few enough that lines a power of two apart do not
-/// push each other out.
+/// Rows and columns of a block: a cache line of `f32` each way, but few enough that lines at power-of-two
+/// distances do not evict each other.
 const ROWS: usize = 16;
 const COLUMNS: usize = 8;
 
-/// A copy whose result lies in rows, and whose operand lies in columns of these.
+/// A copy whose result is row-major, and whose operand is contiguous along the rows' index.
 #[derive(Debug)]
 pub(super) struct Transposed {
     /// Bytes of an element.
     size: usize,
-    /// Buffers, and the first places.
+    /// Buffers, and offsets of the first elements.
     from: (usize, i64),
     to: (usize, i64),
-    /// Axes before the last two, and the operand's steps along them.
+    /// Axes before the last two, and the operand's strides along them.
     outer: Vec<(usize, i64)>,
     rows: usize,
     columns: usize,
-    /// The operand's step along a row of the result; down a column it is 1.
+    /// The operand's stride along a row of the result; its stride along a column is 1.
     step: i64,
 }
 
 impl Transposed {
-    /// A program that is such a copy.
-    pub(super) fn of(code: &[Line], stores: &[Write]) -> Option<Transposed> {
-        let ([Line { task: Task::Load(place), .. }, rest @ ..], [store]) = (code, stores) else {
+    /// Recognizes a program that is such a copy.
+    pub(super) fn of(code: &[Instruction], stores: &[Write]) -> Option<Transposed> {
+        let ([Instruction { task: Task::Load(place), .. }, rest @ ..], [store]) = (code, stores) else {
             return None;
         };
-        let same = |line: &Line| matches!(&line.task, Task::Loop(l) if matches!(l.func, Func::Copy) && l.narrow.is_none());
+        let same = |line: &Instruction| matches!(&line.task, Task::Loop(l) if matches!(l.func, Func::Copy) && l.narrow.is_none());
         let own = &store.place;
-        if !rest.iter().all(same) || !own.is_whole || own.dtype != place.dtype {
+        if !rest.iter().all(same) || !own.is_contiguous || own.dtype != place.dtype {
             return None;
         }
         let outer: Vec<(usize, i64)> =
@@ -55,9 +55,10 @@ impl Transposed {
     /// Copies a range of elements of the result.
     ///
     /// # Safety
-    /// Memory is what the program's buffers were said to be, and nobody else uses what is written.
+    /// `memory` has the sizes of the buffers that the program was built for, and no other thread accesses what
+    /// is written.
     pub(super) unsafe fn run(&self, memory: Memory<'_>, from: usize, count: usize) {
-        // SAFETY: the caller's promise, at any type of that size.
+        // SAFETY: the contract is the same, at a type of `size` bytes.
         unsafe {
             match self.size {
                 1 => self.each::<u8>(memory, from, count),
@@ -81,7 +82,7 @@ impl Transposed {
                 place += (rest % extent) as i64 * stride;
                 rest /= extent;
             }
-            // Of a row that is not there whole the part that is.
+            // Copies the existing part of an incomplete row.
             let whole = column == 0 && end - at >= self.columns;
             let rows = if whole { ((end - at) / self.columns).min(self.rows - r).min(ROWS) } else { 1 };
             let columns = if whole { self.columns } else { (self.columns - column).min(end - at) };
@@ -89,7 +90,7 @@ impl Transposed {
                 for c in first..(first + COLUMNS).min(columns) {
                     let source = source.wrapping_offset((place + c as i64 * self.step) as isize);
                     for r in 0..rows {
-                        // SAFETY: places were checked against their buffers.
+                        // SAFETY: accesses were checked against their buffers.
                         unsafe { to.add(at + r * self.columns + c).write(source.add(r).read()) };
                     }
                 }

@@ -1,43 +1,42 @@
-//! The loops themselves: a block is read whole, computed, and written whole.
+//! The loops themselves: each block is read completely, computed, and written completely.
 //!
-//! So a result may overwrite an operand, which a plain loop over pointers could not allow without losing its
-//! vectors. What is left at the end is done in smaller blocks, by the same arithmetic, so that an element's value does not
-//! depend on its place, and a few elements take no more time than they must.
-//! Everything here is inlined into functions compiled for one instruction set (`isa.rs`), and only there
-//! becomes vector code.
+//! A result may therefore overwrite an operand, which a plain loop over pointers could not allow without losing
+//! vectorization. The remainder is processed in smaller blocks by the same arithmetic, so that an element's
+//! value does not depend on its position, and few elements take little time. Everything here is inlined into
+//! functions compiled for one instruction set (`isa.rs`), where it becomes vector code.
 //!
 //! # Safety
 //! Operands are valid for reading `n` elements and the result for writing them; the memory of the result is
-//! that of an operand of the same element size, or apart from it.
+//! that of an operand of the same element size, or does not overlap it.
 
 /// Elements in a block: four registers of 16 `f32`, so that their latencies overlap.
 pub(super) const BLOCK: usize = 64;
 
-/// A block from memory.
+/// Loads a block.
 #[inline(always)]
 unsafe fn load<T: Copy, const N: usize>(x: *const T) -> [T; N] {
-    // SAFETY: a whole block is there.
+    // SAFETY: the caller guarantees `N` readable elements at `x`.
     unsafe { x.cast::<[T; N]>().read_unaligned() }
 }
 
-/// A block to memory.
+/// Stores a block.
 #[inline(always)]
 unsafe fn store<T: Copy, const N: usize>(block: [T; N], y: *mut T) {
-    // SAFETY: there is room for a whole block.
+    // SAFETY: the caller guarantees space for `N` elements at `y`.
     unsafe { y.cast::<[T; N]>().write_unaligned(block) };
 }
 
-/// The last, short block of a reduction, the rest filled with defaults.
+/// Loads the last, short block of a reduction, padded with defaults.
 #[inline(always)]
 unsafe fn filled<T: Copy + Default>(x: *const T, n: usize) -> [T; BLOCK] {
     let mut block = [T::default(); BLOCK];
-    // SAFETY: `n` elements are there, and fit.
+    // SAFETY: the caller guarantees `n` readable elements at `x`, with `n` at most `BLOCK`.
     unsafe { x.copy_to_nonoverlapping(block.as_mut_ptr(), n) };
     block
 }
 
-/// Does something at the start of every block of `N` elements. A macro, as the body must not become a function: that
-/// would be compiled for what every machine has.
+/// Runs a body for every block of `N` elements. A macro, because a function would be compiled for the baseline
+/// instruction set.
 macro_rules! blocks {
     ($n:expr, |$i:ident, $block:ident| $body:block) => {{
         let n: usize = $n;
@@ -69,7 +68,8 @@ macro_rules! blocks {
     }};
 }
 
-/// `y = f(x)`. Where `far` says so, `f` is not good enough and `slow` is called instead, one by one.
+/// `y = f(x)`. Where `far` is true, `f` is not accurate enough and `slow` is called instead, element by
+/// element.
 #[inline(always)]
 pub(super) unsafe fn map<T: Copy + Default, U: Copy + Default>(
     x: *const T,
@@ -80,7 +80,7 @@ pub(super) unsafe fn map<T: Copy + Default, U: Copy + Default>(
     slow: impl Fn(T) -> U,
 ) {
     blocks!(n, |i, N| {
-        // SAFETY: the block lies within the operand.
+        // SAFETY: the block is within the operand.
         let x = unsafe { load::<T, N>(x.add(i)) };
         let mut r = [U::default(); N];
         let mut any = false;
@@ -95,19 +95,19 @@ pub(super) unsafe fn map<T: Copy + Default, U: Copy + Default>(
                 }
             }
         }
-        // SAFETY: the block lies within the result.
+        // SAFETY: the block is within the result.
         unsafe { store(r, y.add(i)) };
     });
 }
 
-/// Where an operand of several comes from: an array or one number.
+/// An operand: an array or one number.
 pub(super) trait Source: Copy {
-    /// What it holds.
+    /// Type of the elements.
     type Item: Copy + Default;
-    /// The block at `i`.
+    /// Returns the block at `i`.
     ///
     /// # Safety
-    /// Its elements are there.
+    /// Its `N` elements exist.
     unsafe fn block<const N: usize>(self, i: usize) -> [Self::Item; N];
 }
 
@@ -115,7 +115,7 @@ impl<T: Copy + Default> Source for *const T {
     type Item = T;
     #[inline(always)]
     unsafe fn block<const N: usize>(self, i: usize) -> [T; N] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees `N` elements from `i` on.
         unsafe { load(self.add(i)) }
     }
 }
@@ -143,7 +143,7 @@ pub(super) unsafe fn map2<A: Source, B: Source, U: Copy + Default>(
     slow: impl Fn(A::Item, B::Item) -> U,
 ) {
     blocks!(n, |i, N| {
-        // SAFETY: the block lies within the operands.
+        // SAFETY: the block is within the operands.
         let (a, b) = unsafe { (a.block::<N>(i), b.block::<N>(i)) };
         let mut r = [U::default(); N];
         let mut any = false;
@@ -158,7 +158,7 @@ pub(super) unsafe fn map2<A: Source, B: Source, U: Copy + Default>(
                 }
             }
         }
-        // SAFETY: the block lies within the result.
+        // SAFETY: the block is within the result.
         unsafe { store(r, y.add(i)) };
     });
 }
@@ -174,19 +174,19 @@ pub(super) unsafe fn map3<A: Source, B: Source, C: Source, U: Copy + Default>(
     f: impl Fn(A::Item, B::Item, C::Item) -> U,
 ) {
     blocks!(n, |i, N| {
-        // SAFETY: the block lies within the operands.
+        // SAFETY: the block is within the operands.
         let (a, b, c) = unsafe { (a.block::<N>(i), b.block::<N>(i), c.block::<N>(i)) };
         let mut r = [U::default(); N];
         for j in 0..N {
             r[j] = f(a[j], b[j], c[j]);
         }
-        // SAFETY: the block lies within the result.
+        // SAFETY: the block is within the result.
         unsafe { store(r, y.add(i)) };
     });
 }
 
-/// Combines all elements: element `i` goes to lane `i` modulo [`BLOCK`], in order, and then the upper half of
-/// the lanes is combined into the lower until one is left. The order depends on the length alone, not on the
+/// Combines all elements: element `i` is added to lane `i` modulo [`BLOCK`], in order, and then the upper half
+/// of the lanes is combined into the lower until one is left. The order depends only on the length, not on the
 /// instruction set.
 #[inline(always)]
 pub(super) unsafe fn fold<T: Copy + Default>(
@@ -198,14 +198,15 @@ pub(super) unsafe fn fold<T: Copy + Default>(
     let mut lanes = [identity; BLOCK];
     let whole = n / BLOCK * BLOCK;
     for i in (0..whole).step_by(BLOCK) {
-        // SAFETY: the block lies within the operand.
+        // SAFETY: the block is within the operand.
         let x = unsafe { load::<T, BLOCK>(x.add(i)) };
         for j in 0..BLOCK {
             lanes[j] = step(lanes[j], x[j]);
         }
     }
     if whole < n {
-        // SAFETY: so many are left.
+        // SAFETY: the caller guarantees `n` readable elements at `x`; `x[whole..n]` is their tail, shorter than
+        // `BLOCK`.
         let x = unsafe { filled(x.add(whole), n - whole) };
         for j in 0..BLOCK {
             lanes[j] = if j < n - whole { step(lanes[j], x[j]) } else { lanes[j] };
@@ -214,7 +215,7 @@ pub(super) unsafe fn fold<T: Copy + Default>(
     halve(lanes, step)
 }
 
-/// As [`fold`], of what `step` makes of both operands and the lane.
+/// As [`fold`], where `step` combines both operands and the lane.
 #[inline(always)]
 pub(super) unsafe fn fold2<T: Copy + Default>(
     a: *const T,
@@ -226,14 +227,15 @@ pub(super) unsafe fn fold2<T: Copy + Default>(
     let mut lanes = [T::default(); BLOCK];
     let whole = n / BLOCK * BLOCK;
     for i in (0..whole).step_by(BLOCK) {
-        // SAFETY: the block lies within the operands.
+        // SAFETY: the block is within the operands.
         let (a, b) = unsafe { (load::<T, BLOCK>(a.add(i)), load::<T, BLOCK>(b.add(i))) };
         for j in 0..BLOCK {
             lanes[j] = step(a[j], b[j], lanes[j]);
         }
     }
     if whole < n {
-        // SAFETY: so many are left of each.
+        // SAFETY: the caller guarantees `n` readable elements of each; `whole..n` is their tail, shorter than
+        // `BLOCK`.
         let (a, b) = unsafe { (filled(a.add(whole), n - whole), filled(b.add(whole), n - whole)) };
         for j in 0..BLOCK {
             lanes[j] = step(a[j], b[j], lanes[j]);
@@ -242,7 +244,7 @@ pub(super) unsafe fn fold2<T: Copy + Default>(
     halve(lanes, join)
 }
 
-/// The upper half of the lanes into the lower, until one is left.
+/// Combines the upper half of the lanes into the lower, until one is left.
 #[inline(always)]
 fn halve<T: Copy>(mut lanes: [T; BLOCK], join: impl Fn(T, T) -> T) -> T {
     let mut half = BLOCK / 2;

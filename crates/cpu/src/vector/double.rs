@@ -1,7 +1,7 @@
-//! The functions of `f64` that programs call most, without branches, within 2 ulp; remainders, which are exact. Others are left to the
-//! rows of the catalog, one element at a time.
+//! The most used functions of `f64`, without branches, within 2 ulp, and exact remainders. Other functions are
+//! evaluated by the catalog's pointwise ops, one element at a time.
 //!
-//! The same methods as in `single.rs`, with polynomials for 53 bits.
+//! The same methods as `gradus_scalar` uses for `f32`, with polynomials for 53 bits.
 
 use super::wide::{ROUND, fma};
 use std::f64::consts::LOG2_E;
@@ -10,7 +10,7 @@ use std::f64::consts::LOG2_E;
 const LN2_HI: f64 = 0.693_147_180_369_123_8;
 const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
 
-/// `exp(x) = (1 + d) · 2^n`: `d` between -0.3 and 0.42, and `n + ROUND`.
+/// `exp(x) = (1 + d) · 2^n`: returns `d`, between -0.3 and 0.42, and `n + ROUND`.
 #[inline(always)]
 fn exp_parts<const FUSED: bool>(x: f64) -> (f64, f64) {
     let x = if x < -746.0 { -746.0 } else { x };
@@ -24,10 +24,10 @@ fn exp_parts<const FUSED: bool>(x: f64) -> (f64, f64) {
     (fma::<FUSED>(r * r, q, r), t)
 }
 
-/// `2^n` as two factors, as it may be out of range when the result is not. `t` is `n + ROUND`.
+/// Returns `2^n` as two factors, because it may be out of range when the result is not. `t` is `n + ROUND`.
 #[inline(always)]
 fn powers(t: f64) -> (f64, f64) {
-    // Half of `n` in floats: not every machine shifts 64 bits with their sign.
+    // Half of `n` in floats: not every machine has an arithmetic shift of 64 bits.
     let half = (t - ROUND) * 0.5 + ROUND;
     let power = |n: u64| f64::from_bits(1.0_f64.to_bits().wrapping_add(n << 52));
     (power(half.to_bits()), power(t.to_bits().wrapping_sub(half.to_bits())))
@@ -58,7 +58,7 @@ pub(super) fn tanh<const FUSED: bool>(x: f64) -> f64 {
         -0.008863235103240878, 0.0035921217511549622, -0.0014557754120478055, 0.0005896606577757043,
         -0.0002375906496055562, 9.257116129556769e-05, -3.12011014257974e-05, 6.485163482793113e-06);
     let small = fma::<FUSED>(a, z * q, a);
-    // From here on the result rounds to 1.
+    // Beyond this the result rounds to 1.
     let top = if a > 20.0 { 20.0 } else { a };
     let (d, t) = exp_parts::<FUSED>(top + top);
     let e = (1.0 + d) * f64::from_bits(1.0_f64.to_bits().wrapping_add(t.to_bits() << 52));
@@ -68,13 +68,13 @@ pub(super) fn tanh<const FUSED: bool>(x: f64) -> f64 {
 
 #[inline(always)]
 pub(super) fn log<const FUSED: bool>(x: f64) -> f64 {
-    // Numbers below the normal ones, scaled into them.
+    // Scales subnormal numbers into the normal range.
     let tiny = x < f64::MIN_POSITIVE;
     let bits = (if tiny { x * 18_014_398_509_481_984.0 } else { x }).to_bits();
-    // The exponent that leaves a mantissa between the roots of 1/2 and 2.
+    // The exponent that leaves a mantissa between the square roots of 1/2 and 2.
     let n = bits.wrapping_add(1.0_f64.to_bits() - std::f64::consts::FRAC_1_SQRT_2.to_bits()) >> 52;
     let f = f64::from_bits(bits.wrapping_sub(n.wrapping_sub(1023) << 52)) - 1.0;
-    // The exponent as a number: behind the bits of 2^52.
+    // Converts the exponent to a float by placing it in the low bits of 2^52.
     let n = f64::from_bits(n | 4_503_599_627_370_496.0_f64.to_bits())
         - if tiny { 4_503_599_627_370_496.0 + 1077.0 } else { 4_503_599_627_370_496.0 + 1023.0 };
     let q = poly!(f; 0.33333333333333337, -0.2499999999999993, 0.19999999999993223, -0.16666666666697305,
@@ -90,16 +90,16 @@ pub(super) fn log<const FUSED: bool>(x: f64) -> f64 {
     if (x < 0.0) | x.is_nan() { f64::NAN } else { y }
 }
 
-/// Angles larger than this need more of pi than the reduction below has.
+/// Larger angles need more digits of pi than the reduction below has.
 pub(super) const FAR: f64 = 1e5;
 
-// pi/2 in three parts, each what is left of it, cut off: positive all, so that no zero changes its sign.
+// pi/2 in three truncated parts, all positive, so that no zero changes its sign.
 const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
 const QUARTER_MID: f64 = 6.123233995736765e-17;
 const QUARTER_LOW: f64 = 1.082856673921914e-32;
 
-/// The sine of an angle after so many further quarter turns. The first difference is exact where products are rounded once
-/// with their sums; elsewhere this is not asked.
+/// Returns the sine of an angle plus `further` quarter turns. The first difference is exact with fused
+/// multiply-add; other machines do not call this.
 #[inline(always)]
 fn wave<const FUSED: bool>(x: f64, further: u64) -> f64 {
     let t = fma::<FUSED>(x, std::f64::consts::FRAC_2_PI, ROUND);
@@ -111,12 +111,12 @@ fn wave<const FUSED: bool>(x: f64, further: u64) -> f64 {
         2.7557319219150783e-06, -2.5052106167335705e-08, 1.6058521349954986e-10, -7.586094789672621e-13);
     let q = poly!(z; 0.041666666666666664, -0.0013888888888888887, 2.480158730158451e-05,
         -2.755731922129809e-07, 2.0876755754879594e-09, -1.1470455178216906e-11, 4.745537017319258e-14);
-    // Zero as it is, with its sign.
+    // Keeps zero with its sign.
     let sine = if r == 0.0 { r } else { fma::<FUSED>(r * z, p, r) };
     let cosine = fma::<FUSED>(z, fma::<FUSED>(z, q, -0.5), 1.0);
-    let turns = t.to_bits().wrapping_add(further);
-    let y = if turns & 1 == 0 { sine } else { cosine };
-    f64::from_bits(y.to_bits() ^ (turns & 2) << 62)
+    let quarters = t.to_bits().wrapping_add(further);
+    let y = if quarters & 1 == 0 { sine } else { cosine };
+    f64::from_bits(y.to_bits() ^ (quarters & 2) << 62)
 }
 
 #[inline(always)]
@@ -129,17 +129,17 @@ pub(super) fn cos<const FUSED: bool>(x: f64) -> f64 {
     wave::<FUSED>(x, 1)
 }
 
-/// Quotients from here on are not exact to the last whole number.
+/// Larger quotients are not exact to the last integer.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
-/// Whether [`fmod`] and what follows from it do not hold.
+/// Whether [`fmod`] and the functions based on it are not exact, so that the slow path is needed.
 #[inline(always)]
 pub(super) fn is_far<const FUSED: bool>(a: f64, b: f64) -> bool {
-    // Also where there is no quotient, or none that is smaller than infinity is left of.
+    // Also if the quotient is NaN, or the divisor infinite.
     !(FUSED && (a / b).abs() < WHOLE && b.abs() < f64::INFINITY)
 }
 
-/// The remainder of division towards zero, exact: what is left after the quotient, which may be one too many or too few.
+/// The exact remainder of division towards zero. The rounded quotient may be off by one, which is corrected.
 #[inline(always)]
 pub(super) fn fmod<const FUSED: bool>(a: f64, b: f64) -> f64 {
     let (x, d) = (a.abs(), b.abs());
@@ -149,14 +149,14 @@ pub(super) fn fmod<const FUSED: bool>(a: f64, b: f64) -> f64 {
     r.copysign(a)
 }
 
-/// The remainder of division downwards.
+/// The remainder of division towards minus infinity.
 #[inline(always)]
 pub(super) fn remainder<const FUSED: bool>(a: f64, b: f64) -> f64 {
     let r = fmod::<FUSED>(a, b);
     if (r != 0.0) & ((r < 0.0) != (b < 0.0)) { r + b } else { r }
 }
 
-/// The quotient that [`remainder`] leaves.
+/// The quotient that belongs to [`remainder`].
 #[inline(always)]
 pub(super) fn floor_div<const FUSED: bool>(a: f64, b: f64) -> f64 {
     let r = fmod::<FUSED>(a, b);

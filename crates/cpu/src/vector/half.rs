@@ -1,4 +1,4 @@
-//! `bf16` and `f16` as bits, to and from `f32`, rounding to nearest with ties to even. NaN stays NaN.
+//! Converts the bits of `bf16` and `f16` to and from `f32`, rounding to nearest, ties to even. NaN stays NaN.
 
 /// The bits of `f16` infinity, of its quiet bit, and of its smallest normal number as an `f32`.
 const INFINITY: u32 = 0x7c00;
@@ -13,7 +13,7 @@ pub(super) fn from_bf16(h: u16) -> f32 {
 #[inline(always)]
 pub(super) fn to_bf16(x: f32) -> u16 {
     let bits = x.to_bits();
-    // Half of the last place that stays, less one where that place is even.
+    // Adds half of the last kept bit, less one if that bit is even.
     let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
     (if x.is_nan() { bits >> 16 | 0x40 } else { rounded }) as u16
 }
@@ -21,8 +21,8 @@ pub(super) fn to_bf16(x: f32) -> u16 {
 #[inline(always)]
 pub(super) fn from_f16(h: u16) -> f32 {
     let h = u32::from(h);
-    // The exponent is off by the difference of the biases, which a product puts right also below the normal
-    // numbers; the largest exponent means the same in both.
+    // The exponent is off by the difference of the biases, which a multiplication corrects, also for subnormal
+    // numbers. The largest exponent has the same meaning in both.
     let x = f32::from_bits((h & 0x7fff) << 13) * 2.0_f32.powi(112);
     let top = if h & INFINITY == INFINITY { 0xff << 23 } else { 0 };
     f32::from_bits(x.to_bits() | top | (h & 0x8000) << 16)
@@ -33,7 +33,7 @@ pub(super) fn to_f16(x: f32) -> u16 {
     let sign = x.to_bits() >> 16 & 0x8000;
     let a = x.to_bits() & 0x7fff_ffff;
     let normal = a.wrapping_sub(112 << 23).wrapping_add(0xfff + (a >> 13 & 1)) >> 13;
-    // The last place of 1/2 is the smallest f16: the sum rounds to it.
+    // The last bit of 1/2 is the smallest `f16`, so the sum rounds to it.
     let tiny = (f32::from_bits(a) + 0.5).to_bits().wrapping_sub(0.5_f32.to_bits());
     let r = if a < NORMAL { tiny } else { normal };
     let r = if r > INFINITY { INFINITY } else { r };

@@ -1,4 +1,4 @@
-//! The tables of loops, once for every instruction set from one source.
+//! The tables of loops, instantiated for every instruction set from one source.
 
 use super::block::{self, Splat};
 use super::{Binary, Compare, Conversions, Each, Fma, Ints, Isa, Loops, Select};
@@ -27,14 +27,14 @@ pub(super) fn set(isa: Isa) -> &'static Set {
     }
 }
 
-/// A loop with the attributes in brackets. The body is a function of its own so that it is inlined whatever
-/// its size: a call in a loop is the end of vectors.
+/// Defines a loop with the attributes in brackets. The body is a separate function, so that it is inlined
+/// whatever its size: a call inside a loop would prevent vectorization.
 macro_rules! kernel {
     ([$($attr:tt)*] fn($($p:ident: $pt:ty),*) $(-> $r:ty)?, $run:expr $(, $f:item)?) => {{
         $(#[inline(always)] $f)?
         $($attr)*
         unsafe fn run($($p: $pt),*) $(-> $r)? {
-            // SAFETY: the caller's promise is that of `block`.
+            // SAFETY: the contract is that of `block`.
             unsafe { $run }
         }
         run
@@ -83,7 +83,7 @@ macro_rules! convert {
     };
 }
 
-/// What compares.
+/// The comparison loops.
 macro_rules! comparisons {
     ($attr:tt, $t:ty) => {
         binary! { $attr, Compare, $t => u8,
@@ -97,7 +97,7 @@ macro_rules! comparisons {
     };
 }
 
-/// What chooses.
+/// The selection loops.
 macro_rules! selects {
     ($attr:tt, $t:ty) => {
         Select {
@@ -113,7 +113,7 @@ macro_rules! selects {
     };
 }
 
-/// Loops of one element type: the rows given, and what reads the same for all.
+/// The loops of one element type: the functions passed, and those that are the same for all types.
 macro_rules! loops {
     ($attr:tt, $t:ty, $fma:path, $unary:expr, $binary:expr) => {
         Loops {
@@ -138,7 +138,7 @@ macro_rules! loops {
                 vss: kernel!($attr fn(a: *const $t, b: $t, c: $t, y: *mut $t, n: usize),
                     block::map3(a, Splat(b), Splat(c), y, n, $fma)),
             },
-            // From -0, which alone leaves a sum of negative zeros what it is; over nothing it is 0.
+            // Starts from -0, which keeps a sum of negative zeros negative; over no elements the sum is 0.
             sum: kernel!($attr fn(x: *const $t, n: usize) -> $t,
                 if n == 0 { 0.0 } else { block::fold(x, n, -0.0, sum) }),
             max: kernel!($attr fn(x: *const $t, n: usize) -> $t,
@@ -161,16 +161,16 @@ fn sum<T: std::ops::Add<Output = T>>(a: T, b: T) -> T {
     a + b
 }
 
-/// The larger; NaN if either is; the first of equal ones.
+/// The larger; NaN if either is NaN; the first of equal ones.
 #[inline(always)]
-#[expect(clippy::eq_op, reason = "that is how a generic float is NaN")]
+#[expect(clippy::eq_op, reason = "tests a generic float for NaN")]
 fn larger<T: PartialOrd + Copy>(a: T, b: T) -> T {
     if (a < b) | (b != b) { b } else { a }
 }
 
-/// The smaller; NaN if either is; the first of equal ones.
+/// The smaller; NaN if either is NaN; the first of equal ones.
 #[inline(always)]
-#[expect(clippy::eq_op, reason = "that is how a generic float is NaN")]
+#[expect(clippy::eq_op, reason = "tests a generic float for NaN")]
 fn smaller<T: PartialOrd + Copy>(a: T, b: T) -> T {
     if (b < a) | (b != b) { b } else { a }
 }
@@ -284,7 +284,7 @@ macro_rules! instance {
                         or(a, b) = u8::from(a | b != 0);
                         xor(a, b) = u8::from(a != 0) ^ u8::from(b != 0);
                     },
-                    // Any byte but 0 is true, and no truer than another.
+                    // No comparisons: any byte but 0 is true, so that equal booleans may have different bytes.
                     compare: &[],
                     select: selects!($attr, u8),
                 },
@@ -351,9 +351,9 @@ macro_rules! instance {
     };
 }
 
-// Asking for a fused instruction where there may be none is a call.
+// Without a fused instruction, `mul_add` would be a library call.
 instance!(portable, cfg!(target_feature = "fma"), []);
-// Part of the target, so nothing has to be enabled; what differs from the portable set is that there is a fused instruction.
+// Part of the target, so nothing needs to be enabled; unlike the portable set it has a fused instruction.
 #[cfg(target_arch = "aarch64")]
 instance!(neon, true, []);
 #[cfg(target_arch = "x86_64")]

@@ -1,22 +1,22 @@
-//! Loops over slices, element by element: what kernels are made of.
+//! Elementwise loops over slices, from which kernels are built.
 //!
-//! Every loop exists once per instruction set, from the same source; the best that the machine has is chosen
-//! at run time ([`loops`], [`masks`], [`conversions`]). Functions are found by the name of their row in the catalog and
-//! mean what the row says; a name that is not here is served by the row itself.
+//! Every loop exists once per instruction set, from the same source; the best set of the machine is chosen at
+//! run time ([`loops`], [`masks`], [`conversions`]). Functions are looked up by the name of their pointwise op
+//! in the catalog and have its meaning; for names without a loop the catalog's definition is evaluated.
 //!
-//! Results are within 2 ulp of the exact ones; all arithmetic, comparisons, selections,
-//! conversions, `sum`, `max` and `min` are the same bits on every instruction set. `fma` and `dot` round once
-//! per step where the machine can, else twice.
+//! Results are within 2 ulp of the exact ones. Arithmetic, comparisons, selections, conversions, `sum`, `max`
+//! and `min` give the same bits on every instruction set. `fma` and `dot` round once per step where the machine
+//! can, else twice.
 //!
 //! # Aliasing
 //! All loops are `unsafe fn` over raw pointers: each operand must be valid for reading `n` elements and the
-//! result for writing `n`, without need for more alignment than their type's. The result may be the very memory of
-//! any operand whose elements have the same size, or must not overlap it. So `acc[i] += x[i]` is `add` with
+//! result for writing `n`, with the alignment of their type. The result may be exactly the memory of an operand
+//! with elements of the same size; otherwise it must not overlap any operand. So `acc[i] += x[i]` is `add` with
 //! the result over its first operand, and a running maximum is `maximum`.
 //!
 //! Masks are bytes: 0 is false, anything else true; results are 0 and 1.
 
-/// A polynomial by Horner's rule, the constant first, in the `fma` and `FUSED` of its place.
+/// A polynomial by Horner's rule, constant first; uses the `fma` and `FUSED` in scope.
 macro_rules! poly {
     ($x:expr; $c:expr) => { $c };
     ($x:expr; $c:expr, $($rest:expr),+) => { fma::<FUSED>($x, poly!($x; $($rest),+), $c) };
@@ -35,13 +35,13 @@ use std::ops::Deref;
 /// `y = f(x)`: operand, result, count.
 pub type Unary<T> = unsafe fn(*const T, *mut T, usize);
 
-/// A mask of elements for which something holds: operand, mask, count.
+/// Writes a mask of the elements that pass a test: operand, mask, count.
 pub type Test<T> = unsafe fn(*const T, *mut u8, usize);
 
-/// One conversion: operand, result, count.
+/// A conversion: operand, result, count.
 pub type Convert<T, U> = unsafe fn(*const T, *mut U, usize);
 
-/// `y = f(a, b)`, each operand an array or one number: operands, result, count.
+/// `y = f(a, b)`, where each operand is an array or one number: operands, result, count.
 #[derive(Clone, Copy, Debug)]
 pub struct Binary<T, U = T> {
     /// Two arrays.
@@ -52,23 +52,23 @@ pub struct Binary<T, U = T> {
     pub sv: unsafe fn(T, *const T, *mut U, usize),
 }
 
-/// A mask of pairs for which something holds.
+/// Writes a mask of the pairs that pass a comparison.
 pub type Compare<T> = Binary<T, u8>;
 
-/// `y = a·b + c`, the second and third operand each an array or one number.
+/// `y = a·b + c`, where the second and third operand are each an array or one number.
 #[derive(Clone, Copy, Debug)]
 pub struct Fma<T> {
     /// Three arrays.
     pub vvv: unsafe fn(*const T, *const T, *const T, *mut T, usize),
-    /// A number is added.
+    /// The third operand is a number.
     pub vvs: unsafe fn(*const T, *const T, T, *mut T, usize),
-    /// The factor is a number.
+    /// The second operand is a number.
     pub vsv: unsafe fn(*const T, T, *const T, *mut T, usize),
-    /// Both.
+    /// The second and third operand are numbers.
     pub vss: unsafe fn(*const T, T, T, *mut T, usize),
 }
 
-/// `y = mask ? a : b`, each choice an array or one number.
+/// `y = mask ? a : b`, where each branch is an array or one number.
 #[derive(Clone, Copy, Debug)]
 pub struct Select<T> {
     /// Two arrays.
@@ -81,18 +81,18 @@ pub struct Select<T> {
     pub ss: unsafe fn(*const u8, T, T, *mut T, usize),
 }
 
-/// The loops over floats: those of all elements, and what only floats have.
+/// The loops over floats: those of all element types, and those that only floats have.
 #[derive(Debug)]
 pub struct Loops<T: 'static> {
     each: Each<T>,
     test: &'static [(&'static str, Test<T>)],
-    /// A product and a sum in one.
+    /// Fused multiply-add.
     pub fma: Fma<T>,
-    /// The sum: element `i` goes to lane `i mod 64`, then lanes are added by halves.
+    /// The sum: element `i` is added to lane `i mod 64`, then lanes are added by halves.
     pub sum: unsafe fn(*const T, usize) -> T,
-    /// The largest, NaN if there is one; over nothing minus infinity. Of zeros of both signs, either.
+    /// The maximum, NaN if there is one; minus infinity over no elements. Of zeros of both signs, either.
     pub max: unsafe fn(*const T, usize) -> T,
-    /// The smallest, NaN if there is one; over nothing infinity. Of zeros of both signs, either.
+    /// The minimum, NaN if there is one; infinity over no elements. Of zeros of both signs, either.
     pub min: unsafe fn(*const T, usize) -> T,
     /// The sum of products, in the order of `sum`.
     pub dot: unsafe fn(*const T, *const T, usize) -> T,
@@ -106,12 +106,12 @@ impl<T> Deref for Loops<T> {
 }
 
 impl<T> Loops<T> {
-    /// The test with that name: `is_nan`, `is_inf`, `is_finite`.
+    /// Returns the test with this name: `is_nan`, `is_inf`, `is_finite`.
     pub fn test(&self, name: &str) -> Option<Test<T>> {
         find(self.test, name)
     }
 
-    /// The names that `unary` and `binary` know, in this order.
+    /// Returns the names that `unary` and `binary` know, in this order.
     pub fn names(&self) -> (Vec<&'static str>, Vec<&'static str>) {
         (self.each.unary.iter().map(|e| e.0).collect(), self.each.binary.iter().map(|e| e.0).collect())
     }
@@ -121,43 +121,43 @@ fn find<F: Copy>(table: &[(&str, F)], name: &str) -> Option<F> {
     table.iter().find(|entry| entry.0 == name).map(|entry| entry.1)
 }
 
-/// The loops over elements of any type: floats, whole numbers or masks.
+/// The loops over elements of any type: floats, integers or masks.
 #[derive(Debug)]
 pub struct Each<T: 'static> {
     unary: &'static [(&'static str, Unary<T>)],
     binary: &'static [(&'static str, Binary<T>)],
     compare: &'static [(&'static str, Compare<T>)],
-    /// One of two by a mask.
+    /// Selects one of two by a mask.
     pub select: Select<T>,
 }
 
 impl<T: Copy> Each<T> {
-    /// The function of one operand with that name; of masks `not`.
+    /// Returns the function of one operand with this name; `not` for masks.
     pub fn unary(&self, name: &str) -> Option<Unary<T>> {
         find(self.unary, name)
     }
 
-    /// The function of two with that name: `and`, `or`, `xor` of masks; of numbers `add`, `sub`, `mul`, which
-    /// wrap if they are whole, `maximum`, `minimum` and, of floats, more.
+    /// Returns the function of two operands with this name: `and`, `or`, `xor` for masks; `add`, `sub`, `mul`
+    /// (wrapping for integers), `maximum`, `minimum` for numbers, and more for floats.
     pub fn binary(&self, name: &str) -> Option<Binary<T>> {
         find(self.binary, name)
     }
 
-    /// The comparison with that name: `eq`, `ne`, `lt`, `le`, `gt`, `ge`.
+    /// Returns the comparison with this name: `eq`, `ne`, `lt`, `le`, `gt`, `ge`.
     pub fn compare(&self, name: &str) -> Option<Compare<T>> {
         find(self.compare, name)
     }
 }
 
-/// The loops over whole numbers: those of all elements, and the order of a sum does not matter.
+/// The loops over integers, whose sums do not depend on the order.
 #[derive(Debug)]
 pub struct Ints {
     each: Each<i64>,
-    /// The sum, which wraps.
+    /// The sum, wrapping.
     pub sum: unsafe fn(*const i64, usize) -> i64,
-    /// The largest; over nothing the least there is.
+    /// The maximum; `i64::MIN` over no elements.
     pub max: unsafe fn(*const i64, usize) -> i64,
-    /// The smallest; over nothing the greatest there is.
+    /// The minimum; `i64::MAX` over no elements.
     pub min: unsafe fn(*const i64, usize) -> i64,
 }
 
@@ -168,7 +168,7 @@ impl Deref for Ints {
     }
 }
 
-/// Conversions, as `cast` defines them; `wrap` is what is left in so many bits. `bf16` and `f16` are their bits.
+/// Conversions, as `cast` defines them; `wrap` keeps the lower bits. `bf16` and `f16` are passed as their bits.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the names say it: from, to")]
 pub struct Conversions {
@@ -204,7 +204,7 @@ pub struct Conversions {
 
 /// An element type that has loops.
 pub trait Element: Copy + 'static {
-    // What a set is, only this module knows, so that nobody gets loops the machine cannot run.
+    // Only this module can construct a set, so that callers cannot get loops that the machine cannot run.
     #[doc(hidden)]
     fn among(set: &'static Set) -> &'static Loops<Self>;
 }
@@ -221,42 +221,42 @@ impl Element for f64 {
     }
 }
 
-/// The loops for the best instruction set of this machine.
+/// Returns the loops for the best instruction set of this machine.
 pub fn loops<T: Element>() -> &'static Loops<T> {
     T::among(isa::set(Isa::best()))
 }
 
-/// The loops for an instruction set, if this machine can run it.
+/// Returns the loops for an instruction set, if this machine can run it.
 pub fn loops_on<T: Element>(isa: Isa) -> Option<&'static Loops<T>> {
     Isa::available().contains(&isa).then(|| T::among(isa::set(isa)))
 }
 
-/// The loops over masks for the best instruction set of this machine.
+/// Returns the loops over masks for the best instruction set of this machine.
 pub fn masks() -> &'static Each<u8> {
     &isa::set(Isa::best()).masks
 }
 
-/// The loops over masks for an instruction set, if this machine can run it.
+/// Returns the loops over masks for an instruction set, if this machine can run it.
 pub fn masks_on(isa: Isa) -> Option<&'static Each<u8>> {
     Isa::available().contains(&isa).then(|| &isa::set(isa).masks)
 }
 
-/// The loops over whole numbers for the best instruction set of this machine.
+/// Returns the loops over integers for the best instruction set of this machine.
 pub fn ints() -> &'static Ints {
     &isa::set(Isa::best()).ints
 }
 
-/// The loops over whole numbers for an instruction set, if this machine can run it.
+/// Returns the loops over integers for an instruction set, if this machine can run it.
 pub fn ints_on(isa: Isa) -> Option<&'static Ints> {
     Isa::available().contains(&isa).then(|| &isa::set(isa).ints)
 }
 
-/// The conversions for the best instruction set of this machine.
+/// Returns the conversions for the best instruction set of this machine.
 pub fn conversions() -> &'static Conversions {
     &isa::set(Isa::best()).conversions
 }
 
-/// The conversions for an instruction set, if this machine can run it.
+/// Returns the conversions for an instruction set, if this machine can run it.
 pub fn conversions_on(isa: Isa) -> Option<&'static Conversions> {
     Isa::available().contains(&isa).then(|| &isa::set(isa).conversions)
 }

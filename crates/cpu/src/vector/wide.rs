@@ -1,17 +1,17 @@
-//! The other functions of `f32`, in `f64` arithmetic: half as many lanes, but no care for cancellation,
-//! overflow or numbers below the normal ones, and results within little more than half an ulp.
+//! The other functions of `f32`, in `f64` arithmetic: half as many lanes, but no problems with cancellation,
+//! overflow or subnormal numbers, and results within little more than half an ulp.
 //!
-//! Inside, functions of `f64` are good to about 36 bits and only on the range that `f32` operands reach.
+//! The `f64` functions in this file are accurate to about 36 bits, on the range that `f32` operands reach.
 
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, LOG10_E, PI};
 
-/// `a·b + c`, rounded once where that is one instruction.
+/// `a·b + c`, rounded once if that is one instruction.
 #[inline(always)]
 pub(super) fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// Added to a small number it leaves the nearest integer in the last bits.
+/// Adding this to a small number leaves the nearest integer in the low bits.
 pub(super) const ROUND: f64 = 6_755_399_441_055_744.0;
 
 /// `exp(r) - 1` for `r` up to half of ln 2.
@@ -22,7 +22,7 @@ fn expm1_reduced<const FUSED: bool>(r: f64) -> f64 {
     fma::<FUSED>(r * r, q, r)
 }
 
-/// `exp(x) - 1` as `2^n` and `exp(r) - 1`, from `x / ln 2`, limited to where `f32` has long overflowed.
+/// Returns `exp(x) - 1` as `2^n` and `exp(r) - 1`, from `x / ln 2`, clamped where `f32` has overflowed.
 #[inline(always)]
 fn exp_parts<const FUSED: bool>(y: f64) -> (f64, f64) {
     let y = if y < -500.0 { -500.0 } else { y };
@@ -49,10 +49,10 @@ fn exp_m1<const FUSED: bool>(x: f64) -> f64 {
 #[inline(always)]
 fn ln_normal<const FUSED: bool>(x: f64) -> f64 {
     let bits = x.to_bits();
-    // The exponent that leaves a mantissa between the roots of 1/2 and 2.
+    // The exponent that leaves a mantissa between the square roots of 1/2 and 2.
     let n = bits.wrapping_add(1.0_f64.to_bits() - std::f64::consts::FRAC_1_SQRT_2.to_bits()) >> 52;
     let f = f64::from_bits(bits.wrapping_sub(n.wrapping_sub(1023) << 52)) - 1.0;
-    // The exponent as a number: behind the bits of 2^52.
+    // Converts the exponent to a float by placing it in the low bits of 2^52.
     let n = f64::from_bits(n | 4_503_599_627_370_496.0_f64.to_bits()) - (4_503_599_627_370_496.0 + 1023.0);
     let q = poly!(f; 0.3333333333223731, -0.2500000003142678, 0.2000000080106479, -0.1666666031512894,
         0.1428561643238556, -0.1250031213059721, 0.11115570033463776, -0.09996045664006165,
@@ -73,7 +73,7 @@ fn ln<const FUSED: bool>(x: f64) -> f64 {
 
 #[inline(always)]
 fn ln_1p<const FUSED: bool>(x: f64) -> f64 {
-    // Where the sum with 1 would drop too much of the number, the series is good enough.
+    // Where adding 1 would lose too many bits, the series is accurate enough.
     let small = x * poly!(x; 1.0, -0.5, 1.0 / 3.0, -0.25);
     let large = ln::<FUSED>(1.0 + x);
     if x.abs() < 1e-3 { small } else { large }
@@ -81,7 +81,7 @@ fn ln_1p<const FUSED: bool>(x: f64) -> f64 {
 
 #[inline(always)]
 pub(super) fn expm1<const FUSED: bool>(x: f32) -> f32 {
-    // The sum of zeros of both signs loses the sign.
+    // Restores the sign of zero, which the sum loses.
     (exp_m1::<FUSED>(x.into()) as f32).copysign(x)
 }
 
@@ -134,7 +134,7 @@ pub(super) fn atanh<const FUSED: bool>(x: f32) -> f32 {
     ((0.5 * ln_1p::<FUSED>((a + a) / (1.0 - a))) as f32).copysign(x)
 }
 
-/// The inverse of the error function over its operand: a polynomial in `-ln(1 - x²)`, in the tails in the root of that.
+/// The inverse error function: a polynomial in `-ln(1 - x²)`, and in its square root in the tails.
 #[inline(always)]
 pub(super) fn erfinv<const FUSED: bool>(x: f32) -> f32 {
     let a = f64::from(x);
@@ -158,7 +158,7 @@ fn angle<const FUSED: bool>(y: f64, x: f64) -> f64 {
     let (b, a) = (y.abs(), x.abs());
     let steep = b > a;
     let (low, high) = if steep { (a, b) } else { (b, a) };
-    // Equal infinities are a diagonal, and the origin is on the axis.
+    // Equal infinities are on the diagonal, and the origin is on the axis.
     let t = if low == f64::INFINITY { 1.0 } else { low / high };
     let t = if high == 0.0 { 0.0 } else { t };
     let z = t * t;
@@ -169,7 +169,7 @@ fn angle<const FUSED: bool>(y: f64, x: f64) -> f64 {
     let r = fma::<FUSED>(t * z, q, t);
     let r = if steep { FRAC_PI_2 - r } else { r };
     let r = if x.is_sign_negative() { PI - r } else { r };
-    // Comparisons have chosen a side for NaN.
+    // Restores NaN, which the comparisons above have dropped.
     let r = if x.is_nan() | y.is_nan() { f64::NAN } else { r };
     r.copysign(y)
 }
@@ -206,7 +206,8 @@ pub(super) fn hypot(a: f32, b: f32) -> f32 {
 #[inline(always)]
 pub(super) fn pow<const FUSED: bool>(a: f32, b: f32) -> f32 {
     let (x, y) = (f64::from(a.abs()), f64::from(b));
-    // Large numbers are even; of the others, rounding finds the integers, and of their halves the even ones.
+    // Large numbers are even integers; of the others, rounding detects integers, and integer halves detect even
+    // ones.
     let small = y.abs() < 16_777_216.0;
     let whole = |v: f64| (v + ROUND) - ROUND == v;
     let integer = !small | whole(y);
@@ -218,17 +219,17 @@ pub(super) fn pow<const FUSED: bool>(a: f32, b: f32) -> f32 {
     let r = if a.is_nan() { f32::NAN } else { r };
     let r = if a.is_sign_negative() & odd { -r } else { r };
     let r = if (a < 0.0) & (a != f32::NEG_INFINITY) & !integer { f32::NAN } else { r };
-    // 1 to any power, and -1 to an infinite one.
+    // 1 to any power, and -1 to an infinite power.
     let r = if (a == 1.0) | ((a == -1.0) & (b.abs() == f32::INFINITY)) { 1.0 } else { r };
     if b == 0.0 { 1.0 } else { r }
 }
 
-/// Truncated and saturated, NaN to 0: `x as i64`, which the compiler does not turn into vectors.
+/// Truncates and saturates, NaN to 0: `x as i64`, which the compiler does not vectorize.
 #[inline(always)]
 pub(super) fn to_i64(x: f64) -> i64 {
     const END: f64 = 9_223_372_036_854_775_808.0;
     let inside = if x.abs() < END { x } else { 0.0 };
-    // SAFETY: the number is in range.
+    // SAFETY: `inside` is clamped to the range of `i64`.
     let n = unsafe { inside.to_int_unchecked::<i64>() };
     let n = if x <= -END { i64::MIN } else { n };
     if x >= END { i64::MAX } else { n }

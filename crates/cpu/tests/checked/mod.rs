@@ -1,4 +1,5 @@
-//! A graph on the device in every way: with generated code and without, poisoned, on several numbers of threads.
+//! Runs a graph in every way: with and without generated code, with poisoned temporaries, on several numbers of
+//! threads.
 
 use gradus_compile::{Plan, compile};
 use gradus_cpu::{Executable, PROFILE, Pool, evaluate_on};
@@ -9,7 +10,7 @@ fn numbers(aval: &Aval, seed: usize) -> Literal {
     Literal::floats(aval.dtype, &aval.shape, (0..aval.shape.numel()).map(one).collect()).unwrap().rounded()
 }
 
-/// The plan, after the values have been found right.
+/// Returns the plan, after checking the values.
 pub(crate) fn checked(graph: &Graph, bound: f64) -> Plan {
     let inputs: Vec<Literal> = graph.input_avals().iter().enumerate().map(|(i, a)| numbers(a, i)).collect();
     let right = reference::evaluate(graph, &inputs).unwrap();

@@ -55,9 +55,9 @@ struct Scope<'g> {
     values: Vec<Var<'g>>,
     /// Columns to columns.
     weight: Var<'g>,
-    /// An integer scalar that is another in every iteration of a loop.
+    /// An integer scalar that differs in every iteration of a loop.
     number: Var<'g>,
-    /// The control flow op that this is the body of.
+    /// The control flow op whose body this is.
     inside: Option<Kind>,
     depth: usize,
 }
@@ -70,7 +70,7 @@ struct Grower {
     nesting: Vec<(Option<Kind>, Kind)>,
 }
 
-/// The graph of a seed.
+/// Makes the graph of a seed.
 pub(crate) fn grow(dtype: DType, seed: u64) -> Nested {
     let shape: Shape = SHAPES[seed as usize % SHAPES.len()].into();
     let mut grower =
@@ -94,7 +94,8 @@ pub(crate) fn grow(dtype: DType, seed: u64) -> Nested {
 }
 
 impl Grower {
-    /// Types of two values, of the weight and of the number: the inputs of a graph and of every body.
+    /// Returns the types of two values, of the weight and of the number: the inputs of a graph and of every
+    /// body.
     fn types(&self) -> Vec<Aval> {
         let value = Aval::new(self.dtype, self.shape.clone());
         let weight = Aval::new(self.dtype, [self.shape[1], self.shape[1]]);
@@ -116,7 +117,7 @@ impl Grower {
         all
     }
 
-    /// Adds the value of one op, of control flow or not. Returns how often it rounds.
+    /// Adds the value of one op, of control flow or not. Returns the number of roundings.
     fn op<'g>(&mut self, scope: &mut Scope<'g>, control: bool) -> usize {
         let n = scope.values.len();
         let a = scope.values[n - 1];
@@ -147,7 +148,7 @@ impl Grower {
             5 => ((b * mean(a, 0) + a) * 0.25, rows + FEW),
             6 => (a.dot(scope.weight, "ik", "kj", "ij"), columns + FEW),
             7 => ((shares(a) * b + a.flip(&[1])) * 0.5, columns + FEW),
-            // By the number: in a loop it is another in every iteration.
+            // Selected by the number, which differs in every iteration of a loop.
             _ => {
                 let axes = [0, 1];
                 let number = scope.number.to(self.dtype).spread(&axes, &self.shape);
@@ -156,7 +157,7 @@ impl Grower {
         }
     }
 
-    /// A graph over (value, value, weight, number): its value, then the values that `more` adds.
+    /// Makes a graph over (value, value, weight, number): its value, then the values that `more` adds.
     fn body(
         &mut self,
         scope: &Scope<'_>,
@@ -179,7 +180,7 @@ impl Grower {
         (Arc::new(r.finish(&outputs).unwrap()), roundings)
     }
 
-    /// The mean of what a scan gives in all iterations and of what it carries.
+    /// Returns the mean of a scan's outputs over all iterations and of its carry.
     fn scan<'g>(&mut self, scope: &Scope<'g>, a: Var<'g>, b: Var<'g>) -> (Var<'g>, usize) {
         self.nesting.push((scope.inside, Kind::Scan));
         let length = 1 + self.random.below(MOST);
@@ -202,7 +203,7 @@ impl Grower {
         ((outs[0] + all) * 0.5, length * roundings + length + FEW)
     }
 
-    /// A loop that ends by a counter, and has a condition on its values that always holds.
+    /// Makes a loop that ends by a counter, and whose condition on its values always holds.
     fn while_loop<'g>(&mut self, scope: &Scope<'g>, a: Var<'g>, b: Var<'g>) -> (Var<'g>, usize) {
         self.nesting.push((scope.inside, Kind::While));
         let bounded = self.random.below(4) > 0;

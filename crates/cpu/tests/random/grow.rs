@@ -1,37 +1,37 @@
-//! Random graphs large enough for every pass of the compiler, whose rounding errors are known.
+//! Random graphs large enough for every pass of the compiler, with known rounding errors.
 //!
-//! All values stay within -1 and 1, and no step moves its result further than the most that an operand was moved. So
-//! errors only add: whoever computes such a graph with another order of sums is off by at most what the steps round,
-//! and every step says how often that is.
+//! All values stay within -1 and 1, and no step increases the largest error of its operands. So errors only
+//! add: another order of sums changes a result by at most the roundings of the steps, and every step reports
+//! how many it has.
 
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::movement::Concat;
 use gradus_ir::ops::reduce::Max;
 use gradus_ir::{Aval, DType, Graph, Literal, Shape};
 
-/// Rows and columns. Each reaches something that the others do not: attention whose scores are sliced, sums along
-/// columns of values that no cache holds, rows in parts, reductions in two turns, tails of vectors.
+/// Rows and columns. Each reaches something that the others do not: attention with sliced scores, sums along
+/// columns of values that exceed every cache, rows in parts, reductions in two passes, tails of vectors.
 pub(crate) const SHAPES: [[usize; 2]; 8] =
     [[768, 64], [64, 500], [256, 257], [3, 9000], [4096, 257], [1024, 128], [16, 4001], [2048, 48]];
 
-/// Most terms of a product: the reference takes its time for them.
+/// Largest number of terms of a product, because the reference is slow.
 const MOST_TERMS: usize = 1 << 25;
-/// Attention has so many heads.
+/// Number of heads of attention.
 const HEADS: usize = 8;
-/// Most roundings of a few operations and functions, by the device and by the reference.
+/// Largest number of roundings of a few operations and functions, by the device and by the reference.
 pub(crate) const FEW: usize = 24;
 
 /// A graph with inputs for it.
 pub(crate) struct Grown {
     pub(crate) graph: Graph,
-    /// The same, but every step's value is an output, behind those of the graph.
+    /// The same graph with every step's value as an additional output.
     pub(crate) open: Graph,
     pub(crate) inputs: Vec<Literal>,
-    /// How far its outputs may be from the reference's.
+    /// Largest allowed distance of its outputs from the reference's.
     pub(crate) bound: f64,
 }
 
-/// Numbers with a fixed sequence per seed (splitmix).
+/// A generator with a fixed sequence per seed (splitmix).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -46,26 +46,27 @@ impl Random {
         ((x ^ (x >> 31)) % n as u64) as usize
     }
 
-    /// Within -1 and 1.
+    /// Returns a number within -1 and 1.
     pub(crate) fn number(&mut self) -> f64 {
         self.below(1 << 20) as f64 / (1 << 19) as f64 - 1.0
     }
 }
 
-/// A value and how often it was rounded on the way from the operands.
+/// A value and the number of roundings from the operands to it.
 type Made<'g> = (Var<'g>, usize);
 
 struct Grower<'g> {
     random: Random,
     shape: Shape,
-    /// Columns to columns: half of a value and a little of every other. None if products would be large.
+    /// A matrix that maps columns to columns: half of a value and a little of every other. None if products
+    /// would be large.
     weight: Option<Var<'g>>,
     values: Vec<Var<'g>>,
     /// Some results of reductions.
     reduced: Vec<Var<'g>>,
 }
 
-/// The graph of a seed.
+/// Makes the graph of a seed.
 pub(crate) fn grow(dtype: DType, seed: u64) -> Grown {
     let g = Builder::new();
     let mut random = Random(seed);
@@ -125,7 +126,7 @@ impl<'g> Grower<'g> {
         }
     }
 
-    /// Elements at other places, half of the time together with those that were there.
+    /// Permuted elements, half of the time combined with the original ones.
     fn moved(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let moved = match self.random.below(4) {
             0 => a.flip(&[self.random.below(2)]),
@@ -136,13 +137,13 @@ impl<'g> Grower<'g> {
         if self.random.below(2) == 0 { (moved, 0) } else { ((a + moved) * 0.5, FEW) }
     }
 
-    /// Means along an axis, for every element, and their roundings.
+    /// Means along an axis, broadcast to every element, and their roundings.
     fn mean(&mut self, a: Var<'g>, axis: usize) -> Made<'g> {
         let mean = a.sum(&[axis]) * (1.0 / self.shape[axis] as f64);
         if self.random.below(3) == 0 {
             self.reduced.push(mean);
         }
-        // Sums along rows are made of 64 sums; those along columns may be one.
+        // Sums along rows consist of 64 partial sums; those along columns may be one.
         let terms = if axis == 1 { self.shape[1] / 64 + 64 } else { self.shape[0] };
         (mean.spread(&[axis], &self.shape), terms + FEW)
     }
@@ -157,13 +158,13 @@ impl<'g> Grower<'g> {
         ((b * mean + a) * 0.25, roundings)
     }
 
-    /// By means of rows and of columns.
+    /// Normalizes by means of rows and of columns.
     fn by_both(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let ((row, some), (column, more)) = (self.mean(a, 1), self.mean(b, 0));
         ((row.tanh() * column + a) * 0.25, some + more)
     }
 
-    /// By the mean of all.
+    /// Normalizes by the mean of all.
     fn by_all(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let mean = a.sum(&[0, 1]) * (1.0 / self.shape.numel() as f64);
         ((b + mean.spread(&[0, 1], &self.shape)) * 0.5, self.shape[0] + self.shape[1] + FEW)
@@ -174,13 +175,13 @@ impl<'g> Grower<'g> {
         ((a - top).exp() * b * 0.25, FEW)
     }
 
-    /// Of numbers within -1 and 1, so no share is more than e² times the mean.
+    /// The operands are within -1 and 1, so no weight exceeds e² times the mean.
     fn softmax(&mut self, a: Var<'g>) -> Made<'g> {
         let columns = self.shape[1];
         (shares(a) * (columns as f64 / 16.0), columns / 64 + 64 + FEW)
     }
 
-    /// A product with what follows it, which may be another.
+    /// A product with the ops after it, which may be another product.
     fn linear(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let Some(weight) = self.weight else { return self.centred(b, a) };
         let times = |x: Var<'g>| x.dot(weight, "ik", "kj", "ij");
@@ -194,7 +195,7 @@ impl<'g> Grower<'g> {
         (made, 2 * self.shape[1] + FEW)
     }
 
-    /// A product summed along rows, and another of it.
+    /// A product summed along rows, and another product of it.
     fn correlated(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let [rows, columns] = [self.shape[0], self.shape[1]];
         if self.weight.is_none() {
@@ -202,17 +203,17 @@ impl<'g> Grower<'g> {
         }
         let inner = (a.dot(b, "ij", "ik", "jk") * (1.0 / rows as f64)).tanh();
         let outer = a.dot(inner, "ik", "kj", "ij") * (1.0 / columns as f64);
-        // Three operands of slope 1, of which one counts twice.
+        // Three operands of slope 1, one of which is used twice.
         ((outer + b) * 0.25, rows + columns + FEW)
     }
 
-    /// Every head has some rows, which look at each other.
+    /// Every head has some rows, which attend to each other.
     fn attention(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let [rows, columns] = [self.shape[0], self.shape[1]];
         if self.weight.is_none() || rows % HEADS != 0 {
             return self.softmax(b);
         }
-        // Half of the time by where they are, which a slice does not know of itself.
+        // Half of the time masked by position, which a slice does not know by itself.
         let seen = match self.random.below(6) {
             0 => self.shifted(b),
             1 => self.exchanged(a, b),
@@ -225,7 +226,7 @@ impl<'g> Grower<'g> {
         (taken.reshape(&self.shape[..]) * 0.5, columns + 2 * rows / HEADS + 2 * FEW)
     }
 
-    /// Some rows or columns further, zeros behind them.
+    /// Shifts by some rows or columns, with zeros after them.
     fn shifted(&mut self, a: Var<'g>) -> Var<'g> {
         let (axis, by) = (self.random.below(2), 1 + self.random.below(3));
         let (mut low, mut high) = (vec![0; 2], vec![0; 2]);
@@ -234,7 +235,7 @@ impl<'g> Grower<'g> {
         a.slice_axis(axis, by, self.shape[axis]).pad(low, high, vec![0; 2])
     }
 
-    /// The front of one behind the back of the other.
+    /// Joins the front of one and the back of the other.
     fn exchanged(&mut self, a: Var<'g>, b: Var<'g>) -> Var<'g> {
         let axis = self.random.below(2);
         let (half, end) = (self.shape[axis] / 2, self.shape[axis]);
@@ -249,7 +250,7 @@ impl<'g> Grower<'g> {
     }
 }
 
-/// Exponentials as shares of their sum along the last axis.
+/// Softmax along the last axis.
 pub(crate) fn shares(x: Var<'_>) -> Var<'_> {
     let (shape, last) = (x.shape(), x.rank() - 1);
     let top = x.builder().apply1(Max { axes: vec![last] }, &[x]).spread(&[last], &shape);

@@ -1,4 +1,5 @@
-//! Random graphs: simplified, fused, sliced, computed again and put over each other, values are those of one op at a time.
+//! Random graphs: after simplification, fusion, slicing, recomputation and memory sharing, values equal those
+//! of one op at a time.
 
 mod control;
 mod grow;
@@ -14,7 +15,7 @@ use grow::{Grown, Random, grow};
 use reached::{ALL, reached};
 use std::sync::Arc;
 
-/// Graphs of each dtype: all of them, both dtypes at once, take some twenty seconds.
+/// Graphs per dtype: all of them, for both dtypes in parallel, take about twenty seconds.
 const SEEDS: u64 = 48;
 /// Graphs of control flow of each dtype.
 const NESTED: u64 = 60;
@@ -61,7 +62,7 @@ fn check_control(dtype: DType) {
     assert!(dtype != DType::F64 || reversed >= 15, "{reversed} graphs have a gradient");
 }
 
-/// Values on the device: the same bits in every way of running, and those of the reference within the bound.
+/// Checks values on the device: the same bits for every way of running, and within the bound of the reference.
 fn checked_control(nested: &Nested, what: &str) {
     let Nested { graph, inputs, bound, .. } = nested;
     let plan = compile(graph, &PROFILE).unwrap();
@@ -84,7 +85,8 @@ fn checked_control(nested: &Nested, what: &str) {
     }
 }
 
-/// Derivatives: forward mode on the device and on the reference; reverse mode likewise, and adjoint to forward mode.
+/// Checks derivatives: forward mode on the device and on the reference; reverse mode likewise, and that it is
+/// adjoint to forward mode.
 fn checked_gradient(nested: &Nested, what: &str) {
     let Nested { graph, inputs, bound, ops, .. } = nested;
     // The derivative of an op is off by the rounding of its operands times a second derivative (at most 2), and by its own.
@@ -127,7 +129,7 @@ fn checked_gradient(nested: &Nested, what: &str) {
     assert!((down - up).abs() <= bound, "{what}: {down} by forward mode, {up} by reverse mode\n{graph}");
 }
 
-/// Checks the graphs of all seeds, and that there is no pass that they do not reach.
+/// Checks the graphs of all seeds, and that they reach every pass.
 fn check(dtype: DType) {
     let mut seen = [false; ALL.len()];
     for seed in 0..SEEDS {
@@ -139,7 +141,7 @@ fn check(dtype: DType) {
     assert!(missed.is_empty(), "no graph of {dtype} has {missed:?}");
 }
 
-/// Checks the graph of a seed; tells what its plan reaches.
+/// Checks the graph of a seed. Returns what its plan reaches.
 fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
     let Grown { graph, open, inputs, bound } = grow(dtype, seed);
     let plan = compile(&graph, &PROFILE).unwrap();
@@ -167,8 +169,8 @@ fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
         ("as it is", first.clone()),
         ("with rules that round", run(&native(&compile(&free.graph, &PROFILE).unwrap()), &graph, 2)),
     ];
-    // How a product orders its sums depends on where its operands lie and on its rows, which slices have fewer of. All
-    // else has the same bits in every plan.
+    // The order of sums in a product depends on the strides of its operands and on its rows, of which slices
+    // have fewer. All else has the same bits in every plan.
     let products = graph.nodes().iter().any(|n| matches!(n.op, Op::Dot(_)));
     let (expected, off) = if products { (&right, bound) } else { (&first, 0.0) };
     for (ways, expected, off) in
@@ -183,7 +185,7 @@ fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
     reached(&graph, &plan, &free)
 }
 
-/// Refuses outputs that are further than this from the expected ones; 0 asks for the same bits.
+/// Fails if outputs differ from the expected ones by more than this; 0 requires equal bits.
 fn agree(found: &[Literal], expected: &[Literal], bound: f64) -> Result<(), String> {
     assert!(found.len() >= expected.len());
     for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -198,7 +200,7 @@ fn agree(found: &[Literal], expected: &[Literal], bound: f64) -> Result<(), Stri
     Ok(())
 }
 
-/// The plan with memory planning undone: temporaries lie apart, and no argument is written to.
+/// Returns the plan without memory planning: temporaries do not overlap, and no argument is written.
 fn roomy(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     plan.donors.fill(None);
@@ -222,7 +224,7 @@ fn roomy(plan: &Plan) -> Plan {
     plan
 }
 
-/// The outputs of a graph whose ops are compiled by themselves: nothing is fused, and no rule sees more than one.
+/// Evaluates a graph whose ops are compiled separately: nothing is fused, and no rule sees more than one op.
 fn one_by_one(graph: &Graph, inputs: &[Literal]) -> Vec<Literal> {
     let mut inputs = inputs.iter();
     let mut values: Vec<Literal> = Vec::new();

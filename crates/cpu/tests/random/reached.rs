@@ -1,4 +1,4 @@
-//! What the compiler did to a graph, read off its plan.
+//! Reads from a plan what the compiler did to a graph.
 
 use gradus_compile::{Kernel, Operation, Options, Plan, Simplified, Step, rules, simplify};
 use gradus_ir::Graph;
@@ -18,10 +18,10 @@ pub(crate) const ALL: [&str; 10] = [
     "a rule that rounds",
 ];
 
-/// Rows longer than this are walked in parts.
+/// Longer rows are processed in parts.
 const LONG: usize = 8192;
 
-/// Which of all this a graph reaches, by its plan and by all rules of simplification.
+/// Returns which of these a graph reaches, by its plan and by the simplification rules.
 pub(crate) fn reached(graph: &Graph, plan: &Plan, free: &Simplified) -> [bool; ALL.len()] {
     let (steps, kernels) = (steps(plan), kernels(plan));
     let product = |s: &Step| matches!(s, Step::Contract(_));
@@ -33,7 +33,7 @@ pub(crate) fn reached(graph: &Graph, plan: &Plan, free: &Simplified) -> [bool; A
         });
         bodies.filter(|body| body.iter().any(product) == products).any(|body| body.iter().any(is))
     };
-    // Of these, lowering and fusing add none.
+    // Lowering and fusion add none of these.
     let function = |name: &str| ["exp", "tanh"].contains(&name);
     let simple = simplify(graph, &Options::default()).unwrap().graph;
     let wanted = |is: &dyn Fn(&str) -> bool| simple.nodes().iter().filter(|n| is(n.op.name())).count();
@@ -56,7 +56,7 @@ pub(crate) fn reached(graph: &Graph, plan: &Plan, free: &Simplified) -> [bool; A
     ]
 }
 
-/// Steps, those of slices included.
+/// Returns all steps, including those of slices.
 fn steps(plan: &Plan) -> Vec<&Step> {
     let mut all: Vec<&Step> = plan.steps.iter().collect();
     for step in &plan.steps {

@@ -30,7 +30,7 @@ pub enum Format {
     Q6K,
 }
 
-/// One line of the table of formats.
+/// An entry of the table of formats.
 struct Row {
     format: Format,
     id: u32,
@@ -65,51 +65,51 @@ const FORMATS: &[Row] = &[
     row(Format::BF16, 30, "BF16", 1, 2),
 ];
 
-/// Most elements in a block of any format.
+/// Largest number of elements in a block of any format.
 const MOST: usize = 256;
 
 impl Format {
-    /// All formats.
+    /// Returns all formats.
     pub fn all() -> impl Iterator<Item = Format> {
         FORMATS.iter().map(|row| row.format)
     }
 
-    /// The format with this identifier.
+    /// Returns the format with this identifier.
     pub fn of_id(id: u32) -> Option<Format> {
         FORMATS.iter().find(|row| row.id == id).map(|row| row.format)
     }
 
-    /// The format that holds exactly the elements of a dtype.
+    /// Returns the format that holds exactly the elements of a dtype.
     pub fn of_dtype(dtype: DType) -> Option<Format> {
         Format::all().find(|f| f.dtype() == Some(dtype))
     }
 
     fn row(self) -> &'static Row {
-        // Every variant has a row, which a test checks.
+        // Every variant has an entry, which a test checks.
         FORMATS.iter().find(|row| row.format == self).unwrap_or(&FORMATS[0])
     }
 
-    /// The identifier in files.
+    /// Returns the identifier in files.
     pub fn id(self) -> u32 {
         self.row().id
     }
 
-    /// The usual name, such as `Q4_K`.
+    /// Returns the usual name, such as `Q4_K`.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Consecutive elements of a row that are stored together.
+    /// Returns the number of consecutive elements of a row that are stored together.
     pub fn block_elements(self) -> usize {
         self.row().elements
     }
 
-    /// Bytes of a block.
+    /// Returns the bytes of a block.
     pub fn block_bytes(self) -> usize {
         self.row().bytes
     }
 
-    /// The dtype with the same elements, if there is one: formats of blocks have none.
+    /// Returns the dtype with the same elements, if there is one: block formats have none.
     pub fn dtype(self) -> Option<DType> {
         match self {
             Format::F32 => Some(DType::F32),
@@ -128,7 +128,7 @@ impl Format {
         self.block_elements() > 1
     }
 
-    /// Bytes of `elements` elements, if they are a whole number of blocks and the count does not overflow.
+    /// Returns the bytes of `elements` elements, if they fill complete blocks and the count does not overflow.
     pub fn bytes_of(self, elements: usize) -> Option<usize> {
         let row = self.row();
         let blocks = elements.is_multiple_of(row.elements).then_some(elements / row.elements)?;
@@ -149,7 +149,7 @@ impl Format {
         }
     }
 
-    /// One element of a format without blocks.
+    /// Converts one element of a format without blocks.
     fn number(self, b: &[u8]) -> f32 {
         match self {
             Format::F16 => f16::from_le_bytes([b[0], b[1]]).to_f32(),
@@ -171,7 +171,7 @@ impl Format {
             Format::Q3K => p.q3_k(b),
             Format::Q4K | Format::Q5K => self.unpack_k(b, p),
             Format::Q6K => p.q6_k(b),
-            // Q8_0, and formats without blocks, which never come here.
+            // Q8_0; formats without blocks do not reach this.
             _ => {
                 p.begin(32, false);
                 p.scales[0] = half_at(b, 0);

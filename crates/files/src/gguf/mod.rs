@@ -1,8 +1,8 @@
 //! The GGUF format: metadata, then a table of tensors, then their aligned bytes.
 //!
-//! [`Reader`] maps a file and checks all of its header before anything is used: counts against the bytes that are left, names,
-//! shapes, alignment, places inside of the file, no overlap. [`write()`] makes the same form. What metadata means to a model is
-//! decided elsewhere.
+//! [`Reader`] maps a file and checks its complete header before use: counts against the remaining bytes, names,
+//! shapes, alignment, offsets within the file, no overlap. [`write()`] writes the same format. `gradus_models`
+//! interprets the metadata.
 
 mod format;
 mod value;
@@ -31,37 +31,38 @@ const ALIGNMENT: &str = "general.alignment";
 /// The alignment of files that state none.
 const USUAL_ALIGNMENT: usize = 32;
 
-/// Most values in all arrays of the metadata together: each takes far more memory than bytes of the file.
+/// Largest number of values in all arrays of the metadata together: each takes far more memory than bytes of
+/// the file.
 const MOST_VALUES: usize = 1 << 22;
 
-/// Most arrays inside of each other.
+/// Deepest nesting of arrays.
 const MOST_DEPTH: usize = 4;
 
-/// Most tensors.
+/// Largest number of tensors.
 const MOST_TENSORS: usize = 1 << 20;
 
-/// Most axes of a tensor.
+/// Largest number of axes of a tensor.
 const MOST_AXES: usize = 4;
 
-/// Most bytes of a name.
+/// Largest length of a name, in bytes.
 const MOST_NAME: usize = 1 << 10;
 
-/// What the table says about a tensor.
+/// The table entry of a tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
     /// Its name.
     pub name: String,
-    /// How its elements are stored.
+    /// Storage format of its elements.
     pub format: Format,
-    /// Its extents, the last the one whose elements are next to each other.
+    /// Its extents; elements along the last axis are contiguous.
     pub shape: Shape,
-    /// Its first byte, counted from the start of the file.
+    /// Offset of its first byte in the file.
     pub offset: usize,
-    /// Its bytes.
+    /// Its size in bytes.
     pub bytes: usize,
 }
 
-/// A GGUF file, read by memory map: only the tensors that are asked for are read.
+/// A GGUF file, read by memory map: only requested tensors are read.
 pub struct Reader {
     path: PathBuf,
     map: FileMap,
@@ -87,35 +88,35 @@ impl Reader {
         Ok(Reader { path, map, metadata, tensors, index })
     }
 
-    /// The path it was opened by.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The metadata.
+    /// Returns the metadata.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// All tensors, in the order of the table.
+    /// Returns all tensors, in the order of the table.
     pub fn tensors(&self) -> &[Info] {
         &self.tensors
     }
 
-    /// What the table says about a tensor.
+    /// Returns the table entry of a tensor.
     pub fn info(&self, name: &str) -> Result<&Info> {
         let found = self.index.get(name).and_then(|at| self.tensors.get(*at));
         found.ok_or_else(|| self.failed(format!("has no tensor `{name}`")))
     }
 
-    /// The bytes of a tensor as the file stores them.
+    /// Returns the bytes of a tensor as stored.
     pub fn bytes(&self, name: &str) -> Result<&[u8]> {
         let info = self.info(name)?;
         let bytes = self.map.get(info.offset..info.offset + info.bytes);
         bytes.ok_or_else(|| self.failed(format!("tensor `{name}` is outside of the file")))
     }
 
-    /// A tensor in the dtype that has its elements; of a quantised format and of 16-bit integers in `f32`.
+    /// Reads a tensor in the dtype of its elements; quantized formats and 16-bit integers as `f32`.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
         let (info, bytes) = (self.info(name)?, self.bytes(name)?);
         let Some(dtype) = info.format.dtype() else { return self.dequantized(name) };
@@ -124,13 +125,13 @@ impl Reader {
         Ok(t)
     }
 
-    /// A tensor as `f32`, whatever its format.
+    /// Reads a tensor as `f32`, whatever its format.
     pub fn dequantized(&self, name: &str) -> Result<Tensor> {
         let (info, bytes) = (self.info(name)?, self.bytes(name)?);
         if info.format == Format::F32 {
             return self.tensor(name);
         }
-        // A file may state more elements than there is memory for.
+        // A file may declare more elements than fit into memory.
         let mut out = Vec::new();
         let n = info.shape.iter().product();
         out.try_reserve_exact(n).map_err(|_| self.failed(format!("no memory for tensor `{name}`")))?;
@@ -141,7 +142,8 @@ impl Reader {
         Ok(t)
     }
 
-    /// The bytes of a tensor as a `u8` tensor of its rows: the last axis counts bytes instead of elements.
+    /// Returns the bytes of a tensor as a `u8` tensor of its rows: the last axis counts bytes instead of
+    /// elements.
     pub fn stored(&self, name: &str) -> Result<Tensor> {
         let (info, bytes) = (self.info(name)?, self.bytes(name)?);
         let mut extents = info.shape.to_vec();
@@ -153,24 +155,24 @@ impl Reader {
         Ok(t)
     }
 
-    /// An error that names the file.
+    /// Makes an error that names the file.
     pub fn failed(&self, why: impl ToString) -> Error {
         atomic::failed(&self.path, why)
     }
 }
 
-/// Whether a file begins as GGUF files do.
+/// Whether a file begins with the GGUF magic number.
 pub fn is_gguf(path: &Path) -> bool {
     use std::io::Read;
     let mut first = [0; 4];
     crate::open(path).is_ok_and(|mut f| f.read_exact(&mut first).is_ok()) && &first == MAGIC
 }
 
-/// What is not yet read of a header.
+/// The unread part of a header.
 struct Cursor<'a> {
     all: &'a [u8],
     at: usize,
-    /// Values of arrays that were read so far.
+    /// Number of array values read so far.
     values: usize,
 }
 
@@ -204,7 +206,7 @@ impl<'a> Cursor<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A count of things that take at least `bytes` each, which the rest of the file must have.
+    /// Reads a count of items of at least `bytes` each, which must fit into the rest of the file.
     fn count(&mut self, bytes: usize, what: &str) -> Parsed<usize> {
         let n = self.u64()?;
         match usize::try_from(n).ok().filter(|n| *n <= self.left() / bytes) {
@@ -280,7 +282,7 @@ impl<'a> Cursor<'a> {
         Ok(metadata)
     }
 
-    /// One line of the table. The offset is still counted from the start of the data.
+    /// Reads one table entry. The offset is still relative to the start of the data.
     fn info(&mut self) -> Parsed<Info> {
         let name = self.name("tensor")?;
         let axes = self.u32()? as usize;
@@ -292,7 +294,7 @@ impl<'a> Cursor<'a> {
         let format = Format::of_id(id)
             .ok_or_else(|| format!("has tensor `{name}` in format {id}, which is not supported"))?;
         let offset = self.u64()?;
-        // The file names the fastest axis first.
+        // The file lists the fastest axis first.
         let shape: Option<Vec<usize>> = extents.iter().rev().map(|n| usize::try_from(*n).ok()).collect();
         let elements = shape.as_ref().and_then(|s| s.iter().try_fold(1usize, |all, n| all.checked_mul(*n)));
         let row = shape.as_ref().map_or(1, |s| s.last().copied().unwrap_or(1));
@@ -312,7 +314,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Metadata and table of a file, checked.
+/// Reads and checks metadata and table of a file.
 fn header(all: &[u8]) -> Parsed<(Metadata, Vec<Info>)> {
     let mut c = Cursor { all, at: 0, values: 0 };
     if c.take(4).ok() != Some(MAGIC) {
@@ -325,7 +327,7 @@ fn header(all: &[u8]) -> Parsed<(Metadata, Vec<Info>)> {
         }
         other => return Err(format!("has GGUF version {other}; 2 and {VERSION} are supported")),
     }
-    // A line of the table has a name, the number of axes, a format and an offset at least.
+    // A table entry has at least a name, the number of axes, a format and an offset.
     let tensors = c.count(24, "tensors")?;
     if tensors > MOST_TENSORS {
         return Err(format!("states {tensors} tensors; at most {MOST_TENSORS} are allowed"));
@@ -342,7 +344,7 @@ fn header(all: &[u8]) -> Parsed<(Metadata, Vec<Info>)> {
     Ok((metadata, infos))
 }
 
-/// Counts offsets from the start of the file, and checks them.
+/// Converts offsets to the start of the file, and checks them.
 fn place(infos: &mut [Info], header: usize, alignment: usize, len: usize) -> Parsed<()> {
     let data = header.next_multiple_of(alignment);
     let mut order: Vec<(usize, usize, &str)> = Vec::with_capacity(infos.len());
@@ -353,7 +355,7 @@ fn place(infos: &mut [Info], header: usize, alignment: usize, len: usize) -> Par
         let from = info.offset.checked_add(data);
         let end = from.and_then(|from| from.checked_add(info.bytes)).filter(|end| *end <= len);
         let (Some(from), Some(_)) = (from, end) else {
-            return Err(format!("is truncated: tensor `{}` is not all there", info.name));
+            return Err(format!("is truncated: tensor `{}` is incomplete", info.name));
         };
         info.offset = from;
     }

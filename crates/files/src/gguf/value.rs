@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The type of a value, as files number it.
+/// The type of a value, with the numbers of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -38,12 +38,12 @@ impl Kind {
         Kind::F64,
     ];
 
-    /// The type with this number.
+    /// Returns the type with this number.
     pub fn of_id(id: u32) -> Option<Kind> {
         Kind::ALL.get(id as usize).copied()
     }
 
-    /// Fewest bytes that a value of this type takes in a file.
+    /// Returns the smallest number of bytes of a value of this type.
     pub(super) fn least_bytes(self) -> usize {
         match self {
             Kind::U8 | Kind::I8 | Kind::Bool => 1,
@@ -76,12 +76,12 @@ pub enum Value {
 }
 
 impl Value {
-    /// An array of strings.
+    /// Makes an array of strings.
     pub fn strings<S: Into<String>>(items: impl IntoIterator<Item = S>) -> Value {
         Value::Array(Kind::String, items.into_iter().map(|s| Value::String(s.into())).collect())
     }
 
-    /// The type.
+    /// Returns the type.
     pub fn kind(&self) -> Kind {
         match self {
             Value::U8(_) => Kind::U8,
@@ -100,7 +100,7 @@ impl Value {
         }
     }
 
-    /// The value as an integer, if it is one that fits.
+    /// Returns the value as an integer, if it is one that fits.
     pub fn integer(&self) -> Option<i64> {
         match self {
             Value::U8(x) => Some((*x).into()),
@@ -115,7 +115,7 @@ impl Value {
         }
     }
 
-    /// The value as a float, if it is any number.
+    /// Returns the value as a float, if it is a number.
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::F32(x) => Some((*x).into()),
@@ -124,18 +124,18 @@ impl Value {
         }
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     pub fn text(&self) -> Option<&str> {
         if let Value::String(s) = self { Some(s) } else { None }
     }
 
-    /// The items of an array.
+    /// Returns the items of an array.
     pub fn items(&self) -> Option<&[Value]> {
         if let Value::Array(_, items) = self { Some(items) } else { None }
     }
 }
 
-/// Names and values, in the order of the file. No name is there twice.
+/// Names and values, in the order of the file. Names are unique.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata {
     entries: Vec<(String, Value)>,
@@ -143,12 +143,12 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// No entries.
+    /// Makes empty metadata.
     pub fn new() -> Metadata {
         Metadata::default()
     }
 
-    /// Sets the value of a name, at the end if the name is new. Gives the value that was there.
+    /// Sets the value of a name, at the end if the name is new. Returns the old value.
     pub fn set(&mut self, name: impl Into<String>, value: Value) -> Option<Value> {
         let name = name.into();
         if let Some(at) = self.index.get(&name) {
@@ -159,37 +159,37 @@ impl Metadata {
         None
     }
 
-    /// The value of a name.
+    /// Returns the value of a name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.index.get(name).map(|at| &self.entries[*at].1)
     }
 
-    /// The integer of a name.
+    /// Returns the integer of a name.
     pub fn integer(&self, name: &str) -> Option<i64> {
         self.get(name)?.integer()
     }
 
-    /// The number of a name.
+    /// Returns the number of a name.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name)?.number()
     }
 
-    /// The text of a name.
+    /// Returns the text of a name.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.text()
     }
 
-    /// The boolean of a name.
+    /// Returns the boolean of a name.
     pub fn flag(&self, name: &str) -> Option<bool> {
         if let Value::Bool(b) = self.get(name)? { Some(*b) } else { None }
     }
 
-    /// All entries, in order.
+    /// Iterates over all entries, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.entries.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }

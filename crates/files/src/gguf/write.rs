@@ -1,4 +1,4 @@
-//! Writes GGUF files: all or nothing, tensors one after the other.
+//! Writes GGUF files atomically, one tensor at a time.
 
 use super::{ALIGNMENT, Format, MAGIC, Metadata, USUAL_ALIGNMENT, VERSION, Value};
 use crate::atomic;
@@ -11,9 +11,9 @@ use std::path::Path;
 /// The elements of a tensor to write.
 #[derive(Clone, Debug)]
 pub enum Content<'a> {
-    /// Bytes in a format, as another file stores them.
+    /// Bytes in a format, as stored in another file.
     Bytes(Format, Shape, &'a [u8]),
-    /// A tensor, in the format that has its elements.
+    /// A tensor, in the format of its dtype.
     Tensor(Tensor),
 }
 
@@ -27,7 +27,7 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Format, shape and number of bytes, or what prevents writing.
+    /// Returns format, shape and number of bytes, or what prevents writing.
     fn head(&self) -> std::result::Result<(Format, Shape, usize), String> {
         let (format, shape) = match &self.content {
             Content::Bytes(format, shape, _) => (*format, shape.clone()),
@@ -47,14 +47,14 @@ impl Entry<'_> {
         let bytes = bytes.ok_or_else(|| format!("shape {shape} does not fit format {}", format.name()))?;
         match &self.content {
             Content::Bytes(_, _, given) if given.len() != bytes => {
-                Err(format!("{} bytes are given, but shape {shape} needs {bytes}", given.len()))
+                Err(format!("the content has {} bytes, but shape {shape} needs {bytes}", given.len()))
             }
             _ => Ok((format, shape, bytes)),
         }
     }
 }
 
-/// Writes metadata and tensors to a file, all or nothing.
+/// Writes metadata and tensors to a file atomically.
 pub fn write(path: impl AsRef<Path>, metadata: &Metadata, tensors: &[Entry<'_>]) -> Result<()> {
     let path = path.as_ref();
     let stated = metadata.get(ALIGNMENT).map_or(Some(USUAL_ALIGNMENT as i64), Value::integer);
@@ -74,7 +74,7 @@ pub fn write(path: impl AsRef<Path>, metadata: &Metadata, tensors: &[Entry<'_>])
             return Err(refused(format!("its name must have 1 to {} bytes", super::MOST_NAME)));
         }
         if !names.insert(&entry.name) {
-            return Err(refused("its name is there twice".to_string()));
+            return Err(refused("its name occurs twice".to_string()));
         }
         let (format, shape, bytes) = entry.head().map_err(refused)?;
         text(&mut table, &entry.name);
@@ -107,7 +107,7 @@ pub fn write(path: impl AsRef<Path>, metadata: &Metadata, tensors: &[Entry<'_>])
     })
 }
 
-/// Whether arrays have values of the type that they state.
+/// Whether arrays have values of the type that they declare.
 fn is_uniform(v: &Value) -> bool {
     match v {
         Value::Array(kind, items) => items.iter().all(|v| v.kind() == *kind && is_uniform(v)),

@@ -1,7 +1,7 @@
-//! Checkpoints: weights by name, and all that a run needs to go on as if it had not stopped.
+//! Checkpoints: weights by name, and everything that a run needs to continue exactly.
 //!
-//! Files are written aside and renamed, so that a path never holds half a checkpoint. Loading checks every name and type
-//! and reads every tensor before the first cell is changed.
+//! Files are written to a temporary name and renamed, so that a path never holds a partial checkpoint. Loading
+//! checks every name and type and reads every tensor before the first cell is changed.
 
 pub use gradus_files::safetensors;
 
@@ -17,19 +17,20 @@ pub fn save(path: impl AsRef<Path>, model: &impl Module) -> Result<()> {
     safetensors::write(path, &model.state(), &Notes::new())
 }
 
-/// Reads a model's parameters and buffers: all of them, under the names and types that they have, or none.
+/// Reads a model's parameters and buffers: all of them, under their names and types, or none.
 pub fn load(path: impl AsRef<Path>, model: &impl Module) -> Result<()> {
     load_cells(&Reader::open(path)?, &model.state(), true)
 }
 
-/// As [`load`], from a file that knows the tensors by other names: `name` says which, of the model's own names. What else the
-/// file has is left.
+/// As [`load`], from a file with other names: `name` maps the model's names to the file's. Other tensors of the
+/// file are ignored.
 pub fn load_as(path: impl AsRef<Path>, model: &impl Module, name: impl Fn(&str) -> String) -> Result<()> {
     let renamed: Vec<(String, Tensor)> = model.state().into_iter().map(|(own, t)| (name(&own), t)).collect();
     load_cells(&Reader::open(path)?, &renamed, false)
 }
 
-/// Gives a model these parameters and buffers by name, all or none: those of [`npz::read`](gradus_files::npz::read), for example.
+/// Sets parameters and buffers of a model by name, all or none; for example from
+/// [`npz::read`](gradus_files::npz::read).
 pub fn set_state(model: &impl Module, tensors: &[(String, Tensor)]) -> Result<()> {
     let own = model.state();
     let mut values = Vec::with_capacity(own.len());
@@ -52,7 +53,8 @@ pub fn set_state(model: &impl Module, tensors: &[(String, Tensor)]) -> Result<()
     own.iter().zip(values).try_for_each(|((_, cell), value)| cell.data_().set_(value))
 }
 
-/// Gives cells the values that a file has for them, all or none. If it is to be `exact`, the file must have nothing else.
+/// Sets cells to the values that a file has for them, all or none. If `exact`, the file must contain nothing
+/// else.
 fn load_cells(file: &Reader, cells: &[(String, Tensor)], exact: bool) -> Result<()> {
     let mut values = Vec::with_capacity(cells.len());
     for (name, cell) in cells {
@@ -70,7 +72,7 @@ fn load_cells(file: &Reader, cells: &[(String, Tensor)], exact: bool) -> Result<
 }
 
 impl Step<'_> {
-    /// Every cell of the run by name: parameters and buffers, the optimiser's state, generators.
+    /// Returns every cell of the run by name: parameters and buffers, the optimizer's state, generators.
     pub fn cells(&self) -> Vec<(String, Tensor)> {
         let named = |(name, part): &(String, Part)| match part {
             Part::Param(t) | Part::Buffer(t) => Some((format!("model.{name}"), t.clone())),
@@ -88,9 +90,9 @@ impl Step<'_> {
             .collect()
     }
 
-    /// Writes everything that the run needs to go on: parameters, buffers and generators of the model, the default
-    /// generator, the optimiser, counts, and these notes (a loader's position, for example). A cell that the loss function
-    /// changes and the model does not hold is not among them: make it a [`Buffer`](crate::Buffer).
+    /// Writes everything that the run needs to continue: parameters, buffers and generators of the model, the
+    /// default generator, the optimizer, counts, and `notes` (a loader's position, for example). A cell that
+    /// the loss function changes but the model does not hold is not saved: make it a [`Buffer`](crate::Buffer).
     pub fn save(&self, path: impl AsRef<Path>, notes: &Notes) -> Result<()> {
         let (steps, seen) = self.counts();
         let mut all = notes.clone();
@@ -99,13 +101,13 @@ impl Step<'_> {
         safetensors::write(path, &self.cells(), &all)
     }
 
-    /// Reads what [`save`](Step::save) wrote, all or nothing; gives the notes.
+    /// Reads what [`save`](Step::save) wrote, all or nothing; returns the notes.
     pub fn load(&mut self, path: impl AsRef<Path>) -> Result<Notes> {
         let file = Reader::open(path)?;
         let number = |key: &str| {
             let text = file.note(key).unwrap_or("");
             text.parse::<u64>()
-                .map_err(|_| file.failed(format!("the note `{key}` is `{text}`, which is no count")))
+                .map_err(|_| file.failed(format!("the note `{key}` is `{text}`, which is not a count")))
         };
         let (steps, seen) = (number("steps")?, number("seen")?);
         load_cells(&file, &self.cells(), true)?;

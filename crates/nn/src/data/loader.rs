@@ -1,4 +1,4 @@
-//! Batches of a dataset: shuffled, made ahead by a thread, and resumable at any of them.
+//! Batches of a dataset: shuffled, prepared ahead by a thread, and resumable at any batch.
 
 use super::Dataset;
 use gradus_ir::{Error, Result};
@@ -6,27 +6,27 @@ use gradus_tensor::{Device, Generator, Tensor};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-/// Which batch comes next. With the seed it is all there is to know about a loader.
+/// The position of the next batch. Together with the seed it determines the state of a loader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Passes over the data so far.
+    /// Completed passes over the data.
     pub epoch: u64,
-    /// Batches of this pass so far.
+    /// Batches of the current pass so far.
     pub batch: u64,
 }
 
 type Batch = Result<Vec<Tensor>>;
 
-/// Batches without end, pass after pass. The order of a pass follows from seed and pass alone.
+/// An endless sequence of batches, pass after pass. The order of a pass depends only on the seed and the pass.
 pub struct Loader {
     order: Order,
     at: Position,
     ahead: usize,
-    /// Batches that a thread has made, from `at` on.
+    /// Batches prepared by a thread, from `at` on.
     made: Option<Receiver<Batch>>,
 }
 
-/// Which examples are in which batch.
+/// The assignment of examples to batches.
 #[derive(Clone)]
 struct Order {
     data: Arc<dyn Dataset>,
@@ -42,11 +42,11 @@ impl Order {
         if self.keep_last { n.div_ceil(self.size) } else { n / self.size }
     }
 
-    /// The examples of a pass.
+    /// Returns the examples of a pass, in order.
     fn examples(&self, epoch: u64) -> Result<Vec<usize>> {
         let n = self.data.len();
         let Some(seed) = self.seed else { return Ok((0..n).collect()) };
-        // A stream of its own for each pass: positions sorted by random words.
+        // Each pass has its own random stream: positions are sorted by random words.
         let words = Generator::new(seed.wrapping_add(epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15))).bits([n]);
         Ok(words.argsort(0, false).to_vec::<i64>()?.into_iter().map(|i| i as usize).collect())
     }
@@ -57,7 +57,7 @@ impl Order {
         batch.iter().map(|t| t.to(self.device).check().cloned()).collect()
     }
 
-    /// Makes batches from a position on until nobody takes them.
+    /// Makes batches from a position on, until `put` returns false.
     fn make(&self, from: Position, put: impl Fn(Batch) -> bool) {
         let mut first = from.batch as usize;
         for epoch in from.epoch.. {
@@ -79,7 +79,7 @@ impl Order {
 }
 
 impl Loader {
-    /// Batches of so many examples in order; what is left over at the end of a pass is left out.
+    /// Makes batches of `size` examples in order; drops the remainder of a pass.
     pub fn new(data: impl Dataset + 'static, size: usize) -> Result<Loader> {
         let order = Order { data: Arc::new(data), size, seed: None, keep_last: false, device: Device::CPU };
         let n = order.data.len();
@@ -92,41 +92,41 @@ impl Loader {
         Ok(Loader { order, at: Position::default(), ahead: 2, made: None })
     }
 
-    /// In another order each pass, which follows from the seed.
+    /// Shuffles each pass differently, as determined by the seed.
     pub fn shuffle(mut self, seed: u64) -> Loader {
         self.order.seed = Some(seed);
         self
     }
 
-    /// What is left over at the end of a pass is a smaller batch.
+    /// Keeps the remainder of a pass as a smaller batch.
     pub fn keep_last(mut self) -> Loader {
         self.order.keep_last = true;
         self
     }
 
-    /// Batches on a device. They are moved there ahead, like they are made.
+    /// Moves batches to a device, ahead of their use.
     pub fn to(mut self, device: Device) -> Loader {
         self.order.device = device;
         self
     }
 
-    /// How many batches are made ahead.
+    /// Sets the number of batches prepared ahead.
     pub fn ahead(mut self, batches: usize) -> Loader {
         self.ahead = batches;
         self
     }
 
-    /// Batches in a pass.
+    /// Returns the number of batches in a pass.
     pub fn batches(&self) -> usize {
         self.order.batches()
     }
 
-    /// Which batch comes next.
+    /// Returns the position of the next batch.
     pub fn position(&self) -> Position {
         self.at
     }
 
-    /// Goes on from another batch.
+    /// Continues from another batch.
     pub fn seek(&mut self, at: Position) {
         self.at = at;
         self.made = None;
@@ -136,7 +136,7 @@ impl Loader {
     pub fn next_batch(&mut self) -> Batch {
         let batches = self.order.batches() as u64;
         if batches == 0 {
-            let why = format!("are more than there are; {} fit", self.order.data.len());
+            let why = format!("need more examples than the {} of the dataset", self.order.data.len());
             return Err(Error::value(format!("batches of {}", self.order.size), why));
         }
         if self.at.batch >= batches {
@@ -148,7 +148,7 @@ impl Loader {
         let batch = match made.recv().unwrap_or_else(|_| lost()) {
             Ok(batch) => batch,
             Err(e) => {
-                // The thread is past this batch; the next call begins at it again.
+                // The thread is past this batch; the next call starts at it again.
                 self.made = None;
                 return Err(e);
             }
@@ -160,14 +160,15 @@ impl Loader {
         Ok(batch)
     }
 
-    /// The rest of this pass.
+    /// Iterates over the rest of this pass.
     pub fn pass(&mut self) -> impl Iterator<Item = Batch> {
         let epoch = self.at.epoch;
         std::iter::from_fn(move || (self.at.epoch == epoch).then(|| self.next_batch()))
     }
 }
 
-/// A thread that makes batches from a position on, as far ahead as is asked. It ends when its batches are not wanted any more.
+/// Starts a thread that prepares batches from a position on, up to `ahead` of them. It ends when the receiver
+/// is dropped.
 fn start(order: Order, from: Position, ahead: usize) -> Receiver<Batch> {
     let (sender, receiver) = sync_channel(ahead);
     std::thread::spawn(move || order.make(from, |batch| sender.send(batch).is_ok()));

@@ -1,4 +1,4 @@
-//! Data: things that batches are taken from, and the loader that takes them.
+//! Datasets, and the loader that makes batches of them.
 
 mod loader;
 mod text;
@@ -9,15 +9,15 @@ pub use text::Characters;
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Tensor;
 
-/// Examples by number.
+/// Examples, indexed by number.
 pub trait Dataset: Send + Sync {
-    /// How many there are.
+    /// Returns the number of examples.
     fn len(&self) -> usize;
 
-    /// The batch of these examples: one tensor per field, examples along the first axis.
+    /// Makes a batch of these examples: one tensor per field, with examples along the first axis.
     fn batch(&self, ids: &[usize]) -> Result<Vec<Tensor>>;
 
-    /// Whether there are none.
+    /// Whether there are no examples.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -27,24 +27,24 @@ fn indices(ids: impl Iterator<Item = usize>) -> Tensor {
     Tensor::from(ids.map(|i| i as i64).collect::<Vec<i64>>())
 }
 
-/// Tensors whose first axes are the examples.
+/// Tensors with examples along the first axis.
 #[derive(Clone, Debug)]
 pub struct Tensors(Vec<Tensor>);
 
 impl Tensors {
-    /// The fields; all must have equally many examples.
+    /// Makes a dataset of fields, which must have the same number of examples.
     pub fn new(fields: Vec<Tensor>) -> Result<Tensors> {
         let first = fields.first().ok_or_else(|| Error::value("a dataset", "must have a field"))?.dim(0);
         for t in &fields {
             if t.check()?.rank() == 0 || t.dim(0) != first {
-                let why = format!("must have {first} examples along its first axis, as the first has");
+                let why = format!("must have {first} examples along its first axis, like the first field");
                 return Err(Error::shape(format!("a field of shape {}", t.shape()), why));
             }
         }
         Ok(Tensors(fields))
     }
 
-    /// The examples that are chosen, and those that are not.
+    /// Splits the examples by a predicate: those for which it is true, and the others.
     pub fn split(&self, chosen: impl Fn(usize) -> bool) -> (Tensors, Tensors) {
         let part = |yes: bool| {
             let ids = indices((0..self.len()).filter(|&i| chosen(i) == yes));
@@ -53,7 +53,7 @@ impl Tensors {
         (part(true), part(false))
     }
 
-    /// The fields.
+    /// Returns the fields.
     pub fn fields(&self) -> &[Tensor] {
         &self.0
     }
@@ -70,7 +70,7 @@ impl Dataset for Tensors {
     }
 }
 
-/// Every window of a text: a window of tokens, and the same one further.
+/// All windows of a text: a window of tokens, and the same window shifted by one.
 #[derive(Clone, Debug)]
 pub struct Windows {
     tokens: Tensor,
@@ -78,7 +78,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Windows of this length.
+    /// Makes windows of this length.
     pub fn new(tokens: &[i64], length: usize) -> Windows {
         Windows { tokens: Tensor::from(tokens), length }
     }

@@ -1,13 +1,13 @@
-//! Text as tokens: one per character.
+//! Tokenization by characters.
 
 use gradus_ir::{Error, Result};
 
-/// The characters of a text, numbered in their order.
+/// The distinct characters of a text, numbered in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Characters(Vec<char>);
 
 impl Characters {
-    /// Those of a text, each once.
+    /// Collects the characters of a text.
     pub fn of(text: &str) -> Characters {
         let mut all: Vec<char> = text.chars().collect();
         all.sort_unstable();
@@ -15,26 +15,26 @@ impl Characters {
         Characters(all)
     }
 
-    /// How many there are.
+    /// Returns the number of characters.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no characters.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The number of each character.
+    /// Returns the number of each character.
     pub fn encode(&self, text: &str) -> Result<Vec<i64>> {
         let number = |c: char| {
-            let unknown = |_| Error::value(format!("{c:?}"), "is not among the characters that are known");
+            let unknown = |_| Error::value(format!("{c:?}"), "is not a known character");
             self.0.binary_search(&c).map(|i| i as i64).map_err(unknown)
         };
         text.chars().map(number).collect()
     }
 
-    /// The text of numbers; those that are none are left out.
+    /// Returns the text of numbers; unknown numbers are skipped.
     pub fn decode(&self, tokens: &[i64]) -> String {
         tokens.iter().filter_map(|t| self.0.get(usize::try_from(*t).ok()?)).collect()
     }

@@ -1,62 +1,62 @@
-//! Attention with several heads, for training and, with a cache, for one token after the other.
+//! Multi-head attention, for training and, with a cache, for generating token by token.
 
 use super::{Dropout, Linear};
+use crate::caller::tensor_at_caller;
 use crate::module::{Buffer, Param};
-use crate::place::placed_tensor;
 use crate::{init, module};
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::func::linear;
 use gradus_tensor::{AttentionOptions, Generator, Tensor, scaled_dot_product_attention};
 
-/// Attention over `[batch, time, width]`, to itself or to another sequence. Heads of keys and values may be fewer than those of queries: neighbouring
-/// query heads then share one.
+/// Attention over `[batch, time, width]`, to itself or to another sequence. There may be fewer heads of keys
+/// and values than of queries: adjacent query heads then share one.
 #[derive(Clone, Debug)]
 pub struct MultiHeadAttention {
-    /// Queries, keys and values one below the other: `[width + 2 · kv_heads · head, width]`.
+    /// Weights of queries, keys and values, stacked: `[width + 2 · kv_heads · head, width]`.
     pub in_proj_weight: Param,
     /// Their biases.
     pub in_proj_bias: Option<Param>,
-    /// From all heads to the width.
+    /// Projection of all heads to the width.
     pub out_proj: Linear,
     /// Heads of queries.
     pub heads: usize,
     /// Heads of keys and values.
     pub kv_heads: usize,
-    /// Whether a position sees only those up to its own.
+    /// Whether a position sees only positions up to its own.
     pub causal: bool,
-    /// Of the weights that positions give each other.
+    /// Dropout of the attention weights.
     pub dropout: Option<Dropout>,
 }
 module!(MultiHeadAttention { in_proj_weight, in_proj_bias, out_proj, dropout; heads, kv_heads, causal });
 
-/// Keys and values of the positions so far, in room for a fixed number of them, so that one compiled step serves every
+/// Keys and values of the positions so far, with a fixed capacity, so that one compiled step serves every
 /// position.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    /// `[batch, kv_heads, room, head]`.
+    /// `[batch, kv_heads, capacity, head]`.
     pub keys: Buffer,
-    /// The same.
+    /// `[batch, kv_heads, capacity, head]`.
     pub values: Buffer,
-    /// How many positions are filled.
+    /// Number of filled positions.
     pub position: Buffer,
 }
 module!(Cache { keys, values, position });
 
 impl Cache {
-    /// Forgets everything.
+    /// Empties the cache.
     pub fn clear(&self) -> Result<()> {
         self.position.set_(&Tensor::from(0i64))
     }
 }
 
 impl MultiHeadAttention {
-    /// Attention of this width.
+    /// Makes attention of this width.
     #[track_caller]
     pub fn new(width: usize, heads: usize, g: &Generator) -> MultiHeadAttention {
         MultiHeadAttention::grouped(width, heads, heads, g)
     }
 
-    /// With this many heads of keys and values.
+    /// Makes attention with this many heads of keys and values.
     #[track_caller]
     pub fn grouped(width: usize, heads: usize, kv_heads: usize, g: &Generator) -> MultiHeadAttention {
         let rows = width + 2 * kv_heads * (width / heads.max(1));
@@ -72,22 +72,22 @@ impl MultiHeadAttention {
         }
     }
 
-    /// The same, causal.
+    /// Makes it causal.
     pub fn causal(self) -> MultiHeadAttention {
         MultiHeadAttention { causal: true, ..self }
     }
 
-    /// The same, with dropout of the weights that positions give each other.
+    /// Adds dropout of the attention weights.
     pub fn dropout(self, p: f64, g: &Generator) -> MultiHeadAttention {
         MultiHeadAttention { dropout: Some(Dropout::new(p, g)), ..self }
     }
 
-    /// The same without biases.
+    /// Removes the biases.
     pub fn without_bias(self) -> MultiHeadAttention {
         MultiHeadAttention { in_proj_bias: None, out_proj: self.out_proj.without_bias(), ..self }
     }
 
-    /// Room for so many positions of so many sequences.
+    /// Makes a cache for `room` positions of `batch` sequences.
     #[track_caller]
     pub fn cache(&self, batch: usize, room: usize) -> Cache {
         let head = self.in_proj_weight.dim(1) / self.heads.max(1);
@@ -98,7 +98,7 @@ impl MultiHeadAttention {
         Cache { keys: Buffer::new(&empty), values: Buffer::new(&empty), position }
     }
 
-    /// The product of an input with some rows of the projection.
+    /// Multiplies an input with some rows of the projection.
     fn product(&self, x: &Tensor, from: usize, rows: usize) -> Result<Tensor> {
         let (width, shape) = (self.in_proj_weight.dim(1), x.shape());
         if x.error().is_none()
@@ -111,21 +111,22 @@ impl MultiHeadAttention {
         Ok(linear(x, &cut(&self.in_proj_weight), self.in_proj_bias.as_deref().map(cut).as_ref()))
     }
 
-    /// Some features of a product by head: `[batch, heads, time, head]`.
+    /// Splits some features of a product by head: `[batch, heads, time, head]`.
     fn by_head(&self, product: &Tensor, from: usize, heads: usize) -> Tensor {
         let head = self.in_proj_weight.dim(1) / self.heads;
         let own = product.narrow(-1, from * head, heads * head);
         own.reshape([product.dim(0), product.dim(1), heads, head]).transpose(1, 2)
     }
 
-    /// Queries, keys and values by head.
+    /// Returns queries, keys and values by head.
     fn projected(&self, x: &Tensor) -> Result<[Tensor; 3]> {
         let all = self.product(x, 0, self.in_proj_weight.dim(0))?;
         let (n, m) = (self.heads, self.kv_heads);
         Ok([(0, n), (n, m), (n + m, m)].map(|(from, heads)| self.by_head(&all, from, heads)))
     }
 
-    /// Attention to another sequence: queries from `x`, keys and values from `memory`. Every position sees all of it.
+    /// Attends to another sequence: queries from `x`, keys and values from `memory`. Every position sees all of
+    /// it.
     #[track_caller]
     pub fn forward_to(&self, x: &Tensor, memory: &Tensor) -> Tensor {
         let (width, m) = (self.in_proj_weight.dim(1), self.kv_heads);
@@ -136,7 +137,7 @@ impl MultiHeadAttention {
                 (self.by_head(&q, 0, self.heads), self.by_head(&kv, 0, m), self.by_head(&kv, m, m));
             Ok(self.attend(&q, &k, &v, AttentionOptions::default()))
         };
-        placed_tensor(attended(), std::panic::Location::caller())
+        tensor_at_caller(attended(), std::panic::Location::caller())
     }
 
     fn attend(&self, q: &Tensor, k: &Tensor, v: &Tensor, options: AttentionOptions) -> Tensor {
@@ -151,11 +152,11 @@ impl MultiHeadAttention {
         crate::Forward::forward(&self.out_proj, &o)
     }
 
-    /// With the next positions' keys and values added to a cache: each position sees what the cache holds and the new
-    /// ones up to its own. More positions than there is room for are an error when it runs.
+    /// Appends the keys and values of the next positions to a cache: each position sees the cache and the new
+    /// positions up to its own. Exceeding the capacity is an error when it runs.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
-        placed_tensor(self.cached(x, cache), std::panic::Location::caller())
+        tensor_at_caller(self.cached(x, cache), std::panic::Location::caller())
     }
 
     fn cached(&self, x: &Tensor, cache: &Cache) -> Result<Tensor> {
@@ -179,6 +180,6 @@ impl crate::Forward for MultiHeadAttention {
     fn forward(&self, x: &Tensor) -> Tensor {
         let options = AttentionOptions { causal: self.causal, ..AttentionOptions::default() };
         let attended = self.projected(x).map(|[q, k, v]| self.attend(&q, &k, &v, options));
-        placed_tensor(attended, std::panic::Location::caller())
+        tensor_at_caller(attended, std::panic::Location::caller())
     }
 }

@@ -6,7 +6,7 @@ use gradus_tensor::func::conv;
 use gradus_tensor::func::conv::{ConvOptions, ConvTransposeOptions};
 use gradus_tensor::{Each, Generator, Tensor};
 
-/// Extents of a weight: two of channels, then the kernel's; one number stands for all axes.
+/// Returns the extents of a weight: two of channels, then the kernel's; one number stands for all axes.
 fn extents(first: usize, second: usize, kernel: Each, axes: usize) -> Vec<usize> {
     let all = if let [one] = kernel.0[..] { vec![one; axes] } else { kernel.0 };
     [first, second].into_iter().chain(all).collect()
@@ -27,13 +27,14 @@ macro_rules! convolutions {
         module!($conv { weight, bias; options });
 
         impl $conv {
-            /// This many channels in and out, and a kernel of this extent, with stride 1 and without padding.
+            /// Makes a layer with this many channels in and out, and a kernel of this extent, with stride 1 and
+            /// without padding.
             #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: impl Into<Each>, g: &Generator) -> $conv {
                 $conv::with(inputs, outputs, kernel, ConvOptions::default(), g)
             }
 
-            /// With everything said.
+            /// Makes a layer with explicit options.
             #[track_caller]
             pub fn with(
                 inputs: usize,
@@ -48,7 +49,7 @@ macro_rules! convolutions {
                 $conv { weight, bias: Some(Param::new(&init::within_fan([outputs], fan, g))), options }
             }
 
-            /// The same layer without its bias.
+            /// Removes the bias.
             pub fn without_bias(self) -> $conv {
                 $conv { bias: None, ..self }
             }
@@ -74,13 +75,14 @@ macro_rules! convolutions {
         module!($transposed { weight, bias; options });
 
         impl $transposed {
-            /// This many channels in and out, and a kernel of this extent, with stride 1 and without padding.
+            /// Makes a layer with this many channels in and out, and a kernel of this extent, with stride 1 and
+            /// without padding.
             #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: impl Into<Each>, g: &Generator) -> $transposed {
                 $transposed::with(inputs, outputs, kernel, ConvTransposeOptions::default(), g)
             }
 
-            /// With everything said.
+            /// Makes a layer with explicit options.
             #[track_caller]
             pub fn with(
                 inputs: usize,
@@ -95,7 +97,7 @@ macro_rules! convolutions {
                 $transposed { weight, bias: Some(Param::new(&init::within_fan([outputs], fan, g))), options }
             }
 
-            /// The same layer without its bias.
+            /// Removes the bias.
             pub fn without_bias(self) -> $transposed {
                 $transposed { bias: None, ..self }
             }

@@ -1,23 +1,23 @@
-//! Dropout.
+//! The dropout layer.
 
 use crate::module;
 use crate::module::{Forward, Mode};
 use gradus_tensor::{Generator, Tensor};
 
-/// In training, zero with a probability and larger otherwise, so that the expectation stays.
+/// In training, zeroes elements with a probability and scales the others, which keeps the expectation.
 #[derive(Clone, Debug)]
 pub struct Dropout {
     /// The probability.
     pub p: f64,
-    /// Whether it is training.
+    /// Whether the layer is training.
     pub mode: Mode,
-    /// Where it draws from. Its state is a cell: compiled steps move it on, checkpoints keep it.
+    /// The generator of its masks. Its state is a cell: compiled steps advance it, checkpoints save it.
     pub generator: Generator,
 }
 module!(Dropout { mode, generator; p });
 
 impl Dropout {
-    /// Drops with this probability, drawing from the generator.
+    /// Makes a layer that drops with this probability.
     pub fn new(p: f64, g: &Generator) -> Dropout {
         Dropout { p, mode: Mode::default(), generator: g.clone() }
     }

@@ -1,4 +1,4 @@
-//! Matrix products, and rows chosen from a matrix.
+//! Linear and embedding layers.
 
 use crate::module::{Forward, Param};
 use crate::{init, module};
@@ -16,14 +16,14 @@ pub struct Linear {
 module!(Linear { weight, bias });
 
 impl Linear {
-    /// A layer of this many inputs and outputs.
+    /// Makes a layer of this many inputs and outputs.
     #[track_caller]
     pub fn new(inputs: usize, outputs: usize, g: &Generator) -> Linear {
         let weight = Param::new(&init::within_fan([outputs, inputs], inputs, g));
         Linear { weight, bias: Some(Param::new(&init::within_fan([outputs], inputs, g))) }
     }
 
-    /// The same layer without its bias.
+    /// Removes the bias.
     pub fn without_bias(self) -> Linear {
         Linear { bias: None, ..self }
     }
@@ -45,7 +45,7 @@ pub struct Embedding {
 module!(Embedding { weight });
 
 impl Embedding {
-    /// This many rows, standard normal at first.
+    /// Makes this many rows, initially standard normal.
     #[track_caller]
     pub fn new(rows: usize, width: usize, g: &Generator) -> Embedding {
         Embedding { weight: Param::new(&g.randn([rows, width])) }

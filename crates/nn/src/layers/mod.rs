@@ -1,4 +1,4 @@
-//! Layers: each a struct of parameters with PyTorch's names, layouts and first values.
+//! Layers: each is a struct of parameters with PyTorch's names, layouts and initial values.
 
 mod attention;
 mod conv;

@@ -1,27 +1,27 @@
-//! Normalisations.
+//! Normalization layers.
 
 use crate::module;
 use crate::module::{Buffer, Forward, Mode, Param};
 use gradus_ir::Shape;
 use gradus_tensor::{BatchNormOptions, Tensor};
 
-/// Mean 0 and variance 1 per channel (axis 1) over the batch, in any number of axes; without training by the statistics that
-/// training has kept.
+/// Normalizes each channel (axis 1) to mean 0 and variance 1 over the batch, for any number of axes; in
+/// evaluation with the running statistics.
 #[derive(Clone, Debug)]
 pub struct BatchNorm {
     /// `[channels]`.
     pub weight: Param,
     /// `[channels]`.
     pub bias: Param,
-    /// The mean so far.
+    /// Running mean.
     pub running_mean: Buffer,
-    /// The variance so far.
+    /// Running variance.
     pub running_var: Buffer,
-    /// Batches that went into them.
+    /// Number of batches in the statistics.
     pub num_batches_tracked: Buffer,
-    /// Whether it is training.
+    /// Whether the layer is training.
     pub mode: Mode,
-    /// How far statistics move towards those of a batch.
+    /// Weight of a batch in the running statistics.
     pub momentum: f64,
     /// Added to the variance.
     pub eps: f64,
@@ -29,7 +29,7 @@ pub struct BatchNorm {
 module!(BatchNorm { weight, bias, running_mean, running_var, num_batches_tracked, mode; momentum, eps });
 
 impl BatchNorm {
-    /// For this many channels.
+    /// Makes a layer for this many channels.
     #[track_caller]
     pub fn new(channels: usize) -> BatchNorm {
         let (zeros, ones) = (Tensor::zeros([channels]), Tensor::ones([channels]));
@@ -51,7 +51,7 @@ impl Forward for BatchNorm {
     fn forward(&self, x: &Tensor) -> Tensor {
         let training = self.mode.is_training();
         let options = BatchNormOptions { training, momentum: self.momentum, eps: self.eps };
-        // Their values now: the tape must not find them changed below.
+        // Uses the current values: the tape must not find them changed by the update below.
         let (mean, var) = (self.running_mean.detach(), self.running_var.detach());
         let running = Some((&mean, &var));
         let (y, mean, var) = x.batch_norm(running, Some(&self.weight), Some(&self.bias), &options);
@@ -67,12 +67,12 @@ impl Forward for BatchNorm {
     }
 }
 
-/// Mean 0 and variance 1 over the last axes.
+/// Normalizes the last axes to mean 0 and variance 1.
 #[derive(Clone, Debug)]
 pub struct LayerNorm {
-    /// Of the extents of the last axes.
+    /// Has the extents of the last axes.
     pub weight: Param,
-    /// Of the same.
+    /// Has the extents of the last axes.
     pub bias: Option<Param>,
     /// Added to the variance.
     pub eps: f64,
@@ -80,7 +80,7 @@ pub struct LayerNorm {
 module!(LayerNorm { weight, bias; eps });
 
 impl LayerNorm {
-    /// Over last axes of these extents.
+    /// Makes a layer for last axes of these extents.
     #[track_caller]
     pub fn new(shape: impl Into<Shape>) -> LayerNorm {
         let shape = shape.into();
@@ -88,7 +88,7 @@ impl LayerNorm {
         LayerNorm { weight: Param::new(&Tensor::ones(&shape)), bias, eps: 1e-5 }
     }
 
-    /// The same layer without its bias.
+    /// Removes the bias.
     pub fn without_bias(self) -> LayerNorm {
         LayerNorm { bias: None, ..self }
     }
@@ -101,18 +101,18 @@ impl Forward for LayerNorm {
     }
 }
 
-/// Mean square 1 over the last axes.
+/// Normalizes the last axes to mean square 1.
 #[derive(Clone, Debug)]
 pub struct RmsNorm {
-    /// Of the extents of the last axes.
+    /// Has the extents of the last axes.
     pub weight: Param,
-    /// Added to the mean square; that of the dtype if not given.
+    /// Added to the mean square; the machine epsilon of the dtype if `None`.
     pub eps: Option<f64>,
 }
 module!(RmsNorm { weight; eps });
 
 impl RmsNorm {
-    /// Over last axes of these extents.
+    /// Makes a layer for last axes of these extents.
     #[track_caller]
     pub fn new(shape: impl Into<Shape>) -> RmsNorm {
         RmsNorm { weight: Param::new(&Tensor::ones(shape)), eps: None }
@@ -126,7 +126,7 @@ impl Forward for RmsNorm {
     }
 }
 
-/// Mean 0 and variance 1 over groups of channels (axis 1) and all axes behind.
+/// Normalizes groups of channels (axis 1) and all axes after it to mean 0 and variance 1.
 #[derive(Clone, Debug)]
 pub struct GroupNorm {
     /// `[channels]`.
@@ -141,7 +141,7 @@ pub struct GroupNorm {
 module!(GroupNorm { weight, bias; groups, eps });
 
 impl GroupNorm {
-    /// So many groups of this many channels in all.
+    /// Makes a layer of `groups` groups over `channels` channels in total.
     #[track_caller]
     pub fn new(groups: usize, channels: usize) -> GroupNorm {
         let [weight, bias] = [1.0, 0.0].map(|x| Param::new(&Tensor::full([channels], x)));

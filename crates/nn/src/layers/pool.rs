@@ -5,18 +5,18 @@ use crate::module::Forward;
 use gradus_tensor::Tensor;
 use gradus_tensor::func::pool::{AvgPoolOptions, MaxPoolOptions, adaptive_avg_pool, avg_pool, max_pool};
 
-/// The largest of each window, over as many last axes as the kernel has.
+/// The maximum of each window, over as many last axes as the kernel has.
 #[derive(Clone, Debug)]
 pub struct MaxPool {
     /// The window.
     pub kernel: Vec<usize>,
-    /// Stride (the window's extent if not given), padding, dilation.
+    /// Stride (default: the extent of the window), padding, dilation.
     pub options: MaxPoolOptions,
 }
 module!(MaxPool { ; kernel, options });
 
 impl MaxPool {
-    /// Windows side by side.
+    /// Makes a layer of adjacent windows.
     pub fn new(kernel: &[usize]) -> MaxPool {
         MaxPool { kernel: kernel.to_vec(), options: MaxPoolOptions::default() }
     }
@@ -34,13 +34,13 @@ impl Forward for MaxPool {
 pub struct AvgPool {
     /// The window.
     pub kernel: Vec<usize>,
-    /// Stride (the window's extent if not given), padding, what is counted.
+    /// Stride (default: the extent of the window), padding, and what is counted.
     pub options: AvgPoolOptions,
 }
 module!(AvgPool { ; kernel, options });
 
 impl AvgPool {
-    /// Windows side by side.
+    /// Makes a layer of adjacent windows.
     pub fn new(kernel: &[usize]) -> AvgPool {
         AvgPool { kernel: kernel.to_vec(), options: AvgPoolOptions::default() }
     }
@@ -53,7 +53,7 @@ impl Forward for AvgPool {
     }
 }
 
-/// Means such that the last axes get these extents, whatever they were.
+/// Means over windows chosen so that the last axes get these extents.
 #[derive(Clone, Debug)]
 pub struct AdaptiveAvgPool {
     /// The extents.
@@ -62,7 +62,7 @@ pub struct AdaptiveAvgPool {
 module!(AdaptiveAvgPool { ; size });
 
 impl AdaptiveAvgPool {
-    /// To these extents.
+    /// Makes a layer with these output extents.
     pub fn new(size: &[usize]) -> AdaptiveAvgPool {
         AdaptiveAvgPool { size: size.to_vec() }
     }
@@ -75,7 +75,7 @@ impl Forward for AdaptiveAvgPool {
     }
 }
 
-/// All axes but the first as one.
+/// Merges all axes but the first.
 #[derive(Clone, Copy, Debug)]
 pub struct Flatten;
 module!(Flatten {});

@@ -1,22 +1,22 @@
-//! Recurrent layers: one step of a unit, scanned along time.
+//! Recurrent layers: a step function, scanned along time.
 
 use super::Dropout;
+use crate::caller::at_caller;
 use crate::init;
 use crate::module::{Forward, Module, Param, Visitor};
-use crate::place::placed;
 use gradus_ir::{Error, Result};
 use gradus_tensor::func::linear;
 use gradus_tensor::{Generator, ScanOptions, Tensor, scan};
 use std::marker::PhantomData;
 
-/// What happens at one time: gates of the input (`W x + b`), states, and gates of the hidden state (`W h + b`).
+/// A step function of gates of the input (`W x + b`), states, and gates of the hidden state (`W h + b`).
 pub trait Unit {
-    /// Gates, each as wide as the hidden state.
+    /// Number of gates, each as wide as the hidden state.
     const GATES: usize;
-    /// States: the hidden one, and maybe others.
+    /// Number of states, the hidden one included.
     const STATES: usize;
 
-    /// The next states, the hidden one first.
+    /// Returns the next states, the hidden one first.
     fn step(x: &[Tensor], h: &[Tensor], states: &[Tensor]) -> Vec<Tensor>;
 }
 
@@ -86,20 +86,21 @@ pub type Lstm = Recurrent<LstmUnit>;
 /// One direction of one layer.
 #[derive(Clone, Debug)]
 struct Direction {
-    /// Of the input and of the hidden state: `[gates · hidden, inputs]`, `[gates · hidden, hidden]`.
+    /// Weights of the input and of the hidden state: `[gates · hidden, inputs]`, `[gates · hidden, hidden]`.
     weights: [Param; 2],
     /// `[gates · hidden]` each.
     biases: [Param; 2],
 }
 
-/// Layers of a unit over `[time, batch, inputs]`, each on the hidden states of the one before, in one direction or both.
+/// Layers of a unit over `[time, batch, inputs]`, each applied to the hidden states of the previous one, in one
+/// direction or both.
 #[derive(Clone, Debug)]
 pub struct Recurrent<U> {
-    /// Layer by layer, forwards before backwards.
+    /// Layer by layer, forward before backward.
     directions: Vec<Direction>,
     hidden: usize,
     both: bool,
-    /// Of what layers but the last give to the next.
+    /// Dropout of the outputs of all layers but the last.
     dropout: Option<Dropout>,
     unit: PhantomData<U>,
 }
@@ -120,13 +121,13 @@ impl<U> Module for Recurrent<U> {
 }
 
 impl<U: Unit> Recurrent<U> {
-    /// So many layers of this width.
+    /// Makes `layers` layers of this width.
     #[track_caller]
     pub fn new(inputs: usize, hidden: usize, layers: usize, g: &Generator) -> Recurrent<U> {
         Recurrent::with(inputs, hidden, layers, false, g)
     }
 
-    /// Layers that run in both directions; each gives the hidden states of one and then of the other.
+    /// Makes bidirectional layers; each returns the hidden states of both directions, concatenated.
     #[track_caller]
     pub fn bidirectional(inputs: usize, hidden: usize, layers: usize, g: &Generator) -> Recurrent<U> {
         Recurrent::with(inputs, hidden, layers, true, g)
@@ -146,17 +147,17 @@ impl<U: Unit> Recurrent<U> {
         Recurrent { directions, hidden, both, dropout: None, unit: PhantomData }
     }
 
-    /// The same, with dropout between layers: on the hidden states of each but the last, as in PyTorch.
+    /// Adds dropout between layers, on the hidden states of all but the last, as in PyTorch.
     pub fn dropout(self, p: f64, g: &Generator) -> Recurrent<U> {
         Recurrent { dropout: Some(Dropout::new(p, g)), ..self }
     }
 
-    /// The hidden states of the last layer at all times, and all layers' last states, `[layers · directions, batch, hidden]`
-    /// each. Begins with states like those, or zeros.
+    /// Returns the hidden states of the last layer at all time steps, and the final states of all layers,
+    /// `[layers · directions, batch, hidden]` each. Starts from `states` of that form, or from zeros.
     #[track_caller]
     pub fn run(&self, x: &Tensor, states: Option<&[Tensor]>) -> Result<(Tensor, Vec<Tensor>)> {
         let caller = std::panic::Location::caller();
-        self.run_on(x, states).map_err(|e| placed(e, caller))
+        self.run_on(x, states).map_err(|e| at_caller(e, caller))
     }
 
     fn run_on(&self, x: &Tensor, states: Option<&[Tensor]>) -> Result<(Tensor, Vec<Tensor>)> {
@@ -193,10 +194,10 @@ impl<U: Unit> Recurrent<U> {
 }
 
 impl Direction {
-    /// Last states, and the hidden ones at all times.
+    /// Returns the final states, and the hidden ones at all time steps.
     fn run<U: Unit>(&self, x: &Tensor, init: &[Tensor], reverse: bool) -> Result<(Vec<Tensor>, Tensor)> {
         let ([w, wh], [b, bh]) = (&self.weights, &self.biases);
-        // What does not depend on states is one product for all times.
+        // The part that does not depend on states is one product for all time steps.
         let gates = linear(x, w, Some(b));
         let how = ScanOptions { reverse, ..ScanOptions::default() };
         let (ends, mut outs) = scan(&init.iter().collect::<Vec<_>>(), &[&gates], how, |states, x| {

@@ -1,10 +1,10 @@
-//! Layers one after the other.
+//! A sequence of layers.
 
+use crate::caller::tensor_at_caller;
 use crate::module::{Forward, Module, Visitor};
-use crate::place::placed_tensor;
 use gradus_tensor::Tensor;
 
-/// Modules applied in order; their parameters are named by position: `0.weight`.
+/// Modules applied in order; their parameters are named by position, such as `0.weight`.
 ///
 /// ```
 /// use gradus_nn::{Linear, Module, Sequential};
@@ -17,12 +17,12 @@ use gradus_tensor::Tensor;
 pub struct Sequential(Vec<Box<dyn Forward + Send + Sync>>);
 
 impl Sequential {
-    /// Nothing yet.
+    /// Makes an empty sequence.
     pub fn new() -> Sequential {
         Sequential::default()
     }
 
-    /// Another module behind the others.
+    /// Appends a module.
     pub fn then(mut self, module: impl Forward + Send + Sync + 'static) -> Sequential {
         self.0.push(Box::new(module));
         self
@@ -39,6 +39,6 @@ impl Forward for Sequential {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
         let y = self.0.iter().fold(x.clone(), |x, m| m.forward(&x));
-        placed_tensor(Ok(y), std::panic::Location::caller())
+        tensor_at_caller(Ok(y), std::panic::Location::caller())
     }
 }

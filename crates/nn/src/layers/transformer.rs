@@ -1,35 +1,35 @@
-//! The block of a transformer.
+//! The transformer block.
 
 use super::{Cache, Dropout, LayerNorm, Linear, MultiHeadAttention};
+use crate::caller::tensor_at_caller;
 use crate::module;
 use crate::module::Forward;
-use crate::place::placed_tensor;
 use gradus_tensor::{Generator, Tensor};
 
-/// Attention and a network of one hidden layer with `gelu`, each around a residual and behind a norm (or, if not
-/// `norm_first`, before one).
+/// Attention and a network of one hidden layer with `gelu`, each with a residual connection and a norm before
+/// it (or, if not `norm_first`, after it).
 #[derive(Clone, Debug)]
 pub struct TransformerBlock {
     /// Attention.
     pub self_attn: MultiHeadAttention,
-    /// Into the hidden layer.
+    /// From the width to the hidden layer.
     pub linear1: Linear,
-    /// Out of it.
+    /// From the hidden layer to the width.
     pub linear2: Linear,
-    /// Of the attention.
+    /// Norm of the attention.
     pub norm1: LayerNorm,
-    /// Of the network.
+    /// Norm of the network.
     pub norm2: LayerNorm,
-    /// Of both results and of the hidden layer; that of the attention's weights is its own.
+    /// Dropout of both results and of the hidden layer; that of the attention weights is separate.
     pub dropout: Dropout,
-    /// Norms come before attention and network.
+    /// Whether norms come before attention and network.
     pub norm_first: bool,
 }
 module!(TransformerBlock { self_attn, linear1, linear2, norm1, norm2, dropout; norm_first });
 
 impl TransformerBlock {
-    /// A causal block of this width with a hidden layer of another. Dropout is where PyTorch has it: on the attention's weights
-    /// and result, on the hidden layer and on the network's result.
+    /// Makes a causal block of this width and hidden size. Dropout is applied where PyTorch applies it: to the
+    /// attention weights and result, to the hidden layer and to the network's result.
     #[track_caller]
     pub fn new(width: usize, heads: usize, hidden: usize, dropout: f64, g: &Generator) -> TransformerBlock {
         TransformerBlock {
@@ -55,11 +55,11 @@ impl TransformerBlock {
         }
     }
 
-    /// With a cache of the attention's keys and values.
+    /// Runs it with a cache of the attention's keys and values.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
         let y = self.around(x, |x| self.self_attn.forward_cached(x, cache));
-        placed_tensor(Ok(y), std::panic::Location::caller())
+        tensor_at_caller(Ok(y), std::panic::Location::caller())
     }
 }
 
@@ -67,6 +67,6 @@ impl Forward for TransformerBlock {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
         let y = self.around(x, |x| self.self_attn.forward(x));
-        placed_tensor(Ok(y), std::panic::Location::caller())
+        tensor_at_caller(Ok(y), std::panic::Location::caller())
     }
 }

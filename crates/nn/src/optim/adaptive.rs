@@ -1,4 +1,4 @@
-//! Rules that scale each element by the size of its past gradients.
+//! Rules that scale each element by the magnitude of its past gradients.
 
 use super::Rule;
 use super::momentum::decayed;
@@ -9,13 +9,13 @@ use gradus_tensor::Tensor;
 pub struct Adam {
     /// The learning rate.
     pub rate: f64,
-    /// How much of the average gradient, and of the average square, is kept.
+    /// Decay of the average gradient, and of the average square.
     pub betas: (f64, f64),
-    /// Added to the deviation.
+    /// Added to the standard deviation.
     pub eps: f64,
-    /// Pulls parameters towards 0, by way of the gradient.
+    /// L2 penalty, added to the gradient.
     pub weight_decay: f64,
-    /// Uses the largest average square so far.
+    /// Whether to use the largest average square so far.
     pub amsgrad: bool,
 }
 
@@ -36,7 +36,7 @@ impl Rule for Adam {
     }
 
     fn numbers(&self, rate: f64, step: u64) -> Vec<f64> {
-        // Averages begin at 0; these make that good.
+        // Corrects the bias of averages, which start at 0.
         let short = |beta: f64| 1.0 - beta.powf(step as f64);
         vec![rate / short(self.betas.0), 1.0 / short(self.betas.1).sqrt()]
     }
@@ -53,18 +53,18 @@ impl Rule for Adam {
     }
 }
 
-/// Adam whose weight decay does not go through the averages.
+/// Adam with decoupled weight decay.
 #[derive(Clone, Copy, Debug)]
 pub struct AdamW {
     /// The learning rate.
     pub rate: f64,
-    /// How much of the average gradient, and of the average square, is kept.
+    /// Decay of the average gradient, and of the average square.
     pub betas: (f64, f64),
-    /// Added to the deviation.
+    /// Added to the standard deviation.
     pub eps: f64,
-    /// Pulls parameters towards 0: by this much of them, times the rate.
+    /// Fraction of the parameters that is subtracted per step, times the rate.
     pub weight_decay: f64,
-    /// Uses the largest average square so far.
+    /// Whether to use the largest average square so far.
     pub amsgrad: bool,
 }
 

@@ -1,26 +1,27 @@
-//! L-BFGS, which evaluates the loss several times per step and so runs eagerly.
+//! L-BFGS, which evaluates the loss several times per step and therefore runs eagerly.
 
 use super::line_search::{Point, search};
 use gradus_ir::{Error, Result};
 use gradus_tensor::{Backward, Tensor, autograd, no_grad};
 use std::collections::VecDeque;
 
-/// Settings of [`Lbfgs`].
+/// Options of [`Lbfgs`].
 #[derive(Clone, Copy, Debug)]
 pub struct LbfgsOptions {
-    /// How far a direction is gone.
+    /// Length of a step along a direction.
     pub rate: f64,
-    /// Iterations in a step.
+    /// Iterations per step.
     pub iterations: usize,
-    /// Evaluations of the loss in a step, at most.
+    /// Largest number of evaluations of the loss per step.
     pub evaluations: usize,
-    /// Stops when no element of the gradient is larger.
+    /// Stops if no element of the gradient is larger.
     pub tolerance_grad: f64,
-    /// Stops when loss or parameters change by less.
+    /// Stops if loss or parameters change by less.
     pub tolerance_change: f64,
-    /// How many past changes the curvature is made of.
+    /// Number of past changes from which the curvature is estimated.
     pub history: usize,
-    /// Looks along each direction for a place that meets the strong Wolfe conditions; the rate is where it looks first.
+    /// Whether to search along each direction for a point that meets the strong Wolfe conditions; the rate is
+    /// the first guess.
     pub line_search: bool,
 }
 
@@ -38,7 +39,7 @@ impl Default for LbfgsOptions {
     }
 }
 
-/// Quasi-Newton steps along directions of limited memory.
+/// Quasi-Newton steps with limited memory.
 pub struct Lbfgs {
     parameters: Vec<Tensor>,
     options: LbfgsOptions,
@@ -46,14 +47,14 @@ pub struct Lbfgs {
     last: Option<Last>,
 }
 
-/// A past change of the parameters, the change of the gradient with it, and the inverse of their product.
+/// A past change of the parameters, the corresponding change of the gradient, and the inverse of their product.
 struct Change {
     s: Tensor,
     y: Tensor,
     inverse: f64,
 }
 
-/// Where the last iteration came from and went.
+/// State of the last iteration.
 struct Last {
     gradient: Tensor,
     direction: Tensor,
@@ -74,13 +75,13 @@ fn largest(t: &Tensor) -> Result<f64> {
 }
 
 impl Lbfgs {
-    /// For these parameters, all of one dtype.
+    /// Makes an optimizer of these parameters, all of one dtype.
     pub fn new(parameters: &[(String, Tensor)], options: LbfgsOptions) -> Lbfgs {
         let parameters = parameters.iter().map(|(_, p)| p.clone()).collect();
         Lbfgs { parameters, options, past: VecDeque::new(), last: None }
     }
 
-    /// Loss and gradient, as one vector.
+    /// Evaluates loss and gradient, the latter as one vector.
     fn evaluate(&self, loss: &impl Fn() -> Tensor) -> Result<(f64, Tensor)> {
         let value = loss();
         let wrt: Vec<&Tensor> = self.parameters.iter().collect();
@@ -93,12 +94,12 @@ impl Lbfgs {
         Ok((number(&value.detach())?, gradient.check()?.clone()))
     }
 
-    /// Where the parameters are.
+    /// Returns the current parameters.
     fn here(&self) -> Vec<Tensor> {
         self.parameters.iter().map(|p| p.data_().detach()).collect()
     }
 
-    /// Puts the parameters at a distance along a direction.
+    /// Sets the parameters to a point along a direction.
     fn go(&self, from: &[Tensor], direction: &Tensor, distance: f64) -> Result<()> {
         let mut at = 0;
         for (p, from) in self.parameters.iter().zip(from) {
@@ -109,7 +110,7 @@ impl Lbfgs {
         Ok(())
     }
 
-    /// The direction of the next iteration, by two passes over the past changes.
+    /// Computes the direction of the next iteration, by two passes over the past changes.
     fn direction(&mut self, gradient: &Tensor) -> Result<(Tensor, f64)> {
         let Some(last) = &self.last else { return Ok((-gradient, 1.0)) };
         let (y, s) = (gradient - &last.gradient, &last.direction * last.length);
@@ -136,7 +137,7 @@ impl Lbfgs {
         Ok((d, scale))
     }
 
-    /// One step; gives the loss before it.
+    /// Takes one step; returns the loss before it.
     #[track_caller]
     pub fn step(&mut self, loss: impl Fn() -> Tensor) -> Result<f64> {
         if self.parameters.is_empty() {
@@ -151,7 +152,7 @@ impl Lbfgs {
         for iteration in 1..=o.iterations {
             let begins = self.last.is_none();
             let (direction, scale) = no_grad(|| self.direction(&gradient))?;
-            // Nothing is known of the curvature at first: a short way.
+            // The curvature is unknown at first, so the first step is short.
             let length =
                 if begins { (1.0 / number(&gradient.abs().sum(()))?).min(1.0) * o.rate } else { o.rate };
             let slope = dot(&gradient, &direction)?;

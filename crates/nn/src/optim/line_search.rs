@@ -1,7 +1,7 @@
-//! How far to go along a direction: far enough, and not too far, by the strong Wolfe conditions.
+//! Line search by the strong Wolfe conditions.
 //!
-//! Steps grow until a minimum is enclosed, then the enclosure shrinks around the least cubic through its ends (Nocedal and
-//! Wright, Numerical Optimization, algorithms 3.5 and 3.6).
+//! Steps grow until a minimum is bracketed, then the bracket shrinks around the minimum of the cubic through
+//! its ends (Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6).
 
 use gradus_ir::Result;
 use gradus_tensor::Tensor;
@@ -15,16 +15,16 @@ pub(super) struct Point {
     pub(super) gradient: Tensor,
 }
 
-/// Decrease that is asked for, as a part of what the slope promises.
+/// Required decrease, as a fraction of that predicted by the slope.
 const DECREASE: f64 = 1e-4;
-/// Slope that may be left, as a part of the first.
+/// Largest remaining slope, as a fraction of the first.
 const CURVATURE: f64 = 0.9;
-/// Evaluations at most.
+/// Largest number of evaluations.
 const MOST: usize = 25;
 
-/// A distance that meets the conditions, or the best that was found, and how many evaluations it took. `first` is the point
-/// at 0, `guess` where to look first; `size` is the largest element of the direction, and distances that change no
-/// parameter by more than `tolerance` are alike.
+/// Returns a point that meets the conditions, or the best found, and the number of evaluations. `first` is the
+/// point at 0, `guess` the first distance to try. `size` is the largest element of the direction; distances
+/// that change no parameter by more than `tolerance` count as equal.
 pub(super) fn search(
     first: &Point,
     guess: f64,
@@ -37,7 +37,7 @@ pub(super) fn search(
     let mut last = first.clone();
     let mut new = evaluate(guess)?;
     let mut taken = 1;
-    // Grows until two points enclose a minimum.
+    // Grows until two points bracket a minimum.
     let mut ends = loop {
         if taken > MOST {
             break [first.clone(), new];
@@ -62,7 +62,7 @@ pub(super) fn search(
     while taken <= MOST && (ends[1].at - ends[0].at).abs() * size >= tolerance {
         let (least_at, most_at) = (ends[0].at.min(ends[1].at), ends[0].at.max(ends[1].at));
         let mut at = least(&ends[0], &ends[1], None);
-        // Too near an end twice in a row: a tenth of the way inside.
+        // Too near an end twice in a row: moves inside by a tenth.
         let margin = 0.1 * (most_at - least_at);
         let near = (most_at - at).min(at - least_at) < margin;
         if near && (slow || at >= most_at || at <= least_at) {
@@ -94,8 +94,8 @@ pub(super) fn search(
     Ok((best, taken))
 }
 
-/// Where the cubic through two points with their slopes is least, within bounds (the points themselves if none are given);
-/// their middle if it is nowhere.
+/// Returns the minimum of the cubic through two points with their slopes, within bounds (by default the
+/// points); their middle if there is none.
 fn least(a: &Point, b: &Point, bounds: Option<(f64, f64)>) -> f64 {
     let (from, to) = bounds.unwrap_or((a.at.min(b.at), a.at.max(b.at)));
     let bend = a.slope + b.slope - 3.0 * (a.value - b.value) / (a.at - b.at);

@@ -1,8 +1,9 @@
-//! Optimisers: rules over tensors, which run at once or are traced into a compiled step.
+//! Optimizers: rules over tensors, which run eagerly or are traced into a compiled step.
 //!
-//! A [`Rule`] is a pure function from a parameter, its gradient and its state to the next parameter and state. Numbers that
-//! change from step to step (rates, corrections of bias) are computed outside of it, in `f64`, and reach it as tensors; so a
-//! step is traced once whatever the schedule. An [`Optimizer`] applies rules to groups of parameters, and holds the cells.
+//! A [`Rule`] is a pure function from a parameter, its gradient and its state to the next parameter and state.
+//! Numbers that change from step to step (rates, bias corrections) are computed outside of it, in `f64`, and
+//! passed as tensors, so that a step is traced once for any schedule. An [`Optimizer`] applies rules to groups
+//! of parameters, and holds the cells.
 
 mod adaptive;
 mod lbfgs;
@@ -20,35 +21,35 @@ pub use schedule::Schedule;
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Device, Tensor, no_grad};
 
-/// How a parameter follows from its gradient.
+/// An update rule of parameters.
 pub trait Rule: Send + Sync {
-    /// The rate that a schedule scales.
+    /// Returns the rate that a schedule scales.
     fn rate(&self) -> f64;
 
-    /// What is kept for a parameter from step to step: names and first values.
+    /// Returns the state of a parameter: names and initial values.
     fn state(&self, p: &Tensor) -> Vec<(&'static str, Tensor)>;
 
-    /// Numbers of a step, counted from 1, at a rate.
+    /// Returns the numbers of a step, counted from 1, at a rate.
     fn numbers(&self, rate: f64, step: u64) -> Vec<f64>;
 
-    /// The parameter and its state after a step; `numbers` are those of the step, in the parameter's dtype.
+    /// Computes the next parameter and state; `numbers` are those of the step, in the parameter's dtype.
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], numbers: &[Tensor]) -> (Tensor, Vec<Tensor>);
 }
 
-/// How large gradients may be.
+/// Gradient clipping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Clip {
-    /// All gradients together, as one vector: longer ones are shortened to this length.
+    /// Scales all gradients together to at most this norm.
     Norm(f64),
-    /// Each element.
+    /// Limits each element.
     Value(f64),
 }
 
-/// Parameters under one rule.
+/// Parameters with one rule.
 struct Group {
     parameters: Vec<(String, Tensor)>,
     rule: Box<dyn Rule>,
-    /// Cells of each parameter.
+    /// State cells of each parameter.
     state: Vec<Vec<(&'static str, Tensor)>>,
     /// Cells of the step's numbers.
     numbers: Vec<Tensor>,
@@ -68,7 +69,7 @@ impl Group {
     }
 }
 
-/// Rules, and the parameters and state that they change.
+/// Rules, with the parameters and state that they change.
 ///
 /// ```
 /// use gradus_nn::{Forward, Linear, Module, Optimizer, optim::Adam};
@@ -85,11 +86,11 @@ pub struct Optimizer {
     schedule: Schedule,
     clip: Option<Clip>,
     average: Option<Average>,
-    /// Whether a step whose loss is not finite changes nothing.
+    /// Whether a step with a non-finite loss changes nothing.
     skips: bool,
-    /// Steps that were taken.
+    /// Number of steps taken.
     steps: u64,
-    /// What is wrong with the groups: it comes out at the first step.
+    /// An error in the groups, returned at the first step.
     fault: Option<Error>,
 }
 
@@ -100,7 +101,7 @@ struct Average {
 }
 
 impl Optimizer {
-    /// Parameters under a rule.
+    /// Makes an optimizer of parameters with a rule.
     pub fn new(parameters: Vec<(String, Tensor)>, rule: impl Rule + 'static) -> Optimizer {
         let groups = vec![Group::new(parameters, Box::new(rule))];
         Optimizer {
@@ -114,7 +115,7 @@ impl Optimizer {
         }
     }
 
-    /// More parameters, under a rule of their own.
+    /// Adds parameters with another rule.
     pub fn group(mut self, parameters: Vec<(String, Tensor)>, rule: impl Rule + 'static) -> Optimizer {
         let old: Vec<Tensor> = self.parameters().map(|(_, p)| p.clone()).collect();
         if let Some((name, _)) = parameters.iter().find(|(_, p)| old.iter().any(|o| o.is_same(p))) {
@@ -127,20 +128,20 @@ impl Optimizer {
         self
     }
 
-    /// Rates follow a schedule.
+    /// Sets a schedule for the rates.
     pub fn schedule(mut self, schedule: Schedule) -> Optimizer {
         self.schedule = schedule;
         self
     }
 
-    /// Gradients are clipped.
+    /// Sets gradient clipping.
     pub fn clip(mut self, clip: Clip) -> Optimizer {
         self.clip = Some(clip);
         self
     }
 
-    /// A compiled step whose loss is not finite leaves parameters and state as they are. The step decides this itself, so
-    /// that nobody waits for the loss.
+    /// Makes a compiled step with a non-finite loss leave parameters and state unchanged. The step decides this
+    /// itself, so that no caller waits for the loss.
     pub fn skip_not_finite(mut self) -> Optimizer {
         self.skips = true;
         self
@@ -157,22 +158,22 @@ impl Optimizer {
         self.groups.iter().flat_map(|g| &g.parameters)
     }
 
-    /// The parameters that are trained: those that are not frozen.
+    /// Returns the parameters that are not frozen.
     pub fn trained(&self) -> Vec<Tensor> {
         self.parameters().filter(|(_, p)| p.requires_grad()).map(|(_, p)| p.clone()).collect()
     }
 
-    /// Steps that were taken.
+    /// Returns the number of steps taken.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// The rate of the first group at the next step.
+    /// Returns the rate of the first group at the next step.
     pub fn rate(&self) -> f64 {
         self.groups.first().map_or(0.0, |g| g.rule.rate()) * self.schedule.factor(self.steps)
     }
 
-    /// Every cell by name: state of the rules under `optimizer.`, averages under `average.`.
+    /// Returns every state cell by name: state of the rules under `optimizer.`, averages under `average.`.
     pub fn state(&self) -> Vec<(String, Tensor)> {
         let mut all = Vec::new();
         for group in &self.groups {
@@ -187,7 +188,8 @@ impl Optimizer {
         all
     }
 
-    /// The cells of numbers that change from step to step, such as rates, each with its values for the next steps.
+    /// Returns the cells of numbers that change from step to step, such as rates, each with its values for the
+    /// next steps.
     pub fn numbers(&self, steps: u64) -> Vec<(Tensor, Tensor)> {
         let mut all = Vec::new();
         for group in &self.groups {
@@ -205,8 +207,8 @@ impl Optimizer {
         all
     }
 
-    /// Moves the state to a device, where the parameters must be too. The numbers of a step stay on the CPU, which
-    /// changes them at every step.
+    /// Moves the state to a device, where the parameters must be too. The numbers of a step stay on the CPU,
+    /// which changes them at every step.
     pub fn to(&self, device: Device) -> Result<()> {
         self.state().iter().try_for_each(|(_, cell)| cell.move_(device))
     }
@@ -216,7 +218,7 @@ impl Optimizer {
         self.steps = steps;
     }
 
-    /// The next step's numbers go into their cells.
+    /// Writes the next step's numbers to their cells.
     pub(crate) fn advance(&mut self) -> Result<()> {
         let factor = self.schedule.factor(self.steps);
         for group in &self.groups {
@@ -229,8 +231,8 @@ impl Optimizer {
         Ok(())
     }
 
-    /// Parameters and state follow from the gradients of [`trained`](Optimizer::trained) parameters. Nothing is written
-    /// unless everything can be. A loss that is not finite may keep all as it is.
+    /// Updates parameters and state from the gradients of [`trained`](Optimizer::trained) parameters. Nothing
+    /// is written unless everything can be. With `skip_not_finite`, a non-finite loss changes nothing.
     pub(crate) fn update(&self, grads: &[Tensor], loss: Option<&Tensor>) -> Result<()> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
@@ -280,13 +282,13 @@ impl Optimizer {
         })
     }
 
-    /// One step with the gradients that backward passes have collected, which are then forgotten. For a parameter that they
-    /// did not reach, zeros are taken, as in a compiled step.
+    /// Takes one step with the accumulated gradients, and clears them. Parameters without a gradient are
+    /// updated with zeros, as in a compiled step.
     #[track_caller]
     pub fn step(&mut self) -> Result<()> {
         let trained = self.trained();
         if !trained.is_empty() && trained.iter().all(|p| p.grad().is_none()) {
-            return Err(Error::gradient("no parameter has a gradient: was `backward` called?"));
+            return Err(Error::gradient("no parameter has a gradient; call `backward` before `step`"));
         }
         let grads: Vec<Tensor> =
             trained.iter().map(|p| p.grad().unwrap_or_else(|| p.data_().zeros_like())).collect();
@@ -299,7 +301,7 @@ impl Optimizer {
         Ok(())
     }
 
-    /// Begins anew: no steps taken, state and averages as at first. Parameters stay as they are.
+    /// Resets step count, state and averages. Parameters stay unchanged.
     pub fn restart(&mut self) -> Result<()> {
         for group in &self.groups {
             for ((_, p), cells) in group.parameters.iter().zip(&group.state) {
@@ -313,20 +315,20 @@ impl Optimizer {
         Ok(())
     }
 
-    /// Forgets all gradients.
+    /// Clears all gradients.
     pub fn zero_grad(&self) {
         self.parameters().for_each(|(_, p)| p.zero_grad());
     }
 
-    /// Whether it keeps averages.
+    /// Whether averages are kept.
     pub fn averages(&self) -> bool {
         self.average.is_some()
     }
 
-    /// Exchanges parameters and their averages: once to use the averages, once more to train on.
+    /// Exchanges parameters and their averages: once to use the averages, again to continue training.
     pub fn swap_average(&self) -> Result<()> {
         let Some(average) = &self.average else {
-            return Err(Error::value("averages", "are not kept; ask for them with `average`"));
+            return Err(Error::value("averages", "are not kept; enable them with `average`"));
         };
         for ((_, p), cell) in self.parameters().zip(&average.cells) {
             let (a, b) = (p.data_().detach(), cell.detach());

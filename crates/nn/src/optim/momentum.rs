@@ -8,13 +8,13 @@ use gradus_tensor::Tensor;
 pub struct Sgd {
     /// The learning rate.
     pub rate: f64,
-    /// How much of the last direction is kept.
+    /// Factor of the previous direction.
     pub momentum: f64,
-    /// How much of the gradient does not go into the direction.
+    /// Fraction of the gradient that is not added to the direction.
     pub dampening: f64,
-    /// Looks ahead along the direction.
+    /// Whether to use Nesterov momentum.
     pub nesterov: bool,
-    /// Pulls parameters towards 0, by way of the gradient.
+    /// L2 penalty, added to the gradient.
     pub weight_decay: f64,
 }
 
@@ -34,7 +34,7 @@ impl Rule for Sgd {
     }
 
     fn numbers(&self, rate: f64, step: u64) -> Vec<f64> {
-        // The first direction is the whole first gradient.
+        // The first direction is the complete first gradient.
         vec![rate, if step == 1 { 1.0 } else { 1.0 - self.dampening }]
     }
 
@@ -57,9 +57,9 @@ pub(super) fn decayed(p: &Tensor, g: &Tensor, decay: f64) -> Tensor {
 pub struct Lion {
     /// The learning rate.
     pub rate: f64,
-    /// How much of the momentum goes into the direction, and how much of it is kept.
+    /// Weight of the momentum in the direction, and its decay.
     pub betas: (f64, f64),
-    /// Pulls parameters towards 0: by this much of them, times the rate.
+    /// Fraction of the parameters that is subtracted per step, times the rate.
     pub weight_decay: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Rules that scale gradients by their past sizes and keep no average of the gradients themselves.
+//! Rules that scale gradients by their past magnitudes and keep no average of the gradients themselves.
 
 use super::Rule;
 use super::momentum::decayed;
@@ -9,15 +9,15 @@ use gradus_tensor::Tensor;
 pub struct RmsProp {
     /// The learning rate.
     pub rate: f64,
-    /// How much of the average square is kept.
+    /// Decay of the average square.
     pub alpha: f64,
-    /// Added to the deviation.
+    /// Added to the standard deviation.
     pub eps: f64,
-    /// How much of the last direction is kept.
+    /// Factor of the previous direction.
     pub momentum: f64,
-    /// Scales by the variance, and not by the average square.
+    /// Whether to scale by the variance instead of the average square.
     pub centered: bool,
-    /// Pulls parameters towards 0, by way of the gradient.
+    /// L2 penalty, added to the gradient.
     pub weight_decay: f64,
 }
 
@@ -60,13 +60,13 @@ impl Rule for RmsProp {
 pub struct Adagrad {
     /// The learning rate.
     pub rate: f64,
-    /// The rate is divided by 1 + this much per step.
+    /// The rate is divided by 1 + this times the step.
     pub rate_decay: f64,
     /// Added to the root of the sum of squares.
     pub eps: f64,
-    /// What sums of squares begin with.
+    /// Initial value of the sums of squares.
     pub initial: f64,
-    /// Pulls parameters towards 0, by way of the gradient.
+    /// L2 penalty, added to the gradient.
     pub weight_decay: f64,
 }
 
@@ -96,18 +96,19 @@ impl Rule for Adagrad {
     }
 }
 
-/// Adafactor: the average square of a matrix's gradients is kept as that of its rows and that of its columns.
+/// Adafactor: stores the average square of a matrix's gradients as averages of its rows and columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Adafactor {
     /// The largest relative learning rate.
     pub rate: f64,
-    /// The share of new squares at a step is the step to this power.
+    /// The weight of new squares is the step to this power.
     pub decay: f64,
-    /// Least deviation (that of the dtype if not given), and least size of a parameter.
+    /// Smallest standard deviation (the machine epsilon of the dtype if `None`), and smallest magnitude of a
+    /// parameter.
     pub eps: (Option<f64>, f64),
-    /// Updates whose mean square is above the square of this are shortened.
+    /// Updates with a root mean square above this are scaled down.
     pub clip: f64,
-    /// Pulls parameters towards 0: by this much of them, times the rate.
+    /// Fraction of the parameters that is subtracted per step, times the rate.
     pub weight_decay: f64,
 }
 
@@ -117,7 +118,7 @@ impl Default for Adafactor {
     }
 }
 
-/// √ of the mean square.
+/// Root mean square.
 fn size(x: &Tensor) -> Tensor {
     x.square().mean(()).sqrt()
 }

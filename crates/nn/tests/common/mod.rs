@@ -1,19 +1,19 @@
-//! A folder of its own for each test.
+//! A temporary folder for each test.
 
 use std::path::PathBuf;
 
-/// A folder that is removed with this.
+/// A folder that is removed when dropped.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    /// A new one.
+    /// Makes a new folder.
     pub(crate) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("gradus-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
 
-    /// A path in it.
+    /// Returns a path in it.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

@@ -1,4 +1,4 @@
-//! Activation functions, each element by element unless it says otherwise.
+//! Activation functions, elementwise unless their documentation says otherwise.
 //!
 //! At a kink the derivative is PyTorch's. Integers become `f32`; NaN stays NaN.
 
@@ -11,20 +11,20 @@ use std::f64::consts::FRAC_1_SQRT_2;
 const SELU_SCALE: f64 = 1.0507009873554805;
 const SELU_ALPHA: f64 = 1.6732632423543772;
 
-/// Integers and truth values as `f32`.
+/// Converts integers and booleans to `f32`.
 #[track_caller]
 pub(super) fn floating(x: &Tensor) -> Tensor {
     if x.dtype().class() < Class::Float { x.to_dtype(DType::F32) } else { x.clone() }
 }
 
-/// Half precision as `f32`, for sums of many terms.
+/// Converts half precision to `f32`, for sums of many terms.
 #[track_caller]
 pub(super) fn wide(x: &Tensor) -> Tensor {
     if matches!(x.dtype(), DType::F16 | DType::BF16) { x.to_dtype(DType::F32) } else { x.clone() }
 }
 
-/// `alpha (exp(x / scale) - 1)` where `x` is not positive, else `x`. What `expm1` sees is never positive, so that
-/// nothing overflows where it is not chosen.
+/// `alpha (exp(x / scale) - 1)` where `x` is not positive, else `x`. The argument of `expm1` is clamped to at
+/// most 0, so that the unused branch does not overflow.
 fn exponential_below_zero(x: &Tensor, alpha: f64, scale: f64) -> Tensor {
     let positive = x.gt(0.0);
     let below = positive.select(0.0, x);
@@ -32,20 +32,20 @@ fn exponential_below_zero(x: &Tensor, alpha: f64, scale: f64) -> Tensor {
     positive.select(x, &(below.expm1() * alpha))
 }
 
-/// `x` between two numbers; the derivative is 0 at both.
+/// Clamps `x` to a range; the derivative is 0 at both ends.
 fn between(x: &Tensor, low: f64, high: f64) -> Tensor {
     let x = x.le(low).select(low, x);
     x.ge(high).select(high, &x)
 }
 
 impl Tensor {
-    /// The positive part; its derivative at 0 is 0. Integers stay as they are.
+    /// The positive part; its derivative at 0 is 0. Integers keep their dtype.
     #[track_caller]
     pub fn relu(&self) -> Tensor {
         region1("relu", vec![], &[self], |x| x[0].le(0).select(0, &x[0]))
     }
 
-    /// Clamped to 0 until 6; the derivative is 0 at both.
+    /// Clamps to the range 0 to 6; the derivative is 0 at both ends.
     #[track_caller]
     pub fn relu6(&self) -> Tensor {
         region1("relu6", vec![], &[&floating(self)], |x| between(&x[0], 0.0, 6.0))
@@ -60,7 +60,7 @@ impl Tensor {
         })
     }
 
-    /// `x` where positive, else `weight · x` with a weight that is learned: one number, or one per channel (axis 1).
+    /// `x` where positive, else `weight · x` with a learned weight: a scalar, or one per channel (axis 1).
     #[track_caller]
     pub fn prelu(&self, weight: &Tensor) -> Tensor {
         let x = floating(self);
@@ -90,7 +90,7 @@ impl Tensor {
         region1("elu", args, &[&floating(self)], |x| exponential_below_zero(&x[0], alpha, 1.0))
     }
 
-    /// The `elu` that keeps mean 0 and variance 1 from layer to layer.
+    /// The `elu` whose constants keep mean 0 and variance 1 from layer to layer.
     #[track_caller]
     pub fn selu(&self) -> Tensor {
         region1("selu", vec![], &[&floating(self)], |x| {
@@ -98,21 +98,21 @@ impl Tensor {
         })
     }
 
-    /// `x` where positive, else `alpha (exp(x / alpha) - 1)`: its derivative is 1 at 0 for every alpha but 0.
+    /// `x` where positive, else `alpha (exp(x / alpha) - 1)`: its derivative at 0 is 1. `alpha` must not be 0.
     #[track_caller]
     pub fn celu(&self, alpha: f64) -> Tensor {
         if alpha == 0.0 {
             return Tensor::refuse(
                 "celu",
                 &[self],
-                Error::value("alpha 0", "is no divisor; any other number is"),
+                Error::value("alpha 0", "cannot be divided by; use another number"),
             );
         }
         let args = vec![arg("alpha", alpha)];
         region1("celu", args, &[&floating(self)], |x| exponential_below_zero(&x[0], alpha, alpha))
     }
 
-    /// `x Φ(x)` with the normal distribution function, exact also where that is small.
+    /// `x Φ(x)` with the cumulative normal distribution `Φ`, accurate also where `Φ` is small.
     #[track_caller]
     pub fn gelu(&self) -> Tensor {
         region1("gelu", vec![], &[&floating(self)], |x| (&x[0] * -FRAC_1_SQRT_2).erfc() * &x[0] * 0.5)
@@ -141,15 +141,15 @@ impl Tensor {
         region1("mish", vec![], &[&floating(self)], |x| &x[0] * x[0].logaddexp(0.0).tanh())
     }
 
-    /// `log(1 + exp(beta x)) / beta` without overflow, and `x` itself where `beta x` is above the threshold
-    /// (PyTorch's numbers are 1 and 20).
+    /// `log(1 + exp(beta x)) / beta` without overflow, and `x` itself where `beta x` exceeds the threshold
+    /// (PyTorch's defaults are 1 and 20).
     #[track_caller]
     pub fn softplus(&self, beta: f64, threshold: f64) -> Tensor {
         if beta == 0.0 {
             return Tensor::refuse(
                 "softplus",
                 &[self],
-                Error::value("beta 0", "is no divisor; any other number is"),
+                Error::value("beta 0", "cannot be divided by; use another number"),
             );
         }
         let args = vec![arg("beta", beta), arg("threshold", threshold)];
@@ -159,7 +159,7 @@ impl Tensor {
         })
     }
 
-    /// Logarithm of `sigmoid`, exact on both sides.
+    /// Logarithm of `sigmoid`, accurate for large positive and negative `x`.
     #[track_caller]
     pub fn logsigmoid(&self) -> Tensor {
         region1("logsigmoid", vec![], &[&floating(self)], |x| -(-&x[0]).logaddexp(0.0))
@@ -171,7 +171,7 @@ impl Tensor {
         region1("softsign", vec![], &[&floating(self)], |x| &x[0] / (x[0].abs() + 1.0))
     }
 
-    /// Clamped to a range; the derivative is 0 at both ends.
+    /// Clamps to a range; the derivative is 0 at both ends.
     #[track_caller]
     pub fn hardtanh(&self, min: f64, max: f64) -> Tensor {
         if min.is_nan() || max.is_nan() || min > max {
@@ -186,7 +186,7 @@ impl Tensor {
         region1("hardtanh", args, &[&floating(self)], |x| between(&x[0], min, max))
     }
 
-    /// `(x + 3) / 6` clamped to 0 until 1; the derivative is 0 at -3 and 3.
+    /// `(x + 3) / 6` clamped to the range 0 to 1; the derivative is 0 at -3 and 3.
     #[track_caller]
     pub fn hardsigmoid(&self) -> Tensor {
         region1("hardsigmoid", vec![], &[&floating(self)], |x| between(&(&x[0] + 3.0), 0.0, 6.0) / 6.0)
@@ -228,7 +228,7 @@ impl Tensor {
         region1("tanhshrink", vec![], &[&floating(self)], |x| &x[0] - x[0].tanh())
     }
 
-    /// Moved towards 0 by `lambda`, and 0 where that would change the sign, with derivative 0.
+    /// Moves `x` towards 0 by `lambda`; gives 0, with derivative 0, where `|x| <= lambda`.
     #[track_caller]
     pub fn softshrink(&self, lambda: f64) -> Tensor {
         if lambda.is_nan() || lambda < 0.0 {
@@ -242,7 +242,7 @@ impl Tensor {
         })
     }
 
-    /// 0 from `-lambda` to `lambda`, with derivative 0, else `x`.
+    /// 0, with derivative 0, from `-lambda` to `lambda`; else `x`.
     #[track_caller]
     pub fn hardshrink(&self, lambda: f64) -> Tensor {
         region1("hardshrink", vec![arg("lambda", lambda)], &[&floating(self)], |x| {
@@ -258,7 +258,7 @@ impl Tensor {
     }
 }
 
-/// A vector along axis 1 of tensors of this rank.
+/// Reshapes a vector to broadcast along axis 1 of tensors of this rank.
 pub(super) fn channelwise(vector: &Tensor, rank: usize) -> Tensor {
     let mut dims = vec![1usize; rank.saturating_sub(1)];
     if let Some(channel) = dims.first_mut() {
@@ -309,7 +309,7 @@ pub(super) fn samples(s: &mut super::Samples) {
         let x = s.draw.floats([special.len()], special);
         s.kink(name, [x], move |x| f(&x[0]));
     }
-    // A second derivative that two formulas joined at 0 would lose.
+    // A second derivative at 0 that a piecewise formula would lose.
     let zero = s.draw.floats([1], &[0.0]);
     s.case("softplus", [zero.clone()], |x| x[0].softplus(1.0, 20.0));
     s.case("logsigmoid", [zero], |x| x[0].logsigmoid());

@@ -1,4 +1,4 @@
-//! Attention and rotary positions.
+//! Scaled dot-product attention and rotary position embeddings.
 
 use super::activation::wide;
 use super::embedding::{drop_out, droppable};
@@ -8,38 +8,38 @@ use crate::region::{Args, arg, region1, region1_with_grad};
 use crate::tensor::Tensor;
 use gradus_ir::{Class, DType, Error, Result, Shape};
 
-/// How [`scaled_dot_product_attention`] attends.
+/// Options of [`scaled_dot_product_attention`].
 #[derive(Clone, Debug, Default)]
 pub struct AttentionOptions {
-    /// Repeats to the scores `[..., heads, queries, keys]`: truth values say which keys a query sees, floats are
-    /// added to the scores (with gradient; minus infinity hides a key).
+    /// Broadcasts to the scores `[..., heads, queries, keys]`. A boolean mask is true where a query sees a key.
+    /// A float mask is added to the scores, with gradient; minus infinity hides a key.
     pub mask: Option<Tensor>,
-    /// Query `i` sees keys up to `i`, counted from the first of each, whatever their numbers.
+    /// Query `i` sees keys `0..=i`, also if the numbers of queries and keys differ.
     pub causal: bool,
-    /// Query `i` sees only the last so many keys up to `i`; implies `causal`.
+    /// Query `i` sees only the last `window` keys up to `i`; implies `causal`.
     pub window: Option<usize>,
-    /// Multiplies the scores; one over the square root of the head's extent if not given.
+    /// Factor of the scores; by default one over the square root of the head size.
     pub scale: Option<f64>,
-    /// Bends the scores to `c·tanh(s/c)`, so that none is beyond `±c`.
+    /// Maps the scores to `c·tanh(s/c)`, which limits them to `±c`.
     pub softcap: Option<f64>,
-    /// Probability with which a weight is dropped.
+    /// Probability of dropping a weight.
     pub dropout: f64,
-    /// Where dropout draws from; the default generator if not given.
+    /// Generator for dropout; the default generator if `None`.
     pub generator: Option<Generator>,
-    /// Allows fewer heads of keys and values than of queries: neighbouring query heads share one.
+    /// Allows fewer heads of keys and values than of queries: consecutive query heads share one.
     pub enable_gqa: bool,
 }
 
-/// The extents of attention.
+/// Extents of an attention.
 struct Extents {
     /// The scores, `[..., heads, queries, keys]`.
     scores: Shape,
-    /// How many query heads share a head of keys, where they do.
+    /// Number of query heads that share a head of keys; 1 without grouping.
     group: usize,
     dtype: DType,
 }
 
-/// Everything but the last `n` extents.
+/// Returns all but the last `n` extents.
 fn lead(shape: &Shape, n: usize) -> &[usize] {
     &shape[..shape.rank().saturating_sub(n)]
 }
@@ -71,7 +71,7 @@ fn extents(q: &Tensor, k: &Tensor, v: &Tensor, options: &AttentionOptions) -> Re
         }
         group = hq / hk;
     }
-    // The leading extents of the query with those of keys and values, once heads are shared.
+    // Broadcasts the leading extents of the query with those of keys and values, after heads are shared.
     let shared = |s: &Shape| -> Shape {
         let mut own = lead(s, 2).to_vec();
         if let Some(h) = own.last_mut() {
@@ -89,7 +89,7 @@ fn extents(q: &Tensor, k: &Tensor, v: &Tensor, options: &AttentionOptions) -> Re
     if let Some(mask) = &options.mask {
         let real = matches!(mask.dtype().class(), Class::Bool | Class::Float);
         if !real {
-            return Err(Error::dtype(mask.dtype(), "a mask is of truth values or floats"));
+            return Err(Error::dtype(mask.dtype(), "a mask must be boolean or float"));
         }
         if mask.shape().broadcast(&scores).as_ref() != Some(&scores) {
             let what = format!("a mask of shape {}", mask.shape());
@@ -117,7 +117,8 @@ impl AttentionOptions {
         args
     }
 
-    /// Which keys each query sees, and what is added to the scores; each if there is something to say.
+    /// Returns which keys each query sees, and what is added to the scores; `None` where there is nothing to
+    /// mask or add.
     fn seen(&self, scores: &Tensor, mask: Option<&Tensor>) -> (Option<Tensor>, Option<Tensor>) {
         let shape = scores.shape();
         let (queries, keys) = (scores.dim(-2), scores.dim(-1));
@@ -144,7 +145,7 @@ impl AttentionOptions {
     }
 }
 
-/// Weights over the last axis that sum to 1 where anything is seen, and are all 0 where nothing is.
+/// Softmax over the last axis among visible keys. If a query sees no key, its weights are 0.
 pub(super) fn weights(scores: &Tensor, seen: Option<&Tensor>) -> Tensor {
     let scores = seen.map_or(scores.clone(), |seen| seen.select(scores, f64::NEG_INFINITY));
     let share = |x: &[Tensor]| {
@@ -153,12 +154,12 @@ pub(super) fn weights(scores: &Tensor, seen: Option<&Tensor>) -> Tensor {
         let total = raised.sum_keepdim(-1);
         &raised / total.eq(0.0).select(1.0, &total)
     };
-    // Where nothing is seen the weights are 0, and so is this gradient.
+    // The weights are 0 where no key is visible, so this gradient is 0 there too.
     let grad = |_: &[Tensor], y: &Tensor, g: &Tensor| softmax_grad(y, g, -1);
     region1_with_grad("softmax_seen", vec![], &[&scores], share, grad)
 }
 
-/// The heads of `x` as groups that share a head of keys, or back.
+/// Splits the axis of heads into groups that share a head of keys, or merges them again.
 fn grouped(x: &Tensor, group: usize) -> Tensor {
     let shape = x.shape();
     let split = shape.rank().saturating_sub(3);
@@ -170,9 +171,9 @@ fn grouped(x: &Tensor, group: usize) -> Tensor {
     )
 }
 
-/// `softmax(query·keyᵀ·scale)·value` over the last two axes: queries `[..., heads, n, d]`, keys `[..., heads, m,
-/// d]`, values `[..., heads, m, e]`. What a query sees and how scores are changed is in the options; scores are
-/// scaled, then capped, then masked. A query that sees nothing gives 0 and takes no gradient.
+/// `softmax(query·keyᵀ·scale)·value` over the last two axes: queries `[..., heads, n, d]`, keys `[..., heads,
+/// m, d]`, values `[..., heads, m, e]`. Scores are scaled, then capped, then masked, as the options say. A
+/// query that sees no key gives 0 and has gradient 0.
 #[track_caller]
 pub fn scaled_dot_product_attention(
     query: &Tensor,
@@ -190,7 +191,7 @@ pub fn scaled_dot_product_attention(
         Err(e) => return Tensor::refuse(name, &ins, e),
     };
     let drops = options.dropout > 0.0;
-    // Drawn outside of the region, which must not change state.
+    // Drawn outside of the region, because a region must not change state.
     let kept = drops.then(|| {
         let generator = options.generator.as_ref().unwrap_or(default_generator());
         generator.rand(&scores).ge(options.dropout)
@@ -223,9 +224,9 @@ pub fn scaled_dot_product_attention(
     })
 }
 
-/// `x` with each pair (feature `i` of the first half, feature `i` of the second) turned by the angle with this
+/// Rotates each pair (feature `i` of the first half, feature `i` of the second half) by the angle with this
 /// cosine and sine.
-fn turned(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Tensor {
+fn rotate_pairs(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Tensor {
     let half = x.dim(-1) / 2;
     let halves = |t: &Tensor| match t.dim(-1) {
         d if d == 2 * half => [t.narrow(-1, 0, half), t.narrow(-1, half, half)],
@@ -235,7 +236,7 @@ fn turned(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Tensor {
     Tensor::cat(&[&(&a * ca - &b * sa), &(&b * cb + &a * sb)], -1)
 }
 
-/// The dtype of a rotated tensor, if it has features in pairs.
+/// Returns the dtype of the rotated tensor, or an error if the number of features is odd.
 fn paired(x: &Tensor) -> Result<DType> {
     let shape = x.shape();
     match shape.last() {
@@ -244,8 +245,8 @@ fn paired(x: &Tensor) -> Result<DType> {
     }
 }
 
-/// Cosine and sine of `position · base^(-2i/d)` for each position and `i < d/2`; the angles in `f64`, as positions
-/// may be large.
+/// Cosine and sine of `position · base^(-2i/d)` for each position and `i < d/2`. The angles are computed in
+/// `f64`, because positions may be large.
 fn angles(positions: &Tensor, d: usize, base: f64, dtype: DType) -> (Tensor, Tensor) {
     let rates: Vec<f64> = (0..d / 2).map(|i| base.powf(-2.0 * i as f64 / d as f64)).collect();
     let angle = positions.to_dtype(DType::F64).unsqueeze(-1) * &Tensor::from(rates);
@@ -262,7 +263,7 @@ fn check_base(base: f64) -> Result<()> {
 
 impl Tensor {
     /// Rotary position embedding of `[..., positions, features]`: feature `i` of the first half and feature `i`
-    /// of the second are turned together by `(offset + position) · base^(-2i/d)`.
+    /// of the second half are rotated together by `(offset + position) · base^(-2i/d)`.
     #[track_caller]
     pub fn rope(&self, base: f64, offset: i64) -> Tensor {
         if self.error().is_some() {
@@ -281,12 +282,12 @@ impl Tensor {
         region1("rope", vec![arg("base", base), arg("offset", offset)], &[self], |x| {
             let positions = Tensor::iota(DType::I64, [x[0].dim(-2)], 0) + offset;
             let (cos, sin) = angles(&positions, x[0].dim(-1), base, dtype);
-            turned(&wide(&x[0].to_dtype(dtype)), &cos, &sin).to_dtype(dtype)
+            rotate_pairs(&wide(&x[0].to_dtype(dtype)), &cos, &sin).to_dtype(dtype)
         })
     }
 
-    /// [`rope`](Tensor::rope) at given positions, which repeat to the shape without the features: `[n]`, or
-    /// `[batch, 1, n]` beside `[batch, heads, n, d]`. Positions may be fractions; they have no gradient.
+    /// [`rope`](Tensor::rope) at explicit positions, which broadcast to the shape without features: `[n]`, or
+    /// `[batch, 1, n]` for a tensor `[batch, heads, n, d]`. Positions may be fractional; they have no gradient.
     #[track_caller]
     pub fn rope_at(&self, positions: &Tensor, base: f64) -> Tensor {
         let ins = [self, positions];
@@ -307,14 +308,14 @@ impl Tensor {
         match fits() {
             Ok(dtype) => region1("rope_at", vec![arg("base", base)], &ins, |x| {
                 let (cos, sin) = angles(&x[1].stop_gradient(), x[0].dim(-1), base, dtype);
-                turned(&wide(&x[0].to_dtype(dtype)), &cos, &sin).to_dtype(dtype)
+                rotate_pairs(&wide(&x[0].to_dtype(dtype)), &cos, &sin).to_dtype(dtype)
             }),
             Err(e) => Tensor::refuse("rope_at", &ins, e),
         }
     }
 
-    /// [`rope`](Tensor::rope) by given cosines and sines, with gradients to them: one for each feature, or for
-    /// each pair of features; they repeat to this tensor's shape on the other axes.
+    /// [`rope`](Tensor::rope) with explicit cosines and sines, which receive gradients: one for each feature or
+    /// for each pair of features. They broadcast to this tensor's shape on the other axes.
     #[track_caller]
     pub fn rope_with(&self, cos: &Tensor, sin: &Tensor) -> Tensor {
         let ins = [self, cos, sin];
@@ -336,7 +337,7 @@ impl Tensor {
         match fits() {
             Ok(dtype) => region1("rope_with", vec![], &ins, |x| {
                 let [x, cos, sin] = [0, 1, 2].map(|i| wide(&x[i].to_dtype(dtype)));
-                turned(&x, &cos, &sin).to_dtype(dtype)
+                rotate_pairs(&x, &cos, &sin).to_dtype(dtype)
             }),
             Err(e) => Tensor::refuse("rope_with", &ins, e),
         }

@@ -1,4 +1,5 @@
 //! Convolution and its transpose over any number of spatial axes.
+//! Takes inputs, windows and options; returns one `Conv` op, with groups as a batch axis and the bias added.
 
 use super::each::{Each, failed};
 use crate::apply::apply1;
@@ -7,12 +8,12 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::conv::Conv;
 use gradus_ir::{Error, Result, Shape};
 
-/// Zeros around the spatial axes of a convolution.
+/// Zero padding of the spatial axes of a convolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Padding {
-    /// As many before as after.
+    /// The same number on both sides of each axis.
     Each(Each),
-    /// As many as make the result as large as the input, for stride 1; an odd one goes behind.
+    /// Padding that keeps the extents of the input, for stride 1. An odd total puts the extra zero at the end.
     Same,
 }
 
@@ -22,16 +23,16 @@ impl<T: Into<Each>> From<T> for Padding {
     }
 }
 
-/// Settings of [`conv`].
+/// Options of [`conv`].
 #[derive(Clone, Debug)]
 pub struct ConvOptions {
-    /// Step of the window; 1.
+    /// Stride of the window; default 1.
     pub stride: Each,
-    /// Zeros around; none.
+    /// Zero padding; default 0.
     pub padding: Padding,
-    /// Spacing of the window's elements; 1.
+    /// Spacing of the window's elements; default 1.
     pub dilation: Each,
-    /// Groups of channels that do not see each other; 1.
+    /// Number of independent groups of channels; default 1.
     pub groups: usize,
 }
 
@@ -41,19 +42,19 @@ impl Default for ConvOptions {
     }
 }
 
-/// Settings of [`conv_transpose`].
+/// Options of [`conv_transpose`].
 #[derive(Clone, Debug)]
 pub struct ConvTransposeOptions {
-    /// Step of the window in the result; 1.
+    /// Stride of the window in the result; default 1.
     pub stride: Each,
-    /// What is cut off the result at both ends, as a convolution with this padding would have added it; 0.
+    /// Elements removed from both ends of the result, the padding of the corresponding convolution; default 0.
     pub padding: Each,
-    /// What is added to the result at its end: of the extents that a strided convolution takes to one, which is
-    /// meant; below the stride or the dilation; 0.
+    /// Elements added at the end of the result, to choose among the extents that a strided convolution maps to
+    /// the same one. Must be below the stride or the dilation; default 0.
     pub output_padding: Each,
-    /// Spacing of the window's elements; 1.
+    /// Spacing of the window's elements; default 1.
     pub dilation: Each,
-    /// Groups of channels that do not see each other; 1.
+    /// Number of independent groups of channels; default 1.
     pub groups: usize,
 }
 
@@ -69,7 +70,7 @@ impl Default for ConvTransposeOptions {
     }
 }
 
-/// A convolution whose shapes have been checked.
+/// A convolution with checked shapes.
 struct Plan {
     op: Conv,
     /// Whether the input has a batch axis.
@@ -79,7 +80,7 @@ struct Plan {
     channels: usize,
 }
 
-/// Spatial axes, from the window; the input may lack the batch axis.
+/// Returns the number of spatial axes, from the window, and whether the input has a batch axis.
 fn spatial_axes(x: &Shape, w: &Shape, axes: Option<usize>, layout: &str) -> Result<(usize, bool)> {
     let n = w.rank().checked_sub(2).filter(|n| axes.is_none_or(|axes| axes == *n));
     match n {
@@ -166,7 +167,8 @@ fn plan_transpose(
         let why = format!("must be below the stride {stride:?} or the dilation {dilation:?}");
         return Err(Error::value(format!("output_padding {extra:?}"), why));
     }
-    // The input spread by the stride, under the flipped window: the gradient of a convolution.
+    // Dilates the input by the stride and convolves with the flipped window: this is the gradient of a
+    // convolution.
     let low: Vec<i64> = (0..n).map(|i| reach(ws[2 + i], dilation[i]) - padding[i] as i64).collect();
     let high = (0..n).map(|i| low[i].saturating_add(extra[i] as i64)).collect();
     let op = Conv { stride: vec![1; n], low, high, base_dilation: stride, window_dilation: dilation };
@@ -218,14 +220,15 @@ impl Plan {
     }
 }
 
-/// `[O, C/groups, window]` with the groups as an axis.
+/// Reshapes `[O, C/groups, window]` to have the groups as an axis.
 #[track_caller]
 fn grouped(w: &Tensor, groups: usize) -> Tensor {
     let s = w.shape();
     w.reshape([&[groups, s[0] / groups][..], &s[1..]].concat())
 }
 
-/// `[C, O/groups, window]` with the groups as an axis, inputs and outputs swapped, and the window flipped.
+/// Reshapes `[C, O/groups, window]` to have the groups as an axis, swaps inputs and outputs, and flips the
+/// window.
 #[track_caller]
 fn grouped_transposed(w: &Tensor, groups: usize) -> Tensor {
     let window: Vec<isize> = (3..w.rank() as isize + 1).collect();
@@ -280,16 +283,16 @@ fn conv_transpose_named(
     }
 }
 
-/// Convolution (correlation, as machine learning has it) of `[N,C,spatial]`, or `[C,spatial]`, with windows
-/// `[O,C/groups,window]`, in as many spatial axes as the window has; a bias `[O]` is added. Dtypes are promoted.
+/// Convolution (cross-correlation, as in machine learning) of `[N,C,spatial]` or `[C,spatial]` with windows
+/// `[O,C/groups,window]`, over as many spatial axes as the window has. Adds a bias `[O]`. Dtypes are promoted.
 #[track_caller]
 pub fn conv(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor {
     conv_named(x, w, bias, options, None)
 }
 
-/// The transpose of a convolution, as its gradient for the input is: `[N,C,spatial]`, or `[C,spatial]`, with windows
-/// `[C,O/groups,window]`; each extent becomes `(extent-1)·stride - 2·padding + dilation·(window-1) +
-/// output_padding + 1`. A bias `[O]` is added. Dtypes are promoted.
+/// The transpose of a convolution, which is its gradient for the input: `[N,C,spatial]` or `[C,spatial]` with
+/// windows `[C,O/groups,window]`. Each extent becomes `(extent-1)·stride - 2·padding + dilation·(window-1) +
+/// output_padding + 1`. Adds a bias `[O]`. Dtypes are promoted.
 #[track_caller]
 pub fn conv_transpose(
     x: &Tensor,

@@ -9,7 +9,8 @@ use gradus_ir::ops::movement::{Pad, Slice};
 use gradus_ir::{DType, Error};
 
 impl Tensor {
-    /// The diagonal of two axes as the last axis: elements `(i, i + offset)`. A view where the layout allows it.
+    /// Takes the diagonal of two axes, elements `(i, i + offset)`, as a new last axis. A view if the layout
+    /// allows it.
     #[track_caller]
     pub fn diagonal(&self, offset: isize, axis1: isize, axis2: isize) -> Tensor {
         let shape = self.shape();
@@ -25,7 +26,7 @@ impl Tensor {
         let (n, m) = (shape[a], shape[b]);
         let (row, column) = (offset.min(0).unsigned_abs(), offset.max(0).unsigned_abs());
         let count = n.saturating_sub(row).min(m.saturating_sub(column));
-        // In row-major order neighbours on a diagonal are m + 1 apart.
+        // In row-major order, consecutive elements of a diagonal are m + 1 apart.
         let flat = self.permute(order).flatten(-2, -1);
         let first = if count == 0 { 0 } else { row * m + column };
         let mut slice =
@@ -37,7 +38,7 @@ impl Tensor {
         apply1(slice, &[&flat])
     }
 
-    /// The last axis on the diagonal `(i, i + offset)` of two new axes, zeros elsewhere.
+    /// Puts the last axis on the diagonal `(i, i + offset)` of two new axes, with zeros elsewhere.
     #[track_caller]
     pub fn diag_embed(&self, offset: isize, axis1: isize, axis2: isize) -> Tensor {
         let shape = self.shape();
@@ -52,7 +53,7 @@ impl Tensor {
             (_, Err(e), _) | (_, _, Err(e)) => return Tensor::refuse("diag_embed", &[self], e),
             _ => return Tensor::refuse("diag_embed", &[self], Error::value("the two axes", "must differ")),
         };
-        // In row-major order neighbours on a diagonal are m + 1 apart.
+        // In row-major order, consecutive elements of a diagonal are m + 1 apart.
         let (row, column) = (offset.min(0).unsigned_abs(), offset.max(0).unsigned_abs());
         let first = row.checked_mul(m).and_then(|r| r.checked_add(column)).filter(|_| n > 0);
         let (Some(all), first) = (m.checked_mul(m).filter(|&a| a <= i64::MAX as usize), first.unwrap_or(0))
@@ -73,7 +74,7 @@ impl Tensor {
         })
     }
 
-    /// A vector as the diagonal of a matrix, or the diagonal of a matrix as a vector.
+    /// Makes a matrix from its diagonal, or takes the diagonal of a matrix.
     #[track_caller]
     pub fn diag(&self, offset: isize) -> Tensor {
         match self.rank() {
@@ -105,7 +106,8 @@ impl Tensor {
             _ if self.error().is_some() => return self.clone(),
             [.., n, m] => [*n, *m],
             _ => {
-                let e = Error::shape(format!("shape {shape}"), "must have at least two axes");
+                let e =
+                    Error::shape(format!("shape {shape}"), "must be that of a matrix or a batch of matrices");
                 return Tensor::refuse(name, &[self], e);
             }
         };

@@ -1,11 +1,11 @@
-//! What composites over spatial axes share: numbers per axis, scalars of a dtype, constant padding.
+//! Helpers of composites over spatial axes: numbers per axis, scalars of a dtype, constant padding.
 
 use crate::apply::apply1;
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::Pad;
 use gradus_ir::{Aval, DType, Error, Literal, Result, Shape};
 
-/// One number for every axis, or one number for each.
+/// One number for all axes, or one number per axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Each(pub Vec<usize>);
 
@@ -34,7 +34,7 @@ impl From<Vec<usize>> for Each {
 }
 
 impl Each {
-    /// One number per axis, none below `least` nor beyond what positions can be counted in.
+    /// Returns one number per axis, or an error if one is below `least` or above `i32::MAX`.
     pub(crate) fn resolve(&self, what: &str, axes: usize, least: usize) -> Result<Vec<usize>> {
         let all = match &self.0[..] {
             [one] => vec![*one; axes],
@@ -52,7 +52,7 @@ impl Each {
     }
 }
 
-/// The last `axes` extents, and those before.
+/// Splits the extents into the leading ones and the last `axes`.
 pub(crate) fn split_shape(shape: &Shape, axes: usize, what: &str) -> Result<(Vec<usize>, Vec<usize>)> {
     match shape.rank().checked_sub(axes) {
         Some(lead) => Ok((shape[..lead].to_vec(), shape[lead..].to_vec())),
@@ -69,13 +69,13 @@ pub(crate) fn check_memory(x: &Tensor, size: &[usize]) -> Result<()> {
     let shape = x.shape();
     let lead = &shape[..shape.rank().saturating_sub(size.len())];
     let all = lead.iter().chain(size).try_fold(x.dtype().size(), |n, &m| n.checked_mul(m));
-    // A bin (two numbers), an index and a weight of 8 bytes each per position.
+    // Per position: a bin (two numbers), an index and a weight, 8 bytes each.
     let tables = size.iter().try_fold(0_usize, |n, &m| n.checked_add(m.checked_mul(32)?));
     let bytes = all.zip(tables).and_then(|(a, t)| a.checked_add(t));
     gradus_ir::reference::reserve(bytes.unwrap_or(usize::MAX))
 }
 
-/// The first operand that has failed.
+/// Returns the first operand that has failed.
 pub(crate) fn failed(ins: &[&Tensor]) -> Option<Tensor> {
     ins.iter().find(|t| t.error().is_some()).map(|t| (*t).clone())
 }
@@ -98,7 +98,7 @@ pub(crate) fn floats(dtype: DType, values: Vec<f64>, shape: impl Into<Shape>) ->
     Tensor::from_slice(&values, shape).to_dtype(dtype)
 }
 
-/// With a value around the last axes; negative numbers crop.
+/// Pads the last axes with a value; negative numbers crop.
 #[track_caller]
 pub(crate) fn pad_with(x: &Tensor, low: &[i64], high: &[i64], value: f64) -> Tensor {
     if low.iter().chain(high).all(|&n| n == 0) {
@@ -109,7 +109,7 @@ pub(crate) fn pad_with(x: &Tensor, low: &[i64], high: &[i64], value: f64) -> Ten
     if value == 0.0 && value.is_sign_positive() || low.iter().chain(high).all(|&n| n <= 0) {
         return padded;
     }
-    // Zeros first, then the value wherever no element came to lie.
+    // Pads with zeros, then selects the value outside of the input.
     let shape = x.shape();
     let spatial = &shape[shape.rank().saturating_sub(low.len())..];
     let inside = Tensor::full_of(&Aval::new(DType::Bool, spatial), 1.0);
@@ -117,7 +117,7 @@ pub(crate) fn pad_with(x: &Tensor, low: &[i64], high: &[i64], value: f64) -> Ten
     apply1(pad, &[&inside]).select(&padded, &scalar(x.dtype(), value))
 }
 
-/// As signed numbers; all have passed [`Each::resolve`] or are extents.
+/// Converts to signed numbers. The values are extents or passed [`Each::resolve`], so that they fit.
 pub(crate) fn signed(values: &[usize]) -> Vec<i64> {
     values.iter().map(|&n| n as i64).collect()
 }

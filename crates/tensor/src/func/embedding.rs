@@ -1,4 +1,4 @@
-//! Rows of tables, indicator vectors, dropout.
+//! Embedding lookup, one-hot vectors, dropout.
 
 use crate::apply::apply1;
 use crate::random::Generator;
@@ -7,9 +7,9 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::index::Take;
 use gradus_ir::{Class, DType, Error, Result};
 
-/// The rows of a table (`[rows, ...]`) at integers of any shape, whose axes come first in the result. The row
-/// `padding_idx`, counted from the end when negative, has no gradient. An id out of range, negative ones
-/// included, is an error when the embedding is evaluated.
+/// Selects rows of a table (`[rows, ...]`) by integers of any shape, whose axes come first in the result. The
+/// row `padding_idx`, counted from the end if negative, has no gradient. An id out of range, including negative
+/// ones, is an error when the embedding is evaluated.
 #[track_caller]
 pub fn embedding(ids: &Tensor, table: &Tensor, padding_idx: Option<i64>) -> Tensor {
     let ins = [table, ids];
@@ -24,7 +24,7 @@ pub fn embedding(ids: &Tensor, table: &Tensor, padding_idx: Option<i64>) -> Tens
         let Some(pad) = padding_idx else { return Ok(None) };
         let at = if pad < 0 { pad + rows as i64 } else { pad };
         if !(0..rows as i64).contains(&at) {
-            let why = format!("is no row of a table with {rows}");
+            let why = format!("is out of range for a table of {rows} rows");
             return Err(Error::value(format!("padding_idx {pad}"), why));
         }
         Ok(Some(at))
@@ -44,8 +44,8 @@ pub fn embedding(ids: &Tensor, table: &Tensor, padding_idx: Option<i64>) -> Tens
 }
 
 impl Tensor {
-    /// For each integer a vector along a new last axis that is 1 there and 0 elsewhere, `i64`. Integers must be
-    /// below `classes` and not negative; in a trace, where they are not known, others give zeros.
+    /// Maps each integer to a vector along a new last axis that is 1 at that index and 0 elsewhere, `i64`.
+    /// Integers must be in `0..classes`; inside a trace, where values are unknown, others give zeros.
     #[track_caller]
     pub fn one_hot(&self, classes: usize) -> Tensor {
         if self.error().is_some() {
@@ -74,8 +74,9 @@ impl Tensor {
         })
     }
 
-    /// In training, zero with probability `p` and else divided by `1 - p`, so that the expectation stays; what is
-    /// kept is drawn from the generator. The tensor itself when not training, and for `p` 0 (nothing is drawn).
+    /// In training, zeroes elements with probability `p` and divides the others by `1 - p`, which keeps the
+    /// expectation. The mask is drawn from the generator. Returns the tensor itself if not training or if `p`
+    /// is 0, without drawing.
     #[track_caller]
     pub fn dropout(&self, p: f64, training: bool, generator: &Generator) -> Tensor {
         if self.error().is_some() {
@@ -96,7 +97,7 @@ impl Tensor {
     }
 }
 
-/// Whether elements of a dtype can be dropped with a probability.
+/// Returns an error if `p` is not a probability or the dtype is not a float.
 pub(super) fn droppable(p: f64, dtype: DType) -> Result<()> {
     if !(0.0..=1.0).contains(&p) {
         return Err(Error::value(format!("p {p}"), "must be a probability, from 0 to 1"));
@@ -107,7 +108,7 @@ pub(super) fn droppable(p: f64, dtype: DType) -> Result<()> {
     Ok(())
 }
 
-/// The kept elements, scaled, and zeros.
+/// Scales the kept elements and zeroes the others.
 pub(super) fn drop_out(x: &Tensor, kept: &Tensor, p: f64) -> Tensor {
     let scale = if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 };
     kept.select(&(x * scale), &x.zeros_like())
@@ -126,7 +127,8 @@ pub(super) fn samples(s: &mut super::Samples) {
     for (shape, p) in [(&[2, 3][..], 0.5), (&[4], 0.9), (&[], 0.2), (&[0, 2], 0.5), (&[3], 1.0)] {
         let ins = [s.draw.normal(shape), s.draw.ints_of(DType::U32, (0, 1 << 31), [4])];
         s.case("dropout", ins.clone(), move |x| {
-            // Drawn as `dropout` draws, with the state as an operand, so that every call has the same mask.
+            // Draws as `dropout` does, but with the generator state as an operand, so that every call has the
+            // same mask.
             let [bits, _] =
                 crate::apply::apply_n(gradus_ir::ops::source::RandomBits { shape: x[0].shape() }, &[&x[1]]);
             let kept = bits.shr(8).to_dtype(DType::F32).ge(p * (1u32 << 24) as f64);

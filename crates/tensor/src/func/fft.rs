@@ -1,4 +1,4 @@
-//! Discrete Fourier transforms: along one axis or several, of complex and of real signals.
+//! Discrete Fourier transforms along one axis or several, of complex and real signals.
 
 use super::each::{floats, signed};
 use crate::apply::apply1;
@@ -8,13 +8,13 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::fft::Fft;
 use gradus_ir::{Class, DType, Error, Result, size};
 
-/// Which of the two directions is divided by the number of elements.
+/// Which direction is divided by the number of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FftNorm {
     /// The inverse.
     #[default]
     Backward,
-    /// Both, by its root: then both keep lengths.
+    /// Both, by the square root, which makes both unitary.
     Ortho,
     /// The forward transform.
     Forward,
@@ -39,7 +39,7 @@ impl FftNorm {
     }
 }
 
-/// With another extent along an axis: cropped, or with zeros behind.
+/// Crops an axis, or pads it with zeros at the end, to extent `n`.
 #[track_caller]
 fn fit(x: &Tensor, axis: usize, n: usize) -> Tensor {
     let by = n as i64 - x.dim(axis as isize) as i64;
@@ -67,10 +67,10 @@ fn transform(x: &Tensor, axis: usize, n: usize, inverse: bool, norm: FftNorm) ->
     if factor == 1.0 { y } else { y * factor }
 }
 
-/// The real signal of `n` elements whose spectrum starts with `x`.
+/// Returns the real signal of `n` elements whose spectrum begins with `x`.
 #[track_caller]
 fn real_signal(x: &Tensor, axis: usize, n: usize, norm: FftNorm) -> Tensor {
-    // Whatever is not its own mirror image counts twice; imaginary parts where it is, not at all.
+    // A frequency that is not its own mirror image has weight 2. Imaginary parts of the others are ignored.
     let half = n / 2 + 1;
     let weight = |k: usize| if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
     let spread: Vec<usize> = (0..x.rank()).map(|a| if a == axis { half } else { 1 }).collect();
@@ -79,7 +79,7 @@ fn real_signal(x: &Tensor, axis: usize, n: usize, norm: FftNorm) -> Tensor {
 }
 
 impl Tensor {
-    /// The axis and the extent along it, or a failed tensor.
+    /// Returns the resolved axis and its extent, or a failed tensor.
     #[track_caller]
     fn transformed(
         &self,
@@ -101,14 +101,14 @@ impl Tensor {
                 )),
             }
         };
-        // Not `map_err`: a closure would hide the caller's place.
+        // Not `map_err`: inside a closure `track_caller` would lose the caller's line.
         match find() {
             Ok(found) => Ok(found),
             Err(e) => Err(Tensor::refuse(name, &[self], e)),
         }
     }
 
-    /// `y[k] = Σ x[t] exp(-2πi k t / n)` along an axis, cropped or filled with zeros to `n` elements.
+    /// `y[k] = Σ x[t] exp(-2πi k t / n)` along an axis, cropped or zero-padded to `n` elements.
     #[track_caller]
     pub fn fft(&self, n: impl Into<Option<usize>>, axis: isize, norm: FftNorm) -> Tensor {
         match self.transformed("fft", axis, n.into(), 0) {
@@ -130,7 +130,8 @@ impl Tensor {
         }
     }
 
-    /// The first `n / 2 + 1` elements of [`fft`](Tensor::fft) of a real signal: the others are their mirror image.
+    /// The first `n / 2 + 1` elements of [`fft`](Tensor::fft) of a real signal; the others are their complex
+    /// conjugates.
     #[track_caller]
     pub fn rfft(&self, n: impl Into<Option<usize>>, axis: isize, norm: FftNorm) -> Tensor {
         match self.transformed("rfft", axis, n.into(), 1) {
@@ -145,8 +146,8 @@ impl Tensor {
         }
     }
 
-    /// The inverse of [`rfft`](Tensor::rfft): the real signal of `n` elements (by default an even number) whose spectrum
-    /// starts with this.
+    /// The inverse of [`rfft`](Tensor::rfft): the real signal of `n` elements (by default an even number) whose
+    /// spectrum begins with this tensor.
     #[track_caller]
     pub fn irfft(&self, n: impl Into<Option<usize>>, axis: isize, norm: FftNorm) -> Tensor {
         let n = n.into().unwrap_or(2 * self.dim(axis).saturating_sub(1));
@@ -220,7 +221,7 @@ impl Tensor {
         }
     }
 
-    /// Rolled by half along the axes, so that the element of frequency 0 lies in the middle.
+    /// Rolls by half along the axes, which moves frequency 0 to the middle.
     #[track_caller]
     pub fn fftshift(&self, axes: impl Axes) -> Tensor {
         self.shifted("fftshift", axes, |n| n / 2)
@@ -244,7 +245,7 @@ impl Tensor {
         }
     }
 
-    /// The frequencies of the elements of [`fft`](Tensor::fft) of `n` samples taken `d` apart, `f32`.
+    /// The frequencies of the elements of [`fft`](Tensor::fft) of `n` samples with spacing `d`, `f32`.
     #[track_caller]
     pub fn fftfreq(n: usize, d: f64) -> Tensor {
         if let Err(e) = size::reserve_elements(n, 8) {
@@ -254,7 +255,7 @@ impl Tensor {
         frequencies((0..n).map(frequency).collect(), n, d)
     }
 
-    /// The frequencies of the elements of [`rfft`](Tensor::rfft) of `n` samples taken `d` apart, `f32`.
+    /// The frequencies of the elements of [`rfft`](Tensor::rfft) of `n` samples with spacing `d`, `f32`.
     #[track_caller]
     pub fn rfftfreq(n: usize, d: f64) -> Tensor {
         if let Err(e) = size::reserve_elements(n, 8) {

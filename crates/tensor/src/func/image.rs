@@ -1,4 +1,4 @@
-//! Resampling, pixel shuffling, unfolding into columns, and padding by several modes.
+//! Image operations on the last axes: resampling, pixel shuffling, unfolding into columns, padding modes.
 
 use super::each::{Each, check_memory, failed, floats, integers, pad_with, signed, split_shape};
 use super::pool::{adaptive_avg_pool, floating};
@@ -9,24 +9,24 @@ use gradus_ir::ops::index::Take;
 use gradus_ir::ops::window::{Fold, Windows, window_count};
 use gradus_ir::{Error, Result};
 
-/// How [`interpolate`] finds values between elements.
+/// Interpolation modes of [`interpolate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
-    /// The element below: position `i · extent / size`, rounded down exactly.
+    /// The element at index `i · extent / size`, rounded down exactly.
     Nearest,
-    /// The element whose middle is nearest, of two equally near the later.
+    /// The element whose centre is nearest; of two equally near, the later.
     NearestExact,
-    /// Between neighbours along every axis: linear, bilinear, trilinear. With `align_corners` the outermost
-    /// elements keep their places; without it the edges of the image do.
+    /// Linear, bilinear or trilinear, by the number of axes. With `align_corners` the centres of the corner
+    /// elements stay fixed; without it the edges of the image do.
     Linear {
-        /// Whether the outermost elements keep their places.
+        /// Whether the centres of the corner elements stay fixed.
         align_corners: bool,
     },
-    /// The mean of what a new element covers, as [`adaptive_avg_pool`].
+    /// The mean of the covered elements, as [`adaptive_avg_pool`].
     Area,
 }
 
-/// How far apart the new elements of an axis are, in old ones: `of / to`, or what a factor leaves.
+/// Distance between new elements, in old elements: `of / to`, or the reciprocal of a scale factor.
 #[derive(Clone, Copy)]
 enum Step {
     Extents { of: usize, to: usize },
@@ -34,7 +34,7 @@ enum Step {
 }
 
 impl Step {
-    /// Where the middle of each new element lies, old ones being one apart.
+    /// Returns the centre of new element `i`, in units of old elements.
     fn middle(self, i: usize) -> f64 {
         match self {
             Step::Extents { of, to } => (i as f64 + 0.5) * of as f64 / to as f64,
@@ -42,10 +42,10 @@ impl Step {
         }
     }
 
-    /// The old element below a new one, or below the middle of it.
+    /// Returns the index of the old element at or below the start, or the centre, of new element `i`.
     fn below(self, i: usize, middle: bool, extent: usize) -> i64 {
         match self {
-            // Twice the position, so that the middle is a whole number.
+            // Computes with twice the position, so that centres are integers.
             Step::Extents { of, to } => {
                 ((2 * i as u128 + middle as u128) * of as u128 / (2 * to as u128)) as i64
             }
@@ -57,7 +57,7 @@ impl Step {
     }
 }
 
-/// Where each new element lies between two old ones: the first, the second, and how far towards it.
+/// Returns for each new element its two old neighbours, and the weight of the second.
 fn between(extent: usize, size: usize, align_corners: bool, step: Step) -> (Vec<i64>, Vec<i64>, Vec<f64>) {
     let last = extent as i64 - 1;
     let place = |i: usize| {
@@ -77,17 +77,17 @@ fn between(extent: usize, size: usize, align_corners: bool, step: Step) -> (Vec<
     )
 }
 
-/// The last axes resampled to `size`.
+/// Resamples the last axes to `size`.
 ///
-/// Integers stay as they are by the nearest modes and are taken as `f32` by the others. `Nearest` divides exactly;
-/// PyTorch does so in `f32`, which may differ for extents that `f32` does not divide well.
+/// The nearest modes keep integers; the others convert them to `f32`. `Nearest` divides exactly; PyTorch
+/// divides in `f32`, which can differ for some extents.
 #[track_caller]
 pub fn interpolate(x: &Tensor, size: &[usize], mode: Interpolation) -> Tensor {
     resampled(x, size, None, mode)
 }
 
-/// The last axes resampled to so many times their extents, rounded down. Places go by the factors, also where a part of an
-/// element is left over.
+/// Resamples the last axes to `factor` times their extents, rounded down. Positions are computed from the
+/// factors, not from the rounded extents.
 #[track_caller]
 pub fn interpolate_by(x: &Tensor, factors: &[f64], mode: Interpolation) -> Tensor {
     let shape = x.shape();
@@ -151,7 +151,7 @@ fn resampled(x: &Tensor, size: &[usize], factors: Option<&[f64]>, mode: Interpol
     })
 }
 
-/// `[…,C·r²,H,W]` as `[…,C,H·r,W·r]`: channels become the pixels of `r` by `r` blocks.
+/// Maps `[…,C·r²,H,W]` to `[…,C,H·r,W·r]`: channels become the pixels of `r` by `r` blocks.
 #[track_caller]
 pub fn pixel_shuffle(x: &Tensor, upscale_factor: usize) -> Tensor {
     let r = upscale_factor;
@@ -173,7 +173,7 @@ pub fn pixel_shuffle(x: &Tensor, upscale_factor: usize) -> Tensor {
     })
 }
 
-/// `[…,C,H·r,W·r]` as `[…,C·r²,H,W]`: the inverse of [`pixel_shuffle`].
+/// Maps `[…,C,H·r,W·r]` to `[…,C·r²,H,W]`: the inverse of [`pixel_shuffle`].
 #[track_caller]
 pub fn pixel_unshuffle(x: &Tensor, downscale_factor: usize) -> Tensor {
     let r = downscale_factor;
@@ -194,14 +194,14 @@ pub fn pixel_unshuffle(x: &Tensor, downscale_factor: usize) -> Tensor {
     })
 }
 
-/// Settings of [`unfold`] and [`fold`].
+/// Options of [`unfold`] and [`fold`].
 #[derive(Clone, Debug)]
 pub struct UnfoldOptions {
-    /// Step from window to window; 1.
+    /// Stride between windows; default 1.
     pub stride: Each,
-    /// Zeros around; none.
+    /// Zero padding; default 0.
     pub padding: Each,
-    /// Spacing within a window; 1.
+    /// Spacing of the elements of a window; default 1.
     pub dilation: Each,
 }
 
@@ -244,7 +244,8 @@ fn product(extents: &[usize]) -> usize {
     extents.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
 }
 
-/// All windows over the last axes as columns: `[N,C,spatial]` becomes `[N, C · places of a window, windows]`.
+/// Copies all windows over the last axes into columns: `[N,C,spatial]` becomes `[N, C · elements of a window,
+/// windows]`.
 #[track_caller]
 pub fn unfold(x: &Tensor, kernel: &[usize], options: &UnfoldOptions) -> Tensor {
     let n = kernel.len();
@@ -273,7 +274,7 @@ pub fn unfold(x: &Tensor, kernel: &[usize], options: &UnfoldOptions) -> Tensor {
     })
 }
 
-/// The sum of overlapping windows, the transpose of [`unfold`]: `[N, C · places of a window, windows]` becomes
+/// Sums overlapping windows, the transpose of [`unfold`]: `[N, C · elements of a window, windows]` becomes
 /// `[N,C,output_size]`.
 #[track_caller]
 pub fn fold(x: &Tensor, output_size: &[usize], kernel: &[usize], options: &UnfoldOptions) -> Tensor {
@@ -314,20 +315,21 @@ pub fn fold(x: &Tensor, output_size: &[usize], kernel: &[usize], options: &Unfol
     })
 }
 
-/// What [`pad`] puts around.
+/// Padding modes of [`pad`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PadMode {
-    /// A value.
+    /// A constant value.
     Constant(f64),
-    /// The elements mirrored at the outermost one, which is not repeated; less than the extent.
+    /// The elements mirrored at the outermost one, which is not repeated; the padding must be smaller than the
+    /// extent.
     Reflect,
     /// The outermost element.
     Replicate,
-    /// The elements of the other end; at most the extent.
+    /// The elements of the opposite end; the padding must not exceed the extent.
     Circular,
 }
 
-/// `count` elements behind an axis, or before it, as a mode has them.
+/// Makes the `count` elements of padding before or after an axis.
 #[track_caller]
 fn border(x: &Tensor, axis: usize, count: usize, before: bool, mode: PadMode) -> Tensor {
     let (extent, a) = (x.shape()[axis], axis as isize);
@@ -343,8 +345,8 @@ fn border(x: &Tensor, axis: usize, count: usize, before: bool, mode: PadMode) ->
     }
 }
 
-/// With `padding` around the last axes, in PyTorch's order: before and after the last axis, before and after the one
-/// before it, … Negative numbers crop.
+/// Pads the last axes, with numbers in PyTorch's order: before and after the last axis, before and after the
+/// one before it, and so on. Negative numbers crop.
 #[track_caller]
 pub fn pad(x: &Tensor, padding: &[i64], mode: PadMode) -> Tensor {
     let n = padding.len() / 2;
@@ -359,7 +361,8 @@ pub fn pad(x: &Tensor, padding: &[i64], mode: PadMode) -> Tensor {
             let crop = |n: i64| n.min(0).unsigned_abs() as usize;
             let mut cropped = crop(low[i]).saturating_add(crop(high[i]));
             if mode == PadMode::Replicate {
-                // Replication crops after it pads, so that an axis may be cropped to nothing and padded again.
+                // Replication pads before it crops, so that an axis may be padded and then cropped by its full
+                // extent.
                 cropped = cropped.saturating_sub(low[i].max(high[i]).max(0) as usize);
             }
             let left = extent.saturating_sub(cropped);

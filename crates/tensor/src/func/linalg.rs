@@ -1,4 +1,5 @@
-//! Linear algebra on the last two axes, the axes before being a batch: systems, factorisations, functions of matrices.
+//! Linear algebra on the last two axes, with leading axes as a batch: systems, factorizations, matrix
+//! functions.
 //!
 //! Integers become `f32`, as for every function that only exists on floats.
 
@@ -10,14 +11,14 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::linalg::{Cholesky, Det, Eig, Eigh, Lu, Pinv, Qr, Slogdet, Solve, Svd, TriangularSolve};
 use gradus_ir::{Class, DType, Error, Shape};
 
-/// Which triangle of a matrix a system is, and how it is used.
+/// Options of a triangular system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Triangular {
-    /// The lower triangle, else the upper; the rest is not read.
+    /// Whether to read the lower triangle, else the upper; the other triangle is not read.
     pub lower: bool,
-    /// Whether the system is that of its adjoint.
+    /// Whether to solve with the adjoint of the matrix.
     pub adjoint: bool,
-    /// Whether the diagonal is taken to be ones, and not read.
+    /// Whether the diagonal is assumed to be ones and not read.
     pub unit: bool,
 }
 
@@ -28,7 +29,7 @@ impl Triangular {
     pub const UPPER: Triangular = Triangular { lower: false, adjoint: false, unit: false };
 }
 
-/// As a dtype that matrices have.
+/// Converts integers to `f32`.
 #[track_caller]
 fn float(x: &Tensor) -> Tensor {
     if x.dtype().class() < Class::Float && x.error().is_none() { x.to_dtype(DType::F32) } else { x.clone() }
@@ -48,7 +49,7 @@ fn holds_vectors(a: &Tensor, b: &Tensor) -> bool {
     b.rank() == 1 || a.shape().split_last().is_some_and(|(_, rows)| b.shape()[..] == *rows)
 }
 
-/// A matrix and a right side with one dtype and the same leading extents. If the right side is a `vector` it becomes a column.
+/// Brings a matrix and a right side to one dtype and equal leading extents. A `vector` becomes a column.
 #[track_caller]
 fn sides(name: &str, a: &Tensor, b: &Tensor, vector: bool) -> Result<(Tensor, Tensor, bool), Tensor> {
     if let Some(failed) = failed(&[a, b]) {
@@ -63,7 +64,7 @@ fn sides(name: &str, a: &Tensor, b: &Tensor, vector: bool) -> Result<(Tensor, Te
     }
 }
 
-/// Extents of both sides of a system, with the same leading ones.
+/// Returns the extents of both sides of a system, with the leading extents broadcast.
 fn extents(a: &Shape, b: &Shape) -> gradus_ir::Result<[Shape; 2]> {
     let ([la @ .., m, n], [lb @ .., rows, k]) = (&a[..], &b[..]) else {
         let why = "must be those of a matrix [..,m,n] and a right side [..,m,k], [..,m] or [m]";
@@ -71,7 +72,7 @@ fn extents(a: &Shape, b: &Shape) -> gradus_ir::Result<[Shape; 2]> {
     };
     if m != rows {
         let what = format!("a matrix of {m} rows and a right side of {rows}");
-        return Err(Error::shape(what, "must have as many"));
+        return Err(Error::shape(what, "must have the same number of rows"));
     }
     let Some(lead) = Shape::from(la.to_vec()).broadcast(&lb.to_vec().into()) else {
         return Err(Error::shape(format!("leading extents {la:?} and {lb:?}"), "do not broadcast"));
@@ -81,7 +82,7 @@ fn extents(a: &Shape, b: &Shape) -> gradus_ir::Result<[Shape; 2]> {
 }
 
 impl Tensor {
-    /// The adjoint: the last two axes swapped, and conjugated.
+    /// The conjugate transpose of the last two axes.
     #[track_caller]
     pub fn adjoint(&self) -> Tensor {
         self.t().conj()
@@ -98,7 +99,7 @@ impl Tensor {
         }
     }
 
-    /// The solution `X` of `op(self) · X = right` for a triangle of a square matrix.
+    /// Solves `op(self) · X = right` for a triangle of a square matrix; `how` selects triangle and `op`.
     #[track_caller]
     pub fn triangular_solve(&self, right: &Tensor, how: Triangular) -> Tensor {
         let op = TriangularSolve { lower: how.lower, transpose: how.adjoint, unit: how.unit };
@@ -138,28 +139,28 @@ impl Tensor {
         apply_n::<2>(Slogdet {}, &[&float(self)]).into()
     }
 
-    /// The lower triangular `L` with a positive diagonal and `L Lᴴ = self`; see [`Cholesky`].
+    /// The lower triangular `L` with positive diagonal and `L Lᴴ = self`; see [`Cholesky`].
     #[track_caller]
     pub fn cholesky(&self) -> Tensor {
         apply1(Cholesky {}, &[&float(self)])
     }
 
-    /// `self = P L U`: a permutation, a unit lower and an upper triangle, which of a matrix `[m,n]` are `[m,m]`, `[m,k]` and `[k,n]`
-    /// with `k` the smaller of both; see [`Lu`].
+    /// `self = P L U`: a permutation, a unit lower triangle and an upper triangle. For a matrix `[m,n]` they
+    /// are `[m,m]`, `[m,k]` and `[k,n]` with `k = min(m, n)`; see [`Lu`].
     #[track_caller]
     pub fn lu(&self) -> (Tensor, Tensor, Tensor) {
         let a = float(self);
         let k = match a.shape()[..] {
             [.., m, n] if a.error().is_none() => m.min(n),
             _ => {
-                // Refused, or failed before: the op says so.
+                // Invalid operand, or failed before: the op reports the error.
                 let refused = apply_n::<2>(Lu {}, &[&a])[0].clone();
                 return (refused.clone(), refused.clone(), refused);
             }
         };
         let parts = region("lu", vec![], &[&a], |x| {
             let [lu, from] = apply_n::<2>(Lu {}, &[&x[0]]);
-            // Row k of L U is row from[k] of the matrix: a one at row from[k] and column k.
+            // Row k of L U is row from[k] of the matrix, so P has a one at row from[k] and column k.
             let (rows, m) = (lu.rank().saturating_sub(2), lu.dim(-2));
             let square: Shape = lu.shape()[..rows].iter().copied().chain([m, m]).collect();
             let p = Tensor::iota(DType::I64, square, rows).eq(&from.unsqueeze(-2)).to_dtype(lu.dtype());
@@ -169,13 +170,14 @@ impl Tensor {
         three(parts)
     }
 
-    /// `self = Q R` with orthonormal columns and an upper triangle of non-negative diagonal; see [`Qr`].
+    /// `self = Q R` with orthonormal columns of `Q` and an upper triangle `R` of non-negative diagonal; see
+    /// [`Qr`].
     #[track_caller]
     pub fn qr(&self) -> (Tensor, Tensor) {
         apply_n::<2>(Qr { reflected: false }, &[&float(self)]).into()
     }
 
-    /// As [`qr`](Tensor::qr), with the signs that Householder's reflections leave on the diagonal, which are those of LAPACK.
+    /// As [`qr`](Tensor::qr), with the signs that Householder reflections leave on the diagonal, as in LAPACK.
     #[track_caller]
     pub fn qr_reflected(&self) -> (Tensor, Tensor) {
         apply_n::<2>(Qr { reflected: true }, &[&float(self)]).into()
@@ -205,7 +207,7 @@ impl Tensor {
         self.eigh().0
     }
 
-    /// Eigenvalues and eigenvectors (columns) of a square matrix, complex also for a real one; see [`Eig`].
+    /// Eigenvalues and eigenvectors (columns) of a square matrix, complex also for a real matrix; see [`Eig`].
     #[track_caller]
     pub fn eig(&self) -> (Tensor, Tensor) {
         let x = float(self);
@@ -215,14 +217,15 @@ impl Tensor {
         apply_n::<2>(Eig {}, &[&x.to_dtype(x.dtype().complex())]).into()
     }
 
-    /// The eigenvalues of a square matrix, complex also for a real one.
+    /// The eigenvalues of a square matrix, complex also for a real matrix.
     #[track_caller]
     pub fn eigvals(&self) -> Tensor {
         self.eig().0
     }
 
-    /// The `X` of least norm for which `self · X - right` has the least norm, column by column, for a matrix of any extents and
-    /// rank. Its rank and derivative are those of [`Pinv`]: where the rank is not full, the derivative is along matrices of it.
+    /// The `X` of least norm that minimizes the norm of `self · X - right`, column by column, for a matrix of
+    /// any extents and rank. Rank and derivative are those of [`Pinv`]: at a rank-deficient matrix, the
+    /// derivative is along matrices of the same rank.
     #[track_caller]
     pub fn lstsq(&self, right: &Tensor) -> Tensor {
         let (a, b, vector) = match sides("lstsq", self, right, right.rank() == 1) {
@@ -232,7 +235,7 @@ impl Tensor {
         unless(vector, region1("lstsq", vec![], &[&a, &b], |x| x[0].pinv().matmul(&x[1])))
     }
 
-    /// A square matrix times itself `n` times: the identity for 0, powers of the inverse below.
+    /// The `n`-th power of a square matrix: the identity for 0, powers of the inverse for negative `n`.
     #[track_caller]
     pub fn matrix_power(&self, n: i64) -> Tensor {
         if let Some(refused) = self.unless_square("matrix_power") {
@@ -254,8 +257,8 @@ impl Tensor {
         })
     }
 
-    /// The exponential of a square matrix: Padé's approximant of order 13 at the matrix scaled down by a power of two, then
-    /// squared as often.
+    /// The exponential of a square matrix: Padé approximant of order 13 of the matrix scaled down by a power of
+    /// two, then squared repeatedly.
     #[track_caller]
     pub fn matrix_exp(&self) -> Tensor {
         if let Some(refused) = self.unless_square("matrix_exp") {
@@ -267,7 +270,7 @@ impl Tensor {
         region1("matrix_exp", vec![], &[&float(self)], |x| exponential(&x[0]))
     }
 
-    /// The failed tensor, unless this is of square matrices.
+    /// Returns a failed tensor if this is not a batch of square matrices.
     #[track_caller]
     fn unless_square(&self, name: &str) -> Option<Tensor> {
         if self.error().is_some() {
@@ -283,7 +286,7 @@ impl Tensor {
     }
 }
 
-/// Without its last axis if the right side was a vector.
+/// Removes the last axis if the right side was a vector.
 #[track_caller]
 fn unless(vector: bool, x: Tensor) -> Tensor {
     if vector && x.error().is_none() { x.squeeze(-1) } else { x }
@@ -297,7 +300,9 @@ fn three(parts: gradus_ir::Result<Vec<Tensor>>) -> (Tensor, Tensor, Tensor) {
     }
 }
 
-/// Coefficients of Padé's approximant of order 13, by its constant one: these stay in range of narrow dtypes.
+/// Coefficients of the Padé approximant of order 13. They are divided by the last, so that they stay in range
+/// Coefficients of the Padé approximant of order 13. The code divides them by the first, which keeps them in
+/// range of narrow dtypes.
 const PADE: [f64; 14] = [
     64764752532480000.0,
     32382376266240000.0,
@@ -315,10 +320,10 @@ const PADE: [f64; 14] = [
     1.0,
 ];
 
-/// The norm up to which the approximant is exact in `f64`.
+/// Norm up to which the approximant is accurate in `f64`.
 const REACH: f64 = 5.371920351148152;
 
-/// More squarings than any matrix takes whose exponential can be told from 0 and infinity.
+/// Number of squarings that suffices for every matrix whose exponential is neither 0 nor infinite.
 const SQUARINGS: usize = 24;
 
 fn exponential(x: &Tensor) -> Tensor {
@@ -348,7 +353,7 @@ fn exponential(x: &Tensor) -> Tensor {
     }
 }
 
-/// Well-conditioned: random, with more on the diagonal.
+/// Draws a well-conditioned matrix: random, with a larger diagonal.
 fn draw(s: &mut super::Samples, shape: &[usize], complex: bool) -> gradus_ir::Literal {
     let x = if complex { s.draw.complex((-1.0, 1.0), shape) } else { s.draw.normal(shape) };
     let x = Tensor::from_literal(&x);
@@ -371,7 +376,8 @@ pub(super) fn samples(s: &mut super::Samples) {
             });
             s.case("matrix_power", [a.clone()], |x| x[0].matrix_power(3));
             s.case("matrix_exp", [a.clone()], |x| (&x[0] * 0.3).matrix_exp());
-            // What does not depend on the phases: functions of the matrix, and projections.
+            // Checks functions of the matrix and projections, because eigenvectors are unique only up to a
+            // phase.
             s.case("eigh", [a.clone()], |x| {
                 let (w, v) = x[0].eigh();
                 (&v * &w.square().unsqueeze(-2)).matmul(&v.adjoint())
@@ -393,7 +399,7 @@ pub(super) fn samples(s: &mut super::Samples) {
                 (l, u)
             });
         }
-        // Of rank 1 wherever the factors are: smooth in them.
+        // Products of rank 1: the result is smooth in the factors.
         for [m, n] in [[3, 2], [2, 3], [2, 2]] {
             let ins = [draw(s, &[m, 1], complex), draw(s, &[1, n], complex), s.draw.normal([m, 2])];
             s.case("lstsq", ins, |x| x[0].matmul(&x[1]).lstsq(&x[2]));
@@ -412,7 +418,7 @@ pub(super) fn samples(s: &mut super::Samples) {
     let a = draw(s, &[2, 2], false);
     s.case("matrix_power", [a.clone()], |x| x[0].matrix_power(-2));
     s.case("matrix_power", [a.clone()], |x| x[0].matrix_power(0));
-    // Scaled and squared, by another power for each matrix.
+    // Two matrices that need different powers of two.
     let both = draw(s, &[2, 2, 2], false);
     s.case("matrix_exp", [both], |x| {
         let scale = Tensor::from_slice(&[0.1, -4.0], [2, 1, 1]);

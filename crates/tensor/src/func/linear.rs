@@ -1,4 +1,4 @@
-//! Products that are contractions: linear maps, matrix and vector products, Kronecker and tensor products.
+//! Contractions: linear maps, matrix and vector products, Kronecker and tensor products.
 
 use super::each::failed;
 use crate::axis::Axes;
@@ -7,12 +7,12 @@ use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::{Error, Result};
 
-/// Labels for leading axes.
+/// Returns labels for leading axes.
 fn labels(count: usize) -> String {
     batch_labels().take(count).collect()
 }
 
-/// `x` with one of these shapes, or why not.
+/// Returns an error if `x` does not have this rank.
 fn of_rank(x: &Tensor, rank: usize, what: &str) -> Result<()> {
     if x.rank() == rank {
         return Ok(());
@@ -87,8 +87,8 @@ pub fn bilinear(x1: &Tensor, x2: &Tensor, w: &Tensor, bias: Option<&Tensor>) -> 
     })
 }
 
-/// A contraction over pairs of axes: the `k`-th of `axes_a` with the `k`-th of `axes_b`. The result has the axes of
-/// `a` that are left, then those of `b`.
+/// Contracts pairs of axes: the `k`-th of `axes_a` with the `k`-th of `axes_b`. The result has the remaining
+/// axes of `a`, then those of `b`.
 #[track_caller]
 pub fn tensordot(a: &Tensor, b: &Tensor, axes_a: impl Axes, axes_b: impl Axes) -> Tensor {
     if let Some(failed) = failed(&[a, b]) {
@@ -121,7 +121,7 @@ pub fn tensordot(a: &Tensor, b: &Tensor, axes_a: impl Axes, axes_b: impl Axes) -
     }
 }
 
-/// `beta · c + alpha · (a b)` of matrices, where `c` broadcasts; with `beta` 0 nothing of `c` counts, not even NaN.
+/// `beta · c + alpha · (a b)` of matrices, where `c` broadcasts. If `beta` is 0, `c` is ignored, NaN included.
 #[track_caller]
 pub fn addmm(c: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Tensor {
     if let Some(failed) = failed(&[c, a, b]) {
@@ -152,8 +152,8 @@ pub fn addmm(c: &Tensor, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Tenso
 }
 
 impl Tensor {
-    /// The Kronecker product: every element of this tensor times the whole other one. The one of lower rank gets
-    /// axes of extent 1 in front.
+    /// The Kronecker product: every element of this tensor times the entire other tensor. The tensor of lower
+    /// rank gets leading axes of extent 1.
     #[track_caller]
     pub fn kron(&self, other: &Tensor) -> Tensor {
         region1("kron", vec![], &[self, other], |x| {
@@ -168,13 +168,13 @@ impl Tensor {
         })
     }
 
-    /// All products of elements of two vectors.
+    /// The outer product of two vectors.
     #[track_caller]
     pub fn outer(&self, other: &Tensor) -> Tensor {
         self.contract("outer", other, [(1, "vector"), (1, "vector")], None, ["i", "j", "ij"])
     }
 
-    /// The sum of products of two vectors; not conjugated.
+    /// The sum of products of two vectors, without conjugation.
     #[track_caller]
     pub fn dot(&self, other: &Tensor) -> Tensor {
         self.contract("dot", other, [(1, "vector"), (1, "vector")], Some((0, 0)), ["i", "i", ""])
@@ -199,7 +199,7 @@ impl Tensor {
         self.contract("bmm", other, [(3, batch), (3, batch)], Some((2, 1)), ["bik", "bkj", "bij"])
     }
 
-    /// One contraction with checked ranks and inner extents.
+    /// Contracts after checking ranks and inner extents.
     #[track_caller]
     fn contract(
         &self,

@@ -1,19 +1,19 @@
-//! Losses of regression and probability, and what all losses share.
+//! Losses of regression and probability, and helpers shared by all losses.
 
 use super::activation::wide;
 use crate::region::{Args, arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::{Class, DType, Error, Result, Shape};
 
-/// What becomes of the losses of the single elements.
+/// Reduction of the losses of single elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reduction {
-    /// Their mean; NaN of none. A weighted classification loss divides by the sum of the weights.
+    /// Their mean, NaN if there are none. A weighted classification loss divides by the sum of the weights.
     #[default]
     Mean,
     /// Their sum.
     Sum,
-    /// They stay as they are.
+    /// No reduction.
     None,
 }
 
@@ -36,7 +36,7 @@ impl Reduction {
     }
 }
 
-/// The real float dtype in which operands come together: integers and truth values become `f32`.
+/// Returns the real float dtype that the operands are promoted to; integers and booleans become `f32`.
 pub(super) fn common(ins: &[&Tensor]) -> Result<DType> {
     let dtype = ins.iter().fold(DType::Bool, |d, t| d.promote(t.dtype()));
     match dtype.class() {
@@ -46,8 +46,8 @@ pub(super) fn common(ins: &[&Tensor]) -> Result<DType> {
     }
 }
 
-/// The shape of prediction and target together. A target of another rank is almost always a mistake (`[n]`
-/// beside `[n, 1]` makes a square of losses), so only axes of extent 1 and scalars repeat.
+/// Returns the common shape of prediction and target. Only axes of extent 1 and scalars broadcast: a target of
+/// another rank is almost always a mistake, since `[n]` and `[n, 1]` would give `n²` losses.
 pub(super) fn paired(a: &Tensor, b: &Tensor) -> Result<Shape> {
     let (sa, sb) = (a.shape(), b.shape());
     let ranks = sa.rank() == sb.rank() || sa.rank() == 0 || sb.rank() == 0;
@@ -57,8 +57,8 @@ pub(super) fn paired(a: &Tensor, b: &Tensor) -> Result<Shape> {
     })
 }
 
-/// A loss whose operands repeat to one shape. The first two are input and target; those behind them, weights
-/// for example, repeat freely. The body gets all in one float dtype, half precision as `f32`.
+/// Evaluates a loss whose operands broadcast to one shape. The first two are input and target; the others,
+/// weights for example, broadcast freely. The body receives all in one float dtype, half precision as `f32`.
 #[track_caller]
 pub(super) fn elementwise(
     name: &'static str,
@@ -89,7 +89,7 @@ pub(super) fn elementwise(
     }
 }
 
-/// `value` must hold, else what would is said.
+/// Returns an error of `what` and `why` unless the condition holds.
 pub(super) fn must(holds: bool, what: impl Into<String>, why: &str) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::value(what, why)) }
 }
@@ -135,17 +135,17 @@ pub fn huber_loss(input: &Tensor, target: &Tensor, delta: f64, reduction: Reduct
     })
 }
 
-/// `log x` that ends at -100, so that a certain prediction that is wrong costs much but not everything.
-/// There its derivative is 0; below zero it is NaN, as the logarithm.
+/// `log x`, clamped at -100, so that a wrong prediction of probability 1 has a finite loss. The derivative is 0
+/// where it is clamped. Negative `x` gives NaN, as `log` does.
 fn log_from_hundred(x: &Tensor) -> Tensor {
     let low = x.ge(0.0).and(&x.le((-100.0f64).exp()));
     low.select(-100.0, &low.select(1.0, x).log())
 }
 
-/// Minus the logarithm of the probability `input` gives to `target`: `-(t·log x + (1-t)·log(1-x))`, times a
-/// weight if given. Logarithms end at -100. NaN where the input is not a probability.
+/// The negative log-likelihood `-(t·log x + (1-t)·log(1-x))` of the target `t` under the probability `x`, times
+/// an optional weight. Logarithms are clamped at -100. NaN where the input is not a probability.
 ///
-/// [`binary_cross_entropy_with_logits`] is exact where this one saturates.
+/// [`binary_cross_entropy_with_logits`] is accurate where this function is clamped.
 #[track_caller]
 pub fn binary_cross_entropy(
     input: &Tensor,
@@ -163,8 +163,8 @@ pub fn binary_cross_entropy(
     })
 }
 
-/// [`binary_cross_entropy`] of `sigmoid(input)`, exact for logits of any size. `pos_weight` multiplies the share
-/// of positive targets; both weights repeat to the input's shape.
+/// [`binary_cross_entropy`] of `sigmoid(input)`, accurate for logits of any size. `pos_weight` multiplies the
+/// term of positive targets; both weights broadcast to the input's shape.
 #[track_caller]
 pub fn binary_cross_entropy_with_logits(
     input: &Tensor,
@@ -185,12 +185,12 @@ pub fn binary_cross_entropy_with_logits(
     })
 }
 
-/// What becomes of the single terms of [`kl_div`].
+/// Reduction of the terms of [`kl_div`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KlReduction {
-    /// Their sum, divided by the extent of the first axis: the divergence as it is defined, per example.
+    /// Their sum divided by the extent of the first axis: the divergence per example.
     BatchMean,
-    /// As for other losses; note that the mean divides by the number of classes too.
+    /// As for other losses; the mean then also divides by the number of classes.
     Plain(Reduction),
 }
 
@@ -200,8 +200,8 @@ impl From<Reduction> for KlReduction {
     }
 }
 
-/// The terms `t·(log t - input)` of the divergence of the target distribution from the input, which is given as
-/// log-probabilities; the target too if `log_target`. A target probability 0 gives 0.
+/// The terms `t·(log t - input)` of the divergence of the target distribution from the input, which holds
+/// log-probabilities; so does the target if `log_target` is set. A target probability of 0 gives 0.
 #[track_caller]
 pub fn kl_div(
     input: &Tensor,
@@ -217,7 +217,7 @@ pub fn kl_div(
     elementwise("kl_div", args, &[input, target], plain, |x| {
         let (q, t) = (&x[0], &x[1]);
         let terms = if log_target {
-            // Nothing times minus infinity is nothing here.
+            // A target probability of 0 gives 0, not NaN.
             let none = t.eq(f64::NEG_INFINITY);
             none.select(0.0, &(t.exp() * (none.select(0.0, t) - none.select(0.0, q))))
         } else {
@@ -236,7 +236,7 @@ pub(super) fn samples(s: &mut super::Samples) {
     for (k, reduction) in all.into_iter().enumerate() {
         for shape in [&[2, 3][..], &[1], &[], &[3, 0]] {
             if shape.contains(&0) && reduction == Reduction::Mean {
-                continue; // NaN of none
+                continue; // the mean of no elements is NaN
             }
             let pair = [s.draw.normal(shape), s.draw.normal(shape)];
             s.case("mse_loss", pair.clone(), move |x| mse_loss(&x[0], &x[1], reduction));
@@ -272,7 +272,7 @@ pub(super) fn samples(s: &mut super::Samples) {
     s.case("binary_cross_entropy", [x, t, w], |x| {
         binary_cross_entropy(&x[0], &x[1], Some(&x[2]), Reduction::Mean)
     });
-    // At and beyond the edges: certain predictions, zero logits, equal values.
+    // At and beyond the limits: predictions of probability 0 and 1, zero logits, equal values.
     let edge = [s.draw.floats([4], &[0.0, 1.0, 0.0, 1.0]), s.draw.floats([4], &[1.0, 0.0, 0.0, 1.0])];
     s.kink("binary_cross_entropy", edge.clone(), |x| {
         binary_cross_entropy(&x[0], &x[1], None, Reduction::None)

@@ -1,4 +1,4 @@
-//! Losses of classification.
+//! Classification losses: negative log-likelihood and cross entropy.
 
 use super::activation::wide;
 use super::loss::{Reduction, common, must};
@@ -6,14 +6,14 @@ use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::{Class, DType, Error, Result};
 
-/// How [`nll_loss`] counts.
+/// Options of [`nll_loss`].
 #[derive(Clone, Debug)]
 pub struct NllOptions {
     /// A weight for each class.
     pub weight: Option<Tensor>,
-    /// Targets of this number take no part.
+    /// Targets of this class are ignored.
     pub ignore_index: i64,
-    /// What becomes of the single losses; the mean is weighted.
+    /// Reduction of the single losses; the mean is weighted.
     pub reduction: Reduction,
 }
 
@@ -23,16 +23,16 @@ impl Default for NllOptions {
     }
 }
 
-/// How [`cross_entropy`] counts.
+/// Options of [`cross_entropy`].
 #[derive(Clone, Debug)]
 pub struct CrossEntropyOptions {
     /// A weight for each class.
     pub weight: Option<Tensor>,
-    /// Target classes of this number take no part.
+    /// Target classes of this number are ignored.
     pub ignore_index: i64,
-    /// The share of every target that is spread evenly over all classes.
+    /// Fraction of every target that is spread evenly over all classes.
     pub label_smoothing: f64,
-    /// What becomes of the single losses; the mean of target classes is weighted.
+    /// Reduction of the single losses; the mean over target classes is weighted.
     pub reduction: Reduction,
 }
 
@@ -47,14 +47,14 @@ impl Default for CrossEntropyOptions {
     }
 }
 
-/// The axis of the classes and the dtype of the result, if everything fits.
+/// Returns the class axis and the dtype of the result, or an error if the operands do not fit.
 fn classes(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64) -> Result<(usize, DType)> {
     let (shape, own) = (input.shape(), target.shape());
     let axis = usize::from(shape.rank() > 1);
     let Some(&count) = shape.get(axis) else {
         return Err(Error::shape(
             "a scalar input",
-            "has no classes; it is [c], or [n, c] with more axes behind",
+            "has no class axis; it must be [c], or [n, c] and further axes",
         ));
     };
     let ids = target.dtype().class() == Class::Int;
@@ -64,7 +64,8 @@ fn classes(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64
         let why = format!("does not fit the input's {shape}: it must be {fits} (classes are axis {axis})");
         return Err(Error::shape(format!("a target {kind} of shape {own}"), why));
     }
-    // What is known already is refused in the user's own numbers; inside a trace the evaluation refuses it.
+    // Checks classes whose values are known here, where the error can show the user's numbers. Inside a trace
+    // the evaluation checks them.
     if ids
         && target.device().is_cpu()
         && let Ok(found) = target.to_literal()
@@ -85,12 +86,13 @@ fn classes(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64
     }
 }
 
-/// Where target classes are ignored, the classes with 0 in those places, and the weight of each target.
+/// Returns where targets are ignored, the targets with 0 in those positions, and the weight of each target.
 fn targets(target: &Tensor, weight: Option<&Tensor>, ignore: i64, count: usize, dtype: DType) -> [Tensor; 3] {
     let target = target.to_dtype(DType::I64);
     let ignored = target.eq(ignore);
     let safe = ignored.select(0, &target);
-    // A negative class is an error, not one counted from the end: counted from there it is itself again, and outside.
+    // A negative class must be an error, but `gather` counts it from the end. Subtracting the number of classes
+    // keeps it out of range.
     let safe = safe.lt(0).select(&(&safe - count as i64), &safe);
     let weights = match weight {
         Some(w) => ignored.select(0.0, &w.index_select(0, &safe)),
@@ -99,7 +101,7 @@ fn targets(target: &Tensor, weight: Option<&Tensor>, ignore: i64, count: usize, 
     [ignored, safe, weights]
 }
 
-/// Minus the numbers at the target classes.
+/// Returns the negated values at the target classes.
 fn picked(x: &Tensor, axis: usize, [ignored, safe, _]: &[Tensor; 3]) -> Tensor {
     let axis = axis as isize;
     let at = x.gather(axis, &safe.unsqueeze(axis)).squeeze(axis);
@@ -113,9 +115,9 @@ fn weighted_mean(losses: &Tensor, weights: &Tensor, reduction: Reduction) -> Ten
     }
 }
 
-/// Minus the log-probability of the target class: the input holds log-probabilities on axis 1 (`[n, c, ...]`, or
-/// `[c]`), the target a class for each of the other positions. A class out of range is an error when the loss is
-/// evaluated. The mean over targets that are all ignored is NaN.
+/// The negative log-probability of the target class. The input holds log-probabilities on axis 1 (`[n, c,
+/// ...]`, or `[c]`), the target a class for each of the other positions. A class out of range is an error when
+/// the loss is evaluated. The mean is NaN if all targets are ignored.
 #[track_caller]
 pub fn nll_loss(input: &Tensor, target: &Tensor, options: &NllOptions) -> Tensor {
     let NllOptions { weight, ignore_index, reduction } = options;
@@ -139,10 +141,10 @@ pub fn nll_loss(input: &Tensor, target: &Tensor, options: &NllOptions) -> Tensor
     })
 }
 
-/// Minus the log-probability that the softmax of the input over axis 1 (`[n, c, ...]`, or `[c]`) gives to the
-/// target: a class for each of the other positions (integers), or probabilities of all classes (the input's
-/// shape). A class out of range is an error when the loss is evaluated. Where a class has target probability 0
-/// its logit may be minus infinity.
+/// The negative log-probability of the target under the softmax of the input over axis 1 (`[n, c, ...]`, or
+/// `[c]`). The target is a class for each of the other positions (integers), or probabilities of all classes
+/// (the input's shape). A class out of range is an error when the loss is evaluated. The logit of a class of
+/// target probability 0 may be minus infinity.
 #[track_caller]
 pub fn cross_entropy(input: &Tensor, target: &Tensor, options: &CrossEntropyOptions) -> Tensor {
     let CrossEntropyOptions { weight, ignore_index, label_smoothing, reduction } = options;
@@ -168,7 +170,7 @@ pub fn cross_entropy(input: &Tensor, target: &Tensor, options: &CrossEntropyOpti
     region1("cross_entropy", args, &ins, |x| {
         let logs = wide(&x[0].to_dtype(dtype)).log_softmax(axis as isize);
         let (count, weight) = (logs.dim(axis as isize), x.get(2).map(|w| w.to_dtype(logs.dtype())));
-        // Class weights along the axis of the classes.
+        // Broadcasts class weights along the class axis.
         let along: Vec<usize> = (0..logs.rank()).map(|a| if a == axis { count } else { 1 }).collect();
         let heavy = |t: Tensor| weight.as_ref().map_or(t.clone(), |w| t * w.reshape(&along));
         if ids {
@@ -194,7 +196,7 @@ pub(super) fn samples(s: &mut super::Samples) {
     for reduction in [Reduction::Mean, Reduction::Sum, Reduction::None] {
         for shape in [&[3, 4][..], &[4], &[2, 3, 2], &[1, 1], &[2, 2, 1, 3], &[0, 3]] {
             if shape.contains(&0) && reduction == Reduction::Mean {
-                continue; // NaN of none
+                continue; // the mean of no elements is NaN
             }
             let axis = usize::from(shape.len() > 1);
             let rest: Vec<usize> = (0..shape.len()).filter(|a| *a != axis).map(|a| shape[a]).collect();
@@ -239,7 +241,7 @@ pub(super) fn samples(s: &mut super::Samples) {
         let options = CrossEntropyOptions { weight, label_smoothing: 0.1, ..Default::default() };
         cross_entropy(&x[0], &x[1], &options)
     });
-    // Logits that are equal, and far apart.
+    // Equal logits, and logits that are far apart.
     let ins = [s.draw.floats([2, 2], &[0.0, 0.0, 300.0, -300.0]), s.draw.ints((0, 2), [2])];
     s.case("cross_entropy", ins, |x| cross_entropy(&x[0], &x[1], &CrossEntropyOptions::default()));
 }

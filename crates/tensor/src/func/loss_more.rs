@@ -1,4 +1,4 @@
-//! Losses of margins and of noisy or counted values.
+//! Margin losses, and losses of Gaussian and Poisson distributions.
 
 use super::activation::wide;
 use super::loss::{Reduction, common, elementwise};
@@ -40,7 +40,7 @@ pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -
     })
 }
 
-/// For targets 1 one minus the cosine of the rows, for targets -1 `max(0, cosine - margin)`. The rows lie along
+/// For targets 1, one minus the cosine of the rows; for targets -1, `max(0, cosine - margin)`. Rows are along
 /// the last axis; a row of zeros has cosine 0.
 #[track_caller]
 pub fn cosine_embedding_loss(
@@ -67,7 +67,7 @@ pub fn cosine_embedding_loss(
     let args = vec![arg("margin", margin), reduction.arg()];
     region1("cosine_embedding_loss", args, &ins, |x| {
         let [a, b, y] = [0, 1, 2].map(|i| wide(&x[i].to_dtype(dtype)));
-        // The lengths are never 0: so many tiny squares are added as PyTorch does.
+        // Adds PyTorch's epsilon to the squared lengths, so that they are never 0.
         let length = |t: &Tensor| t.square().sum(-1) + 1e-12;
         let cosine = (&a * &b).sum(-1) / (length(&a) * length(&b)).sqrt();
         let apart = (&cosine - margin).maximum(0.0);
@@ -76,18 +76,18 @@ pub fn cosine_embedding_loss(
     })
 }
 
-/// How [`triplet_margin_loss`] measures.
+/// Options of [`triplet_margin_loss`].
 #[derive(Clone, Debug)]
 pub struct TripletMarginOptions {
-    /// How much nearer the positive must be.
+    /// Margin by which the positive must be nearer.
     pub margin: f64,
     /// The order of the norm of the distances.
     pub p: f64,
     /// Added to every difference.
     pub eps: f64,
-    /// Takes the distance of positive and negative where it is smaller than that of anchor and negative.
+    /// Uses the distance of positive and negative where it is smaller than that of anchor and negative.
     pub swap: bool,
-    /// What becomes of the single losses.
+    /// Reduction of the single losses.
     pub reduction: Reduction,
 }
 
@@ -134,9 +134,9 @@ pub fn triplet_margin_loss(
     })
 }
 
-/// `(log v + (input - target)² / v) / 2` for a Gaussian of variance `v`, plus `log(2π) / 2` if `full`. Variances
-/// below `eps` count as `eps`, but their gradient is that of the variance there. The variance has the input's
-/// shape, or is one for each row of the last axis.
+/// `(log v + (input - target)² / v) / 2` for a Gaussian of variance `v`, plus `log(2π) / 2` if `full`.
+/// Variances are clamped to at least `eps`, without changing their gradient. The variance has the input's
+/// shape, or one value for each row of the last axis.
 #[track_caller]
 pub fn gaussian_nll_loss(
     input: &Tensor,
@@ -171,7 +171,7 @@ pub fn gaussian_nll_loss(
     })
 }
 
-/// How [`poisson_nll_loss`] counts.
+/// Options of [`poisson_nll_loss`].
 #[derive(Clone, Debug)]
 pub struct PoissonNllOptions {
     /// Whether the input is the logarithm of the rate.
@@ -180,7 +180,7 @@ pub struct PoissonNllOptions {
     pub full: bool,
     /// Added to a rate before its logarithm is taken.
     pub eps: f64,
-    /// What becomes of the single losses.
+    /// Reduction of the single losses.
     pub reduction: Reduction,
 }
 
@@ -213,7 +213,7 @@ pub(super) fn samples(s: &mut super::Samples) {
     let signs = s.draw.floats([2, 3], &[1.0, -1.0, 1.0, -1.0, 1.0, -1.0]);
     let spread = s.draw.floats([2, 3], &[0.4, 0.3, 1.5, 1.6, -0.7, 0.2]);
     for reduction in [Mean, Sum, None] {
-        // A class is compared, not measured: as an integer it has no derivative to check.
+        // The target is compared only. As an integer it has no derivative to check.
         let ins = [spread.clone(), signs.cast(DType::I64)];
         s.case("hinge_embedding_loss", ins, move |x| hinge_embedding_loss(&x[0], &x[1], 1.0, reduction));
         let ins = [spread.clone(), s.draw.uniform((2.0, 3.0), [2, 3]), signs.clone()];

@@ -1,9 +1,9 @@
-//! Composites: one function each over tensors, by topic.
+//! Composite functions over tensors, by topic.
 //!
-//! A composite has no kernel: it is written with other operations, usually inside [`region1`](crate::region1), which
-//! makes it one named call when it runs, prints and differentiates. Its derivative is that of its body; where the same
-//! derivative takes fewer steps from the result, [`region1_with_grad`](crate::region1_with_grad) states it. Each file
-//! ends in the samples from which the test kit checks its composites in every way.
+//! A composite has no kernel: it is written with other operations, usually inside [`region1`](crate::region1),
+//! which makes it one named call when it runs, prints and differentiates. Its derivative is that of its body.
+//! If the derivative is cheaper to compute from the result, [`region1_with_grad`](crate::region1_with_grad)
+//! states it. Each file ends with sample calls from which the test kit checks its composites.
 
 pub mod activation;
 pub mod attention;
@@ -70,7 +70,7 @@ pub use shape::{Indexing, meshgrid};
 pub use softmax::{log_softmax_grad, softmax_grad};
 pub use stats::{cdist, cosine_similarity, pairwise_distance};
 
-/// Samples of every composite.
+/// Returns sample calls of every composite.
 pub fn samples() -> Samples {
     let mut s = Samples::default();
     activation::samples(&mut s);

@@ -1,4 +1,4 @@
-//! Normalisation layers as functions.
+//! Normalization functions: batch, layer, group, instance, RMS and local response.
 //!
 //! Statistics of `f16` and `bf16` are computed in `f32`; the result has the dtype of the input.
 
@@ -11,13 +11,13 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::window::Windows;
 use gradus_ir::{Error, Result};
 
-/// Mean 0 and variance 1 over axes.
+/// Normalizes to mean 0 and variance 1 over axes.
 fn standardized(x: &Tensor, axes: &[isize], eps: f64) -> Tensor {
     let from_mean = x - mean_kept(x, axes);
     &from_mean * (mean_kept(&from_mean.square(), axes) + eps).rsqrt()
 }
 
-/// Operands of which some may be absent: those present, and for each whether it is.
+/// Operands of which some are optional: those present, and flags that say which.
 struct Operands<'a> {
     tensors: Vec<&'a Tensor>,
     args: Args,
@@ -35,7 +35,7 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// Scaled and moved by what is present, in this order, and brought back to a dtype.
+/// Multiplies by the weight and adds the bias, as far as present, and converts to a dtype.
 fn affine<'a>(
     mut y: Tensor,
     has: [bool; 2],
@@ -53,7 +53,7 @@ fn affine<'a>(
     y.to_dtype(like.dtype())
 }
 
-/// Refuses operands that are not one number per channel.
+/// Returns an error if an operand is not a vector of one number per channel.
 fn check_channels(channels: usize, vectors: &[(&str, Option<&Tensor>)]) -> Result<()> {
     for (name, vector) in vectors {
         if let Some(t) = vector
@@ -79,7 +79,7 @@ fn channels_of(x: &Tensor) -> Result<usize> {
     })
 }
 
-/// The last axes that a layer is normalised over.
+/// Returns the last axes over which to normalize.
 fn last_axes(x: &Tensor, normalized: &[i64], vectors: &[(&str, Option<&Tensor>)]) -> Result<Vec<isize>> {
     let shape = x.shape();
     let fits =
@@ -103,9 +103,9 @@ fn last_axes(x: &Tensor, normalized: &[i64], vectors: &[(&str, Option<&Tensor>)]
 /// Settings of [`batch_norm`](Tensor::batch_norm).
 #[derive(Clone, Debug)]
 pub struct BatchNormOptions {
-    /// Whether the batch's own statistics are used, and the running ones moved towards them.
+    /// Whether to use the batch's statistics and update the running ones.
     pub training: bool,
-    /// How far the running statistics move.
+    /// Weight of the batch in the update of the running statistics.
     pub momentum: f64,
     /// Added to the variance.
     pub eps: f64,
@@ -118,7 +118,8 @@ impl Default for BatchNormOptions {
 }
 
 impl Tensor {
-    /// Mean 0 and variance 1 over the last axes, whose extents are given; then scaled and moved element by element.
+    /// Normalizes to mean 0 and variance 1 over the last axes, whose extents are `normalized`; then applies
+    /// elementwise weight and bias.
     #[track_caller]
     pub fn layer_norm(
         &self,
@@ -143,8 +144,8 @@ impl Tensor {
         })
     }
 
-    /// Mean square 1 over the last axes, whose extents are given; then scaled element by element. Without `eps`, that
-    /// of the dtype.
+    /// Normalizes to mean square 1 over the last axes, whose extents are `normalized`; then applies an
+    /// elementwise weight. The default `eps` is the machine epsilon of the dtype.
     #[track_caller]
     pub fn rms_norm(
         &self,
@@ -169,8 +170,8 @@ impl Tensor {
         })
     }
 
-    /// Mean 0 and variance 1 over each item's groups of channels (axis 1) and all axes behind; then scaled and moved
-    /// channel by channel.
+    /// Normalizes to mean 0 and variance 1 over each item's groups of channels (axis 1) and all axes after it;
+    /// then applies weight and bias per channel.
     #[track_caller]
     pub fn group_norm(
         &self,
@@ -206,8 +207,8 @@ impl Tensor {
         })
     }
 
-    /// Mean 0 and variance 1 over all axes behind the channels (axis 1), for each item; then scaled and moved channel
-    /// by channel.
+    /// Normalizes to mean 0 and variance 1 over all axes after the channels (axis 1), for each item; then
+    /// applies weight and bias per channel.
     #[track_caller]
     pub fn instance_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
         let (x, own) = (floating(self), [("weight", weight), ("bias", bias)]);
@@ -218,7 +219,7 @@ impl Tensor {
         let fits = channels_of(&x).and_then(|channels| {
             let each: usize = x.shape()[2..].iter().product();
             if each == 1 {
-                let why = "has one element per channel, which would all become 0; there must be more";
+                let why = "has one element per channel, and normalization would make all of them 0; use more than one element per channel";
                 return Err(Error::value(format!("an instance of shape {}", x.shape()), why));
             }
             check_channels(channels, &own)
@@ -234,12 +235,12 @@ impl Tensor {
         })
     }
 
-    /// Mean 0 and variance 1 per channel (axis 1); then scaled and moved channel by channel. Returns the result, and
-    /// the running mean and variance to use from now on, which take no part in derivatives.
+    /// Normalizes to mean 0 and variance 1 per channel (axis 1); then applies weight and bias per channel.
+    /// Returns the result and the new running mean and variance, which have no derivatives.
     ///
-    /// In training the statistics are the batch's own, and the running ones move towards them by the momentum, the
-    /// variance with the correction of a sample (without running statistics, the batch's are returned). Otherwise
-    /// the running statistics are used and returned as they are.
+    /// In training the statistics are those of the batch, and the running ones move towards them by the
+    /// momentum; the running variance uses the unbiased estimate. Without running statistics, those of the
+    /// batch are returned. Otherwise the running statistics are used and returned unchanged.
     #[track_caller]
     pub fn batch_norm(
         &self,
@@ -264,11 +265,11 @@ impl Tensor {
         let fits = channels_of(&x).and_then(|channels| {
             let count = x.numel().checked_div(channels).unwrap_or(0);
             if training && count == 1 {
-                let why = "has one element per channel, which would all become 0; training needs more";
+                let why = "has one element per channel, and normalization would make all of them 0; training needs more than one";
                 return Err(Error::value(format!("a batch of shape {}", x.shape()), why));
             }
             if !training && running.is_none() {
-                return Err(Error::value("running statistics", "are missing; only training does without"));
+                return Err(Error::value("running statistics", "are missing; they are optional in training only"));
             }
             check_channels(channels, &own).map(|()| count as f64)
         });
@@ -308,7 +309,7 @@ impl Tensor {
         }
     }
 
-    /// Divided by `(k + alpha · m)^beta`, where `m` is the mean square over `size` neighbouring channels (axis 1),
+    /// Divides by `(k + alpha · m)^beta`, where `m` is the mean square over `size` adjacent channels (axis 1),
     /// with zeros beyond the first and last.
     #[track_caller]
     pub fn local_response_norm(&self, size: usize, alpha: f64, beta: f64, k: f64) -> Tensor {
@@ -367,7 +368,7 @@ pub(super) fn samples(s: &mut super::Samples) {
         let how = BatchNormOptions { training, momentum: 0.3, eps: 1e-3 };
         for shape in [&[4, 3][..], &[2, 1, 2], &[2, 2, 2, 1], &[0, 2]] {
             let c = shape[1];
-            // The running statistics take no part in training's derivatives: they are constants here.
+            // The running statistics are constants here, because they have no derivatives in training.
             let running = [s.draw.normal([c]), s.draw.uniform((0.5, 1.5), [c])];
             let ins = [s.draw.normal(shape), s.draw.normal([c]), s.draw.normal([c])];
             let how = how.clone();

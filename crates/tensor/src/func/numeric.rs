@@ -17,16 +17,16 @@ fn largest(dtype: DType) -> f64 {
     }
 }
 
-/// An operand as a tensor: a number takes the dtype it has beside `other`.
+/// Converts an operand to a tensor; a number takes its dtype from `other`.
 #[track_caller]
 fn operand(x: Arg<'_>, other: &Tensor) -> Tensor {
     match x {
         Arg::Tensor(t) => t.clone(),
-        Arg::Number(n) => Tensor::from_literal(&n.literal(n.dtype_beside(other.dtype()))),
+        Arg::Number(n) => Tensor::from_literal(&n.literal(n.dtype_with(other.dtype()))),
     }
 }
 
-/// A bound for elements of a dtype: for integers a whole number in their range, as far as it is one.
+/// Returns a bound as a number for elements of a dtype: for integer dtypes an integer, if the bound is one.
 fn bound(x: f64, dtype: DType) -> Number {
     if dtype.class() == Class::Int && (x.fract() == 0.0 || x.is_infinite()) {
         Number::Int(dtype.from_float(x))
@@ -38,7 +38,11 @@ fn bound(x: f64, dtype: DType) -> Number {
 #[track_caller]
 fn clamp_to(name: &'static str, x: &Tensor, min: Option<f64>, max: Option<f64>) -> Tensor {
     if min.is_some_and(f64::is_nan) || max.is_some_and(f64::is_nan) {
-        return Tensor::refuse(name, &[x], Error::value("a bound of NaN", "bounds nothing; any number does"));
+        return Tensor::refuse(
+            name,
+            &[x],
+            Error::value("a bound of NaN", "cannot limit anything; use a number, or None for no bound"),
+        );
     }
     let args = min.map(|b| arg("min", b)).into_iter().chain(max.map(|b| arg("max", b))).collect();
     region1(name, args, &[x], |x| {
@@ -53,7 +57,7 @@ fn clamp_to(name: &'static str, x: &Tensor, min: Option<f64>, max: Option<f64>) 
     })
 }
 
-/// The number behind an operand, if it is a real one.
+/// Returns the operand as a float, if it is a real number.
 fn real_number(x: Arg<'_>) -> Option<f64> {
     match x {
         Arg::Number(Number::Float(x)) => Some(x),
@@ -63,14 +67,15 @@ fn real_number(x: Arg<'_>) -> Option<f64> {
 }
 
 impl Tensor {
-    /// At least `min` and at most `max`, as far as they are given; `max` wins if they cross. The derivative is 0 at a
-    /// bound, as in PyTorch. Integers stay integers if the bounds are whole numbers.
+    /// Clamps to at least `min` and at most `max`, where present; `max` wins if they cross. The derivative at a
+    /// bound is 0, as in PyTorch. Integers stay integers if the bounds are integers.
     #[track_caller]
     pub fn clamp(&self, min: impl Into<Option<f64>>, max: impl Into<Option<f64>>) -> Tensor {
         clamp_to("clamp", self, min.into(), max.into())
     }
 
-    /// At least `min`. At a number the derivative is 0; at a tensor it is that of `maximum`, shared evenly.
+    /// Clamps to at least `min`. The derivative at the bound is 0 for a number; for a tensor it is shared
+    /// evenly, as in `maximum`.
     #[track_caller]
     pub fn clamp_min<'a>(&self, min: impl Into<Arg<'a>>) -> Tensor {
         let min = min.into();
@@ -80,7 +85,8 @@ impl Tensor {
         }
     }
 
-    /// At most `max`. At a number the derivative is 0; at a tensor it is that of `minimum`, shared evenly.
+    /// Clamps to at most `max`. The derivative at the bound is 0 for a number; for a tensor it is shared
+    /// evenly, as in `minimum`.
     #[track_caller]
     pub fn clamp_max<'a>(&self, max: impl Into<Arg<'a>>) -> Tensor {
         let max = max.into();
@@ -98,14 +104,14 @@ impl Tensor {
         region1("lerp", vec![], &[&start, &end, &weight], |x| {
             let [start, end, weight] = [&x[0], &x[1], &x[2]];
             let way = end - start;
-            // From the nearer end, which is then hit exactly.
+            // Computes from the nearer end, so that both ends are exact.
             let nearer = weight.real().lt(0.5);
             nearer.select(&(start + weight * &way), &(end - (1.0 - weight) * &way))
         })
     }
 
-    /// `log(x / (1 - x))`, the inverse of `sigmoid`, of `x` clamped to `eps` until `1 - eps` if that is given; the
-    /// derivative outside is 0.
+    /// `log(x / (1 - x))`, the inverse of `sigmoid`. With `eps`, `x` is clamped to `eps` to `1 - eps`, with
+    /// derivative 0 outside.
     #[track_caller]
     pub fn logit(&self, eps: impl Into<Option<f64>>) -> Tensor {
         let eps = eps.into();
@@ -116,7 +122,7 @@ impl Tensor {
                 let (low, high) = (x.lt(eps), x.gt(1.0 - eps));
                 x = low.select(eps, &high.select(1.0 - eps, &x));
             } else {
-                // NaN, and so the derivative, outside of 0 to 1.
+                // NaN outside of 0 to 1, also for the derivative.
                 x = &x * x.ge(0.0).logical_and(&x.le(1.0)).select(&x.ones_like(), f64::NAN);
             }
             x.log() - (-x).log1p()
@@ -127,7 +133,7 @@ impl Tensor {
     #[track_caller]
     pub fn sinc(&self) -> Tensor {
         region1("sinc", vec![], &[&floating(self)], |x| {
-            // Near 0 the series, so that all derivatives are those of the function there too.
+            // Uses the series near 0, so that all derivatives are correct there too.
             let t = &x[0] * PI;
             let near = t.abs().lt(1.0);
             let square = near.select(&t, 0.0).square();
@@ -150,8 +156,8 @@ impl Tensor {
         })
     }
 
-    /// With NaN and the infinities replaced; `None` stands for the largest and least finite number of the dtype.
-    /// The derivative is 0 where something was replaced.
+    /// Replaces NaN and infinities; `None` stands for the largest and lowest finite number of the dtype. The
+    /// derivative is 0 where an element was replaced.
     #[track_caller]
     pub fn nan_to_num(
         &self,
@@ -176,7 +182,7 @@ impl Tensor {
         })
     }
 
-    /// What is behind the point, with the sign of `x`; its derivative is 1 everywhere.
+    /// The fractional part, with the sign of `x`; its derivative is 1 everywhere.
     #[track_caller]
     pub fn frac(&self) -> Tensor {
         self - self.trunc()
@@ -216,7 +222,7 @@ impl Tensor {
         })
     }
 
-    /// The complex number of this modulus and an angle; half precision gives `c64`.
+    /// The complex number of this modulus and the angle; half precision gives `c64`.
     #[track_caller]
     pub fn polar<'a>(&self, angle: impl Into<Arg<'a>>) -> Tensor {
         let angle = operand(angle.into(), self);
@@ -225,8 +231,8 @@ impl Tensor {
         })
     }
 
-    /// Whether `|self - other| <= atol + rtol |other|`, element by element (PyTorch's numbers are 1e-5 and 1e-8).
-    /// Equal infinities are close; so is NaN to NaN if that is asked for.
+    /// Whether `|self - other| <= atol + rtol |other|`, elementwise (PyTorch's defaults are 1e-5 and 1e-8).
+    /// Equal infinities are close; with `equal_nan`, so are two NaN.
     #[track_caller]
     pub fn is_close<'a>(&self, other: impl Into<Arg<'a>>, rtol: f64, atol: f64, equal_nan: bool) -> Tensor {
         let (x, other) = (self, operand(other.into(), self));
@@ -235,7 +241,7 @@ impl Tensor {
             let (x, y) = (&x[0], &x[1]);
             let (fx, fy) = (floating(x), floating(y));
             let near = (&fx - &fy).abs().le(&(fy.abs() * rtol + atol));
-            // Beside an infinity every distance is infinite, or none.
+            // With an infinite operand the comparison of distances is meaningless, so only equality counts.
             let close = x.eq(y) | (near & fx.is_finite() & fy.is_finite());
             if equal_nan { close | (x.is_nan() & y.is_nan()) } else { close }
         })

@@ -1,6 +1,8 @@
-//! Largest elements of windows that overlap, written out: one slice of the input for each position in a window.
-//! The forward pass is the maximum of these slices. The gradient is a sum of slices put back to where they came from.
-//! Both are pointwise over whole slices; no element is looked up or written by its index.
+//! Max pooling over windows that overlap, written as one strided slice of the input for each position in a
+//! window.
+//! The forward pass is the maximum of these slices; the gradient adds slices back at their source. Both are
+//! pointwise, without indexing.
+//! `pool.rs` chooses between this file, `tiled_pool.rs` and the general method.
 
 use super::each::{floats, pad_with, scalar};
 use super::pool::Slide;
@@ -10,7 +12,7 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::movement::{Pad, Slice};
 use gradus_ir::ops::window::Fold;
 
-/// Largest number of elements in a window that is written out.
+/// Largest number of elements of a window that is expanded into slices.
 pub(super) const MOST: usize = 25;
 
 /// Windows over the last axes of a tensor, `slides[i]` along the `i`-th of them.
@@ -30,7 +32,7 @@ impl Overlapping<'_> {
         self.slides.iter().map(|s| s.size as usize).product()
     }
 
-    /// First element of position `k` in the first window, per axis, in the padded input.
+    /// Returns the index, per axis of the padded input, of position `k` in the first window.
     fn offsets(&self, k: usize) -> Vec<usize> {
         let mut rest = k;
         let along = self.slides.iter().rev().map(|s| {
@@ -43,14 +45,14 @@ impl Overlapping<'_> {
         offsets
     }
 
-    /// The padded input: what the windows reach, and the lowest number around it.
+    /// Pads the input to what the windows cover, with the lowest number of the dtype.
     fn padded(&self, x: &Tensor) -> Tensor {
         let low: Vec<i64> = self.slides.iter().map(|s| s.padding).collect();
         let high: Vec<i64> = self.slides.iter().map(|s| s.high()).collect();
         pad_with(x, &low, &high, x.dtype().lowest())
     }
 
-    /// The elements at position `k` of all windows.
+    /// Returns the elements at position `k` of all windows.
     fn slice(&self, padded: &Tensor, k: usize) -> Tensor {
         let lead = self.lead.len();
         let (mut start, mut stop, mut step) = (vec![0; lead], self.lead.to_vec(), vec![1; lead]);
@@ -62,7 +64,8 @@ impl Overlapping<'_> {
         apply1(Slice { start, stop, step }, &[padded])
     }
 
-    /// Values for position `k` of all windows, put to where [`slice`](Self::slice) takes them from; 0 elsewhere. Strides are 1.
+    /// Scatters values to the elements from which [`slice`](Self::slice) takes position `k`; 0 elsewhere.
+    /// Strides must be 1.
     fn put_back(&self, values: &Tensor, k: usize) -> Tensor {
         let lead = self.lead.len();
         let (mut low, mut high) = (vec![0; lead], vec![0; lead]);
@@ -75,7 +78,8 @@ impl Overlapping<'_> {
         apply1(Pad { low, high, interior }, &[values])
     }
 
-    /// For each window, whether its position `k` is an element and not padding; `None` if it is in all windows.
+    /// Returns for each window whether its position `k` is inside of the input; `None` if it is for all
+    /// windows.
     fn inside(&self, k: usize) -> Option<Tensor> {
         let offsets = self.offsets(k);
         let mut all = vec![true];
@@ -86,14 +90,15 @@ impl Overlapping<'_> {
         all.contains(&false).then(|| Tensor::from_slice(&all, self.counts()))
     }
 
-    /// The largest of each window, NaN if there is one.
+    /// The maximum of each window, NaN if the window contains one.
     fn largest(&self, x: &Tensor) -> Tensor {
         let padded = self.padded(x);
         let first = self.slice(&padded, 0);
         (1..self.elements()).fold(first, |top, k| top.maximum(&self.slice(&padded, k)))
     }
 
-    /// The cotangent of each window at its first position that has the largest element (if that is NaN, the first NaN).
+    /// Sends the cotangent of each window to its first position that holds the maximum (if that is NaN, the
+    /// first NaN).
     fn grad(&self, x: &Tensor, y: &Tensor, g: &Tensor) -> Tensor {
         let n = self.elements();
         let number = |k: usize| scalar(x.dtype(), k as f64).expand(y.shape());
@@ -101,7 +106,7 @@ impl Overlapping<'_> {
         let chosen = (0..n - 1).rev().fold(number(n - 1), |later, k| {
             let element = self.slice(&padded, k);
             let mut here = element.eq(y).logical_or(&element.is_nan());
-            // Padding is as low as the lowest element can be, and never meant.
+            // Excludes padding, which may equal the lowest element.
             if let Some(inside) = self.inside(k) {
                 here = here.logical_and(&inside);
             }
@@ -114,8 +119,8 @@ impl Overlapping<'_> {
         (1..n).fold(part(0), |sum, k| sum + part(k))
     }
 
-    /// The cotangents `g` at the positions `chosen` of their windows, windows that are apart being few enough to write out whole:
-    /// between elements that are put back there would be zeros, which are slow to read.
+    /// Sends the cotangents `g` to the positions `chosen` of their windows, by writing all windows and folding
+    /// them. Used for strides above 1, where the slices put back would contain mostly zeros.
     fn folded(&self, chosen: &Tensor, g: &Tensor) -> Tensor {
         let each = |f: fn(&Slide) -> i64| self.slides.iter().map(|s| f(s) as usize).collect::<Vec<usize>>();
         let (size, counts) = (each(|s| s.size), self.counts());
@@ -134,7 +139,7 @@ impl Overlapping<'_> {
         pad_with(&apply1(fold, &[&spread]), &low, &high, 0.0)
     }
 
-    /// The pooling as a region.
+    /// Runs the pooling as a region.
     #[track_caller]
     pub(super) fn pool(&self, name: &'static str, args: Args, x: &Tensor) -> Tensor {
         region1_with_grad(name, args, &[x], |x| self.largest(&x[0]), |x, y, g| self.grad(&x[0], y, g))

@@ -1,4 +1,4 @@
-//! Pooling over windows of the last axes: largest and mean, with fixed or adaptive windows.
+//! Max and average pooling over windows of the last axes, with fixed or adaptive windows.
 
 use super::each::{Each, check_memory, failed, floats, integers, pad_with, split_shape};
 use super::overlap_pool::{self, Overlapping};
@@ -10,16 +10,16 @@ use gradus_ir::ops::index::Take;
 use gradus_ir::ops::window::Windows;
 use gradus_ir::{DType, Error, Result};
 
-/// Settings of [`max_pool`].
+/// Options of [`max_pool`].
 #[derive(Clone, Debug)]
 pub struct MaxPoolOptions {
-    /// Step from window to window; the window's extent.
+    /// Stride between windows; default: the extent of the window.
     pub stride: Option<Each>,
-    /// Elements around that are never the largest, at most half a window; none.
+    /// Padding, which is never the maximum, at most half a window; default 0.
     pub padding: Each,
-    /// Spacing within a window; 1.
+    /// Spacing of the elements of a window; default 1.
     pub dilation: Each,
-    /// Whether a last window that is only partly filled counts; no.
+    /// Whether a last, partly filled window counts; default false.
     pub ceil_mode: bool,
 }
 
@@ -29,18 +29,18 @@ impl Default for MaxPoolOptions {
     }
 }
 
-/// Settings of [`avg_pool`].
+/// Options of [`avg_pool`].
 #[derive(Clone, Debug)]
 pub struct AvgPoolOptions {
-    /// Step from window to window; the window's extent.
+    /// Stride between windows; default: the extent of the window.
     pub stride: Option<Each>,
-    /// Zeros around, at most half a window; none.
+    /// Zero padding, at most half a window; default 0.
     pub padding: Each,
-    /// Whether a last window that is only partly filled counts; no.
+    /// Whether a last, partly filled window counts; default false.
     pub ceil_mode: bool,
-    /// Whether zeros of the padding count as elements; yes.
+    /// Whether padding counts as elements; default true.
     pub count_include_pad: bool,
-    /// What to divide the sum by instead of the count.
+    /// Divisor to use instead of the number of elements.
     pub divisor_override: Option<f64>,
 }
 
@@ -68,23 +68,23 @@ pub(super) struct Slide {
 }
 
 impl Slide {
-    /// First to last element of a window, and one more.
+    /// Number of elements from the first to the last of a window, both included.
     pub(super) fn reach(&self) -> i64 {
         (self.size - 1) * self.dilation + 1
     }
 
-    /// Padding behind that the last window reaches; negative where it does not even reach the end.
+    /// Padding at the end that the last window covers; negative if the window ends before the input does.
     pub(super) fn high(&self) -> i64 {
         (self.count - 1) * self.stride + self.reach() - self.extent - self.padding
     }
 
-    /// First element of a window that is not padding; beyond the extent if there is none.
+    /// Index of the first element of a window that is not padding; beyond the extent if there is none.
     fn first(&self, window: i64) -> i64 {
         let start = window * self.stride - self.padding;
         if start >= 0 { start } else { (start % self.dilation + self.dilation) % self.dilation }
     }
 
-    /// Elements of a window that divide its sum.
+    /// Number by which the sum of a window is divided.
     fn divisor(&self, window: i64, include_padding: bool) -> i64 {
         let start = window * self.stride - self.padding;
         let end = (start + self.size).min(self.extent + self.padding);
@@ -92,7 +92,7 @@ impl Slide {
     }
 }
 
-/// The windows of each axis of `spatial`, or why they do not fit.
+/// Returns the windows along each axis of `spatial`, or an error if they do not fit.
 fn slides(
     spatial: &[usize],
     size: &[usize],
@@ -116,7 +116,7 @@ fn slides(
         }
         let room = extent.saturating_add(2 * padding) - s.reach();
         let mut count = if room < 0 { 0 } else { room / stride + 1 };
-        // A window that is only partly filled must begin before the padding behind.
+        // A partly filled window must begin before the padding at the end.
         if ceil_mode && room.rem_euclid(stride) != 0 {
             let more = room.div_euclid(stride) + 2;
             count = if (more - 1) * stride < extent + padding { more } else { count };
@@ -132,7 +132,7 @@ fn slides(
     (0..n).map(slide).collect()
 }
 
-/// The windows as new axes behind the last ones, with `value` outside.
+/// Returns the windows as new last axes, with `value` as padding.
 #[track_caller]
 fn windows(x: &Tensor, slides: &[Slide], value: f64) -> Tensor {
     let low: Vec<i64> = slides.iter().map(|s| s.padding).collect();
@@ -146,12 +146,12 @@ fn product(extents: &[usize]) -> usize {
     extents.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
 }
 
-/// A vector along axis `i` of `n`.
+/// Returns extents with which a vector broadcasts along axis `i` of `n`.
 fn along(i: usize, n: usize, extent: usize) -> Vec<usize> {
     (0..n).map(|j| if j == i { extent } else { 1 }).collect()
 }
 
-/// The elements of `x` at positions within its last axes.
+/// Gathers the elements of `x` at positions within its last axes.
 #[track_caller]
 fn at_positions(x: &Tensor, positions: &Tensor, lead: &[usize], spatial: &[usize]) -> Tensor {
     if let Some(failed) = failed(&[positions]) {
@@ -165,12 +165,13 @@ fn at_positions(x: &Tensor, positions: &Tensor, lead: &[usize], spatial: &[usize
     apply1(Take { axis: 0 }, &[&x.reshape([product(&x.shape())]), &(flat + starts)]).reshape(&own)
 }
 
-/// `pool1d`, `pool2d`, `pool3d` and `pool` by the number of axes.
+/// Selects the name for the number of axes: `pool1d`, `pool2d`, `pool3d`, or `pool`.
 macro_rules! by_rank {
     ($n:expr, $($name:literal)*) => { [$($name),*].get($n).copied().unwrap_or([$($name),*][0]) };
 }
 
-/// Name and arguments of a pooling, its leading and its pooled extents, and the windows; or a failed tensor.
+/// Checks a pooling. Returns name and arguments, leading and pooled extents, and the windows, or a failed
+/// tensor.
 #[allow(clippy::type_complexity)]
 #[track_caller]
 fn plan(
@@ -202,7 +203,7 @@ fn plan(
 
 /// Largest element of each window over the last `kernel.len()` axes, and its row-major position within these axes.
 ///
-/// Of equal elements the first counts, and alone has the gradient; the first NaN counts as largest.
+/// Of equal elements the first is chosen and receives the whole gradient; the first NaN counts as the maximum.
 #[track_caller]
 pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> (Tensor, Tensor) {
     if x.error().is_some() {
@@ -218,7 +219,7 @@ pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOpti
         let view = windows(x, &slides, x.dtype().lowest());
         let counts: Vec<usize> = slides.iter().map(|s| s.count as usize).collect();
         let place = view.reshape([&lead[..], &counts, &[product(kernel)]].concat()).argmax(-1);
-        // The place in the window gives the position in the input, looked up axis by axis.
+        // Converts the position in the window to a position in the input, axis by axis.
         let mut position = scalar_zero();
         for (i, s) in slides.iter().enumerate() {
             let (behind, size) = (product(&kernel[i + 1..]), kernel[i]);
@@ -228,7 +229,8 @@ pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOpti
             let offset = apply1(Take { axis: 0 }, &[&integers(offsets, [product(kernel)]), &place]);
             let mut at = offset + integers(starts, &axis[..]);
             if s.padding > 0 {
-                // If everything is as low as the padding, that comes first; the first element is meant.
+                // If all elements equal the padding value, the padding would be chosen; uses the first element
+                // instead.
                 let first: Vec<i64> = (0..s.count).map(|p| s.first(p)).collect();
                 at = at.maximum(&integers(first, &axis[..]));
             }
@@ -239,7 +241,7 @@ pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOpti
     two(both)
 }
 
-/// The position before any axis has been counted.
+/// The position before any axis is added.
 #[track_caller]
 fn scalar_zero() -> Tensor {
     super::each::scalar(DType::I64, 0.0)
@@ -265,7 +267,7 @@ pub fn max_pool(x: &Tensor, kernel: &[usize], options: &MaxPoolOptions) -> Tenso
         Ok(plan) => plan,
         Err(failed) => return failed,
     };
-    // Side by side, none of them partly filled.
+    // Windows that tile the input without overlap, none partly filled.
     let tiled =
         |s: &Slide| s.stride == s.size && s.dilation == 1 && s.padding == 0 && s.count * s.size <= s.extent;
     if !slides.iter().all(tiled) && product(kernel) <= overlap_pool::MOST {
@@ -317,7 +319,7 @@ pub fn avg_pool(x: &Tensor, kernel: &[usize], options: &AvgPoolOptions) -> Tenso
         if let Some(divisor) = divisor_override {
             return sum / *divisor;
         }
-        // Counts are products over axes, mostly all the same.
+        // The counts are products over axes, and usually all equal.
         let counts = slides.iter().fold(vec![1.0], |counts: Vec<f64>, s| {
             let own = |p| s.divisor(p, *count_include_pad) as f64;
             counts.iter().flat_map(|c| (0..s.count).map(move |p| c * own(p))).collect()
@@ -338,14 +340,15 @@ pub(super) fn floating(x: &Tensor) -> Tensor {
     if x.dtype().is_differentiable() { x.clone() } else { x.to_dtype(DType::F32) }
 }
 
-/// Elements of window `i` of `count` even windows over an extent; neighbours overlap where it does not divide.
+/// Returns start and end of window `i` of `count` even windows; adjacent windows overlap if `count` does not
+/// divide the extent.
 fn bin(i: usize, count: usize, extent: usize) -> (usize, usize) {
     let [i, n, extent] = [i, count, extent].map(|v| v as u128);
     ((i * extent / n) as usize, ((i + 1) * extent).div_ceil(n) as usize)
 }
 
-/// Windows of an adaptive pooling as one axis behind each pooled axis: `…, S` become `…, O, K, …`. A window
-/// that is shorter than the longest repeats its last element.
+/// Gathers the windows of an adaptive pooling as a new axis after each pooled axis: `…, S` becomes `…, O, K,
+/// …`. Windows shorter than the longest repeat their last element.
 #[track_caller]
 fn bins(x: &Tensor, sizes: &[usize]) -> (Tensor, Vec<Vec<usize>>) {
     let lead = x.rank() - sizes.len();
@@ -375,7 +378,7 @@ fn adaptive_plan(x: &Tensor, sizes: &[usize]) -> Result<(Vec<usize>, Vec<usize>)
     if sizes.is_empty() {
         return Err(Error::value(
             "a size without extents",
-            "pools nothing: give one for each of the last axes",
+            "pools nothing; pass one extent for each of the last axes",
         ));
     }
     let (lead, spatial) = split_shape(&x.shape(), sizes.len(), "pooling")?;
@@ -387,8 +390,8 @@ fn adaptive_plan(x: &Tensor, sizes: &[usize]) -> Result<(Vec<usize>, Vec<usize>)
     Ok((lead, spatial))
 }
 
-/// Mean over `size` even windows along each of the last axes; neighbouring windows overlap by one where the size
-/// does not divide the extent. Integers are taken as `f32`.
+/// Mean over `size` even windows along each of the last axes; adjacent windows overlap by one where the size
+/// does not divide the extent. Integers are converted to `f32`.
 #[track_caller]
 pub fn adaptive_avg_pool(x: &Tensor, size: &[usize]) -> Tensor {
     let n = size.len();
@@ -403,13 +406,13 @@ pub fn adaptive_avg_pool(x: &Tensor, size: &[usize]) -> Tensor {
     region1(name, vec![arg("output_size", size.to_vec())], &[x], |x| {
         let (view, lengths) = bins(&floating(&x[0]), size);
         let lead = x[0].rank() - n;
-        // From the last axis on, so that the axes before keep their places.
+        // From the last axis on, so that the indices of the axes before it stay valid.
         let each = lengths.iter().enumerate().rev();
         each.fold(view, |y, (j, lengths)| mean_of(&y, lead + 2 * j, lengths))
     })
 }
 
-/// Mean over axis `axis + 1`, of which only the first elements count, as many as `lengths` says along `axis`.
+/// Mean over axis `axis + 1`, counting only the first `lengths[i]` elements at index `i` of `axis`.
 #[track_caller]
 fn mean_of(x: &Tensor, axis: usize, lengths: &[usize]) -> Tensor {
     let Some(&longest) = x.shape().get(axis + 1) else { return x.clone() };
@@ -424,8 +427,8 @@ fn mean_of(x: &Tensor, axis: usize, lengths: &[usize]) -> Tensor {
     &sum / floats(x.dtype(), divisors, [&[lengths.len()][..], &behind].concat())
 }
 
-/// Largest over `size` even windows along each of the last axes, with the meaning of [`max_pool`]; neighbouring
-/// windows overlap by one where the size does not divide the extent.
+/// Maximum over `size` even windows along each of the last axes, as [`max_pool`]; adjacent windows overlap by
+/// one where the size does not divide the extent.
 #[track_caller]
 pub fn adaptive_max_pool(x: &Tensor, size: &[usize]) -> Tensor {
     let n = size.len();

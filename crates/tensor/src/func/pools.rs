@@ -1,4 +1,4 @@
-//! Pooling by its names per number of axes.
+//! Pooling functions for one, two and three axes, such as `max_pool2d`; `pool.rs` implements them.
 
 use super::each::Each;
 use super::pool::{AvgPoolOptions, MaxPoolOptions, adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool};

@@ -1,4 +1,4 @@
-//! Sample calls of composites.
+//! Sample calls of composites, from which the test kit checks values and derivatives.
 
 use crate::tensor::Tensor;
 use crate::trace::Outputs;
@@ -13,13 +13,13 @@ pub struct Sample {
     pub name: &'static str,
     /// The operands; floats are `f64`.
     pub ins: Vec<Literal>,
-    /// Whether finite differences mean anything here: not on ties, kinks and steps.
+    /// Whether the call is differentiable here, so that finite differences apply: not at ties, kinks and jumps.
     pub smooth: bool,
     /// The call.
     pub call: Box<Function>,
 }
 
-/// A collection of sample calls, and what draws their operands.
+/// Sample calls, and a generator of operands.
 #[derive(Default)]
 pub struct Samples {
     /// The calls.
@@ -29,7 +29,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// A call to check in every way.
+    /// Adds a call for all checks.
     pub fn case<R: Outputs>(
         &mut self,
         name: &'static str,
@@ -40,7 +40,7 @@ impl Samples {
         self.cases.push(Sample { name, ins: ins.into_iter().collect(), smooth: true, call });
     }
 
-    /// A call at a tie, kink or step: checked in every way but against finite differences.
+    /// Adds a call at a tie, kink or jump, which is not compared with finite differences.
     pub fn kink<R: Outputs>(
         &mut self,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! Reading at flat or aligned positions, and scattering with a reduction.
+//! Gathers at flat or aligned positions, and scatters with a reduction.
 
 use super::each::{failed, pad_with, scalar};
 use crate::axis::resolve;
@@ -7,14 +7,14 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::Combine;
 use gradus_ir::{Aval, Class, DType, Error, Result, Shape};
 
-/// How [`Tensor::scatter_reduce`] combines what arrives at one place.
+/// How [`Tensor::scatter_reduce`] combines values that arrive at one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce {
     /// The sum.
     Sum,
     /// The product; zeros have exact derivatives.
     Prod,
-    /// The mean; of integers rounded down.
+    /// The mean; of integers, rounded down.
     Mean,
     /// The largest; ties share the derivative evenly.
     Amax,
@@ -23,7 +23,7 @@ pub enum Reduce {
 }
 
 impl Reduce {
-    /// PyTorch's name of it.
+    /// Returns PyTorch's name.
     pub fn name(self) -> &'static str {
         match self {
             Reduce::Sum => "sum",
@@ -34,7 +34,7 @@ impl Reduce {
         }
     }
 
-    /// What leaves every value as it is.
+    /// Returns the neutral element.
     fn neutral(self, dtype: DType) -> f64 {
         match self {
             Reduce::Sum | Reduce::Mean => 0.0,
@@ -46,7 +46,7 @@ impl Reduce {
     }
 }
 
-/// The axis, if index and source fit.
+/// Returns the resolved axis, or an error if index and source do not fit.
 fn check(x: &Tensor, axis: isize, index: &Tensor, source: &Tensor) -> Result<usize> {
     let (own, ids, from) = (x.shape(), index.shape(), source.shape());
     let a = resolve(axis, own.rank())?;
@@ -64,8 +64,8 @@ fn check(x: &Tensor, axis: isize, index: &Tensor, source: &Tensor) -> Result<usi
     Ok(a)
 }
 
-/// The products of the updates of each place: 1 where there are none. Compares every place of the axis with
-/// every index, so that the product of a line is one reduction, whose derivative needs no division.
+/// Multiplies the updates of each element; 1 where there are none. Compares every index of the axis with every
+/// update, so that the product is one reduction, whose derivative needs no division.
 #[track_caller]
 fn products(own: &Shape, axis: usize, index: &Tensor, source: &Tensor) -> Tensor {
     let a = axis as isize;
@@ -79,8 +79,9 @@ fn products(own: &Shape, axis: usize, index: &Tensor, source: &Tensor) -> Tensor
 }
 
 impl Tensor {
-    /// With `source` combined in at `self[index[i, j], j]` for axis 0. With `include_self` what was there takes part;
-    /// without it, it stays only where nothing arrives. The index may be smaller than the source.
+    /// Combines `source` into `self[index[i, j], j]` (for axis 0). With `include_self` the old value takes
+    /// part; without it, the old value remains only where nothing arrives. The index may be smaller than the
+    /// source.
     #[track_caller]
     pub fn scatter_reduce(
         &self,
@@ -104,7 +105,7 @@ impl Tensor {
             let (index, source, axis) = (x[1].to_dtype(DType::I64), x[2].to_dtype(x[0].dtype()), a as isize);
             let x = &x[0];
             let (shape, dtype, ids) = (x.shape(), x.dtype(), index.shape());
-            // The part of the source that the index reaches.
+            // Crops the source to the extents of the index.
             let fit = |t: Tensor, (i, &n): (usize, &usize)| t.narrow(i as isize, 0, n);
             let source = ids.iter().enumerate().fold(source, fit);
             let zeros = Tensor::zeros_of(&Aval::new(DType::I64, &shape));
@@ -133,14 +134,14 @@ impl Tensor {
         })
     }
 
-    /// Elements at positions in row-major order, with the extents of the index.
+    /// Gathers elements at positions in row-major order; the result has the shape of the index.
     #[track_caller]
     pub fn take(&self, index: &Tensor) -> Tensor {
         if let Some(failed) = failed(&[self, index]) { failed } else { self.ravel().index_select(0, index) }
     }
 
-    /// One element per index along an axis, as [`gather`](Tensor::gather), where this tensor and the index broadcast
-    /// on the other axes; without an axis, of the elements in row-major order.
+    /// Gathers one element per index along an axis, as [`gather`](Tensor::gather), where this tensor and the
+    /// index broadcast on the other axes; without an axis, from the elements in row-major order.
     #[track_caller]
     pub fn take_along_dim(&self, index: &Tensor, axis: Option<isize>) -> Tensor {
         if let Some(failed) = failed(&[self, index]) {
@@ -194,7 +195,7 @@ pub(super) fn samples(s: &mut super::Samples) {
     s.case("take_along_dim", [x, ids], |x| x[0].take_along_dim(&x[1], None));
 }
 
-/// Some of these numbers under a shape.
+/// Takes the first of these numbers, with a shape.
 fn cut(
     s: &mut super::Samples,
     from: &gradus_ir::Literal,

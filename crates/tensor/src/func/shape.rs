@@ -1,4 +1,4 @@
-//! Rearranging: pieces and repetitions, rolling and turning, windows, grids.
+//! Rearranges elements: splits, repetitions, rolls, rotations, windows, grids.
 
 use super::each::{Each, failed, integers};
 use crate::apply::apply1;
@@ -10,7 +10,7 @@ use gradus_ir::ops::index::Take;
 use gradus_ir::ops::window::Windows;
 use gradus_ir::{Error, Result, Shape};
 
-/// Which input of [`meshgrid`] runs along which axis.
+/// Order of the axes of [`meshgrid`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexing {
     /// The first along the first axis: matrix order.
@@ -19,7 +19,7 @@ pub enum Indexing {
     Xy,
 }
 
-/// Vectors (or scalars) spread over a grid, one axis each.
+/// Broadcasts vectors (or scalars) over a grid, one axis each.
 #[track_caller]
 pub fn meshgrid(tensors: &[&Tensor], indexing: Indexing) -> Vec<Tensor> {
     if let Some(failed) = failed(tensors) {
@@ -40,7 +40,7 @@ pub fn meshgrid(tensors: &[&Tensor], indexing: Indexing) -> Vec<Tensor> {
 }
 
 impl Tensor {
-    /// Repeated as a whole, `repeats` times along each axis; further axes come in front.
+    /// Repeats the tensor `repeats[i]` times along axis `i`; additional numbers add axes in front.
     #[track_caller]
     pub fn repeat(&self, repeats: &[usize]) -> Tensor {
         let shape = self.shape();
@@ -58,15 +58,15 @@ impl Tensor {
         })
     }
 
-    /// As [`repeat`](Tensor::repeat), where missing numbers stand for 1 along the first axes.
+    /// As [`repeat`](Tensor::repeat), where missing numbers are 1 for the first axes.
     #[track_caller]
     pub fn tile(&self, repeats: &[usize]) -> Tensor {
         let missing = self.rank().saturating_sub(repeats.len());
         self.repeat(&[vec![1; missing], repeats.to_vec()].concat())
     }
 
-    /// Each element along an axis repeated in place, all as often or each as often as its number says; the
-    /// elements in row-major order without an axis.
+    /// Repeats each element along an axis, with one number for all or one number per element. Without an axis,
+    /// repeats the elements in row-major order.
     #[track_caller]
     pub fn repeat_interleave(&self, repeats: impl Into<Each>, axis: Option<isize>) -> Tensor {
         let (x, axis) = axis.map_or_else(|| (self.reshape([self.numel()]), 0), |a| (self.clone(), a));
@@ -96,7 +96,8 @@ impl Tensor {
         })
     }
 
-    /// Pieces of `size` along an axis, the last one smaller where it does not divide the extent. Views.
+    /// Splits an axis into pieces of `size`; the last is smaller if the size does not divide the extent. The
+    /// pieces are views.
     #[track_caller]
     pub fn split(&self, size: usize, axis: isize) -> Vec<Tensor> {
         let extent = match resolve(axis, self.rank()) {
@@ -114,7 +115,7 @@ impl Tensor {
         starts.map(|start| self.narrow(axis, start, size.min(extent - start))).collect()
     }
 
-    /// Pieces of these sizes along an axis, which they must fill. Views.
+    /// Splits an axis into pieces of these sizes, which must add up to the extent. The pieces are views.
     #[track_caller]
     pub fn split_with_sizes(&self, sizes: &[usize], axis: isize) -> Vec<Tensor> {
         let extent = match resolve(axis, self.rank()) {
@@ -135,7 +136,8 @@ impl Tensor {
         pieces
     }
 
-    /// At most `chunks` pieces of equal size along an axis, the last one smaller where it does not divide. Views.
+    /// Splits an axis into at most `chunks` pieces of equal size; the last may be smaller. The pieces are
+    /// views.
     #[track_caller]
     pub fn chunk(&self, chunks: usize, axis: isize) -> Vec<Tensor> {
         if chunks == 0 && self.error().is_none() {
@@ -145,7 +147,7 @@ impl Tensor {
         self.split(extent.div_ceil(chunks.max(1)).max(1), axis)
     }
 
-    /// The slices along an axis, without it. Views.
+    /// Returns the slices along an axis, without that axis, as views.
     #[track_caller]
     pub fn unbind(&self, axis: isize) -> Vec<Tensor> {
         match resolve(axis, self.rank()) {
@@ -155,7 +157,7 @@ impl Tensor {
         }
     }
 
-    /// With the axes `source` at the places `destination`, the others in order around them.
+    /// Moves the axes `source` to the positions `destination`; the others keep their order.
     #[track_caller]
     pub fn movedim(&self, source: impl Axes, destination: impl Axes) -> Tensor {
         let rank = self.rank();
@@ -179,14 +181,14 @@ impl Tensor {
         }
     }
 
-    /// With two axes swapped: [`transpose`](Tensor::transpose) by another name.
+    /// Swaps two axes, as [`transpose`](Tensor::transpose).
     #[track_caller]
     pub fn swapaxes(&self, a: isize, b: isize) -> Tensor {
         self.transpose(a, b)
     }
 
-    /// Elements moved on by `shifts` along each of `axes`, those at the end coming back at the start; in row-major
-    /// order for one shift without axes.
+    /// Moves elements by `shifts` along each of `axes`; elements that leave at the end reappear at the start.
+    /// One shift without axes rolls the elements in row-major order.
     #[track_caller]
     pub fn roll(&self, shifts: &[i64], axes: &[isize]) -> Tensor {
         let shape = self.shape();
@@ -220,7 +222,7 @@ impl Tensor {
         })
     }
 
-    /// Turned by `k` right angles in the plane of two axes, from the first towards the second. A view.
+    /// Rotates by `k` right angles in the plane of two axes, from the first towards the second. A view.
     #[track_caller]
     pub fn rot90(&self, k: isize, axis1: isize, axis2: isize) -> Tensor {
         match k.rem_euclid(4) {
@@ -231,8 +233,8 @@ impl Tensor {
         }
     }
 
-    /// All windows of `size` along an axis, `step` apart, as a new last axis; their number takes the place of the
-    /// axis. A view. For windows as columns of a matrix see [`unfold`](super::unfold).
+    /// Returns all windows of `size` along an axis, `step` apart, as a new last axis; the axis then counts
+    /// windows. A view. For windows as columns of a matrix see [`unfold`](super::unfold).
     #[track_caller]
     pub fn unfold(&self, axis: isize, size: usize, step: usize) -> Tensor {
         match resolve(axis, self.rank()) {
@@ -246,13 +248,13 @@ impl Tensor {
         }
     }
 
-    /// The elements in row-major order.
+    /// Flattens to one axis, in row-major order.
     #[track_caller]
     pub fn ravel(&self) -> Tensor {
         self.reshape([self.numel()])
     }
 
-    /// One axis as several; one of their extents may be -1.
+    /// Splits one axis into several; one of their extents may be -1.
     #[track_caller]
     pub fn unflatten(&self, axis: isize, dims: impl Dims) -> Tensor {
         let shape = self.shape();
@@ -266,19 +268,19 @@ impl Tensor {
         }
     }
 
-    /// With the extents of another tensor.
+    /// Reshapes to the extents of another tensor.
     #[track_caller]
     pub fn reshape_as(&self, other: &Tensor) -> Tensor {
         if let Some(failed) = failed(&[self, other]) { failed } else { self.reshape(other.shape()) }
     }
 
-    /// Repeated to the extents of another tensor.
+    /// Broadcasts to the extents of another tensor.
     #[track_caller]
     pub fn expand_as(&self, other: &Tensor) -> Tensor {
         if let Some(failed) = failed(&[self, other]) { failed } else { self.expand_to(&other.shape()) }
     }
 
-    /// The vector product along an axis of extent 3; the other axes broadcast.
+    /// The cross product along an axis of extent 3; the other axes broadcast.
     #[track_caller]
     pub fn cross(&self, other: &Tensor, axis: isize) -> Tensor {
         let ins = [self, other];

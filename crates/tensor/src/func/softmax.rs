@@ -1,16 +1,16 @@
-//! Shares of exponentials along an axis, without overflow; those of `f16` and `bf16` are computed in `f32`.
+//! Softmax and related functions along an axis, without overflow; `f16` and `bf16` are computed in `f32`.
 
 use super::activation::{floating, wide};
 use crate::axis::{Axes, resolve};
 use crate::region::{arg, region1, region1_with_grad};
 use crate::tensor::Tensor;
 
-/// What is taken off before `exp`: the largest. The results do not depend on it, nor do their derivatives.
+/// Returns the maximum, which is subtracted before `exp`. Results and derivatives do not depend on it.
 fn shift(x: &Tensor, axes: &[isize]) -> Tensor {
     x.max_keepdim(axes).stop_gradient()
 }
 
-/// What a composite along one axis does: its values, and its gradient from its result and the result's cotangent.
+/// A composite along one axis: its function, and its gradient from the result and the result's cotangent.
 struct Along {
     name: &'static str,
     f: fn(&Tensor, isize) -> Tensor,
@@ -21,7 +21,7 @@ impl Along {
     #[track_caller]
     fn call(&self, x: &Tensor, axis: isize) -> Tensor {
         let x = floating(x);
-        if let Some(line) = x.as_line(axis) {
+        if let Some(line) = x.as_vector(axis) {
             return self.call(&line, 0).squeeze(0isize);
         }
         let at = match resolve(axis, x.rank()) {
@@ -35,7 +35,7 @@ impl Along {
     }
 }
 
-/// A gradient along an axis as a region: of the result and its cotangent, which have one type.
+/// Runs a gradient along an axis as a region; `y` and `g` have one type.
 #[track_caller]
 fn grad_along(
     name: &'static str,
@@ -52,13 +52,13 @@ fn grad_along(
     }
 }
 
-/// Gradient of `y = x.softmax(axis)` from its result and the cotangent of that: `y·(g - Σ y·g)`.
+/// Gradient of `y = x.softmax(axis)` from `y` and its cotangent `g`: `y·(g - Σ y·g)`.
 #[track_caller]
 pub fn softmax_grad(y: &Tensor, g: &Tensor, axis: isize) -> Tensor {
     grad_along("softmax_grad", [y, g], axis, |y, g, axis| y * (g - (y * g).sum_keepdim(axis)))
 }
 
-/// Gradient of `y = x.log_softmax(axis)` from its result and the cotangent of that: `g - exp(y)·Σ g`.
+/// Gradient of `y = x.log_softmax(axis)` from `y` and its cotangent `g`: `g - exp(y)·Σ g`.
 #[track_caller]
 pub fn log_softmax_grad(y: &Tensor, g: &Tensor, axis: isize) -> Tensor {
     grad_along("log_softmax_grad", [y, g], axis, |y, g, axis| g - y.exp() * g.sum_keepdim(axis))
@@ -75,7 +75,7 @@ fn log_softmax(x: &Tensor, axis: isize) -> Tensor {
 }
 
 impl Tensor {
-    /// `exp(x) / Σ exp(x)` along an axis; NaN where all of it is minus infinity.
+    /// `exp(x) / Σ exp(x)` along an axis; NaN where all elements are minus infinity.
     #[track_caller]
     pub fn softmax(&self, axis: isize) -> Tensor {
         Along { name: "softmax", f: softmax, grad: softmax_grad }.call(self, axis)
@@ -88,14 +88,14 @@ impl Tensor {
         Along { name: "softmin", f: |x, axis| softmax(&-x, axis), grad }.call(self, axis)
     }
 
-    /// Logarithm of `softmax`, exact where that is small.
+    /// Logarithm of `softmax`, accurate where `softmax` is small.
     #[track_caller]
     pub fn log_softmax(&self, axis: isize) -> Tensor {
         Along { name: "log_softmax", f: log_softmax, grad: log_softmax_grad }.call(self, axis)
     }
 
-    /// `log Σ exp(x)` over axes (`()` for all), without overflow. Over nothing, or if all of it is minus infinity, it
-    /// is minus infinity, with derivative 0.
+    /// `log Σ exp(x)` over axes (`()` for all), without overflow. Over no elements, or if all are minus
+    /// infinity, it is minus infinity, with derivative 0.
     #[track_caller]
     pub fn logsumexp(&self, axes: impl Axes, keepdim: bool) -> Tensor {
         let x = floating(self);

@@ -1,4 +1,4 @@
-//! Means, variances, norms and distances; those of `f16` and `bf16` are computed in `f32`.
+//! Means, variances, norms and distances; `f16` and `bf16` are computed in `f32`.
 
 use super::activation::{floating, wide};
 use crate::axis::{Axes, resolve};
@@ -6,13 +6,13 @@ use crate::region::{Args, arg, region, region1};
 use crate::tensor::Tensor;
 use gradus_ir::{DType, Error};
 
-/// Square root with derivative 0 at 0.
+/// Square root whose derivative at 0 is 0.
 fn root(x: &Tensor) -> Tensor {
     let zero = x.eq(0.0);
     zero.select(0.0, &zero.select(1.0, x).sqrt())
 }
 
-/// Back in half precision if that is where it came from.
+/// Converts a result back to the half-precision dtype of its operand.
 fn narrowed(y: Tensor, from: &Tensor) -> Tensor {
     if matches!(from.dtype(), DType::F16 | DType::BF16) { y.to_dtype(from.dtype()) } else { y }
 }
@@ -22,7 +22,7 @@ fn squared(x: &Tensor) -> Tensor {
     if x.dtype().is_complex() { x.real().square() + x.imag().square() } else { x.square() }
 }
 
-/// A reduction over axes as one call; `f` keeps the reduced axes, with extent 1.
+/// Runs a reduction over axes as one region; `f` keeps the reduced axes, with extent 1.
 #[track_caller]
 fn over(
     name: &'static str,
@@ -36,7 +36,7 @@ fn over(
     y
 }
 
-/// Several reductions over axes as one call.
+/// Runs several reductions over axes as one region.
 #[track_caller]
 fn all_over<const N: usize>(
     name: &'static str,
@@ -62,12 +62,12 @@ fn all_over<const N: usize>(
     });
     match found.map(<[Tensor; N]>::try_from) {
         Ok(Ok(found)) => found,
-        Ok(Err(_)) => all(Tensor::failed(Error::verify("as many results as reductions"))),
+        Ok(Err(_)) => all(Tensor::failed(Error::verify("the region must return one result per reduction"))),
         Err(e) => all(Tensor::failed(e)),
     }
 }
 
-/// How many elements are reduced into one.
+/// Returns the number of elements that are reduced into one.
 fn count(x: &Tensor, axes: &[isize]) -> f64 {
     let shape = x.shape();
     axes.iter().filter_map(|&a| resolve(a, shape.rank()).ok()).map(|a| shape[a] as f64).product()
@@ -121,7 +121,7 @@ fn norm_kept(x: &Tensor, p: f64, axes: &[isize]) -> Tensor {
         f64::INFINITY => x.abs().max_keepdim(axes),
         f64::NEG_INFINITY => x.abs().min_keepdim(axes),
         _ => {
-            // Zeros are kept from both powers: there one of the factors of the derivative may be infinite.
+            // Replaces zeros before each power, because a factor of the derivative may be infinite there.
             let at_zero = if p > 0.0 { 0.0 } else { f64::INFINITY };
             let power = |x: &Tensor, p: f64| {
                 let zero = x.eq(0.0);
@@ -132,7 +132,7 @@ fn norm_kept(x: &Tensor, p: f64, axes: &[isize]) -> Tensor {
     }
 }
 
-/// Both with one dtype of floats, or the failure.
+/// Promotes both to one float dtype, or returns the failed operand.
 #[track_caller]
 fn pair(a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Tensor> {
     for t in [a, b] {
@@ -144,17 +144,17 @@ fn pair(a: &Tensor, b: &Tensor) -> Result<[Tensor; 2], Tensor> {
     Ok([a.to_dtype(dtype), b.to_dtype(dtype)])
 }
 
-/// Refuses an order that is not a number.
+/// Returns an error if the order is NaN.
 fn check_order(p: f64) -> Result<(), Error> {
     if p.is_nan() {
-        Err(Error::value("the order NaN", "means nothing; any number or infinity does"))
+        Err(Error::value("the order NaN", "is not valid; use a number or infinity"))
     } else {
         Ok(())
     }
 }
 
 impl Tensor {
-    /// Arithmetic mean over axes (`()` for all); integers give `f32`, NaN over nothing.
+    /// Arithmetic mean over axes (`()` for all). Integers give `f32`; no elements give NaN.
     #[track_caller]
     pub fn mean(&self, axes: impl Axes) -> Tensor {
         mean(self, axes, false)
@@ -166,8 +166,8 @@ impl Tensor {
         mean(self, axes, true)
     }
 
-    /// Variance over axes (`()` for all): `Σ |x - mean|² / (n - correction)`, so 1 for the unbiased estimate from a
-    /// sample and 0 for a whole population.
+    /// Variance over axes (`()` for all): `Σ |x - mean|² / (n - correction)`. A correction of 1 gives the
+    /// unbiased estimate from a sample, 0 the variance of a population.
     #[track_caller]
     pub fn var(&self, axes: impl Axes, correction: impl Into<f64>) -> Tensor {
         var(self, axes, correction.into(), false)
@@ -179,7 +179,8 @@ impl Tensor {
         var(self, axes, correction.into(), true)
     }
 
-    /// Standard deviation over axes (`()` for all), the root of `var`; where it is 0, so is its derivative.
+    /// Standard deviation over axes (`()` for all), the square root of `var`; where it is 0, its derivative is
+    /// 0.
     #[track_caller]
     pub fn std(&self, axes: impl Axes, correction: impl Into<f64>) -> Tensor {
         std(self, axes, correction.into(), false)
@@ -203,9 +204,9 @@ impl Tensor {
         std_mean(self, axes, correction.into(), keepdim)
     }
 
-    /// Vector norm `(Σ |x|^p)^(1/p)` over axes (`()` for all): of order infinity the largest modulus, minus infinity
-    /// the least, 0 the number of elements that are not 0. The derivative is 0 at the zero vector and for elements
-    /// that are 0, and shared evenly by ties of orders infinity and minus infinity.
+    /// Vector norm `(Σ |x|^p)^(1/p)` over axes (`()` for all). Order infinity gives the largest modulus, minus
+    /// infinity the smallest, 0 the number of non-zero elements. The derivative is 0 at the zero vector and for
+    /// elements that are 0. Ties of orders infinity and minus infinity share it evenly.
     #[track_caller]
     pub fn norm(&self, p: impl Into<f64>, axes: impl Axes, keepdim: bool) -> Tensor {
         let (x, p) = (floating(self), p.into());
@@ -215,8 +216,8 @@ impl Tensor {
         }
     }
 
-    /// Divided by its norm of order `p` along an axis, or by `eps` if that is larger (PyTorch's numbers are 2 and
-    /// 1e-12).
+    /// Divides by the norm of order `p` along an axis, or by `eps` if that is larger (PyTorch's defaults are 2
+    /// and 1e-12).
     #[track_caller]
     pub fn normalize(&self, p: impl Into<f64>, axis: isize, eps: f64) -> Tensor {
         let (x, p) = (floating(self), p.into());
@@ -233,13 +234,13 @@ impl Tensor {
     }
 }
 
-/// At least a positive number, with derivative 0 where it is that number.
+/// Clamps to at least `least`, with derivative 0 where it is clamped.
 fn at_least(x: &Tensor, least: f64) -> Tensor {
     x.le(least).select(least, x)
 }
 
-/// Cosine of the angle between vectors along an axis, after broadcasting. A norm below `eps` (PyTorch's is 1e-8)
-/// counts as `eps`.
+/// Cosine of the angle between vectors along an axis, after broadcasting. Norms are clamped to at least `eps`
+/// (PyTorch's default is 1e-8).
 #[track_caller]
 pub fn cosine_similarity(a: &Tensor, b: &Tensor, axis: isize, eps: f64) -> Tensor {
     let [a, b] = match pair(a, b) {
@@ -263,8 +264,8 @@ pub fn cosine_similarity(a: &Tensor, b: &Tensor, axis: isize, eps: f64) -> Tenso
     })
 }
 
-/// Norm of order `p` of the difference along the last axis, after broadcasting; `eps` (PyTorch's is 1e-6) is added to
-/// every difference.
+/// Norm of order `p` of the difference along the last axis, after broadcasting. `eps` (PyTorch's default is
+/// 1e-6) is added to every difference.
 #[track_caller]
 pub fn pairwise_distance(a: &Tensor, b: &Tensor, p: f64, eps: f64, keepdim: bool) -> Tensor {
     let [a, b] = match pair(a, b) {
@@ -285,8 +286,8 @@ pub fn pairwise_distance(a: &Tensor, b: &Tensor, p: f64, eps: f64, keepdim: bool
     })
 }
 
-/// Distances by the norm of order `p` of every vector of `a` (`… n d`) from every vector of `b` (`… m d`): `… n m`.
-/// The axes before the last two broadcast. The derivative is 0 where two vectors are equal.
+/// Distances of order `p` between every vector of `a` (`… n d`) and every vector of `b` (`… m d`): `… n m`. The
+/// axes before the last two broadcast. The derivative is 0 where two vectors are equal.
 #[track_caller]
 pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Tensor {
     let [a, b] = match pair(a, b) {
@@ -300,7 +301,7 @@ pub fn cdist(a: &Tensor, b: &Tensor, p: f64) -> Tensor {
         };
         if sa[la + 1] != sb[lb + 1] {
             let what = format!("vectors of {} and {}", sa[la + 1], sb[lb + 1]);
-            return Err(Error::shape(what, "have no distance: the last axes must be equal"));
+            return Err(Error::shape(what, "have no distance; their last axes must be equal"));
         }
         let lead = |s: &[usize]| gradus_ir::Shape::from(s.to_vec());
         match lead(&sa[..la]).broadcast(&lead(&sb[..lb])) {

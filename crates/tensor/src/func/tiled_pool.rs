@@ -1,14 +1,15 @@
-//! Largest elements of windows that lie side by side. No element is in two, so the gradient is a choice within each
-//! window, element by element, and needs no places in memory.
+//! Max pooling over windows that tile the input without overlap.
+//! Every element is in at most one window, so that the gradient is a pointwise selection within each window,
+//! without indexing.
 
 use super::each::{floats, scalar};
 use crate::region::{Args, region1_with_grad};
 use crate::tensor::Tensor;
 
-/// Windows with more elements are not written out.
+/// Largest number of elements of a window that is expanded into slices.
 pub(super) const MOST: usize = 16;
 
-/// Windows of `size` elements side by side along the last axes, `count` per axis.
+/// Adjacent windows of `size` elements along the last axes, `count` per axis.
 pub(super) struct Tiles {
     pub(super) lead: Vec<usize>,
     pub(super) count: Vec<usize>,
@@ -16,18 +17,18 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// Elements of a window.
+    /// Number of elements of a window.
     fn elements(&self) -> usize {
         self.size.iter().product()
     }
 
-    /// The axes, each cut in two by `f` of count and size.
+    /// Splits each axis in two, into the extents that `f` returns for count and size.
     fn cut(&self, f: impl Fn(usize, usize) -> [usize; 2]) -> Vec<usize> {
         let pairs = self.count.iter().zip(&self.size).flat_map(|(&c, &s)| f(c, s));
         self.lead.iter().copied().chain(pairs).collect()
     }
 
-    /// What the windows cover, with an axis within windows behind each axis of windows.
+    /// Returns the part that the windows cover, with an axis within windows after each axis of windows.
     fn covered(&self, x: &Tensor) -> Tensor {
         let mut x = x.clone();
         for (i, (c, s)) in self.count.iter().zip(&self.size).enumerate() {
@@ -38,7 +39,7 @@ impl Tiles {
         x.reshape(self.cut(|c, s| [c, s]))
     }
 
-    /// The elements of each window, in row-major order: one tensor for each place in it.
+    /// Returns one tensor for each position in a window, in row-major order.
     fn places(&self, x: &Tensor) -> Vec<Tensor> {
         let covered = self.covered(x);
         let place = |k: usize| {
@@ -52,15 +53,15 @@ impl Tiles {
         (0..self.elements()).map(place).collect()
     }
 
-    /// The largest of each window, NaN if there is one.
+    /// The maximum of each window, NaN if the window contains one.
     fn largest(&self, x: &Tensor) -> Tensor {
         let mut places = self.places(x).into_iter();
         let first = places.next().unwrap_or_else(|| x.clone());
         places.fold(first, |top, next| top.maximum(&next))
     }
 
-    /// The cotangent of each window at the first place that has its largest element (if that is NaN, at the first NaN),
-    /// zero elsewhere.
+    /// Sends the cotangent of each window to the first position that holds the maximum (if that is NaN, the
+    /// first NaN); zero elsewhere.
     fn grad(&self, x: &Tensor, y: &Tensor, g: &Tensor) -> Tensor {
         let n = self.elements();
         let number = |k: usize| scalar(x.dtype(), k as f64);
@@ -84,7 +85,7 @@ impl Tiles {
         }
     }
 
-    /// The pooling as a region.
+    /// Runs the pooling as a region.
     #[track_caller]
     pub(super) fn pool(&self, name: &'static str, args: Args, x: &Tensor) -> Tensor {
         region1_with_grad(name, args, &[x], |x| self.largest(&x[0]), |x, y, g| self.grad(&x[0], y, g))

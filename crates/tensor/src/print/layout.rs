@@ -1,24 +1,23 @@
-//! Words in nested brackets: rows that are too long go on in the next line, arrays of more axes are set apart by
-//! empty lines.
+//! Arranges words in nested brackets: breaks long rows into lines, and separates subarrays by empty lines.
 
-/// Columns of a line.
+/// Maximal width of a line, in columns.
 const WIDTH: usize = 75;
 
 const CUT: &str = "...";
 
-/// An array of words.
+/// An array of formatted elements.
 pub(super) struct Layout<'a> {
     pub(super) shape: &'a [usize],
-    /// The indices shown of each axis; fewer than its extent where it is cut.
+    /// The indices shown of each axis; fewer than its extent if it is shortened.
     pub(super) shown: &'a [Vec<usize>],
     /// One word for each element shown, in row-major order.
     pub(super) words: &'a [String],
-    /// Between the words of a row; between arrays without the space.
+    /// Separator between the words of a row; trailing spaces are removed between subarrays.
     pub(super) separator: &'a str,
 }
 
 impl Layout<'_> {
-    /// The text, its lines behind `indent` columns but for the first.
+    /// Returns the text; all lines but the first are indented by `indent` columns.
     pub(super) fn text(&self, indent: usize) -> String {
         self.nested(0, self.words, indent)
     }
@@ -42,7 +41,7 @@ impl Layout<'_> {
         format!("[{}]", parts.join(&between))
     }
 
-    /// A row of words, broken into lines behind `indent` columns; the brackets that follow must fit too.
+    /// Formats a row, broken into lines indented by `indent` columns; leaves space for the closing brackets.
     fn row(&self, words: &[String], cut: Option<usize>, indent: usize) -> String {
         let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
         if let Some(at) = cut {

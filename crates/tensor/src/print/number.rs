@@ -1,23 +1,23 @@
-//! Elements as words of one width: floats with the fewest digits that tell them apart from their neighbours, eight
-//! behind the point at most, in scientific notation where the range of the array needs it.
+//! Formats elements as words of one width. Floats have the fewest digits that identify them, at most eight
+//! after the point, and scientific notation where the range of the array needs it.
 
 use gradus_ir::literal::Data;
 use gradus_ir::{Class, DType};
 
-/// Most digits behind the point, unless said otherwise.
+/// Default limit of digits after the point.
 const DIGITS: usize = 8;
 
-/// What decides how floats are written.
+/// Options of float formatting.
 #[derive(Clone, Copy)]
 struct Style {
     dtype: DType,
-    /// Most digits behind the point.
+    /// Maximal number of digits after the point.
     most: usize,
-    /// Plus signs are shown too.
+    /// Whether plus signs are shown.
     signed: bool,
 }
 
-/// All elements as words of equal width.
+/// Formats all elements as words of equal width.
 pub(super) fn words(elements: &Data, dtype: DType, digits: Option<usize>) -> Vec<String> {
     let style = Style { dtype: dtype.real(), most: digits.unwrap_or(DIGITS), signed: false };
     match elements {
@@ -35,7 +35,7 @@ pub(super) fn words(elements: &Data, dtype: DType, digits: Option<usize>) -> Vec
     }
 }
 
-/// `j` follows the digits; the columns that align them follow `j`.
+/// Puts `j` directly after the digits, and moves the alignment spaces after `j`.
 fn with_unit(re: &str, im: &str) -> String {
     let digits = im.trim_end();
     format!("{re}{digits}j{}", &im[digits.len()..])
@@ -46,7 +46,7 @@ fn right_aligned(words: Vec<String>) -> Vec<String> {
     words.into_iter().map(|w| format!("{w:>width$}")).collect()
 }
 
-/// Floats with their points in one column.
+/// Formats floats with their points aligned.
 fn floats(v: &[f64], style: Style) -> Vec<String> {
     let finite = || v.iter().copied().filter(|x| x.is_finite());
     let sizes = || finite().map(f64::abs).filter(|x| *x != 0.0);
@@ -81,7 +81,7 @@ fn floats(v: &[f64], style: Style) -> Vec<String> {
         format!("{sign}{size}")
     };
     let words: Vec<(f64, String)> = v.iter().map(|&x| (x, word(x))).collect();
-    // Columns before the point, with the point and behind it, over all finite numbers.
+    // Columns before the point, and from the point on, over all finite numbers.
     let point = |w: &str| w.find('.').unwrap_or(w.len());
     let sides = words.iter().filter(|(x, _)| x.is_finite()).map(|(_, w)| (point(w), w.len() - point(w)));
     let (before, behind) = sides.fold((0, 0), |(a, b), (c, d)| (a.max(c), b.max(d)));
@@ -94,7 +94,7 @@ fn floats(v: &[f64], style: Style) -> Vec<String> {
     words.iter().map(aligned).collect()
 }
 
-/// Digits behind the point of the shortest scientific form that rounds to the number in its dtype.
+/// Digits after the point of the shortest scientific form that rounds to the number in its dtype.
 fn mantissa(x: f64, Style { dtype, most, .. }: Style) -> usize {
     let told_apart = |d: &usize| format!("{x:.d$e}").parse::<f64>().is_ok_and(|y| dtype.round(y) == x);
     (0..most).find(told_apart).unwrap_or(most)
@@ -110,7 +110,7 @@ fn exponent(x: f64, digits: usize) -> i32 {
     split(x, digits).1
 }
 
-/// A size in scientific notation with so many digits of mantissa and of power.
+/// Formats a magnitude in scientific notation, with `digits` of mantissa and `power` digits of exponent.
 fn in_powers(size: f64, digits: usize, power: usize) -> String {
     let (mantissa, exponent) = split(size, digits);
     let point = if digits == 0 { "." } else { "" };
@@ -118,7 +118,7 @@ fn in_powers(size: f64, digits: usize, power: usize) -> String {
     format!("{mantissa}{point}e{sign}{:0power$}", exponent.abs())
 }
 
-/// A size with the fewest digits behind the point that round to it in its dtype.
+/// Formats a magnitude with the fewest digits after the point that round to it in its dtype.
 fn positional(size: f64, Style { dtype, most, .. }: Style) -> String {
     let told_apart = |d: &usize| format!("{size:.d$}").parse::<f64>().is_ok_and(|y| dtype.round(y) == size);
     let digits = (0..most).find(told_apart).unwrap_or(most);
@@ -126,6 +126,6 @@ fn positional(size: f64, Style { dtype, most, .. }: Style) -> String {
     if digits == 0 {
         return format!("{text}.");
     }
-    // Rounded to the last digit, it may end in zeros.
+    // After rounding to the last digit, it may end in zeros.
     text.trim_end_matches('0').to_string()
 }

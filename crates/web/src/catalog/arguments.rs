@@ -1,4 +1,4 @@
-//! Arguments of operations as the page writes them.
+//! Parses arguments of operations from JSON.
 
 use crate::request::{self, wrong};
 use crate::session;

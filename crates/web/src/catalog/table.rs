@@ -1,4 +1,5 @@
-//! The table of operations. Pointwise ops come from the graph's catalog; the others are listed here, a line each.
+//! The table of operations. Pointwise ops come from the graph's catalog; the others are listed here, one line
+//! each.
 
 use super::arguments::Arguments;
 use super::{Entry, Run};
@@ -55,7 +56,7 @@ fn refs(all: &[Tensor]) -> Vec<&Tensor> {
 #[rustfmt::skip]
 fn shapes() -> Vec<Line> {
     vec![
-        ("reshape", "shape: number[]", "Other extents for the same elements; -1 is whatever fits.", |a| one(a.tensor(0)?.reshape(a.integers(1)?))),
+        ("reshape", "shape: number[]", "Other extents for the same elements; -1 is inferred.", |a| one(a.tensor(0)?.reshape(a.integers(1)?))),
         ("permute", "axes: number[]", "Axes in another order.", |a| one(a.tensor(0)?.permute(a.axes(1)?))),
         ("transpose", "axis1: number, axis2: number", "Two axes exchanged.", |a| one(a.tensor(0)?.transpose(a.axis(1, None)?, a.axis(2, None)?))),
         ("expand", "shape: number[]", "Axes of extent 1 repeated.", |a| one(a.tensor(0)?.expand(a.integers(1)?))),
@@ -79,7 +80,7 @@ fn shapes() -> Vec<Line> {
             index.push(Ix::Range(end(2)?, end(3)?, a.axis(4, Some(1))?));
             one(t.at(index))
         }),
-        ("select", "axis: number, index: number", "One element of an axis, which disappears.", |a| {
+        ("select", "axis: number, index: number", "One element of an axis, which is removed.", |a| {
             let (t, axis, at) = (a.tensor(0)?, a.axis(1, None)?, a.axis(2, None)?);
             let axis = if axis < 0 { axis + t.rank() as isize } else { axis };
             let mut index = vec![Ix::Range(None, None, 1); usize::try_from(axis).map_err(|_| Error::value("an axis", "is out of range"))?];
@@ -90,18 +91,18 @@ fn shapes() -> Vec<Line> {
             let all = a.pairs(1)?;
             one(a.tensor(0)?.pad_zeros(&all))
         }),
-        ("repeat", "repeats: number[]", "All elements so many times, per axis.", |a| one(a.tensor(0)?.repeat(&a.sizes(1, 1)?))),
-        ("roll", "shifts: number[], axes: number[]", "Elements moved along axes; what leaves comes back at the other end.", |a| one(a.tensor(0)?.roll(&a.integers(1)?, &a.axes(2)?.unwrap_or_default()))),
+        ("repeat", "repeats: number[]", "The tensor repeated this many times along each axis.", |a| one(a.tensor(0)?.repeat(&a.sizes(1, 1)?))),
+        ("roll", "shifts: number[], axes: number[]", "Elements moved along axes; elements that leave reappear at the other end.", |a| one(a.tensor(0)?.roll(&a.integers(1)?, &a.axes(2)?.unwrap_or_default()))),
         ("split", "size: number, axis?: number", "Parts of at most this size.", |a| Ok(a.tensor(0)?.split(a.size(1, None)?, a.axis(2, Some(0))?))),
-        ("chunk", "chunks: number, axis?: number", "So many parts.", |a| Ok(a.tensor(0)?.chunk(a.size(1, None)?, a.axis(2, Some(0))?))),
+        ("chunk", "chunks: number, axis?: number", "This many parts.", |a| Ok(a.tensor(0)?.chunk(a.size(1, None)?, a.axis(2, Some(0))?))),
         ("unbind", "axis?: number", "All elements of an axis.", |a| Ok(a.tensor(0)?.unbind(a.axis(1, Some(0))?))),
         ("tril", "diagonal?: number", "The lower triangle; 0 elsewhere.", |a| one(a.tensor(0)?.tril(a.axis(1, Some(0))?))),
         ("triu", "diagonal?: number", "The upper triangle; 0 elsewhere.", |a| one(a.tensor(0)?.triu(a.axis(1, Some(0))?))),
         ("indexSelect", "axis: number, ids: Tensor", "The elements of an axis at these integers.", |a| one(a.tensor(0)?.index_select(a.axis(1, None)?, &a.tensor(2)?))),
         ("gather", "axis: number, index: Tensor", "Per element of the index, that element of an axis.", |a| one(a.tensor(0)?.gather(a.axis(1, None)?, &a.tensor(2)?))),
         ("scatterAdd", "axis: number, index: Tensor, source: Tensor", "Adds the source at these integers of an axis.", |a| one(a.tensor(0)?.scatter_add(a.axis(1, None)?, &a.tensor(2)?, &a.tensor(3)?))),
-        ("maskedFill", "mask: Tensor, value: number", "A number where the mask holds.", |a| one(a.tensor(0)?.masked_fill(&a.tensor(1)?, &a.operand(2)?))),
-        ("where", "yes: Tensor | number, no: Tensor | number", "Of two values the first where this mask holds.", |a| one(a.tensor(0)?.select(&a.operand(1)?, &a.operand(2)?))),
+        ("maskedFill", "mask: Tensor, value: number", "A number where the mask is true.", |a| one(a.tensor(0)?.masked_fill(&a.tensor(1)?, &a.operand(2)?))),
+        ("where", "yes: Tensor | number, no: Tensor | number", "The first of two values where this mask is true, else the second.", |a| one(a.tensor(0)?.select(&a.operand(1)?, &a.operand(2)?))),
         ("oneHot", "classes: number", "For each integer a vector that is 1 there and 0 elsewhere.", |a| one(a.tensor(0)?.one_hot(a.size(1, None)?))),
         ("toDtype", "dtype: DType", "Converted to another dtype.", |a| one(a.tensor(0)?.to_dtype(a.dtype(1, DType::F32)?))),
         ("stopGradient", "", "The same value, through which no gradient flows.", |a| one(a.tensor(0)?.stop_gradient())),
@@ -109,7 +110,7 @@ fn shapes() -> Vec<Line> {
     ]
 }
 
-/// A reduction with or without the axes it reduces.
+/// A reduction that keeps or removes the reduced axes.
 macro_rules! reduction {
     ($name:literal, $doc:literal, $plain:ident, $keep:ident) => {
         ($name, "axes?: number | number[], keepdim?: boolean", $doc, |a| {
@@ -139,15 +140,15 @@ fn reductions() -> Vec<Line> {
         }),
         ("logsumexp", "axes?: number | number[], keepdim?: boolean", "The logarithm of the sum of exponentials.", |a| one(a.tensor(0)?.logsumexp(a.axes(1)?, a.flag(2, false)?))),
         ("norm", "p?: number, axes?: number | number[], keepdim?: boolean", "The p-norm along axes.", |a| one(a.tensor(0)?.norm(a.number(1, Some(2.0))?, a.axes(2)?, a.flag(3, false)?))),
-        ("argmax", "axis?: number", "Where the largest element of an axis is.", |a| one(a.tensor(0)?.argmax(a.axis(1, Some(-1))?))),
-        ("argmin", "axis?: number", "Where the smallest element of an axis is.", |a| one(a.tensor(0)?.argmin(a.axis(1, Some(-1))?))),
+        ("argmax", "axis?: number", "The position of the maximum along an axis.", |a| one(a.tensor(0)?.argmax(a.axis(1, Some(-1))?))),
+        ("argmin", "axis?: number", "The position of the minimum along an axis.", |a| one(a.tensor(0)?.argmin(a.axis(1, Some(-1))?))),
         ("cumsum", "axis: number", "Running sums.", |a| one(a.tensor(0)?.cumsum(a.axis(1, None)?))),
         ("cumprod", "axis: number", "Running products.", |a| one(a.tensor(0)?.cumprod(a.axis(1, None)?))),
-        ("sort", "axis?: number, descending?: boolean", "Sorted elements, and where they were.", |a| {
+        ("sort", "axis?: number, descending?: boolean", "Sorted elements, and their positions.", |a| {
             let (values, places) = a.tensor(0)?.sort(a.axis(1, Some(-1))?, a.flag(2, false)?);
             Ok(vec![values, places])
         }),
-        ("topk", "k: number, axis?: number, largest?: boolean", "The k largest elements, and where they were.", |a| {
+        ("topk", "k: number, axis?: number, largest?: boolean", "The k largest elements, and their positions.", |a| {
             let (values, places) = a.tensor(0)?.topk(a.size(1, None)?, a.axis(2, Some(-1))?, a.flag(3, true)?);
             Ok(vec![values, places])
         }),
@@ -210,7 +211,7 @@ fn layers() -> Vec<Line> {
             let mode = if a.has(2) && a.text(2)? == "linear" { Interpolation::Linear { align_corners: false } } else { Interpolation::Nearest };
             one(func::interpolate(&a.tensor(0)?, &a.sizes(1, 1)?, mode))
         }),
-        ("dropout", "p: number", "Elements become 0 with probability p; the others grow.", |a| {
+        ("dropout", "p: number", "Elements become 0 with probability p; the others are scaled.", |a| {
             let t = a.tensor(0)?;
             one(t.dropout(a.number(1, None)?, true, &session::generator(place(&t))?))
         }),
@@ -227,7 +228,7 @@ fn two(sizes: Vec<usize>) -> Vec<usize> {
     if let [n] = sizes[..] { vec![n, n] } else { sizes }
 }
 
-/// The device of a tensor; in a trace, the one that the page uses.
+/// Returns the device of a tensor; in a trace, the page's device.
 fn place(t: &Tensor) -> Device {
     if t.is_traced() { Device::default() } else { t.device() }
 }
@@ -249,9 +250,9 @@ fn losses() -> Vec<Line> {
     ]
 }
 
-/// A new tensor on the device that the last argument names.
+/// Makes a tensor on the device that an argument names.
 fn made(a: &Arguments<'_>, device: usize, make: impl FnOnce() -> Result<Tensor>) -> Result<Vec<Tensor>> {
-    // In a trace constants belong to no device.
+    // In a trace, constants belong to no device.
     if gradus_tensor::is_tracing() {
         return one(make()?);
     }
@@ -274,14 +275,14 @@ fn creation() -> Vec<Line> {
         ("rand", "shape: number[], device?: DeviceName", "Uniform random numbers from 0 to below 1.", |a| made(a, 1, || Ok(session::generator(drawing(a, 1)?)?.rand(a.sizes(0, 1)?)))),
         ("randn", "shape: number[], device?: DeviceName", "Normal random numbers.", |a| made(a, 1, || Ok(session::generator(drawing(a, 1)?)?.randn(a.sizes(0, 1)?)))),
         ("randint", "low: number, high: number, shape: number[], device?: DeviceName", "Random integers from low to below high, i64.", |a| made(a, 3, || Ok(session::generator(drawing(a, 3)?)?.randint(a.axis(0, None)? as i64, a.axis(1, None)? as i64, a.sizes(2, 1)?)))),
-        ("cat", "tensors: Tensor[], axis?: number", "Tensors one after the other along an axis.", |a| one(Tensor::cat(&refs(&a.tensors(0)?), a.axis(1, Some(0))?))),
+        ("cat", "tensors: Tensor[], axis?: number", "Tensors concatenated along an axis.", |a| one(Tensor::cat(&refs(&a.tensors(0)?), a.axis(1, Some(0))?))),
         ("stack", "tensors: Tensor[], axis?: number", "Tensors along a new axis.", |a| one(Tensor::stack(&refs(&a.tensors(0)?), a.axis(1, Some(0))?))),
         ("einsum", "equation: string, tensors: Tensor[]", "A sum of products by index letters.", |a| one(Tensor::einsum(&a.text(0)?, &refs(&a.tensors(1)?)))),
         ("index", "shape: number[], axis: number, dtype?: DType, device?: DeviceName", "At each element its position along an axis.", |a| made(a, 3, || Ok(Tensor::iota(a.dtype(2, DType::F32)?, a.sizes(0, 1)?, a.size(1, None)?)))),
     ]
 }
 
-/// The device whose generator draws: in a trace, the one that the page uses.
+/// Returns the device whose generator draws: in a trace, the page's device.
 fn drawing(a: &Arguments<'_>, i: usize) -> Result<Device> {
     if gradus_tensor::is_tracing() { Ok(Device::default()) } else { a.device(i) }
 }

@@ -1,4 +1,4 @@
-"""Helpers around parameters: limits on gradients, all parameters as one vector, parameters that are computed."""
+"""Helpers for parameters: gradient clipping, conversion to vectors, parametrizations, pruning."""
 
 from . import parametrizations, parametrize, prune, rnn
 from .clip import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm

@@ -1,4 +1,4 @@
-"""Limits on gradients, in place."""
+"""Gradient clipping, in place."""
 
 import math
 
@@ -40,7 +40,7 @@ def _norm(vector, p):
 
 @no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """Scales all gradients so that their common norm is at most `max_norm`; returns what it was.
+    """Scales all gradients to a total norm of at most `max_norm`; returns the norm before.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([3.0, 4.0]))
@@ -58,7 +58,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 @no_grad()
 def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
-    """Scales all gradients by what makes `total_norm` at most `max_norm`.
+    """Scales all gradients so that `total_norm` becomes at most `max_norm`.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.ones(1))
@@ -67,7 +67,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     >>> w.grad
     tensor([0.5000])
     """
-    # No branch on the norm, so that the device is not waited for and a trace sees the same program.
+    # No branch on the norm, which would wait for the device and break tracing.
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for grad in _gradients(parameters):
         grad.mul_(scale.to(grad.dtype))

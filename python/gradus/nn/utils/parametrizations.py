@@ -15,7 +15,7 @@ def _norm_except(v, dim):
 
 
 class _WeightNorm(Module):
-    """A direction, of norm one, times a length."""
+    """A unit direction times a length."""
 
     def __init__(self, dim=0):
         super().__init__()
@@ -30,7 +30,7 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module, name="weight", dim=0):
-    """Trains a weight's length and direction apart from each other.
+    """Trains a weight's length and direction separately.
 
     >>> import gradus
     >>> layer = gradus.nn.utils.parametrizations.weight_norm(gradus.nn.Linear(2, 3))
@@ -41,7 +41,7 @@ def weight_norm(module, name="weight", dim=0):
 
 
 class _SpectralNorm(Module):
-    """A matrix over its largest singular value, which a few steps of power iteration follow."""
+    """A matrix divided by its largest singular value, estimated by power iteration."""
 
     def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12):
         super().__init__()
@@ -74,7 +74,7 @@ class _SpectralNorm(Module):
         return weight / u.dot(matrix @ v)
 
     def right_inverse(self, value):
-        """Any tensor may stand in the weight's place."""
+        """Accepts any tensor."""
         return value
 
 
@@ -92,7 +92,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 
 
 def _reflections(vectors, scales):
-    """The first columns of a product of reflections, each given by a column below the diagonal, where it is 1."""
+    """The first columns of a product of Householder reflections, each given by a column below the diagonal."""
     n, k = vectors.shape[-2:]
     result = eye(n, k, dtype=vectors.dtype)
     below = vectors.tril(-1) + eye(n, k, dtype=vectors.dtype)
@@ -131,7 +131,7 @@ class _Orthogonal(Module):
         return Q.mT if self._wide else Q
 
     def right_inverse(self, Q):
-        """The nearest start: a base that the matrix, made orthogonal, is the first columns of."""
+        """The inverse: a base whose first columns are the orthogonalized matrix."""
         given, Q = Q, Q.mT if self._wide else Q
         n, k = Q.shape[-2:]
         if n != k:

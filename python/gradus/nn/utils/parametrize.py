@@ -1,4 +1,4 @@
-"""Parameters that are computed from others: an attribute of a module as a function of what is trained."""
+"""Parametrizations: attributes of a module that are computed from trained parameters."""
 
 import contextlib
 
@@ -8,8 +8,8 @@ from ..parameter import Parameter
 
 
 class ParametrizationList(ModuleList):
-    """The functions that an attribute is computed by, one after the other, and what they are applied to: `original`, or, where
-    an inverse gives several tensors, `original0`, `original1` and so on.
+    """The functions by which an attribute is computed, in sequence, and their input: `original`, or, if
+    an inverse returns several tensors, `original0`, `original1` and so on.
 
     >>> import gradus
     >>> from gradus.nn.utils.parametrize import register_parametrization
@@ -42,7 +42,7 @@ class ParametrizationList(ModuleList):
         return ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
 
     def right_inverse(self, value):
-        """Makes the attribute this value, through the functions' inverses."""
+        """Sets the attribute to a value, through the functions' inverses."""
         with no_grad():
             for module in reversed(list(self)):
                 value = module.right_inverse(value)
@@ -89,7 +89,7 @@ def _computed(name):
 
 
 def is_parametrized(module, tensor_name=None):
-    """Whether an attribute of a module, or any, is computed.
+    """Whether an attribute of a module, or any attribute, is parametrized.
 
     >>> import gradus
     >>> gradus.nn.utils.parametrize.is_parametrized(gradus.nn.Linear(2, 2))
@@ -100,7 +100,7 @@ def is_parametrized(module, tensor_name=None):
 
 
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
-    """Has a module's attribute computed by a module from what is trained in its place.
+    """Makes a module compute an attribute from a trained parameter.
 
     >>> import gradus
     >>> class Symmetric(gradus.nn.Module):
@@ -132,7 +132,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
                              f"enabled: {tuple(original.shape)} became {tuple(value.shape)}")
     delattr(module, tensor_name)
     if not is_parametrized(module):
-        # A class of its own, since computed attributes belong to classes.
+        # A new class, because properties belong to classes.
         old = type(module)
         module.__class__ = type(f"Parametrized{old.__name__}", (old,), {"__module__": old.__module__, "__doc__": old.__doc__, "_before": old})
         module.add_module("parametrizations", ModuleDict())
@@ -142,7 +142,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
 
 
 def remove_parametrizations(module, tensor_name, leave_parametrized=True):
-    """Makes an attribute a parameter again: with the value it has, or with what was trained in its place.
+    """Makes an attribute a parameter again: with its current value, or with the trained original.
 
     >>> import gradus
     >>> from gradus.nn.utils import parametrizations, parametrize
@@ -171,7 +171,7 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
 
 
 def type_before_parametrizations(module):
-    """The class that a module had before attributes of it were computed.
+    """The class of a module before its parametrization.
 
     >>> import gradus
     >>> gradus.nn.utils.parametrize.type_before_parametrizations(gradus.nn.Linear(2, 2)).__name__

@@ -1,4 +1,4 @@
-"""Parts of parameters switched off: a mask beside each parameter, with which it is multiplied before every call.
+"""Pruning: each pruned parameter has a mask, by which it is multiplied before every call.
 
 >>> import gradus
 >>> from gradus.nn.utils import prune
@@ -12,7 +12,7 @@ from ...core import cat, ones_like, rand
 
 
 def _amount(amount):
-    """A share, or a number of elements."""
+    """Checks a fraction or a number of elements."""
     if isinstance(amount, bool) or not isinstance(amount, (int, float)):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (isinstance(amount, float) and amount > 1.0):
@@ -21,14 +21,14 @@ def _amount(amount):
 
 
 def _count(amount, n):
-    """How many of `n`."""
+    """Converts a fraction or number to a number of `n` elements."""
     if isinstance(amount, int) and amount > n:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={n}")
     return amount if isinstance(amount, int) else round(amount * n)
 
 
 def _without(scores, mask, amount):
-    """A mask without those of the least scores; both of one shape."""
+    """Removes the elements of least score from a mask of the same shape."""
     flat, n = mask.reshape(-1).clone(), _count(amount, mask.numel())
     if n:
         flat[scores.detach().reshape(-1).topk(n, largest=False).indices] = 0
@@ -36,7 +36,7 @@ def _without(scores, mask, amount):
 
 
 def _left(method, mask):
-    """Where a method looks among what a mask still has, as an index: at elements, at slices along its axis, or at all."""
+    """Returns the index of what a method may still prune: elements, slices along its axis, or all."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     if method.PRUNING_TYPE == "structured":
@@ -48,10 +48,10 @@ def _left(method, mask):
 
 
 class BasePruningMethod:
-    """The base of all ways to choose what is switched off: the hook that computes a parameter from what it was and its mask.
+    """The base of pruning methods: the hook that computes a parameter from its original and its mask.
 
-    A subclass says with `PRUNING_TYPE` whether it chooses among elements (`"unstructured"`), slices along its `dim`
-    (`"structured"`) or everything (`"global"`), and what is left of these in `compute_mask`.
+    A subclass sets `PRUNING_TYPE` to choose among elements (`"unstructured"`), slices along its `dim`
+    (`"structured"`) or everything (`"global"`), and computes the mask in `compute_mask`.
 
     >>> import gradus
     >>> from gradus.nn.utils import prune
@@ -73,17 +73,17 @@ class BasePruningMethod:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     def compute_mask(self, t, default_mask):
-        """What is left of `default_mask`, for the values or scores `t`."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what it switches off: it has no compute_mask")
+        """Returns the new mask from `default_mask`, for the values or scores `t`."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement compute_mask")
 
     def apply_mask(self, module):
-        """The parameter with zeros where it is switched off."""
+        """The parameter with zeros where it is pruned."""
         own = getattr(module, self._tensor_name + "_orig")
         return getattr(module, self._tensor_name + "_mask").to(own.dtype) * own
 
     @classmethod
     def apply(cls, module, name, *args, importance_scores=None, **kwargs):
-        """Switches off parts of a parameter of a module, besides what is off already."""
+        """Prunes a parameter of a module, in addition to what is pruned already."""
         method, (key, before) = cls(*args, **kwargs), _hook_of(module, name)
         own = getattr(module, name if before is None else name + "_orig")
         if importance_scores is not None and importance_scores.shape != own.shape:
@@ -110,12 +110,12 @@ class BasePruningMethod:
         return method
 
     def prune(self, t, default_mask=None, importance_scores=None):
-        """A tensor with zeros where this switches off."""
+        """A tensor with zeros where this method prunes."""
         scores = t if importance_scores is None else importance_scores
         return t * self.compute_mask(scores.detach(), ones_like(t.detach()) if default_mask is None else default_mask)
 
     def remove(self, module):
-        """Makes it last: the parameter is there again, with zeros where it was switched off."""
+        """Makes pruning permanent: restores the parameter, with zeros where it was pruned."""
         name = self._tensor_name
         masked, parameter = self.apply_mask(module), module._parameters[name + "_orig"]
         parameter.data = masked.detach()
@@ -124,7 +124,7 @@ class BasePruningMethod:
 
 
 def _hook_of(module, name):
-    """The hook that has masked a parameter, and its key; `None` twice if it is not."""
+    """The pruning hook of a parameter, and its key; `None` twice if it is not pruned."""
     for key, (hook, *_) in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return key, hook
@@ -132,7 +132,7 @@ def _hook_of(module, name):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several ways after each other; a mask is that of the last one, among what those before have left."""
+    """Several methods in sequence; each prunes what the previous ones have left."""
 
     def __init__(self, *args):
         self._pruning_methods = ()
@@ -142,7 +142,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method):
-        """Adds one for the same parameter."""
+        """Adds a method for the same parameter."""
         if method is not None and not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is not None and method._tensor_name != self._tensor_name:
@@ -160,7 +160,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[i]
 
     def compute_mask(self, t, default_mask):
-        """What the last one leaves."""
+        """The mask of the last method."""
         method, mask = self._pruning_methods[-1], default_mask.clone()
         at = _left(method, mask)
         mask[at] = method.compute_mask(t[at], mask[at]).to(mask.dtype)
@@ -168,17 +168,17 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Leaves everything."""
+    """Prunes nothing."""
 
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t, default_mask):
-        """All of it."""
+        """Returns the mask unchanged."""
         return default_mask
 
 
 class CustomFromMask(BasePruningMethod):
-    """Switches off where a mask is 0."""
+    """Prunes where a mask is 0."""
 
     PRUNING_TYPE = "global"
 
@@ -186,14 +186,14 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t, default_mask):
-        """Both masks."""
+        """Combines both masks."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(f"the mask has shape {tuple(self.mask.shape)}, the parameter {tuple(default_mask.shape)}")
         return default_mask * self.mask.to(default_mask.dtype)
 
 
 class _Partial(BasePruningMethod):
-    """A share of elements, or a number of them."""
+    """Base of methods that prune a fraction or number of elements."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -202,23 +202,23 @@ class _Partial(BasePruningMethod):
 
 
 class RandomUnstructured(_Partial):
-    """Switches off random elements."""
+    """Prunes random elements."""
 
     def compute_mask(self, t, default_mask):
-        """Without some."""
+        """Removes random elements."""
         return _without(rand(tuple(t.shape)), default_mask, self.amount)
 
 
 class L1Unstructured(_Partial):
-    """Switches off the elements of least absolute value."""
+    """Prunes the elements of least absolute value."""
 
     def compute_mask(self, t, default_mask):
-        """Without the least."""
+        """Removes the least elements."""
         return _without(t.abs(), default_mask, self.amount)
 
 
 class _Slices(_Partial):
-    """A share of the slices along an axis, or a number of them."""
+    """Base of methods that prune a fraction or number of slices along an axis."""
 
     PRUNING_TYPE = "structured"
 
@@ -229,67 +229,67 @@ class _Slices(_Partial):
 
 
 class RandomStructured(_Slices):
-    """Switches off random slices along an axis."""
+    """Prunes random slices along an axis."""
 
     def __init__(self, amount, dim=-1):
         super().__init__(amount)
         self.dim = dim
 
     def compute_mask(self, t, default_mask):
-        """Without some slices."""
+        """Removes random slices."""
         return self._kept(rand(t.shape[self.dim]), default_mask)
 
 
 class LnStructured(_Slices):
-    """Switches off the slices along an axis that have the least norm of order `n`."""
+    """Prunes the slices along an axis that have the least norm of order `n`."""
 
     def __init__(self, amount, n, dim=-1):
         super().__init__(amount)
         self.n, self.dim = n, dim
 
     def compute_mask(self, t, default_mask):
-        """Without the least slices."""
+        """Removes the least slices."""
         return self._kept(t.movedim(self.dim, 0).flatten(1).norm(p=self.n, dim=1), default_mask)
 
 
 def identity(module, name):
-    """A mask that leaves everything."""
+    """Adds a mask that prunes nothing."""
     Identity.apply(module, name)
     return module
 
 
 def custom_from_mask(module, name, mask):
-    """Switches off where the mask is 0, besides what is off already."""
+    """Prunes where the mask is 0, in addition to what is pruned already."""
     CustomFromMask.apply(module, name, mask)
     return module
 
 
 def l1_unstructured(module, name, amount, importance_scores=None):
-    """Switches off the elements of least absolute value (or score): a share of those left, or a number of them."""
+    """Prunes the elements of least absolute value (or score): a fraction of those left, or a number."""
     L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
     return module
 
 
 def random_unstructured(module, name, amount):
-    """Switches off random elements."""
+    """Prunes random elements."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def ln_structured(module, name, amount, n, dim, importance_scores=None):
-    """Switches off the slices along an axis that have the least norm of order `n`."""
+    """Prunes the slices along an axis that have the least norm of order `n`."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module, name, amount, dim):
-    """Switches off random slices along an axis."""
+    """Prunes random slices along an axis."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
 def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
-    """Switches off elements of several parameters, pairs of a module and a name, as if these were one.
+    """Prunes elements of several parameters, pairs of a module and a name, as if they were one.
 
     >>> import gradus
     >>> from gradus.nn.utils import prune
@@ -303,7 +303,7 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
     if method.PRUNING_TYPE != "unstructured":
         raise TypeError(f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type '
                         f"{method.PRUNING_TYPE}")
-    values = [getattr(*pair).detach() for pair in parameters]  # as they are masked already
+    values = [getattr(*pair).detach() for pair in parameters]  # with existing masks applied
     scores = cat([given.get(pair, value).detach().reshape(-1) for pair, value in zip(parameters, values)])
     masks = cat([getattr(module, name + "_mask", ones_like(value)).reshape(-1) for (module, name), value in zip(parameters, values)])
     left = PruningContainer(method).compute_mask(scores, masks)
@@ -312,7 +312,7 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
 
 
 def remove(module, name):
-    """Makes it last: the parameter is there again, with zeros where it was switched off."""
+    """Makes pruning permanent: restores the parameter, with zeros where it was pruned."""
     key, hook = _hook_of(module, name)
     if hook is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
@@ -322,5 +322,5 @@ def remove(module, name):
 
 
 def is_pruned(module):
-    """Whether it, or a module inside of it, has masks."""
+    """Whether a module or one of its submodules is pruned."""
     return any(isinstance(hook, BasePruningMethod) for part in module.modules() for hook, *_ in part._forward_pre_hooks.values())

@@ -1,4 +1,4 @@
-"""The older ways to train a weight by its norm: hooks that compute it before each call."""
+"""The older weight and spectral norms: hooks that compute the weight before each call."""
 
 from ...core import no_grad, randn
 from .. import functional as F
@@ -8,7 +8,7 @@ from .parametrizations import _norm_except
 
 
 class _Hook:
-    """Computes `name` from parameters beside it before each call."""
+    """Computes `name` from other parameters before each call."""
 
     def __init__(self, module, name):
         self.name = name
@@ -45,7 +45,7 @@ class _WeightNorm(_Hook):
 
 
 def weight_norm(module, name="weight", dim=0):
-    """Trains a weight's length (`weight_g`) and direction (`weight_v`) apart from each other.
+    """Trains a weight's length (`weight_g`) and direction (`weight_v`) separately.
 
     >>> import gradus
     >>> layer = gradus.nn.utils.weight_norm(gradus.nn.Linear(2, 3))
@@ -85,7 +85,7 @@ class _SpectralNorm(_Hook):
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
-    """Divides a weight (`weight_orig`) by its largest singular value, which power iteration follows.
+    """Divides a weight (`weight_orig`) by its largest singular value, estimated by power iteration.
 
     >>> import gradus
     >>> layer = gradus.nn.utils.spectral_norm(gradus.nn.Linear(4, 3))

@@ -6,9 +6,9 @@ from ...core import Tensor, arange, argsort, as_tensor, cat, full, long, stack, 
 
 
 class PackedSequence(namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])):
-    """Sequences step by step: at each step the elements of those that are still going on, the longest first.
+    """Packed sequences: for each time step the elements of the sequences that have not ended, the longest first.
 
-    `RNN`, `GRU` and `LSTM` take one, and give one.
+    `RNN`, `GRU` and `LSTM` accept and return one.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import pack_sequence
@@ -25,12 +25,12 @@ class PackedSequence(namedtuple("PackedSequence", ["data", "batch_sizes", "sorte
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args, **kwargs):
-        """With its elements elsewhere, or of another dtype."""
+        """Moves or converts its elements."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
 
 def invert_permutation(permutation):
-    """The order that undoes an order.
+    """The inverse of a permutation.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import invert_permutation
@@ -61,7 +61,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
-    """The sequences that were padded.
+    """The inverse of `pad_sequence`.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import unpad_sequence
@@ -73,7 +73,7 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
-    """Padded sequences, packed.
+    """Packs padded sequences.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import pack_padded_sequence
@@ -99,7 +99,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
-    """Packed sequences, padded, and their lengths.
+    """Pads packed sequences; returns them and their lengths.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import pack_sequence, pad_packed_sequence
@@ -111,7 +111,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     sizes = sequence.batch_sizes.tolist()
     steps = len(sizes) if total_length is None else total_length
     if steps < len(sizes):
-        raise ValueError(f"total_length {total_length} is less than the longest sequence has, {len(sizes)}")
+        raise ValueError(f"total_length {total_length} is less than the length of the longest sequence, {len(sizes)}")
     rest, rows, start = tuple(sequence.data.shape[1:]), [], 0
     for t in range(steps):
         n = sizes[t] if t < len(sizes) else 0
@@ -127,7 +127,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
 
 
 def pack_sequence(sequences, enforce_sorted=True):
-    """Sequences of different lengths, packed.
+    """Packs sequences of different lengths.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import pack_sequence
@@ -138,7 +138,7 @@ def pack_sequence(sequences, enforce_sorted=True):
 
 
 def unpack_sequence(packed_sequences):
-    """The sequences that were packed.
+    """The inverse of `pack_sequence`.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import pack_sequence, unpack_sequence
@@ -150,7 +150,7 @@ def unpack_sequence(packed_sequences):
 
 
 def reversed_within(padded, lengths):
-    """Padded sequences `(T, N, …)`, each backwards; what is behind its end stays there.
+    """Reverses each of padded sequences `(T, N, …)`; the padding stays in place.
 
     >>> import gradus
     >>> from gradus.nn.utils.rnn import reversed_within

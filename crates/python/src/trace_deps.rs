@@ -1,4 +1,6 @@
-//! What is noted while a function is traced to be compiled: everything outside of its arguments that its program depends on.
+//! Records what a function depends on outside of its arguments, while it is traced to be compiled.
+//! `_reads.py` watches the function's frames and reports reads; the result is [`Found`], whose guards decide
+//! when the program applies.
 
 use crate::guard::{Guard, traced_in};
 use crate::tensor::PyTensor;
@@ -8,30 +10,30 @@ use pyo3::types::PyTuple;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a traced function looked at besides its arguments.
-struct Noted {
-    /// Modules that were called, and their settings then.
+/// Dependencies of a traced function in addition to its arguments.
+struct TraceDeps {
+    /// Modules that were called, and their settings at that time.
     modules: Vec<(Py<PyAny>, Py<PyAny>)>,
-    /// Functions whose values it depends on.
+    /// Functions whose results it depends on.
     functions: Vec<Py<PyAny>>,
-    /// What brings numbers that live in Python up to date before each run; each gives what takes that back, or nothing.
+    /// Functions that update Python numbers before each run; each returns a function that undoes this, or None.
     before: Vec<Py<PyAny>>,
-    /// What looks at its frames (`gradus._reads.Reads`).
+    /// The observer of its frames (`gradus._reads.Reads`).
     reads: Py<PyAny>,
     arguments: Vec<Argument>,
     of_tensors: OfTensors,
-    /// How many traces had begun when its own had.
+    /// Number of traces begun before its own.
     begun: u64,
     /// Leaves that it has made.
     made: Vec<Tensor>,
 }
 
-/// What a function knows of tensors from outside besides their types.
+/// Properties of tensors from outside, in addition to their types, that a function depends on.
 #[derive(Default)]
 struct OfTensors {
-    /// Whether they require gradients, where it asked.
+    /// Whether they require gradients, if the function asked.
     required: Vec<(Tensor, bool)>,
-    /// Their elements, where it looked at them; and how often the tensor had changed when they were compared last.
+    /// Their elements, if the function read them, and the tensor's version when they were last compared.
     elements: Vec<(Tensor, Vec<u8>, AtomicU64)>,
 }
 
@@ -49,30 +51,31 @@ impl OfTensors {
     }
 }
 
-/// A tensor that a function is given.
+/// A tensor argument of a function.
 pub(crate) struct Argument {
     pub(crate) outside: Py<PyTensor>,
     pub(crate) inside: Py<PyTensor>,
-    /// What `inside` holds at first.
+    /// The initial value of `inside`.
     pub(crate) given: Tensor,
 }
 
 thread_local! {
-    static NOTED: RefCell<Vec<Noted>> = const { RefCell::new(Vec::new()) };
+    static TRACE_DEPS: RefCell<Vec<TraceDeps>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether a function is being compiled. What it reads from outside is then an input of the program, not a constant of
-/// it: later changes are seen, and changes by the program last.
+/// Whether a function is being compiled. Tensors that it reads from outside are then inputs of the program, not
+/// constants: later changes are seen, and changes by the program persist.
 pub(crate) fn is_compiling() -> bool {
-    gradus::is_tracing() && NOTED.with(|n| !n.borrow().is_empty())
+    gradus::is_tracing() && TRACE_DEPS.with(|n| !n.borrow().is_empty())
 }
 
-/// Whether a place that was made when so many traces had begun was there before the function being compiled.
+/// Whether a tensor that was made when `born` traces had begun existed before the function being compiled.
 pub(crate) fn is_from_outside(born: u64) -> bool {
     with(|n| born < n.begun).unwrap_or(true)
 }
 
-/// A leaf that is made now: if a function being compiled makes it and changes it, the program is for one call.
+/// Registers a new leaf: if a function being compiled makes a leaf and changes it, the program serves one call
+/// only.
 pub(crate) fn made(leaf: Tensor) -> Tensor {
     if is_compiling() && leaf.is_cell() {
         with(|n| n.made.push(leaf.clone()));
@@ -80,25 +83,25 @@ pub(crate) fn made(leaf: Tensor) -> Tensor {
     leaf
 }
 
-/// Counts changes of modules: as long as it stays, no module has to be looked at.
+/// Counts changes of modules: as long as it is unchanged, no module needs to be checked.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
-/// Says that a module has other settings or members than before.
+/// Registers that a module's settings or members have changed.
 #[pyfunction]
 pub(crate) fn _module_changed() {
     CHANGES.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Does something with what is noted, if anything is.
-fn with<R>(f: impl FnOnce(&mut Noted) -> R) -> Option<R> {
-    NOTED.with(|n| n.borrow_mut().last_mut().map(f))
+/// Calls `f` with the dependencies of the innermost function being compiled, if any.
+fn with<R>(f: impl FnOnce(&mut TraceDeps) -> R) -> Option<R> {
+    TRACE_DEPS.with(|n| n.borrow_mut().last_mut().map(f))
 }
 
 fn reads(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     with(|n| n.reads.bind(py).clone())
 }
 
-/// Remembers that the function being compiled depends on a module, as it is now.
+/// Registers that the function being compiled depends on a module, in its current state.
 #[pyfunction]
 pub(crate) fn _note_module(module: &Bound<'_, PyAny>) -> PyResult<()> {
     let known = with(|n| n.modules.iter().any(|(m, _)| m.is(module)));
@@ -109,36 +112,37 @@ pub(crate) fn _note_module(module: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Remembers that a function is called that is kept where names do not lead, such as a hook.
+/// Registers the call of a function that is not reachable by names, such as a hook.
 pub(crate) fn note_function(f: &Bound<'_, PyAny>) -> PyResult<()> {
     reads(f.py()).map_or(Ok(()), |reads| reads.call_method1("function", (f,)).map(drop))
 }
 
-/// A tensor as the function being compiled has it, if it is one of its arguments.
+/// Returns the tensor that represents an argument inside the function being compiled, or the tensor itself.
 pub(crate) fn inside<'py>(tensor: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
     let py = tensor.py();
-    let find = |n: &mut Noted| {
+    let find = |n: &mut TraceDeps| {
         let argument = n.arguments.iter().find(|a| a.outside.bind(py).is(&tensor));
         argument.map(|a| a.inside.bind(py).clone().into_any())
     };
     with(find).flatten().unwrap_or(tensor)
 }
 
-/// What has the gradient of a place that holds this value: of an argument, what it held first, however it was changed since.
+/// Returns the value that has the gradient of a tensor: for an argument its initial value, however it was
+/// changed since.
 pub(crate) fn with_gradient(place: &PyTensor, value: Tensor) -> Tensor {
     if !value.is_traced() {
         return value;
     }
-    let find = |n: &mut Noted| {
+    let find = |n: &mut TraceDeps| {
         let argument = n.arguments.iter().find(|a| std::ptr::eq(a.inside.get(), place));
         argument.filter(|a| a.given.is_leaf() && a.given.requires_grad()).map(|a| a.given.clone())
     };
     with(find).flatten().unwrap_or(value)
 }
 
-/// Remembers that the function being compiled depends on whether a tensor from outside requires gradients, as it did first.
+/// Registers that the function being compiled depends on whether a tensor from outside requires gradients.
 pub(crate) fn note_requirement(t: &Tensor, on: bool) {
-    let note = |n: &mut Noted| {
+    let note = |n: &mut TraceDeps| {
         let known = &mut n.of_tensors.required;
         if !known.iter().any(|(other, _)| other.is_same(t)) {
             known.push((t.clone(), on));
@@ -149,20 +153,21 @@ pub(crate) fn note_requirement(t: &Tensor, on: bool) {
     }
 }
 
-/// Remembers that it depends on the elements of a tensor from outside.
+/// Registers that the function depends on the elements of a tensor from outside.
 pub(crate) fn note_elements(t: &Tensor) -> gradus::Result<()> {
     let was = t.to_bytes()?;
     with(|n| n.of_tensors.elements.push((t.clone(), was, t.version().into())));
     Ok(())
 }
 
-/// Has the function being compiled depend on what another gives: it must be equal at each call.
+/// Makes the function being compiled depend on the result of another function, which must be equal at each
+/// call.
 #[pyfunction]
 pub(crate) fn _note_guard(f: Py<PyAny>) {
     with(|n| n.functions.push(f));
 }
 
-/// Has the function being compiled depend on what stands in a place (`gradus._Guard`).
+/// Makes the function being compiled depend on the value at a location (`gradus._Guard`).
 #[pyfunction]
 pub(crate) fn _note_place(
     kind: &str,
@@ -173,7 +178,7 @@ pub(crate) fn _note_place(
     reads(owner.py()).map_or(Ok(()), |reads| reads.call_method1("guard", (kind, owner, key, name)).map(drop))
 }
 
-/// Has a function called when the trace of the function being compiled is over, with what has looked at it (`gradus._reads.Reads`).
+/// Registers a function to call with the observer (`gradus._reads.Reads`) when the trace is over.
 #[pyfunction]
 pub(crate) fn _after_trace(f: &Bound<'_, PyAny>) -> PyResult<()> {
     reads(f.py()).map_or(Ok(()), |reads| reads.call_method1("undo", (f,)).map(drop))
@@ -191,19 +196,20 @@ pub(crate) fn _is_compiling() -> bool {
     is_compiling()
 }
 
-/// Has a function called before each run of the function being compiled, with whether that is the call it is traced for: numbers
-/// are then as they were in the trace. It may give one that takes back what it did, in case that the run fails.
+/// Registers a function to call before each run of the function being compiled. Its argument says whether this
+/// is the call for which the function was traced; numbers are then as in the trace. It may return a function
+/// that undoes its effects if the run fails.
 #[pyfunction]
 pub(crate) fn _before_run(f: Py<PyAny>) {
     with(|n| n.before.push(f));
 }
 
-/// What a program depends on in a module.
+/// Returns the settings of a module that a program depends on.
 fn settings<'py>(module: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     module.call_method0("_settings")
 }
 
-/// Looks at what a function does from outside, from its beginning to its end.
+/// Observes the effects of a function outside, from its beginning to its end.
 pub(crate) struct Watch<'py> {
     reads: Bound<'py, PyAny>,
     ended: bool,
@@ -217,7 +223,7 @@ impl<'py> Watch<'py> {
     ) -> PyResult<Watch<'py>> {
         let reads = f.py().import("gradus._reads")?.getattr("Reads")?.call1((f, arguments))?;
         let (modules, functions, before) = (Vec::new(), Vec::new(), Vec::new());
-        let noted = Noted {
+        let deps = TraceDeps {
             modules,
             functions,
             before,
@@ -227,15 +233,15 @@ impl<'py> Watch<'py> {
             begun: gradus::traces_begun(),
             made: Vec::new(),
         };
-        NOTED.with(|n| n.borrow_mut().push(noted));
+        TRACE_DEPS.with(|n| n.borrow_mut().push(deps));
         let watch = Watch { reads, ended: false };
         watch.reads.call_method0("__enter__")?;
         Ok(watch)
     }
 
-    /// Looks no longer, and says what was found.
+    /// Stops observing, and returns the findings.
     pub(crate) fn end(mut self) -> PyResult<Found<Given>> {
-        let noted = self.leave();
+        let deps = self.leave();
         let py = self.reads.py();
         let (mut guards, mut changed, mut rebound) = (Vec::new(), Vec::new(), Vec::new());
         let (mut left, mut undo) = (Vec::new(), Vec::new());
@@ -260,11 +266,11 @@ impl<'py> Watch<'py> {
                 guards.push(guard.unbind());
             }
         }
-        let Some(noted) = noted else {
+        let Some(deps) = deps else {
             return Err(crate::error::runtime_error("jit: traces ended out of order"));
         };
         let looked = CHANGES.load(Ordering::Relaxed).into();
-        for (module, was) in &noted.modules {
+        for (module, was) in &deps.modules {
             let (module, was) = (module.bind(py), was.bind(py));
             let now = settings(module)?;
             if !now.eq(was)? {
@@ -277,28 +283,28 @@ impl<'py> Watch<'py> {
             }
         }
         let functions =
-            noted.functions.into_iter().map(|f| gradus::outside_traces(|| f.call0(py)).map(|now| (f, now)));
+            deps.functions.into_iter().map(|f| gradus::outside_traces(|| f.call0(py)).map(|now| (f, now)));
         let others = functions.collect::<PyResult<_>>()?;
-        if noted.made.iter().any(gradus::is_rewritten) {
+        if deps.made.iter().any(gradus::is_rewritten) {
             changed.push("a leaf of its own".to_string());
         }
-        let of_tensors = noted.of_tensors;
+        let of_tensors = deps.of_tensors;
         if of_tensors.required.iter().any(|(t, was)| t.requires_grad() != *was) {
             changed.push("requires_grad".to_string());
         }
-        let guards = Guards { guards, modules: noted.modules, looked, others, of_tensors };
-        Ok(Found { guards, changed, undo, left, rebound, before: noted.before })
+        let guards = Guards { guards, modules: deps.modules, looked, others, of_tensors };
+        Ok(Found { guards, changed, undo, left, rebound, before: deps.before })
     }
 
-    fn leave(&mut self) -> Option<Noted> {
+    fn leave(&mut self) -> Option<TraceDeps> {
         if self.ended {
             return None;
         }
         self.ended = true;
         let none = self.reads.py().None();
-        // There is nothing to do if a profiler cannot be put back.
+        // A profiler that cannot be restored is ignored.
         let _ = self.reads.call_method1("__exit__", (&none, &none, &none));
-        NOTED.with(|n| n.borrow_mut().pop())
+        TRACE_DEPS.with(|n| n.borrow_mut().pop())
     }
 }
 
@@ -308,43 +314,43 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// What a function did from outside.
+/// Dependencies and effects of a function outside.
 pub(crate) struct Found<R> {
     pub(crate) guards: Guards,
-    /// What it changed: the program is for no other call.
+    /// Names of what it changed: the program then serves one call only.
     pub(crate) changed: Vec<String>,
-    /// Where these stand, to put back what was there.
+    /// Their locations, for restoring the old values.
     pub(crate) undo: Vec<Py<Guard>>,
-    /// Tensors that it left in containers.
+    /// Tensors that it stored in containers.
     pub(crate) left: Vec<Py<PyTensor>>,
-    /// Places outside that it gave another tensor.
+    /// Outside locations to which it assigned another tensor.
     pub(crate) rebound: Vec<R>,
     pub(crate) before: Vec<Py<PyAny>>,
 }
 
 impl<R> Found<R> {
-    /// The same with something else about each place.
+    /// Maps the entries of `rebound`.
     pub(crate) fn map<S>(self, f: impl FnMut(R) -> S) -> Found<S> {
         let Found { guards, changed, undo, left, rebound, before } = self;
         Found { guards, changed, undo, left, rebound: rebound.into_iter().map(f).collect(), before }
     }
 }
 
-/// A place, the tensor it was given, and the one before.
+/// A location, the tensor assigned to it, and the one before.
 pub(crate) type Given = (Py<Guard>, Tensor, Option<Py<PyTensor>>);
 
-/// Values that a program depends on, beside what gives them.
+/// Values that a program depends on, with their sources.
 pub(crate) struct Guards {
     pub(crate) guards: Vec<Py<Guard>>,
     modules: Vec<(Py<PyAny>, Py<PyAny>)>,
-    /// The count of changes up to which modules are known to be as they were.
+    /// The change counter up to which modules are known to be unchanged.
     looked: AtomicU64,
     others: Vec<(Py<PyAny>, Py<PyAny>)>,
     of_tensors: OfTensors,
 }
 
 impl Guards {
-    /// What people call the first thing that is not as it was.
+    /// Returns the name of the first value that has changed.
     pub(crate) fn other(&self, py: Python<'_>) -> Option<String> {
         self.guards.iter().find(|g| !g.get().holds(py)).map(|g| g.get().name.clone())
     }

@@ -1,38 +1,38 @@
-//! Threads that call a function which changes things take turns.
+//! A reentrant lock for compiled functions that change state. Waiting threads release the GIL.
 
 use pyo3::prelude::*;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// How often somebody who waits looks whether Python was interrupted.
+/// Interval at which a waiting thread checks for signals.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Whose turn it is.
+/// A lock that the owning thread can acquire again.
 #[derive(Default)]
-pub(crate) struct Turns {
+pub(crate) struct ReentrantLock {
     now: Mutex<Option<ThreadId>>,
     over: Condvar,
 }
 
-/// A turn, until it is dropped; within one of the same thread it is part of that.
-pub(crate) struct Turn<'a>(Option<&'a Turns>);
+/// Releases the lock when dropped; a nested guard of the same thread does nothing.
+pub(crate) struct ReentrantGuard<'a>(Option<&'a ReentrantLock>);
 
-impl Turns {
+impl ReentrantLock {
     fn now(&self) -> MutexGuard<'_, Option<ThreadId>> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a turn, without Python's lock, which whoever has it may need to come to an end.
-    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Turn<'_>> {
+    /// Acquires the lock. Releases the GIL while waiting, because the holder may need the GIL to finish.
+    pub(crate) fn take(&self, py: Python<'_>) -> PyResult<ReentrantGuard<'_>> {
         let own = thread::current().id();
         loop {
             match &mut *self.now() {
                 free @ None => {
                     *free = Some(own);
-                    return Ok(Turn(Some(self)));
+                    return Ok(ReentrantGuard(Some(self)));
                 }
-                Some(other) if *other == own => return Ok(Turn(None)),
+                Some(other) if *other == own => return Ok(ReentrantGuard(None)),
                 Some(_) => {}
             }
             py.detach(|| {
@@ -44,11 +44,11 @@ impl Turns {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for ReentrantGuard<'_> {
     fn drop(&mut self) {
-        if let Some(turns) = self.0 {
-            *turns.now() = None;
-            turns.over.notify_one();
+        if let Some(lock) = self.0 {
+            *lock.now() = None;
+            lock.over.notify_one();
         }
     }
 }

@@ -1,27 +1,28 @@
 //! Indices as users write them: integers, ranges with steps, new axes, masks and integer tensors.
+//! Rust values convert to [`Ix`]; [`complete`] expands them to one entry per axis. `index.rs` applies them.
 
 use crate::tensor::Tensor;
 use gradus_ir::{DType, Error, Result, Shape};
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-/// What stands at one place of an index.
+/// One entry of an index.
 #[derive(Clone)]
 pub enum Ix {
-    /// One element; the axis disappears. Negative counts from the end.
+    /// One element; the axis is removed. A negative number counts from the end.
     At(isize),
-    /// A range with a step; missing ends reach as far as there is, negative ends count from the end.
+    /// A range with a step. A missing bound extends to the end of the axis, a negative one counts from the end.
     Range(Option<isize>, Option<isize>, isize),
     /// A new axis of extent 1.
     New,
-    /// As many whole axes as are left.
+    /// All remaining axes, complete.
     Rest,
-    /// Where this mask holds (eager only: the extent depends on the data).
+    /// The elements where the mask is true (eager only: the extent depends on the data).
     Mask(Tensor),
-    /// At these integers.
+    /// The elements at these integers.
     Ids(Tensor),
 }
 
-/// A range with a step: `step(.., -1)` is backwards.
+/// Sets the step of a range: `step(.., -1)` reverses an axis.
 pub fn step(range: impl Into<Ix>, by: isize) -> Ix {
     match range.into() {
         Ix::Range(a, b, _) => Ix::Range(a, b, by),
@@ -29,12 +30,12 @@ pub fn step(range: impl Into<Ix>, by: isize) -> Ix {
     }
 }
 
-/// A new axis in an index.
+/// Inserts a new axis in an index.
 pub const NEW: Ix = Ix::New;
-/// All remaining axes in an index.
+/// Selects all remaining axes in an index.
 pub const REST: Ix = Ix::Rest;
 
-/// An unsigned index too large for any axis stays too large, and does not count from the end.
+/// Converts an unsigned index. One that is too large stays out of range instead of counting from the end.
 fn signed(i: usize) -> isize {
     isize::try_from(i).unwrap_or(isize::MAX)
 }
@@ -72,7 +73,7 @@ macro_rules! integers {
 integers!(isize: std::convert::identity, usize: signed, i32: wide, i64: from_i64);
 
 impl Ix {
-    /// Up to and with `last`; -1 is the last element, so nothing bounds it from above.
+    /// A range that includes `last`; -1 is the last element, so the range has no upper bound.
     fn through(first: Option<isize>, last: isize) -> Ix {
         Ix::Range(first, if last == -1 { None } else { Some(last.saturating_add(1)) }, 1)
     }
@@ -90,9 +91,9 @@ impl From<&Tensor> for Ix {
     }
 }
 
-/// A whole index: one place, or a tuple of places.
+/// An index: one entry, or a tuple of entries.
 pub trait Index {
-    /// As a list.
+    /// Returns the entries as a list.
     fn places(self) -> Vec<Ix>;
 }
 
@@ -117,12 +118,12 @@ macro_rules! tuples {
 }
 tuples! { (A 0) (A 0, B 1) (A 0, B 1, D 2) (A 0, B 1, D 2, E 3) (A 0, B 1, D 2, E 3, F 4) (A 0, B 1, D 2, E 3, F 4, G 5) }
 
-/// Counted from the front.
+/// Counts a negative index from the end.
 pub(crate) fn wrapped(i: isize, extent: usize) -> isize {
     if i < 0 { i + extent as isize } else { i }
 }
 
-/// First index, index behind the last (going up), step and whether to go backwards.
+/// Returns the first index, the end (ascending), the step, and whether to reverse.
 pub(crate) fn bounds(
     start: Option<isize>,
     stop: Option<isize>,
@@ -140,7 +141,7 @@ pub(crate) fn bounds(
         let b = stop.map_or(n, |i| clamp(i, 0, n as isize) as usize).max(a);
         return Ok((a, b, by, false));
     }
-    // Backwards from `a` down to before `b`: the same elements upwards, then flipped.
+    // Selects the same elements in ascending order, then reverses them.
     let a = start.map_or(last, |i| clamp(i, -1, last));
     let b = stop.map_or(-1, |i| clamp(i, -1, last));
     let count = if a > b { (a - b) as usize } else { 0 }.div_ceil(by);
@@ -150,7 +151,7 @@ pub(crate) fn bounds(
     Ok(((a - (count as isize - 1) * by as isize) as usize, a as usize + 1, by, true))
 }
 
-/// Expands `Rest`, turns masks into integers, and checks that there are not too many places.
+/// Expands `Rest`, converts masks to integers, and checks that there are not more entries than axes.
 pub(crate) fn complete(places: Vec<Ix>, shape: &Shape) -> Result<Vec<Ix>> {
     let takes = |ix: &Ix| match ix {
         Ix::New | Ix::Rest => 0,
@@ -160,7 +161,7 @@ pub(crate) fn complete(places: Vec<Ix>, shape: &Shape) -> Result<Vec<Ix>> {
     let used: usize = places.iter().map(takes).sum();
     let rests = places.iter().filter(|p| matches!(p, Ix::Rest)).count();
     let Some(left) = shape.rank().checked_sub(used).filter(|_| rests <= 1) else {
-        let why = format!("has {used} places for {} axes (and at most one REST)", shape.rank());
+        let why = format!("has {used} entries for {} axes (and at most one REST)", shape.rank());
         return Err(Error::shape("the index", why));
     };
     let whole = || std::iter::repeat_n(Ix::Range(None, None, 1), left);
@@ -170,7 +171,7 @@ pub(crate) fn complete(places: Vec<Ix>, shape: &Shape) -> Result<Vec<Ix>> {
             Ix::Rest => out.extend(whole()),
             Ix::Mask(m) => {
                 if m.rank() == 0 {
-                    return Err(Error::shape("a scalar mask", "has no axis to choose along"));
+                    return Err(Error::shape("a scalar mask", "has no axis to select along"));
                 }
                 let axis = out.iter().filter(|p| !matches!(p, Ix::New)).count();
                 if m.shape()[..] != shape[axis..(axis + m.rank()).min(shape.rank())] {

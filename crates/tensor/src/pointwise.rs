@@ -1,4 +1,7 @@
-//! Rows of the pointwise table on data, at once: their loops, and the small programs of rows that most gradients are.
+//! Runs pointwise ops directly on data, without compiling them.
+//! Takes row-major or repeated `f32` and `f64` operands; returns new storage, or `None` if the compiled op must
+//! run.
+//! It also runs small chains of pointwise ops, which most gradient plans are; `plan.rs` holds these programs.
 
 use crate::data::Data;
 use crate::plan::RowPlans;
@@ -12,12 +15,12 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
-/// The loop of a row.
+/// The loop that implements a pointwise op.
 #[derive(Clone, Copy)]
 enum Lanes<T> {
     Unary(Unary<T>),
     Binary(Binary<T>),
-    /// These give truth values.
+    /// A test or comparison; the result is boolean.
     Test(Test<T>),
     Compare(Compare<T>),
 }
@@ -25,12 +28,12 @@ enum Lanes<T> {
 /// An operand of a loop.
 enum Operand<'a, T> {
     Line(&'a [T]),
-    /// One element, repeated.
+    /// One repeated element.
     One(T),
 }
 
 impl<'a, T: Pod> Operand<'a, T> {
-    /// Data of `n` elements that are row-major or one repeated.
+    /// Makes an operand from `n` elements that are row-major, or one element repeated.
     #[inline(always)]
     fn of(d: &'a Data, n: usize) -> Option<Operand<'a, T>> {
         let from = &d.storage.host::<T>()?[d.offset..];
@@ -43,7 +46,7 @@ impl<'a, T: Pod> Operand<'a, T> {
 }
 
 impl<T: Pod> Lanes<T> {
-    /// `None` if the operands do not fit, or memory cannot be had.
+    /// Runs the loop. Returns `None` if the operands do not fit or the allocation fails.
     #[inline(always)]
     fn run(&self, first: Operand<'_, T>, second: Option<Operand<'_, T>>) -> Option<Storage> {
         use Operand::{Line, One};
@@ -61,7 +64,7 @@ impl<T: Pod> Lanes<T> {
     }
 }
 
-/// The loops of the rows that have them, and their gradients, by the address of the row.
+/// Loops and gradient plans of the pointwise ops that have loops, by the address of the op.
 type Table<T> = HashMap<usize, (Lanes<T>, RowPlans), BuildHasherDefault<ByAddress>>;
 
 static F32: LazyLock<Table<f32>> = LazyLock::new(table);
@@ -86,7 +89,7 @@ fn address(row: &'static Pointwise) -> usize {
     std::ptr::from_ref(row).addr()
 }
 
-/// Addresses of statics differ enough for one multiplication to spread them.
+/// Hashes addresses of statics, for which one multiplication suffices.
 #[derive(Default)]
 struct ByAddress(u64);
 
@@ -102,7 +105,7 @@ impl Hasher for ByAddress {
     }
 }
 
-/// The second operand of a row, if it has one.
+/// The second operand of a pointwise op, if any.
 #[derive(Clone, Copy)]
 pub(crate) enum Second<'a> {
     None,
@@ -110,9 +113,9 @@ pub(crate) enum Second<'a> {
     Number(f64),
 }
 
-/// A row of the table on one or two `f32` or `f64` operands of one type, each row-major or one repeated element.
-/// Anything else, errors included, is left to the compiler. The result has the type of the operands, or truth values;
-/// with it come the row's gradients.
+/// Runs a pointwise op on one or two `f32` or `f64` operands of one type, each row-major or one repeated
+/// element. Returns `None` in every other case, errors included. The result has the type of the operands or is
+/// boolean; the op's gradient plans are returned with it.
 pub(crate) fn run(
     row: &'static Pointwise,
     first: &Data,
@@ -145,14 +148,14 @@ fn run_in<T: Pod>(
     Some((lanes.run(Operand::of(first, n)?, second)?, plans))
 }
 
-/// Most steps of a program.
+/// Largest number of steps of a program.
 const MOST_STEPS: usize = 8;
 
-/// Most elements for which several loops one after the other are less work than one compiled kernel.
+/// Largest number of elements for which separate loops are faster than one compiled kernel.
 const MOST_ELEMENTS: usize = 2048;
 
-/// A graph of rows on operands of one float type, ready to run.
-pub(crate) enum Program {
+/// A graph of pointwise ops on operands of one float type, ready to run.
+pub(crate) enum PointwiseProgram {
     F32(Steps<f32>),
     F64(Steps<f64>),
 }
@@ -162,7 +165,7 @@ pub(crate) struct Steps<T> {
     outputs: Vec<Value<T>>,
 }
 
-/// The loop of a row, and what it reads.
+/// The loop of an op, and its operands.
 type Step<T> = (Lanes<T>, Value<T>, Option<Value<T>>);
 
 #[derive(Clone, Copy)]
@@ -172,32 +175,32 @@ enum Value<T> {
     Number(T),
 }
 
-/// What a program gives: one of its inputs, or new elements.
+/// An output of a program: one of its inputs, or new elements.
 pub(crate) enum Output<'a> {
     Input(usize),
     New(Storage, &'a Aval),
 }
 
-impl Program {
-    /// The program of a graph, if it is one.
-    pub(crate) fn of(graph: &Graph) -> Option<Program> {
+impl PointwiseProgram {
+    /// Converts a graph. Returns `None` if it has other ops, other dtypes or too many steps.
+    pub(crate) fn of(graph: &Graph) -> Option<PointwiseProgram> {
         match graph.aval(graph.inputs().first()?.1).dtype {
-            DType::F32 => Some(Program::F32(Steps::of(graph, &F32, |x| x as f32)?)),
-            DType::F64 => Some(Program::F64(Steps::of(graph, &F64, |x| x)?)),
+            DType::F32 => Some(PointwiseProgram::F32(Steps::of(graph, &F32, |x| x as f32)?)),
+            DType::F64 => Some(PointwiseProgram::F64(Steps::of(graph, &F64, |x| x)?)),
             _ => None,
         }
     }
 
-    /// Gives each output at these inputs, which have the types of the graph's. `None`, before any, if a layout does not
-    /// fit, if a compiled kernel would be faster, or if memory cannot be had.
+    /// Computes the outputs and passes each to `give`. Returns `None`, before any output, if a layout does not
+    /// fit, a compiled kernel would be faster, or an allocation fails.
     pub(crate) fn run<'a>(
         &self,
         input: impl Fn(usize) -> Option<&'a Data>,
         give: impl FnMut(usize, Output<'a>),
     ) -> Option<()> {
         match self {
-            Program::F32(steps) => steps.run(input, give),
-            Program::F64(steps) => steps.run(input, give),
+            PointwiseProgram::F32(steps) => steps.run(input, give),
+            PointwiseProgram::F64(steps) => steps.run(input, give),
         }
     }
 }
@@ -257,7 +260,7 @@ impl<T: Pod> Steps<T> {
             match value {
                 Value::Input(i) => give(k, Output::Input(*i)),
                 Value::Step(step) => made[*step].iter().for_each(|s| give(k, Output::New(s.clone(), aval))),
-                Value::Number(_) => {} // `of` makes no such program
+                Value::Number(_) => {} // excluded by `of`
             }
         }
         Some(())

@@ -1,13 +1,15 @@
-//! Integers where PyTorch raises and the core gives numbers: divided by 0, and to negative powers.
+//! Integer operations for which PyTorch raises and the core returns numbers: division by 0, and negative
+//! powers.
 
 use crate::operators::Binary;
 use gradus::{Arg, DType, Error, Number, Tensor};
 
-/// Error of an integer division by 0.
+/// Message for an integer division by 0.
 const BY_ZERO: [&str; 2] = ["integers", "cannot be divided by 0 (ZeroDivisionError)"];
 
-/// Divides integers. A divisor 0 is an error: at once where its elements are known, when the program runs where they are traced.
-pub(crate) fn whole(a: &Tensor, b: Arg<'_>, f: Binary) -> Tensor {
+/// Applies an integer division. A divisor of 0 is an error: immediately if its elements are known, else when
+/// the program runs.
+pub(crate) fn integer_binary(a: &Tensor, b: Arg<'_>, f: Binary) -> Tensor {
     let integers = |d: DType| !d.is_differentiable();
     if a.error().is_some() || !integers(a.dtype()) {
         return f(a, b);
@@ -15,7 +17,7 @@ pub(crate) fn whole(a: &Tensor, b: Arg<'_>, f: Binary) -> Tensor {
     let zero = match &b {
         Arg::Number(n) => matches!(n, Number::Int(0) | Number::Bool(false)),
         Arg::Tensor(b) if b.error().is_some() || !integers(b.dtype()) => false,
-        // Elements of a cell may be others when the program runs.
+        // The elements of a cell may change before the program runs.
         Arg::Tensor(b) if b.is_traced() || (gradus::is_tracing() && b.is_cell()) => {
             if b.dtype() == DType::Bool {
                 return f(a, Arg::Tensor(b));
@@ -32,7 +34,7 @@ pub(crate) fn whole(a: &Tensor, b: Arg<'_>, f: Binary) -> Tensor {
     f(a, b)
 }
 
-/// A power; of integers no negative one.
+/// Computes a power; negative powers of integers are an error.
 pub(crate) fn power(a: &Tensor, b: Arg<'_>) -> Tensor {
     let negative = matches!(b, Arg::Number(Number::Int(..0)));
     if negative && a.error().is_none() && !a.dtype().is_differentiable() {

@@ -1,8 +1,11 @@
-//! Few elements moved by hand, where finding a program for it and running it would take longer than the moves.
+//! Evaluates small structural ops (concat, take, gather, scatter, iota, random bits) without compiling them.
+//! Takes operands; returns results, or `None` if a result exceeds `FEW`, gradients are recorded, or an index is
+//! out of range.
+//! On `None` the caller runs the compiled op, which reports errors.
 
+use crate::call_cache::plain;
 use crate::data::Data;
 use crate::device::Device;
-use crate::recent::plain;
 use crate::tensor::Tensor;
 use crate::{tape, trace};
 use gradus_ir::ops::{Combine, Form};
@@ -10,12 +13,12 @@ use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, DType, Shape, philox};
 use gradus_mem::{Pod, Storage};
 
-/// Results of up to so many bytes.
+/// Largest result evaluated directly, in bytes.
 const FEW: usize = 1 << 10;
 
-/// The results of an op that only moves, counts or draws elements, if they are few. Anything else, errors included, is left to
-/// programs.
-pub(crate) fn by_hand(form: &Form, ins: &[Data], outs: &[Aval]) -> Option<Vec<Data>> {
+/// Evaluates an op that only moves, counts or draws elements. Returns `None` if the results are large, and in
+/// every other case that the compiled op must handle, errors included.
+pub(crate) fn evaluate_small(form: &Form, ins: &[Data], outs: &[Aval]) -> Option<Vec<Data>> {
     let out = outs.first()?;
     let elsewhere = match ins {
         [] => Device::default() != Device::CPU,
@@ -38,8 +41,8 @@ pub(crate) fn by_hand(form: &Form, ins: &[Data], outs: &[Aval]) -> Option<Vec<Da
     storage.map(|storage| vec![Data::row_major(storage, out)])
 }
 
-/// Tensors one after the other along an axis, or along a new one before it, if they are few elements of one type that lie in
-/// rows and nothing is recorded.
+/// Concatenates tensors along an axis, or stacks them along a new one. Returns `None` unless they are small,
+/// row-major, of one type, and not recorded.
 pub(crate) fn joined(tensors: &[&Tensor], axis: usize, new: bool) -> Option<Tensor> {
     let parts = plain(tensors)?;
     let Aval { dtype, shape } = &parts.first()?.aval;
@@ -62,7 +65,7 @@ pub(crate) fn joined(tensors: &[&Tensor], axis: usize, new: bool) -> Option<Tens
     let bytes = shape.checked_numel()?.checked_mul(dtype.size()).filter(|&bytes| bytes <= FEW)?;
     let mut result = Storage::zeroed(bytes)?;
     let (to, mut first) = (result.get_mut_slice::<u8>()?, 0);
-    // Of nothing there may be any number of rows, also more than can be counted.
+    // If the result is empty, the row count may overflow, so no row is copied.
     let rows = if bytes == 0 { 0 } else { before.iter().product() };
     for part in parts.iter().filter(|_| rows > 0) {
         let from = &part.storage.host::<u8>()?[part.offset * dtype.size()..];
@@ -76,7 +79,8 @@ pub(crate) fn joined(tensors: &[&Tensor], axis: usize, new: bool) -> Option<Tens
     Some(Tensor::data(Data::row_major(result, &Aval::new(*dtype, shape))))
 }
 
-/// Where indices along an axis point in row-major order, if they are few, inside of the axis and known.
+/// Returns the row-major positions that indices along an axis refer to. Returns `None` unless they are few, in
+/// range and known.
 fn pointed(shape: &Shape, axis: usize, ids: &Data) -> Option<Vec<usize>> {
     let own = &ids.aval.shape;
     if own.rank() != shape.rank() || (0..own.rank()).any(|a| a != axis && own[a] > shape[a]) {
@@ -88,12 +92,12 @@ fn pointed(shape: &Shape, axis: usize, ids: &Data) -> Option<Vec<usize>> {
     Some(along.iter().zip(Offsets::new(own, &steps, 0)).map(|(id, at)| (at + id * step) as usize).collect())
 }
 
-/// Whether an operation on these would be recorded, or belongs to a trace.
+/// Whether an operation on these tensors would be recorded for gradients or in a trace.
 fn is_recorded(ins: &[&Tensor]) -> bool {
     trace::is_tracing() || (tape::is_grad_enabled() && ins.iter().any(|t| t.requires_grad()))
 }
 
-/// One element per index along an axis, if they are few and nothing is recorded.
+/// Gathers one element per index along an axis. Returns `None` unless they are few and nothing is recorded.
 pub(crate) fn gathered(x: &Tensor, axis: usize, ids: &Tensor) -> Option<Tensor> {
     if is_recorded(&[x]) {
         return None;
@@ -118,7 +122,7 @@ fn taken<E: Pod>(x: &Data, at: &[usize]) -> Option<Storage> {
     Storage::from_fn(at.len(), |i| all[at[i]])
 }
 
-/// With elements replaced at or added to indices along an axis, if they are few and nothing is recorded.
+/// Scatters elements to indices along an axis. Returns `None` unless they are few and nothing is recorded.
 pub(crate) fn scattered(
     x: &Tensor,
     axis: usize,
@@ -237,7 +241,7 @@ fn moved<E: Pod>(form: &Form, ins: &[Data], out: &Aval) -> Option<Storage> {
     }
 }
 
-/// Every element with its row-major position, if they are on the CPU.
+/// Calls `f` with every element and its row-major position. Returns `None` if the data is not on the CPU.
 fn each<E: Pod>(d: &Data, mut f: impl FnMut(usize, E)) -> Option<()> {
     let (all, n) = (d.storage.host::<E>()?, d.aval.shape.numel());
     match &d.strides {
@@ -249,7 +253,7 @@ fn each<E: Pod>(d: &Data, mut f: impl FnMut(usize, E)) -> Option<()> {
     Some(())
 }
 
-/// Indices that all are inside of an axis.
+/// Returns the indices, or `None` unless all are in range.
 fn positions(ids: &Data, extent: usize) -> Option<Vec<i64>> {
     let few = ids.is_host() && ids.aval.dtype == DType::I64 && ids.aval.shape.numel() <= FEW;
     let ids = few.then(|| ids.to_vec::<i64>().ok())??;

@@ -1,0 +1,23 @@
+//! Gives errors that arise inside this crate, for example in a nested layer, the source location at which the
+//! crate was called.
+
+use gradus_ir::{Error, Result};
+use gradus_tensor::Tensor;
+use std::panic::Location;
+
+/// The source folder of this crate, as it appears in locations.
+const SOURCES: &str = file!().split_at(file!().len() - "caller.rs".len()).0;
+
+/// Returns the error at the caller's location, unless it arose in the caller's own code.
+pub(crate) fn at_caller(e: Error, caller: &'static Location<'static>) -> Error {
+    let own = e.location().is_none_or(|p| p.file().starts_with(SOURCES));
+    if own { e.at(caller) } else { e }
+}
+
+/// Returns the tensor; the error of a failed tensor gets the location that [`at_caller`] chooses.
+pub(crate) fn tensor_at_caller(result: Result<Tensor>, caller: &'static Location<'static>) -> Tensor {
+    match result.and_then(|t| t.check().cloned()) {
+        Ok(t) => t,
+        Err(e) => Tensor::failed(at_caller(e, caller)),
+    }
+}
