@@ -2,6 +2,7 @@
 //!
 //! A rule is a function from the tree to what breaks it; one line of `RULES` switches it on.
 
+mod book;
 mod catalog;
 mod documents;
 mod layout;
@@ -24,6 +25,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     safety::reasons,
     catalog::unlisted,
     catalog::matches,
+    book::complete,
     documents::present,
     documents::links,
 ];
