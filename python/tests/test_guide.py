@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```$|^<!-- python\n(?P<hidden>.*?)^-->$", re.M | re.S)
 PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md") if "```python" in page.read_text("utf-8"))
+PAGES.append("../README.md")
 OTHERS = ["torch", "jax"]
 
 

@@ -10,7 +10,8 @@ mod summary;
 use crate::workspace::{Workspace, cargo, output};
 use pictures::Pictures;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use summary::{Chapter, Entry};
 
 const STYLE: &str = include_str!("docs/book.css");
@@ -25,17 +26,17 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let entries = summary::parse(&read(&docs.join("SUMMARY.md"))?)?;
     let chapters: Vec<&Chapter> = entries.iter().filter_map(Entry::chapter).collect();
     println!("== op reference");
-    let reference = ["run", "--quiet", "--package", "gradus-ir", "--example", "op_reference"];
-    let reference = output(cargo().args(reference).current_dir(&workspace.root))?;
+    build(workspace, &["--example", "op_reference"])?;
+    let program = built(workspace, "examples/op_reference");
+    let reference = output(&mut Command::new(program))?;
     let reference = String::from_utf8(reference).map_err(|error| format!("op reference: {error}"))?;
     println!("== pictures");
-    let build = ["build", "--quiet", "--package", "gradus-cli"];
-    output(cargo().args(build).env("CARGO_TARGET_DIR", &workspace.target).current_dir(&workspace.root))?;
+    build(workspace, &["--bin", "gradus"])?;
 
     // Written aside and renamed, so that a failed run leaves the last book.
     let (book, aside) = (workspace.target.join("book"), workspace.target.join("book.part"));
     let _ = std::fs::remove_dir_all(&aside);
-    let pictures = Pictures::new(workspace, &aside)?;
+    let pictures = Pictures::new(&workspace.root, built(workspace, "gradus"), &aside)?;
     let files: BTreeSet<&str> = chapters.iter().map(|c| c.file.as_str()).collect();
     let mut pages = BTreeMap::new();
     for chapter in &chapters {
@@ -58,6 +59,19 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     std::fs::rename(&aside, &book).map_err(|error| format!("{}: {error}", book.display()))?;
     println!("== {} pages in {}", chapters.len(), book.display());
     Ok(())
+}
+
+/// Builds a target with the features of the whole workspace, as the tests do, so that nothing is built twice.
+fn build(workspace: &Workspace, target: &[&str]) -> Result<(), String> {
+    let workspace_wide = ["build", "--quiet", "--workspace", "--exclude", "gradus-bench"];
+    let mut command = cargo();
+    command.args(workspace_wide).args(target).env("CARGO_TARGET_DIR", &workspace.target);
+    output(command.current_dir(&workspace.root)).map(drop)
+}
+
+/// The path of a program that `build` has built.
+fn built(workspace: &Workspace, name: &str) -> PathBuf {
+    workspace.target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// Every link to a chapter names one, and its fragment a heading of it.

@@ -37,7 +37,7 @@ Commands:
   test    run every check and test, cheapest first
             --oracles  install PyTorch and what else tests compare with; a comparison that is skipped is a failure
             --full     all samples of the test kit and all random graphs, instead of their short forms
-  docs    build the book into target/book, with its pictures and the op reference, no part of `test`
+  docs    build the book into target/book, with its pictures and the op reference, a part of `test`
   memory  run the crates that touch raw memory under Miri and AddressSanitizer (nightly toolchain), no part of `test`
   arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, no part of `test`
   mutants change the source in small ways and look whether a test fails, no part of `test` (needs cargo-mutants)

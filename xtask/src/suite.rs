@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check and test, cheapest first, stopping at the first failure.
 
 use crate::workspace::{Workspace, cargo};
-use crate::{Options, python, tidy};
+use crate::{Options, docs, python, tidy};
 use std::process::Command;
 
 /// The package whose examples are programs for readers; each must run to its end.
@@ -44,6 +44,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
             run_example(workspace, example)?;
         }
     }
+    docs::run(workspace)?;
     // Outside the workspace, as a user's crate is.
     step(workspace, &format!("fmt --check --manifest-path {OUTSIDE}"))?;
     step(workspace, &format!("run --quiet --manifest-path {OUTSIDE}"))?;

@@ -1,6 +1,5 @@
 //! Pictures of the book: programs of equations, drawn by `gradus explain --svg`.
 
-use crate::workspace::Workspace;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -32,11 +31,11 @@ impl Show {
 }
 
 impl Pictures {
-    pub(crate) fn new(workspace: &Workspace, book: &Path) -> Result<Self, String> {
+    /// Draws with `command`, the program `gradus`, into a folder of the book.
+    pub(crate) fn new(root: &Path, command: PathBuf, book: &Path) -> Result<Self, String> {
         let folder = book.join(FOLDER);
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let command = workspace.target.join("debug").join(format!("gradus{}", std::env::consts::EXE_SUFFIX));
-        Ok(Self { root: workspace.root.clone(), command, folder })
+        Ok(Self { root: root.to_owned(), command, folder })
     }
 
     /// Draws a program of the repository; returns the path of the picture from the book's root.
