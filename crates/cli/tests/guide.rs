@@ -214,6 +214,18 @@ fn the_book_as_written() {
     assert!(ran >= 30, "{ran} blocks");
 }
 
+/// The picture and the gradient in README.md are what the command gives.
+#[test]
+fn the_readme_as_written() {
+    let folder = Folder::new("guide-picture");
+    copy(&root().join("examples/equations"), &folder.0);
+    run("gradus explain layer.eq --svg graph.svg", &folder.0);
+    assert_eq!(folder.read("graph.svg"), fs::read_to_string(root().join("docs/graph.svg")).unwrap());
+    let gradient = run("gradus grad layer.eq --wrt W --merged --gradients-only", &folder.0);
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(!gradient.is_empty() && readme.contains(&gradient), "README.md lacks\n{gradient}");
+}
+
 #[test]
 fn dots_stand_for_anything() {
     assert!(agrees("a … b\n", "a xx b\n") && !agrees("a … b\n", "a xx c\n"));
