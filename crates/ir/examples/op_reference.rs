@@ -9,19 +9,8 @@ use gradus_ir::ops::{self, Derivative, Op, Operands, Sample};
 use gradus_ir::{Class, DType, Literal, Result, reference, transform};
 use std::collections::BTreeSet;
 
-/// A pointwise op as its block in the catalog states it: name, operands, result, fields.
-type Block = (&'static str, &'static str, &'static str, &'static str);
-
-macro_rules! blocks {
-    ($($(#[doc = $doc:literal])* $name:ident $args:tt -> $y:ident { $($field:tt)* })*) => {
-        BLOCKS.extend_from_slice(&[$((
-            stringify!($name),
-            stringify!($args),
-            stringify!($y),
-            stringify!($($field)*),
-        )),*]);
-    };
-}
+/// A pointwise op as its block in the catalog states it: name, operands, fields.
+type Block = (&'static str, &'static str, &'static str);
 
 /// Families of pointwise ops, in the order of the catalog.
 const FAMILIES: &[(&str, &str)] = &[
@@ -59,14 +48,18 @@ fn main() -> Result<()> {
 
 /// Collects the blocks of all families.
 fn blocks() -> Vec<Block> {
-    #[allow(non_snake_case)]
-    let mut BLOCKS: Vec<Block> = Vec::new();
-    gradus_ir::for_each_row!(blocks);
-    BLOCKS
+    let mut all: Vec<Block> = Vec::new();
+    macro_rules! collect {
+        ($($(#[doc = $doc:literal])* $name:ident $args:tt -> $y:ident { $($field:tt)* })*) => {
+            $(all.push((stringify!($name), stringify!($args), stringify!($($field)*)));)*
+        };
+    }
+    gradus_ir::for_each_row!(collect);
+    all
 }
 
 fn print_pointwise(op: &'static Pointwise, block: Option<&Block>) -> Result<()> {
-    let fields = block.map_or("", |b| b.3);
+    let fields = block.map_or("", |b| b.2);
     println!("#### `{}{}`\n", op.name, block.map_or("", |b| b.1));
     println!("{}\n", op.docs.trim().replace("\n ", " "));
     let field = |name: &str| field(fields, name);
@@ -104,17 +97,21 @@ fn field(fields: &str, name: &str) -> Option<String> {
 
 fn derivative_text(op: &Pointwise, partials: Option<String>) -> String {
     match partials {
-        Some(text) => code(text.trim_start_matches('[').trim_end_matches(']').trim()),
+        Some(text) => {
+            let text = text.trim_start_matches('[').trim_end_matches(']').trim().replace(", - ", ", -");
+            code(text.strip_prefix("- ").map_or(text.clone(), |rest| format!("-{rest}")).as_str())
+        }
         None if op.constant => "0: constant between jumps".into(),
         None => "none: the result is not a float".into(),
     }
 }
 
-/// The value, and the slopes, in the middle of each operand's domain.
+/// The value, and the slopes, inside of each operand's domain, at another point for each operand.
 fn example(op: &'static Pointwise) -> Result<Option<String>> {
     let at = |i: usize| {
         let (low, high) = op.domain_of(i);
-        ((low + (high - low) * 0.75) * 4.0).round() / 4.0
+        let share = [0.75, 0.625, 0.25][i.min(2)];
+        ((low + (high - low) * share) * 8.0).round() / 8.0
     };
     let (dtype, points): (DType, Vec<f64>) = match op.float.is_some() {
         true => (DType::F64, (0..op.arity).map(at).collect()),
