@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod bundle;
+#[cfg(doctest)]
+mod guide;
 
 pub use gradus_draw as draw;
 pub use gradus_files as files;

@@ -4,6 +4,7 @@
 
 mod arm;
 mod arrows;
+mod docs;
 mod memory;
 mod mutants;
 mod python;
@@ -38,6 +39,7 @@ Commands:
   test    run every check and test, cheapest first
             --oracles  install PyTorch and what else tests compare with; a comparison that is skipped is a failure
             --full     all samples of the test kit and all random graphs, instead of their short forms
+  docs    build the book into target/book, with its pictures and the op reference, a part of `test`
   memory  run the crates that touch raw memory under Miri and AddressSanitizer (nightly toolchain), no part of `test`
   arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, no part of `test`
   mutants change the source in small ways and look whether a test fails, no part of `test` (needs cargo-mutants)
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         ["test", ref rest @ ..] if rest.iter().all(|r| ["--oracles", "--full"].contains(r)) => {
             Box::new(move |workspace| suite::run(workspace, &options))
         }
+        ["docs"] => Box::new(docs::run),
         ["memory"] => Box::new(memory::run),
         ["arm"] => Box::new(arm::run),
         ["mutants"] => Box::new(|workspace| mutants::run(workspace, None)),

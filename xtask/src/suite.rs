@@ -1,7 +1,7 @@
 //! `cargo xtask test`: runs every check and test, cheapest first, and stops at the first failure.
 
 use crate::workspace::{Workspace, cargo};
-use crate::{Options, python, tidy};
+use crate::{Options, docs, python, tidy};
 use std::process::Command;
 
 /// The package whose examples are programs for readers; each must run to completion.
@@ -44,7 +44,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
             run_example(workspace, example)?;
         }
     }
-    // Outside of the workspace, as a user's crate is.
+    docs::run(workspace)?;
+    // Outside the workspace, as a user's crate is.
     step(workspace, &format!("fmt --check --manifest-path {OUTSIDE}"))?;
     step(workspace, &format!("run --quiet --manifest-path {OUTSIDE}"))?;
     python::run(workspace, options.oracles)?;

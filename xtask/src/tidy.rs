@@ -2,6 +2,7 @@
 //!
 //! A rule is a function from the tree to its violations; `RULES` lists those that are enabled.
 
+mod book;
 mod catalog;
 mod documents;
 mod layout;
@@ -26,6 +27,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     safety::reasons,
     catalog::unlisted,
     catalog::matches,
+    book::complete,
     documents::present,
     documents::links,
 ];

@@ -4,55 +4,10 @@
 
 mod common;
 
-use common::{Folder, gradus_with, root};
+use common::{Folder, gradus_with, root, stated};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// How far two values are apart, relative to their size; infinite if they are not of one form.
-fn distance(a: &Value, b: &Value) -> f64 {
-    match (a, b) {
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            a.iter().zip(b).map(|(a, b)| distance(a, b)).fold(0.0, f64::max)
-        }
-        (Value::Number(a), Value::Number(b)) => {
-            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
-            (a - b).abs() / b.abs().max(1.0)
-        }
-        (a, b) if a == b => 0.0,
-        _ => f64::INFINITY,
-    }
-}
-
-/// Runs a program and compares it with what it states; gives how much that is.
-fn hold(name: &str, text: &str, folder: &Path) -> usize {
-    let mut expected = Vec::new();
-    for line in text.lines().filter_map(|l| l.trim().strip_prefix("# expect ")) {
-        let (name, value) = line.split_once(" = ").unwrap_or_else(|| panic!("{line}"));
-        let (value, within) = value.split_once(" within ").unwrap_or((value, "1e-9"));
-        let value: Value = serde_json::from_str(value).unwrap_or_else(|e| panic!("{name}: {e}: {value}"));
-        expected.push((name, value, within.trim().parse::<f64>().unwrap()));
-    }
-    let path = folder.join(".example.eq");
-    fs::write(&path, text).unwrap();
-    let mut args = vec!["run".to_string(), path.display().to_string(), "--json".into(), "--f64".into()];
-    if !expected.is_empty() {
-        args.extend(["--only".into(), expected.iter().map(|e| e.0).collect::<Vec<_>>().join(",")]);
-    }
-    let outcome = gradus_with("", &args.iter().map(String::as_str).collect::<Vec<_>>());
-    fs::remove_file(&path).unwrap();
-    if let Some(fault) = text.lines().find_map(|l| l.trim().strip_prefix("# fails: ")) {
-        assert!(outcome.code == 1 && outcome.err.contains(fault.trim()), "{name}: {text}\n{}", outcome.err);
-        return 1;
-    }
-    assert_eq!(outcome.code, 0, "{name}: {text}\n{}", outcome.err);
-    let found: Value = serde_json::from_str(&outcome.out).unwrap();
-    for (n, value, within) in &expected {
-        let data = &found[n]["data"];
-        assert!(distance(data, value) <= *within, "{name}: {n} is {data}, not {value}\n{text}");
-    }
-    expected.len()
-}
+use std::path::PathBuf;
 
 #[test]
 fn gallery() {
@@ -87,7 +42,7 @@ fn gallery() {
             *source.text,
             "{name} is not as `gradus fmt` has it"
         );
-        assert!(hold(name, &fs::read_to_string(file).unwrap(), &work.0) > 0, "{name} states nothing");
+        assert!(stated(name, &fs::read_to_string(file).unwrap(), &work.0) > 0, "{name} states nothing");
     }
 }
 
@@ -141,20 +96,20 @@ fn the_language_as_written() {
         "library.eq",
         "const K = 2\nfn double(a) -> y { y = K a }\nfn twice(a) -> y { y = double(double(a)) }\n",
     );
-    let (mut program, mut inside, mut stated) = (String::new(), false, 0);
+    let (mut program, mut inside, mut count) = (String::new(), false, 0);
     for (i, line) in text.lines().enumerate() {
         match (line.trim(), inside) {
             ("```eq", false) => inside = true,
             ("```", true) => {
                 inside = false;
-                let own = hold(&format!("docs/language.md, before line {}", i + 1), &program, &folder.0);
+                let own = stated(&format!("docs/language.md, before line {}", i + 1), &program, &folder.0);
                 assert!(own > 0, "the example before line {} states nothing", i + 1);
-                stated += own;
+                count += own;
                 program.clear();
             }
             (_, true) => program.extend([line, "\n"]),
             _ => {}
         }
     }
-    assert!(!inside && stated >= 60, "{stated} values stated");
+    assert!(!inside && count >= 60, "{count} values stated");
 }

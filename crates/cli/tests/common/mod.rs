@@ -84,3 +84,48 @@ pub(crate) fn json(text: &str) -> Value {
 /// A state over three steps.
 pub(crate) const STEPS: &str = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nPre[i] = W[i,j] H[j,*t]\n\
     Sum[i] = Pre[i] + Input[i]\nH[i,*t+1] = relu(Sum[i])\nLoss = H[i,*-1] H[i,*-1]\n";
+
+/// How far two values are apart, relative to their size; infinite if they are not of one form.
+fn distance(a: &Value, b: &Value) -> f64 {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            a.iter().zip(b).map(|(a, b)| distance(a, b)).fold(0.0, f64::max)
+        }
+        (Value::Number(a), Value::Number(b)) => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            (a - b).abs() / b.abs().max(1.0)
+        }
+        (a, b) if a == b => 0.0,
+        _ => f64::INFINITY,
+    }
+}
+
+/// Runs a program and compares it with what it states; gives how much that is.
+pub(crate) fn stated(name: &str, text: &str, folder: &Path) -> usize {
+    let mut expected = Vec::new();
+    for line in text.lines().filter_map(|l| l.trim().strip_prefix("# expect ")) {
+        let (name, value) = line.split_once(" = ").unwrap_or_else(|| panic!("{line}"));
+        let (value, within) = value.split_once(" within ").unwrap_or((value, "1e-9"));
+        let value: Value = serde_json::from_str(value).unwrap_or_else(|e| panic!("{name}: {e}: {value}"));
+        expected.push((name, value, within.trim().parse::<f64>().unwrap()));
+    }
+    let path = folder.join(".example.eq");
+    std::fs::write(&path, text).unwrap();
+    let mut args = vec!["run".to_string(), path.display().to_string(), "--json".into(), "--f64".into()];
+    if !expected.is_empty() {
+        args.extend(["--only".into(), expected.iter().map(|e| e.0).collect::<Vec<_>>().join(",")]);
+    }
+    let outcome = gradus_with("", &args.iter().map(String::as_str).collect::<Vec<_>>());
+    std::fs::remove_file(&path).unwrap();
+    if let Some(fault) = text.lines().find_map(|l| l.trim().strip_prefix("# fails: ")) {
+        assert!(outcome.code == 1 && outcome.err.contains(fault.trim()), "{name}: {text}\n{}", outcome.err);
+        return 1;
+    }
+    assert_eq!(outcome.code, 0, "{name}: {text}\n{}", outcome.err);
+    let found: Value = serde_json::from_str(&outcome.out).unwrap();
+    for (n, value, within) in &expected {
+        let data = &found[n]["data"];
+        assert!(distance(data, value) <= *within, "{name}: {n} is {data}, not {value}\n{text}");
+    }
+    expected.len()
+}
