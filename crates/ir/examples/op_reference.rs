@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     let blocks = blocks();
     println!("## Pointwise ops\n");
     println!("The same function of the operands at every index. `y` is the result.\n");
-    for op in pointwise::rows() {
+    for op in pointwise::all() {
         if let Some((_, title)) = FAMILIES.iter().find(|(first, _)| *first == op.name) {
             println!("### {title}\n");
         }
@@ -54,7 +54,7 @@ fn blocks() -> Vec<Block> {
             $(all.push((stringify!($name), stringify!($args), stringify!($($field)*)));)*
         };
     }
-    gradus_ir::for_each_row!(collect);
+    gradus_ir::for_each_pointwise!(collect);
     all
 }
 
