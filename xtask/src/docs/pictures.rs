@@ -50,7 +50,13 @@ impl Pictures {
     }
 
     /// Draws a program of a page, picture `number` of it.
-    pub(crate) fn of_text(&self, page: &str, number: usize, text: &str, show: Show) -> Result<String, String> {
+    pub(crate) fn of_text(
+        &self,
+        page: &str,
+        number: usize,
+        text: &str,
+        show: Show,
+    ) -> Result<String, String> {
         let name = format!("{}-{number}.svg", page.trim_end_matches(".md").replace('/', "-"));
         self.draw(text, &self.root, &name, show)?;
         Ok(format!("{FOLDER}/{name}"))
@@ -85,7 +91,9 @@ impl Pictures {
         let done = child.wait_with_output().map_err(|error| format!("gradus: {error}"))?;
         match done.status.success() {
             true => String::from_utf8(done.stdout).map_err(|error| format!("gradus: {error}")),
-            false => Err(format!("gradus {}: {}", arguments[0], String::from_utf8_lossy(&done.stderr).trim())),
+            false => {
+                Err(format!("gradus {}: {}", arguments[0], String::from_utf8_lossy(&done.stderr).trim()))
+            }
         }
     }
 }

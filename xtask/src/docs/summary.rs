@@ -39,8 +39,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, String> {
         let depth = (line.len() - line.trim_start().len()) / 2;
         let item = line.trim_start().trim_start_matches("- ");
         let link = item.strip_prefix('[').and_then(|rest| rest.strip_suffix(')'));
-        let (title, file) =
-            link.and_then(|l| l.split_once("](")).ok_or(format!("docs/SUMMARY.md: `{line}` is not a link"))?;
+        let (title, file) = link
+            .and_then(|l| l.split_once("]("))
+            .ok_or(format!("docs/SUMMARY.md: `{line}` is not a link"))?;
         entries.push(Entry::Chapter(Chapter { title: title.to_owned(), file: file.to_owned(), depth }));
     }
     Ok(entries)

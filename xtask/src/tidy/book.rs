@@ -22,7 +22,11 @@ pub(crate) fn complete(tree: &Tree) -> Vec<Violation> {
             found.push(file.violation(1, "book", format!("add a line for `{page}` to {SUMMARY}")));
         }
         if file.text.contains("```rust") && !doctests.contains(&format!("\"{page}\"")) {
-            found.push(file.violation(1, "book", format!("add `{page}` to {DOCTESTS}: its Rust blocks are not run")));
+            found.push(file.violation(
+                1,
+                "book",
+                format!("add `{page}` to {DOCTESTS}: its Rust blocks are not run"),
+            ));
         }
         found.extend(blocks(file));
         for (index, line) in file.text.lines().enumerate() {
