@@ -172,7 +172,11 @@ fn print_structural(name: &str, samples: &[Sample]) -> Result<()> {
     let forward = graph.to_string();
     println!("```text\n{}\n```\n", forward.trim());
     let wrt: Vec<usize> = (0..sample.ins.len()).filter(|i| is_float(sample.ins[*i].dtype())).collect();
-    let gradient = if wrt.is_empty() { None } else { transform::vjp(&graph, &wrt).ok() };
+    let gradient = if wrt.is_empty() || def.derivative() == Derivative::Zero {
+        None
+    } else {
+        transform::vjp(&graph, &wrt).ok()
+    };
     match gradient {
         Some(gradient) if gradient.nodes().len() <= 24 => {
             println!("Its gradient:\n\n```text\n{}\n```\n", gradient.to_string().trim());
