@@ -397,7 +397,12 @@ impl Session<'_> {
                 }
             }
             // Steps that can fail come before those that write to an argument's memory.
-            let alone = alone || !matches!(step, Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. });
+            let whole = match step {
+                Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. } => true,
+                Step::Routine(r) => !r.can_fail,
+                _ => false,
+            };
+            let alone = alone || !whole;
             let start = times.is_some().then(Instant::now);
             // SAFETY: the caller's promise; places in the arena do not overlap while they are in use.
             interrupt::stoppable(alone, || unsafe {

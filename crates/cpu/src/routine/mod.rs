@@ -1,4 +1,4 @@
-//! Forms that are no loop nest: natively where that pays, else by the reference.
+//! Forms that are no loop nest: natively where that pays, else by the reference. Regions that are claimed as a whole.
 //!
 //! Native forms compute in the carriers of the reference and round once, so they are the reference bit for bit;
 //! convolutions sum in their own dtype, as products do. No result depends on the number of threads.
@@ -11,16 +11,19 @@ mod index;
 mod lines;
 mod order;
 mod patches;
+mod region;
 mod shifted;
 mod spread;
 mod thin;
+
+pub(crate) use region::CLAIMS;
 
 use crate::Pool;
 use crate::literal::{from_memory, to_memory};
 use crate::tile::Memory;
 use gradus_compile::Routine;
 use gradus_ir::ops::Form;
-use gradus_ir::{Aval, Error, Literal, Result, reference};
+use gradus_ir::{Aval, Error, Literal, Op, Result, reference};
 
 /// Bytes that are worth a task.
 const GRAIN: usize = 1 << 16;
@@ -33,6 +36,9 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
     let call = Call { routine, pool, memory };
     // SAFETY: the caller's promise.
     let done = unsafe {
+        if let Op::Call(region) = &routine.op {
+            return region::run(&call, region);
+        }
         match routine.op.def().form(&routine.types) {
             Form::Bits => bits::fill(&call),
             Form::Convolve(window) => conv::convolve(&call, &window),
