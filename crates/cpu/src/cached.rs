@@ -169,7 +169,11 @@ pub(crate) unsafe fn attend(
         }
     };
     let tasks = texts.slots.len() * heads * blocks;
-    let longest = texts.first.iter().max().map_or(0, |p| attention.seen(p.saturating_add(time as i64), cache.capacity).len());
+    let longest = texts
+        .first
+        .iter()
+        .max()
+        .map_or(0, |p| attention.seen(p.saturating_add(time as i64), cache.capacity).len());
     let each = (TASK / (longest * width * size_of::<f32>() * block).max(1)).clamp(1, tasks.max(1));
     pool.run(tasks.div_ceil(each), &|chunk| {
         (chunk * each..((chunk + 1) * each).min(tasks)).for_each(task);
@@ -263,7 +267,14 @@ impl Head {
                 after.fill(0.0);
                 weigh(loops::<f32>(), own, self.attention.scale);
             }
-            product(strided(scores, n, 1), strided(values, 1, self.width), self.width, n, self.out, self.stride);
+            product(
+                strided(scores, n, 1),
+                strided(values, 1, self.width),
+                self.width,
+                n,
+                self.out,
+                self.stride,
+            );
         }
     }
 }

@@ -182,7 +182,9 @@ impl Model {
         }
         let bytes = self.file.stored(&own)?;
         let bytes = match rotated_heads(&self.architecture, name, self.heads, self.kv_heads) {
-            Some(heads) => reorder(&bytes, heads, false).map_err(|e| self.file.failed(format!("`{name}`: {e}")))?,
+            Some(heads) => {
+                reorder(&bytes, heads, false).map_err(|e| self.file.failed(format!("`{name}`: {e}")))?
+            }
             None => bytes,
         };
         Ok(Some((bytes, format)))

@@ -110,7 +110,10 @@ impl Session {
             }
             let known = 0..config.vocabulary as i64;
             if let Some(bad) = text.iter().find(|t| !known.contains(*t)) {
-                return Err(Error::value(format!("token {bad}"), format!("must be from 0 to {}", known.end - 1)));
+                return Err(Error::value(
+                    format!("token {bad}"),
+                    format!("must be from 0 to {}", known.end - 1),
+                ));
             }
         }
         Ok(())
@@ -161,9 +164,8 @@ impl Session {
         let key = (count, length);
         if !self.plans.iter().any(|(own, _)| *own == key) {
             let (model, cache) = (&self.model, &self.cache);
-            let step = |x: &[Tensor]| {
-                model.step(&x[0], &Texts { slots: &x[1], first: &x[2], count: &x[3], cache })
-            };
+            let step =
+                |x: &[Tensor]| model.step(&x[0], &Texts { slots: &x[1], first: &x[2], count: &x[3], cache });
             self.plans.push((key, compile(&operands, step)?));
         }
         let plan = self.plans.iter().find(|(own, _)| *own == key);

@@ -6,8 +6,8 @@
 use crate::gguf;
 use crate::matrix::Matrix;
 use gradus_ir::{DType, Error, Result, Shape};
-use gradus_nn::{Buffer, Param};
 use gradus_nn::file::{atomic, bytes_up_to, safetensors};
+use gradus_nn::{Buffer, Param};
 use gradus_tensor::{Generator, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -50,7 +50,8 @@ fn block(format: Format, x: &[f32]) -> Vec<u8> {
 /// A GGUF file of random weights whose matrices have three formats in turn.
 fn quantized(architecture: &str, folder: &Path) -> PathBuf {
     let mut tiny = Tiny::read(architecture);
-    for (key, n) in [("hidden_size", 64), ("num_attention_heads", 4), ("num_key_value_heads", 2), ("head_dim", 16)]
+    for (key, n) in
+        [("hidden_size", 64), ("num_attention_heads", 4), ("num_key_value_heads", 2), ("head_dim", 16)]
     {
         tiny.config[key] = n.into();
     }
@@ -111,7 +112,8 @@ fn quantized_models_have_the_logits_of_their_values() {
         assert!(!plain.engine.model().model.embed_tokens.weight.is_quantized());
         let mut text = prompt(1, 40);
         for _ in 0..5 {
-            let (a, b) = (packed.engine.logits_after(&text).unwrap(), plain.engine.logits_after(&text).unwrap());
+            let (a, b) =
+                (packed.engine.logits_after(&text).unwrap(), plain.engine.logits_after(&text).unwrap());
             let far = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             let size = b.iter().map(|x| x.abs()).fold(0.0, f32::max);
             assert!(far <= 2e-5 * size.max(1.0), "{architecture}, {} tokens: {far} of {size}", text.len());
@@ -128,15 +130,18 @@ fn quantized_models_have_the_logits_of_their_values() {
 fn texts_together_have_the_tokens_of_single_ones() {
     let folder = Folder::new("together");
     let model = LanguageModel::load(quantized("llama", &folder.0), Device::CPU).unwrap().engine.shared();
-    let prompts: Vec<Vec<i64>> = [(1, 5), (2, 37), (3, 1), (4, 130), (5, 9)].map(|(s, n)| prompt(s, n)).into();
+    let prompts: Vec<Vec<i64>> =
+        [(1, 5), (2, 37), (3, 1), (4, 130), (5, 9)].map(|(s, n)| prompt(s, n)).into();
     let steps = 12;
     let alone = |prompt: &[i64]| {
         let (mut engine, mut tokens) = (Engine::new(model.clone()), Vec::new());
         let options = Options { tokens: steps, ..Options::default() };
-        engine.generate(prompt, &options, |t| {
-            tokens.push(t);
-            Ok(true)
-        }).unwrap();
+        engine
+            .generate(prompt, &options, |t| {
+                tokens.push(t);
+                Ok(true)
+            })
+            .unwrap();
         tokens
     };
     let right: Vec<Vec<i64>> = prompts.iter().map(|p| alone(p)).collect();

@@ -15,7 +15,9 @@ fn far(a: &Tensor, b: &Tensor) -> f64 {
 fn attention_is_that_of_the_body() {
     let g = Generator::new(1);
     // Heads of queries and of the cache, width, tokens.
-    for (heads, kv, width, time) in [(9, 3, 64, 1), (4, 4, 40, 1), (2, 1, 32, 4), (6, 2, 64, 70), (2, 2, 8, 130)] {
+    for (heads, kv, width, time) in
+        [(9, 3, 64, 1), (4, 4, 40, 1), (2, 1, 32, 4), (6, 2, 64, 70), (2, 2, 8, 130)]
+    {
         let (slots, capacity) = (3, 150);
         let cache = || g.randn([slots, kv, capacity, width]);
         let (keys, values, q) = (cache(), cache(), g.randn([2, time, heads, width]));
@@ -65,8 +67,7 @@ fn writing_is_that_of_the_body() {
 #[test]
 fn a_compiled_step_writes_its_cache_in_place() {
     let cell = Tensor::zeroed(&Aval::new(DType::F32, [2, 1, 64, 32])).cell();
-    let [text, slots, first, count] =
-        [Tensor::ones([1, 1, 1, 32]), ints(&[1]), ints(&[3]), ints(&[1])];
+    let [text, slots, first, count] = [Tensor::ones([1, 1, 1, 32]), ints(&[1]), ints(&[3]), ints(&[1])];
     let plan = compile(&[&text, &slots, &first, &count], |x| {
         let at = Slots { slots: &x[1], first: &x[2] };
         let new = cache_write(&cell, &x[0], at, &x[3]);

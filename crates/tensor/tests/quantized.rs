@@ -2,9 +2,7 @@
 
 use gradus_ir::DType;
 use gradus_ir::format::Format;
-use gradus_tensor::{
-    Generator, Quantized, Tensor, compile, compile_graph, dequantize, quantized_dot, trace,
-};
+use gradus_tensor::{Generator, Quantized, Tensor, compile, compile_graph, dequantize, quantized_dot, trace};
 use std::sync::Arc;
 
 /// Bytes of random weights; no half is infinite or NaN.
@@ -59,7 +57,12 @@ fn products_are_those_of_the_values() {
             let right = x.to_dtype(DType::F64).matmul(&w.t());
             let size = x.to_dtype(DType::F64).abs().matmul(&w.abs().t()).max(()).item::<f64>().unwrap();
             let found = quantized_dot(&x, &b, format);
-            assert!(far(&found, &right) <= 1e-6 * size, "{} of {rows}: {}", format.name(), far(&found, &right));
+            assert!(
+                far(&found, &right) <= 1e-6 * size,
+                "{} of {rows}: {}",
+                format.name(),
+                far(&found, &right)
+            );
         }
     }
 }

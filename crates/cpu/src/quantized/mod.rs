@@ -16,7 +16,6 @@ use gradus_ir::format::Format;
 use panel::Panels;
 use unpack::{Any, Blocks, Q4_0, Q4_1, Q4K, Q6K, Q8_0};
 
-
 /// Most rows of activations that are multiplied without packing.
 const FEW: usize = 16;
 
@@ -143,12 +142,30 @@ fn kernels(isa: Isa) -> &'static Kernels {
 macro_rules! of_format {
     ($format:expr, |$blocks:ident| $call:expr) => {
         match $format {
-            Format::Q4_0 => { let $blocks = &mut Q4_0; $call }
-            Format::Q4_1 => { let $blocks = &mut Q4_1; $call }
-            Format::Q8_0 => { let $blocks = &mut Q8_0; $call }
-            Format::Q4K => { let $blocks = &mut Q4K; $call }
-            Format::Q6K => { let $blocks = &mut Q6K; $call }
-            other => { let $blocks = &mut Any::new(other); $call }
+            Format::Q4_0 => {
+                let $blocks = &mut Q4_0;
+                $call
+            }
+            Format::Q4_1 => {
+                let $blocks = &mut Q4_1;
+                $call
+            }
+            Format::Q8_0 => {
+                let $blocks = &mut Q8_0;
+                $call
+            }
+            Format::Q4K => {
+                let $blocks = &mut Q4K;
+                $call
+            }
+            Format::Q6K => {
+                let $blocks = &mut Q6K;
+                $call
+            }
+            other => {
+                let $blocks = &mut Any::new(other);
+                $call
+            }
         }
     };
 }

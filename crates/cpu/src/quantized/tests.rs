@@ -30,7 +30,8 @@ fn every_instruction_set_unpacks_the_same_bits() {
             let mut found = vec![f32::NAN; right.len()];
             // SAFETY: there are as many blocks and results as stated, and the processor has the instruction set.
             unsafe { (kernels(*isa).unpack)(format, data.as_ptr(), blocks, found.as_mut_ptr()) };
-            let bits = |v: &[f32]| v.iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect::<Vec<_>>();
+            let bits =
+                |v: &[f32]| v.iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect::<Vec<_>>();
             assert_eq!(bits(&found), bits(&right), "{isa:?} {}", format.name());
         }
     }
@@ -46,16 +47,16 @@ fn products_of_few_rows_are_those_of_the_values() {
         let weights = Weights { format, data: data.as_ptr(), rows: outputs, width };
         for isa in Isa::available() {
             for count in [1, 2, 3, 8, 13] {
-                let x: Vec<f32> = (0..count * width).map(|i| ((i * 37 + 11) % 101) as f32 / 50.0 - 1.0).collect();
+                let x: Vec<f32> =
+                    (0..count * width).map(|i| ((i * 37 + 11) % 101) as f32 / 50.0 - 1.0).collect();
                 let mut y = vec![f32::NAN; count * outputs];
                 let rows = Rows { x: x.as_ptr(), y: y.as_mut_ptr(), count };
                 // SAFETY: weights, activations and results are as large as stated; the processor has the instructions.
                 unsafe { (kernels(*isa).dot)(&weights, rows, 0, outputs) };
                 for (i, y) in y.iter().enumerate() {
                     let (row, output) = (i / outputs, i % outputs);
-                    let terms = (0..width).map(|k| {
-                        f64::from(x[row * width + k]) * f64::from(values[output * width + k])
-                    });
+                    let terms = (0..width)
+                        .map(|k| f64::from(x[row * width + k]) * f64::from(values[output * width + k]));
                     let (sum, size) = terms.fold((0.0, 0.0), |(s, a), t| (s + t, a + t.abs()));
                     let far = (f64::from(*y) - sum).abs();
                     assert!(far <= 1e-6 * size, "{isa:?} {} {count}: {y} is not {sum}", format.name());

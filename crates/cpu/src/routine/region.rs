@@ -65,7 +65,8 @@ fn multiplies(call: &Region, types: &[Aval]) -> Option<(Format, usize, usize)> {
 
 /// The extents of a cache and the tokens of its texts, if the operands are those of texts in it.
 fn cache(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)> {
-    let ([slots, heads, capacity, width], [count, time, own, features]) = (&cache.shape[..], &texts.shape[..])
+    let ([slots, heads, capacity, width], [count, time, own, features]) =
+        (&cache.shape[..], &texts.shape[..])
     else {
         return None;
     };
@@ -112,11 +113,8 @@ pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
             let data = call.operand::<u8>(operand).as_ptr();
             Weights { format, data, rows, width }
         };
-        let texts = |operand, time| Texts {
-            slots: call.operand(operand),
-            first: call.operand(operand + 1),
-            time,
-        };
+        let texts =
+            |operand, time| Texts { slots: call.operand(operand), first: call.operand(operand + 1), time };
         // Not as a slice: a result may be the same memory.
         let floats = |operand: usize| call.memory.0[call.routine.ins[operand]].cast::<f32>().cast_const();
         let out = call.result::<f32>(0).at(0);

@@ -151,7 +151,9 @@ impl Reader {
         }
         let aval = Aval::new(DType::U8, extents.into_iter().collect::<Shape>());
         let t = match self.map.storage(info.offset..info.offset + info.bytes) {
-            Some(storage) => Tensor::from_memory(Memory { storage, offset: 0, strides: row_major(&aval), aval }),
+            Some(storage) => {
+                Tensor::from_memory(Memory { storage, offset: 0, strides: row_major(&aval), aval })
+            }
             None => Tensor::from_bytes(&aval, bytes),
         };
         t.check().map_err(|e| self.failed(format!("tensor `{name}` cannot be read: {e}")))?;

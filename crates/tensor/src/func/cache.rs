@@ -122,13 +122,18 @@ pub fn cached_attention(
 
 pub(super) fn samples(s: &mut super::Samples) {
     let ints = |s: &mut super::Samples, values: &[i64]| {
-        gradus_ir::Literal::ints(DType::I64, vec![values.len()], values.to_vec()).unwrap_or_else(|_| s.draw.ints((0, 1), [1]))
+        gradus_ir::Literal::ints(DType::I64, vec![values.len()], values.to_vec())
+            .unwrap_or_else(|_| s.draw.ints((0, 1), [1]))
     };
-    for (slots, first, count) in [([1, 0], [2, 0], [2, 1]), ([0, 7], [3, 0], [2, 2]), ([2, 2], [0, 1], [3, 0])] {
+    for (slots, first, count) in
+        [([1, 0], [2, 0], [2, 1]), ([0, 7], [3, 0], [2, 2]), ([2, 2], [0, 1], [3, 0])]
+    {
         let (cache, texts) = (s.draw.normal([3, 2, 4, 2]), s.draw.normal([2, 2, 2, 2]));
         let [slots, first, count] = [&slots, &first, &count].map(|v| ints(s, v));
         let ins = [cache, texts, slots.clone(), first.clone(), count];
-        s.case("cache_write", ins, |x| cache_write(&x[0], &x[1], Slots { slots: &x[2], first: &x[3] }, &x[4]));
+        s.case("cache_write", ins, |x| {
+            cache_write(&x[0], &x[1], Slots { slots: &x[2], first: &x[3] }, &x[4])
+        });
         for (scale, window) in [(None, None), (Some(0.3), Some(2))] {
             let q = s.draw.normal([2, 2, 4, 2]);
             let (keys, values) = (s.draw.normal([3, 2, 4, 2]), s.draw.normal([3, 2, 4, 2]));
