@@ -269,7 +269,12 @@ impl Emitter<'_> {
                 shared: op.shared,
                 bound: op.bound,
             },
-            _ => Step::Routine(Routine { op: op.clone(), types, results, ins, outs, origin: None }),
+            _ => {
+                let claim = if let Op::Call(call) = op { self.profile.claim(call, &types) } else { None };
+                let (overwrites, can_fail) = claim.map_or((None, true), |c| (c.overwrites, c.can_fail));
+                let op = op.clone();
+                Step::Routine(Routine { op, types, results, ins, outs, overwrites, can_fail, origin: None })
+            }
         })
     }
 }

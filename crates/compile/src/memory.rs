@@ -92,11 +92,12 @@ pub(crate) fn lives(plan: &Plan) -> Vec<Option<Life>> {
     lives
 }
 
-/// Pairs (written, read) such that the first may overwrite the second while the step runs: every index reads only the
-/// element that it writes.
+/// Pairs (written, read) such that the first may overwrite the second while the step runs: every index
+/// reads only the element that it writes, or the device has claimed a region with code that allows it.
 fn in_place(step: &Step) -> Vec<(usize, usize)> {
     match step {
         Step::Kernel(k) => in_kernel(k),
+        Step::Routine(r) => r.overwritten().into_iter().collect(),
         _ => vec![],
     }
 }
@@ -137,7 +138,11 @@ fn donors(plan: &Plan, lives: &[Option<Life>]) -> Vec<Option<usize>> {
     let mut taken = vec![false; plan.inputs.len()];
     let mut donors = vec![None; plan.outputs.len()];
     // A run that fails must leave its arguments unchanged, so no later step may be able to fail.
-    let can_fail = |s: &Step| !matches!(s, Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. });
+    let can_fail = |s: &Step| match s {
+        Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. } => false,
+        Step::Routine(r) => r.can_fail,
+        _ => true,
+    };
     let safe = plan.steps.iter().rposition(can_fail).map_or(0, |last| last + 1);
     for (at, step) in plan.steps.iter().enumerate().skip(safe) {
         for (written, read) in in_place(step) {

@@ -35,6 +35,10 @@ pub struct Claim {
     pub name: &'static str,
     /// Returns true if the device has code for a call with these operand types.
     pub fits: fn(&Call, &[Aval]) -> bool,
+    /// The operand that the first result may overwrite: the device's code then reads and writes the same memory.
+    pub overwrites: Option<usize>,
+    /// Whether the device's code can return an error.
+    pub can_fail: bool,
 }
 
 impl PartialEq for Claim {
@@ -46,7 +50,12 @@ impl PartialEq for Claim {
 impl Profile {
     /// Returns true if the device runs this call as one step.
     pub(crate) fn claims(&self, call: &Call, types: &[Aval]) -> bool {
-        self.claims.iter().any(|c| *c.name == *call.name && (c.fits)(call, types))
+        self.claim(call, types).is_some()
+    }
+
+    /// The claim by which the device runs this call as one step.
+    pub(crate) fn claim(&self, call: &Call, types: &[Aval]) -> Option<&'static Claim> {
+        self.claims.iter().find(|c| *c.name == *call.name && (c.fits)(call, types))
     }
 }
 

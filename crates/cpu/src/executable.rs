@@ -407,7 +407,12 @@ impl Session<'_> {
                 }
             }
             // Steps that can fail run before steps that write to an argument's memory.
-            let alone = alone || !matches!(step, Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. });
+            let can_fail = match step {
+                Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. } => false,
+                Step::Routine(r) => r.can_fail,
+                _ => true,
+            };
+            let alone = alone || can_fail;
             let start = times.is_some().then(Instant::now);
             // SAFETY: the caller guarantees inputs and outputs; buffers of the arena that are in use do not
             // overlap (`plan/aliasing.rs`).

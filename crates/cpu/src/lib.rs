@@ -6,6 +6,7 @@
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
 mod arena;
+mod cached;
 mod device;
 mod executable;
 pub mod feature;
@@ -22,10 +23,12 @@ mod nested;
 pub mod pool;
 mod product;
 mod profile;
+mod quantized;
 mod rolled;
 mod routine;
 mod tile;
 pub mod vector;
+mod wide;
 
 pub use device::Cpu;
 pub use executable::{Executable, evaluate, evaluate_on};

@@ -1,5 +1,6 @@
 //! The CPU's profile for the compiler: cache sizes, vector widths and the cost of starting work on threads.
 
+use crate::routine::CLAIMS;
 use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
 use gradus_ir::{DType, size};
 
@@ -31,5 +32,5 @@ pub const PROFILE: Profile = Profile {
     memory: Memory { align: 64, most: size::MOST_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
     dtypes: &DType::ALL,
-    claims: &[],
+    claims: CLAIMS,
 };

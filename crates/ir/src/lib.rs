@@ -10,6 +10,7 @@ mod bessel;
 mod complex;
 mod dtype;
 mod error;
+pub mod format;
 pub mod graph;
 mod igamma;
 mod igamma_grad;

@@ -1,9 +1,12 @@
 //! Maps files into memory: pages are loaded when they are read, and shared with all processes that read the file.
 
+use crate::storage::Storage;
 use std::fs::File;
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// The bytes of a file, read-only.
 ///
@@ -27,6 +30,16 @@ impl FileMap {
         let map = unsafe { memmap2::Mmap::map(&file)? };
         Ok(FileMap { map: Some(map) })
     }
+
+    /// A part of the file as a storage that is read in place; the map stays open as long as the storage. `None` if the part
+    /// is outside of the file or does not start at a multiple of 16 bytes.
+    pub fn storage(self: &Arc<FileMap>, part: Range<usize>) -> Option<Storage> {
+        let bytes = self.get(part)?;
+        let owner: Box<dyn Send + Sync> = Box::new(self.clone());
+        // SAFETY: the bytes are inside of the map, which `owner` keeps open, and nothing in this process writes to them. For
+        // writes of other processes see the type's documentation.
+        unsafe { Storage::foreign(NonNull::from(bytes).cast(), bytes.len(), owner) }
+    }
 }
 
 impl Deref for FileMap {
@@ -46,6 +59,15 @@ mod tests {
         let path = std::env::temp_dir().join(format!("gradus-map-{}", std::process::id()));
         std::fs::write(&path, b"twelve bytes").expect("written");
         assert_eq!(&*FileMap::open(&path).expect("mapped"), b"twelve bytes");
+        let map = Arc::new(FileMap::open(&path).expect("mapped"));
+        let part = map.storage(0..6).expect("aligned");
+        drop(map);
+        assert_eq!(part.host::<u8>(), Some(&b"twelve"[..]));
+        assert!(!part.is_unique());
+        let map = Arc::new(FileMap::open(&path).expect("mapped"));
+        assert!(map.storage(7..12).is_none(), "not aligned");
+        assert!(map.storage(0..13).is_none(), "beyond the end");
+        drop((part, map));
         std::fs::write(&path, b"").expect("written");
         assert!(FileMap::open(&path).expect("an empty file").is_empty());
         std::fs::remove_file(&path).expect("removed");

@@ -3,21 +3,25 @@
 //! Fields have the names of Hugging Face's weights. What differs between Llama, Mistral, Qwen2 and Qwen3 is in the [`Config`].
 
 use crate::config::Config;
+use crate::matrix::{Matrix, Projection, Table};
 use crate::weights::{Loader, Weights};
-use gradus_ir::{DType, Error, Result};
-use gradus_nn::{Buffer, Embedding, Forward, Linear, Module, Param, RmsNorm, module};
-use gradus_tensor::{AttentionOptions, Device, Tensor, scaled_dot_product_attention};
+use gradus_ir::{Aval, DType, Error, Result};
+use gradus_nn::{Buffer, Forward, Module, RmsNorm, module};
+use gradus_tensor::{
+    AttentionOptions, Device, Slots, Tensor, cache_write, cached_attention, embedding,
+    scaled_dot_product_attention,
+};
 
 /// Attention with grouped heads.
 pub struct Attention {
     /// Queries.
-    pub q_proj: Linear,
+    pub q_proj: Projection,
     /// Keys.
-    pub k_proj: Linear,
+    pub k_proj: Projection,
     /// Values.
-    pub v_proj: Linear,
+    pub v_proj: Projection,
     /// From all heads to the width.
-    pub o_proj: Linear,
+    pub o_proj: Projection,
     /// Of queries, by head.
     pub q_norm: Option<RmsNorm>,
     /// Of keys, by head.
@@ -28,11 +32,11 @@ module!(Attention { q_proj, k_proj, v_proj, o_proj, q_norm, k_norm });
 /// The network of a block: `down(silu(gate(x)) · up(x))`.
 pub struct Mlp {
     /// What lets through.
-    pub gate_proj: Linear,
+    pub gate_proj: Projection,
     /// Into the hidden layer.
-    pub up_proj: Linear,
+    pub up_proj: Projection,
     /// Out of it.
-    pub down_proj: Linear,
+    pub down_proj: Projection,
 }
 module!(Mlp { gate_proj, up_proj, down_proj });
 
@@ -52,7 +56,7 @@ module!(Block { self_attn, mlp, input_layernorm, post_attention_layernorm });
 /// Everything but the output projection.
 pub struct Body {
     /// Embeddings of tokens.
-    pub embed_tokens: Embedding,
+    pub embed_tokens: Table,
     /// The blocks.
     pub layers: Vec<Block>,
     /// The last norm.
@@ -65,36 +69,44 @@ pub struct Decoder {
     /// Everything but the output projection.
     pub model: Body,
     /// Logits; absent where the token embedding serves.
-    pub lm_head: Option<Linear>,
+    pub lm_head: Option<Projection>,
     /// Sizes and variations.
     pub config: Config,
 }
 module!(Decoder { model, lm_head; config });
 
-/// Keys and values of the positions so far, with capacity for a fixed number, so that one plan serves every position.
+/// Keys and values of the positions so far of several texts, each in a slot, with capacity for a fixed number, so that one plan
+/// serves every position.
 pub struct KvCache {
-    /// Keys of each layer, `[1, kv_heads, capacity, head]`.
+    /// Keys of each layer, `[slots, kv_heads, capacity, head]`.
     pub keys: Vec<Buffer>,
     /// Values of each layer.
     pub values: Vec<Buffer>,
-    /// How many positions are filled.
-    pub position: Buffer,
     /// Cosines of each position's rotations, `[capacity, head / 2]`.
     pub cos: Buffer,
     /// Sines.
     pub sin: Buffer,
-    /// Most positions.
+    /// Most positions of a slot.
     pub capacity: usize,
 }
-module!(KvCache { keys, values, position, cos, sin; capacity });
+module!(KvCache { keys, values, cos, sin; capacity });
 
-/// Where a piece of text is: rotations of its positions, and what each sees.
-struct Place {
+/// Where texts `[texts, time]` are in a cache: one integer for each text.
+pub struct Texts<'a> {
+    /// The slot of each text.
+    pub slots: &'a Tensor,
+    /// Positions that the slot holds already, which the text follows.
+    pub first: &'a Tensor,
+    /// Tokens of the text; those from here on are padding.
+    pub count: &'a Tensor,
+    /// The cache.
+    pub cache: &'a KvCache,
+}
+
+/// Rotations of the positions of tokens.
+struct Rotations {
     cos: Tensor,
     sin: Tensor,
-    /// Positions, if there is a cache to write them to.
-    at: Option<Tensor>,
-    seen: Option<Tensor>,
 }
 
 impl Decoder {
@@ -107,8 +119,8 @@ impl Decoder {
         let norm = |l: &mut Loader<'_>, name: &str, n: usize| RmsNorm { weight: l.param(name, [n]), eps };
         let block = |l: &mut Loader<'_>, i: usize| {
             let name = |end: &str| format!("model.layers.{i}.{end}");
-            let linear = |l: &mut Loader<'_>, end: &str, outputs, inputs, bias: bool| Linear {
-                weight: l.param(&name(&format!("{end}.weight")), [outputs, inputs]),
+            let linear = |l: &mut Loader<'_>, end: &str, outputs, inputs, bias: bool| Projection {
+                weight: l.matrix(&name(&format!("{end}.weight")), [outputs, inputs]),
                 bias: bias.then(|| l.param(&name(&format!("{end}.bias")), [outputs])),
             };
             let by_head = |l: &mut Loader<'_>, end: &str| c.qk_norm.then(|| norm(l, &name(end), c.head));
@@ -131,12 +143,12 @@ impl Decoder {
             }
         };
         let model = Body {
-            embed_tokens: Embedding { weight: l.param("model.embed_tokens.weight", [c.vocabulary, d]) },
+            embed_tokens: Table { weight: l.matrix("model.embed_tokens.weight", [c.vocabulary, d]) },
             layers: (0..c.layers).map(|i| block(&mut l, i)).collect(),
             norm: norm(&mut l, "model.norm.weight", d),
         };
-        let head = |weight: Param| Linear { weight, bias: None };
-        let lm_head = (!c.tied).then(|| head(l.param("lm_head.weight", [c.vocabulary, d])));
+        let head = |weight: Matrix| Projection { weight, bias: None };
+        let lm_head = (!c.tied).then(|| head(l.matrix("lm_head.weight", [c.vocabulary, d])));
         // Older files keep the rotations, which follow from the configuration; tied heads may be stored all the same.
         let tied = c.tied;
         l.finish(|name| name.ends_with("rotary_emb.inv_freq") || (tied && name == "lm_head.weight"))?;
@@ -154,93 +166,101 @@ impl Decoder {
         (table(f64::cos), table(f64::sin))
     }
 
-    /// A cache for this many positions, on the model's device.
-    pub fn cache(&self, capacity: usize) -> KvCache {
+    /// A cache of `slots` texts of up to `capacity` positions, on the model's device.
+    pub fn cache(&self, slots: usize, capacity: usize) -> KvCache {
         let c = &self.config;
         let device = self.device();
-        let empty = Tensor::zeros([1, c.kv_heads, capacity, c.head]).to(device);
-        let each = || (0..c.layers).map(|_| Buffer::new(&empty)).collect();
+        let aval = Aval::new(DType::F32, [slots, c.kv_heads, capacity, c.head]);
+        let each = || (0..c.layers).map(|_| Buffer::new(&Tensor::zeroed(&aval).to(device))).collect();
         let (cos, sin) = self.rotations(capacity);
         let there = |t: &Tensor| Buffer::new(&t.to(device));
-        let position = Buffer::new(&Tensor::from(0i64));
-        KvCache { keys: each(), values: each(), position, cos: there(&cos), sin: there(&sin), capacity }
+        KvCache { keys: each(), values: each(), cos: there(&cos), sin: there(&sin), capacity }
     }
 
-    /// The last hidden states of all tokens `[1, time]`. With a cache the tokens follow those that it holds; their keys and
-    /// values are written to it, and its position stays where it was.
-    fn hidden(&self, ids: &Tensor, cache: Option<&KvCache>) -> Tensor {
+    /// The hidden states of all tokens `[texts, time]` before the last norm. With a cache the tokens follow those that their
+    /// slots hold, and their keys and values are written to it.
+    fn hidden(&self, ids: &Tensor, texts: Option<&Texts<'_>>) -> Tensor {
         let time = ids.dim(1);
-        let i = Tensor::iota(DType::I64, [time], 0);
-        let place = match cache {
+        let rotations = match texts {
             None => {
                 let (cos, sin) = self.rotations(time);
                 let device: Device = self.device();
-                Place { cos: cos.to(device), sin: sin.to(device), at: None, seen: None }
+                Rotations { cos: cos.to(device), sin: sin.to(device) }
             }
-            Some(cache) => {
-                let at = &*cache.position + i;
-                let (row, keys) = (at.unsqueeze(1), Tensor::iota(DType::I64, [1, cache.capacity], 1));
-                let mut seen = keys.le(&row);
-                if let Some(w) = self.config.window {
-                    seen = seen.and(&(&row - &keys).lt(w as i64));
-                }
-                let rows = |t: &Tensor| t.index_select(0, &at);
-                Place { cos: rows(&cache.cos), sin: rows(&cache.sin), at: Some(at), seen: Some(seen) }
+            Some(Texts { first, cache, .. }) => {
+                let at = first.unsqueeze(1) + Tensor::iota(DType::I64, [1, time], 1);
+                // Padding may be behind the last position.
+                let at = at.clamp(0.0, (cache.capacity - 1) as f64);
+                let rows = |t: &Tensor| embedding(&at, t, None).unsqueeze(2);
+                Rotations { cos: rows(&cache.cos), sin: rows(&cache.sin) }
             }
         };
         let mut x = self.model.embed_tokens.forward(ids);
         for (i, block) in self.model.layers.iter().enumerate() {
-            let own = cache.and_then(|c| Some((c.keys.get(i)?, c.values.get(i)?)));
-            let attended = self.attention(&block.self_attn, &block.input_layernorm.forward(&x), &place, own);
-            x = x + attended;
+            let h = block.input_layernorm.forward(&x);
+            let own = texts.and_then(|t| Some((t, t.cache.keys.get(i)?, t.cache.values.get(i)?)));
+            x = x + match own {
+                Some(own) => self.attention_cached(&block.self_attn, &h, &rotations, own),
+                None => self.attention(&block.self_attn, &h, &rotations),
+            };
             let (h, mlp) = (block.post_attention_layernorm.forward(&x), &block.mlp);
             x = x + mlp.down_proj.forward(&(mlp.gate_proj.forward(&h).silu() * mlp.up_proj.forward(&h)));
         }
-        self.model.norm.forward(&x)
+        x
     }
 
-    fn attention(
+    /// Queries, keys and values by head, `[texts, time, heads, head]`.
+    fn by_head(&self, a: &Attention, x: &Tensor) -> [Tensor; 3] {
+        let c = &self.config;
+        let split = |t: Tensor, heads: usize, norm: Option<&RmsNorm>| {
+            let t = t.reshape([x.dim(0), x.dim(1), heads, c.head]);
+            norm.map_or(t.clone(), |n| n.forward(&t))
+        };
+        [
+            split(a.q_proj.forward(x), c.heads, a.q_norm.as_ref()),
+            split(a.k_proj.forward(x), c.kv_heads, a.k_norm.as_ref()),
+            split(a.v_proj.forward(x), c.kv_heads, None),
+        ]
+    }
+
+    fn attention(&self, a: &Attention, x: &Tensor, r: &Rotations) -> Tensor {
+        let c = &self.config;
+        let [q, k, v] = self.by_head(a, x).map(|t| t.transpose(1, 2));
+        let [q, k] = [q, k].map(|t| t.rope_with(&r.cos, &r.sin));
+        let options = AttentionOptions {
+            enable_gqa: c.kv_heads != c.heads,
+            causal: true,
+            window: c.window,
+            ..AttentionOptions::default()
+        };
+        let o = scaled_dot_product_attention(&q, &k, &v, &options).transpose(1, 2).flatten(2, 3);
+        a.o_proj.forward(&o)
+    }
+
+    fn attention_cached(
         &self,
         a: &Attention,
         x: &Tensor,
-        place: &Place,
-        cache: Option<(&Buffer, &Buffer)>,
+        r: &Rotations,
+        (texts, keys, values): (&Texts<'_>, &Buffer, &Buffer),
     ) -> Tensor {
-        let c = &self.config;
-        let by_head = |t: Tensor, heads: usize, norm: Option<&RmsNorm>| {
-            let t = t.reshape([x.dim(0), x.dim(1), heads, c.head]);
-            norm.map_or(t.clone(), |n| n.forward(&t)).transpose(1, 2)
-        };
-        let q = by_head(a.q_proj.forward(x), c.heads, a.q_norm.as_ref()).rope_with(&place.cos, &place.sin);
-        let k = by_head(a.k_proj.forward(x), c.kv_heads, a.k_norm.as_ref()).rope_with(&place.cos, &place.sin);
-        let v = by_head(a.v_proj.forward(x), c.kv_heads, None);
-        let mut options =
-            AttentionOptions { enable_gqa: c.kv_heads != c.heads, ..AttentionOptions::default() };
-        let (keys, values) = match (cache, &place.at) {
-            (Some((keys, values)), Some(at)) => {
-                options.mask = place.seen.clone();
-                let (new_keys, new_values) = (keys.index_copy(2, at, &k), values.index_copy(2, at, &v));
-                for (cell, value) in [(keys, &new_keys), (values, &new_values)] {
-                    if let Err(e) = cell.set_(value) {
-                        return Tensor::failed(e);
-                    }
-                }
-                (new_keys, new_values)
+        let [q, k, v] = self.by_head(a, x);
+        let [q, k] = [q, k].map(|t| t.rope_with(&r.cos, &r.sin));
+        let at = Slots { slots: texts.slots, first: texts.first };
+        let new = [(keys, &k), (values, &v)].map(|(cell, t)| cache_write(cell, t, at, texts.count));
+        for (cell, value) in [keys, values].into_iter().zip(&new) {
+            if let Err(e) = cell.set_(value) {
+                return Tensor::failed(e);
             }
-            _ => {
-                options.causal = true;
-                options.window = c.window;
-                (k, v)
-            }
-        };
-        let o = scaled_dot_product_attention(&q, &keys, &values, &options).transpose(1, 2).flatten(2, 3);
-        a.o_proj.forward(&o)
+        }
+        let o = cached_attention(&q, (&new[0], &new[1]), at, (None, self.config.window));
+        a.o_proj.forward(&o.flatten(2, 3))
     }
 
     fn head(&self, x: &Tensor) -> Tensor {
         match &self.lm_head {
             Some(head) => head.forward(x),
-            None => gradus_tensor::func::linear(x, &self.model.embed_tokens.weight, None),
+            None => self.model.embed_tokens.weight.dot(x),
         }
     }
 
@@ -250,18 +270,18 @@ impl Decoder {
             let why = format!("are more than the model's context of {}", self.config.context);
             return Tensor::failed(Error::value(format!("{} tokens", ids.dim(1)), why));
         }
-        self.head(&self.hidden(ids, None))
+        self.head(&self.model.norm.forward(&self.hidden(ids, None)))
     }
 
-    /// Logits `[vocabulary]` behind the first `count` tokens of `[1, time]`, which follow those in the cache; the cache then
-    /// holds these too. Tokens from `count` on are padding.
-    pub fn step(&self, ids: &Tensor, count: &Tensor, cache: &KvCache) -> Tensor {
-        let last = (count - 1i64).reshape([1]);
-        let x = self.hidden(ids, Some(cache)).index_select(1, &last);
-        let logits = self.head(&x).reshape([-1]);
-        match cache.position.set_(&(&*cache.position + count)) {
-            Ok(()) => logits,
-            Err(e) => Tensor::failed(e),
-        }
+    /// Logits `[texts, vocabulary]` behind the first `count` tokens of each text of `[texts, time]`, which follow those that its
+    /// slot holds; the slot then holds these too.
+    pub fn step(&self, ids: &Tensor, texts: &Texts<'_>) -> Tensor {
+        let mut x = self.hidden(ids, Some(texts));
+        let time = ids.dim(1);
+        // A sum over one token that is not zero: taking a row by its number could fail, and then no cache could be
+        // written in place.
+        let last = Tensor::iota(DType::I64, [1, time, 1], 1).eq(&(texts.count - 1i64).reshape([-1, 1, 1]));
+        x = if time == 1 { x.reshape([x.dim(0), x.dim(2)]) } else { last.select(&x, 0.0).sum(1) };
+        self.head(&self.model.norm.forward(&x))
     }
 }

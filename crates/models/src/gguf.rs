@@ -4,7 +4,7 @@
 //! features which rotate together are next to each other; here they are half a head apart.
 
 use gradus_ir::{Error, Result, Shape};
-use gradus_nn::file::gguf::{Kind, Metadata, Reader, Value};
+use gradus_nn::file::gguf::{Format, Kind, Metadata, Reader, Value};
 use gradus_tensor::Tensor;
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
@@ -79,6 +79,8 @@ pub struct Model {
     architecture: String,
     heads: usize,
     kv_heads: usize,
+    /// Whether quantised weights are given as `f32`.
+    pub as_f32: bool,
 }
 
 impl Model {
@@ -94,7 +96,7 @@ impl Model {
         };
         let heads = count("attention.head_count").unwrap_or(1);
         let kv_heads = count("attention.head_count_kv").unwrap_or(heads);
-        Ok(Model { file, architecture, heads, kv_heads })
+        Ok(Model { file, architecture, heads, kv_heads, as_f32: false })
     }
 
     /// The configuration as a `config.json` has it.
@@ -166,6 +168,26 @@ impl Model {
             Some(heads) => reorder(&t, heads, false).map_err(|e| self.file.failed(format!("`{name}`: {e}"))),
             None => Ok(t),
         }
+    }
+}
+
+impl Model {
+    /// The bytes of a quantised weight with their format, with its rows in Hugging Face's order; `None` if it is not quantised,
+    /// or floats were asked for. Bytes whose order is that of the file are read in place.
+    pub fn quantized(&self, name: &str) -> Result<Option<(Tensor, Format)>> {
+        let own = self.own(name);
+        let format = self.file.info(&own)?.format;
+        if self.as_f32 || !format.is_quantized() {
+            return Ok(None);
+        }
+        let bytes = self.file.stored(&own)?;
+        let bytes = match rotated_heads(&self.architecture, name, self.heads, self.kv_heads) {
+            Some(heads) => {
+                reorder(&bytes, heads, false).map_err(|e| self.file.failed(format!("`{name}`: {e}")))?
+            }
+            None => bytes,
+        };
+        Ok(Some((bytes, format)))
     }
 }
 

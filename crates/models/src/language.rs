@@ -50,11 +50,22 @@ pub struct Generated {
 }
 
 impl LanguageModel {
-    /// Loads a GGUF file, or a Hugging Face folder.
+    /// Loads a GGUF file, or a Hugging Face folder. On the CPU quantised matrices stay as they are in the file, which is mapped
+    /// and must not change while the model is in use; other devices hold them as `f32`.
     pub fn load(path: impl AsRef<Path>, device: Device) -> Result<LanguageModel> {
-        let path = path.as_ref();
-        let model =
-            if path.is_dir() { LanguageModel::of_folder(path)? } else { LanguageModel::of_gguf(path)? };
+        LanguageModel::load_with(path.as_ref(), device, !device.is_cpu())
+    }
+
+    /// As [`LanguageModel::load`], with all weights as `f32` parameters, for training.
+    pub fn load_f32(path: impl AsRef<Path>, device: Device) -> Result<LanguageModel> {
+        LanguageModel::load_with(path.as_ref(), device, true)
+    }
+
+    fn load_with(path: &Path, device: Device, as_f32: bool) -> Result<LanguageModel> {
+        let model = match path.is_dir() {
+            true => LanguageModel::of_folder(path)?,
+            false => LanguageModel::of_gguf(path, as_f32)?,
+        };
         if !device.is_cpu() {
             model.engine.model().to(device)?;
             return Ok(LanguageModel { engine: Engine::new(model.engine.shared()), ..model });
@@ -62,8 +73,9 @@ impl LanguageModel {
         Ok(model)
     }
 
-    fn of_gguf(path: &Path) -> Result<LanguageModel> {
-        let source = gguf::Model::open(path)?;
+    fn of_gguf(path: &Path, as_f32: bool) -> Result<LanguageModel> {
+        let mut source = gguf::Model::open(path)?;
+        source.as_f32 = as_f32;
         let config = source.config()?;
         let (m, failed) = (source.file.metadata().clone(), |e: Error| atomic::failed(path, e));
         let json = json_of_gguf(&m).map_err(failed)?;

@@ -4,16 +4,17 @@
 //! is collected, so that one message lists missing, misshapen and unknown tensors together.
 
 use crate::gguf;
+use crate::matrix::Matrix;
 use gradus_ir::{DType, Error, Result, Shape};
-use gradus_nn::Param;
 use gradus_nn::file::{atomic, bytes_up_to, safetensors};
+use gradus_nn::{Buffer, Param};
 use gradus_tensor::{Generator, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Where weights come from. Names are those of Hugging Face's files.
 pub enum Weights {
-    /// A GGUF file, whose quantised tensors become `f32`.
+    /// A GGUF file. Its quantised matrices stay quantised, unless the file was opened to give `f32`.
     Gguf(Box<gguf::Model>),
     /// Safetensors files, and which has which tensor.
     Safetensors(Vec<safetensors::Reader>, BTreeMap<String, usize>),
@@ -138,6 +139,24 @@ impl<'a> Loader<'a> {
         let name = format!("{}{name}", self.prefix);
         let value = self.value(&name, &Shape::from(shape)).unwrap_or_else(|| Tensor::zeros([1]));
         Param::new(&value)
+    }
+
+    /// A matrix of weights, which stays quantised if the file has it so.
+    pub fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Matrix {
+        let full = format!("{}{name}", self.prefix);
+        if let Weights::Gguf(file) = self.weights
+            && self.weights.shape(&full).as_ref() == Some(&Shape::from(shape))
+        {
+            match file.quantized(&full) {
+                Ok(Some((bytes, format))) => {
+                    self.taken.insert(full);
+                    return Matrix::Quantized(Buffer::new(&bytes), format);
+                }
+                Ok(None) => {}
+                Err(e) => self.failed = self.failed.take().or(Some(e)),
+            }
+        }
+        Matrix::Float(self.param(name, shape))
     }
 
     fn value(&mut self, name: &str, shape: &Shape) -> Option<Tensor> {

@@ -60,6 +60,22 @@ fn greedy_text_and_logits_are_those_of_numpy() {
 }
 
 #[test]
+fn quantized_weights_have_the_logits_of_their_values() {
+    let Some(model) = model() else { return };
+    let packed = model.lock().unwrap().engine.shared();
+    assert!(packed.model.layers[3].mlp.up_proj.weight.is_quantized());
+    let plain = LanguageModel::load_f32(real(SMOLLM2).unwrap(), Device::CPU).unwrap().engine.shared();
+    let text = expected("texts").narrow(0, 0, 1).to_dtype(gradus_ir::DType::I64).to_vec::<i64>().unwrap();
+    let [mut packed, mut plain] = [packed, plain].map(Engine::new);
+    // A long piece, then single tokens.
+    for n in [150, 151, 152] {
+        let [a, b] = [&mut packed, &mut plain].map(|e| e.logits_after(&text[..n]).unwrap());
+        let far = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(far < 1e-3, "{n} tokens: {far}");
+    }
+}
+
+#[test]
 fn the_likeliest_tokens_are_those_of_pytorch() {
     let Some(model) = model() else { return };
     let decoder = model.lock().unwrap().engine.shared();

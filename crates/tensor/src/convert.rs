@@ -1,8 +1,10 @@
 //! Conversions between tensors and `Vec`, nested arrays, slices, numbers, `ndarray`, bytes and foreign memory.
 
+use crate::apply::apply1;
 use crate::data::{Data, Element};
 use crate::tensor::{Inner, Tensor};
-use gradus_ir::{Aval, Error, Result, Shape};
+use gradus_ir::ops::bitcast::Bitcast;
+use gradus_ir::{Aval, DType, Error, Result, Shape};
 use gradus_mem::Storage;
 use ndarray::{ArrayD, ArrayView, Dimension, IxDyn};
 use std::panic::Location;
@@ -123,6 +125,22 @@ impl Tensor {
     #[track_caller]
     pub fn from_memory(memory: Memory) -> Tensor {
         Tensor::from_result(Data::from_memory(memory).map(Tensor::data))
+    }
+
+    /// Zeros in memory of their own, which the system provides page by page when they are first written.
+    #[track_caller]
+    pub fn zeroed(aval: &Aval) -> Tensor {
+        let bytes = aval.shape.checked_numel().and_then(|n| n.checked_mul(aval.dtype.size()));
+        let storage = bytes.and_then(Storage::zeroed);
+        let none = || Error::value(format!("{aval}"), "does not fit in memory");
+        Tensor::from_result(storage.ok_or_else(none).map(|s| Tensor::data(Data::row_major(s, aval))))
+    }
+
+    /// The bits of the elements as another dtype, without gradient. If that is wider, the last axis holds the parts of one
+    /// element and disappears; if it is narrower, the parts are a new last axis.
+    #[track_caller]
+    pub fn bitcast(&self, dtype: DType) -> Tensor {
+        apply1(Bitcast { dtype }, &[self])
     }
 
     /// Copies the elements into an `ndarray` of the same shape.

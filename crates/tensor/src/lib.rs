@@ -30,6 +30,7 @@ mod plan;
 mod pointwise;
 mod print;
 mod profile;
+mod quantized;
 mod random;
 mod reduce;
 mod region;
@@ -53,6 +54,7 @@ pub use data::Element;
 pub use device::Device;
 pub use devices::DeviceInfo;
 pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
+pub use func::cache::{Slots, cache_write, cached_attention};
 pub use func::embedding::embedding;
 pub use func::loss::{
     KlReduction, Reduction, binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div,
@@ -63,6 +65,7 @@ pub use func::loss_more::{
     PoissonNllOptions, TripletMarginOptions, cosine_embedding_loss, gaussian_nll_loss, hinge_embedding_loss,
     margin_ranking_loss, poisson_nll_loss, soft_margin_loss, triplet_margin_loss,
 };
+pub use func::quantized::{dequantize, quantized_dot};
 pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot};
 pub use gradus_cpu::ask_to_stop;
@@ -77,6 +80,7 @@ pub use leaves::{
 pub use movement::Dims;
 pub use ops::pointwise;
 pub use profile::{TimedStep, Timeline};
+pub use quantized::Quantized;
 pub use random::{Generator, default_generator, manual_seed};
 pub use region::{Args, arg, region, region1, region1_with_grad};
 pub use require::require;

@@ -27,7 +27,7 @@ macro_rules! families {
 
 families! {
     sources: ["constant", "iota", "random_bits"];
-    conversions: ["cast", "re", "im", "conj", "complex"];
+    conversions: ["cast", "bitcast", "re", "im", "conj", "complex"];
     choices: ["select", "stop_gradient", "barrier"];
     movements: ["reshape", "permute", "broadcast", "slice", "flip", "pad", "concat"];
     reductions: ["sum", "prod", "max", "min", "argmax", "argmin"];

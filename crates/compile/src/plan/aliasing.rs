@@ -11,7 +11,7 @@ type Use = Option<(usize, usize)>;
 
 impl Plan {
     /// Checks that every temporary is inside the arena, and that two temporaries in use at the same time do not overlap.
-    /// They may overlap if a step overwrites one with the other element by element.
+    /// They may overlap if a step overwrites one with the other, element by element or because its claim allows it.
     pub(super) fn verify_arena(&self) -> Result<(), String> {
         let uses = self.uses();
         let mut temporary: Vec<(usize, usize, usize)> = Vec::new();
@@ -46,7 +46,8 @@ impl Plan {
     /// An output takes over the memory of an input only if
     /// - no other output takes over that input,
     /// - both have the same type and number of elements,
-    /// - the step that writes the output reads the input, element by element, and no later step reads it,
+    /// - the step that writes the output reads the input, element by element or by a claim that allows overwriting it, and
+    ///   no later step reads it,
     /// - no later step can fail: a run that fails leaves its arguments unchanged.
     pub(super) fn verify_donors(&self) -> Result<(), String> {
         if self.donors.len() != self.outputs.len() {
@@ -100,6 +101,7 @@ impl Plan {
         }
         match &self.steps[step] {
             Step::Kernel(kernel) => elementwise(kernel, written, read),
+            Step::Routine(r) if r.overwritten() == Some((written, read)) => Ok(()),
             _ => Err(format!("step {step} does not run element by element")),
         }
     }
@@ -111,7 +113,8 @@ fn can_fail(step: &Step) -> bool {
     match step {
         Step::Kernel(_) | Step::Contract(_) => false,
         Step::Slices { control, .. } => control.plans.iter().any(|plan| plan.steps.iter().any(can_fail)),
-        Step::Routine(_) | Step::Switch(_) | Step::Scan { .. } | Step::While { .. } => true,
+        Step::Routine(r) => r.can_fail,
+        Step::Switch(_) | Step::Scan { .. } | Step::While { .. } => true,
     }
 }
 

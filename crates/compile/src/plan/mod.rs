@@ -136,6 +136,10 @@ pub struct Routine {
     pub ins: Vec<usize>,
     /// Buffers of the results.
     pub outs: Vec<usize>,
+    /// The operand that the first result may overwrite.
+    pub overwrites: Option<usize>,
+    /// Whether it can return an error.
+    pub can_fail: bool,
     /// The call it comes from, if known.
     pub origin: Option<Origin>,
 }
@@ -144,6 +148,13 @@ impl Routine {
     /// The name of its op, or of the region if a device runs a region as one step.
     pub fn name(&self) -> &str {
         if let Op::Call(call) = &self.op { &call.name } else { self.op.name() }
+    }
+
+    /// The buffers (written, read) that may be the same memory.
+    pub(crate) fn overwritten(&self) -> Option<(usize, usize)> {
+        let (written, read) = (*self.outs.first()?, *self.ins.get(self.overwrites?)?);
+        // An operand that is read twice has a second use.
+        (self.ins.iter().filter(|b| **b == read).count() == 1).then_some((written, read))
     }
 }
 

@@ -196,6 +196,25 @@ impl Real for bf16 {
     }
 }
 
+/// Fills a panel of `width` lanes from rows of values: lane `l` at step `p` is `source[l · row + p]`. Lanes from `lanes` on
+/// are zero.
+///
+/// # Safety
+/// The source has the lanes and steps. `width` is the width of a panel that [`gemm`] asks a [`Pack`] for, and `out` has
+/// `steps · width` elements.
+pub(crate) unsafe fn transpose_panel(
+    source: *const f32,
+    row: usize,
+    (lanes, width): (usize, usize),
+    steps: usize,
+    out: &mut [f32],
+) {
+    let kernels = <f32 as kernel::Kernelled>::kernels(Isa::best());
+    let packer = if width == kernels.mr { kernels.pack_a } else { kernels.panel_of(width).1 };
+    // SAFETY: the contract is the same.
+    unsafe { packer(source, row as isize, 1, lanes, steps, out.as_mut_ptr()) }
+}
+
 /// Computes a product with the best instruction set, on the threads of `pool`.
 ///
 /// # Safety

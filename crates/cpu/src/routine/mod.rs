@@ -1,4 +1,5 @@
-//! Runs forms that are not loop nests: natively where that is faster, else by the reference evaluator.
+//! Runs forms that are not loop nests, natively where that is faster, else by the reference evaluator, and regions that the
+//! device has claimed.
 //!
 //! Native forms compute in the carriers of the reference and round once, so that they equal the reference bit
 //! for bit; convolutions sum in their own dtype, as products do. No result depends on the number of threads.
@@ -11,16 +12,19 @@ mod index;
 mod lines;
 mod order;
 mod patches;
+mod region;
 mod shifted;
 mod spread;
 mod thin;
+
+pub(crate) use region::CLAIMS;
 
 use crate::Pool;
 use crate::literal::{from_memory, to_memory};
 use crate::tile::Memory;
 use gradus_compile::Routine;
 use gradus_ir::ops::Form;
-use gradus_ir::{Aval, Error, Literal, Result, reference};
+use gradus_ir::{Aval, Error, Literal, Op, Result, reference};
 
 /// Bytes per task.
 const GRAIN: usize = 1 << 16;
@@ -33,6 +37,9 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
     let call = Call { routine, pool, memory };
     // SAFETY: the contract is the same.
     let done = unsafe {
+        if let Op::Call(region) = &routine.op {
+            return region::run(&call, region);
+        }
         match routine.op.def().form(&routine.types) {
             Form::Bits => bits::fill(&call),
             Form::Convolve(window) => conv::convolve(&call, &window),

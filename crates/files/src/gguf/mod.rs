@@ -4,20 +4,20 @@
 //! shapes, alignment, offsets within the file, no overlap. [`write()`] writes the same format. `gradus_models`
 //! interprets the metadata.
 
-mod format;
 mod value;
 mod write;
 
-pub use format::Format;
+pub use gradus_ir::format::Format;
 pub use value::{Kind, Metadata, Value};
 pub use write::{Content, Entry, write};
 
 use crate::atomic;
 use gradus_ir::{Aval, DType, Error, Result, Shape};
 use gradus_mem::FileMap;
-use gradus_tensor::Tensor;
+use gradus_tensor::{Memory, Tensor};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The first bytes of a file.
 const MAGIC: &[u8; 4] = b"GGUF";
@@ -65,7 +65,7 @@ pub struct Info {
 /// A GGUF file, read by memory map: only requested tensors are read.
 pub struct Reader {
     path: PathBuf,
-    map: FileMap,
+    map: Arc<FileMap>,
     metadata: Metadata,
     tensors: Vec<Info>,
     index: HashMap<String, usize>,
@@ -85,7 +85,7 @@ impl Reader {
         let map = FileMap::open(&path).map_err(|e| atomic::failed(&path, format!("cannot be read: {e}")))?;
         let (metadata, tensors) = header(&map).map_err(|why| atomic::failed(&path, why))?;
         let index = tensors.iter().enumerate().map(|(i, t)| (t.name.clone(), i)).collect();
-        Ok(Reader { path, map, metadata, tensors, index })
+        Ok(Reader { path, map: Arc::new(map), metadata, tensors, index })
     }
 
     /// Returns the path of the file.
@@ -142,15 +142,21 @@ impl Reader {
         Ok(t)
     }
 
-    /// Returns the bytes of a tensor as a `u8` tensor of its rows: the last axis counts bytes instead of
-    /// elements.
+    /// Returns the bytes of a tensor as a `u8` tensor of its rows: the last axis counts bytes instead of elements. They are read in
+    /// place, from the file, unless the file stores them at an odd offset.
     pub fn stored(&self, name: &str) -> Result<Tensor> {
         let (info, bytes) = (self.info(name)?, self.bytes(name)?);
         let mut extents = info.shape.to_vec();
         if let Some(last) = extents.last_mut() {
             *last = info.format.bytes_of(*last).unwrap_or(0);
         }
-        let t = Tensor::from_bytes(&Aval::new(DType::U8, extents.into_iter().collect::<Shape>()), bytes);
+        let aval = Aval::new(DType::U8, extents.into_iter().collect::<Shape>());
+        let t = match self.map.storage(info.offset..info.offset + info.bytes) {
+            Some(storage) => {
+                Tensor::from_memory(Memory { storage, offset: 0, strides: row_major(&aval), aval })
+            }
+            None => Tensor::from_bytes(&aval, bytes),
+        };
         t.check().map_err(|e| self.failed(format!("tensor `{name}` cannot be read: {e}")))?;
         Ok(t)
     }
@@ -159,6 +165,15 @@ impl Reader {
     pub fn failed(&self, why: impl ToString) -> Error {
         atomic::failed(&self.path, why)
     }
+}
+
+/// Strides of consecutive elements.
+fn row_major(aval: &Aval) -> Vec<i64> {
+    let mut strides: Vec<i64> = Vec::with_capacity(aval.rank());
+    for i in 0..aval.rank() {
+        strides.push(aval.shape[i + 1..].iter().product::<usize>() as i64);
+    }
+    strides
 }
 
 /// Whether a file begins with the GGUF magic number.

@@ -17,9 +17,13 @@ use gradus_ir::{Aval, DType};
 
 /// Regions that are run as one step.
 pub(crate) const CLAIMS: &[Claim] = &[
-    Claim { name: FORWARD, fits: |call, types| Attention::of(call, types, 1).is_some() },
-    Claim { name: BACKWARD, fits: |call, types| Attention::of(call, types, 2).is_some() },
+    claim(FORWARD, |call, types| Attention::of(call, types, 1).is_some()),
+    claim(BACKWARD, |call, types| Attention::of(call, types, 2).is_some()),
 ];
+const fn claim(name: &'static str, fits: fn(&Region, &[Aval]) -> bool) -> Claim {
+    Claim { name, fits, overwrites: None, can_fail: true }
+}
+
 const FORWARD: &str = "scaled_dot_product_attention";
 const BACKWARD: &str = "scaled_dot_product_attention_vjp";
 

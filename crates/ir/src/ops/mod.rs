@@ -3,6 +3,7 @@
 //! All passes walk this list. A pointwise op is one block in `pointwise/`; a structural op is one file here and one
 //! name in `catalog!`; a composite is a function over tensors, in another crate.
 
+pub mod bitcast;
 pub mod call;
 pub mod complex;
 pub mod conv;
@@ -506,7 +507,7 @@ macro_rules! catalog {
 
 catalog! {
     source::Input, source::Constant, source::Iota, source::RandomBits,
-    pointwise::Cast, select::Select, select::StopGradient, select::Barrier,
+    pointwise::Cast, bitcast::Bitcast, select::Select, select::StopGradient, select::Barrier,
     complex::Re, complex::Im, complex::Conj, complex::Complex,
     movement::Reshape, movement::Permute, movement::Broadcast, movement::Slice, movement::Flip,
     movement::Pad, movement::Concat,

@@ -67,6 +67,14 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     (&["pad_zeros"], "pad(x, padding=[…])"),
     (&["rope_at", "rope_with"], "rope(x, pos)"),
     (&["softmax_seen"], "masked_softmax(x, mask)"),
+    (
+        &["bitcast", "dequantize", "quantized_dot"],
+        "programs have numbers, not bytes: dequantise weights before they are given",
+    ),
+    (
+        &["cache_write", "cached_attention"],
+        "attention(q, k, v) over all positions, or virtual time, H[*t+1] = …",
+    ),
     (&["qr_reflected"], "qr(x, reflected=true)"),
     (&["cumulate"], "cumsum, cumprod, cummax, cummin or logcumsumexp"),
     (

@@ -8,6 +8,7 @@
 pub mod activation;
 pub mod attention;
 mod attention_samples;
+pub mod cache;
 pub mod embedding;
 pub mod loss;
 pub mod loss_class;
@@ -15,6 +16,7 @@ pub mod loss_more;
 pub mod norm;
 pub mod numeric;
 mod overlap_pool;
+pub mod quantized;
 pub mod samples;
 pub mod softmax;
 pub mod stats;
@@ -33,6 +35,7 @@ pub mod scatter;
 pub mod shape;
 
 pub use attention::{AttentionOptions, scaled_dot_product_attention};
+pub use cache::{Slots, cache_write, cached_attention};
 pub use conv::{
     ConvOptions, ConvTransposeOptions, Padding, conv, conv_transpose, conv_transpose1d, conv_transpose2d,
     conv_transpose3d, conv1d, conv2d, conv3d,
@@ -64,6 +67,7 @@ pub use pools::{
     adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
     adaptive_max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d,
 };
+pub use quantized::{dequantize, quantized_dot};
 pub use samples::{Sample, Samples};
 pub use scatter::Reduce;
 pub use shape::{Indexing, meshgrid};
@@ -92,5 +96,7 @@ pub fn samples() -> Samples {
     loss_more::samples(&mut s);
     embedding::samples(&mut s);
     attention_samples::samples(&mut s);
+    cache::samples(&mut s);
+    quantized::samples(&mut s);
     s
 }

@@ -1,9 +1,9 @@
-//! The element formats of GGUF files: identifiers, block sizes, and how blocks become `f32`.
+//! The element formats of quantised weights, as GGUF files have them: identifiers, block sizes, and how blocks become `f32`.
 //!
 //! A quantised format stores blocks of 32 or 256 consecutive elements of a row. Every element is `scale · q + offset`, where `q` is
 //! a small integer and scale and offset belong to a group of elements. A format only says how its block packs these three.
 
-use gradus_ir::DType;
+use crate::DType;
 use half::{bf16, f16};
 
 /// Storage format of the elements of a tensor.
@@ -66,7 +66,7 @@ const FORMATS: &[Row] = &[
 ];
 
 /// Largest number of elements in a block of any format.
-const MOST: usize = 256;
+pub const MOST: usize = 256;
 
 impl Format {
     /// Returns all formats.
@@ -77,6 +77,11 @@ impl Format {
     /// Returns the format with this identifier.
     pub fn of_id(id: u32) -> Option<Format> {
         FORMATS.iter().find(|row| row.id == id).map(|row| row.format)
+    }
+
+    /// Returns the format with this name, such as `Q4_K`.
+    pub fn of_name(name: &str) -> Option<Format> {
+        FORMATS.iter().find(|row| row.name == name).map(|row| row.format)
     }
 
     /// Returns the format that holds exactly the elements of a dtype.
@@ -163,8 +168,8 @@ impl Format {
         }
     }
 
-    /// Unpacks the integers, scales and offsets of a block.
-    fn unpack(self, b: &[u8], p: &mut Parts) {
+    /// Unpacks the integers, scales and offsets of a block of a quantised format. Panics if `b` is shorter than a block.
+    pub fn unpack(self, b: &[u8], p: &mut Parts) {
         match self {
             Format::Q4_0 | Format::Q4_1 | Format::Q5_0 | Format::Q5_1 => self.unpack_simple(b, p),
             Format::Q2K => p.q2_k(b),
@@ -226,18 +231,31 @@ impl Format {
     }
 }
 
-/// The integers of a block, and scales and offsets of its groups.
-struct Parts {
-    q: [i8; MOST],
-    scales: [f32; 16],
-    offsets: [f32; 16],
+/// The integers of a block, and scales and offsets of its groups. Element `i` is `q[i] · scales[i / group]`, plus
+/// `offsets[i / group]` if there are offsets.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// Integers of the elements.
+    pub q: [i8; MOST],
+    /// Scales of the groups.
+    pub scales: [f32; 16],
+    /// Offsets of the groups.
+    pub offsets: [f32; 16],
     /// Elements that share a scale.
-    group: usize,
-    has_offsets: bool,
+    pub group: usize,
+    /// Whether offsets are added.
+    pub has_offsets: bool,
+}
+
+impl Default for Parts {
+    fn default() -> Parts {
+        Parts::new()
+    }
 }
 
 impl Parts {
-    fn new() -> Parts {
+    /// Parts to unpack blocks into.
+    pub fn new() -> Parts {
         Parts { q: [0; MOST], scales: [0.0; 16], offsets: [0.0; 16], group: MOST, has_offsets: false }
     }
 
@@ -320,6 +338,7 @@ mod tests {
     fn every_format_has_its_own_row() {
         for format in Format::all() {
             assert_eq!(Format::of_id(format.id()), Some(format));
+            assert_eq!(Format::of_name(format.name()), Some(format));
             assert_eq!(format.row().format, format);
         }
     }

@@ -1,0 +1,77 @@
+//! `cargo run --release -p gradus-bench --bin generate MODEL.gguf`: how fast a language model reads prompts and makes tokens.
+//! Prints one JSON object; `bench/generate.py` puts it beside llama.cpp.
+
+#![forbid(unsafe_code)]
+
+use gradus::models::LanguageModel;
+use gradus::models::session::Session;
+use gradus::{Device, Error, Result};
+use serde_json::json;
+use std::time::Instant;
+
+const PROMPT: usize = 512;
+const NEW: usize = 64;
+const TEXTS: usize = 8;
+
+fn best(logits: &[f32]) -> i64 {
+    let larger = |a: &(usize, &f32), b: &(usize, &f32)| a.1.total_cmp(b.1);
+    logits.iter().enumerate().max_by(larger).map_or(0, |(i, _)| i as i64)
+}
+
+/// Memory of this process from the system's account of it, in bytes: what is resident, and the part that is not of files.
+fn memory() -> (u64, u64) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|l| l.strip_prefix(name));
+        line.and_then(|l| l.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) * 1024
+    };
+    (field("VmRSS:"), field("RssAnon:"))
+}
+
+fn main() -> Result<()> {
+    let path = std::env::args().nth(1).ok_or_else(|| Error::value("no model", "give a GGUF file"))?;
+    let start = Instant::now();
+    let mut model = LanguageModel::load(&path, Device::CPU)?;
+    let loaded = start.elapsed();
+    let prompt = model.tokenizer.encode("The capital of France is")?;
+    let first = best(&model.engine.logits_after(&prompt)?);
+    let first_token = start.elapsed();
+    let mut text = prompt.clone();
+    text.push(first);
+    model.engine.logits_after(&text)?; // compiles
+    let begin = Instant::now();
+    for _ in 0..NEW {
+        let next = best(&model.engine.logits_after(&text)?);
+        text.push(next);
+    }
+    let decode = NEW as f64 / begin.elapsed().as_secs_f64();
+    let small = memory();
+    let mut prefill: f64 = 0.0;
+    for round in 0..4 {
+        let long: Vec<i64> = (0..PROMPT as i64).map(|i| (i * 97 + round * 31 + 5) % 40_000).collect();
+        let begin = Instant::now();
+        model.engine.logits_after(&long)?;
+        // The first round compiles.
+        prefill = prefill.max(PROMPT as f64 / begin.elapsed().as_secs_f64());
+    }
+    let mut session = Session::new(model.engine.shared(), TEXTS);
+    let mut texts: Vec<Vec<i64>> = (0..TEXTS).map(|i| [&[i as i64 + 100], &prompt[..]].concat()).collect();
+    let mut together = 0.0;
+    for step in 0..NEW + 2 {
+        let begin = Instant::now();
+        let wanted: Vec<(usize, &[i64])> = texts.iter().enumerate().map(|(i, t)| (i, &t[..])).collect();
+        let logits = session.logits_after(&wanted)?;
+        texts.iter_mut().zip(&logits).for_each(|(t, l)| t.push(best(l)));
+        // The first two steps read the prompts and compile.
+        together += if step < 2 { 0.0 } else { begin.elapsed().as_secs_f64() };
+    }
+    let report = json!({
+        "load_s": loaded.as_secs_f64(), "first_token_s": first_token.as_secs_f64(),
+        "prefill_tokens_per_s": prefill, "decode_tokens_per_s": decode,
+        "together_tokens_per_s": (NEW * TEXTS) as f64 / together,
+        "resident_bytes": small.0, "anonymous_bytes": small.1,
+        "text": model.tokenizer.decode(&text)?,
+    });
+    println!("{report}");
+    Ok(())
+}

@@ -1,0 +1,330 @@
+//! Attention over a cache of keys and values, and writing to that cache.
+//! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. Takes memory and extents; what
+//! they mean in a graph is decided by the regions `cache_write` and `cached_attention`.
+
+use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm};
+use crate::vector::{Loops, loops};
+use crate::wide::{self, GROUP, Plain, Wide};
+use crate::{Isa, Pool};
+use std::ops::Range;
+
+/// Most positions of a text that are attended to row by row. More use matrix products.
+const FEW: usize = 4;
+
+/// Positions of a text in one block of matrix products.
+const BLOCK: usize = 64;
+
+/// Bytes that are worth a task.
+const TASK: usize = 1 << 15;
+
+/// The extents of a cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cache {
+    pub(crate) slots: usize,
+    pub(crate) heads: usize,
+    pub(crate) capacity: usize,
+    pub(crate) width: usize,
+}
+
+impl Cache {
+    fn numel(&self) -> usize {
+        self.slots * self.heads * self.capacity * self.width
+    }
+
+    /// Offset of the first position of a head of a slot.
+    fn at(&self, slot: usize, head: usize) -> usize {
+        (slot * self.heads + head) * self.capacity * self.width
+    }
+}
+
+/// Which slots texts are in, and where in them.
+#[derive(Clone, Copy)]
+pub(crate) struct Texts<'a> {
+    /// The slot of each text.
+    pub(crate) slots: &'a [i64],
+    /// The position of the first token of each text.
+    pub(crate) first: &'a [i64],
+    /// Tokens of each text, padding included.
+    pub(crate) time: usize,
+}
+
+/// Memory that tasks share. Each writes elements of its own.
+#[derive(Clone, Copy)]
+struct Shared<T>(*mut T);
+
+// SAFETY: tasks write different elements, and elements that tasks read are written by none.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn at(self, i: usize) -> *mut T {
+        self.0.wrapping_add(i)
+    }
+}
+
+/// Copies `from` to `to`, with the first `count` tokens of each text of `new` in its slot. Only these are written if both
+/// are the same memory. Tokens outside of the cache are left out; of two texts in one slot, the later one counts.
+///
+/// # Safety
+/// `from` and `to` have the extents of the cache, `new` is `[texts, time, heads, width]`, and nobody else uses `to`.
+pub(crate) unsafe fn write(
+    pool: &Pool,
+    cache: Cache,
+    (from, to): (*const f32, *mut f32),
+    new: *const f32,
+    texts: Texts<'_>,
+    count: &[i64],
+) {
+    // SAFETY: the caller's contract. Heads are tasks, so no two tasks write the same element.
+    unsafe {
+        if !std::ptr::eq(from, to) {
+            std::ptr::copy_nonoverlapping(from, to, cache.numel());
+        }
+        let (to, new) = (Shared(to), Shared(new.cast_mut()));
+        let head = |head: usize| {
+            for (b, ((slot, first), count)) in texts.slots.iter().zip(texts.first).zip(count).enumerate() {
+                let Some(slot) = usize::try_from(*slot).ok().filter(|s| *s < cache.slots) else { continue };
+                let tokens = usize::try_from(*count).unwrap_or(0).min(texts.time);
+                for t in 0..tokens {
+                    let position = first.checked_add(t as i64).and_then(|p| usize::try_from(p).ok());
+                    let Some(position) = position.filter(|p| *p < cache.capacity) else { continue };
+                    let row = new.at(((b * texts.time + t) * cache.heads + head) * cache.width);
+                    let place = to.at(cache.at(slot, head) + position * cache.width);
+                    std::ptr::copy_nonoverlapping(row, place, cache.width);
+                }
+            }
+        };
+        let bytes = texts.slots.len() * texts.time * cache.width * size_of::<f32>();
+        if bytes < TASK { (0..cache.heads).for_each(head) } else { pool.run(cache.heads, &head) }
+    }
+}
+
+/// What attention computes, besides the extents of the cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attention {
+    /// Heads of queries, a multiple of those of the cache.
+    pub(crate) heads: usize,
+    /// Multiplies the scores; positive.
+    pub(crate) scale: f32,
+    /// Positions that a query sees, up to its own.
+    pub(crate) window: Option<usize>,
+}
+
+impl Attention {
+    /// Positions that a query at `position` sees.
+    fn seen(&self, position: i64, capacity: usize) -> Range<usize> {
+        let end = usize::try_from(position.saturating_add(1)).unwrap_or(0);
+        let from = self.window.map_or(0, |w| end.saturating_sub(w));
+        from.min(capacity)..end.min(capacity)
+    }
+}
+
+/// `softmax(q·kᵀ·scale)·v` of each token over the positions of its slot up to its own. A query that sees nothing gives 0.
+/// Slots outside of the cache count as the nearest one.
+///
+/// # Safety
+/// Queries and results are `[texts, time, heads, width]`, keys and values have the extents of the cache, and nobody else uses
+/// the results.
+pub(crate) unsafe fn attend(
+    pool: &Pool,
+    (cache, attention): (Cache, Attention),
+    (queries, keys, values): (*const f32, *const f32, *const f32),
+    texts: Texts<'_>,
+    out: *mut f32,
+) {
+    let Attention { heads, .. } = attention;
+    let (time, width) = (texts.time, cache.width);
+    let group = heads / cache.heads.max(1);
+    if cache.numel() == 0 || heads == 0 || time == 0 {
+        // SAFETY: results are as large as stated.
+        return unsafe { out.write_bytes(0, texts.slots.len() * time * heads * width) };
+    }
+    let [queries, keys, values] = [queries, keys, values].map(|p| Shared(p.cast_mut()));
+    let out = Shared(out);
+    let block = if time <= FEW { 1 } else { BLOCK };
+    let blocks = time.div_ceil(block);
+    let few = few(Isa::best());
+    let task = |task: usize| {
+        let (b, rest) = (task / (heads * blocks), task % (heads * blocks));
+        let (head, from) = (rest / blocks, rest % blocks * block);
+        let slot = texts.slots[b].clamp(0, cache.slots as i64 - 1) as usize;
+        let start = cache.at(slot, head / group);
+        let row = (b * time + from) * heads * width + head * width;
+        let one = Head {
+            queries: queries.at(row),
+            keys: keys.at(start),
+            values: values.at(start),
+            out: out.at(row),
+            stride: heads * width,
+            width,
+            capacity: cache.capacity,
+            attention,
+        };
+        let position = texts.first[b].saturating_add(from as i64);
+        // SAFETY: the head of the slot is inside of the cache, and the rows inside of queries and results.
+        unsafe {
+            match block {
+                1 => few(&one, position),
+                _ => one.many(pool, position, block.min(time - from)),
+            }
+        }
+    };
+    let tasks = texts.slots.len() * heads * blocks;
+    let longest = texts
+        .first
+        .iter()
+        .max()
+        .map_or(0, |p| attention.seen(p.saturating_add(time as i64), cache.capacity).len());
+    let each = (TASK / (longest * width * size_of::<f32>() * block).max(1)).clamp(1, tasks.max(1));
+    pool.run(tasks.div_ceil(each), &|chunk| {
+        (chunk * each..((chunk + 1) * each).min(tasks)).for_each(task);
+    });
+}
+
+/// A head of queries and the keys and values that it reads.
+struct Head {
+    queries: *const f32,
+    keys: *const f32,
+    values: *const f32,
+    out: *mut f32,
+    /// Elements from one token to the next, of queries and results.
+    stride: usize,
+    width: usize,
+    capacity: usize,
+    attention: Attention,
+}
+
+impl Head {
+    /// One query.
+    ///
+    /// # Safety
+    /// As for [`attend`]; the caller guarantees the instruction set of `W`.
+    #[inline(always)]
+    unsafe fn one<W: Wide>(&self, position: i64) {
+        let seen = self.attention.seen(position, self.capacity);
+        let (width, n) = (self.width, seen.len());
+        let whole = width / GROUP * GROUP;
+        let scratch = Scratch::take::<f32>(n);
+        // SAFETY: the caller's contract; the scratch has a score for every key that is seen.
+        unsafe {
+            let scores = std::slice::from_raw_parts_mut(scratch.as_ptr::<f32>(), n);
+            let (keys, values) = (self.keys.add(seen.start * width), self.values.add(seen.start * width));
+            for (j, score) in scores.iter_mut().enumerate() {
+                let key = keys.add(j * width);
+                let mut sum = W::zero();
+                for d in (0..whole).step_by(GROUP) {
+                    sum = W::load(self.queries.add(d)).mul_add(W::load(key.add(d)), sum);
+                }
+                *score = sum.sum();
+                for d in whole..width {
+                    *score += *self.queries.add(d) * *key.add(d);
+                }
+            }
+            weigh(loops::<f32>(), scores, self.attention.scale);
+            for d in (0..whole).step_by(GROUP) {
+                let mut sum = W::zero();
+                for (j, p) in scores.iter().enumerate() {
+                    sum = W::load(values.add(j * width + d)).mul_add_splat(W::splat(*p), sum);
+                }
+                sum.store(self.out.add(d));
+            }
+            for d in whole..width {
+                let terms = scores.iter().enumerate().map(|(j, p)| p * *values.add(j * width + d));
+                *self.out.add(d) = terms.sum();
+            }
+        }
+    }
+
+    /// Queries of consecutive positions.
+    ///
+    /// # Safety
+    /// As for [`attend`].
+    unsafe fn many(&self, pool: &Pool, position: i64, rows: usize) {
+        let first = self.attention.seen(position, self.capacity);
+        let last = self.attention.seen(position.saturating_add(rows as i64 - 1), self.capacity);
+        let (from, n) = (first.start, last.end.saturating_sub(first.start));
+        let scratch = Scratch::take::<f32>(rows * n);
+        let scores = scratch.as_ptr::<f32>();
+        let strided = |data: *const f32, lane: usize, depth: usize| {
+            Operand::Strided(Strided { data, batch: 0, lane: lane as isize, depth: depth as isize })
+        };
+        let product = |a, b, n: usize, k: usize, data: *mut f32, row: usize| {
+            let c = Output { data, batch: 0, row: row as isize };
+            let problem = Problem { batch: 1, m: rows, n, k, a, b, c, accumulate: false, finish: None };
+            // SAFETY: the operands are inside of queries, cache, results and scratch.
+            unsafe { gemm(pool, &problem) };
+        };
+        // SAFETY: the caller's contract; positions that are seen are inside of the cache.
+        unsafe {
+            let (keys, values) = (self.keys.add(from * self.width), self.values.add(from * self.width));
+            let q = strided(self.queries, self.stride, 1);
+            product(q, strided(keys, self.width, 1), n, self.width, scores, n);
+            for i in 0..rows {
+                let seen = self.attention.seen(position.saturating_add(i as i64), self.capacity);
+                let row = std::slice::from_raw_parts_mut(scores.add(i * n), n);
+                let (before, rest) = row.split_at_mut(seen.start - from);
+                let (own, after) = rest.split_at_mut(seen.len());
+                before.fill(0.0);
+                after.fill(0.0);
+                weigh(loops::<f32>(), own, self.attention.scale);
+            }
+            product(
+                strided(scores, n, 1),
+                strided(values, 1, self.width),
+                self.width,
+                n,
+                self.out,
+                self.stride,
+            );
+        }
+    }
+}
+
+/// Replaces scores by their softmax.
+fn weigh(loops: &Loops<f32>, scores: &mut [f32], scale: f32) {
+    let (x, n) = (scores.as_mut_ptr(), scores.len());
+    let (Some(sub), Some(mul), Some(exp)) = (loops.binary("sub"), loops.binary("mul"), loops.unary("exp"))
+    else {
+        unreachable!("every instruction set has these loops")
+    };
+    // SAFETY: each loop reads and writes the `n` scores, element by element.
+    unsafe {
+        let top = (loops.max)(x, n);
+        (sub.vs)(x, top, x, n);
+        (mul.vs)(x, scale, x, n);
+        exp(x, x, n);
+        let total = (loops.sum)(x, n);
+        (mul.vs)(x, 1.0 / total, x, n);
+    }
+}
+
+/// Attention of one query on an instruction set that the processor has.
+type Few = unsafe fn(&Head, i64);
+
+fn few(isa: Isa) -> Few {
+    match isa.clamped().vectors() {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => avx512,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => avx2,
+        _ => plain,
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+unsafe fn avx512(head: &Head, position: i64) {
+    // SAFETY: the caller's contract; `few` chose an instruction set the processor has.
+    unsafe { head.one::<wide::Avx512>(position) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn avx2(head: &Head, position: i64) {
+    // SAFETY: as above.
+    unsafe { head.one::<wide::Avx2>(position) }
+}
+
+unsafe fn plain(head: &Head, position: i64) {
+    // SAFETY: as above.
+    unsafe { head.one::<Plain>(position) }
+}

@@ -1,0 +1,257 @@
+//! Products with quantised weights, and their values as `f32`.
+//!
+//! Weights stay the bytes of a file. With few rows of activations, each weight is unpacked into registers and multiplied
+//! there, so that memory is read once. With many, panels of weights are unpacked for the matrix product of `gemm`. The sums
+//! of a row of activations do not depend on the other rows as long as these are few, nor on the number of threads.
+
+mod panel;
+#[cfg(test)]
+mod tests;
+mod unpack;
+
+use crate::gemm::{Operand, Output, Problem, Strided, gemm};
+use crate::wide::{self, GROUP, Plain, Wide};
+use crate::{Isa, Pool};
+use gradus_ir::format::Format;
+use panel::Panels;
+use unpack::{Any, Blocks, Q4_0, Q4_1, Q4K, Q6K, Q8_0};
+
+/// Most rows of activations that are multiplied without packing.
+const FEW: usize = 16;
+
+/// Bytes of weights, times rows, that are worth a task.
+const TASK: usize = 1 << 15;
+
+/// A matrix of quantised weights: rows of blocks, one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Weights {
+    pub(crate) format: Format,
+    /// The first byte.
+    pub(crate) data: *const u8,
+    /// Rows, which are outputs of the product.
+    pub(crate) rows: usize,
+    /// Elements of a row, a whole number of blocks.
+    pub(crate) width: usize,
+}
+
+// SAFETY: the bytes are only read, and nobody writes to them meanwhile.
+unsafe impl Sync for Weights {}
+// SAFETY: as above.
+unsafe impl Send for Weights {}
+
+impl Weights {
+    fn blocks(&self) -> usize {
+        self.width / self.format.block_elements()
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.blocks() * self.format.block_bytes()
+    }
+}
+
+/// Activations and results: `rows` of them, each row after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows {
+    pub(crate) x: *const f32,
+    pub(crate) y: *mut f32,
+    pub(crate) count: usize,
+}
+
+// SAFETY: tasks write different results, and nobody writes to the activations meanwhile.
+unsafe impl Sync for Rows {}
+
+/// Computes `y = x · weightsᵀ`.
+///
+/// # Safety
+/// Weights, activations and results are as large as stated, and nobody else uses the results meanwhile.
+pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
+    if weights.rows == 0 || rows.count == 0 {
+        return;
+    }
+    let kernels = kernels(Isa::best());
+    if rows.count > FEW {
+        let panels = Panels { weights: *weights, kernels };
+        let a = Strided { data: rows.x, batch: 0, lane: weights.width as isize, depth: 1 };
+        let problem = Problem {
+            batch: 1,
+            m: rows.count,
+            n: weights.rows,
+            k: weights.width,
+            a: Operand::Strided(a),
+            b: Operand::Packed(&panels),
+            c: Output { data: rows.y, batch: 0, row: weights.rows as isize },
+            accumulate: false,
+            finish: None,
+        };
+        // SAFETY: the caller's contract.
+        unsafe { gemm(pool, &problem) };
+        return;
+    }
+    let each = (TASK / (weights.row_bytes() * rows.count).max(1)).clamp(1, weights.rows);
+    pool.run(weights.rows.div_ceil(each), &|task| {
+        let (from, to) = (task * each, ((task + 1) * each).min(weights.rows));
+        // SAFETY: the caller's contract; tasks have different outputs.
+        unsafe { (kernels.dot)(weights, rows, from, to) }
+    });
+}
+
+/// Writes the weights as `f32`.
+///
+/// # Safety
+/// `out` has a place for every weight, which nobody else uses meanwhile.
+pub(crate) unsafe fn dequantize(pool: &Pool, weights: &Weights, out: *mut f32) {
+    struct To(*mut f32);
+    // SAFETY: tasks write different places.
+    unsafe impl Sync for To {}
+    impl To {
+        fn at(&self, i: usize) -> *mut f32 {
+            self.0.wrapping_add(i)
+        }
+    }
+    let to = To(out);
+    let kernels = kernels(Isa::best());
+    let each = (TASK / weights.row_bytes().max(1)).clamp(1, weights.rows.max(1));
+    pool.run(weights.rows.div_ceil(each), &|task| {
+        for row in task * each..((task + 1) * each).min(weights.rows) {
+            let bytes = weights.data.wrapping_add(row * weights.row_bytes());
+            // SAFETY: the row has this many blocks, and its results belong to this task.
+            unsafe { (kernels.unpack)(weights.format, bytes, weights.blocks(), to.at(row * weights.width)) };
+        }
+    });
+}
+
+/// The kernels of an instruction set.
+pub(super) struct Kernels {
+    /// Results of the outputs from the third to the fourth argument, for all rows.
+    dot: unsafe fn(&Weights, Rows, usize, usize),
+    /// Values of consecutive blocks.
+    unpack: unsafe fn(Format, *const u8, usize, *mut f32),
+}
+
+fn kernels(isa: Isa) -> &'static Kernels {
+    match isa.clamped().vectors() {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => &avx512::KERNELS,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => &avx2::KERNELS,
+        _ => &plain::KERNELS,
+    }
+}
+
+/// Calls a generic function with the type that reads a format.
+macro_rules! of_format {
+    ($format:expr, |$blocks:ident| $call:expr) => {
+        match $format {
+            Format::Q4_0 => {
+                let $blocks = &mut Q4_0;
+                $call
+            }
+            Format::Q4_1 => {
+                let $blocks = &mut Q4_1;
+                $call
+            }
+            Format::Q8_0 => {
+                let $blocks = &mut Q8_0;
+                $call
+            }
+            Format::Q4K => {
+                let $blocks = &mut Q4K;
+                $call
+            }
+            Format::Q6K => {
+                let $blocks = &mut Q6K;
+                $call
+            }
+            other => {
+                let $blocks = &mut Any::new(other);
+                $call
+            }
+        }
+    };
+}
+
+macro_rules! instance {
+    ($name:ident, $wide:ty, [$($attr:tt)*]) => {
+        mod $name {
+            use super::*;
+
+            pub(super) static KERNELS: Kernels = Kernels { dot, unpack };
+
+            $($attr)*
+            unsafe fn dot(weights: &Weights, rows: Rows, from: usize, to: usize) {
+                // SAFETY: the caller's contract; `kernels` chose an instruction set the processor has.
+                unsafe { of_format!(weights.format, |b| dot_outputs::<$wide, _>(b, weights, rows, from, to)) }
+            }
+
+            $($attr)*
+            unsafe fn unpack(format: Format, bytes: *const u8, blocks: usize, out: *mut f32) {
+                let (size, elements) = (format.block_bytes(), format.block_elements());
+                // SAFETY: as above.
+                unsafe {
+                    of_format!(format, |b| {
+                        for k in 0..blocks {
+                            let to = out.add(k * elements);
+                            b.each::<$wide>(bytes.add(k * size), |j, w| w.store(to.add(j * GROUP)));
+                        }
+                    })
+                }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+instance!(avx512, wide::Avx512, [#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]]);
+#[cfg(target_arch = "x86_64")]
+instance!(avx2, wide::Avx2, [#[target_feature(enable = "avx2,fma,f16c")]]);
+instance!(plain, Plain, []);
+
+/// Results of some outputs, for all rows.
+#[inline(always)]
+unsafe fn dot_outputs<W: Wide, B: Blocks>(b: &mut B, weights: &Weights, rows: Rows, from: usize, to: usize) {
+    for output in from..to {
+        let mut row = 0;
+        while row < rows.count {
+            let left = (rows.count - row).min(W::ROWS);
+            // SAFETY: the caller's contract.
+            row += unsafe {
+                match left {
+                    8.. => dot_rows::<W, B, 8>(b, weights, rows, output, row),
+                    4.. => dot_rows::<W, B, 4>(b, weights, rows, output, row),
+                    2.. => dot_rows::<W, B, 2>(b, weights, rows, output, row),
+                    _ => dot_rows::<W, B, 1>(b, weights, rows, output, row),
+                }
+            };
+        }
+    }
+}
+
+/// Results of one output for `R` rows from `row` on. Returns `R`.
+#[inline(always)]
+unsafe fn dot_rows<W: Wide, B: Blocks, const R: usize>(
+    b: &mut B,
+    weights: &Weights,
+    rows: Rows,
+    output: usize,
+    row: usize,
+) -> usize {
+    let (size, elements) = (weights.format.block_bytes(), weights.format.block_elements());
+    // SAFETY: the caller's contract.
+    unsafe {
+        let bytes = weights.data.add(output * weights.row_bytes());
+        let x = rows.x.add(row * weights.width);
+        let mut sums = [W::zero(); R];
+        for k in 0..weights.blocks() {
+            b.each::<W>(bytes.add(k * size), |j, w| {
+                let x = x.add(k * elements + j * GROUP);
+                for (r, sum) in sums.iter_mut().enumerate() {
+                    *sum = w.mul_add(W::load(x.add(r * weights.width)), *sum);
+                }
+            });
+        }
+        for (r, sum) in sums.into_iter().enumerate() {
+            *rows.y.add((row + r) * weights.rows + output) = sum.sum();
+        }
+    }
+    R
+}

@@ -1,0 +1,146 @@
+//! A cache of keys and values for generating texts, and attention over it.
+//!
+//! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. One call serves several texts at
+//! once, each in a slot and at positions of its own, so that one plan serves all of them. Devices that claim the regions
+//! write to the cache in place and read only what is seen.
+
+use super::attention::{AttentionOptions, scaled_dot_product_attention};
+use crate::region::{arg, region1};
+use crate::tensor::Tensor;
+use gradus_ir::{DType, Error, Result, Shape};
+
+/// Which slots of a cache texts are in, and at which position each begins: `i64`, one number for each text.
+#[derive(Clone, Copy, Debug)]
+pub struct Slots<'a> {
+    /// The slot of each text.
+    pub slots: &'a Tensor,
+    /// The position of the first token of each text.
+    pub first: &'a Tensor,
+}
+
+/// Refuses operands that are not texts `[texts, time, heads, width]` of a cache.
+fn check(cache: &Tensor, texts: &Tensor, integers: &[&Tensor]) -> Result<()> {
+    for t in [cache, texts].into_iter().chain(integers.iter().copied()) {
+        t.check()?;
+    }
+    let (c, t) = (cache.shape(), texts.shape());
+    let misfit = |why: &str| Err(Error::shape(format!("a cache {c} and texts {t}"), why));
+    let ([_, heads, _, width], [count, _, own, features]) = (&c[..], &t[..]) else {
+        return misfit("must be [slots,heads,capacity,width] and [texts,time,heads,width]");
+    };
+    if width != features || *heads == 0 || own % heads != 0 {
+        return misfit("do not fit: widths must be equal, and heads a multiple of those of the cache");
+    }
+    if c[0] == 0 {
+        return misfit("do not fit: the cache has no slots");
+    }
+    if cache.dtype() != texts.dtype() {
+        return Err(Error::dtype(texts.dtype(), format!("the cache is {}", cache.dtype())));
+    }
+    let wrong = integers.iter().find(|i| i.dtype() != DType::I64 || i.shape() != Shape::from([*count]));
+    wrong.map_or(Ok(()), |i| {
+        let what = format!("integers {} {}", i.dtype(), i.shape());
+        Err(Error::shape(what, format!("must be i64 [{count}], one for each text")))
+    })
+}
+
+/// A cache with the first `count` tokens of each text written to its slot, from its position on. Tokens beyond the capacity
+/// are left out, as are texts in slots that the cache does not have; of two texts in one slot, the later one counts.
+#[track_caller]
+pub fn cache_write(cache: &Tensor, texts: &Tensor, at: Slots<'_>, count: &Tensor) -> Tensor {
+    let ins = [cache, texts, at.slots, at.first, count];
+    let fits = check(cache, texts, &ins[2..]).and_then(|()| match texts.dim(2) == cache.dim(1) {
+        true => Ok(()),
+        false => Err(Error::shape(format!("texts {}", texts.shape()), "need the heads of the cache")),
+    });
+    if let Err(e) = fits {
+        return Tensor::refuse("cache_write", &ins, e);
+    }
+    region1("cache_write", vec![], &ins, |x| {
+        let [cache, texts, slots, first, count] = x else { return x[0].clone() };
+        let (capacity, time) = (cache.dim(2), texts.dim(1));
+        if time == 0 || capacity == 0 {
+            return cache.clone();
+        }
+        let own = Tensor::iota(DType::I64, [cache.dim(0), 1, 1, 1], 0);
+        let place = Tensor::iota(DType::I64, [1, 1, capacity, 1], 2);
+        let mut written = cache.clone();
+        for b in 0..texts.dim(0) {
+            let number = |t: &Tensor| t.narrow(0, b, 1).reshape([1, 1, 1, 1]);
+            let token = &place - number(first);
+            let inside = token.ge(0i64).and(&token.lt(&number(count))).and(&token.lt(time as i64));
+            let inside = inside.and(&own.eq(&number(slots)));
+            let index = token.clamp(0.0, (time - 1) as f64).reshape([capacity]);
+            let rows = texts.narrow(0, b, 1).transpose(1, 2).index_select(2, &index);
+            written = inside.select(&rows, &written);
+        }
+        written
+    })
+}
+
+/// `softmax(q·kᵀ·scale)·v` of each token of `[texts, time, heads, width]` over the positions of its slot up to its own, or the
+/// last `window` of them. Neighbouring heads of queries share a head of the cache. The scale is one over the square root of
+/// the width if it is not given. Slots outside of the cache count as the nearest one.
+#[track_caller]
+pub fn cached_attention(
+    queries: &Tensor,
+    (keys, values): (&Tensor, &Tensor),
+    at: Slots<'_>,
+    (scale, window): (Option<f64>, Option<usize>),
+) -> Tensor {
+    let ins = [queries, keys, values, at.slots, at.first];
+    let fits = check(keys, queries, &ins[3..]).and_then(|()| match values.aval() == keys.aval() {
+        true => Ok(()),
+        false => Err(Error::shape(format!("values {}", values.shape()), "need the type of the keys")),
+    });
+    if let Err(e) = fits {
+        return Tensor::refuse("cached_attention", &ins, e);
+    }
+    let scale = scale.unwrap_or_else(|| 1.0 / (queries.dim(3).max(1) as f64).sqrt());
+    let mut args = vec![arg("scale", scale)];
+    args.extend(window.map(|w| arg("window", w)));
+    region1("cached_attention", args, &ins, |x| {
+        let [q, keys, values, slots, first] = x else { return x[0].clone() };
+        let slots = slots.clamp(0.0, (keys.dim(0) - 1) as f64);
+        let (time, capacity) = (q.dim(1), keys.dim(2));
+        let position = first.reshape([-1, 1, 1, 1]) + Tensor::iota(DType::I64, [1, 1, time, 1], 2);
+        let key = Tensor::iota(DType::I64, [1, 1, 1, capacity], 3);
+        let mut seen = key.le(&position);
+        if let Some(w) = window.and_then(|w| i64::try_from(w).ok()) {
+            seen = seen.and(&(&position - &key).lt(w));
+        }
+        let options = AttentionOptions {
+            mask: Some(seen),
+            scale: Some(scale),
+            enable_gqa: q.dim(2) != keys.dim(1),
+            ..AttentionOptions::default()
+        };
+        let [keys, values] = [keys, values].map(|t| t.index_select(0, &slots));
+        scaled_dot_product_attention(&q.transpose(1, 2), &keys, &values, &options).transpose(1, 2)
+    })
+}
+
+pub(super) fn samples(s: &mut super::Samples) {
+    let ints = |s: &mut super::Samples, values: &[i64]| {
+        gradus_ir::Literal::ints(DType::I64, vec![values.len()], values.to_vec())
+            .unwrap_or_else(|_| s.draw.ints((0, 1), [1]))
+    };
+    for (slots, first, count) in
+        [([1, 0], [2, 0], [2, 1]), ([0, 7], [3, 0], [2, 2]), ([2, 2], [0, 1], [3, 0])]
+    {
+        let (cache, texts) = (s.draw.normal([3, 2, 4, 2]), s.draw.normal([2, 2, 2, 2]));
+        let [slots, first, count] = [&slots, &first, &count].map(|v| ints(s, v));
+        let ins = [cache, texts, slots.clone(), first.clone(), count];
+        s.case("cache_write", ins, |x| {
+            cache_write(&x[0], &x[1], Slots { slots: &x[2], first: &x[3] }, &x[4])
+        });
+        for (scale, window) in [(None, None), (Some(0.3), Some(2))] {
+            let q = s.draw.normal([2, 2, 4, 2]);
+            let (keys, values) = (s.draw.normal([3, 2, 4, 2]), s.draw.normal([3, 2, 4, 2]));
+            let ins = [q, keys, values, slots.clone(), first.clone()];
+            s.case("cached_attention", ins, move |x| {
+                cached_attention(&x[0], (&x[1], &x[2]), Slots { slots: &x[3], first: &x[4] }, (scale, window))
+            });
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Attention over a cache: the CPU's code in `f32` beside the body in `f64`, and caches written in place.
+
+use gradus_ir::{Aval, DType};
+use gradus_tensor::{Generator, Slots, Tensor, cache_write, cached_attention, compile};
+
+fn ints(v: &[i64]) -> Tensor {
+    Tensor::from(v.to_vec())
+}
+
+fn far(a: &Tensor, b: &Tensor) -> f64 {
+    (a.to_dtype(DType::F64) - b.to_dtype(DType::F64)).abs().max(()).item().unwrap()
+}
+
+#[test]
+fn attention_is_that_of_the_body() {
+    let g = Generator::new(1);
+    // Heads of queries and of the cache, width, tokens.
+    for (heads, kv, width, time) in
+        [(9, 3, 64, 1), (4, 4, 40, 1), (2, 1, 32, 4), (6, 2, 64, 70), (2, 2, 8, 130)]
+    {
+        let (slots, capacity) = (3, 150);
+        let cache = || g.randn([slots, kv, capacity, width]);
+        let (keys, values, q) = (cache(), cache(), g.randn([2, time, heads, width]));
+        for (own, first) in [([0, 2], [5, 0]), ([2, 1], [17, 149]), ([9, -1], [0, 3])] {
+            for (scale, window) in [(None, None), (Some(0.7), Some(11))] {
+                let (own, first) = (ints(&own), ints(&first));
+                let at = Slots { slots: &own, first: &first };
+                let found = cached_attention(&q, (&keys, &values), at, (scale, window));
+                let [q, k, v] = [&q, &keys, &values].map(|t| t.to_dtype(DType::F64));
+                let right = cached_attention(&q, (&k, &v), at, (scale, window));
+                let off = far(&found, &right);
+                assert!(off < 1e-5, "{heads} {kv} {width} {time} {scale:?} {window:?}: {off}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_query_without_positions_gives_zero() {
+    let g = Generator::new(2);
+    for time in [1, 9] {
+        let (k, q, slots) = (g.randn([1, 1, 4, 8]), g.randn([1, time, 1, 8]), ints(&[0]));
+        let first = ints(&[-9]);
+        let found = cached_attention(&q, (&k, &k), Slots { slots: &slots, first: &first }, (None, None));
+        assert_eq!(found.abs().max(()).item::<f32>().unwrap(), 0.0);
+    }
+}
+
+#[test]
+fn writing_is_that_of_the_body() {
+    let g = Generator::new(3);
+    let (cache, texts) = (g.randn([4, 2, 10, 3]), g.randn([3, 4, 2, 3]));
+    for (slots, first, count) in [
+        ([0, 2, 1], [0, 5, 9], [4, 2, 4]),
+        ([3, 4, -1], [8, 0, 0], [4, 4, 4]),
+        ([1, 1, 1], [0, 2, -2], [3, 9, 4]),
+        ([0, 1, 2], [i64::MAX, i64::MIN, 0], [4, 4, -3]),
+    ] {
+        let [slots, first, count] = [slots, first, count].map(|v| ints(&v));
+        let at = Slots { slots: &slots, first: &first };
+        let found = cache_write(&cache, &texts, at, &count);
+        let [c, t] = [&cache, &texts].map(|t| t.to_dtype(DType::F64));
+        assert_eq!(far(&found, &cache_write(&c, &t, at, &count)), 0.0);
+    }
+}
+
+#[test]
+fn a_compiled_step_writes_its_cache_in_place() {
+    let cell = Tensor::zeroed(&Aval::new(DType::F32, [2, 1, 64, 32])).cell();
+    let [text, slots, first, count] = [Tensor::ones([1, 1, 1, 32]), ints(&[1]), ints(&[3]), ints(&[1])];
+    let plan = compile(&[&text, &slots, &first, &count], |x| {
+        let at = Slots { slots: &x[1], first: &x[2] };
+        let new = cache_write(&cell, &x[0], at, &x[3]);
+        cell.set_(&new).unwrap();
+        cached_attention(&x[0], (&new, &new), at, (None, None))
+    })
+    .unwrap();
+    assert_eq!(plan.steps(), ["cache_write", "cached_attention"]);
+    let place = || cell.memory().unwrap().storage.as_ptr();
+    let before = place();
+    for position in 3..6 {
+        let first = ints(&[position]);
+        plan.run(&[&text, &slots, &first, &count]).unwrap();
+        assert_eq!(place(), before);
+    }
+    let filled = cell.sum([1, 3]).to_vec2::<f32>().unwrap();
+    let right: Vec<f32> = (0..64).map(|i| if (3..6).contains(&i) { 32.0 } else { 0.0 }).collect();
+    assert_eq!(filled, [vec![0.0; 64], right]);
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused() {
+    let (cache, one) = (Tensor::zeros([1, 2, 4, 8]), ints(&[0]));
+    let at = Slots { slots: &one, first: &one };
+    let refused = |t: Tensor, why: &str| {
+        let e = t.check().unwrap_err().to_string();
+        assert!(e.contains(why), "{e}");
+    };
+    refused(cache_write(&cache, &Tensor::zeros([1, 1, 2, 7]), at, &one), "widths must be equal");
+    refused(cache_write(&cache, &Tensor::zeros([1, 1, 4, 8]), at, &one), "need the heads of the cache");
+    refused(cache_write(&cache, &Tensor::zeros([2, 1, 2, 8]), at, &one), "one for each text");
+    let q = Tensor::zeros([1, 1, 3, 8]);
+    refused(cached_attention(&q, (&cache, &cache), at, (None, None)), "a multiple of those of the cache");
+}
