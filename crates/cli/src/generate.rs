@@ -3,11 +3,14 @@
 use crate::args::{On, count, share, size};
 use crate::{Done, Failure, Terminal};
 use clap::Args;
+use gradus::files::bytes_up_to;
 use gradus::models::chat::Message;
+use gradus::models::constrain::{Document, Grammar, Vocabulary};
 use gradus::models::engine::{Finish, Options, WhenFull};
 use gradus::models::{Generated, LanguageModel};
 use gradus::nn::Sampling;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Options of text generation.
 #[derive(Args, Debug)]
@@ -30,30 +33,62 @@ pub(crate) struct Choice {
     /// Above 1 tokens of the last 64 become less likely
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = size)]
     repetition_penalty: f64,
+    /// Subtract this from the logit of a token for each time that it was generated
+    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true)]
+    frequency_penalty: f64,
+    /// Subtract this from the logit of a token that was generated before
+    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true)]
+    presence_penalty: f64,
     /// Where random numbers begin
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// End the text before this; may be given several times
     #[arg(long, value_name = "TEXT")]
     stop: Vec<String>,
+    /// Generate JSON that fits the JSON schema in this file
+    #[arg(long, value_name = "FILE")]
+    json_schema: Option<PathBuf>,
     /// When the context is full, forget the earlier half of the text and go on
     #[arg(long)]
     forget: bool,
 }
 
 impl Choice {
-    fn options(&self) -> Options {
+    fn options(&self, model: &LanguageModel) -> Done<Options> {
         let sampling = Sampling {
             temperature: self.temperature,
             top_k: self.top_k,
             top_p: self.top_p,
             min_p: self.min_p,
             repetition_penalty: self.repetition_penalty,
+            frequency_penalty: self.frequency_penalty,
+            presence_penalty: self.presence_penalty,
             ..Sampling::default()
         };
         let when_full = if self.forget { WhenFull::Forget { keep: 0 } } else { WhenFull::Stop };
-        Options { tokens: self.tokens, sampling, seed: self.seed, when_full }
+        let grammar = self.json_schema.as_deref().map(|file| grammar(file, model)).transpose()?;
+        Ok(Options {
+            tokens: self.tokens,
+            sampling,
+            seed: self.seed,
+            when_full,
+            grammar,
+            ..Options::default()
+        })
     }
+}
+
+/// Most bytes of a schema's file.
+const MOST_SCHEMA: u64 = 4 << 20;
+
+/// The grammar of a file with a JSON schema, over the tokens of a model.
+fn grammar(file: &Path, model: &LanguageModel) -> Done<Arc<Grammar>> {
+    let failed = |why: String| Failure::Run(format!("{}: {why}", file.display()));
+    let bytes = bytes_up_to(file, MOST_SCHEMA)?;
+    let schema: Document = serde_json::from_slice(&bytes).map_err(|e| failed(format!("is not JSON: {e}")))?;
+    let vocabulary = Vocabulary::new(&model.tokenizer, model.engine.model().config.vocabulary);
+    let grammar = Grammar::json_schema(&schema, &Arc::new(vocabulary));
+    grammar.map(Arc::new).map_err(|e| failed(crate::first_line(&e.to_string())))
 }
 
 #[derive(Args, Debug)]
@@ -91,7 +126,8 @@ fn shown<'a>(terminal: &'a mut Terminal<'_>) -> impl FnMut(&str) -> bool + 'a {
 
 pub(crate) fn run(args: &GenerateArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut model = LanguageModel::load(&args.model, args.on.device()?)?;
-    let done = model.generate(&args.prompt, &args.choice.options(), &args.choice.stop, shown(terminal))?;
+    let options = args.choice.options(&model)?;
+    let done = model.generate(&args.prompt, &options, &args.choice.stop, shown(terminal))?;
     writeln!(terminal.out)?;
     if done.finish == Finish::Full {
         writeln!(terminal.err, "note: the context of the model is full; --forget goes on")?;
@@ -119,6 +155,7 @@ pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
     if model.template.is_none() {
         return Err(Failure::Run("the model has no chat template: use `gradus generate`".into()));
     }
+    let options = args.choice.options(&model)?;
     let begin = || args.system.iter().map(|text| Message::new("system", text)).collect::<Vec<_>>();
     let mut messages = begin();
     loop {
@@ -136,7 +173,6 @@ pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
             "/clear" => messages = begin(),
             text => {
                 messages.push(Message::new("user", text));
-                let options = args.choice.options();
                 let done = model.chat(&messages, &options, &args.choice.stop, shown(terminal))?;
                 writeln!(terminal.out)?;
                 writeln!(terminal.err, "({})", speed(&done))?;

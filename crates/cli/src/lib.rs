@@ -18,6 +18,7 @@ mod query;
 mod repl;
 mod run;
 mod sample;
+mod serve;
 mod show;
 mod terminal;
 mod train;
@@ -139,6 +140,7 @@ where
         Verb::Generate(args) => generate::run(args, terminal),
         Verb::Chat(args) => generate::chat(args, terminal),
         Verb::Embed(args) => embed::run(args, terminal),
+        Verb::Serve(args) => serve::run(args, terminal),
         Verb::Inspect(args) => inspect::run(args, terminal),
         Verb::Convert(args) => convert::run(args, terminal),
         Verb::Repl(args) => repl::run(args, terminal),

@@ -189,7 +189,19 @@ impl Embedder {
 
     /// The vector of a text.
     pub fn embed(&mut self, text: &str) -> Result<Vec<f32>> {
-        let mut ids = self.tokenizer.encode(text)?;
+        let ids = self.tokenizer.encode(text)?;
+        self.embed_tokens(ids)
+    }
+
+    /// The vector of a text by its tokens, with those that begin and end it.
+    pub fn embed_tokens(&mut self, mut ids: Vec<i64>) -> Result<Vec<f32>> {
+        let vocabulary = self.bert.words.weight.dim(0) as i64;
+        if let Some(bad) = ids.iter().find(|t| !(0..vocabulary).contains(*t)) {
+            return Err(Error::value(
+                format!("token {bad}"),
+                format!("must be from 0 to {}", vocabulary - 1),
+            ));
+        }
         if ids.len() > self.most {
             // The last token ends a text; it stays.
             let last = ids[ids.len() - 1];

@@ -3,11 +3,12 @@
 //! [`Engine::logits_after`] takes the whole text every time and computes only what the cache does not hold yet. Prefill, decoding
 //! and reuse of a common beginning are that one function.
 
+use crate::constrain::Grammar;
 use crate::decoder::Decoder;
+use crate::sequence::{Event, Sequence};
 use crate::session::Session;
-use gradus_ir::Result;
+use gradus_ir::{Error, Result};
 use gradus_nn::Sampling;
-use gradus_tensor::Generator;
 use std::sync::Arc;
 
 /// What happens when the context is full.
@@ -34,12 +35,26 @@ pub struct Options {
     pub seed: u64,
     /// What happens when the context is full.
     pub when_full: WhenFull,
+    /// Numbers that are added to the logits of some tokens.
+    pub bias: Vec<(i64, f64)>,
+    /// If log-probabilities are wanted, of how many of the likeliest tokens besides the chosen one.
+    pub log_probabilities: Option<usize>,
+    /// The texts that may be generated; all without it.
+    pub grammar: Option<Arc<Grammar>>,
 }
 
 impl Default for Options {
     fn default() -> Options {
         let sampling = Sampling { temperature: 0.0, ..Sampling::default() };
-        Options { tokens: 128, sampling, seed: 0, when_full: WhenFull::Stop }
+        Options {
+            tokens: 128,
+            sampling,
+            seed: 0,
+            when_full: WhenFull::Stop,
+            bias: Vec::new(),
+            log_probabilities: None,
+            grammar: None,
+        }
     }
 }
 
@@ -93,40 +108,26 @@ impl Engine {
         Ok(self.session.logits_after(&[(0, text)])?.swap_remove(0))
     }
 
-    /// Generates tokens behind a prompt. `each` hears of every token and says whether to go on; a token that ends the text is
-    /// not among them.
+    /// Generates tokens after a prompt. Calls `each` with every token except one that ends the text; generation stops if it
+    /// returns false.
     pub fn generate(
         &mut self,
         prompt: &[i64],
         options: &Options,
         mut each: impl FnMut(i64) -> Result<bool>,
     ) -> Result<Finish> {
-        let g = Generator::new(options.seed);
-        let context = self.model.config.context;
-        let mut text = prompt.to_vec();
-        if text.len() > context && options.when_full == WhenFull::Stop {
-            self.logits_after(&text)?; // says what is wrong
+        let mut sequence = Sequence::new(&self.model.config, prompt, options)?;
+        loop {
+            if let Some(finish) = sequence.prepare() {
+                return Ok(finish);
+            }
+            let logits = self.logits_after(sequence.text())?;
+            match sequence.choose(&logits)? {
+                Event::Finished(finish) => return Ok(finish),
+                Event::Token(token) if !each(token.id)? => return Ok(Finish::Stop),
+                Event::Token(_) => {}
+                Event::Failed(why) => return Err(Error::value("the text", why)),
+            }
         }
-        for _ in 0..options.tokens {
-            if text.len() > context || (text.len() == context && options.when_full != WhenFull::Stop) {
-                match options.when_full {
-                    WhenFull::Stop => return Ok(Finish::Full),
-                    WhenFull::Forget { keep } => {
-                        let keep = keep.min(context / 2);
-                        text.drain(keep..text.len() - (context - keep) / 2);
-                    }
-                }
-            }
-            let logits = self.logits_after(&text)?;
-            let token = options.sampling.choose_after(&logits, &text, &g)?;
-            if self.model.config.end.contains(&token) {
-                return Ok(Finish::End);
-            }
-            if !each(token)? {
-                return Ok(Finish::Stop);
-            }
-            text.push(token);
-        }
-        Ok(Finish::Length)
     }
 }

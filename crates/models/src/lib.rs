@@ -1,9 +1,11 @@
 //! The models that come with Gradus: small ones with their data and samples, and language models loaded from files.
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod bert;
 pub mod chat;
 pub mod config;
+pub mod constrain;
 pub mod convert;
 pub mod decoder;
 pub mod engine;
@@ -12,8 +14,9 @@ pub mod gpt;
 pub mod language;
 pub mod matrix;
 pub mod names;
+mod sequence;
 pub mod session;
-mod stop;
+pub mod stop;
 pub mod tokenizer;
 pub mod weights;
 

@@ -1,7 +1,7 @@
 //! Stop strings in a text that comes in pieces.
 
 /// Holds back text that may be the beginning of a stop string.
-pub(crate) struct StopStrings {
+pub struct StopStrings {
     stop: Vec<String>,
     waiting: String,
     stopped: bool,
@@ -9,13 +9,13 @@ pub(crate) struct StopStrings {
 
 impl StopStrings {
     /// Ends a text before the first of these. Empty ones are ignored.
-    pub(crate) fn new(stop: &[String]) -> StopStrings {
+    pub fn new(stop: &[String]) -> StopStrings {
         let stop = stop.iter().filter(|s| !s.is_empty()).cloned().collect();
         StopStrings { stop, waiting: String::new(), stopped: false }
     }
 
     /// Takes a piece. Gives the text that cannot be part of a stop string, and whether one has come.
-    pub(crate) fn push(&mut self, piece: &str) -> (String, bool) {
+    pub fn push(&mut self, piece: &str) -> (String, bool) {
         if self.stopped {
             return (String::new(), true);
         }
@@ -32,12 +32,12 @@ impl StopStrings {
     }
 
     /// Whether a stop string has come.
-    pub(crate) fn stopped(&self) -> bool {
+    pub fn stopped(&self) -> bool {
         self.stopped
     }
 
     /// The text that was held back.
-    pub(crate) fn finish(&mut self) -> String {
+    pub fn finish(&mut self) -> String {
         std::mem::take(&mut self.waiting)
     }
 }

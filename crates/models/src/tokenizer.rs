@@ -5,6 +5,7 @@
 use gradus_ir::{Error, Result};
 use gradus_nn::file::gguf::Metadata;
 use serde_json::{Map, Value as Json, json};
+use std::collections::HashMap;
 use tokenizers::Tokenizer as Inner;
 
 /// What GGUF calls special in its list of types: control tokens. Others of the user's are matched in text, and not hidden.
@@ -23,6 +24,10 @@ pub struct Tokenizer {
     trusting: Inner,
     /// Special tokens as they are written.
     special: Vec<String>,
+    /// Tokens that are matched in text before all others, with whether they are special.
+    added: HashMap<i64, (String, bool)>,
+    /// Tokens are written as visible characters, one for each byte.
+    byte_level: bool,
 }
 
 fn refused(e: impl ToString) -> Error {
@@ -43,7 +48,10 @@ impl Tokenizer {
         let special = added.values().filter(|t| t.special && !t.content.is_empty());
         let mut special: Vec<String> = special.map(|t| t.content.clone()).collect();
         special.sort_by_key(|s| std::cmp::Reverse(s.len()));
-        Ok(Tokenizer { plain, trusting, special })
+        let added = added.into_iter().map(|(id, t)| (i64::from(id), (t.content, t.special))).collect();
+        let decoder = trusting.get_decoder().map(serde_json::to_string);
+        let byte_level = decoder.is_some_and(|d| d.is_ok_and(|json| json.contains("\"ByteLevel\"")));
+        Ok(Tokenizer { plain, trusting, special, added, byte_level })
     }
 
     /// The tokens of a user's text, with those that the tokeniser puts before or after every text.
@@ -76,6 +84,23 @@ impl Tokenizer {
         self.plain.id_to_token(u32::try_from(id).ok()?)
     }
 
+    /// The bytes that a token stands for in text; `None` for special tokens and numbers without a token.
+    pub fn bytes(&self, id: i64) -> Option<Vec<u8>> {
+        if let Some((text, special)) = self.added.get(&id) {
+            return (!special).then(|| text.clone().into_bytes());
+        }
+        let text = self.token(id)?;
+        if self.byte_level {
+            return text.chars().map(byte_of).collect();
+        }
+        // A byte that is no character, or text with marks for spaces.
+        let byte = text.strip_prefix("<0x").and_then(|t| t.strip_suffix('>'));
+        match byte.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => Some(vec![byte]),
+            None => Some(text.replace('\u{2581}', " ").into_bytes()),
+        }
+    }
+
     /// How many tokens there are.
     pub fn len(&self) -> usize {
         self.plain.get_vocab_size(true)
@@ -95,6 +120,16 @@ impl Tokenizer {
     /// Starts a text that comes token by token.
     pub fn stream(&self) -> Stream<'_> {
         Stream { tokenizer: self, tokens: Vec::new(), from: 0, complete: 0, given: 0 }
+    }
+}
+
+/// The byte that a character stands for in byte-level tokens: visible bytes stand for themselves, the others for the characters
+/// from number 256 on, in order.
+fn byte_of(c: char) -> Option<u8> {
+    let visible = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
+    match u32::from(c) {
+        n @ 0..=255 => Some(n as u8).filter(|b| visible(*b)),
+        n => (0..=255u8).filter(|b| !visible(*b)).nth(n as usize - 256),
     }
 }
 

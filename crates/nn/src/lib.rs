@@ -25,7 +25,7 @@ pub use gradus_tensor::Device;
 pub use layers::*;
 pub use module::{Buffer, Forward, Mode, Module, NamedParams, Param, Part, Visitor};
 pub use optim::{Clip, Optimizer, Rule, Schedule};
-pub use sample::Sampling;
+pub use sample::{Choosing, Sampling, log_probability, top_log_probabilities};
 pub use step::{Evaluate, Outcome, Step, compile_forward, compile_training};
 pub use summary::summary;
 pub use train::{Config, Ended, MOST_LOSS, Progress, train};

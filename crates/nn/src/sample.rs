@@ -1,9 +1,12 @@
-//! Samples tokens from logits.
+//! Chooses tokens by their logits: penalties, biases, temperature, limits and log-probabilities.
+//!
+//! Takes the logits of one position and the tokens before it; returns a token. Which tokens a grammar permits is decided by the
+//! caller, as a list of booleans.
 
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Device, Generator, Tensor};
 
-/// Sampling options: penalties are applied first, then temperature, then the three limits in the order of the
+/// How a token is chosen by its logits: penalties and biases first, then temperature, then the three limits in the order of the
 /// fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
@@ -18,8 +21,12 @@ pub struct Sampling {
     /// Makes tokens among the last [`recent`](Sampling::recent) less likely: divides positive logits,
     /// multiplies negative ones. 1 has no effect.
     pub repetition_penalty: f64,
-    /// Number of last tokens that the penalty considers.
+    /// How many of the last tokens the repetition penalty looks at.
     pub recent: usize,
+    /// Subtracted from the logit of a token once for each time that it was generated. 0 changes nothing.
+    pub frequency_penalty: f64,
+    /// Subtracted from the logit of a token that was generated at least once. 0 changes nothing.
+    pub presence_penalty: f64,
 }
 
 impl Default for Sampling {
@@ -31,8 +38,23 @@ impl Default for Sampling {
             min_p: 0.0,
             repetition_penalty: 1.0,
             recent: 64,
+            frequency_penalty: 0.0,
+            presence_penalty: 0.0,
         }
     }
+}
+
+/// Everything besides the logits that the choice of a token depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choosing<'a> {
+    /// The tokens before, those of the prompt included.
+    pub before: &'a [i64],
+    /// How many tokens at the end of `before` were generated: frequency and presence penalties count these only.
+    pub generated: usize,
+    /// Numbers that are added to the logits of some tokens.
+    pub bias: &'a [(i64, f64)],
+    /// For every token whether it may be chosen; all may without it.
+    pub allowed: Option<&'a [bool]>,
 }
 
 impl Sampling {
@@ -41,15 +63,21 @@ impl Sampling {
     pub fn choose(&self, logits: &Tensor, g: &Generator) -> Result<i64> {
         // On the CPU in `f64`, which not every device has.
         let logits = logits.check()?.detach().to(Device::CPU).to_dtype(DType::F64).reshape([-1]);
-        self.choose_from(logits.to_vec()?, &[], g)
+        self.choose_from(logits.to_vec()?, &Choosing::default(), g)
     }
 
     /// Chooses a token by its logits and the tokens before it.
     pub fn choose_after(&self, logits: &[f32], before: &[i64], g: &Generator) -> Result<i64> {
-        self.choose_from(logits.iter().map(|x| f64::from(*x)).collect(), before, g)
+        self.choose_with(logits, &Choosing { before, ..Choosing::default() }, g)
     }
 
-    fn check(&self) -> Result<()> {
+    /// A token by its logits and all that the choice depends on.
+    pub fn choose_with(&self, logits: &[f32], choosing: &Choosing<'_>, g: &Generator) -> Result<i64> {
+        self.choose_from(logits.iter().map(|x| f64::from(*x)).collect(), choosing, g)
+    }
+
+    /// Checks that every number is in its range.
+    pub fn check(&self) -> Result<()> {
         let within = |name: &str, x: f64, fits: bool, range: &str| match fits {
             true => Ok(()),
             false => Err(Error::value(format!("{name} {x}"), format!("must be {range}"))),
@@ -58,30 +86,61 @@ impl Sampling {
         within("top_p", self.top_p, self.top_p > 0.0 && self.top_p <= 1.0, "above 0 and at most 1")?;
         within("min_p", self.min_p, (0.0..=1.0).contains(&self.min_p), "from 0 to 1")?;
         let penalty = self.repetition_penalty;
-        within("repetition_penalty", penalty, penalty > 0.0 && penalty.is_finite(), "positive")
+        within("repetition_penalty", penalty, penalty > 0.0 && penalty.is_finite(), "positive")?;
+        let (frequency, presence) = (self.frequency_penalty, self.presence_penalty);
+        within("frequency_penalty", frequency, frequency.is_finite(), "finite")?;
+        within("presence_penalty", presence, presence.is_finite(), "finite")
     }
 
-    fn choose_from(&self, mut logits: Vec<f64>, before: &[i64], g: &Generator) -> Result<i64> {
-        self.check()?;
+    /// The logits after penalties and biases, with negative infinity for tokens that may not be chosen.
+    pub fn adjust(&self, logits: &mut [f64], choosing: &Choosing<'_>) {
+        let before = choosing.before;
         if self.repetition_penalty != 1.0 {
-            let mut recent = before[before.len().saturating_sub(self.recent)..].to_vec();
-            recent.sort_unstable();
-            recent.dedup(); // each is penalized once
-            for token in recent {
-                if let Some(x) = usize::try_from(token).ok().and_then(|t| logits.get_mut(t)) {
-                    *x = if *x > 0.0 { *x / self.repetition_penalty } else { *x * self.repetition_penalty };
+            for (x, _) in counted(logits, &before[before.len().saturating_sub(self.recent)..]) {
+                *x = if *x > 0.0 { *x / self.repetition_penalty } else { *x * self.repetition_penalty };
+            }
+        }
+        if self.frequency_penalty != 0.0 || self.presence_penalty != 0.0 {
+            for (x, count) in counted(logits, &before[before.len().saturating_sub(choosing.generated)..]) {
+                *x -= self.presence_penalty + count as f64 * self.frequency_penalty;
+            }
+        }
+        for (token, bias) in choosing.bias {
+            if let Some(x) = usize::try_from(*token).ok().and_then(|t| logits.get_mut(t)) {
+                *x += bias;
+            }
+        }
+        if let Some(allowed) = choosing.allowed {
+            let unlisted = std::iter::repeat(&false);
+            for (x, allowed) in logits.iter_mut().zip(allowed.iter().chain(unlisted)) {
+                if !allowed {
+                    *x = f64::NEG_INFINITY;
                 }
             }
         }
+    }
+
+    /// The logits after penalties and biases, and the token with the largest.
+    fn adjusted(&self, mut logits: Vec<f64>, choosing: &Choosing<'_>) -> Result<(Vec<f64>, usize)> {
+        self.check()?;
         if let Some(at) = logits.iter().position(|x| x.is_nan()) {
             return Err(Error::value(format!("the logit of token {at}"), "is not a number"));
         }
+        self.adjust(&mut logits, choosing);
         let best = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b]).then(b.cmp(a)));
-        let Some(best) = best else { return Err(Error::value("the logits", "must not be empty")) };
+        let Some(best) = best else { return Err(Error::value("no logits", "are nothing to choose from")) };
+        if choosing.allowed.is_some_and(|allowed| !allowed.get(best).copied().unwrap_or(false)) {
+            return Err(Error::value("a token", "cannot be chosen: none is allowed here"));
+        }
+        Ok((logits, best))
+    }
+
+    fn choose_from(&self, logits: Vec<f64>, choosing: &Choosing<'_>, g: &Generator) -> Result<i64> {
+        let (logits, best) = self.adjusted(logits, choosing)?;
         if self.temperature == 0.0 {
             return Ok(best as i64);
         }
-        let odds = self.odds(&logits, logits[best]);
+        let odds = self.odds(&logits, best);
         let draw: f64 = g.rand([1]).to_dtype(DType::F64).reshape([0usize; 0]).item()?;
         let mut left = draw * odds.iter().map(|(_, p)| p).sum::<f64>();
         for (token, p) in &odds {
@@ -90,12 +149,29 @@ impl Sampling {
                 return Ok(*token as i64);
             }
         }
-        Ok(odds.last().map_or(best, |(token, _)| *token) as i64)
+        // Rounding may leave a little. Tokens without probability are never taken.
+        let last = odds.iter().rev().find(|(_, p)| *p > 0.0);
+        Ok(last.map_or(best, |(token, _)| *token) as i64)
     }
 
-    /// Returns the tokens to choose from, the most likely first, each with its probability relative to the
-    /// largest.
-    fn odds(&self, logits: &[f64], most: f64) -> Vec<(usize, f64)> {
+    /// The probability with which each token is chosen.
+    pub fn probabilities(&self, logits: &[f32], choosing: &Choosing<'_>) -> Result<Vec<f64>> {
+        let (logits, best) = self.adjusted(logits.iter().map(|x| f64::from(*x)).collect(), choosing)?;
+        let mut all = vec![0.0; logits.len()];
+        let odds = self.odds(&logits, best);
+        let total: f64 = odds.iter().map(|(_, p)| p).sum();
+        for (token, p) in odds {
+            all[token] = p / total;
+        }
+        Ok(all)
+    }
+
+    /// Tokens to choose from, the likeliest first, each with its probability relative to that of the likeliest.
+    fn odds(&self, logits: &[f64], best: usize) -> Vec<(usize, f64)> {
+        if self.temperature == 0.0 {
+            return vec![(best, 1.0)];
+        }
+        let most = logits[best];
         let relative = |x: f64| {
             if most.is_infinite() { f64::from(x == most) } else { ((x - most) / self.temperature).exp() }
         };
@@ -142,4 +218,48 @@ impl Sampling {
             }
         }
     }
+}
+
+/// Calls for every different token among `tokens`: its logit and how often it occurs. Tokens outside the vocabulary are skipped.
+fn counted<'a>(logits: &'a mut [f64], tokens: &[i64]) -> impl Iterator<Item = (&'a mut f64, usize)> {
+    let mut counts = std::collections::BTreeMap::<usize, usize>::new();
+    for token in tokens {
+        if let Ok(token) = usize::try_from(*token) {
+            *counts.entry(token).or_default() += 1;
+        }
+    }
+    let mut counts = counts.into_iter().peekable();
+    logits.iter_mut().enumerate().filter_map(move |(at, x)| {
+        let (_, count) = counts.next_if(|(token, _)| *token == at)?;
+        Some((x, count))
+    })
+}
+
+/// Log-probability of a token by the softmax of logits, before penalties, biases, temperature and limits.
+pub fn log_probability(logits: &[f32], token: i64) -> Option<f64> {
+    let x = *logits.get(usize::try_from(token).ok()?)?;
+    Some(f64::from(x) - log_sum(logits))
+}
+
+/// The `count` likeliest tokens with their log-probabilities, the likeliest first.
+pub fn top_log_probabilities(logits: &[f32], count: usize) -> Vec<(i64, f64)> {
+    let total = log_sum(logits);
+    let mut order: Vec<usize> = (0..logits.len()).collect();
+    let likelier = |a: &usize, b: &usize| logits[*b].total_cmp(&logits[*a]).then(a.cmp(b));
+    if count == 0 {
+        return Vec::new();
+    }
+    if count < order.len() {
+        order.select_nth_unstable_by(count - 1, likelier);
+        order.truncate(count);
+    }
+    order.sort_unstable_by(likelier);
+    order.into_iter().map(|t| (t as i64, f64::from(logits[t]) - total)).collect()
+}
+
+/// The logarithm of the sum of exponentials.
+fn log_sum(logits: &[f32]) -> f64 {
+    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let most = if most.is_finite() { f64::from(most) } else { 0.0 };
+    most + logits.iter().map(|x| (f64::from(*x) - most).exp()).sum::<f64>().ln()
 }

@@ -42,7 +42,7 @@ impl Settings {
             ..Sampling::default()
         };
         let when_full = self.keep.map_or(WhenFull::Stop, |keep| WhenFull::Forget { keep });
-        Options { tokens: self.tokens, sampling, seed: self.seed, when_full }
+        Options { tokens: self.tokens, sampling, seed: self.seed, when_full, ..Options::default() }
     }
 }
 

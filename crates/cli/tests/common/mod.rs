@@ -1,6 +1,9 @@
 //! The command, called as a function.
 #![allow(dead_code)]
 
+pub(crate) mod http;
+pub(crate) mod model;
+
 use gradus_cli::Terminal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,47 @@
+//! Failures of requests: a status, and the error object that OpenAI's clients read.
+
+use serde_json::{Value, json};
+
+/// Why a request fails.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ApiError {
+    pub(crate) status: u16,
+    pub(crate) message: String,
+    /// The field of the body that is wrong.
+    pub(crate) param: Option<String>,
+    pub(crate) code: Option<&'static str>,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: u16, message: impl Into<String>) -> ApiError {
+        ApiError { status, message: message.into(), param: None, code: None }
+    }
+
+    /// A field of the body that is wrong.
+    pub(crate) fn field(name: &str, message: impl std::fmt::Display) -> ApiError {
+        let message = format!("`{name}` {message}");
+        ApiError { status: 400, message, param: Some(name.to_string()), code: Some("invalid_value") }
+    }
+
+    pub(crate) fn with_code(self, code: &'static str) -> ApiError {
+        ApiError { code: Some(code), ..self }
+    }
+
+    /// The object of the body.
+    pub(crate) fn body(&self) -> Value {
+        let kind = match self.status {
+            401 => "authentication_error",
+            429 => "rate_limit_error",
+            500.. => "server_error",
+            _ => "invalid_request_error",
+        };
+        json!({ "error": { "message": self.message, "type": kind, "param": self.param, "code": self.code } })
+    }
+}
+
+impl From<gradus::Error> for ApiError {
+    fn from(e: gradus::Error) -> ApiError {
+        // Only the first line: the others name places in our source.
+        ApiError::new(400, e.to_string().lines().next().unwrap_or_default())
+    }
+}

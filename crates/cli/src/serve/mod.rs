@@ -1,0 +1,299 @@
+//! `gradus serve`: a model behind the HTTP interface of OpenAI.
+//!
+//! Each connection has a thread, up to a limit; one thread runs the engine ([`schedule`]). Bodies are read in [`ask`], answers written
+//! in [`answer`]. The address is the loopback one unless another is given.
+
+mod answer;
+mod ask;
+mod connection;
+mod error;
+mod http;
+mod metrics;
+mod schedule;
+mod vectors;
+
+use crate::args::On;
+use crate::{Done, Failure, Terminal};
+use clap::Args;
+use error::ApiError;
+use gradus::models::LanguageModel;
+use gradus::models::bert::Embedder;
+use gradus::models::chat::Template;
+use gradus::models::constrain::{Grammar, Vocabulary};
+use gradus::models::tokenizer::Tokenizer;
+use metrics::Metrics;
+use schedule::Scheduler;
+use serde_json::Value as Json;
+use std::hash::{BuildHasher, Hasher};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use vectors::Vectors;
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors: a language model or a sentence encoder
+    pub(crate) model: PathBuf,
+    /// Folder of a sentence encoder, to serve /v1/embeddings as well
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) embeddings: Option<PathBuf>,
+    /// The name of the model in requests; without it, the name of the file
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// The address to listen on; anything but a loopback address lets other computers in
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: IpAddr,
+    /// The port; 0 is any that is free
+    #[arg(long, default_value_t = 8080)]
+    pub(crate) port: u16,
+    /// Requests must carry this key (Authorization: Bearer KEY); GRADUS_SERVE_KEY sets it without showing it in process lists
+    #[arg(long)]
+    pub(crate) key: Option<String>,
+    /// Texts that are generated at the same time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) slots: u16,
+    /// Texts that may wait for a slot; further requests get status 429
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) queue: u32,
+    /// Open connections; further ones get status 503
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) connections: u32,
+    /// Most new tokens of a text
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    pub(crate) max_tokens: usize,
+    /// Most bytes of a request's body
+    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
+    pub(crate) max_body: usize,
+    /// Seconds that a request may take, waiting included
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) time: u64,
+    /// Seconds that a client may read nothing, before its request ends
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) stall: u64,
+    /// Seconds that open requests get to end when the server is told to stop
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) grace: u64,
+    #[command(flatten)]
+    pub(crate) on: On,
+}
+
+/// Limits of requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    http: http::Limits,
+    connections: u64,
+    time: Duration,
+}
+
+/// A language model with all that requests need of it.
+pub(crate) struct Language {
+    name: String,
+    tokenizer: Tokenizer,
+    template: Option<Template>,
+    context: usize,
+    vocabulary_size: usize,
+    most_tokens: usize,
+    scheduler: Arc<Scheduler>,
+    vocabulary: OnceLock<Arc<Vocabulary>>,
+    objects: OnceLock<Arc<Grammar>>,
+}
+
+impl Language {
+    /// The bytes of all tokens, which are collected when they are first needed.
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
+        self.vocabulary.get_or_init(|| Arc::new(Vocabulary::new(&self.tokenizer, self.vocabulary_size)))
+    }
+
+    /// The grammar of JSON objects.
+    fn objects(&self) -> Result<Arc<Grammar>, ApiError> {
+        if let Some(grammar) = self.objects.get() {
+            return Ok(grammar.clone());
+        }
+        let grammar = Arc::new(Grammar::json_object(self.vocabulary())?);
+        Ok(self.objects.get_or_init(|| grammar).clone())
+    }
+}
+
+/// What all connections share.
+pub(crate) struct Server {
+    language: Option<Language>,
+    vectors: Option<Vectors>,
+    key: Option<String>,
+    /// Whether only this computer can connect.
+    loopback: bool,
+    limits: Limits,
+    metrics: Arc<Metrics>,
+    /// No new requests are taken.
+    stopping: AtomicBool,
+    /// Open requests end now.
+    cancel: AtomicBool,
+    created: u64,
+}
+
+/// Whether a folder holds a sentence encoder.
+fn is_encoder(path: &Path) -> bool {
+    let config = std::fs::read(path.join("config.json")).ok();
+    let config = config.and_then(|bytes| serde_json::from_slice::<Json>(&bytes).ok());
+    config.is_some_and(|c| c["model_type"] == "bert")
+}
+
+/// The name of a model by its path.
+fn name_of(path: &Path) -> String {
+    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    name.map_or("model".into(), |n| n.to_string_lossy().into_owned())
+}
+
+fn load(args: &ServeArgs, metrics: &Arc<Metrics>) -> Done<(Option<Language>, Option<Vectors>)> {
+    let device = args.on.device()?;
+    let name = args.name.clone().unwrap_or_else(|| name_of(&args.model));
+    let vectors = |path: &Path, name: String| -> Done<Vectors> {
+        Ok(Vectors { name, embedder: Mutex::new(Embedder::load(path, args.on.device()?)?) })
+    };
+    if is_encoder(&args.model) {
+        if args.embeddings.is_some() {
+            return Err(Failure::Usage("--embeddings: the model is a sentence encoder itself".into()));
+        }
+        return Ok((None, Some(vectors(&args.model, name)?)));
+    }
+    let model = LanguageModel::load(&args.model, device)?;
+    let decoder = model.engine.shared();
+    let (context, vocabulary_size) = (decoder.config.context, decoder.config.vocabulary);
+    let scheduler = Scheduler::start(decoder, args.slots.into(), args.queue as usize, metrics.clone())?;
+    let language = Language {
+        name,
+        tokenizer: model.tokenizer,
+        template: model.template,
+        context,
+        vocabulary_size,
+        most_tokens: args.max_tokens,
+        scheduler,
+        vocabulary: OnceLock::new(),
+        objects: OnceLock::new(),
+    };
+    let other = args.embeddings.as_deref().map(|path| vectors(path, name_of(path))).transpose()?;
+    Ok((Some(language), other))
+}
+
+pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal<'_>) -> Done {
+    let key = args.key.clone().or_else(|| std::env::var("GRADUS_SERVE_KEY").ok());
+    if key.as_ref().is_some_and(String::is_empty) {
+        return Err(Failure::Usage("the key must not be empty".into()));
+    }
+    // Before the model is loaded: a port that is taken is said at once.
+    let listener = TcpListener::bind((args.host, args.port)).map_err(|e| {
+        Failure::Run(format!("{}:{} cannot be used: {e}; choose another with --port", args.host, args.port))
+    })?;
+    let address = listener.local_addr()?;
+    let metrics = Arc::new(Metrics::default());
+    let (language, vectors) = load(args, &metrics)?;
+    let http = http::Limits {
+        head: 16 << 10,
+        body: args.max_body,
+        idle: Duration::from_secs(75),
+        arrive: Duration::from_secs(30),
+        stall: Duration::from_secs(args.stall),
+    };
+    let time = Duration::from_secs(args.time);
+    let server = Arc::new(Server {
+        language,
+        vectors,
+        key,
+        loopback: args.host.is_loopback(),
+        limits: Limits { http, connections: args.connections.into(), time },
+        metrics,
+        stopping: AtomicBool::new(false),
+        cancel: AtomicBool::new(false),
+        created: now(),
+    });
+    if !server.loopback && server.key.is_none() {
+        writeln!(terminal.err, "note: other computers can use the model; --key asks them for a key")?;
+    }
+    stop_on_signals(&server, address);
+    let names = server.names().join(", ");
+    writeln!(terminal.out, "http://{address}/v1 serves {names}; Ctrl-C stops it")?;
+    terminal.out.flush()?;
+    for stream in listener.incoming() {
+        if server.stopping.load(Relaxed) {
+            break;
+        }
+        match stream {
+            Ok(stream) => connection::accept(&server, stream),
+            // Too many open files, or a client that left already: the next one may fare better.
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+    drop(listener);
+    server.finish(Duration::from_secs(args.grace));
+    writeln!(terminal.out, "stopped")?;
+    Ok(())
+}
+
+/// Stops the server at Ctrl-C and when the system asks the process to end; at the second time the process ends at once.
+fn stop_on_signals(server: &Arc<Server>, address: SocketAddr) {
+    static CURRENT: Mutex<Option<(Arc<Server>, SocketAddr)>> = Mutex::new(None);
+    *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some((server.clone(), address));
+    // Fails if there is a handler already: it is this one, or that of a program around the command.
+    let _ = ctrlc::set_handler(|| {
+        let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((server, address)) = &*current else { return };
+        if server.stopping.swap(true, Relaxed) {
+            std::process::exit(130);
+        }
+        // Wakes the thread that waits for connections. An address that means "all" is reached by the loopback one.
+        let mut address = *address;
+        if address.ip().is_unspecified() {
+            address.set_ip(if address.is_ipv4() {
+                [127, 0, 0, 1].into()
+            } else {
+                IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1u16])
+            });
+        }
+        let _ = TcpStream::connect_timeout(&address, Duration::from_secs(1));
+    });
+}
+
+impl Server {
+    /// Names of the models.
+    fn names(&self) -> Vec<&str> {
+        let language = self.language.as_ref().map(|l| l.name.as_str());
+        language.into_iter().chain(self.vectors.as_ref().map(|v| v.name.as_str())).collect()
+    }
+
+    /// Waits until open requests have ended, and cancels those that take too long.
+    fn finish(&self, grace: Duration) {
+        let wait = |most: Duration| {
+            let until = Instant::now() + most;
+            while self.metrics.busy.load(Relaxed) > 0 && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        };
+        wait(grace);
+        self.cancel.store(true, Relaxed);
+        wait(Duration::from_secs(2));
+    }
+}
+
+/// Refuses a request for another model. A request without a name gets the one there is.
+fn check_model(model: Option<&Json>, name: &str) -> Result<(), ApiError> {
+    match model.map(Json::as_str) {
+        None => Ok(()),
+        Some(Some(asked)) if asked == name => Ok(()),
+        Some(Some(asked)) => {
+            let e = ApiError::new(404, format!("there is no model `{asked}` for this; `{name}` is served"));
+            Err(ApiError { param: Some("model".into()), ..e }.with_code("model_not_found"))
+        }
+        Some(None) => Err(ApiError::field("model", "must be a string")),
+    }
+}
+
+/// A number that is different every time, for names and seeds.
+fn random() -> u64 {
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs())
+}

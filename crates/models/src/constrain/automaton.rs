@@ -1,0 +1,246 @@
+//! Follows texts byte by byte. A state is the set of ways in which a text may go on; states and transitions are made when they are
+//! first needed, and kept.
+
+use super::expression::{Arena, Expression, Id, NEVER};
+use super::vocabulary::Vocabulary;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A way in which a text may go on: expressions to match, the next one last, each with its progress (index of the next byte or
+/// part, or number of repetitions).
+type Path = Vec<(Id, u32)>;
+
+/// All ways in which a text may go on, sorted. An empty path means that the text is complete.
+pub(super) type State = Arc<[Path]>;
+
+/// Most ways that are followed at once. Others are dropped: fewer texts can be made then, all of them valid.
+const MOST_PATHS: usize = 256;
+
+/// Most states that are kept.
+const MOST_STATES: usize = 4096;
+
+/// What is known about a state.
+struct Known {
+    state: State,
+    /// Bytes of the shortest rest.
+    shortest: usize,
+    /// Number of the state after each byte: `UNKNOWN`, `DEAD` or a state.
+    next: Box<[u32; 256]>,
+    /// Permitted tokens, with the largest of the shortest rests after them.
+    mask: Option<(Arc<[bool]>, usize)>,
+}
+
+const UNKNOWN: u32 = u32::MAX;
+const DEAD: u32 = u32::MAX - 1;
+
+/// Expressions, with the states seen so far.
+pub(super) struct Automaton {
+    arena: Arena,
+    states: Vec<Known>,
+    numbers: HashMap<State, u32>,
+}
+
+impl Automaton {
+    /// The automaton of an expression, and its first state.
+    pub(super) fn new(arena: Arena, root: Id) -> (Automaton, State) {
+        let automaton = Automaton { arena, states: Vec::new(), numbers: HashMap::new() };
+        let start = automaton.close(vec![vec![(root, 0)]]);
+        (automaton, start)
+    }
+
+    /// Whether a text may end here.
+    pub(super) fn accepts(&self, state: &State) -> bool {
+        state.iter().any(Vec::is_empty)
+    }
+
+    /// Whether a text must end here.
+    pub(super) fn is_finished(&self, state: &State) -> bool {
+        state.iter().all(Vec::is_empty)
+    }
+
+    /// Bytes of the shortest rest.
+    pub(super) fn shortest(&self, state: &State) -> usize {
+        state.iter().map(|path| self.rest(path)).min().unwrap_or(NEVER)
+    }
+
+    /// Bytes of the shortest rest of one path.
+    fn rest(&self, path: &Path) -> usize {
+        let each = |(id, at): &(Id, u32)| match self.arena.get(*id) {
+            Expression::Literal(bytes) => bytes.len() - *at as usize,
+            Expression::Sequence(parts) => {
+                let rest = &parts[*at as usize..];
+                rest.iter().fold(0, |sum: usize, p| sum.saturating_add(self.arena.shortest(*p)))
+            }
+            Expression::Repeat { item, min, .. } => match min.saturating_sub(*at) {
+                0 => 0,
+                n => self.arena.shortest(*item).saturating_mul(n as usize),
+            },
+            _ => self.arena.shortest(*id),
+        };
+        path.iter().fold(0, |sum: usize, frame| sum.saturating_add(each(frame)))
+    }
+
+    /// Expands paths until each begins with a byte or is empty.
+    fn close(&self, mut open: Vec<Path>) -> State {
+        let mut done: Vec<Path> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        while let Some(mut path) = open.pop() {
+            if done.len() >= MOST_PATHS {
+                break;
+            }
+            let Some((id, at)) = path.last().copied() else {
+                done.push(path);
+                continue;
+            };
+            match self.arena.get(id) {
+                Expression::Byte(_) | Expression::Literal(_) => {
+                    done.push(path);
+                    continue;
+                }
+                _ if !seen.insert(path.clone()) => {}
+                Expression::Sequence(parts) => {
+                    path.pop();
+                    if let Some(part) = parts.get(at as usize) {
+                        if (at as usize) + 1 < parts.len() {
+                            path.push((id, at + 1));
+                        }
+                        path.push((*part, 0));
+                    }
+                    open.push(path);
+                }
+                Expression::Choice(parts) => {
+                    path.pop();
+                    for part in parts.iter().rev() {
+                        let mut path = path.clone();
+                        path.push((*part, 0));
+                        open.push(path);
+                    }
+                }
+                Expression::Repeat { item, min, max } => {
+                    path.pop();
+                    if at >= *min {
+                        open.push(path.clone());
+                    }
+                    if at < *max {
+                        // Without an upper limit the count matters only up to the lower one: this keeps states few.
+                        let count = if *max == u32::MAX { (at + 1).min(*min) } else { at + 1 };
+                        if count < *max {
+                            path.push((id, count));
+                        }
+                        path.push((*item, 0));
+                        open.push(path);
+                    }
+                }
+            }
+        }
+        done.sort_unstable();
+        done.dedup();
+        done.into()
+    }
+
+    /// The state after a byte, if the byte fits.
+    pub(super) fn step(&mut self, state: &State, byte: u8) -> Option<State> {
+        let from = self.number(state);
+        match self.next(from, byte) {
+            DEAD => None,
+            to => Some(self.states[to as usize].state.clone()),
+        }
+    }
+
+    /// The number of a state. All numbers change when too many states are known.
+    fn number(&mut self, state: &State) -> u32 {
+        if self.states.len() >= MOST_STATES && !self.numbers.contains_key(state) {
+            self.states.clear();
+            self.numbers.clear();
+        }
+        self.intern(state.clone())
+    }
+
+    fn intern(&mut self, state: State) -> u32 {
+        if let Some(n) = self.numbers.get(&state) {
+            return *n;
+        }
+        let n = self.states.len() as u32;
+        let shortest = self.shortest(&state);
+        self.states.push(Known {
+            state: state.clone(),
+            shortest,
+            next: Box::new([UNKNOWN; 256]),
+            mask: None,
+        });
+        self.numbers.insert(state, n);
+        n
+    }
+
+    /// The number of the state after a byte, or `DEAD`.
+    fn next(&mut self, from: u32, byte: u8) -> u32 {
+        let known = self.states[from as usize].next[usize::from(byte)];
+        if known != UNKNOWN {
+            return known;
+        }
+        let mut after = Vec::new();
+        for path in self.states[from as usize].state.iter() {
+            let Some((id, at)) = path.last().copied() else { continue };
+            let mut path = path.clone();
+            path.pop();
+            match self.arena.get(id) {
+                Expression::Byte(set) if set.contains(byte) => after.push(path),
+                Expression::Literal(bytes) if bytes[at as usize] == byte => {
+                    if (at as usize) + 1 < bytes.len() {
+                        path.push((id, at + 1));
+                    }
+                    after.push(path);
+                }
+                _ => {}
+            }
+        }
+        let to = if after.is_empty() {
+            DEAD
+        } else {
+            let state = self.close(after);
+            self.intern(state)
+        };
+        self.states[from as usize].next[usize::from(byte)] = to;
+        to
+    }
+
+    /// For every token whether it may come next, and leaves at most `budget` bytes to the shortest end.
+    pub(super) fn mask(&mut self, state: &State, vocabulary: &Vocabulary, budget: usize) -> Vec<bool> {
+        let number = self.number(state);
+        if let Some((mask, longest)) = &self.states[number as usize].mask
+            && *longest <= budget
+        {
+            return mask.to_vec();
+        }
+        let mut mask = vec![false; vocabulary.len()];
+        let (mut longest, mut cut) = (0, false);
+        // The state at each depth of the trie.
+        let mut states = vec![number];
+        let mut at = 0;
+        while let Some(node) = vocabulary.nodes().get(at) {
+            let depth = node.depth as usize;
+            states.truncate(depth);
+            let from = states[depth - 1];
+            let to = self.next(from, node.byte);
+            if to == DEAD {
+                at = node.end as usize;
+                continue;
+            }
+            let rest = self.states[to as usize].shortest;
+            for token in vocabulary.tokens(node) {
+                if rest <= budget {
+                    mask[*token as usize] = true;
+                    longest = longest.max(rest);
+                } else {
+                    cut = true;
+                }
+            }
+            states.push(to);
+            at += 1;
+        }
+        if !cut {
+            self.states[number as usize].mask = Some((mask.clone().into(), longest));
+        }
+        mask
+    }
+}

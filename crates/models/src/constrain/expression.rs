@@ -1,0 +1,126 @@
+//! Expressions over bytes: what a grammar is made of. Expressions refer to each other by number, so that they may be recursive.
+
+use gradus_ir::{Error, Result};
+
+/// The number of an expression in its arena.
+pub(super) type Id = u32;
+
+/// A set of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Bytes([u64; 4]);
+
+impl Bytes {
+    /// All bytes of some ranges, both ends included.
+    pub(super) fn of(ranges: &[(u8, u8)]) -> Bytes {
+        let mut set = [0; 4];
+        for byte in ranges.iter().flat_map(|(from, to)| *from..=*to) {
+            set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        }
+        Bytes(set)
+    }
+
+    pub(super) fn contains(&self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Expression {
+    /// One byte of a set.
+    Byte(Bytes),
+    /// These bytes; not empty.
+    Literal(Box<[u8]>),
+    /// One after the other; the empty sequence is the empty text.
+    Sequence(Box<[Id]>),
+    /// Any of these; none means that no text fits.
+    Choice(Box<[Id]>),
+    /// An expression from `min` to `max` times; `u32::MAX` is any number of times.
+    Repeat { item: Id, min: u32, max: u32 },
+}
+
+/// Most expressions of a grammar.
+const MOST: usize = 200_000;
+
+/// The length of a text that does not exist.
+pub(super) const NEVER: usize = usize::MAX;
+
+/// Expressions by number, with the length of the shortest text of each.
+#[derive(Default)]
+pub(super) struct Arena {
+    all: Vec<Expression>,
+    shortest: Vec<usize>,
+    same: std::collections::HashMap<Expression, Id>,
+}
+
+impl Arena {
+    /// Adds an expression whose parts are in the arena already. Parts that fit no text are left out of choices.
+    pub(super) fn add(&mut self, mut expression: Expression) -> Result<Id> {
+        if let Expression::Choice(parts) = &mut expression {
+            *parts = parts.iter().copied().filter(|p| self.shortest(*p) != NEVER).collect();
+        }
+        if let Some(id) = self.same.get(&expression) {
+            return Ok(*id);
+        }
+        if self.all.len() >= MOST {
+            return Err(Error::value("the schema", format!("is too large: more than {MOST} parts")));
+        }
+        let shortest = match &expression {
+            Expression::Byte(_) => 1,
+            Expression::Literal(bytes) => bytes.len(),
+            Expression::Sequence(parts) => {
+                parts.iter().fold(0, |sum: usize, p| sum.saturating_add(self.shortest(*p)))
+            }
+            Expression::Choice(parts) => parts.iter().map(|p| self.shortest(*p)).min().unwrap_or(NEVER),
+            Expression::Repeat { min: 0, .. } => 0,
+            Expression::Repeat { item, min, .. } => self.shortest(*item).saturating_mul(*min as usize),
+        };
+        let id = self.all.len() as Id;
+        self.all.push(expression.clone());
+        self.shortest.push(shortest);
+        self.same.insert(expression, id);
+        Ok(id)
+    }
+
+    pub(super) fn get(&self, id: Id) -> &Expression {
+        &self.all[id as usize]
+    }
+
+    /// Number of bytes of the shortest text, or [`NEVER`].
+    pub(super) fn shortest(&self, id: Id) -> usize {
+        self.shortest[id as usize]
+    }
+
+    pub(super) fn literal(&mut self, text: &str) -> Result<Id> {
+        if text.is_empty() {
+            self.sequence(&[])
+        } else {
+            self.add(Expression::Literal(text.as_bytes().into()))
+        }
+    }
+
+    pub(super) fn byte(&mut self, ranges: &[(u8, u8)]) -> Result<Id> {
+        self.add(Expression::Byte(Bytes::of(ranges)))
+    }
+
+    pub(super) fn sequence(&mut self, parts: &[Id]) -> Result<Id> {
+        self.add(Expression::Sequence(parts.into()))
+    }
+
+    pub(super) fn choice(&mut self, parts: &[Id]) -> Result<Id> {
+        self.add(Expression::Choice(parts.into()))
+    }
+
+    /// An expression from `min` to `max` times. One that fits no text is repeated no times, if that is permitted.
+    pub(super) fn repeat(&mut self, item: Id, min: u32, max: u32) -> Result<Id> {
+        match self.shortest(item) {
+            _ if max == 0 => self.sequence(&[]),
+            NEVER if min == 0 => self.sequence(&[]),
+            _ => self.add(Expression::Repeat { item, min, max }),
+        }
+    }
+
+    pub(super) fn optional(&mut self, item: Id) -> Result<Id> {
+        self.repeat(item, 0, 1)
+    }
+}

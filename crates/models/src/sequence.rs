@@ -1,0 +1,147 @@
+//! One text as it is generated: which token follows its logits, and when it ends.
+//!
+//! Takes logits and gives events; who computes the logits, alone or together with those of other texts, is decided elsewhere.
+
+use crate::config::Config;
+use crate::constrain::Matcher;
+use crate::engine::{Finish, Options, WhenFull};
+use gradus_ir::{Error, Result};
+use gradus_nn::{Choosing, log_probability, top_log_probabilities};
+use gradus_tensor::Generator;
+
+/// A generated token.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Token {
+    /// Its number.
+    pub id: i64,
+    /// Its log-probability by the model, before penalties, biases, temperature and limits; 0 if none were asked for.
+    pub log_probability: f64,
+    /// The likeliest tokens with theirs, as many as were asked for.
+    pub top: Vec<(i64, f64)>,
+}
+
+/// What happens to a text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// It grows by a token.
+    Token(Token),
+    /// It has ended.
+    Finished(Finish),
+    /// It cannot go on, for this reason; other texts can.
+    Failed(String),
+}
+
+/// A text that grows.
+pub(crate) struct Sequence {
+    text: Vec<i64>,
+    /// How many tokens were generated, those that were forgotten included.
+    generated: usize,
+    options: Options,
+    context: usize,
+    end: Vec<i64>,
+    generator: Generator,
+    matcher: Option<Matcher>,
+}
+
+impl Sequence {
+    /// Begins a text with a prompt. A prompt that is empty, too long or not of the vocabulary is refused.
+    pub(crate) fn new(config: &Config, prompt: &[i64], options: &Options) -> Result<Sequence> {
+        options.sampling.check()?;
+        let context = config.context;
+        if prompt.is_empty() || (prompt.len() > context && options.when_full == WhenFull::Stop) {
+            let why = format!("must be from 1 to {context}, the context of the model");
+            return Err(Error::value(format!("{} tokens", prompt.len()), why));
+        }
+        let known = 0..config.vocabulary as i64;
+        if let Some(bad) = prompt.iter().find(|t| !known.contains(*t)) {
+            return Err(Error::value(format!("token {bad}"), format!("must be from 0 to {}", known.end - 1)));
+        }
+        Ok(Sequence {
+            text: prompt.to_vec(),
+            generated: 0,
+            options: options.clone(),
+            context,
+            end: config.end.clone(),
+            generator: Generator::new(options.seed),
+            matcher: options.grammar.as_ref().map(Matcher::new),
+        })
+    }
+
+    /// The tokens whose logits come next.
+    pub(crate) fn text(&self) -> &[i64] {
+        &self.text
+    }
+
+    /// Tokens that may still follow.
+    fn left(&self) -> usize {
+        let left = self.options.tokens.saturating_sub(self.generated);
+        match self.options.when_full {
+            WhenFull::Stop => left.min((self.context + 1).saturating_sub(self.text.len())),
+            WhenFull::Forget { .. } => left,
+        }
+    }
+
+    /// Makes the text fit the context, or tells why it ends here.
+    pub(crate) fn prepare(&mut self) -> Option<Finish> {
+        if self.generated >= self.options.tokens {
+            let complete = self.matcher.as_ref().is_some_and(Matcher::is_complete);
+            return Some(if complete { Finish::End } else { Finish::Length });
+        }
+        let (count, context) = (self.text.len(), self.context);
+        match self.options.when_full {
+            WhenFull::Stop if count > context => {
+                let complete = self.matcher.as_ref().is_some_and(Matcher::is_complete);
+                return Some(if complete { Finish::End } else { Finish::Full });
+            }
+            WhenFull::Forget { keep } if count >= context => {
+                let keep = keep.min(context / 2);
+                self.text.drain(keep..count - (context - keep) / 2);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Chooses the next token by the logits after the text.
+    pub(crate) fn choose(&mut self, logits: &[f32]) -> Result<Event> {
+        let allowed = match &self.matcher {
+            None => None,
+            Some(matcher) if matcher.is_finished() => return Ok(Event::Finished(Finish::End)),
+            Some(matcher) => {
+                let mut allowed = matcher.allowed(self.left());
+                allowed.resize(logits.len(), false);
+                if matcher.is_complete() {
+                    for end in &self.end {
+                        if let Some(x) = usize::try_from(*end).ok().and_then(|t| allowed.get_mut(t)) {
+                            *x = true;
+                        }
+                    }
+                }
+                Some(allowed)
+            }
+        };
+        let choosing = Choosing {
+            before: &self.text,
+            generated: self.generated,
+            bias: &self.options.bias,
+            allowed: allowed.as_deref(),
+        };
+        let id = self.options.sampling.choose_with(logits, &choosing, &self.generator)?;
+        if self.end.contains(&id) {
+            return Ok(Event::Finished(Finish::End));
+        }
+        if let Some(matcher) = &mut self.matcher {
+            matcher.push(id)?;
+        }
+        self.text.push(id);
+        self.generated += 1;
+        let (log_probability, top) = match self.options.log_probabilities {
+            None => (0.0, Vec::new()),
+            Some(count) => {
+                let own = log_probability(logits, id).unwrap_or(f64::NEG_INFINITY);
+                (own, top_log_probabilities(logits, count))
+            }
+        };
+        Ok(Event::Token(Token { id, log_probability, top }))
+    }
+}
