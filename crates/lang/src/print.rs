@@ -17,6 +17,7 @@ impl Display for Index {
             }
             Index::Moment(at) => write!(f, "*{at}"),
             Index::At(at) => write!(f, "{at}"),
+            Index::Symbol(name, _) => write!(f, "\"{name}\""),
             Index::Slice(name, range) => {
                 let [start, stop, step] = &**range;
                 if let Some(name) = name {

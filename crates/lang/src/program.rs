@@ -12,7 +12,7 @@ mod stratify;
 pub use block::Local;
 pub(crate) use resolve::number;
 
-use crate::ast::{Equation, Expr, Function, Name, Ref, Statement};
+use crate::ast::{Equation, Expr, Function, Kind, Name, Ref, Statement};
 use crate::diagnostic::{Diagnostic, rendered};
 use crate::parse::Parsed;
 use crate::run::Settings;
@@ -204,7 +204,31 @@ impl Program {
     }
 }
 
+/// A file that gives a name its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File<'a> {
+    /// Its path, relative to the program.
+    pub path: &'a str,
+    /// Whether its first line is a header, if the program says it: `table("facts.tsv", header=true)`.
+    pub header: Option<bool>,
+}
+
 impl Equation {
+    /// The file that gives the name its value.
+    pub fn file(&self) -> Option<File<'_>> {
+        match &self.value.kind {
+            Kind::Text(path) => Some(File { path, header: None }),
+            Kind::Call(call) if &*call.function == "table" => {
+                let Kind::Text(path) = &call.args.first()?.kind else { return None };
+                let header = call.named.iter().any(|(key, value)| {
+                    &**key == "header" && matches!(&value.kind, Kind::Ref(r) if &*r.name == "true")
+                });
+                Some(File { path, header: Some(header) })
+            }
+            _ => None,
+        }
+    }
+
     /// Every tensor that its right side and its guard read.
     pub fn reads(&self) -> Vec<&Ref> {
         let mut refs = self.value.refs();

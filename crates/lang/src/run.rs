@@ -6,6 +6,7 @@ use crate::diagnostic::{Diagnostic, add_near};
 use crate::eval::{Value, Values, in_words, window};
 use crate::limit::{MOST_ROUNDS, MOST_STEPS};
 use crate::program::{Definition, Faults, Program, number};
+use crate::relations::{Domains, Solution, Tables};
 use crate::solve::Solver;
 use crate::source::{Source, Span};
 use crate::time::moving;
@@ -36,6 +37,10 @@ pub struct Settings {
     pub rounds: usize,
     /// Whether a fixpoint that is not reached is no error.
     pub allow_unconverged: bool,
+    /// Tables of relations, which the program reads by name.
+    pub tables: Tables,
+    /// Whether rules that read only relations, constants and tables are solved over tuples before lowering.
+    pub sparse: bool,
     /// Whether the graph is to be differentiated: its fixpoints come to rest in their derivatives as well.
     pub differentiated: bool,
     /// The text that all this was said in, such as a command line, for messages to point at.
@@ -52,6 +57,8 @@ impl Default for Settings {
             tolerance: None,
             rounds: 10_000,
             allow_unconverged: false,
+            tables: Tables::default(),
+            sparse: true,
             differentiated: false,
             command: None,
         }
@@ -83,6 +90,10 @@ pub(crate) struct Options {
     pub(crate) temperatures: HashMap<Name, f64>,
     pub(crate) tolerance: f64,
     pub(crate) rounds: usize,
+    /// Tables of relations, the domains of argument positions, and whether rules are solved over tuples.
+    pub(crate) tables: Tables,
+    pub(crate) domains: Arc<Domains>,
+    pub(crate) sparse: bool,
     /// Calls of the program's own functions so far.
     pub(crate) calls: Arc<AtomicUsize>,
     /// Whether a fixpoint that is not reached is no error.
@@ -98,6 +109,12 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// The size of the domain of an argument position, if it has one.
+    pub(crate) fn domain_size(&self, name: &str, position: usize) -> Option<usize> {
+        let domain = self.domains.number(name, position)?;
+        self.domains.size(domain, |n| self.axes.get(n).map(|a| a.0))
+    }
+
     /// The same for a time of so many steps.
     pub(crate) fn lasting(self, steps: usize) -> Options {
         Options { steps, ..self }
@@ -156,6 +173,11 @@ pub struct Lowered {
     sources: Vec<Source>,
 }
 
+/// The first line of an error: those after it name source files of this crate.
+fn first_line(e: &gradus_ir::Error) -> String {
+    e.to_string().lines().next().unwrap_or_default().to_string()
+}
+
 /// Equations that were solved.
 struct Solved {
     traced: gradus_ir::Result<TracedFunction>,
@@ -173,7 +195,7 @@ impl Program {
         let Some(options) = self.options(&none, &Settings::default(), &mut Vec::new()) else {
             return Vec::new();
         };
-        let from_files = self.equations.iter().filter(|e| matches!(e.value.kind, Kind::Text(_)));
+        let from_files = self.equations.iter().filter(|e| e.file().is_some());
         let from_files = from_files.map(|e| &e.target.name);
         let unknown = self.inputs().chain(bad).chain(from_files).cloned().collect();
         self.solved(&none, &unknown, &options, None).faults
@@ -253,6 +275,10 @@ impl Program {
     ) -> Solved {
         let (mut faults, mut outputs, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
         let avals: Vec<Aval> = inputs.values().cloned().collect();
+        let relations = self.relations_before(inputs, unknown, options, wanted).unwrap_or_else(|fault| {
+            faults.push(fault);
+            None
+        });
         let traced = gradus_tensor::trace_function(&avals, |nodes: &[Tensor]| {
             let mut values: Values = HashMap::new();
             for (name, node) in inputs.keys().zip(nodes) {
@@ -264,7 +290,11 @@ impl Program {
             for name in self.inputs().filter(|n| !usable(n)).chain(unknown) {
                 values.insert(name.clone(), None);
             }
+            let mut early = Vec::new();
+            let known = self.known_before(relations.as_ref(), options, wanted, &mut values, &mut early);
             let mut solver = Solver::new(self, options, &self.equations, values, Vec::new());
+            solver.faults = early;
+            solver.leave_out(&known);
             if let Some(wanted) = wanted {
                 solver.only(wanted);
             }
@@ -278,10 +308,70 @@ impl Program {
             }
             solver.verdicts.append(&mut options.verdicts.borrow_mut());
             given.extend(solver.verdicts.iter().map(|v| v.verdict.clone()));
-            (faults, verdicts) = (solver.faults, solver.verdicts);
+            faults.append(&mut solver.faults);
+            verdicts = solver.verdicts;
             given
         });
         Solved { traced, faults, outputs, verdicts }
+    }
+
+    /// Solves the relations that need no other evaluation.
+    fn relations_before(
+        &self,
+        inputs: &BTreeMap<Name, Aval>,
+        unknown: &HashSet<Name>,
+        options: &Options,
+        wanted: Option<&[Name]>,
+    ) -> Result<Option<Solution>, Diagnostic> {
+        if !options.sparse || !self.has_facts() {
+            return Ok(None);
+        }
+        let needed = match wanted {
+            Some(wanted) => self.needed(wanted),
+            None => self.names.iter().cloned().collect(),
+        };
+        let excluded = |n: &Name| unknown.contains(n) || inputs.contains_key(n);
+        self.solve_relations(options, &excluded, &needed)
+    }
+
+    /// Adds the values of solved relations that tensor equations read or that are wanted, and of the remaining tables.
+    /// Returns the names that need no other evaluation.
+    fn known_before(
+        &self,
+        relations: Option<&Solution>,
+        options: &Options,
+        wanted: Option<&[Name]>,
+        values: &mut Values,
+        faults: &mut Vec<Diagnostic>,
+    ) -> HashSet<Name> {
+        let is_solved = |n: &Name| relations.is_some_and(|r| r.holds(n));
+        let known: HashSet<Name> = self.names.iter().filter(|n| is_solved(n)).cloned().collect();
+        let mut read: HashSet<&Name> = wanted.unwrap_or_default().iter().collect();
+        let needed = wanted.map(|w| self.needed(w));
+        let evaluated = |n: &Name| !known.contains(n) && needed.as_ref().is_none_or(|all| all.contains(n));
+        for e in self.equations.iter().filter(|e| evaluated(&e.target.name)) {
+            read.extend(e.reads().iter().map(|r| &r.name));
+        }
+        for name in self.names.iter().filter(|n| read.contains(n)) {
+            let at = self.definition(name).map(|d| d.span).unwrap_or_default();
+            let tensor = match relations.filter(|_| known.contains(name)) {
+                Some(solved) => {
+                    let failed = |e: gradus_ir::Error| Diagnostic::error(at, first_line(&e));
+                    solved.tensor(name, options.float).map_err(failed)
+                }
+                None if values.contains_key(name) => continue,
+                None => self.table_tensor(name, options),
+            };
+            match tensor {
+                Ok(Some(tensor)) => drop(values.insert(name.clone(), Some(Value::new(tensor)))),
+                Ok(None) => {}
+                Err(fault) => {
+                    faults.push(fault);
+                    values.insert(name.clone(), None);
+                }
+            }
+        }
+        known
     }
 
     /// The calls of functions that take places, among what these names need.
@@ -347,7 +437,7 @@ impl Program {
     }
 
     /// The settings worked out; what is wrong with them is added to the faults.
-    fn options(
+    pub(crate) fn options(
         &self,
         inputs: &BTreeMap<Name, Aval>,
         settings: &Settings,
@@ -394,6 +484,13 @@ impl Program {
             tolerance,
             // What is refused is not tried.
             rounds: if settings.rounds > MOST_ROUNDS { 1 } else { settings.rounds },
+            tables: settings.tables.clone(),
+            domains: Arc::new(if self.has_facts() {
+                self.domains(&settings.tables)
+            } else {
+                Domains::default()
+            }),
+            sparse: settings.sparse,
             calls: Arc::default(),
             allow_unconverged: settings.allow_unconverged,
             verdicts: Rc::default(),

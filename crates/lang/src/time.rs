@@ -232,7 +232,7 @@ impl Program {
         }
         for (name, aval) in inputs {
             let Some(d) = self.definition(name) else { continue };
-            let file = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
+            let file = |i: &usize| self.equations[*i].file().is_some();
             let whole = d.equations.iter().all(file);
             if let Some(n) = d.time.filter(|_| whole).and_then(|axis| aval.shape.get(axis).copied()) {
                 say(n, d.span, format!("in the input `{name}`"))?;

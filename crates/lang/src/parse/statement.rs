@@ -280,13 +280,33 @@ impl Parser<'_> {
         } else {
             None
         };
+        let ends = matches!(self.peek(), Token::Line | Token::End | Token::Sign(";" | "}"));
+        if ends
+            && guard.is_none()
+            && target.relation
+            && target.places.iter().all(|p| p.index.constant().is_some())
+        {
+            // A fact: `Parent("ann", "bob")`.
+            let span = start.to(self.last_span());
+            let holds = Ref { name: "true".into(), places: Vec::new(), relation: false, span };
+            let value = Kind::Ref(holds).at(span);
+            let (projection, spelled, local) = (Projection::Sum, false, false);
+            return Ok(Equation { target, guard, projection, spelled, value, local, span });
+        }
         let (projection, spelled) = self.projection()?;
         self.skip_lines();
         let value = self.expression()?;
+        let guard = match guard {
+            None if self.is_word("when") => {
+                self.next();
+                Some(self.expression()?)
+            }
+            guard => guard,
+        };
         if let (Kind::List(_), span) = (&value.kind, value.span) {
             return Err(Diagnostic::error(span, "a list of names is no value"));
         }
-        let span = start.to(value.span);
+        let span = start.to(self.last_span());
         Ok(Equation { target, guard, projection, spelled, value, local: false, span })
     }
 

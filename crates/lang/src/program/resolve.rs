@@ -25,6 +25,7 @@ impl Program {
         let look = Look { program: self, defined: &defined, params: &params, relation: false };
         let mut found = Vec::with_capacity(equations.len());
         equations.into_iter().for_each(|e| look.equation(e, &mut found, faults));
+        number_symbols(&mut found, faults);
         let mut sinks = std::mem::take(&mut self.sinks);
         let look = Look { program: self, defined: &defined, params: &params, relation: false };
         sinks.iter_mut().for_each(|(_, e, _)| look.expr(e, faults));
@@ -83,7 +84,7 @@ impl Program {
             for at in 0..d.rank {
                 let own = || d.equations.iter().map(|i| &self.equations[*i].target);
                 let Some(first) = own().filter_map(|t| t.places.get(at)).find(range) else { continue };
-                let part = |p: &&Place| matches!(p.index, Index::At(_)) || range(p) && p.index != first.index;
+                let part = |p: &&Place| p.index.constant().is_some() || range(p) && p.index != first.index;
                 if let Some(other) = own().filter_map(|t| t.places.get(at)).find(part) {
                     let what = "a range on the left names all places of an index, it does not choose some";
                     let fault = Diagnostic::error(first.span, what).and(other.span, "these are other places");
@@ -122,6 +123,13 @@ impl Program {
             let look = Look { program: self, defined: &own, params, relation: false };
             let mut body = Vec::with_capacity(f.body.len());
             f.body.iter().for_each(|e| look.equation(e.clone(), &mut body, faults));
+            let symbol = |p: &&Place| matches!(p.index, Index::Symbol(..));
+            let places =
+                body.iter().flat_map(|e| e.reads().into_iter().chain([&e.target])).flat_map(|r| &r.places);
+            if let Some(place) = places.into_iter().find(symbol) {
+                let what = "a symbol cannot be used inside of a function";
+                faults.push(Diagnostic::error(place.span, what).help("pass a tensor that is indexed by it"));
+            }
             for r in body.iter().flat_map(Equation::reads) {
                 if !own.contains(&r.name) && !params.contains_key(&r.name) {
                     let what = format!("`{}` is neither a parameter of `{name}` nor defined in it", r.name);
@@ -306,6 +314,7 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
 /// Returns true if two left sides of the same name can write to the same element.
 fn can_meet(a: &Ref, b: &Ref) -> bool {
     let apart = |(a, b): (&Place, &Place)| match (&a.index, &b.index) {
+        (Index::Symbol(x, _), Index::Symbol(y, _)) => x != y,
         (Index::At(x), Index::At(y)) | (Index::Moment(x), Index::Moment(y)) => x != y && (*x < 0) == (*y < 0),
         (Index::At(x), Index::Named(_, by)) | (Index::Named(_, by), Index::At(x)) => (0..*by).contains(x),
         (Index::Moment(x), Index::Time(_, by)) | (Index::Time(_, by), Index::Moment(x)) => {
@@ -314,6 +323,38 @@ fn can_meet(a: &Ref, b: &Ref) -> bool {
         _ => false,
     };
     !a.places.iter().zip(&b.places).any(apart)
+}
+
+/// Gives symbols their numbers: the domain of a position lists them in order of first appearance.
+fn number_symbols(equations: &mut [Equation], faults: &mut Vec<Diagnostic>) {
+    fn any(e: &Equation) -> bool {
+        let symbol = |r: &Ref| r.places.iter().any(|p| matches!(p.index, Index::Symbol(..)));
+        symbol(&e.target) || e.any_read(&mut |r| symbol(r))
+    }
+    if !equations.iter().any(any) {
+        return;
+    }
+    let domains = crate::relations::Domains::new(equations);
+    domains.check(faults);
+    let number = |r: &mut Ref| {
+        for (at, place) in r.places.iter_mut().enumerate() {
+            if let Index::Symbol(symbol, code) = &mut place.index {
+                let own = domains.domain(&r.name, at).and_then(|d| d.find(symbol));
+                *code = own.map_or(0, i64::from);
+            }
+        }
+    };
+    fn inside(e: &mut Expr, number: &impl Fn(&mut Ref)) {
+        match &mut e.kind {
+            Kind::Ref(r) => number(r),
+            _ => e.change_parts(&mut |part| inside(part, number)),
+        }
+    }
+    for e in equations {
+        number(&mut e.target);
+        inside(&mut e.value, &number);
+        e.guard.iter_mut().for_each(|g| inside(g, &number));
+    }
 }
 
 /// The functions that an expression calls, and those whose derivatives it calls.
@@ -341,6 +382,7 @@ impl Look<'_> {
         let look = Look { relation: e.target.relation, ..*self };
         look.expr(&mut e.value, faults);
         e.guard.iter_mut().for_each(|g| look.expr(g, faults));
+        look.compare_indices(&mut e);
         if let Some(span) = self.params.get(&e.target.name) {
             let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
             faults.push(Diagnostic::error(e.target.span, what).and(*span, "declared here"));
@@ -349,6 +391,40 @@ impl Look<'_> {
             true => super::collect::terms(e, out),
             false => out.push(e),
         }
+    }
+
+    /// In comparisons of a rule, an index is its value: `x != y` is `index(x) != index(y)`.
+    fn compare_indices(&self, e: &mut Equation) {
+        fn inside(e: &mut Expr, compared: bool, own: &dyn Fn(&Name) -> bool) {
+            if let Kind::Ref(r) = &e.kind
+                && compared
+                && r.places.is_empty()
+                && own(&r.name)
+            {
+                e.kind = Kind::Of("index".into(), r.name.clone());
+                return;
+            }
+            let compared = match e.kind {
+                Kind::Compare(..) => true,
+                Kind::Sum(_) | Kind::Product(_) | Kind::Negative(_) => compared,
+                _ => false,
+            };
+            e.change_parts(&mut |part| inside(part, compared, own));
+        }
+        let relation = |e: &Expr| e.any_ref(&mut |r| r.relation);
+        if !self.relation && !e.guard.as_ref().is_some_and(relation) {
+            return;
+        }
+        let mut indices: HashSet<Name> = e.target.places.iter().filter_map(crate::scope::key).collect();
+        e.any_read(&mut |r| {
+            indices.extend(r.places.iter().filter_map(crate::scope::key));
+            false
+        });
+        let own = |n: &Name| indices.contains(n) && !self.defined.contains(n) && !self.params.contains_key(n);
+        if self.relation {
+            inside(&mut e.value, false, &own);
+        }
+        e.guard.iter_mut().for_each(|g| inside(g, false, &own));
     }
 
     fn expr(&self, e: &mut Expr, faults: &mut Vec<Diagnostic>) {
@@ -425,6 +501,16 @@ impl Look<'_> {
 
     /// Writes a call out, unless something is wrong with it; what it is instead, if it is one of an index itself.
     fn call(&self, call: &mut Call, span: Span, faults: &mut Vec<Diagnostic>) -> Option<Kind> {
+        if &*call.function == "table" && builtin::find("table", self.program).is_none() {
+            let path = matches!(&call.args[..], [Expr { kind: Kind::Text(_), .. }]);
+            let word = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if matches!(&*r.name, "true" | "false"));
+            let header = call.named.iter().all(|(k, v)| &**k == "header" && word(v));
+            if !path || !header {
+                let what = "`table` takes the path of a file, and whether its first line is a header";
+                faults.push(Diagnostic::error(span, what).help("write table(\"facts.tsv\", header=true)"));
+            }
+            return None;
+        }
         if call.function.eq_ignore_ascii_case("const") && call.args.len() == 1 && call.named.is_empty() {
             call.function = "const".into();
             return None;
