@@ -19,6 +19,7 @@ mod repl;
 mod run;
 mod sample;
 mod show;
+mod tables;
 mod terminal;
 mod train;
 mod web;

@@ -434,8 +434,8 @@ pub enum Statement {
     Export(Vec<(Name, Span)>),
     /// `axis i = 4`.
     Axis(Name, Expr, Span),
-    /// `axis t while Go`: a time that goes on while the name holds.
-    While(Name, Name, Span),
+    /// `axis t while Go`: a time that goes on while the name holds; `axis t = 100 while Go` for at most 100 steps.
+    While(Name, Option<Expr>, Name, Span),
     /// `param D: int = 8`, `const K = 3` (which nobody may change).
     Param {
         /// Its name.
@@ -464,7 +464,7 @@ impl Statement {
             Statement::Equation(e) => e.span,
             Statement::Sink(_, _, s)
             | Statement::Axis(_, _, s)
-            | Statement::While(_, _, s)
+            | Statement::While(_, _, _, s)
             | Statement::Import(_, _, s)
             | Statement::Block(_, s)
             | Statement::Param { span: s, .. } => *s,

@@ -3,11 +3,13 @@
 
 mod ask;
 mod block;
+mod bounded;
 mod collect;
 mod dots;
 mod library;
 mod resolve;
 mod stratify;
+mod symbols;
 
 pub use block::Local;
 pub(crate) use resolve::number;
@@ -72,6 +74,8 @@ pub struct Program {
     pub axes: BTreeMap<Name, (Expr, Span)>,
     /// The times that go on while a name holds, by that name.
     pub times: BTreeMap<Name, (Name, Span)>,
+    /// The times that end at the first step at which a name does not hold, at the latest after as many steps as their axis.
+    pub bounded: BTreeMap<Name, (Name, Span)>,
     /// The parameters and constants, in order.
     pub params: Vec<(Name, Param)>,
     /// The names to give.
@@ -221,7 +225,7 @@ impl Equation {
             Kind::Call(call) if &*call.function == "table" => {
                 let Kind::Text(path) = &call.args.first()?.kind else { return None };
                 let header = call.named.iter().any(|(key, value)| {
-                    &**key == "header" && matches!(&value.kind, Kind::Ref(r) if &*r.name == "true")
+                    &**key == "header" && matches!(&value.kind, Kind::Text(t) if &**t == "true")
                 });
                 Some(File { path, header: Some(header) })
             }

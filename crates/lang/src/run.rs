@@ -6,10 +6,10 @@ use crate::diagnostic::{Diagnostic, add_near};
 use crate::eval::{Value, Values, in_words, window};
 use crate::limit::{MOST_ROUNDS, MOST_STEPS};
 use crate::program::{Definition, Faults, Program, number};
-use crate::relations::{Domains, Solution, Tables};
+use crate::relations::{Domains, Tables};
 use crate::solve::Solver;
 use crate::source::{Source, Span};
-use crate::time::moving;
+use crate::time::{moving, timed_refs};
 use crate::verdict::{Judged, Verdict};
 use gradus_ir::{Aval, Builder, DType, Graph};
 use gradus_tensor::{Compiled, Tensor, TracedFunction, compile_graph};
@@ -173,11 +173,6 @@ pub struct Lowered {
     sources: Vec<Source>,
 }
 
-/// The first line of an error: those after it name source files of this crate.
-fn first_line(e: &gradus_ir::Error) -> String {
-    e.to_string().lines().next().unwrap_or_default().to_string()
-}
-
 /// Equations that were solved.
 struct Solved {
     traced: gradus_ir::Result<TracedFunction>,
@@ -315,65 +310,6 @@ impl Program {
         Solved { traced, faults, outputs, verdicts }
     }
 
-    /// Solves the relations that need no other evaluation.
-    fn relations_before(
-        &self,
-        inputs: &BTreeMap<Name, Aval>,
-        unknown: &HashSet<Name>,
-        options: &Options,
-        wanted: Option<&[Name]>,
-    ) -> Result<Option<Solution>, Diagnostic> {
-        if !options.sparse || !self.has_facts() {
-            return Ok(None);
-        }
-        let needed = match wanted {
-            Some(wanted) => self.needed(wanted),
-            None => self.names.iter().cloned().collect(),
-        };
-        let excluded = |n: &Name| unknown.contains(n) || inputs.contains_key(n);
-        self.solve_relations(options, &excluded, &needed)
-    }
-
-    /// Adds the values of solved relations that tensor equations read or that are wanted, and of the remaining tables.
-    /// Returns the names that need no other evaluation.
-    fn known_before(
-        &self,
-        relations: Option<&Solution>,
-        options: &Options,
-        wanted: Option<&[Name]>,
-        values: &mut Values,
-        faults: &mut Vec<Diagnostic>,
-    ) -> HashSet<Name> {
-        let is_solved = |n: &Name| relations.is_some_and(|r| r.holds(n));
-        let known: HashSet<Name> = self.names.iter().filter(|n| is_solved(n)).cloned().collect();
-        let mut read: HashSet<&Name> = wanted.unwrap_or_default().iter().collect();
-        let needed = wanted.map(|w| self.needed(w));
-        let evaluated = |n: &Name| !known.contains(n) && needed.as_ref().is_none_or(|all| all.contains(n));
-        for e in self.equations.iter().filter(|e| evaluated(&e.target.name)) {
-            read.extend(e.reads().iter().map(|r| &r.name));
-        }
-        for name in self.names.iter().filter(|n| read.contains(n)) {
-            let at = self.definition(name).map(|d| d.span).unwrap_or_default();
-            let tensor = match relations.filter(|_| known.contains(name)) {
-                Some(solved) => {
-                    let failed = |e: gradus_ir::Error| Diagnostic::error(at, first_line(&e));
-                    solved.tensor(name, options.float).map_err(failed)
-                }
-                None if values.contains_key(name) => continue,
-                None => self.table_tensor(name, options),
-            };
-            match tensor {
-                Ok(Some(tensor)) => drop(values.insert(name.clone(), Some(Value::new(tensor)))),
-                Ok(None) => {}
-                Err(fault) => {
-                    faults.push(fault);
-                    values.insert(name.clone(), None);
-                }
-            }
-        }
-        known
-    }
-
     /// The calls of functions that take places, among what these names need.
     fn calls_by_places(&self, wanted: &[Name]) -> Vec<(Name, Span)> {
         fn look(e: &Expr, program: &Program, out: &mut Vec<(Name, Span)>) {
@@ -473,10 +409,16 @@ impl Program {
             let n = number(size, &numbers).map_err(&mut kept).ok()?;
             axes.insert(name.clone(), (n as usize, *span));
         }
+        let steps = self.steps(inputs, settings, &axes).map_err(&mut kept).ok()?;
+        if settings.steps.is_some() {
+            for (time, _) in self.equations.iter().flat_map(timed_refs) {
+                axes.entry(time.clone()).and_modify(|(n, _)| *n = steps);
+            }
+        }
         let tolerance = settings.tolerance.unwrap_or(if settings.float == DType::F64 { 1e-12 } else { 1e-6 });
         Some(Options {
             float: settings.float,
-            steps: self.steps(inputs, settings, &axes).map_err(&mut kept).ok()?,
+            steps,
             most_steps: settings.steps.unwrap_or(MOST_STEPS),
             numbers,
             axes,

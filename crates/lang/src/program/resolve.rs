@@ -2,6 +2,7 @@
 
 use super::Program;
 use super::collect::Seen;
+use super::symbols::{compare_indices, number_symbols, refuse_symbols};
 use crate::ast::{Call, Comparison, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Callee};
 use crate::diagnostic::{Diagnostic, add_near};
@@ -26,6 +27,7 @@ impl Program {
         let mut found = Vec::with_capacity(equations.len());
         equations.into_iter().for_each(|e| look.equation(e, &mut found, faults));
         number_symbols(&mut found, faults);
+        self.hold_states(&mut found, faults);
         let mut sinks = std::mem::take(&mut self.sinks);
         let look = Look { program: self, defined: &defined, params: &params, relation: false };
         sinks.iter_mut().for_each(|(_, e, _)| look.expr(e, faults));
@@ -45,6 +47,7 @@ impl Program {
         }
         self.check_params(faults);
         self.check_times(seen.timed, faults);
+        self.check_bounded(faults);
         if seen.timed || !self.functions.is_empty() {
             self.check_sums(faults);
         }
@@ -123,13 +126,7 @@ impl Program {
             let look = Look { program: self, defined: &own, params, relation: false };
             let mut body = Vec::with_capacity(f.body.len());
             f.body.iter().for_each(|e| look.equation(e.clone(), &mut body, faults));
-            let symbol = |p: &&Place| matches!(p.index, Index::Symbol(..));
-            let places =
-                body.iter().flat_map(|e| e.reads().into_iter().chain([&e.target])).flat_map(|r| &r.places);
-            if let Some(place) = places.into_iter().find(symbol) {
-                let what = "a symbol cannot be used inside of a function";
-                faults.push(Diagnostic::error(place.span, what).help("pass a tensor that is indexed by it"));
-            }
+            refuse_symbols(&body, faults);
             for r in body.iter().flat_map(Equation::reads) {
                 if !own.contains(&r.name) && !params.contains_key(&r.name) {
                     let what = format!("`{}` is neither a parameter of `{name}` nor defined in it", r.name);
@@ -325,38 +322,6 @@ fn can_meet(a: &Ref, b: &Ref) -> bool {
     !a.places.iter().zip(&b.places).any(apart)
 }
 
-/// Gives symbols their numbers: the domain of a position lists them in order of first appearance.
-fn number_symbols(equations: &mut [Equation], faults: &mut Vec<Diagnostic>) {
-    fn any(e: &Equation) -> bool {
-        let symbol = |r: &Ref| r.places.iter().any(|p| matches!(p.index, Index::Symbol(..)));
-        symbol(&e.target) || e.any_read(&mut |r| symbol(r))
-    }
-    if !equations.iter().any(any) {
-        return;
-    }
-    let domains = crate::relations::Domains::new(equations);
-    domains.check(faults);
-    let number = |r: &mut Ref| {
-        for (at, place) in r.places.iter_mut().enumerate() {
-            if let Index::Symbol(symbol, code) = &mut place.index {
-                let own = domains.domain(&r.name, at).and_then(|d| d.find(symbol));
-                *code = own.map_or(0, i64::from);
-            }
-        }
-    };
-    fn inside(e: &mut Expr, number: &impl Fn(&mut Ref)) {
-        match &mut e.kind {
-            Kind::Ref(r) => number(r),
-            _ => e.change_parts(&mut |part| inside(part, number)),
-        }
-    }
-    for e in equations {
-        number(&mut e.target);
-        inside(&mut e.value, &number);
-        e.guard.iter_mut().for_each(|g| inside(g, &number));
-    }
-}
-
 /// The functions that an expression calls, and those whose derivatives it calls.
 fn callees(e: &Expr, out: &mut Vec<Name>) {
     if let Kind::Call(call) = &e.kind {
@@ -382,7 +347,7 @@ impl Look<'_> {
         let look = Look { relation: e.target.relation, ..*self };
         look.expr(&mut e.value, faults);
         e.guard.iter_mut().for_each(|g| look.expr(g, faults));
-        look.compare_indices(&mut e);
+        compare_indices(&mut e, |n| !self.defined.contains(n) && !self.params.contains_key(n));
         if let Some(span) = self.params.get(&e.target.name) {
             let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
             faults.push(Diagnostic::error(e.target.span, what).and(*span, "declared here"));
@@ -391,40 +356,6 @@ impl Look<'_> {
             true => super::collect::terms(e, out),
             false => out.push(e),
         }
-    }
-
-    /// In comparisons of a rule, an index is its value: `x != y` is `index(x) != index(y)`.
-    fn compare_indices(&self, e: &mut Equation) {
-        fn inside(e: &mut Expr, compared: bool, own: &dyn Fn(&Name) -> bool) {
-            if let Kind::Ref(r) = &e.kind
-                && compared
-                && r.places.is_empty()
-                && own(&r.name)
-            {
-                e.kind = Kind::Of("index".into(), r.name.clone());
-                return;
-            }
-            let compared = match e.kind {
-                Kind::Compare(..) => true,
-                Kind::Sum(_) | Kind::Product(_) | Kind::Negative(_) => compared,
-                _ => false,
-            };
-            e.change_parts(&mut |part| inside(part, compared, own));
-        }
-        let relation = |e: &Expr| e.any_ref(&mut |r| r.relation);
-        if !self.relation && !e.guard.as_ref().is_some_and(relation) {
-            return;
-        }
-        let mut indices: HashSet<Name> = e.target.places.iter().filter_map(crate::scope::key).collect();
-        e.any_read(&mut |r| {
-            indices.extend(r.places.iter().filter_map(crate::scope::key));
-            false
-        });
-        let own = |n: &Name| indices.contains(n) && !self.defined.contains(n) && !self.params.contains_key(n);
-        if self.relation {
-            inside(&mut e.value, false, &own);
-        }
-        e.guard.iter_mut().for_each(|g| inside(g, false, &own));
     }
 
     fn expr(&self, e: &mut Expr, faults: &mut Vec<Diagnostic>) {
@@ -484,7 +415,8 @@ impl Look<'_> {
     /// `Par(x, y)` on the right of a relation, where nothing is called `Par`.
     fn is_input_relation(&self, call: &Call) -> bool {
         let known = || builtin::find(&call.function, self.program).is_some();
-        self.relation && call.named.is_empty() && places_of(&call.args).is_some() && !known()
+        let table = &*call.function == "table";
+        self.relation && !table && call.named.is_empty() && places_of(&call.args).is_some() && !known()
     }
 
     fn relation(&self, call: &Call, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
@@ -502,13 +434,7 @@ impl Look<'_> {
     /// Writes a call out, unless something is wrong with it; what it is instead, if it is one of an index itself.
     fn call(&self, call: &mut Call, span: Span, faults: &mut Vec<Diagnostic>) -> Option<Kind> {
         if &*call.function == "table" && builtin::find("table", self.program).is_none() {
-            let path = matches!(&call.args[..], [Expr { kind: Kind::Text(_), .. }]);
-            let word = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if matches!(&*r.name, "true" | "false"));
-            let header = call.named.iter().all(|(k, v)| &**k == "header" && word(v));
-            if !path || !header {
-                let what = "`table` takes the path of a file, and whether its first line is a header";
-                faults.push(Diagnostic::error(span, what).help("write table(\"facts.tsv\", header=true)"));
-            }
+            faults.extend(super::symbols::check_table(call, span));
             return None;
         }
         if call.function.eq_ignore_ascii_case("const") && call.args.len() == 1 && call.named.is_empty() {
@@ -540,7 +466,8 @@ impl Look<'_> {
             let what = format!("there is no function `{}`", call.function);
             let user = self.program.functions.keys().map(|k| &**k);
             let fault = Diagnostic::error(span, what);
-            match builtin::instead(&call.function) {
+            let counts = "index(i) counts along an index, and axis i = n says how far";
+            match builtin::instead(&call.function).or((&*call.function == "range").then_some(counts)) {
                 Some(why) => faults.push(fault.help(why)),
                 None => add_near(faults, fault, &call.function, builtin::names().chain(user)),
             }

@@ -333,20 +333,28 @@ impl<'s, 'a> Line<'s, 'a> {
         Rule { head: head.clone(), body, value, sizes: self.sizes.clone() }
     }
 
-    /// Whether every index of a number appears in the head or in a relation that holds. An index of numbers alone is summed
-    /// inside of them, which rules do not express.
+    /// Whether every sum closes around all conditions. An index that only one number has, and more than once, is summed inside
+    /// of it, which rules do not express.
     fn closes(&self, head: &Atom, body: &[Literal], value: Option<&Number>) -> bool {
         let mut bound: Vec<usize> = head.variables().collect();
-        let mut used = Vec::new();
+        let mut numbers: Vec<Vec<usize>> = Vec::new();
         for literal in body {
             match literal {
-                Literal::Holds(atom) => bound.extend(atom.variables()),
-                Literal::Compare(_, a, b) => [a, b].iter().for_each(|n| n.variables(&mut used)),
-                _ => {}
+                Literal::Holds(atom) | Literal::Not(atom) => bound.extend(atom.variables()),
+                Literal::Compare(..) => numbers.push(literal.variables()),
+                Literal::Any(_) => {}
             }
         }
-        value.iter().for_each(|v| v.variables(&mut used));
-        used.iter().all(|v| bound.contains(v))
+        numbers.extend(value.map(|v| {
+            let mut own = Vec::new();
+            v.variables(&mut own);
+            own
+        }));
+        let twice = |own: &[usize], v: usize| own.iter().filter(|w| **w == v).count() > 1;
+        let outside = |i: usize, v: usize| {
+            bound.contains(&v) || numbers.iter().enumerate().any(|(j, other)| j != i && other.contains(&v))
+        };
+        numbers.iter().enumerate().all(|(i, own)| own.iter().all(|v| !twice(own, *v) || outside(i, *v)))
     }
 
     /// The conditions under which an expression is greater than 0, if it cannot be less.

@@ -44,8 +44,9 @@ pub(super) fn specialise(rules: &Rules, goal: usize, args: &[Option<u32>]) -> (R
     if let Kind::Relation(facts) = &mut magic.out.predicates[asked].kind {
         *facts = seed;
     }
+    let asked_for = (goal, pattern);
     while let Some((of, pattern)) = magic.work.pop() {
-        magic.define(of, &pattern, goal);
+        magic.define(of, &pattern, &asked_for);
     }
     // Open predicates have become others.
     for p in 0..rules.predicates.len() {
@@ -103,7 +104,7 @@ impl Magic<'_> {
     }
 
     /// The rules of a call.
-    fn define(&mut self, of: usize, pattern: &Pattern, goal: usize) {
+    fn define(&mut self, of: usize, pattern: &Pattern, goal: &(usize, Pattern)) {
         let (answer, asked) = self.call(of, pattern);
         // What is known from the start is read from a predicate of its own.
         if let Kind::Relation(facts) = &self.rules.predicates[of].kind
@@ -120,7 +121,8 @@ impl Magic<'_> {
             self.out.rules.push(Rule { head: Atom { of: answer, args }, body, value: None, sizes });
         }
         let rules = self.rules;
-        let passes = of == goal && self.passes_on(of, pattern);
+        // Other calls of the same relation are not asked for by the goal alone.
+        let passes = (of, pattern) == (goal.0, &goal.1) && self.passes_on(of, pattern);
         for rule in rules.rules.iter().filter(|r| r.head.of == of) {
             self.specialise(rule, pattern, answer, asked, passes);
         }

@@ -2,6 +2,7 @@
 //! Takes a program with its settings; returns sorted tuples of relations and elements of counts, sums, minima and maxima.
 //! A relation that reads a computed number stays a Boolean tensor, which `solve` evaluates.
 
+mod before;
 mod compile;
 mod domains;
 mod engine;
