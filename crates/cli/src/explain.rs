@@ -69,7 +69,7 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let ends: Vec<usize> = source.match_indices('\n').map(|m| m.0).collect();
     let mut lines = Vec::new();
     for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
-        if !matches!(e.value.kind, Kind::Text(_)) {
+        if e.file().is_none() {
             // A state begins once.
             let begins = e.target.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
             let rounds = rounds.get(&e.target.name).filter(|_| !begins);

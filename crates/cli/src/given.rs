@@ -3,12 +3,13 @@
 use crate::Done;
 use crate::args::{Given, Pair};
 use crate::open::Opened;
-use gradus::files::{self, Wanted, json, table::Facts};
-use gradus::lang::ast::{Index, Kind, Name, Place};
-use gradus::lang::{Diagnostic, Faults, Program, Settings, Span, Unsound};
+use gradus::files::{self, Wanted, json};
+use gradus::lang::ast::{Index, Name, Place};
+use gradus::lang::{Diagnostic, Faults, Program, Settings, Span, Table, Unsound};
 use gradus::{Aval, DType, Tensor};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Settings and inputs of a run.
 pub(crate) struct Ready {
@@ -104,8 +105,9 @@ impl Given {
         wrong: Vec<Diagnostic>,
     ) -> Done<Ready> {
         let program = &opened.program;
-        let (settings, told) = self.settings(program, float);
+        let (mut settings, told) = self.settings(program, float);
         let mut found = self.read(program, &opened.folder, wanted, &settings);
+        settings.tables = Arc::new(std::mem::take(&mut found.tables));
         found.faults.extend(wrong.into_iter().chain(told));
         if found.faults.is_empty() {
             return Ok(Ready { settings, inputs: found.inputs });
@@ -133,8 +135,9 @@ impl Given {
                 .filter(|n: &Name| program.definition(n).is_some())
                 .collect(),
         };
-        let (settings, mut told) = self.settings(program, float);
-        let found = self.read(program, folder, &wanted, &settings);
+        let (mut settings, mut told) = self.settings(program, float);
+        let mut found = self.read(program, folder, &wanted, &settings);
+        settings.tables = Arc::new(std::mem::take(&mut found.tables));
         told.extend(crate::run::not_there(program, only, &settings));
         let mut faults = unsound.faults_given(&found.types(), &found.unread, &settings, &wanted, told);
         faults.faults.extend(found.faults);
@@ -181,6 +184,8 @@ fn refused(option: &str, p: &Pair, why: &str, program: &Program, settings: &Sett
 #[derive(Default)]
 struct Found {
     inputs: BTreeMap<Name, Tensor>,
+    /// The relations that tables give.
+    tables: BTreeMap<Name, Table>,
     faults: Vec<Diagnostic>,
     /// The names that could not be.
     unread: HashSet<Name>,
@@ -231,32 +236,26 @@ pub(crate) fn declared(
     places.iter().map(size).collect()
 }
 
-/// Reads the files that needed names are given by, except those that were given otherwise. All facts speak of one domain:
-/// axes of relations that have no declared size have that of the largest number in any of the files.
+/// Reads the files that needed names are given by, except those that were given otherwise. Tables of relations are handed to
+/// the program as they are: it knows the domains of their columns.
 fn sources(program: &Program, folder: &Path, wanted: &[Name], settings: &Settings, found: &mut Found) {
     let needed = program.needed(wanted);
-    let mut facts: BTreeMap<Name, (Facts, Span)> = BTreeMap::new();
     for e in &program.equations {
-        let (Kind::Text(text), name) = (&e.value.kind, &e.target.name) else { continue };
+        let (Some(file), name) = (e.file(), &e.target.name) else { continue };
         if found.inputs.contains_key(name) || found.unread.contains(name) || !needed.contains(name) {
             continue;
         }
-        let (path, at) = (folder.join(&**text), e.value.span);
+        let (path, at) = (folder.join(file.path), e.value.span);
         if program.definition(name).is_some_and(|d| d.relation)
             && matches!(&*files::ending(&path), "csv" | "tsv")
         {
-            match Facts::read(&path) {
-                Ok(read) => drop(facts.insert(name.clone(), (read, at))),
+            match crate::tables::read(&path, file.header) {
+                Ok(read) => drop(found.tables.insert(name.clone(), read)),
                 Err(e) => found.fail(name.clone(), at, &e),
             }
         } else {
             let read = files::read(&path, &asked(program, name, &extents(program, name, settings)));
             found.keep(name.clone(), at, read);
         }
-    }
-    let domain = facts.values().map(|f| f.0.domain()).max().unwrap_or(0);
-    for (name, (facts, at)) in facts {
-        let tensor = facts.tensor(&extents(program, &name, settings), domain);
-        found.keep(name, at, tensor);
     }
 }

@@ -20,6 +20,7 @@ mod run;
 mod sample;
 mod serve;
 mod show;
+mod tables;
 mod terminal;
 mod train;
 mod web;

@@ -1,15 +1,18 @@
 //! `gradus query`.
 
 use crate::args::QueryArgs;
+use crate::given::Ready;
+use crate::show::Cell;
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::files::json;
 use gradus::lang::ast::{Expr, Index, Kind, Name};
-use gradus::lang::{Diagnostic, Faults, Program, Source, Span, parse_query};
+use gradus::lang::{Diagnostic, Faults, Program, Source, Span, Symbols, parse_query};
 use gradus::{DType, Tensor};
 
-/// One place of a query: a number to hold or a name to bind.
+/// One argument of a query: a number or a symbol to match, or a name to bind.
 enum Part {
     At(i64),
+    Symbol(Name),
     Bind(Name),
 }
 
@@ -18,6 +21,13 @@ pub(crate) fn run(args: &QueryArgs, terminal: &mut Terminal<'_>) -> Done {
     let (name, parts) = parse(&opened.program, &args.query)?;
     let wanted = [name.clone()];
     let ready = args.given.ready(&opened, &wanted)?;
+    let symbols = opened.program.symbols(&ready.settings);
+    let parts = numbered(&args.query, &name, parts, &symbols)?;
+    if let Some(answer) = by_facts(&opened.program, &name, &parts, &ready)? {
+        let text = if args.json { answer.json(&name, &symbols) } else { answer.text(&name, &symbols) };
+        write!(terminal.out, "{text}")?;
+        return Ok(());
+    }
     let value = match ready.inputs.get(&name) {
         Some(value) => value.clone(),
         None => opened
@@ -27,9 +37,62 @@ pub(crate) fn run(args: &QueryArgs, terminal: &mut Terminal<'_>) -> Done {
             .ok_or_else(|| Failure::Run(format!("`{name}` has no value")))?,
     };
     let answer = rows(&args.query, &name, &parts, &value)?;
-    let text = if args.json { answer.json(&name) } else { answer.text() };
+    let text = if args.json { answer.json(&name, &symbols) } else { answer.text(&name, &symbols) };
     write!(terminal.out, "{text}")?;
     Ok(())
+}
+
+/// Symbols become their numbers.
+fn numbered(query: &str, name: &Name, parts: Vec<Part>, symbols: &Symbols) -> Done<Vec<Part>> {
+    let number = |(position, part): (usize, Part)| match part {
+        Part::Symbol(symbol) => {
+            let code = symbols.code(name, position, &symbol).map_err(|fault| wrong(query, fault))?;
+            Ok(Part::At(i64::from(code)))
+        }
+        part => Ok(part),
+    };
+    parts.into_iter().enumerate().map(number).collect()
+}
+
+/// The answer from the facts that the goal needs, if the name is a relation that is solved over tuples.
+fn by_facts(program: &Program, name: &Name, parts: &[Part], ready: &Ready) -> Done<Option<Answer>> {
+    if !program.definition(name).is_some_and(|d| d.relation) || ready.inputs.contains_key(name) {
+        return Ok(None);
+    }
+    // A number that counts from the end, or is outside, is left to the tensor.
+    let inside = |p: usize, at: i64| {
+        let n = program.position_size(name, p, &ready.settings)?;
+        u32::try_from(at).ok().filter(|x| (*x as usize) < n)
+    };
+    let mut goal = Vec::with_capacity(parts.len());
+    for (p, part) in parts.iter().enumerate() {
+        goal.push(match part {
+            Part::At(at) => match inside(p, *at) {
+                Some(x) => Some(x),
+                None => return Ok(None),
+            },
+            _ => None,
+        });
+    }
+    let given = ready.inputs.keys().cloned().collect();
+    let Some(facts) = program.facts_matching(&ready.settings, &given, name, &goal)? else { return Ok(None) };
+    let mut names: Vec<(Name, usize)> = Vec::new();
+    for (p, part) in parts.iter().enumerate() {
+        if let Part::Bind(n) = part
+            && !names.iter().any(|(m, _)| m == n)
+        {
+            names.push((n.clone(), p));
+        }
+    }
+    let shape = vec![usize::MAX; parts.len()];
+    let mut rows = Vec::new();
+    let none: [&[u32]; 1] = [&[]];
+    let tuples = facts.tuples.chunks_exact(facts.width.max(1));
+    for tuple in tuples.chain(none.into_iter().filter(|_| facts.width == 0 && facts.holds)) {
+        let at: Vec<usize> = tuple.iter().map(|x| *x as usize).collect();
+        rows.extend(bound(parts, &names, &at, &shape).map(|row| (row, "true".to_string())));
+    }
+    Ok(Some(Answer { names, rows, truth: true }))
 }
 
 fn wrong(query: &str, fault: Diagnostic) -> Failure {
@@ -50,6 +113,7 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
             let part = |i: &Index| match i {
                 Index::Named(name, 0) => Some(Part::Bind(name.clone())),
                 Index::At(at) => Some(Part::At(*at)),
+                Index::Symbol(symbol, _) => Some(Part::Symbol(symbol.clone())),
                 _ => None,
             };
             (r.name.clone(), r.places.iter().map(|p| part(&p.index)).collect())
@@ -57,6 +121,7 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
         Kind::Call(call) if call.named.is_empty() => {
             let part = |e: &Expr| match &e.kind {
                 Kind::Ref(r) if r.places.is_empty() => Some(Part::Bind(r.name.clone())),
+                Kind::Text(symbol) => Some(Part::Symbol(symbol.clone())),
                 Kind::Number(x) if x.fract() == 0.0 && x.abs() < 9e15 => Some(Part::At(*x as i64)),
                 _ => None,
             };
@@ -80,7 +145,8 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
 
 /// What a query found.
 struct Answer {
-    names: Vec<Name>,
+    /// The names, each with the position that it is bound at.
+    names: Vec<(Name, usize)>,
     /// What the names are bound to, with the value there.
     rows: Vec<(Vec<usize>, String)>,
     truth: bool,
@@ -93,14 +159,14 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
         let what = format!("`{name}` has shape {} here; its moments cannot be asked for", value.shape());
         return Err(wrong(query, Diagnostic::error(Span::default(), what)));
     }
-    let mut names: Vec<Name> = Vec::new();
-    for (part, n) in parts.iter().zip(&shape) {
+    let mut names: Vec<(Name, usize)> = Vec::new();
+    for (position, (part, n)) in parts.iter().zip(&shape).enumerate() {
         match part {
             Part::At(at) if !(-(*n as i64)..*n as i64).contains(at) => {
                 let what = format!("place {at} is outside of `{name}`, which has {n} places there");
                 return Err(wrong(query, Diagnostic::error(Span::default(), what)));
             }
-            Part::Bind(name) if !names.contains(name) => names.push(name.clone()),
+            Part::Bind(name) if !names.iter().any(|(n, _)| n == name) => names.push((name.clone(), position)),
             _ => {}
         }
     }
@@ -124,18 +190,19 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
 }
 
 /// What names are bound to at a place, if the place fits the query.
-fn bound(parts: &[Part], names: &[Name], at: &[usize], shape: &[usize]) -> Option<Vec<usize>> {
+fn bound(parts: &[Part], names: &[(Name, usize)], at: &[usize], shape: &[usize]) -> Option<Vec<usize>> {
     let mut row: Vec<Option<usize>> = vec![None; names.len()];
     for ((part, i), n) in parts.iter().zip(at).zip(shape) {
         match part {
             Part::At(held) => {
-                let held = if *held < 0 { held + *n as i64 } else { *held };
+                let held = if *held < 0 { held.saturating_add_unsigned(*n as u64) } else { *held };
                 if held != *i as i64 {
                     return None;
                 }
             }
+            Part::Symbol(_) => return None,
             Part::Bind(name) => {
-                let own = row.get_mut(names.iter().position(|m| m == name)?)?;
+                let own = row.get_mut(names.iter().position(|(m, _)| m == name)?)?;
                 if own.is_some_and(|before| before != *i) {
                     return None;
                 }
@@ -147,7 +214,7 @@ fn bound(parts: &[Part], names: &[Name], at: &[usize], shape: &[usize]) -> Optio
 }
 
 impl Answer {
-    fn text(&self) -> String {
+    fn text(&self, name: &str, symbols: &Symbols) -> String {
         if self.names.is_empty() {
             return match (self.truth, self.rows.first()) {
                 (true, row) => if row.is_some() { "yes\n" } else { "no\n" }.to_string(),
@@ -155,19 +222,20 @@ impl Answer {
                 (false, None) => String::new(),
             };
         }
-        let mut heading: Vec<&str> = self.names.iter().map(|n| &**n).collect();
+        let mut heading: Vec<&str> = self.names.iter().map(|(n, _)| &**n).collect();
         if !self.truth {
             heading.push("value");
         }
         let row = |(bound, x): &(Vec<usize>, String)| {
             let value = (!self.truth).then(|| x.trim_matches('"').to_string());
-            bound.iter().map(usize::to_string).chain(value).collect::<Vec<_>>()
+            let cell = |((_, p), at): (&(Name, usize), &usize)| Cell::new(symbols, name, *p, *at).text();
+            self.names.iter().zip(bound).map(cell).chain(value).collect::<Vec<_>>()
         };
         show::table(&heading, &self.rows.iter().map(row).collect::<Vec<_>>())
     }
 
     /// A list of rows, an object each; of a query without names, one value.
-    fn json(&self, name: &str) -> String {
+    fn json(&self, name: &str, symbols: &Symbols) -> String {
         let value = |x: &str| serde_json::from_str(x).unwrap_or(serde_json::Value::Null);
         if self.names.is_empty() {
             let one = match (self.truth, self.rows.first()) {
@@ -178,8 +246,8 @@ impl Answer {
         }
         let row = |(bound, x): &(Vec<usize>, String)| {
             let mut object = serde_json::Map::new();
-            for (n, i) in self.names.iter().zip(bound) {
-                object.insert(n.to_string(), (*i).into());
+            for ((n, p), i) in self.names.iter().zip(bound) {
+                object.insert(n.to_string(), Cell::new(symbols, name, *p, *i).json());
             }
             if !self.truth {
                 object.insert(name.to_string(), value(x));

@@ -1,11 +1,12 @@
 //! `gradus run`.
 
 use crate::args::{Given, RunArgs};
+use crate::given::Ready;
 use crate::open::Opened;
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::files::{self, json, tokens::Tokens};
 use gradus::lang::ast::{Expr, Kind, Name};
-use gradus::lang::{Diagnostic, Faults, Program, Settings, Span};
+use gradus::lang::{Diagnostic, Facts, Faults, Program, Settings, Span};
 use gradus::{DType, Tensor};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -40,8 +41,14 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     }
     let ready = args.given.ready(&opened, &all)?;
     // A name that is given by a file or an input has its value already.
-    let computed: Vec<Name> =
-        all.iter().filter(|n| !ready.inputs.contains_key(*n) || has_equations(program, n)).cloned().collect();
+    let listed = listed(program, &shown, &ready)?;
+    let written = |n: &Name| args.out.is_some() || sinks.iter().any(|s| s.name == *n);
+    let computed: Vec<Name> = all
+        .iter()
+        .filter(|n| !ready.inputs.contains_key(*n) || has_equations(program, n))
+        .filter(|n| !listed.contains_key(*n) || written(n))
+        .cloned()
+        .collect();
     let types = ready.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
     if let Some(state) = program.single_step(&types, &ready.settings) {
         writeln!(
@@ -56,13 +63,14 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     let values_of = |names: &[Name]| -> Vec<(Name, Tensor)> {
         names.iter().filter_map(|n| Some((n.clone(), values.get(n)?.clone()))).collect()
     };
-    let shown = values_of(&shown);
     if let Some(out) = &args.out {
-        write(program, &opened.folder, out, &shown, &sinks, &values)?;
+        write(program, &opened.folder, out, &values_of(&shown), &sinks, &values)?;
     }
+    let symbols = program.symbols(&ready.settings);
+    let shown = show::Values { program, symbols: &symbols, names: &shown, values: &values, facts: &listed };
     match args.json {
-        true => writeln!(terminal.out, "{}", show::object(&shown)?)?,
-        false => show::text(program, &shown, terminal)?,
+        true => writeln!(terminal.out, "{}", shown.json()?)?,
+        false => write!(terminal.out, "{}", shown.text()?)?,
     }
     if args.out.is_none() && !program.sinks.is_empty() {
         let n = program.sinks.len();
@@ -72,9 +80,29 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
+/// Elements of a relation beyond which its facts are listed instead of its Boolean tensor.
+const MOST_DENSE: usize = 1 << 22;
+
+/// The relations to list fact by fact: those of symbols, and large ones.
+fn listed(program: &Program, shown: &[Name], ready: &Ready) -> Done<BTreeMap<Name, Facts>> {
+    let symbols = program.symbols(&ready.settings);
+    let named = |n: &Name, rank: usize| (0..rank).any(|p| symbols.of(n, p).is_some());
+    let large = |n: &Name| program.relation_size(n, &ready.settings).is_some_and(|n| n > MOST_DENSE);
+    let is_listed = |n: &&Name| {
+        let own = program.definition(n).filter(|d| d.relation && !ready.inputs.contains_key(*n));
+        own.is_some_and(|d| named(n, d.rank) || large(n))
+    };
+    let names: Vec<Name> = shown.iter().filter(is_listed).cloned().collect();
+    if names.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let given = ready.inputs.keys().cloned().collect();
+    Ok(program.facts(&ready.settings, &given, &names)?)
+}
+
 fn has_equations(program: &Program, name: &Name) -> bool {
     let own = program.definition(name).map(|d| &d.equations[..]).unwrap_or_default();
-    own.iter().any(|i| !matches!(program.equations[*i].value.kind, Kind::Text(_)))
+    own.iter().any(|i| program.equations[*i].file().is_none())
 }
 
 /// The names asked for, or what the program gives.
@@ -218,8 +246,8 @@ fn write(
     }
     // The vocabulary of a text, beside the values that were computed from it.
     for e in &program.equations {
-        let Kind::Text(text) = &e.value.kind else { continue };
-        let path = folder.join(&**text);
+        let Some(file) = e.file() else { continue };
+        let path = folder.join(file.path);
         if matches!(&*files::ending(&path), "txt" | "md") && values.contains_key(&e.target.name) {
             let beside = out.join(format!("{}.txt", e.target.name));
             Tokens::read(&path)?.write_vocabulary(&beside)?;

@@ -1,10 +1,12 @@
 //! Values as people and as programs read them.
 
-use crate::{Done, Terminal};
+use crate::Done;
 use gradus::files::json;
-use gradus::lang::Program;
 use gradus::lang::ast::{Index, Name, Place};
+use gradus::lang::{Facts, Program, Symbols};
 use gradus::{DType, Tensor};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A name with its indices, dtype and shape, then the values.
 pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
@@ -14,7 +16,7 @@ pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
         let index = |p: &Place| match &p.index {
             Index::Time(..) | Index::Moment(_) if last => "*-1".to_string(),
             // Written place by place, shown whole.
-            Index::At(_) => ":".to_string(),
+            Index::At(_) | Index::Symbol(..) => ":".to_string(),
             index => index.to_string(),
         };
         let each: Vec<String> = d.places.iter().map(index).collect();
@@ -31,23 +33,154 @@ pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
     format!("{name}{}: {}{shape}\n{t:.most$}\n", indices.unwrap_or_default(), t.dtype())
 }
 
-/// All values, one after the other.
-pub(crate) fn text(program: &Program, values: &[(Name, Tensor)], terminal: &mut Terminal<'_>) -> Done {
-    for (i, (name, t)) in values.iter().enumerate() {
-        write!(terminal.out, "{}{}", if i == 0 { "" } else { "\n" }, tensor(program, name, t))?;
-    }
-    Ok(())
+/// Facts that a list shows at most; the others are counted.
+const MOST_LISTED: usize = 1000;
+
+/// What a run gives: tensors, and relations as lists of facts.
+pub(crate) struct Values<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) symbols: &'a Symbols,
+    /// The names to show, in order.
+    pub(crate) names: &'a [Name],
+    pub(crate) values: &'a BTreeMap<Name, Tensor>,
+    pub(crate) facts: &'a BTreeMap<Name, Facts>,
 }
 
-/// One object: name to shape, dtype and data.
-pub(crate) fn object(values: &[(Name, Tensor)]) -> Done<String> {
-    let mut out = String::from("{");
-    for (i, (name, t)) in values.iter().enumerate() {
-        let name = serde_json::Value::from(&**name);
-        out.push_str(&format!("{}{name}: {}", if i == 0 { "" } else { ", " }, json::to_text(t)?));
+/// Rows of names, or of numbers where a position has none, each with the value there.
+struct Rows {
+    heading: Vec<String>,
+    rows: Vec<(Vec<Cell>, Option<String>)>,
+}
+
+/// An argument: a symbol or a number.
+pub(crate) enum Cell {
+    Symbol(Arc<str>),
+    Number(usize),
+}
+
+impl Cell {
+    /// The argument at a position of a name.
+    pub(crate) fn new(symbols: &Symbols, name: &str, position: usize, at: usize) -> Cell {
+        match symbols.of(name, position).and_then(|all| all.get(at)) {
+            Some(symbol) => Cell::Symbol(symbol.clone()),
+            None => Cell::Number(at),
+        }
     }
-    out.push('}');
-    Ok(out)
+
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Cell::Symbol(symbol) => symbol.to_string(),
+            Cell::Number(at) => at.to_string(),
+        }
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        match self {
+            Cell::Symbol(symbol) => (&**symbol).into(),
+            Cell::Number(at) => (*at).into(),
+        }
+    }
+}
+
+impl Values<'_> {
+    /// All values, one after the other.
+    pub(crate) fn text(&self) -> Done<String> {
+        let mut all = Vec::new();
+        for name in self.names {
+            if let Some(rows) = self.rows(name)? {
+                let n = rows.rows.len();
+                let shown = &rows.rows[..n.min(MOST_LISTED)];
+                let row = |(cells, value): &(Vec<Cell>, Option<String>)| {
+                    let value = value.as_ref().map(|x| x.trim_matches('"').to_string());
+                    cells.iter().map(Cell::text).chain(value).collect::<Vec<_>>()
+                };
+                let heading: Vec<&str> = rows.heading.iter().map(String::as_str).collect();
+                let listed = table(&heading, &shown.iter().map(row).collect::<Vec<_>>());
+                let count = if n == 1 { "1 row".to_string() } else { format!("{n} rows") };
+                let more = if n > MOST_LISTED {
+                    format!("… and {} more\n", n - MOST_LISTED)
+                } else {
+                    String::new()
+                };
+                all.push(format!("{name}: {count}\n{listed}{more}"));
+            } else if let Some(t) = self.values.get(name) {
+                all.push(tensor(self.program, name, t));
+            }
+        }
+        Ok(all.join("\n"))
+    }
+
+    /// One object: name to shape, dtype and data, or to a list of rows.
+    pub(crate) fn json(&self) -> Done<String> {
+        let mut all = Vec::new();
+        for name in self.names {
+            let key = serde_json::Value::from(&**name);
+            if let Some(rows) = self.rows(name)? {
+                let row = |(cells, value): &(Vec<Cell>, Option<String>)| {
+                    let mut object = serde_json::Map::new();
+                    for (cell, index) in cells.iter().zip(&rows.heading) {
+                        object.insert(index.clone(), cell.json());
+                    }
+                    if let Some(x) = value {
+                        let x = serde_json::from_str(x).unwrap_or(serde_json::Value::Null);
+                        object.insert("value".into(), x);
+                    }
+                    serde_json::Value::Object(object)
+                };
+                let list = serde_json::Value::Array(rows.rows.iter().map(row).collect());
+                all.push(format!("{key}: {list}"));
+            } else if let Some(t) = self.values.get(name) {
+                all.push(format!("{key}: {}", json::to_text(t)?));
+            }
+        }
+        Ok(format!("{{{}}}", all.join(", ")))
+    }
+
+    /// The rows of a name that is listed, or that symbols index.
+    fn rows(&self, name: &Name) -> Done<Option<Rows>> {
+        let Some(d) = self.program.definition(name) else { return Ok(None) };
+        let cell = |position: usize, at: usize| Cell::new(self.symbols, name, position, at);
+        let mut heading = heading(&d.places);
+        if let Some(facts) = self.facts.get(name) {
+            let row = |t: &[u32]| {
+                let cells = t.iter().enumerate().map(|(p, x)| cell(p, *x as usize));
+                (cells.collect(), None)
+            };
+            let rows = facts.tuples.chunks_exact(facts.width.max(1)).map(row).collect();
+            return Ok((facts.width > 0).then_some(Rows { heading, rows }));
+        }
+        let Some(t) = self.values.get(name).filter(|t| t.rank() == d.rank) else { return Ok(None) };
+        if !(0..d.rank).any(|p| self.symbols.of(name, p).is_some()) {
+            return Ok(None);
+        }
+        let (shape, holds) = (t.shape().to_vec(), t.dtype() == DType::Bool);
+        let mut rows = Vec::new();
+        for (at, x) in json::items(t)?.into_iter().enumerate().filter(|(_, x)| !holds || x == "true") {
+            let mut left = at;
+            let mut cells: Vec<Cell> = Vec::with_capacity(shape.len());
+            for (p, n) in shape.iter().enumerate().rev() {
+                cells.push(cell(p, left % n));
+                left /= n;
+            }
+            cells.reverse();
+            rows.push((cells, (!holds).then_some(x)));
+        }
+        heading.extend((!holds).then(|| "value".to_string()));
+        Ok(Some(Rows { heading, rows }))
+    }
+}
+
+/// A name for each column: its index, or its number if it has none or one that is there already.
+fn heading(places: &[Place]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for (i, place) in places.iter().enumerate() {
+        let own = match &place.index {
+            Index::Named(name, _) => name.to_string(),
+            _ => (i + 1).to_string(),
+        };
+        out.push(if out.contains(&own) { (i + 1).to_string() } else { own });
+    }
+    out
 }
 
 /// Rows under a heading, in columns; numbers to the right.

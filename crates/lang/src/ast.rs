@@ -17,6 +17,8 @@ pub enum Index {
     Moment(i64),
     /// One place: `0`, `-1`.
     At(i64),
+    /// A symbol, `"ann"`, and its number in the domain of the position; -1 before domains are known.
+    Symbol(Name, i64),
     /// A range, from where to where in which steps: `0:2`, `1::2`, `-2:`; its axis is called by its own text, or by a name:
     /// `s=0:2`. They are rare, and every index would be as large as one.
     Slice(Option<Name>, Box<[Option<i64>; 3]>),
@@ -36,6 +38,16 @@ pub struct Place {
 impl PartialEq for Place {
     fn eq(&self, other: &Place) -> bool {
         (&self.index, self.dotted) == (&other.index, other.dotted)
+    }
+}
+
+impl Index {
+    /// The position that a constant index stands for: `2` of `A[2]`, and the number of a symbol.
+    pub fn constant(&self) -> Option<i64> {
+        match self {
+            Index::At(at) | Index::Symbol(_, at) => Some(*at),
+            _ => None,
+        }
     }
 }
 
@@ -422,8 +434,8 @@ pub enum Statement {
     Export(Vec<(Name, Span)>),
     /// `axis i = 4`.
     Axis(Name, Expr, Span),
-    /// `axis t while Go`: a time that goes on while the name holds.
-    While(Name, Name, Span),
+    /// `axis t while Go`: a time that goes on while the name holds; `axis t = 100 while Go` for at most 100 steps.
+    While(Name, Option<Expr>, Name, Span),
     /// `param D: int = 8`, `const K = 3` (which nobody may change).
     Param {
         /// Its name.
@@ -452,7 +464,7 @@ impl Statement {
             Statement::Equation(e) => e.span,
             Statement::Sink(_, _, s)
             | Statement::Axis(_, _, s)
-            | Statement::While(_, _, s)
+            | Statement::While(_, _, _, s)
             | Statement::Import(_, _, s)
             | Statement::Block(_, s)
             | Statement::Param { span: s, .. } => *s,

@@ -59,7 +59,7 @@ impl Program {
 
     /// How many axes an input of a name has: of a state, what it begins with.
     fn input_rank(&self, d: &Definition) -> usize {
-        let file = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
+        let file = |i: &usize| self.equations[*i].file().is_some();
         d.rank - usize::from(d.time.is_some() && !d.equations.iter().all(file))
     }
 
@@ -121,7 +121,7 @@ impl Program {
                 add_near(&mut faults, fault, name, open);
                 continue;
             };
-            let source = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
+            let source = |i: &usize| self.equations[*i].file().is_some();
             let given = d.equations.iter().all(source);
             if !given && !self.is_state(name) {
                 let what = format!("`{name}` has an equation and cannot be given as an input");

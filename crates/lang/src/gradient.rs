@@ -76,8 +76,10 @@ impl Program {
         own.clone().for_each(|e| self.bodies(&e.value, &mut called));
         let Some(e) = own.chain(called.iter().flat_map(|f| &f.body)).find(ends) else { return Ok(()) };
         let what = format!("`{}` goes on while something holds, and has no derivative", e.target.name);
-        let help = "give its time as many steps as it may take (axis t = 100), and choose: H[*t+1] = Go[*t] ? … : H[*t]";
-        Err(vec![Diagnostic::error(e.target.span, what).help(help)])
+        let ends = moving(&e.target.places).and_then(|t| Some((t.0, &self.times.get(t.0)?.0)));
+        let help =
+            ends.map(|(t, go)| format!("say how many steps it takes at most: axis {t} = 100 while {go}"));
+        Err(vec![Diagnostic::error(e.target.span, what).help(help.unwrap_or_default())])
     }
 
     /// The program's own functions that an expression calls, and those that these call.

@@ -17,6 +17,7 @@ impl Display for Index {
             }
             Index::Moment(at) => write!(f, "*{at}"),
             Index::At(at) => write!(f, "{at}"),
+            Index::Symbol(name, _) => write!(f, "\"{name}\""),
             Index::Slice(name, range) => {
                 let [start, stop, step] = &**range;
                 if let Some(name) = name {
@@ -228,6 +229,13 @@ impl Display for Equation {
         if let Some(guard) = &self.guard {
             write!(f, " when {guard}")?;
         }
+        let holds = matches!(&self.value.kind, Kind::Ref(r) if &*r.name == "true" && r.places.is_empty());
+        let constant = self.target.places.iter().all(|p| p.index.constant().is_some());
+        if self.target.relation && self.guard.is_none() && holds && constant && !self.target.places.is_empty()
+        {
+            // A fact.
+            return Ok(());
+        }
         match self.projection {
             Projection::Sum if !self.spelled => f.write_str(" = ")?,
             other => write!(f, " {}= ", other.word())?,
@@ -257,7 +265,8 @@ impl Display for Statement {
                 f.write_str("export ")?;
                 list(f, names.iter().map(|n| &n.0))
             }
-            Statement::While(name, go, _) => write!(f, "axis {name} while {go}"),
+            Statement::While(name, None, go, _) => write!(f, "axis {name} while {go}"),
+            Statement::While(name, Some(most), go, _) => write!(f, "axis {name} = {most} while {go}"),
             Statement::Axis(name, size, _) => write!(f, "axis {name} = {size}"),
             Statement::Param { name, whole, fixed, value, .. } => {
                 let kind = if *whole { ": int" } else { "" };

@@ -3,16 +3,18 @@
 
 mod ask;
 mod block;
+mod bounded;
 mod collect;
 mod dots;
 mod library;
 mod resolve;
 mod stratify;
+mod symbols;
 
 pub use block::Local;
 pub(crate) use resolve::number;
 
-use crate::ast::{Equation, Expr, Function, Name, Ref, Statement};
+use crate::ast::{Equation, Expr, Function, Kind, Name, Ref, Statement};
 use crate::diagnostic::{Diagnostic, rendered};
 use crate::parse::Parsed;
 use crate::run::Settings;
@@ -72,6 +74,8 @@ pub struct Program {
     pub axes: BTreeMap<Name, (Expr, Span)>,
     /// The times that go on while a name holds, by that name.
     pub times: BTreeMap<Name, (Name, Span)>,
+    /// The times that end at the first step at which a name does not hold, at the latest after as many steps as their axis.
+    pub bounded: BTreeMap<Name, (Name, Span)>,
     /// The parameters and constants, in order.
     pub params: Vec<(Name, Param)>,
     /// The names to give.
@@ -204,7 +208,31 @@ impl Program {
     }
 }
 
+/// A file that gives a name its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File<'a> {
+    /// Its path, relative to the program.
+    pub path: &'a str,
+    /// Whether its first line is a header, if the program says it: `table("facts.tsv", header=true)`.
+    pub header: Option<bool>,
+}
+
 impl Equation {
+    /// The file that gives the name its value.
+    pub fn file(&self) -> Option<File<'_>> {
+        match &self.value.kind {
+            Kind::Text(path) => Some(File { path, header: None }),
+            Kind::Call(call) if &*call.function == "table" => {
+                let Kind::Text(path) = &call.args.first()?.kind else { return None };
+                let header = call.named.iter().any(|(key, value)| {
+                    &**key == "header" && matches!(&value.kind, Kind::Text(t) if &**t == "true")
+                });
+                Some(File { path, header: Some(header) })
+            }
+            _ => None,
+        }
+    }
+
     /// Every tensor that its right side and its guard read.
     pub fn reads(&self) -> Vec<&Ref> {
         let mut refs = self.value.refs();

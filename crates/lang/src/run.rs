@@ -6,9 +6,10 @@ use crate::diagnostic::{Diagnostic, add_near};
 use crate::eval::{Value, Values, in_words, window};
 use crate::limit::{MOST_ROUNDS, MOST_STEPS};
 use crate::program::{Definition, Faults, Program, number};
+use crate::relations::{Domains, Tables};
 use crate::solve::Solver;
 use crate::source::{Source, Span};
-use crate::time::moving;
+use crate::time::{moving, timed_refs};
 use crate::verdict::{Judged, Verdict};
 use gradus_ir::{Aval, Builder, DType, Graph};
 use gradus_tensor::{Compiled, Tensor, TracedFunction, compile_graph};
@@ -36,6 +37,10 @@ pub struct Settings {
     pub rounds: usize,
     /// Whether a fixpoint that is not reached is no error.
     pub allow_unconverged: bool,
+    /// Tables of relations, which the program reads by name.
+    pub tables: Tables,
+    /// Whether rules that read only relations, constants and tables are solved over tuples before lowering.
+    pub sparse: bool,
     /// Whether the graph is to be differentiated: its fixpoints come to rest in their derivatives as well.
     pub differentiated: bool,
     /// The text that all this was said in, such as a command line, for messages to point at.
@@ -52,6 +57,8 @@ impl Default for Settings {
             tolerance: None,
             rounds: 10_000,
             allow_unconverged: false,
+            tables: Tables::default(),
+            sparse: true,
             differentiated: false,
             command: None,
         }
@@ -83,6 +90,10 @@ pub(crate) struct Options {
     pub(crate) temperatures: HashMap<Name, f64>,
     pub(crate) tolerance: f64,
     pub(crate) rounds: usize,
+    /// Tables of relations, the domains of argument positions, and whether rules are solved over tuples.
+    pub(crate) tables: Tables,
+    pub(crate) domains: Arc<Domains>,
+    pub(crate) sparse: bool,
     /// Calls of the program's own functions so far.
     pub(crate) calls: Arc<AtomicUsize>,
     /// Whether a fixpoint that is not reached is no error.
@@ -98,6 +109,12 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// The size of the domain of an argument position, if it has one.
+    pub(crate) fn domain_size(&self, name: &str, position: usize) -> Option<usize> {
+        let domain = self.domains.number(name, position)?;
+        self.domains.size(domain, |n| self.axes.get(n).map(|a| a.0))
+    }
+
     /// The same for a time of so many steps.
     pub(crate) fn lasting(self, steps: usize) -> Options {
         Options { steps, ..self }
@@ -173,7 +190,7 @@ impl Program {
         let Some(options) = self.options(&none, &Settings::default(), &mut Vec::new()) else {
             return Vec::new();
         };
-        let from_files = self.equations.iter().filter(|e| matches!(e.value.kind, Kind::Text(_)));
+        let from_files = self.equations.iter().filter(|e| e.file().is_some());
         let from_files = from_files.map(|e| &e.target.name);
         let unknown = self.inputs().chain(bad).chain(from_files).cloned().collect();
         self.solved(&none, &unknown, &options, None).faults
@@ -253,6 +270,10 @@ impl Program {
     ) -> Solved {
         let (mut faults, mut outputs, mut verdicts) = (Vec::new(), Vec::new(), Vec::new());
         let avals: Vec<Aval> = inputs.values().cloned().collect();
+        let relations = self.relations_before(inputs, unknown, options, wanted).unwrap_or_else(|fault| {
+            faults.push(fault);
+            None
+        });
         let traced = gradus_tensor::trace_function(&avals, |nodes: &[Tensor]| {
             let mut values: Values = HashMap::new();
             for (name, node) in inputs.keys().zip(nodes) {
@@ -264,7 +285,11 @@ impl Program {
             for name in self.inputs().filter(|n| !usable(n)).chain(unknown) {
                 values.insert(name.clone(), None);
             }
+            let mut early = Vec::new();
+            let known = self.known_before(relations.as_ref(), options, wanted, &mut values, &mut early);
             let mut solver = Solver::new(self, options, &self.equations, values, Vec::new());
+            solver.faults = early;
+            solver.leave_out(&known);
             if let Some(wanted) = wanted {
                 solver.only(wanted);
             }
@@ -278,7 +303,8 @@ impl Program {
             }
             solver.verdicts.append(&mut options.verdicts.borrow_mut());
             given.extend(solver.verdicts.iter().map(|v| v.verdict.clone()));
-            (faults, verdicts) = (solver.faults, solver.verdicts);
+            faults.append(&mut solver.faults);
+            verdicts = solver.verdicts;
             given
         });
         Solved { traced, faults, outputs, verdicts }
@@ -347,7 +373,7 @@ impl Program {
     }
 
     /// The settings worked out; what is wrong with them is added to the faults.
-    fn options(
+    pub(crate) fn options(
         &self,
         inputs: &BTreeMap<Name, Aval>,
         settings: &Settings,
@@ -383,10 +409,16 @@ impl Program {
             let n = number(size, &numbers).map_err(&mut kept).ok()?;
             axes.insert(name.clone(), (n as usize, *span));
         }
+        let steps = self.steps(inputs, settings, &axes).map_err(&mut kept).ok()?;
+        if settings.steps.is_some() {
+            for (time, _) in self.equations.iter().flat_map(timed_refs) {
+                axes.entry(time.clone()).and_modify(|(n, _)| *n = steps);
+            }
+        }
         let tolerance = settings.tolerance.unwrap_or(if settings.float == DType::F64 { 1e-12 } else { 1e-6 });
         Some(Options {
             float: settings.float,
-            steps: self.steps(inputs, settings, &axes).map_err(&mut kept).ok()?,
+            steps,
             most_steps: settings.steps.unwrap_or(MOST_STEPS),
             numbers,
             axes,
@@ -394,6 +426,13 @@ impl Program {
             tolerance,
             // What is refused is not tried.
             rounds: if settings.rounds > MOST_ROUNDS { 1 } else { settings.rounds },
+            tables: settings.tables.clone(),
+            domains: Arc::new(if self.has_facts() {
+                self.domains(&settings.tables)
+            } else {
+                Domains::default()
+            }),
+            sparse: settings.sparse,
             calls: Arc::default(),
             allow_unconverged: settings.allow_unconverged,
             verdicts: Rc::default(),

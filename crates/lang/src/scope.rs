@@ -14,7 +14,7 @@ pub(crate) fn key(place: &Place) -> Option<Name> {
         Index::Named(name, _) | Index::Time(name, _) => Some(name.clone()),
         Index::Slice(Some(name), ..) => Some(name.clone()),
         Index::Slice(None, ..) => Some(place.index.to_string().into()),
-        Index::At(_) | Index::Moment(_) => None,
+        Index::At(_) | Index::Symbol(..) | Index::Moment(_) => None,
     }
 }
 

@@ -63,7 +63,7 @@ impl<'a> Solver<'a> {
         let mut at: HashMap<&Name, usize> = HashMap::new();
         for (i, e) in equations.iter().enumerate() {
             // What a file holds was read before.
-            if matches!(e.value.kind, Kind::Text(_)) {
+            if e.file().is_some() {
                 continue;
             }
             let place = *at.entry(&e.target.name).or_insert_with(|| {
@@ -86,6 +86,11 @@ impl<'a> Solver<'a> {
             needed: Needed::new(),
             extents: HashMap::new(),
         }
+    }
+
+    /// Leaves out names whose values are known.
+    pub(crate) fn leave_out(&mut self, known: &HashSet<Name>) {
+        self.names.retain(|(name, _)| !known.contains(name));
     }
 
     /// Nothing but these names and what they need.

@@ -225,14 +225,15 @@ impl Program {
                 say(n, settings.place("--steps", self), "by --steps".into())?;
             }
         }
-        for (time, _) in self.equations.iter().flat_map(timed_refs) {
+        // `--steps` replaces what the program declares.
+        for (time, _) in self.equations.iter().flat_map(timed_refs).filter(|_| settings.steps.is_none()) {
             if let Some((n, span)) = axes.get(time) {
                 say(*n, *span, format!("by `axis {time}`"))?;
             }
         }
         for (name, aval) in inputs {
             let Some(d) = self.definition(name) else { continue };
-            let file = |i: &usize| matches!(self.equations[*i].value.kind, Kind::Text(_));
+            let file = |i: &usize| self.equations[*i].file().is_some();
             let whole = d.equations.iter().all(file);
             if let Some(n) = d.time.filter(|_| whole).and_then(|axis| aval.shape.get(axis).copied()) {
                 say(n, d.span, format!("in the input `{name}`"))?;
@@ -407,7 +408,7 @@ fn note_time(r: &Ref, times: &mut HashMap<Name, usize>) -> bool {
 }
 
 /// Everything in an equation that moves with time.
-fn timed_refs(e: &Equation) -> impl Iterator<Item = (&Name, i64)> {
+pub(crate) fn timed_refs(e: &Equation) -> impl Iterator<Item = (&Name, i64)> {
     e.reads().into_iter().chain([&e.target]).filter_map(|r| moving(&r.places))
 }
 

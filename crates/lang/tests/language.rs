@@ -429,8 +429,9 @@ fn time_from_what_is_there() {
     assert!(message.contains("virtual time has 3 steps by --steps, but 4 in `X`"), "{message}");
     let message = refused(&format!("axis t = 5\n{sum}"), None);
     assert!(message.contains("virtual time has 5 steps by `axis t`, but 4 in `X`"), "{message}");
-    let message = refused(&format!("axis t = 5\n{sum}"), Some(4));
-    assert!(message.contains("virtual time has 4 steps by --steps, but 5 by `axis t`"), "{message}");
+    // The number of steps that is asked for replaces the declared one.
+    let text = "axis t = 5\nH[*0] = 1\nH[*t+1] = 2 H[*t]";
+    assert_eq!(value_with(text, &[], "H", f64s(Some(3))).item::<f64>().unwrap(), 8.0);
     let message = refused("S = 1", Some(4));
     assert!(message.contains("nothing in the program moves with time"), "{message}");
 }

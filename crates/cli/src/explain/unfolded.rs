@@ -129,7 +129,7 @@ fn constant(
     settings: &Settings,
 ) -> Option<(Vec<Place>, Tensor)> {
     let plain = |p: &Place| matches!(p.index, Index::Named(_, 0) | Index::Moment(_));
-    if !e.target.places.iter().all(plain) || matches!(e.value.kind, Kind::Text(_)) {
+    if !e.target.places.iter().all(plain) || e.file().is_some() {
         return None;
     }
     let named = e.target.places.iter().filter(|p| matches!(p.index, Index::Named(..)));

@@ -157,10 +157,10 @@ impl<'a> Term<'a> {
                 Index::Named(_, by) => axes.extend(named.map(|k| (k, *by, false))),
                 Index::Time(_, by) => axes.extend(named.map(|k| (k, *by - value.start, true))),
                 Index::Slice(..) => axes.extend(named.map(|k| (k, 0, false))),
-                Index::At(_) | Index::Moment(_) => {}
+                Index::At(_) | Index::Symbol(..) | Index::Moment(_) => {}
             }
             parts.push(match &place.index {
-                Index::At(at) => within(*at)?,
+                Index::At(at) | Index::Symbol(_, at) => within(*at)?,
                 Index::Moment(at) => {
                     let from = if *at < 0 { at + n } else { at - value.start };
                     if (0..n).contains(&from) {

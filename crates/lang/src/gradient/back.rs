@@ -215,15 +215,17 @@ impl Walk<'_> {
                 // Where the guard does not hold, nothing is among what goes away.
                 let body = self.apart(&e.value, &keep);
                 let nothing = e.projection.of_nothing();
-                if e.projection == Projection::Avg && e.guard.is_some() {
-                    let what = "a mean with a guard has no derivative as a line";
-                    let help = "write the sum and the count of what the guard holds for, and divide them";
-                    self.refused.push(Diagnostic::error(e.span, what).help(help));
-                    return;
-                }
-                let body =
-                    self.masks_apart(&masks).iter().rev().fold(body, |body, mask| mask.or(body, nothing));
-                ct = reduced(e.projection, body, self.fitting(&e.value, ct), &gone);
+                let masked = self.masks_apart(&masks);
+                let under = |x: Expr, or: f64| masked.iter().rev().fold(x, |x, mask| mask.or(x, or));
+                ct = if e.projection == Projection::Avg && e.guard.is_some() {
+                    // The mean is over the elements that the guard holds for.
+                    let held = under(call("ones_like".into(), vec![body], Vec::new()), 0.0);
+                    let held = Kind::Product(vec![held]).bare();
+                    let count = Kind::Reduce(Projection::Sum, gone.clone(), Box::new(held)).bare();
+                    over(self.fitting(&e.value, ct), count)
+                } else {
+                    reduced(e.projection, under(body, nothing), self.fitting(&e.value, ct), &gone)
+                };
             }
         }
         self.under(&masks, |walk| walk.back(&e.value, ct, &keep));

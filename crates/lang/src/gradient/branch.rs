@@ -367,7 +367,9 @@ impl Parts<'_> {
     fn numbered(&mut self, e: Expr, keep: &Names) -> Expr {
         let Kind::Case(cases, otherwise) = &e.kind else { return e };
         // What is read elsewhere than at its own places may have other sizes on a line of its own.
-        let here = |p: &Place| matches!(p.index, Index::Named(_, 0) | Index::Time(_, 0) | Index::At(_));
+        let here = |p: &Place| {
+            matches!(p.index, Index::Named(_, 0) | Index::Time(_, 0) | Index::At(_) | Index::Symbol(..))
+        };
         let plain = |c: &Expr| !c.is_of_index() && !c.any_ref(&mut |r| !r.places.iter().all(here));
         if cases.len() <= MOST_CHOICES || !cases.iter().all(|[c, _]| plain(c)) {
             return e;

@@ -14,7 +14,8 @@ impl Walk<'_> {
         if !self.flows(r) {
             return;
         }
-        let cut = r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Slice(..)));
+        let cut =
+            r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Slice(..)));
         let (mut places, mut ct) = (plain(&r.places), ct);
         if cut {
             ct = self.summed_outside(ct, &keys(r).into_iter().collect());
@@ -123,7 +124,7 @@ impl Walk<'_> {
         let (mut places, mut at) = (Vec::new(), Vec::new());
         for (i, place) in r.places.iter().enumerate() {
             match &place.index {
-                Index::At(_) | Index::Slice(..) => {
+                Index::At(_) | Index::Symbol(..) | Index::Slice(..) => {
                     let name = match own.get(i).map(|p| &p.index) {
                         Some(Index::Named(n, _)) => n.clone(),
                         _ => self.unnamed(),
@@ -131,7 +132,8 @@ impl Walk<'_> {
                     let name = fresh(&name, &taken, self.program);
                     taken.insert(name.clone());
                     places.push(Place::named(&name));
-                    at.push(place.index.to_string());
+                    let constant = place.index.constant().map(|at| at.to_string());
+                    at.push(constant.unwrap_or_else(|| place.index.to_string()));
                 }
                 // A moment is chosen before the axes that are left are cut.
                 Index::Moment(_) => places.push(Place { dotted: false, ..place.clone() }),

@@ -104,7 +104,7 @@ impl Parser<'_> {
             Token::Name => {
                 let joins =
                     self.peek_after() == Token::Sign("=") && Projection::from_word(self.word()).is_some();
-                !joins && !self.is_word("when") && !self.is_default()
+                !joins && !self.is_word("when") && !self.is_word("while") && !self.is_default()
             }
             Token::Number(_) | Token::Sign("(" | "[" | "@" | "!") => true,
             _ => false,
@@ -210,6 +210,10 @@ impl Parser<'_> {
             Token::Sign("@") => {
                 self.next();
                 let (name, _) = self.name("the name of a function")?;
+                if !self.is("(") {
+                    let what = "`@` is not a product of matrices here";
+                    return Err(Diagnostic::error(start, what).help("write Y[i,j] = A[i,k] B[k,j]"));
+                }
                 self.need("(", "`(`")?;
                 self.call(name, start)
             }
@@ -228,11 +232,28 @@ impl Parser<'_> {
             name = format!("{name}::{inner}").into();
             span = span.to(at);
         }
+        if self.is(".") && self.peek_after() == Token::Name {
+            return Err(self.attribute(&name));
+        }
         if self.eat("(") {
             return self.call(name, span);
         }
         let (places, all) = if self.eat("[") { self.places()? } else { (Vec::new(), span) };
         Ok(Kind::Ref(Ref { name, places, relation: false, span }).at(span.to(all)))
+    }
+
+    /// What is wrong with `A.T` and `np.exp`.
+    fn attribute(&mut self, name: &str) -> Diagnostic {
+        let dot = self.next().1;
+        let word = self.word();
+        let fault = Diagnostic::error(dot, format!("`{name}.{word}`: names have no attributes"));
+        match (name, word) {
+            ("np" | "numpy" | "jnp" | "torch" | "math" | "tf" | "F", _) => {
+                fault.help(format!("functions have no module before them: write {word}(…)"))
+            }
+            (_, "T") => fault.help(format!("the left side has the indices in order: Y[i,j] = {name}[j,i]")),
+            _ => fault,
+        }
     }
 
     fn call(&mut self, function: Name, start: crate::source::Span) -> Read<Expr> {

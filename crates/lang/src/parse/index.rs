@@ -28,7 +28,9 @@ impl Parser<'_> {
 
     fn place(&mut self) -> Read<Place> {
         let start = self.span();
-        let index = if self.eat("*") {
+        let index = if self.peek() == Token::Text {
+            Index::Symbol(self.quoted("a symbol")?.0, -1)
+        } else if self.eat("*") {
             match self.peek() {
                 Token::Name => {
                     let (name, _) = self.name("the name of a time index")?;
@@ -113,6 +115,7 @@ fn place_of(arg: &Expr) -> Option<Place> {
     let index = match &arg.kind {
         Kind::Ref(r) if r.places.is_empty() && !r.relation => Index::Named(r.name.clone(), 0),
         Kind::Number(x) if x.fract() == 0.0 && x.abs() < 9.0e15 => Index::At(*x as i64),
+        Kind::Text(symbol) => Index::Symbol(symbol.clone(), -1),
         Kind::Sum(terms) => {
             let [first, second] = &terms[..] else { return None };
             let Index::Named(name, 0) = place_of(first)?.index else { return None };

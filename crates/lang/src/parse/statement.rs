@@ -127,10 +127,15 @@ impl Parser<'_> {
                 if matches!(self.peek(), Token::Name) && self.word() == "while" {
                     self.next();
                     let (go, end) = self.name("the name of a condition")?;
-                    return Ok(Statement::While(name, go, start.to(end)));
+                    return Ok(Statement::While(name, None, go, start.to(end)));
                 }
                 self.need("=", "`=` and a size")?;
                 let value = self.expression()?;
+                if self.is_word("while") {
+                    self.next();
+                    let (go, end) = self.name("the name of a condition")?;
+                    return Ok(Statement::While(name, Some(value), go, start.to(end)));
+                }
                 let span = start.to(value.span);
                 Ok(Statement::Axis(name, value, span))
             }
@@ -141,6 +146,10 @@ impl Parser<'_> {
                 Ok(Statement::Equation(Equation { local: true, ..self.equation(start)? }))
             }
             ("fn", Token::Name) => self.function(),
+            ("def", Token::Name) => {
+                let what = "`def` does not begin a function here";
+                Err(Diagnostic::error(start, what).help("write fn f(a[i], b) -> y[i] { y[i] = … }"))
+            }
             ("import", Token::Text) => {
                 self.next();
                 let (path, mut span) = self.quoted("a file name")?;
@@ -280,13 +289,34 @@ impl Parser<'_> {
         } else {
             None
         };
+        let ends = matches!(self.peek(), Token::Line | Token::End | Token::Sign(";" | "}"));
+        if ends
+            && guard.is_none()
+            && target.relation
+            && !target.places.is_empty()
+            && target.places.iter().all(|p| p.index.constant().is_some())
+        {
+            // A fact: `Parent("ann", "bob")`.
+            let span = start.to(self.last_span());
+            let holds = Ref { name: "true".into(), places: Vec::new(), relation: false, span };
+            let value = Kind::Ref(holds).at(span);
+            let (projection, spelled, local) = (Projection::Sum, false, false);
+            return Ok(Equation { target, guard, projection, spelled, value, local, span });
+        }
         let (projection, spelled) = self.projection()?;
         self.skip_lines();
         let value = self.expression()?;
+        let guard = match guard {
+            None if self.is_word("when") => {
+                self.next();
+                Some(self.expression()?)
+            }
+            guard => guard,
+        };
         if let (Kind::List(_), span) = (&value.kind, value.span) {
             return Err(Diagnostic::error(span, "a list of names is no value"));
         }
-        let span = start.to(value.span);
+        let span = start.to(self.last_span());
         Ok(Equation { target, guard, projection, spelled, value, local: false, span })
     }
 
@@ -294,6 +324,10 @@ impl Parser<'_> {
     fn projection(&mut self) -> Read<(Projection, bool)> {
         if self.eat("=") || self.eat("+=") {
             return Ok((Projection::Sum, false));
+        }
+        if self.is(":") && self.peek_after() == Token::Sign("=") {
+            let span = self.span();
+            return Err(Diagnostic::error(span, "`:=` does not begin a right side").help("write ="));
         }
         if self.peek() == Token::Name && self.peek_after() == Token::Sign("=") {
             let word = self.word();

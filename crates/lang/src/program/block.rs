@@ -247,6 +247,12 @@ fn read_files<'a>(statements: &'a [Statement], text: &str, out: &mut Vec<(Span, 
             Statement::Equation(Equation { value: Expr { kind: Kind::Text(path), span }, .. }) => {
                 (path, *span)
             }
+            Statement::Equation(Equation { value: Expr { kind: Kind::Call(call), span }, .. })
+                if &*call.function == "table" =>
+            {
+                let Some(Kind::Text(path)) = call.args.first().map(|a| &a.kind) else { continue };
+                (path, *span)
+            }
             Statement::Block(inside, _) => {
                 read_files(inside, text, out);
                 continue;

@@ -77,7 +77,15 @@ impl Program {
                         }
                     }
                 }
-                Statement::While(name, go, span) => {
+                Statement::While(name, Some(most), go, span) => {
+                    let before = self.axes.insert(name.clone(), (most, span)).map(|a| a.1);
+                    let other = self.bounded.insert(name.clone(), (go, span)).map(|b| b.1);
+                    if let Some(before) = before.or(other) {
+                        let what = format!("the end of `{name}` is declared twice");
+                        faults.push(Diagnostic::error(span, what).and(before, "first here"));
+                    }
+                }
+                Statement::While(name, None, go, span) => {
                     if let Some((_, before)) = self.times.insert(name.clone(), (go, span)) {
                         let what = format!("the end of `{name}` is declared twice");
                         faults.push(Diagnostic::error(span, what).and(before, "first here"));

@@ -2,6 +2,7 @@
 
 use super::Program;
 use super::collect::Seen;
+use super::symbols::{compare_indices, number_symbols, refuse_symbols};
 use crate::ast::{Call, Comparison, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Callee};
 use crate::diagnostic::{Diagnostic, add_near};
@@ -25,6 +26,8 @@ impl Program {
         let look = Look { program: self, defined: &defined, params: &params, relation: false };
         let mut found = Vec::with_capacity(equations.len());
         equations.into_iter().for_each(|e| look.equation(e, &mut found, faults));
+        number_symbols(&mut found, faults);
+        self.hold_states(&mut found, faults);
         let mut sinks = std::mem::take(&mut self.sinks);
         let look = Look { program: self, defined: &defined, params: &params, relation: false };
         sinks.iter_mut().for_each(|(_, e, _)| look.expr(e, faults));
@@ -44,6 +47,7 @@ impl Program {
         }
         self.check_params(faults);
         self.check_times(seen.timed, faults);
+        self.check_bounded(faults);
         if seen.timed || !self.functions.is_empty() {
             self.check_sums(faults);
         }
@@ -83,7 +87,7 @@ impl Program {
             for at in 0..d.rank {
                 let own = || d.equations.iter().map(|i| &self.equations[*i].target);
                 let Some(first) = own().filter_map(|t| t.places.get(at)).find(range) else { continue };
-                let part = |p: &&Place| matches!(p.index, Index::At(_)) || range(p) && p.index != first.index;
+                let part = |p: &&Place| p.index.constant().is_some() || range(p) && p.index != first.index;
                 if let Some(other) = own().filter_map(|t| t.places.get(at)).find(part) {
                     let what = "a range on the left names all places of an index, it does not choose some";
                     let fault = Diagnostic::error(first.span, what).and(other.span, "these are other places");
@@ -122,6 +126,7 @@ impl Program {
             let look = Look { program: self, defined: &own, params, relation: false };
             let mut body = Vec::with_capacity(f.body.len());
             f.body.iter().for_each(|e| look.equation(e.clone(), &mut body, faults));
+            refuse_symbols(&body, faults);
             for r in body.iter().flat_map(Equation::reads) {
                 if !own.contains(&r.name) && !params.contains_key(&r.name) {
                     let what = format!("`{}` is neither a parameter of `{name}` nor defined in it", r.name);
@@ -306,6 +311,7 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
 /// Returns true if two left sides of the same name can write to the same element.
 fn can_meet(a: &Ref, b: &Ref) -> bool {
     let apart = |(a, b): (&Place, &Place)| match (&a.index, &b.index) {
+        (Index::Symbol(x, _), Index::Symbol(y, _)) => x != y,
         (Index::At(x), Index::At(y)) | (Index::Moment(x), Index::Moment(y)) => x != y && (*x < 0) == (*y < 0),
         (Index::At(x), Index::Named(_, by)) | (Index::Named(_, by), Index::At(x)) => (0..*by).contains(x),
         (Index::Moment(x), Index::Time(_, by)) | (Index::Time(_, by), Index::Moment(x)) => {
@@ -341,6 +347,7 @@ impl Look<'_> {
         let look = Look { relation: e.target.relation, ..*self };
         look.expr(&mut e.value, faults);
         e.guard.iter_mut().for_each(|g| look.expr(g, faults));
+        compare_indices(&mut e, |n| !self.defined.contains(n) && !self.params.contains_key(n));
         if let Some(span) = self.params.get(&e.target.name) {
             let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
             faults.push(Diagnostic::error(e.target.span, what).and(*span, "declared here"));
@@ -408,7 +415,8 @@ impl Look<'_> {
     /// `Par(x, y)` on the right of a relation, where nothing is called `Par`.
     fn is_input_relation(&self, call: &Call) -> bool {
         let known = || builtin::find(&call.function, self.program).is_some();
-        self.relation && call.named.is_empty() && places_of(&call.args).is_some() && !known()
+        let table = &*call.function == "table";
+        self.relation && !table && call.named.is_empty() && places_of(&call.args).is_some() && !known()
     }
 
     fn relation(&self, call: &Call, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
@@ -425,6 +433,10 @@ impl Look<'_> {
 
     /// Writes a call out, unless something is wrong with it; what it is instead, if it is one of an index itself.
     fn call(&self, call: &mut Call, span: Span, faults: &mut Vec<Diagnostic>) -> Option<Kind> {
+        if &*call.function == "table" && builtin::find("table", self.program).is_none() {
+            faults.extend(super::symbols::check_table(call, span));
+            return None;
+        }
         if call.function.eq_ignore_ascii_case("const") && call.args.len() == 1 && call.named.is_empty() {
             call.function = "const".into();
             return None;
@@ -454,7 +466,8 @@ impl Look<'_> {
             let what = format!("there is no function `{}`", call.function);
             let user = self.program.functions.keys().map(|k| &**k);
             let fault = Diagnostic::error(span, what);
-            match builtin::instead(&call.function) {
+            let counts = "index(i) counts along an index, and axis i = n says how far";
+            match builtin::instead(&call.function).or((&*call.function == "range").then_some(counts)) {
                 Some(why) => faults.push(fault.help(why)),
                 None => add_near(faults, fault, &call.function, builtin::names().chain(user)),
             }

@@ -262,7 +262,7 @@ impl Drafts {
             out.push(Statement::Equation(self.equation_of(d, &letters, &mut sizes, names)));
         }
         let axis = |(name, n): (Name, usize)| Statement::Axis(name, number(n as f64), Span::default());
-        let goes_on = |(time, go)| Statement::While(time, go, Span::default());
+        let goes_on = |(time, go)| Statement::While(time, None, go, Span::default());
         let times: Vec<Statement> = std::mem::take(&mut self.endless).into_iter().map(goes_on).collect();
         sizes.into_iter().map(axis).chain(times).chain(out).collect()
     }

@@ -73,9 +73,12 @@ impl<'a> Solver<'a> {
         for (g, i) in group.iter().enumerate() {
             // Places that are all written one by one are as many as the last of them says.
             for p in 0..known[g].len() {
-                let at = |e: &Equation| match e.target.places.get(p)?.index {
-                    Index::At(at) if at >= 0 => Some(at as usize + 1),
-                    _ => None,
+                if self.is_relation(*i) {
+                    known[g][p] = known[g][p].or_else(|| self.options.domain_size(&self.names[*i].0, p));
+                }
+                let at = |e: &Equation| {
+                    let at = e.target.places.get(p)?.index.constant()?;
+                    (at >= 0).then_some(at as usize + 1)
                 };
                 let all: Option<Vec<usize>> = self.own(*i).into_iter().map(at).collect();
                 known[g][p] = known[g][p].or(all.and_then(|all| all.into_iter().max()));

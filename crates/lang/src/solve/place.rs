@@ -135,7 +135,7 @@ impl<'a> Solver<'a> {
                     _ => None,
                 };
                 let own = match &place.index {
-                    Index::At(at) => {
+                    Index::At(at) | Index::Symbol(_, at) => {
                         let far = if *at < 0 { &mut last } else { &mut first };
                         if far.is_none_or(|(before, _)| at.abs() > before.abs()) {
                             *far = Some((*at, place.span));
@@ -196,7 +196,12 @@ impl<'a> Solver<'a> {
             }
             // What stands alone here may be a term beside others, which say it.
             let beside = || self.extents.get(name)?.get(p).copied().flatten();
-            match (found.map(|f| f.0).or_else(beside), missing) {
+            // Positions that share a domain have its size.
+            let domain = || {
+                let relation = terms[0].0.target.relation || first.is_some();
+                relation.then(|| self.options.domain_size(name, p)).flatten()
+            };
+            match (found.map(|f| f.0).or_else(beside).or_else(domain), missing) {
                 (Some(n), _) => sizes.push(n),
                 (None, Some(place)) => {
                     let what = format!(
@@ -257,7 +262,7 @@ struct Joined {
 /// Whether a left side leaves out elements of its name.
 fn is_partial(e: &Equation) -> bool {
     let keys = crate::scope::keys(&e.target);
-    let moved = |p: &crate::ast::Place| matches!(p.index, Index::At(_) | Index::Moment(_) | Index::Named(_, 1.. | ..=-1) | Index::Time(_, 1.. | ..=-1));
+    let moved = |p: &crate::ast::Place| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Moment(_) | Index::Named(_, 1.. | ..=-1) | Index::Time(_, 1.. | ..=-1));
     e.target.places.iter().any(moved) || (1..keys.len()).any(|i| keys[..i].contains(&keys[i]))
 }
 
@@ -301,7 +306,7 @@ fn placed_at(
                 seen.push(k);
             }
             (_, Some(k)) => seen.push(k),
-            (Index::At(i), None) => {
+            (Index::At(i) | Index::Symbol(_, i), None) => {
                 let i = if *i < 0 { *i + sizes[p] as i64 } else { *i };
                 out = window(&out.unsqueeze(at as isize), at, -i, sizes[p]);
                 seen.push("".into());

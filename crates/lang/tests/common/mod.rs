@@ -23,7 +23,7 @@ fn same_statement(a: &Statement, b: &Statement) -> bool {
         (Statement::Function(a), Statement::Function(b)) => same_function(a, b),
         (Statement::Block(a, _), Statement::Block(b, _)) => same(a, b),
         (Statement::Sink(p, a, _), Statement::Sink(q, b, _)) => p == q && a == b,
-        (Statement::While(n, a, _), Statement::While(m, b, _)) => n == m && a == b,
+        (Statement::While(n, s, a, _), Statement::While(m, t, b, _)) => n == m && s == t && a == b,
         (Statement::Axis(n, a, _), Statement::Axis(m, b, _)) => n == m && a == b,
         (Statement::Import(p, a, _), Statement::Import(q, b, _)) => p == q && a == b,
         (Statement::Export(a), Statement::Export(b)) => a.iter().map(|n| &n.0).eq(b.iter().map(|n| &n.0)),
