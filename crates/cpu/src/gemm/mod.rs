@@ -209,7 +209,7 @@ pub(crate) unsafe fn transpose_panel(
     steps: usize,
     out: &mut [f32],
 ) {
-    let kernels = <f32 as kernel::Kernelled>::kernels(Isa::best());
+    let kernels = <f32 as kernel::HasKernels>::kernels(Isa::best());
     let packer = if width == kernels.mr { kernels.pack_a } else { kernels.panel_of(width).1 };
     // SAFETY: the contract is the same.
     unsafe { packer(source, row as isize, 1, lanes, steps, out.as_mut_ptr()) }
