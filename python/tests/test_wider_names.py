@@ -392,7 +392,7 @@ def test_transforms_that_are_called_at_once():
     assert gradus.hvp(lambda x: (x**3).sum(), x, gradus.ones(2)).tolist() == [6.0, 12.0]
     assert gradus.hvp(lambda x: (x**3).sum(), (x,), (gradus.ones(2),))[0].tolist() == [6.0, 12.0]
     for wrong in (gradus.grad, gradus.value_and_grad, gradus.vmap):
-        with pytest.raises(TypeError, match="gives a function"):
+        with pytest.raises(TypeError, match="returns a function"):
             wrong(lambda x: x.sum(), x)
     with pytest.raises(TypeError, match="argnums"):
         gradus.hessian(lambda x: x.sum(), "x")

@@ -94,7 +94,7 @@ fn what_is_wrong_is_said() {
     let other = folder.file("other.txt", "no weights");
     fails(&["generate", &other, "x"], 1, "is not a GGUF file");
     fails(&["generate", "/no/such/file", "x"], 1, "cannot be read");
-    fails(&["inspect", &other], 1, "no safetensors file");
+    fails(&["inspect", &other], 1, "not a safetensors file");
     fails(&["convert", &other, "out"], 1, "is neither a GGUF file nor a Hugging Face folder");
     fails(&["convert", &path, &path], 2, "is a folder; name a file to write");
     fails(&["generate", &path, "x", "--top-p", "0"], 2, "above 0");

@@ -104,7 +104,7 @@ fn digits_of_whole_numbers() {
     );
     for (text, why) in [
         (r#"{"dtype": "i64", "data": [1.5]}"#, "has 1.5, which is not an integer of type i64"),
-        (r#"{"dtype": "u8", "data": [300]}"#, "has 300, which type u8 does not hold"),
+        (r#"{"dtype": "u8", "data": [300]}"#, "has 300, which type u8 cannot hold"),
     ] {
         let file = folder.file("wrong.json", text);
         let found = gradus_with("Y[i] = X[i]", &["run", "-", "--input", &format!("X={file}")]);

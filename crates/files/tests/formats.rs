@@ -187,7 +187,7 @@ fn facts_are_truth_values() {
     refused(table::Facts::read(&twice), "twice.csv: line 2, column 1: `ann` is not a non-negative integer");
     refused(
         table::Facts::read(&folder.file("minus.csv", "-1,-2\n0,1\n")),
-        "line 1, column 1: `-1` is no whole",
+        "line 1, column 1: `-1` is not a non-negative integer",
     );
     refused(table::Facts::read(&folder.file("wide.tsv", "from to\n0 1 2\n")), "line 2 has 3 columns");
     let empty = table::Facts::read(&folder.file("empty.tsv", "# none\n")).unwrap();

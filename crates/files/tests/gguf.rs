@@ -172,7 +172,7 @@ fn hostile_headers_are_refused_with_their_reason() {
     let t = || Content::Tensor(Tensor::from([1.0f32]));
     let twice = [entry("a", t()), entry("a", t())].concat();
     for (entries, why) in [
-        (twice, "there twice"),
+        (twice, "occurs twice"),
         (entry("", t()), "name must have"),
         (entry("a", Content::Tensor(Tensor::from([true]))), "GGUF has no format"),
         (entry("a", Content::Bytes(Format::Q4_0, Shape::from([31]), &[0; 18])), "does not fit format Q4_0"),

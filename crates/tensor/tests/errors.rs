@@ -149,7 +149,7 @@ fn indices() {
         a.at(2) => "index", "index 2 is out of range for extent 2", "-2..=1 fit", "f32[2,3]";
         a.at(-3) => "index", "index -3";
         a.at((0, usize::MAX)) => "index", "extent 3";
-        a.at((0, 0, 0)) => "index", "3 places for 2 axes";
+        a.at((0, 0, 0)) => "index", "3 entries for 2 axes";
         a.at((REST, 0, REST)) => "index", "at most one REST";
         a.at(step(.., 0)) => "index", "step must not be 0";
         a.at(&a) => "index", "dtype f32", "indices must be integers", "f32[2,3], f32[2,3]";

@@ -111,7 +111,7 @@ fn ids_that_do_not_fit() {
     let table = Tensor::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
     refused(&embedding(&table, &table, None), "embedding", &["ids are integers"]);
     let ids = Tensor::from([0i64, 2]);
-    refused(&embedding(&ids, &table, Some(3)), "embedding", &["padding_idx 3", "a table with 3"]);
+    refused(&embedding(&ids, &table, Some(3)), "embedding", &["padding_idx 3", "a table of 3 rows"]);
     refused(&embedding(&ids, &Tensor::zeros([]), None), "embedding", &["has no rows"]);
     for bad in [-1i64, 3] {
         refused(&embedding(&Tensor::from([0, bad]), &table, None), "embedding", &["out of range"]);
