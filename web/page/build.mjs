@@ -35,7 +35,11 @@ rmSync(out, { recursive: true, force: true })
 mkdirSync(join(out, 'gradus'), { recursive: true })
 await build({ ...options, entryPoints: ['src/index.ts'], outfile: join(out, 'gradus/index.js') })
 await build({ ...options, entryPoints: ['src/worker-entry.ts'], outfile: join(out, 'gradus/worker.js'), external: ['./index.js'] })
-await build({ ...options, entryPoints: ['page/main.ts'], outdir: out, plugins: [shared, texts] })
+await build({
+  ...options, entryPoints: { main: 'page/main.ts', 'script-worker': 'page/script/worker.ts' }, outdir: out, plugins: [shared, texts],
+  // What is loaded later, and what the page and its worker share, are files of their own.
+  splitting: true, chunkNames: 'part-[hash]',
+})
 for (const name of ['index.html', 'style.css', 'icon.svg']) cpSync(join(page, name), join(out, name))
 
 // Digits: one byte per label, then 64 bytes per picture. The IDX files have heads of 8 and 16 bytes.

@@ -7,7 +7,8 @@ let compiled: Promise<WebAssembly.Module> | null = null
 let current: Session | null = null
 const listeners = new Set<() => void | Promise<void>>()
 
-function wasm(): Promise<WebAssembly.Module> {
+/** The compiled module. */
+export function wasm(): Promise<WebAssembly.Module> {
   compiled ??= (async () => {
     const answer = await fetch('gradus/gradus.wasm')
     if (!answer.ok) throw new Error(`cannot load gradus.wasm: ${answer.status}`)
