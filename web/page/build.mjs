@@ -3,9 +3,10 @@
  * The module is web/dist/gradus.wasm, or the file that the variable GRADUS_WASM names.
  */
 import { build } from 'esbuild'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const page = dirname(fileURLToPath(import.meta.url))
 const web = join(page, '..')
@@ -52,4 +53,17 @@ cpSync(join(examples, 'data/names.txt'), join(out, 'names.txt'))
 const wasm = process.env.GRADUS_WASM || join(web, 'dist/gradus.wasm')
 if (!existsSync(wasm)) throw new Error(`there is no ${basename(wasm)}; build it with \`cargo xtask web\`, or name it in GRADUS_WASM`)
 cpSync(wasm, join(out, 'gradus/gradus.wasm'))
+
+// Servers send these to browsers that take them (`gradus web` does).
+for (const name of readdirSync(out, { recursive: true })) {
+  if (!/\.(?:js|css|html|svg|wasm|bin|txt)$/.test(name)) continue
+  const bytes = readFileSync(join(out, name))
+  writeFileSync(join(out, `${name}.gz`), gzipSync(bytes, { level: 9 }))
+  writeFileSync(join(out, `${name}.br`), brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_LGWIN]: 22, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }))
+}
+const kilobytes = (name) => Math.round(statSync(join(out, name)).size / 1000)
+const [plain, gzip, brotli] = ['', '.gz', '.br'].map((end) => kilobytes(`gradus/gradus.wasm${end}`))
+const LIMIT = 1500
+console.log(`gradus.wasm: ${plain} kB, ${gzip} kB with gzip, ${brotli} kB with brotli`)
+if (brotli > LIMIT) throw new Error(`the compressed module has ${brotli} kB, more than ${LIMIT}`)
 console.log('dist/page is built')
