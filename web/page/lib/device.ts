@@ -24,7 +24,7 @@ export async function open(device: 'auto' | Choice): Promise<Session> {
   const reading: Promise<void>[] = []
   window.dispatchEvent(new CustomEvent('device-leaves', { detail: reading }))
   await Promise.all(reading)
-  current = await init({ device, wasm: await wasm(), seed: 1 })
+  current = await init({ device, wasm: wasm(), seed: 1 })
   for (const f of [...listeners]) await f()
   return current
 }
