@@ -21,7 +21,9 @@ const known: Known = {
   names: Object.keys(gradus),
   members: Object.fromEntries((['nn', 'losses', 'optim', 'schedule', 'equations', 'safetensors'] as const).map((n) => [n, Object.keys(gradus[n])])),
 }
-const METHODS = Object.getOwnPropertyNames(gradus.Tensor.prototype)
+/** Methods of tensors; those of ops are in a class above. */
+const METHODS: string[] = []
+for (let at: object | null = gradus.Tensor.prototype; at && at !== Object.prototype; at = Object.getPrototypeOf(at) as object | null) METHODS.push(...Object.getOwnPropertyNames(at))
 /** Milliseconds that a program may take to be checked by running it. */
 const PATIENCE = 8000
 
