@@ -1,11 +1,13 @@
 /**
  * Builds the page into web/dist/page: the package, the page's own code, data of the gallery and the wasm module.
- * The module is web/dist/gradus.wasm, or the file that the variable GRADUS_WASM names.
+ * The module is web/dist/gradus.wasm, or the file that the variable GRADUS_WASM names. `--plain` leaves out the compressed files,
+ * which take most of the time.
  */
 import { build } from 'esbuild'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const page = dirname(fileURLToPath(import.meta.url))
 const web = join(page, '..')
@@ -35,7 +37,11 @@ rmSync(out, { recursive: true, force: true })
 mkdirSync(join(out, 'gradus'), { recursive: true })
 await build({ ...options, entryPoints: ['src/index.ts'], outfile: join(out, 'gradus/index.js') })
 await build({ ...options, entryPoints: ['src/worker-entry.ts'], outfile: join(out, 'gradus/worker.js'), external: ['./index.js'] })
-await build({ ...options, entryPoints: ['page/main.ts'], outdir: out, plugins: [shared, texts] })
+await build({
+  ...options, entryPoints: { main: 'page/main.ts', 'script-worker': 'page/script/worker.ts' }, outdir: out, plugins: [shared, texts],
+  // What is loaded later, and what the page and its worker share, are files of their own.
+  splitting: true, chunkNames: 'part-[hash]',
+})
 for (const name of ['index.html', 'style.css', 'icon.svg']) cpSync(join(page, name), join(out, name))
 
 // Digits: one byte per label, then 64 bytes per picture. The IDX files have heads of 8 and 16 bytes.
@@ -48,4 +54,20 @@ cpSync(join(examples, 'data/names.txt'), join(out, 'names.txt'))
 const wasm = process.env.GRADUS_WASM || join(web, 'dist/gradus.wasm')
 if (!existsSync(wasm)) throw new Error(`there is no ${basename(wasm)}; build it with \`cargo xtask web\`, or name it in GRADUS_WASM`)
 cpSync(wasm, join(out, 'gradus/gradus.wasm'))
+
+// Servers send these to browsers that take them (`gradus web` does).
+const isPlain = process.argv.includes('--plain')
+for (const name of isPlain ? [] : readdirSync(out, { recursive: true })) {
+  if (!/\.(?:js|css|html|svg|wasm|bin|txt)$/.test(name)) continue
+  const bytes = readFileSync(join(out, name))
+  writeFileSync(join(out, `${name}.gz`), gzipSync(bytes, { level: 9 }))
+  writeFileSync(join(out, `${name}.br`), brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_LGWIN]: 22, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }))
+}
+if (!isPlain) {
+  const kilobytes = (name) => Math.round(statSync(join(out, name)).size / 1000)
+  const [plain, gzip, brotli] = ['', '.gz', '.br'].map((end) => kilobytes(`gradus/gradus.wasm${end}`))
+  const LIMIT = 1500
+  console.log(`gradus.wasm: ${plain} kB, ${gzip} kB with gzip, ${brotli} kB with brotli`)
+  if (brotli > LIMIT) throw new Error(`the compressed module has ${brotli} kB, more than ${LIMIT}`)
+}
 console.log('dist/page is built')

@@ -1,5 +1,6 @@
 /** A static server on the loopback address, for development and tests: `node page/serve.mjs [port]`. */
 import { createServer } from 'node:http'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, extname, join, normalize } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -9,6 +10,8 @@ const TYPES = {
   '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.map': 'application/json',
   '.wasm': 'application/wasm', '.svg': 'image/svg+xml', '.txt': 'text/plain; charset=utf-8', '.bin': 'application/octet-stream',
 }
+/** Compressed forms that the build writes beside files, by preference. */
+const ENCODINGS = [['br', 'br'], ['gzip', 'gz']]
 
 /** Serves the built page; gives its address and a function that stops it. Port 0 is any free one. */
 export async function serve(port = 0) {
@@ -17,9 +20,12 @@ export async function serve(port = 0) {
     try {
       const name = path.endsWith('/') ? `${path}index.html` : path
       // `normalize` leaves no `..` above the root of an absolute path.
-      const body = await readFile(join(root, name))
+      const takes = String(request.headers['accept-encoding'] ?? '')
+      const [encoding, ending] = ENCODINGS.find(([e, end]) => takes.includes(e) && existsSync(join(root, `${name}.${end}`))) ?? []
+      const body = await readFile(join(root, encoding ? `${name}.${ending}` : name))
       response.writeHead(200, {
         'Content-Type': TYPES[extname(name)] ?? 'application/octet-stream',
+        ...(encoding && { 'Content-Encoding': encoding }),
         'X-Content-Type-Options': 'nosniff',
         'Cache-Control': 'no-cache',
       })

@@ -1,6 +1,6 @@
 /** Programs of equations: checking, formatting, gradients, drawings and values. */
 import { fromBytes, type Data } from './arrays.js'
-import { runtime, type Info } from './module.js'
+import { runtime, type DeviceName, type Info } from './module.js'
 import type { DType } from './plan.js'
 import { tensor, Tensor, tidy, type Nested } from './tensor.js'
 
@@ -55,10 +55,22 @@ export function draw(source: string, inputs: ProgramInputs = {}): string {
   return tidy(() => runtime().call('program.draw', { source, inputs: named(inputs) }) as string)
 }
 
-/** Runs a program; gives its outputs, or those that are named. */
+/** Runs a program on the CPU; gives its outputs, or those that are named. Inputs on the GPU are read back first. */
 export async function run(source: string, inputs: ProgramInputs = {}, outputs?: string[]): Promise<Record<string, Value>> {
   const session = runtime()
-  const answer = tidy(() => session.call('program.run', { source, inputs: named(inputs), outputs: outputs ?? [] }) as Answer)
+  const onCpu = await Promise.all(Object.entries(inputs).map(async ([name, value]) =>
+    [name, value instanceof Tensor && value.device !== 'cpu' ? await value.cpu() : value] as const))
+  try {
+    const answer = tidy(() => session.call('program.run', { source, inputs: named(Object.fromEntries(onCpu), 'cpu'), outputs: outputs ?? [] }) as Answer)
+    return await valuesOf(answer)
+  } finally {
+    for (const [name, t] of onCpu) if (t !== inputs[name]) (t as Tensor).dispose()
+  }
+}
+
+/** Reads the outputs of a program and frees them. */
+async function valuesOf(answer: Answer): Promise<Record<string, Value>> {
+  const session = runtime()
   const bytes = await session.readAll(answer.map((a) => a.tensor.id))
   answer.forEach((a) => session.free(a.tensor.id))
   return Object.fromEntries(answer.map(({ name, axes, tensor: { shape, dtype } }, i) =>
@@ -71,6 +83,6 @@ export function apply(source: string, inputs: ProgramInputs = {}, outputs?: stri
   return Object.fromEntries(answer.map(({ name, tensor: info }) => [name, Tensor.of(info)]))
 }
 
-function named(inputs: ProgramInputs): { name: string, id: number }[] {
-  return Object.entries(inputs).map(([name, value]) => ({ name, id: (value instanceof Tensor ? value : tensor(value)).id }))
+function named(inputs: ProgramInputs, device?: DeviceName): { name: string, id: number }[] {
+  return Object.entries(inputs).map(([name, value]) => ({ name, id: (value instanceof Tensor ? value : tensor(value, { device })).id }))
 }

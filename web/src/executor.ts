@@ -87,7 +87,10 @@ export class Executor implements Memory {
   private isScheduled = false
   /** Called at the next submission. */
   private onSubmit: (() => void)[] = []
+  /** Whether the next submission is checked for errors. */
   private isWatched = false
+  /** Checks for errors whose answers have not arrived. */
+  private watching = new Set<Promise<void>>()
   /** Buffers to destroy after the next submission. */
   private retired: GPUBuffer[] = []
   private words: GPUBuffer
@@ -151,6 +154,8 @@ export class Executor implements Memory {
     await Promise.allSettled([...this.programs.values()].map((p) => p.ready))
     await this.readAll([])
     await this.device.queue.onSubmittedWorkDone()
+    // Errors arrive apart from the end of the work that they belong to.
+    while (this.watching.size) await Promise.all(this.watching)
     this.report()
   }
 
@@ -205,11 +210,7 @@ export class Executor implements Memory {
     device.pushErrorScope('out-of-memory')
     device.pushErrorScope('validation')
     const buffer = device.createBuffer({ size: Math.max(16, padded(bytes)), usage: 0x80 | 8 | 4, label })
-    for (let i = 0; i < 2; i++) {
-      void device.popErrorScope().then((e) => {
-        if (e) this.fail(new Error(`cannot allocate ${bytes} bytes on the GPU (${label}): ${e.message}`))
-      }, () => null)
-    }
+    for (let i = 0; i < 2; i++) this.pop(`cannot allocate ${bytes} bytes on the GPU (${label})`)
     return buffer
   }
 
@@ -226,6 +227,8 @@ export class Executor implements Memory {
   }
 
   private apply(command: Exclude<Command, { c: 'load' | 'write' | 'run' }>): void {
+    // A copy outside of a buffer is an error of the submission.
+    if (command.c === 'copy' || command.c === 'grow') this.isWatched = true
     switch (command.c) {
       case 'buffer': this.buffers.set(command.id, this.allocate(command.bytes, `buffer ${command.id}`)); break
       case 'grow': {
@@ -299,7 +302,7 @@ export class Executor implements Memory {
       this.encoder = null
       this.runs = 0
       if (!this.isWatched) this.device.queue.submit([encoder.finish()])
-      else this.watch('a submission', () => this.device.queue.submit([encoder.finish()]))
+      else this.watch('WebGPU refused a submission', () => this.device.queue.submit([encoder.finish()]))
       this.isWatched = false
       this.counts.submits++
     }
@@ -311,9 +314,20 @@ export class Executor implements Memory {
   /** @internal Reports errors of WebGPU in these calls under a name. */
   watch<T>(name: string, calls: () => T): T {
     this.device.pushErrorScope('validation')
-    const value = calls()
-    void this.device.popErrorScope().then((e) => e && this.fail(new Error(`${name}: ${e.message}`)), () => null)
-    return value
+    try {
+      return calls()
+    } finally {
+      this.pop(name)
+    }
+  }
+
+  /** Ends an error scope. Its error, if any, arrives later and is reported under a name. */
+  private pop(name: string): void {
+    const answer: Promise<void> = this.device.popErrorScope().then(
+      (e) => { if (e) this.fail(new Error(`${name}: ${e.message}`)) },
+      () => undefined, // The device is lost, which is reported apart.
+    ).finally(() => this.watching.delete(answer))
+    this.watching.add(answer)
   }
 
   private run(id: number, slots: (Place | null)[]): void | Promise<void> {

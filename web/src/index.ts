@@ -26,7 +26,7 @@ export type { Reduction } from './apply.js'
 export type { Data } from './arrays.js'
 export type { DType, Plan } from './plan.js'
 export type { InputArrays, InputDecl, InputDecls, InputShape, InputTensors } from './inputs.js'
-export type { FitOptions, Forward, ForwardOptions, RunResult, StepOptions, StepResult, Training } from './training.js'
+export type { Explained, FitOptions, Forward, ForwardOptions, RunResult, StepOptions, StepResult, Training } from './training.js'
 
 /** Compiles a training step of a model, here or in a worker. */
 export function compileTraining<M extends Module, const I extends InputDecls>(spec: TrainingSpec<M, I>): Promise<Training<M, I>>

@@ -7,11 +7,14 @@ import { errorOf, GradusError, LostDeviceError } from './errors.js'
 
 export type DeviceName = 'cpu' | 'webgpu'
 
+/** Where the module comes from. */
+export type WasmSource = string | URL | BufferSource | WebAssembly.Module
+
 export interface InitOptions {
   /** `auto` takes WebGPU where there is an adapter, else the CPU. */
   device?: 'auto' | DeviceName
-  /** The module: an address, its bytes, or compiled. By default `gradus.wasm` beside this file. */
-  wasm?: string | URL | BufferSource | WebAssembly.Module
+  /** The module: an address, its bytes, or compiled, also as a promise. By default `gradus.wasm` beside this file. */
+  wasm?: WasmSource | Promise<WasmSource>
   /** Seed of random numbers inside of programs. */
   seed?: number
 }
@@ -286,7 +289,8 @@ export async function init(options: InitOptions = {}): Promise<Session> {
   return made
 }
 
-async function compile(source: NonNullable<InitOptions['wasm']>): Promise<WebAssembly.Module> {
+async function compile(given: WasmSource | Promise<WasmSource>): Promise<WebAssembly.Module> {
+  const source = await given
   if (source instanceof WebAssembly.Module) return source
   if (typeof source !== 'string' && !(source instanceof URL)) return WebAssembly.compile(source)
   const answer = await fetch(source)

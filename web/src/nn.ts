@@ -1,5 +1,5 @@
 /** Modules: classes whose properties are parameters, modules and lists of them. Names are property paths, as in PyTorch. */
-import { ValueError } from './errors.js'
+import { ShapeError, ValueError } from './errors.js'
 import { causalMask, mergeHeads, splitHeads } from './functions.js'
 import { generator, initialValues, type Init } from './init.js'
 import { isReady, runtime, type Info } from './module.js'
@@ -68,6 +68,15 @@ export class Parameter extends Tensor {
   }
 }
 
+/** A tensor of the state that is not trained, such as a running mean. Its value is saved and loaded with the parameters. */
+export class Buffer extends Parameter {
+  /** Replaces the value. Inside of a traced function, each run of the compiled function does so. */
+  set(value: Tensor): void {
+    if (`${value.shape}` !== `${this.shape}`) throw new ShapeError(`${this.name} has the shape [${this.shape}], not [${value.shape}]`, 'shape')
+    runtime().call('set', { id: this.id, value: value.id })
+  }
+}
+
 /** Base class of models and layers. */
 export abstract class Module {
   /** Whether layers such as Dropout act as in training. */
@@ -78,8 +87,23 @@ export abstract class Module {
     return new Parameter(shape, options)
   }
 
+  /** A new buffer; assign it to a property, which names it. */
+  buffer(shape: readonly number[], options: ParamOptions = {}): Buffer {
+    return new Buffer(shape, options)
+  }
+
   /** Parameters by property path. A parameter that is used twice has its first name. */
   parameters(): Map<string, Parameter> {
+    return new Map([...this.state()].filter(([, p]) => !(p instanceof Buffer)))
+  }
+
+  /** Buffers by property path. */
+  buffers(): Map<string, Buffer> {
+    return new Map([...this.state()].filter((entry): entry is [string, Buffer] => entry[1] instanceof Buffer))
+  }
+
+  /** Parameters and buffers by property path: what files hold. */
+  state(): Map<string, Parameter> {
     const found = new Map<string, Parameter>()
     const seen = new Set<unknown>()
     const visit = (value: unknown, path: string): void => {
@@ -117,7 +141,7 @@ export abstract class Module {
 
   /** Draws all initial values from a seed. */
   init(seed: number): this {
-    for (const p of this.parameters().values()) p.reset(seed)
+    for (const p of this.state().values()) p.reset(seed)
     return this
   }
 
@@ -229,6 +253,60 @@ export class GroupNorm extends Module implements Layer {
     return x.groupNorm(this.groups, this.weight, this.bias, this.options.eps)
   }
 }
+
+/**
+ * Mean 0 and variance 1 per channel (axis 1) over the batch and all axes behind, then a scale and a shift.
+ * While training the statistics are those of the batch, and the running ones move towards them; otherwise the running ones are used.
+ * Names and formulas are those of PyTorch's BatchNorm1d and BatchNorm2d. It does not count batches.
+ */
+export class BatchNorm extends Module implements Layer {
+  weight: Parameter
+  bias: Parameter
+  running_mean: Buffer
+  running_var: Buffer
+  constructor(readonly channels: number, readonly options: { eps?: number, momentum?: number } = {}) {
+    super()
+    this.weight = this.param([channels], { init: 'ones' })
+    this.bias = this.param([channels], { init: 'zeros' })
+    this.running_mean = this.buffer([channels], { init: 'zeros' })
+    this.running_var = this.buffer([channels], { init: 'ones' })
+  }
+
+  forward(x: Tensor): Tensor {
+    if (x.rank < 2 || x.shape[1] !== this.channels) {
+      throw new ShapeError(`BatchNorm(${this.channels}) takes [batch, ${this.channels}, ...], not [${x.shape}]`, 'shape')
+    }
+    const { eps = 1e-5 } = this.options
+    // Of one number per channel, so that it broadcasts.
+    const spread = (t: Tensor) => t.reshape([1, this.channels, ...x.shape.slice(2).map(() => 1)])
+    const [mean, variance] = this.training ? this.observe(x) : [this.running_mean.stopGradient(), this.running_var.stopGradient()]
+    const scale = variance.add(eps).rsqrt().mul(this.weight)
+    return x.sub(spread(mean)).mul(spread(scale)).add(spread(this.bias))
+  }
+
+  /** Statistics of the batch, which also move the running ones. */
+  private observe(x: Tensor): [mean: Tensor, variance: Tensor] {
+    const axes = x.shape.map((_, i) => i).filter((i) => i !== 1)
+    const count = x.size / this.channels
+    if (count < 2) throw new ShapeError(`BatchNorm needs more than one element per channel while training, not [${x.shape}]`, 'shape')
+    const wide = x.mean(axes, true)
+    const mean = wide.reshape([this.channels])
+    const variance = x.sub(wide).square().mean(axes)
+    const { momentum = 0.1 } = this.options
+    const move = (running: Buffer, now: Tensor): void => {
+      const before = running.stopGradient()
+      const after = before.mul(1 - momentum).add(now.stopGradient().mul(momentum))
+      // A batch that is not finite changes nothing, as for parameters.
+      running.set(after.isFinite().where(after, before))
+    }
+    move(this.running_mean, mean)
+    move(this.running_var, variance.mul(count / (count - 1)))
+    return [mean, variance]
+  }
+}
+
+// The same layer takes any number of axes.
+export { BatchNorm as BatchNorm1d, BatchNorm as BatchNorm2d }
 
 /** Elements become 0 with probability p while training. */
 export class Dropout extends Module implements Layer {

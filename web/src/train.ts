@@ -10,7 +10,7 @@ import type { DType } from './plan.js'
 import * as safetensors from './safetensors.js'
 import { Tensor } from './tensor.js'
 import { traced } from './transform.js'
-import { fitWith, type FitOptions, type Forward, type ForwardOptions, type RunResult, type StepOptions, type StepResult, type Training } from './training.js'
+import { fitWith, type Explained, type FitOptions, type Forward, type ForwardOptions, type RunResult, type StepOptions, type StepResult, type Training } from './training.js'
 
 export interface TrainingSpec<M extends Module, I extends InputDecls> {
   model: M
@@ -86,6 +86,23 @@ async function collect(session: Runtime, infos: Info[]): Promise<Value[]> {
   return infos.map(({ shape, dtype }, i) => ({ shape, dtype: dtype as DType, data: fromBytes(dtype as DType, bytes[i]!) }))
 }
 
+/** The plan of a compiled step or function at these types of inputs. */
+function explained(session: Runtime, fields: Field[], types: Resolved[] | null, target: { step: number | null } | { compiled: number }): Explained {
+  if (!types || ('step' in target && target.step === null)) {
+    throw new ValueError(`batch sizes are not known yet; ${'step' in target ? 'take a step' : 'run the function'} first`)
+  }
+  const { ids } = feed(fields, Object.fromEntries(types.map((t, i) => [fields[i]!.name, zerosOf(t)])))
+  try {
+    return session.call('explain', { ...target, ins: ids }) as Explained
+  } finally {
+    ids.forEach((id) => session.free(id))
+  }
+}
+
+function zerosOf({ shape, dtype }: Resolved): Uint8Array {
+  return new Uint8Array(shape.reduce((a, b) => a * b, dtype === 'c64' || dtype === 'c128' ? 2 : 1))
+}
+
 /** Compiles a training step. With fixed extents errors of the loss are thrown here, else by the first step. */
 export async function compileLocal<M extends Module, I extends InputDecls>(spec: TrainingSpec<M, I>): Promise<LocalTraining<M, I>> {
   const made = new LocalTraining(spec)
@@ -100,6 +117,8 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   private fields: Field[]
   private traced: Traced
   private parameters: Map<string, Parameter>
+  /** Parameters and buffers. */
+  private state: Map<string, Parameter>
   private step_: number | null = null
   private types: Resolved[] | null
   private isDisposed = false
@@ -111,8 +130,10 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     this.fields = fieldsOf(spec.inputs)
     this.rate = { schedule: spec.optimizer.rate, from: 0, last: rateAt(spec.optimizer.rate, 0) }
     this.parameters = model.parameters()
-    this.names = [...this.parameters.keys()]
-    if (!this.names.length) throw new ValueError('the model has no parameters; assign them to properties of a Module')
+    const buffers = model.buffers()
+    this.state = new Map([...this.parameters, ...buffers])
+    this.names = [...this.state.keys()]
+    if (!this.parameters.size) throw new ValueError('the model has no parameters; assign them to properties of a Module')
     if (spec.seed !== undefined) this.seed(spec.seed)
     this.traced = new Traced(this.session, this.fields, model, true, (inputs) => [this.checked(loss(model, inputs as InputTensors<I>))])
     this.types = fixedTypes(this.fields)
@@ -178,44 +199,40 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   }
 
   async params(): Promise<Record<string, Float32Array>> {
-    const bytes = await this.session.readAll([...this.parameters.values()].map((p) => p.id))
+    const bytes = await this.session.readAll([...this.state.values()].map((p) => p.id))
     return Object.fromEntries(this.names.map((name, i) => [name, fromBytes('f32', bytes[i]!) as Float32Array]))
   }
 
   async setParams(values: Record<string, ArrayLike<number>>): Promise<void> {
-    const unknown = Object.keys(values).filter((n) => !this.parameters.has(n))
+    const unknown = Object.keys(values).filter((n) => !this.state.has(n))
     const missing = this.names.filter((n) => !values[n])
     if (unknown.length || missing.length) {
       throw new ValueError(`these parameters do not fit the model: missing ${missing.join(', ') || 'none'}; unknown ${unknown.join(', ') || 'none'}`)
     }
-    for (const [name, p] of this.parameters) p.assign(values[name]!)
+    for (const [name, p] of this.state) p.assign(values[name]!)
   }
 
   saveParams(): Promise<Uint8Array> {
-    return safetensors.save(this.parameters)
+    return safetensors.save(this.state)
   }
 
   async loadParams(file: Uint8Array): Promise<void> {
     const tensors = safetensors.load(file)
     for (const [name, t] of Object.entries(tensors)) {
-      const p = this.parameters.get(name)
+      const p = this.state.get(name)
       if (p && `${p.shape}` !== `${t.shape}`) {
         throw new FormatError(`${name} has the shape [${t.shape}] in the file and [${p.shape}] in the model`, 'file')
       }
     }
-    const entries = await Promise.all(Object.entries(tensors).map(async ([n, t]) => [n, Float32Array.from(await t.data() as Float32Array, Number)] as const))
+    // PyTorch counts the batches that a BatchNorm has seen; nothing here depends on it.
+    const read = Object.entries(tensors).filter(([n]) => this.state.has(n) || !n.endsWith('num_batches_tracked'))
+    const entries = await Promise.all(read.map(async ([n, t]) => [n, Float32Array.from(await t.data() as Float32Array, Number)] as const))
     Object.values(tensors).forEach((t) => t.dispose())
     await this.setParams(Object.fromEntries(entries))
   }
 
-  async explain(): Promise<{ text: string, dispatches: number, arena: number, code: string[] }> {
-    const types = this.types
-    if (!types) throw new ValueError('batch sizes are not known yet; take a step first')
-    const zeros = Object.fromEntries(types.map((t, i) => [this.fields[i]!.name, new Uint8Array(t.shape.reduce((a, b) => a * b, 1))]))
-    const { ids } = feed(this.fields, zeros)
-    const answer = this.session.call('explain', { step: this.started(), ins: ids })
-    ids.forEach((id) => this.session.free(id))
-    return answer as { text: string, dispatches: number, arena: number, code: string[] }
+  async explain(): Promise<Explained> {
+    return explained(this.session, this.fields, this.types, { step: this.step_ })
   }
 
   dispose(): void {
@@ -230,13 +247,10 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     this.model.init(seed)
   }
 
-  private started(): number {
-    if (this.step_ === null) throw new ValueError('batch sizes are not known yet; take a step first')
-    return this.step_
-  }
-
   private compile(types: Resolved[]): void {
     const parameters = [...this.parameters].map(([name, p]) => ({ name, id: p.id }))
+    // Buffers must have their values before a trace begins.
+    for (const b of this.state.values()) void b.id
     const noDecay = [...this.parameters].filter(([, p]) => !p.decay).map(([name]) => name)
     const optimizer = { ...this.spec.optimizer, rate: this.rate.last, noDecay }
     const request = { function: this.traced.number, parameters, inputs: types, optimizer, captures: [] }
@@ -272,14 +286,17 @@ export class LocalForward<M extends Module, J extends InputDecls> implements For
   private fields: Field[]
   private traced: Traced
   private compiled: number
+  /** Types of the last run, or those that are fixed. */
+  private types: Resolved[] | null
   private isDisposed = false
 
   constructor(spec: ForwardSpec<M, J>) {
     const { model, forward } = spec
     if (typeof forward === 'string') throw new ValueError('a forward function has a name only if the model comes from a module')
     this.fields = fieldsOf(spec.inputs)
+    this.types = fixedTypes(this.fields)
     // Parameters must have their values before a trace begins.
-    for (const p of model.parameters().values()) void p.id
+    for (const p of model.state().values()) void p.id
     this.traced = new Traced(this.session, this.fields, model, spec.training ?? false, (inputs) => [forward(model, inputs as InputTensors<J>)].flat())
     this.compiled = (this.session.call('compile', { function: this.traced.number }) as { compiled: number }).compiled
   }
@@ -293,6 +310,7 @@ export class LocalForward<M extends Module, J extends InputDecls> implements For
       let infos: Info[]
       try {
         infos = session.call('run', { compiled: this.compiled, ins: ids }) as Info[]
+        this.types = types
       } finally {
         ids.forEach((id) => session.free(id))
       }
@@ -303,6 +321,10 @@ export class LocalForward<M extends Module, J extends InputDecls> implements For
     } catch (e) {
       return { type: 'failed', error: e as Error }
     }
+  }
+
+  async explain(): Promise<Explained> {
+    return explained(this.session, this.fields, this.types, { compiled: this.compiled })
   }
 
   dispose(): void {

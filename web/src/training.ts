@@ -59,8 +59,16 @@ export async function fitWith<I extends InputDecls>(
   return last
 }
 
+/** A compiled step or function: its plan as text, kernels launched per run, bytes of temporaries, texts of kernels. */
+export interface Explained {
+  text: string
+  dispatches: number
+  arena: number
+  code: string[]
+}
+
 export interface Training<M extends Module, I extends InputDecls> {
-  /** Names of the parameters. */
+  /** Names of the parameters, then of buffers such as running statistics. */
   readonly names: readonly string[]
   /** Steps taken. */
   readonly steps: number
@@ -76,20 +84,23 @@ export interface Training<M extends Module, I extends InputDecls> {
   resetOptimizer(): Promise<void>
   /** Parameters and optimiser begin anew. */
   reset(seed?: number): Promise<void>
+  /** Parameters and buffers. */
   params(): Promise<Record<string, Float32Array>>
-  /** Replaces all parameters. */
+  /** Replaces all parameters and buffers. */
   setParams(values: Record<string, ArrayLike<number>>): Promise<void>
-  /** The parameters as a safetensors file. */
+  /** Parameters and buffers as a safetensors file. */
   saveParams(): Promise<Uint8Array>
   /** Replaces the parameters by those of a safetensors file. */
   loadParams(file: Uint8Array): Promise<void>
-  /** The compiled step: its plan as text, kernels launched per step, bytes of temporaries, texts of kernels. */
-  explain(): Promise<{ text: string, dispatches: number, arena: number, code: string[] }>
+  /** The compiled step. */
+  explain(): Promise<Explained>
   dispose(): void
 }
 
 export interface Forward<J extends InputDecls> {
   /** Runs the function. Never rejects. */
   run(inputs: InputArrays<J>, options?: { signal?: AbortSignal }): Promise<RunResult>
+  /** The compiled function, at the sizes of the last run if they are not fixed. */
+  explain(): Promise<Explained>
   dispose(): void
 }

@@ -5,7 +5,7 @@ import type { Session } from './module.js'
 import type { Module } from './nn.js'
 import type { Rate } from './optim.js'
 import type { ModuleSpec } from './spec.js'
-import { fitWith, type FitOptions, type Forward, type ForwardOptions, type RunResult, type StepOptions, type StepResult, type Training } from './training.js'
+import { fitWith, type Explained, type FitOptions, type Forward, type ForwardOptions, type RunResult, type StepOptions, type StepResult, type Training } from './training.js'
 
 /** A call of the page. `target` 0 is the worker itself, others are what it has compiled. */
 export interface Request {
@@ -123,6 +123,7 @@ export class RemoteTraining implements Training<Module, InputDecls> {
         if (signal?.aborted || this.isDisposed) return { type: 'aborted' }
         return revived<RunResult>(channel.call(target, 'run', [arrays], signal), () => this.isDisposed)
       },
+      explain: () => channel.call(target, 'explain', []),
       dispose: () => { if (!this.isDisposed) void channel.call(target, 'dispose', []).catch(() => null) },
     }
   }
@@ -133,7 +134,7 @@ export class RemoteTraining implements Training<Module, InputDecls> {
   setParams = (values: Record<string, ArrayLike<number>>): Promise<void> => this.call('setParams', values)
   saveParams = (): Promise<Uint8Array> => this.call('saveParams')
   loadParams = (file: Uint8Array): Promise<void> => this.call('loadParams', file)
-  explain = (): Promise<{ text: string, dispatches: number, arena: number, code: string[] }> => this.call('explain')
+  explain = (): Promise<Explained> => this.call('explain')
 
   async reset(seed?: number): Promise<void> {
     await this.call('reset', seed)

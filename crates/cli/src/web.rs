@@ -77,9 +77,15 @@ fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?.take(HEAD));
     let mut first = String::new();
     reader.read_line(&mut first)?;
-    // The rest of the head is read so that closing does not reset the connection.
+    // All of the head is read, also so that closing does not reset the connection.
+    let mut accepted = String::new();
     let mut line = String::new();
     while reader.read_line(&mut line)? > 2 {
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("accept-encoding")
+        {
+            accepted = value.trim().to_ascii_lowercase();
+        }
         line.clear();
     }
     let mut words = first.split_whitespace();
@@ -89,15 +95,53 @@ fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
             &mut stream,
             "405 Method Not Allowed",
             "text/plain",
+            None,
             b"only GET and HEAD are answered\n",
             true,
         );
     }
     let with_body = method == "GET";
-    match file(root, target).and_then(|path| Some((std::fs::read(&path).ok()?, path))) {
-        Some((bytes, path)) => send(&mut stream, "200 OK", kind(&path), &bytes, with_body),
-        None => send(&mut stream, "404 Not Found", "text/plain", b"there is no such file\n", with_body),
+    let found = file(root, target).and_then(|path| {
+        let (encoding, stored) = encoded(root, &path, &accepted);
+        Some((std::fs::read(stored).ok()?, encoding, kind(&path)))
+    });
+    match found {
+        Some((bytes, encoding, kind)) => send(&mut stream, "200 OK", kind, encoding, &bytes, with_body),
+        None => {
+            send(&mut stream, "404 Not Found", "text/plain", None, b"there is no such file\n", with_body)
+        }
     }
+}
+
+/// The compressed form of a file that lies beside it, if the client takes it, else the file itself. One that is older than the
+/// file is not used.
+fn encoded(root: &Path, path: &Path, accepted: &str) -> (Option<&'static str>, PathBuf) {
+    let time = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
+    for (encoding, ending) in [("br", "br"), ("gzip", "gz")] {
+        if !accepts(accepted, encoding) {
+            continue;
+        }
+        let mut name = path.as_os_str().to_owned();
+        name.push(".");
+        name.push(ending);
+        let stored = PathBuf::from(name).canonicalize();
+        if let Some(stored) = stored.ok().filter(|p| p.starts_with(root) && p.is_file())
+            && time(&stored) >= time(path)
+        {
+            return (Some(encoding), stored);
+        }
+    }
+    (None, path.to_path_buf())
+}
+
+/// Whether a list such as `gzip, br;q=0.8` names an encoding that is not forbidden (`q=0`).
+fn accepts(list: &str, encoding: &str) -> bool {
+    list.split(',').any(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let is_named = parts.next() == Some(encoding);
+        let weight = parts.find_map(|p| p.strip_prefix("q=")).map_or(Ok(1.0), str::parse::<f32>);
+        is_named && weight.is_ok_and(|q| q > 0.0)
+    })
 }
 
 /// The file that a request is for, if it is inside of the folder.
@@ -119,12 +163,15 @@ fn send(
     stream: &mut TcpStream,
     status: &str,
     kind: &str,
+    encoding: Option<&str>,
     body: &[u8],
     with_body: bool,
 ) -> std::io::Result<()> {
+    let encoding = encoding.map_or(String::new(), |e| format!("Content-Encoding: {e}\r\n"));
     write!(
         stream,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-cache\r\n\
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{encoding}\
+         Vary: Accept-Encoding\r\nCache-Control: no-cache\r\n\
          Cross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Embedder-Policy: require-corp\r\n\
          X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
         body.len()

@@ -7,7 +7,8 @@ let compiled: Promise<WebAssembly.Module> | null = null
 let current: Session | null = null
 const listeners = new Set<() => void | Promise<void>>()
 
-function wasm(): Promise<WebAssembly.Module> {
+/** The compiled module. */
+export function wasm(): Promise<WebAssembly.Module> {
   compiled ??= (async () => {
     const answer = await fetch('gradus/gradus.wasm')
     if (!answer.ok) throw new Error(`cannot load gradus.wasm: ${answer.status}`)
@@ -23,7 +24,7 @@ export async function open(device: 'auto' | Choice): Promise<Session> {
   const reading: Promise<void>[] = []
   window.dispatchEvent(new CustomEvent('device-leaves', { detail: reading }))
   await Promise.all(reading)
-  current = await init({ device, wasm: await wasm(), seed: 1 })
+  current = await init({ device, wasm: wasm(), seed: 1 })
   for (const f of [...listeners]) await f()
   return current
 }

@@ -28,7 +28,7 @@ export async function entry(host: HTMLElement, shown: Entry): Promise<() => void
     body,
     el('details', { class: 'source' },
       el('summary', null, `Source: gallery/${shown.id}.ts`),
-      el('p', { class: 'muted' }, 'This file makes the whole entry. It is shown to be read: the policy of this page forbids running text as code.'),
+      el('p', { class: 'muted' }, 'This file makes the whole entry. Models in TypeScript can be written and trained in the playground.'),
       codeBlock(shown.source, 'typescript', 'Source of the entry'))))
   if (shown.kind === 'training') return trainingFrame(body, shown)
   await shown.show(body)

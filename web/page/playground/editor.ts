@@ -1,7 +1,7 @@
 /** The editor: a text area over a colored copy of its text, with line numbers and marks where the module has something to say. */
 import type { equations } from 'gradus'
 import { el, uid } from '../lib/dom.js'
-import { highlight, type Mark } from '../lib/highlight.js'
+import { highlight, type Language, type Mark } from '../lib/highlight.js'
 
 export class Editor {
   readonly root: HTMLElement
@@ -12,9 +12,9 @@ export class Editor {
   private report = el('pre', { class: 'report', id: uid(), role: 'status', 'aria-live': 'polite', tabindex: '0' })
   private diagnostics: equations.Diagnostic[] = []
 
-  constructor(changed: () => void, run: () => void) {
+  constructor(private language: Language, label: string, changed: () => void, run: () => void) {
     this.area = el('textarea', {
-      spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': 'Program of equations', 'aria-describedby': this.report.id,
+      spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': label, 'aria-describedby': this.report.id,
       oninput: () => {
         // Marks of the text before would be at wrong places until the next check.
         this.diagnostics = []
@@ -26,6 +26,11 @@ export class Editor {
         if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
           e.preventDefault()
           run()
+        } else if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
+          // A new line begins below the text of the one before. The command keeps it in the history of the text area.
+          const { value, selectionStart } = this.area
+          const indent = /[^\n]*$/.exec(value.slice(0, selectionStart))![0].match(/^[ \t]*/)![0]
+          if (indent && document.execCommand('insertText', false, `\n${indent}`)) e.preventDefault()
         }
       },
     })
@@ -75,7 +80,7 @@ export class Editor {
       if (from >= (marks.at(-1)?.to ?? 0)) marks.push({ from, to: Math.max(from + 1, Math.min(to, text.length)), className: d.severity, title: d.message })
     }
     const bad = new Map(this.diagnostics.map((d) => [d.line, d.severity]))
-    this.layer.replaceChildren(highlight(text, 'equations', marks), '\n')
+    this.layer.replaceChildren(highlight(text, this.language, marks), '\n')
     this.gutter.replaceChildren(...lines.map((_, i) => el('span', { class: bad.get(i + 1) ?? '' }, String(i + 1))))
     // As tall as the text, within bounds.
     this.sheet.style.height = `clamp(12rem, calc(${(lines.length + 1) * 1.6 * 0.86}rem + 1.6rem), 58vh)`

@@ -10,12 +10,17 @@ import rnn from 'example:equations/rnn.eq'
 import block from 'example:equations/transformer_block.eq'
 import xor from 'example:train/xor.eq'
 import ancestors from 'source:ancestors.eq'
+import digits from 'source:../script/examples/digits.ts'
+import newton from 'source:../script/examples/newton.ts'
+import oscillator from 'source:../script/examples/oscillator.ts'
+import sine from 'source:../script/examples/sine.ts'
 import type { State } from './state.js'
 
 /** Without the lines that tests of the repository read. */
 const plain = (text: string): string => text.replace(/^# expect .*\n?/gm, '').trimEnd() + '\n'
 
-const program = (source: string, more: Partial<State> = {}): State => ({ source: plain(source), values: {}, roles: {}, loss: '', rate: 0.05, ...more })
+const program = (source: string, more: Partial<State> = {}): State => ({ language: 'equations', source: plain(source), values: {}, roles: {}, loss: '', rate: 0.05, ...more })
+const script = (source: string): State => ({ language: 'typescript', source, values: {}, roles: {}, loss: '', rate: 0.05 })
 const parameters = (...names: string[]): State['roles'] => Object.fromEntries(names.map((n) => [n, 'parameter']))
 
 export const examples: { id: string, title: string, state: State }[] = [
@@ -33,4 +38,8 @@ export const examples: { id: string, title: string, state: State }[] = [
   { id: 'kalman', title: 'Kalman filter', state: program(kalman) },
   { id: 'pagerank', title: 'PageRank', state: program(pagerank) },
   { id: 'ancestors', title: 'Ancestors (Datalog)', state: program(ancestors) },
+  { id: 'sine.ts', title: 'Sine, a network to train', state: script(sine) },
+  { id: 'digits.ts', title: 'Digits, a convolutional network', state: script(digits) },
+  { id: 'oscillator.ts', title: 'Oscillator, a loss of derivatives', state: script(oscillator) },
+  { id: 'newton.ts', title: "Newton's method with a Hessian", state: script(newton) },
 ]

@@ -2,7 +2,7 @@
 import { equations } from 'gradus'
 import { button, el, field, messageOf, select } from '../lib/dom.js'
 import { codeBlock } from '../lib/highlight.js'
-import type { Program, View } from './playground.js'
+import type { Program, View } from './equations.js'
 
 export function gradientView(open: (source: string) => void, changed: () => void): View {
   const panel = el('div', { class: 'tab gradient' })

@@ -1,7 +1,7 @@
 /** The graph of the program as a drawing, which can be made larger and smaller. */
 import { equations, tensor } from 'gradus'
 import { button, el, select } from '../lib/dom.js'
-import type { Program, View } from './playground.js'
+import type { Program, View } from './equations.js'
 
 /** Longest drawing, in characters; beyond it a browser becomes slow. */
 const LIMIT = 3_000_000

@@ -1,7 +1,7 @@
 /** A program of equations as a model: the chosen names are parameters, the others data. */
 import { equations, nn, type Tensor } from 'gradus'
 import type { Literal } from './program.js'
-import type { Program } from './playground.js'
+import type { Program } from './equations.js'
 
 export class ProgramModel extends nn.Module {
   private byName: [name: string, property: string][] = []

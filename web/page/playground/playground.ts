@@ -1,142 +1,89 @@
-/** The playground: the program on the left, views of it on the right. Every change of the text is checked at once. */
-import { equations } from 'gradus'
-import { onDevice } from '../lib/device.js'
-import { button, el, field, messageOf, select } from '../lib/dom.js'
-import { costView } from './cost.js'
-import { Editor } from './editor.js'
+/** The playground: a program in equations or TypeScript on the left, views of it on the right. */
+import { button, el, messageOf, select } from '../lib/dom.js'
+import { equationsBench } from './equations.js'
 import { examples } from './examples.js'
-import { gradientView } from './gradient.js'
-import { graphView } from './graph.js'
-import { axisSizes, constants, readValue, withInputs, type Literal } from './program.js'
-import { pack, unpack, type Role, type State } from './state.js'
-import { tabs } from './tabs.js'
-import { trainView } from './train.js'
-import { valuesView } from './values.js'
+import { scriptBench } from './script.js'
+import { pack, unpack, type State, type Written } from './state.js'
 
-/** The program that views work on: checked, with values of its inputs. */
-export interface Program {
-  state: State
-  checked: equations.Checked
-  /** Inputs and constants: what may be data or a parameter. */
-  names: { name: string, axes: string[], isInput: boolean, role: Role }[]
-  /** Values of the inputs. Throws if one is missing or wrong. */
-  values(): Record<string, Literal>
-  /** The source with all constants as inputs, and the values of all of them. */
-  opened(): { source: string, values: Record<string, Literal> }
-  /** The name to differentiate. */
-  loss: string
+/** What a language offers: its editor, its buttons and its views. */
+export interface Bench {
+  actions: Element[]
+  left: Element[]
+  right: Element
+  /** The program as it is now. */
+  state(): State
+  /** Called once its parts are shown. */
+  start(): void
+  leave(): void
 }
 
-/** A view of the program. */
-export interface View {
-  panel: HTMLElement
-  /** The program has changed, or the view has come into sight. */
-  update(program: Program): void | Promise<void>
-  leave?(): void
+/** What a bench may use of the frame around it. */
+export interface Frame {
+  say(text: string): void
+  /** Whether the program came with an address, so that the visitor may not know it. */
+  isForeign: boolean
 }
 
-/** Programs to show before the visitor chooses one. */
-const FIRST = examples[0]!.state
+const TITLES: [Written, string][] = [['equations', 'Equations'], ['typescript', 'TypeScript']]
 
 export async function playground(host: HTMLElement, code: string): Promise<() => void> {
-  let state: State = structuredClone(FIRST)
   let problem = ''
-  const named = examples.find((e) => e.id === code)
-  if (named) state = structuredClone(named.state)
-  else if (code) {
+  let isForeign = false
+  /** The last program in each language. */
+  const kept = Object.fromEntries(TITLES.map(([language]) => [language, examples.find((e) => e.state.language === language)!.state])) as Record<Written, State>
+  let language: Written = 'equations'
+  let state = examples.find((e) => e.id === code)?.state
+  if (!state && code) {
     try {
       state = await unpack(code)
+      isForeign = true
     } catch (e) {
       problem = messageOf(e)
     }
   }
+  if (state) kept[language = state.language] = state
 
   const said = el('span', { class: 'muted', role: 'status' }, problem)
-  let current = 'gradient'
-  let timer = 0
-  let left = false
-  const editor = new Editor(() => {
-    clearTimeout(timer)
-    timer = window.setTimeout(changed, 180)
-  }, () => view.select('values'))
-  const inputs = el('div', { class: 'inputs' })
-  const choose = select([['', 'Examples…'], ...examples.map((e) => [e.id, e.title] as [string, string])], '', (id) => {
-    const found = examples.find((e) => e.id === id)
-    choose.value = ''
-    if (!found) return
-    said.textContent = ''
-    state = structuredClone(found.state)
-    history.replaceState(null, '', `#/playground/${id}`)
-    load()
-  })
-  choose.setAttribute('aria-label', 'Examples')
+  const actions = el('span', { class: 'actions' })
+  const left = el('div', { class: 'bench' })
+  const right = el('section', { class: 'right', 'aria-label': 'Views' })
+  const menu = el('span', { class: 'menu' })
+  let bench: Bench | null = null
 
-  const views: Record<string, View> = {
-    gradient: gradientView((text) => { state.source = text; load() }, () => changed(true)),
-    graph: graphView(), values: valuesView(), cost: costView(), train: trainView(() => changed(true)),
+  const show = (wanted: Written) => {
+    language = wanted
+    bench?.leave()
+    bench = (language === 'equations' ? equationsBench : scriptBench)(structuredClone(kept[language]), { say: (text) => { said.textContent = text }, isForeign })
+    const mine = examples.filter((e) => e.state.language === language)
+    const choose = select([['', 'Examples…'], ...mine.map((e) => [e.id, e.title] as [string, string])], '', (id) => {
+      const found = mine.find((e) => e.id === id)
+      choose.value = ''
+      if (!found) return
+      said.textContent = ''
+      isForeign = false
+      kept[language] = found.state
+      history.replaceState(null, '', `#/playground/${id}`)
+      show(language)
+    })
+    choose.setAttribute('aria-label', 'Examples')
+    menu.replaceChildren(choose)
+    actions.replaceChildren(...bench.actions)
+    left.replaceChildren(...bench.left)
+    right.replaceChildren(bench.right)
+    bench.start()
   }
-  const titles: Record<string, string> = { gradient: 'Gradient', graph: 'Graph', values: 'Values', cost: 'Cost', train: 'Train' }
-  const view = tabs(Object.keys(views).map((id) => ({ id, title: titles[id]!, panel: views[id]!.panel })), (id) => {
-    current = id
-    if (program) void refresh()
-  })
-  let program: Program | null = null
-
-  /** Checks the text and tells the view that is open. */
-  function changed(keepText: boolean = false): void {
-    clearTimeout(timer)
-    if (!keepText) state.source = editor.value
-    program = study(state)
-    const { checked } = program
-    const outputs = checked.outputs.join(', ')
-    editor.show(checked, outputs ? `No mistakes. Outputs: ${outputs}.` : 'Nothing is computed yet.')
-    showInputs()
-    void refresh()
-  }
-
-  async function refresh(): Promise<void> {
-    const shown = views[current]!
-    if (!program) return
-    if (program.checked.diagnostics.some((d) => d.severity === 'error')) {
-      // A training that runs goes on with the program as it was.
-      if (current !== 'train') shown.panel.replaceChildren(el('p', { class: 'muted' }, 'The program has mistakes; the text below the editor says where.'))
-      return
-    }
-    try {
-      await shown.update(program)
-    } catch (e) {
-      if (!left) shown.panel.replaceChildren(el('pre', { class: 'report error' }, messageOf(e)))
-    }
-  }
-
-  let listed = ''
-  function showInputs(): void {
-    const wanted = program!.checked.inputs
-    const key = JSON.stringify(wanted)
-    // A field that is being written in must stay.
-    if (key === listed || (program!.checked.diagnostics.some((d) => d.severity === 'error') && !wanted.length)) return
-    listed = key
-    inputs.hidden = !wanted.length
-    inputs.replaceChildren(el('h2', null, 'Inputs'), ...wanted.map(({ name, axes }) => {
-      const text = el('input', { type: 'text', class: 'mono', value: state.values[name] ?? '', placeholder: axes.length ? 'normal(0.5) or [[1, 2], [3, 4]]' : '0', spellcheck: false })
-      text.addEventListener('input', () => {
-        state.values[name] = text.value
-        clearTimeout(timer)
-        timer = window.setTimeout(changed, 250)
-      })
-      return field(axes.length ? `${name}[${axes.join(', ')}]` : name, text, 'field row')
-    }))
-  }
-
-  function load(): void {
-    editor.value = state.source
-    listed = ''
-    changed()
-  }
+  const switches = el('fieldset', { class: 'switch' }, el('legend', { class: 'hidden' }, 'Language'), ...TITLES.map(([value, title]) => {
+    const input = el('input', { type: 'radio', name: 'language', value, checked: value === language })
+    input.addEventListener('change', () => {
+      kept[language] = bench!.state()
+      said.textContent = ''
+      show(value)
+    })
+    return el('label', null, input, el('span', null, title))
+  }))
 
   async function share(): Promise<void> {
-    const address = `#/playground/${await pack({ ...state, source: editor.value })}`
-    history.replaceState(null, '', address)
+    history.replaceState(null, '', `#/playground/${await pack(bench!.state())}`)
     try {
       await navigator.clipboard.writeText(location.href)
       said.textContent = 'The address holds the program; it is copied.'
@@ -144,62 +91,11 @@ export async function playground(host: HTMLElement, code: string): Promise<() =>
       said.textContent = 'The address of this page holds the program now.'
     }
   }
-
-  const layout = () => {
-    try {
-      state.source = equations.format(editor.value)
-      load()
-    } catch (e) {
-      said.textContent = messageOf(e).split('\n')[0]!
-    }
-  }
   host.append(el('div', { class: 'playground' },
     el('section', { class: 'left', 'aria-label': 'Program' },
-      el('div', { class: 'controls' }, choose, button('Format', layout), button('Share', () => void share()), said),
-      editor.root, inputs,
-      el('p', { class: 'muted' }, 'Models in TypeScript are in the ', el('a', { href: '#/gallery' }, 'gallery'), ', each with its source to read. They are not edited here, because the policy of this page forbids running text as code.')),
-    el('section', { class: 'right', 'aria-label': 'Views' }, view.root)))
-  view.select('gradient')
-  load()
-  const unlisten = onDevice(refresh)
-  return () => {
-    left = true
-    clearTimeout(timer)
-    unlisten()
-    for (const v of Object.values(views)) v.leave?.()
-  }
-}
-
-/** Checks a program and finds its names and values. */
-export function study(state: State): Program {
-  const checked = equations.check(state.source)
-  const consts = constants(state.source)
-  const all = [
-    ...checked.inputs.map((i) => ({ ...i, text: state.values[i.name] ?? '', isInput: true })),
-    ...consts.map((c) => ({ name: c.name, axes: c.axes, text: c.text, isInput: false })),
-  ]
-  const sizes = axisSizes(state.source, all)
-  const read = (list: typeof all) => Object.fromEntries(list.map((n) => [n.name, readValue(n.text, n.axes, sizes, n.name)]))
-  const scalar = checked.outputs.find((o) => /loss/i.test(o)) ?? checked.outputs.at(-1) ?? ''
-  return {
-    state, checked,
-    names: all.map(({ name, axes, isInput }) => ({ name, axes, isInput, role: state.roles[name] ?? 'data' })),
-    values: () => read(all.filter((n) => n.isInput)),
-    opened: () => {
-      // A constant that is defined twice, or in a way that this page does not read, stays where it is.
-      const readable = consts.filter((c, i) => consts.findIndex((d) => d.name === c.name) === i && isReadable(c.text))
-      const names = new Set(readable.map((c) => c.name))
-      return { source: withInputs(state.source, names), values: read(all.filter((n) => n.isInput || names.has(n.name))) }
-    },
-    loss: checked.outputs.includes(state.loss) ? state.loss : scalar,
-  }
-}
-
-function isReadable(text: string): boolean {
-  try {
-    readValue(text, [], new Map(), '')
-    return true
-  } catch {
-    return false
-  }
+      el('div', { class: 'controls' }, switches, menu, actions, button('Share', () => void share()), said),
+      left),
+    right))
+  show(language)
+  return () => bench?.leave()
 }

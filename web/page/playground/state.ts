@@ -2,7 +2,11 @@
 
 export type Role = 'data' | 'parameter'
 
+/** What the program is written in. */
+export type Written = 'equations' | 'typescript'
+
 export interface State {
+  language: Written
   source: string
   /** Values of inputs, as they are written. */
   values: Record<string, string>
@@ -17,8 +21,8 @@ const LIMIT = 300_000
 
 /** Packs a state for an address. */
 export async function pack(state: State): Promise<string> {
-  const { source, values, roles, loss, rate } = state
-  const text = JSON.stringify({ v: 1, s: source, i: values, r: roles, l: loss, a: rate })
+  const { language, source, values, roles, loss, rate } = state
+  const text = JSON.stringify(language === 'typescript' ? { v: 1, t: 'typescript', s: source } : { v: 1, s: source, i: values, r: roles, l: loss, a: rate })
   const bytes = await through(new TextEncoder().encode(text), new CompressionStream('deflate-raw'))
   return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
@@ -34,7 +38,7 @@ export async function unpack(code: string): Promise<State> {
     const roles = texts(o.r)
     for (const [k, r] of Object.entries(roles)) if (r !== 'data' && r !== 'parameter') delete roles[k]
     return {
-      source: o.s, values: texts(o.i), roles: roles as Record<string, Role>,
+      language: o.t === 'typescript' ? 'typescript' : 'equations', source: o.s, values: texts(o.i), roles: roles as Record<string, Role>,
       loss: typeof o.l === 'string' ? o.l : '', rate: typeof o.a === 'number' && o.a > 0 ? o.a : 0.05,
     }
   } catch {

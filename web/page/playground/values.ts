@@ -3,7 +3,7 @@ import { equations, tensor } from 'gradus'
 import { el, select } from '../lib/dom.js'
 import { valueCard } from '../lib/values.js'
 import { definedNames } from './program.js'
-import type { Program, View } from './playground.js'
+import type { Program, View } from './equations.js'
 
 export function valuesView(): View {
   const panel = el('div', { class: 'tab values' })
