@@ -85,7 +85,10 @@ pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
     command.args(["build", "--quiet", "-p", "gradus-cli"]).current_dir(&workspace.root);
     step(&mut command, "cargo build -p gradus-cli")?;
     let mut pytest = Command::new(&python);
-    pytest.env("GRADUS_COMMAND", workspace.target.join("debug").join("gradus").with_extension(std::env::consts::EXE_EXTENSION));
+    pytest.env(
+        "GRADUS_COMMAND",
+        workspace.target.join("debug").join("gradus").with_extension(std::env::consts::EXE_EXTENSION),
+    );
     pytest.args(["-m", "pytest", "--quiet", "python/tests"]).current_dir(&workspace.root);
     if oracles {
         pytest.env("GRADUS_ORACLES", "required");

@@ -61,10 +61,14 @@ fn answers_are_those_of_the_library() {
     assert_eq!(texts, [&make!(with(41)), &make!(with(42))]);
     assert_eq!(done["usage"]["completion_tokens"], 24);
     // Several prompts, one as tokens: the byte b has the number b + 2.
-    let both = server.post("/v1/completions", &make!({ "prompt": [[74, 103], "Hello"], "max_tokens": 3, "temperature": 0 }));
+    let both = server.post(
+        "/v1/completions",
+        &make!({ "prompt": [[74, 103], "Hello"], "max_tokens": 3, "temperature": 0 }),
+    );
     assert_eq!(both.json()["choices"].as_array().unwrap().len(), 2, "{both:?}");
     assert_eq!(both.json()["usage"]["prompt_tokens"], 7);
-    let one = server.post("/v1/completions", &make!({ "prompt": "He", "max_tokens": 3, "temperature": 0 })).json();
+    let one =
+        server.post("/v1/completions", &make!({ "prompt": "He", "max_tokens": 3, "temperature": 0 })).json();
     assert_eq!(both.json()["choices"][0]["text"], one["choices"][0]["text"]);
     // A conversation.
     let mut own = LanguageModel::load(&path, Device::CPU).unwrap();
@@ -74,8 +78,14 @@ fn answers_are_those_of_the_library() {
     let mut body = make!({ "model": "tiny", "max_completion_tokens": 9, "temperature": 0, "logit_bias": { "0": -100 },
         "messages": [{ "role": "developer", "content": "Be brief." }, { "role": "user", "content": content }] });
     let done = server.post("/v1/chat/completions", &body).json();
-    assert_eq!(done["choices"][0]["message"], make!({ "role": "assistant", "content": right.text, "refusal": null }));
-    assert_eq!((&done["object"], &done["usage"]["prompt_tokens"]), (&make!("chat.completion"), &make!(right.prompt)));
+    assert_eq!(
+        done["choices"][0]["message"],
+        make!({ "role": "assistant", "content": right.text, "refusal": null })
+    );
+    assert_eq!(
+        (&done["object"], &done["usage"]["prompt_tokens"]),
+        (&make!("chat.completion"), &make!(right.prompt))
+    );
     // The same as a stream.
     body["stream"] = make!(true);
     body["stream_options"] = make!({ "include_usage": true });
@@ -103,7 +113,10 @@ fn texts_end_before_stop_strings() {
     let mut body = greedy("Hello", 30);
     body["stop"] = make!([stop, "never there"]);
     let done = server.post("/v1/completions", &body).json();
-    assert_eq!((&done["choices"][0]["text"], &done["choices"][0]["finish_reason"]), (&make!(right), &make!("stop")));
+    assert_eq!(
+        (&done["choices"][0]["text"], &done["choices"][0]["finish_reason"]),
+        (&make!(right), &make!("stop"))
+    );
     body["stream"] = make!(true);
     let events = server.post("/v1/completions", &body).events();
     let streamed: String = events.iter().map(|e| e["choices"][0]["text"].as_str().unwrap()).collect();
@@ -112,7 +125,10 @@ fn texts_end_before_stop_strings() {
     // The model's own end: with every other token forbidden it comes at once.
     let forbid: serde_json::Map<String, Value> = (1..258).map(|t| (t.to_string(), make!(-100))).collect();
     let done = server.post("/v1/completions", &make!({ "prompt": "Hello", "logit_bias": forbid })).json();
-    assert_eq!((&done["choices"][0]["text"], &done["choices"][0]["finish_reason"]), (&make!(""), &make!("stop")));
+    assert_eq!(
+        (&done["choices"][0]["text"], &done["choices"][0]["finish_reason"]),
+        (&make!(""), &make!("stop"))
+    );
     assert_eq!(done["usage"]["completion_tokens"], 0);
 }
 
@@ -139,7 +155,8 @@ fn log_probabilities_are_those_of_the_model() {
     assert_eq!(found["text_offset"][0], 0);
     let body = make!({ "messages": [{ "role": "user", "content": "Hi" }], "logprobs": true, "top_logprobs": 2, "temperature": 0,
                        "max_tokens": 5, "logit_bias": { "0": -100 } });
-    let content = server.post("/v1/chat/completions", &body).json()["choices"][0]["logprobs"]["content"].clone();
+    let content =
+        server.post("/v1/chat/completions", &body).json()["choices"][0]["logprobs"]["content"].clone();
     let content = content.as_array().unwrap();
     assert_eq!(content.len(), 5);
     for token in content {
@@ -184,7 +201,10 @@ fn json_is_generated_by_its_schema() {
     }
     // The command does the same.
     let file = folder.file("schema.json", schema);
-    check(output("", &["generate", &path, "Hi", "--json-schema", &file, "--temperature", "1.5", "--seed", "3"]).trim_end());
+    check(
+        output("", &["generate", &path, "Hi", "--json-schema", &file, "--temperature", "1.5", "--seed", "3"])
+            .trim_end(),
+    );
     let file = folder.file("schema.json", r#"{"type": "string", "pattern": "x"}"#);
     let outcome = gradus(&["generate", &path, "Hi", "--json-schema", &file]);
     assert!(outcome.code == 1 && outcome.err.contains("`pattern` is not supported"), "{}", outcome.err);
@@ -213,11 +233,31 @@ fn wrong_requests_get_an_error_object() {
         ("/v1/completions", make!({ "prompt": "x", "stream_options": {} }), 400, "`stream_options`"),
         ("/v1/completions", make!({ "prompt": "x", "logit_bias": { "9999": 1 } }), 400, "`logit_bias`"),
         ("/v1/completions", make!({ "prompt": "x", "echo": true }), 400, "`echo` is not supported"),
-        ("/v1/completions", make!({ "prompt": "x", "response_format": { "type": "xml" } }), 400, "`response_format`"),
-        ("/v1/completions", make!({ "prompt": "x", "response_format": { "type": "json_schema", "json_schema": { "schema": { "not": {} } } } }), 400, "`not` is not supported"),
+        (
+            "/v1/completions",
+            make!({ "prompt": "x", "response_format": { "type": "xml" } }),
+            400,
+            "`response_format`",
+        ),
+        (
+            "/v1/completions",
+            make!({ "prompt": "x", "response_format": { "type": "json_schema", "json_schema": { "schema": { "not": {} } } } }),
+            400,
+            "`not` is not supported",
+        ),
         ("/v1/chat/completions", make!({ "messages": [] }), 400, "`messages`"),
-        ("/v1/chat/completions", make!({ "messages": [{ "role": "wizard", "content": "x" }] }), 400, "`messages`"),
-        ("/v1/chat/completions", make!({ "messages": [{ "role": "user", "content": 3 }] }), 400, "`messages`"),
+        (
+            "/v1/chat/completions",
+            make!({ "messages": [{ "role": "wizard", "content": "x" }] }),
+            400,
+            "`messages`",
+        ),
+        (
+            "/v1/chat/completions",
+            make!({ "messages": [{ "role": "user", "content": 3 }] }),
+            400,
+            "`messages`",
+        ),
         ("/v1/chat/completions", make!({ "messages": chat, "tools": [{}] }), 400, "`tools`"),
         ("/v1/chat/completions", make!({ "messages": chat, "top_logprobs": 2 }), 400, "`top_logprobs`"),
         ("/v1/embeddings", make!({ "input": "x" }), 404, "no embeddings"),
@@ -279,18 +319,31 @@ fn connections_serve_many_requests() {
     let first = read_one(&mut stream);
     assert!(first.head.contains("Connection: keep-alive"), "{first:?}");
     assert_eq!(first.json()["choices"][0]["text"], alone);
-    let twice = [request("/v1/completions", &body, ""), request("/v1/completions", &body, "Connection: close\r\n")].concat();
+    let twice =
+        [request("/v1/completions", &body, ""), request("/v1/completions", &body, "Connection: close\r\n")]
+            .concat();
     stream.write_all(&twice).unwrap();
     assert_eq!(read_one(&mut stream).json()["choices"][0]["text"], alone);
     let last = read_one(&mut stream);
-    assert!(last.head.contains("Connection: close") && last.json()["choices"][0]["text"] == alone, "{last:?}");
+    assert!(
+        last.head.contains("Connection: close") && last.json()["choices"][0]["text"] == alone,
+        "{last:?}"
+    );
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     // An old client: a stream without chunks, up to the end of the connection.
-    let body = { let mut b = greedy("Hello", 6); b["stream"] = make!(true); b.to_string() };
-    let old = format!("POST /v1/completions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let body = {
+        let mut b = greedy("Hello", 6);
+        b["stream"] = make!(true);
+        b.to_string()
+    };
+    let old = format!(
+        "POST /v1/completions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
     let old = server.raw(old.as_bytes());
     assert!(!old.head.contains("chunked"), "{old:?}");
-    let text: String = old.events().iter().map(|e| e["choices"][0]["text"].as_str().unwrap().to_string()).collect();
+    let text: String =
+        old.events().iter().map(|e| e["choices"][0]["text"].as_str().unwrap().to_string()).collect();
     assert_eq!(make!(text), alone);
 }
 
@@ -318,11 +371,15 @@ fn a_key_is_required_where_one_is_set() {
     assert!(refused.status == 401 && refused.head.contains("WWW-Authenticate: Bearer"), "{refused:?}");
     assert_eq!(refused.json()["error"]["code"], "invalid_api_key");
     let with = |value: &str| {
-        let head = format!("GET /v1/models HTTP/1.1\r\nHost: any.name\r\nConnection: close\r\nAuthorization: {value}\r\n\r\n");
+        let head = format!(
+            "GET /v1/models HTTP/1.1\r\nHost: any.name\r\nConnection: close\r\nAuthorization: {value}\r\n\r\n"
+        );
         server.raw(head.as_bytes()).status
     };
     assert_eq!(with("Bearer secret"), 200);
-    for wrong in ["Bearer secre", "Bearer secrets", "Bearer secretsecret", "Basic secret", "secret", "Bearer "] {
+    for wrong in
+        ["Bearer secre", "Bearer secrets", "Bearer secretsecret", "Basic secret", "secret", "Bearer "]
+    {
         assert_eq!(with(wrong), 401, "{wrong}");
     }
     assert_eq!(server.get("/metrics").status, 401);
@@ -433,8 +490,11 @@ fn a_server_stops_in_order() {
     stream.read_exact(&mut all).unwrap();
     server.terminate();
     stream.read_to_end(&mut all).unwrap();
-    let text: String =
-        Response::parse(&all).events().iter().map(|e| e["choices"][0]["text"].as_str().unwrap().to_string()).collect();
+    let text: String = Response::parse(&all)
+        .events()
+        .iter()
+        .map(|e| e["choices"][0]["text"].as_str().unwrap().to_string())
+        .collect();
     assert_eq!(make!(text), right);
     assert_eq!(server.ended(), Some(0));
     assert!(TcpStream::connect(("127.0.0.1", server.port)).is_err());
@@ -485,5 +545,8 @@ fn texts_have_vectors() {
     let server = Served::new(&[&language, "--embeddings", &path]);
     assert_eq!(server.get("/v1/models").json()["data"].as_array().unwrap().len(), 2);
     assert_eq!(server.post("/v1/completions", &greedy("x", 1)).status, 200);
-    assert_eq!(server.post("/v1/embeddings", &make!({ "input": "one" })).json()["data"][0]["embedding"], right[0]);
+    assert_eq!(
+        server.post("/v1/embeddings", &make!({ "input": "one" })).json()["data"][0]["embedding"],
+        right[0]
+    );
 }

@@ -8,8 +8,38 @@ use std::sync::Arc;
 fn vocabulary() -> Arc<Vocabulary> {
     let mut all: Vec<Option<Vec<u8>>> = (0..=255u8).map(|b| Some(vec![b])).collect();
     let pieces = [
-        "{\"", "\":", "\": \"", "\",", "\", \"", "},", "}}", "]}", "[[", "{}", "[]", "true", "false", "null", "tr", "12", "3.1",
-        "-", "e+", "\\u", "\\\"", "\n  ", "  ", "name", "\"name\"", "é", "日本", "\u{1F600}", "hello", " world", "\"a\": 1", "00",
+        "{\"",
+        "\":",
+        "\": \"",
+        "\",",
+        "\", \"",
+        "},",
+        "}}",
+        "]}",
+        "[[",
+        "{}",
+        "[]",
+        "true",
+        "false",
+        "null",
+        "tr",
+        "12",
+        "3.1",
+        "-",
+        "e+",
+        "\\u",
+        "\\\"",
+        "\n  ",
+        "  ",
+        "name",
+        "\"name\"",
+        "é",
+        "日本",
+        "\u{1F600}",
+        "hello",
+        " world",
+        "\"a\": 1",
+        "00",
     ];
     all.extend(pieces.iter().map(|p| Some(p.as_bytes().to_vec())));
     // Parts of characters, alone and with what surrounds them.
@@ -36,7 +66,11 @@ impl Numbers {
 }
 
 /// Generates a text of at most `most` tokens with logits by `prefer`. Gives the text and how many tokens it has.
-fn generate(grammar: &Arc<Grammar>, most: usize, mut prefer: impl FnMut(usize, &[u8]) -> f64) -> (Vec<u8>, usize) {
+fn generate(
+    grammar: &Arc<Grammar>,
+    most: usize,
+    mut prefer: impl FnMut(usize, &[u8]) -> f64,
+) -> (Vec<u8>, usize) {
     let vocabulary = vocabulary();
     let (mut matcher, mut text) = (Matcher::new(grammar), Vec::new());
     for count in 0..most {
@@ -54,14 +88,19 @@ fn generate(grammar: &Arc<Grammar>, most: usize, mut prefer: impl FnMut(usize, &
                 best = Some((x, token));
             }
         }
-        let (_, token) = best.unwrap_or_else(|| panic!("nothing continues {:?}", String::from_utf8_lossy(&text)));
+        let (_, token) =
+            best.unwrap_or_else(|| panic!("nothing continues {:?}", String::from_utf8_lossy(&text)));
         if token == usize::MAX {
             return (text, count);
         }
         matcher.push(token as i64).unwrap();
         text.extend(vocabulary.bytes(token as i64).unwrap());
     }
-    assert!(matcher.is_complete(), "{:?} is not complete after {most} tokens", String::from_utf8_lossy(&text));
+    assert!(
+        matcher.is_complete(),
+        "{:?} is not complete after {most} tokens",
+        String::from_utf8_lossy(&text)
+    );
     (text, most)
 }
 
@@ -146,7 +185,8 @@ fn whatever_the_logits_the_text_validates() {
             let mut numbers = Numbers(seed);
             let (text, _) = generate(&grammar, 60 + seed as usize * 5, |_, _| numbers.next());
             let shown = String::from_utf8(text).unwrap();
-            let value: Value = serde_json::from_str(&shown).unwrap_or_else(|e| panic!("{schema}: {shown:?}: {e}"));
+            let value: Value =
+                serde_json::from_str(&shown).unwrap_or_else(|e| panic!("{schema}: {shown:?}: {e}"));
             assert!(fits(&json, &json, &value), "{schema}: {shown}");
         }
     }
@@ -162,11 +202,19 @@ fn a_model_that_never_ends_is_ended_in_time() {
                 let most = most.max(grammar.shortest());
                 let prefer = |token: usize, bytes: &[u8]| {
                     let rank = bytes.first().and_then(|b| liked.iter().position(|l| l == b));
-                    if token == usize::MAX { -1.0 } else { rank.map_or(0.0, |r| 10.0 - r as f64 + bytes.len() as f64) }
+                    if token == usize::MAX {
+                        -1.0
+                    } else {
+                        rank.map_or(0.0, |r| 10.0 - r as f64 + bytes.len() as f64)
+                    }
                 };
                 let (text, count) = generate(&grammar, most, prefer);
                 let value: Value = serde_json::from_slice(&text).unwrap();
-                assert!(count <= most && fits(&json, &json, &value), "{schema}: {}", String::from_utf8_lossy(&text));
+                assert!(
+                    count <= most && fits(&json, &json, &value),
+                    "{schema}: {}",
+                    String::from_utf8_lossy(&text)
+                );
             }
         }
     }
@@ -206,10 +254,15 @@ fn accepts(grammar: &Arc<Grammar>, text: &str) -> bool {
 
 #[test]
 fn integers_have_exactly_their_range() {
-    for (least, most) in [(-120, 345), (0, 0), (7, 9), (-5, -5), (10, 1000), (-1000, -98), (99, 101), (-1, 1)] {
+    for (least, most) in [(-120, 345), (0, 0), (7, 9), (-5, -5), (10, 1000), (-1000, -98), (99, 101), (-1, 1)]
+    {
         let grammar = grammar(&json!({ "type": "integer", "minimum": least, "maximum": most }).to_string());
         for n in -1200..1200 {
-            assert_eq!(accepts(&grammar, &n.to_string()), (least..=most).contains(&n), "{n} in {least} to {most}");
+            assert_eq!(
+                accepts(&grammar, &n.to_string()),
+                (least..=most).contains(&n),
+                "{n} in {least} to {most}"
+            );
         }
         assert!(!accepts(&grammar, "-0") && !accepts(&grammar, "007") && !accepts(&grammar, "1.5"));
     }
@@ -220,10 +273,12 @@ fn integers_have_exactly_their_range() {
 #[test]
 fn texts_are_json_and_nothing_else() {
     let string = grammar(r#"{"type": "string", "maxLength": 2}"#);
-    for good in [r#""""#, r#""ab""#, r#""é日""#, r#""\n\u00e9""#, "\"\u{1F600}\"", r#""\ud7ff""#, r#""\/\"""#] {
+    for good in [r#""""#, r#""ab""#, r#""é日""#, r#""\n\u00e9""#, "\"\u{1F600}\"", r#""\ud7ff""#, r#""\/\"""#]
+    {
         assert!(accepts(&string, good), "{good}");
     }
-    for bad in ["", "\"", r#""abc""#, r#""\x""#, "\"\n\"", r#""\ud800""#, r#""a"b"#, " \"a\"", r#""é日x""#] {
+    for bad in ["", "\"", r#""abc""#, r#""\x""#, "\"\n\"", r#""\ud800""#, r#""a"b"#, " \"a\"", r#""é日x""#]
+    {
         assert!(!accepts(&string, bad), "{bad}");
     }
     let mut matcher = Matcher::new(&string);
@@ -234,9 +289,16 @@ fn texts_are_json_and_nothing_else() {
         assert!(!bytes.iter().all(|b| other.push(i64::from(*b)).is_ok()), "{bytes:?}");
     }
     let number = grammar(r#"{"type": "number"}"#);
-    for (text, good) in
-        [("0", true), ("-1.5e-07", true), ("12E3", true), ("01", false), ("1.", false), (".5", false), ("+1", false), ("-", false)]
-    {
+    for (text, good) in [
+        ("0", true),
+        ("-1.5e-07", true),
+        ("12E3", true),
+        ("01", false),
+        ("1.", false),
+        (".5", false),
+        ("+1", false),
+        ("-", false),
+    ] {
         assert_eq!(accepts(&number, text), good, "{text}");
     }
     let object = Arc::new(Grammar::json_object(&vocabulary()).unwrap());
@@ -254,17 +316,21 @@ fn properties_keep_the_order_of_the_schema() {
         r#"{"type": "object", "properties": {"z": {"const": 1}, "a": {"const": 2}, "m": {"const": 3}}, "required": ["a"],
             "additionalProperties": false}"#,
     );
-    for good in [r#"{"z":1,"a":2,"m":3}"#, r#"{"a":2}"#, r#"{"z":1, "a": 2}"#, "{\n  \"a\": 2,\n  \"m\": 3\n}"] {
+    for good in
+        [r#"{"z":1,"a":2,"m":3}"#, r#"{"a":2}"#, r#"{"z":1, "a": 2}"#, "{\n  \"a\": 2,\n  \"m\": 3\n}"]
+    {
         assert!(accepts(&grammar, good), "{good}");
     }
-    for bad in ["{}", r#"{"a":2,"z":1}"#, r#"{"z":1}"#, r#"{"z":1,"m":3}"#, r#"{"a":2,"b":1}"#, r#"{,"a":2}"#] {
+    for bad in ["{}", r#"{"a":2,"z":1}"#, r#"{"z":1}"#, r#"{"z":1,"m":3}"#, r#"{"a":2,"b":1}"#, r#"{,"a":2}"#]
+    {
         assert!(!accepts(&grammar, bad), "{bad}");
     }
 }
 
 #[test]
 fn schemas_that_cannot_be_honoured_are_refused() {
-    let deep = (0..40).fold(json!({"type": "integer"}), |s, _| json!({"type": "array", "items": s, "minItems": 1}));
+    let deep =
+        (0..40).fold(json!({"type": "integer"}), |s, _| json!({"type": "array", "items": s, "minItems": 1}));
     let cases = [
         (r#"{"type": "string", "pattern": "a*"}"#.to_string(), "`pattern`"),
         (r#"{"oneOf": [{}]}"#.into(), "`oneOf`"),
@@ -273,7 +339,10 @@ fn schemas_that_cannot_be_honoured_are_refused() {
         (r#"{"type": "integer", "minItems": 3}"#.into(), "`minItems`"),
         (r##"{"$ref": "#/$defs/none"}"##.into(), "names nothing"),
         (r##"{"$ref": "#"}"##.into(), "permits no document"),
-        (r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}"##.into(), "permits no document"),
+        (
+            r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}"##.into(),
+            "permits no document",
+        ),
         (r#"{"anyOf": []}"#.into(), "`anyOf`"),
         (r#"{"enum": []}"#.into(), "`enum`"),
         (r#"{"type": "integer", "enum": ["a"]}"#.into(), "permits no document"),

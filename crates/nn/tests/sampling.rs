@@ -105,7 +105,8 @@ fn probabilities_are_those_of_the_formulas() {
             frequency_penalty: number(&s["frequency_penalty"]),
             presence_penalty: number(&s["presence_penalty"]),
         };
-        let numbers = |v: &serde_json::Value| -> Vec<f64> { v.as_array().unwrap().iter().map(number).collect() };
+        let numbers =
+            |v: &serde_json::Value| -> Vec<f64> { v.as_array().unwrap().iter().map(number).collect() };
         let logits: Vec<f32> = numbers(&case["logits"]).iter().map(|x| *x as f32).collect();
         let (before, bias) = (integers(&case["before"]), pairs(&case["bias"]));
         let generated = case["generated"].as_u64().unwrap() as usize;
@@ -113,13 +114,19 @@ fn probabilities_are_those_of_the_formulas() {
         let found = how.probabilities(&logits, &choosing).unwrap();
         let right = numbers(&case["probabilities"]);
         let close = |a: &f64, b: &f64| (a - b).abs() <= 1e-12 * b.abs().max(1e-3);
-        assert!(found.len() == right.len() && found.iter().zip(&right).all(|(a, b)| close(a, b)), "{case} {found:?}");
+        assert!(
+            found.len() == right.len() && found.iter().zip(&right).all(|(a, b)| close(a, b)),
+            "{case} {found:?}"
+        );
         for (token, right) in numbers(&case["log_probabilities"]).iter().enumerate() {
             assert!((log_probability(&logits, token as i64).unwrap() - right).abs() < 1e-12);
         }
         let top = top_log_probabilities(&logits, 5);
         let right = pairs(&case["top"]);
-        assert!(top.iter().zip(&right).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12), "{top:?} {right:?}");
+        assert!(
+            top.iter().zip(&right).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12),
+            "{top:?} {right:?}"
+        );
         // What is drawn has a probability, and the likeliest comes at temperature 0.
         let g = Generator::new(generated as u64);
         for _ in 0..20 {

@@ -22,7 +22,8 @@ impl Served {
             .unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let port = line.strip_prefix("http://127.0.0.1:").and_then(|l| l.split('/').next()).unwrap_or_default();
+        let port =
+            line.strip_prefix("http://127.0.0.1:").and_then(|l| l.split('/').next()).unwrap_or_default();
         Served { port: port.parse().unwrap_or_else(|_| panic!("{line:?}")), process }
     }
 
@@ -52,7 +53,10 @@ impl Served {
     /// The number of a metric.
     pub(crate) fn metric(&self, name: &str) -> f64 {
         let text = self.get("/metrics").text;
-        let line = text.lines().find(|l| l.starts_with(&format!("{name} "))).unwrap_or_else(|| panic!("{name}: {text}"));
+        let line = text
+            .lines()
+            .find(|l| l.starts_with(&format!("{name} ")))
+            .unwrap_or_else(|| panic!("{name}: {text}"));
         line.rsplit(' ').next().unwrap().parse().unwrap()
     }
 
@@ -92,7 +96,8 @@ impl Drop for Served {
 
 /// A POST request as bytes.
 pub(crate) fn request(path: &str, body: &str, headers: &str) -> Vec<u8> {
-    let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}");
+    let head =
+        format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}");
     format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
@@ -130,8 +135,12 @@ impl Response {
 
     /// The events of a stream, without the last, which is `[DONE]`.
     pub(crate) fn events(&self) -> Vec<Value> {
-        let mut all: Vec<&str> =
-            self.text.split("\n\n").filter(|e| !e.is_empty()).map(|e| e.strip_prefix("data: ").unwrap()).collect();
+        let mut all: Vec<&str> = self
+            .text
+            .split("\n\n")
+            .filter(|e| !e.is_empty())
+            .map(|e| e.strip_prefix("data: ").unwrap())
+            .collect();
         assert_eq!(all.pop(), Some("[DONE]"), "{self:?}");
         all.iter().map(|e| serde_json::from_str(e).unwrap()).collect()
     }
