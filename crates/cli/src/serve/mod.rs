@@ -40,8 +40,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) embeddings: Option<PathBuf>,
     /// The name of the model in requests; without it, the name of the file
-    #[arg(long)]
-    pub(crate) name: Option<String>,
+    #[arg(long = "name", value_name = "NAME")]
+    pub(crate) model_name: Option<String>,
     /// The address to listen on; anything but a loopback address lets other computers in
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: IpAddr,
@@ -147,7 +147,7 @@ fn name_of(path: &Path) -> String {
 
 fn load(args: &ServeArgs, metrics: &Arc<Metrics>) -> Done<(Option<Language>, Option<Vectors>)> {
     let device = args.on.device()?;
-    let name = args.name.clone().unwrap_or_else(|| name_of(&args.model));
+    let name = args.model_name.clone().unwrap_or_else(|| name_of(&args.model));
     let vectors = |path: &Path, name: String| -> Done<Vectors> {
         Ok(Vectors { name, embedder: Mutex::new(Embedder::load(path, args.on.device()?)?) })
     };

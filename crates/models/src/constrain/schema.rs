@@ -339,7 +339,7 @@ impl<'a> Compiler<'a> {
         self.arena.sequence(&[open, after_none])
     }
 
-    /// A string with so few or so many characters: bytes of UTF-8, or escapes.
+    /// A string of `min` to `max` characters, each UTF-8 or an escape.
     fn string(&mut self, min: u32, max: u32) -> Result<Id> {
         let a = &mut self.arena;
         let tail = a.byte(&[(0x80, 0xBF)])?;
