@@ -448,10 +448,10 @@ fn tables_give_relations() {
     assert!(mixed.contains("column 1 has the symbol `b` and the integer 1"), "{mixed}");
 }
 
-/// Memory and time follow the facts: a dense tensor of this relation would have 10^10 elements.
+/// Memory and time follow the facts: a dense tensor of this relation would be refused.
 #[test]
 fn large_domains_need_no_tensor() {
-    let n = 100_000u32;
+    let n = 20_000u32;
     let edges: Vec<usize> = (0..n as usize - 1).filter(|x| x % 10 != 9).flat_map(|x| [x, x + 1]).collect();
     let table = Table::from_numbers(&edges, 2).unwrap();
     let tables = Arc::new(BTreeMap::from([(Name::from("E"), table)]));
@@ -459,8 +459,8 @@ fn large_domains_need_no_tensor() {
     let text =
         "E(x,y) = table(\"e.tsv\")\nT(x,y) = E(x,y)\nT(x,z) = E(x,y) T(y,z)\nCount = T(x,y)\nOut[x] = T(x,y)";
     // Chains of ten nodes have 45 pairs each.
-    assert_eq!(run(text, "Count", &settings).item::<f64>().unwrap(), 450_000.0);
-    assert_eq!(facts(text, "T", &settings).len(), 450_000);
+    assert_eq!(run(text, "Count", &settings).item::<f64>().unwrap(), 90_000.0);
+    assert_eq!(facts(text, "T", &settings).len(), 90_000);
     let each = run(text, "Out", &settings).to_vec::<f64>().unwrap();
     assert!(each.iter().enumerate().all(|(x, count)| *count == (9 - x % 10) as f64));
     let goal = [Some(17), None];

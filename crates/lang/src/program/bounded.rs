@@ -35,7 +35,7 @@ impl Program {
                 continue;
             };
             // Lines of gradients run backwards, and a line that keeps a state is there already if they were appended.
-            if e.target.name.starts_with("Grad_") || e.guard.as_ref().is_some_and(|g| reads(g, go)) {
+            if is_gradient(&e.target.name) || e.guard.as_ref().is_some_and(|g| reads(g, go)) {
                 continue;
             }
             if e.projection == Projection::Avg {
@@ -81,9 +81,7 @@ impl Program {
             let own = self.equations.iter().filter(|e| e.target.name == *name);
             own.filter_map(|e| time(&e.target)).find_map(|t| self.bounded.get(&t))
         };
-        for e in
-            self.equations.iter().filter(|e| time(&e.target).is_none() && !e.target.name.starts_with("Grad_"))
-        {
+        for e in self.equations.iter().filter(|e| time(&e.target).is_none() && !is_gradient(&e.target.name)) {
             let read = e.reads().into_iter().filter(|r| time(r).is_some());
             let Some((r, (go, at))) = read.filter_map(|r| Some((r, ends(&r.name)?))).next() else { continue };
             let what = format!(
@@ -94,6 +92,12 @@ impl Program {
             faults.push(fault.help("read the last step: *-1"));
         }
     }
+}
+
+/// Whether a name is that of a gradient: `Grad_X`, `Grad2_X`.
+fn is_gradient(name: &str) -> bool {
+    let rest = name.strip_prefix("Grad").map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit()));
+    rest.is_some_and(|r| r.starts_with('_'))
 }
 
 /// Whether a guard reads the condition of its time.

@@ -196,6 +196,21 @@ def state_with_maxima(X):
     return {"S": s, "R": r, "Loss": s * s + r}
 
 
+@program
+def bounded_while(A, B):
+    x, s, t = A, B, 0
+    while t < 50 and abs((x * x - A).item()) > 1e-9:
+        x, s, t = x / 2 + A / (2 * x), s + 0.1 * x * B, t + 1
+    return {"X": x, "S": s, "Loss": x**3 + (s * s).sum()}
+
+
+@program
+def guarded_mean(X):
+    held = X > 0
+    m = torch.where(held, X * X, 0).sum(1) / held.sum(1)
+    return {"M": m, "Loss": (m * m).sum()}
+
+
 def constants(text):
     found = {}
     for name, value in re.findall(r"^(\w+)(?:\[[^\]]*\])? = const\((.*)\)$", text, re.M):
