@@ -417,7 +417,9 @@ fn the_queue_is_bounded_and_aborted_requests_leave_it() {
     assert_eq!(Response::parse(&all).json()["usage"]["completion_tokens"], 3);
     server.until("gradus_cancelled_total", |n| n == 1.0);
     // So does one that waits for its whole answer, and one that is in the queue.
-    let (whole, queued) = (begin(&long(false)), begin(&long(false)));
+    let whole = begin(&long(false));
+    server.until("gradus_running", |n| n == 1.0);
+    let queued = begin(&long(false));
     server.until("gradus_waiting", |n| n == 1.0);
     drop(queued);
     server.until("gradus_cancelled_total", |n| n == 2.0);
@@ -442,14 +444,15 @@ fn the_queue_is_bounded_and_aborted_requests_leave_it() {
 #[test]
 fn slow_readers_hold_up_nobody() {
     let (_folder, path) = gguf("serve-slow", 4096);
-    let server = Served::new(&[&path, "--slots", "2", "--stall", "1"]);
+    let server = Served::new(&[&path, "--slots", "5", "--stall", "1"]);
     let quick = server.post("/v1/completions", &greedy("Hello", 3)).json();
     // Some megabytes of events that are never read.
     let mut body = long(true);
-    body["logprobs"] = make!(20);
+    body["messages"] = make!([{ "role": "user", "content": "Hi" }]);
+    (body["logprobs"], body["top_logprobs"], body["n"]) = (make!(true), make!(20), make!(4));
     let mut slow = server.connect();
-    slow.write_all(&request("/v1/completions", &body.to_string(), "")).unwrap();
-    server.until("gradus_running", |n| n == 1.0);
+    slow.write_all(&request("/v1/chat/completions", &body.to_string(), "")).unwrap();
+    server.until("gradus_running", |n| n == 4.0);
     for _ in 0..5 {
         assert_eq!(server.post("/v1/completions", &greedy("Hello", 3)).json()["choices"], quick["choices"]);
     }

@@ -323,15 +323,23 @@ impl Answer<'_> {
             };
             return json!({ "content": tokens.iter().map(each).collect::<Vec<_>>(), "refusal": null });
         }
+        // Tokens that are parts of characters have names by their bytes, since they would all look alike.
+        let text = |id: i64| match self.language.tokenizer.bytes(id).map(String::from_utf8) {
+            Some(Ok(text)) => text,
+            Some(Err(e)) => {
+                e.into_bytes().iter().fold("bytes:".into(), |out: String, b| out + &format!("\\x{b:02x}"))
+            }
+            None => self.language.tokenizer.token(id).unwrap_or_default(),
+        };
         let top = |(token, _): &(Token, usize)| -> Json {
             let mut map = serde_json::Map::new();
             for (id, p) in token.top.iter().chain([&(token.id, token.log_probability)]) {
-                map.entry(text(*id).0).or_insert(json!(finite(*p)));
+                map.entry(text(*id)).or_insert(json!(finite(*p)));
             }
             Json::Object(map)
         };
         json!({
-            "tokens": tokens.iter().map(|(t, _)| text(t.id).0).collect::<Vec<_>>(),
+            "tokens": tokens.iter().map(|(t, _)| text(t.id)).collect::<Vec<_>>(),
             "token_logprobs": tokens.iter().map(|(t, _)| finite(t.log_probability)).collect::<Vec<_>>(),
             "top_logprobs": tokens.iter().map(top).collect::<Vec<_>>(),
             "text_offset": tokens.iter().map(|(_, at)| *at).collect::<Vec<_>>(),

@@ -345,7 +345,7 @@ impl<'a> Compiler<'a> {
         let tail = a.byte(&[(0x80, 0xBF)])?;
         let mut chars = vec![a.byte(&[(0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7F)])?];
         // First bytes with the ranges of the second; the others are any continuation.
-        let longer: &[((u8, u8), (u8, u8), usize)] = &[
+        let longer = [
             ((0xC2, 0xDF), (0x80, 0xBF), 0),
             ((0xE0, 0xE0), (0xA0, 0xBF), 1),
             ((0xE1, 0xEC), (0x80, 0xBF), 1),
@@ -356,7 +356,7 @@ impl<'a> Compiler<'a> {
             ((0xF4, 0xF4), (0x80, 0x8F), 2),
         ];
         for (first, second, more) in longer {
-            let mut parts = vec![a.byte(&[*first])?, a.byte(&[*second])?];
+            let mut parts = vec![a.byte(&[first])?, a.byte(&[second])?];
             parts.resize(2 + more, tail);
             chars.push(a.sequence(&parts)?);
         }
