@@ -106,7 +106,7 @@ function zerosOf({ shape, dtype }: Resolved): Uint8Array {
 /** Compiles a training step. With fixed extents errors of the loss are thrown here, else by the first step. */
 export async function compileLocal<M extends Module, I extends InputDecls>(spec: TrainingSpec<M, I>): Promise<LocalTraining<M, I>> {
   const made = new LocalTraining(spec)
-  await made.session.idle()
+  await made.prepare()
   return made
 }
 
@@ -229,6 +229,12 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     const entries = await Promise.all(read.map(async ([n, t]) => [n, Float32Array.from(await t.data() as Float32Array, Number)] as const))
     Object.values(tensors).forEach((t) => t.dispose())
     await this.setParams(Object.fromEntries(entries))
+  }
+
+  /** Compiles the step's kernels if the sizes of inputs are known, so that the first step does not wait for them. */
+  async prepare(): Promise<void> {
+    if (this.types) await this.explain()
+    await this.session.idle()
   }
 
   async explain(): Promise<Explained> {

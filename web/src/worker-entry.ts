@@ -27,7 +27,7 @@ async function compile(options: ModuleSpec): Promise<Opened> {
   const session = await init({ device: options.device, wasm: options.wasm })
   const { spec, exports } = await importSpec(options)
   const training = new LocalTraining(spec)
-  await training.session.executor?.idle()
+  await training.prepare()
   const attach = ({ forward, ...rest }: ForwardOptions<Module, InputDecls>) =>
     keep(new LocalForward({ ...rest, model: spec.model, forward: namedFunction(forward as string, exports, spec) }))
   const target = keep(Object.assign(Object.create(training), { attach }))

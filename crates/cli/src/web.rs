@@ -107,9 +107,7 @@ fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
     });
     match found {
         Some((bytes, encoding, kind)) => send(&mut stream, "200 OK", kind, encoding, &bytes, with_body),
-        None => {
-            send(&mut stream, "404 Not Found", "text/plain", None, b"there is no such file\n", with_body)
-        }
+        None => send(&mut stream, "404 Not Found", "text/plain", None, b"there is no such file\n", with_body),
     }
 }
 

@@ -54,7 +54,9 @@ fn files_of_the_folder_are_served_and_nothing_else() {
 #[test]
 fn compressed_files_are_sent_to_clients_that_take_them() {
     let folder = Folder::new("web-encodings");
-    for (name, text) in [("index.html", "page"), ("m.wasm", "plain"), ("m.wasm.gz", "gzipped"), ("m.wasm.br", "brotli")] {
+    for (name, text) in
+        [("index.html", "page"), ("m.wasm", "plain"), ("m.wasm.gz", "gzipped"), ("m.wasm.br", "brotli")]
+    {
         folder.file(name, text);
     }
     folder.file("old.js.br", "stale");
@@ -69,12 +71,17 @@ fn compressed_files_are_sent_to_clients_that_take_them() {
     let get = |target: &str, head: &str| ask(port, &format!("GET {target} HTTP/1.1\r\n{head}\r\n"));
     let both = get("/m.wasm", "accept-encoding: gzip, deflate, br\r\n");
     assert!(both.contains("Content-Encoding: br\r\n") && both.ends_with("brotli"), "{both}");
-    assert!(both.contains("Content-Type: application/wasm") && both.contains("Content-Length: 6\r\n"), "{both}");
+    assert!(
+        both.contains("Content-Type: application/wasm") && both.contains("Content-Length: 6\r\n"),
+        "{both}"
+    );
     let gzip = get("/m.wasm", "Accept-Encoding: gzip;q=0.5, br;q=0\r\n");
     assert!(gzip.contains("Content-Encoding: gzip\r\n") && gzip.ends_with("gzipped"), "{gzip}");
-    for (target, head, text) in
-        [("/m.wasm", "", "plain"), ("/old.js", "Accept-Encoding: br\r\n", "fresh"), ("/", "Accept-Encoding: br\r\n", "page")]
-    {
+    for (target, head, text) in [
+        ("/m.wasm", "", "plain"),
+        ("/old.js", "Accept-Encoding: br\r\n", "fresh"),
+        ("/", "Accept-Encoding: br\r\n", "page"),
+    ] {
         let answer = get(target, head);
         assert!(!answer.contains("Content-Encoding") && answer.ends_with(text), "{answer}");
     }
