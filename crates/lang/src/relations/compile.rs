@@ -68,7 +68,9 @@ impl<'a> Source<'a> {
             if bad.is_empty() {
                 return Some(Compiled { names: at, rules });
             }
-            bad.iter().for_each(|n| drop(sorts.remove(n)));
+            for name in &bad {
+                sorts.remove(name);
+            }
         }
     }
 
@@ -137,7 +139,7 @@ impl<'a> Source<'a> {
                 return None;
             }
             if e.file().is_some() {
-                self.from_table(name, &sizes, &mut facts)?;
+                self.table_facts(name, &sizes, &mut facts)?;
             } else if let Some(list) = list_of(e) {
                 let plain = plain(&e.target)? && e.guard.is_none();
                 if !plain
@@ -162,7 +164,7 @@ impl<'a> Source<'a> {
     }
 
     /// The facts of a relation that a table gives.
-    fn from_table(&self, name: &Name, sizes: &[u32], facts: &mut Vec<u32>) -> Option<()> {
+    fn table_facts(&self, name: &Name, sizes: &[u32], facts: &mut Vec<u32>) -> Option<()> {
         let table = self.tables.get(name)?;
         if table.columns.len() != sizes.len() && table.rows() > 0 {
             return None;
@@ -342,7 +344,6 @@ impl<'s, 'a> Line<'s, 'a> {
             match literal {
                 Literal::Holds(atom) | Literal::Not(atom) => bound.extend(atom.variables()),
                 Literal::Compare(..) => numbers.push(literal.variables()),
-                Literal::Any(_) => {}
             }
         }
         numbers.extend(value.map(|v| {

@@ -206,7 +206,9 @@ impl Domains {
             for (at, column) in table.columns.iter().enumerate() {
                 let Some(domain) = self.number(&e.target.name, at) else { continue };
                 if let Column::Words(words) = column {
-                    words.iter().for_each(|w| drop(self.all[domain].code(w)));
+                    for word in words {
+                        self.all[domain].code(word);
+                    }
                 }
             }
         }
@@ -224,10 +226,6 @@ impl Domains {
     /// The symbols of a position, if it has any.
     pub(crate) fn symbols(&self, name: &str, position: usize) -> Option<&[Arc<str>]> {
         self.domain(name, position).map(|d| &d.symbols[..]).filter(|s| !s.is_empty())
-    }
-
-    pub(crate) fn has_symbols(&self) -> bool {
-        self.all.iter().any(|d| !d.symbols.is_empty())
     }
 
     /// The size of a domain, or `None` if nothing gives it or two sizes differ. `axis` returns declared sizes of indices.

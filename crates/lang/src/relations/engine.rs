@@ -54,10 +54,10 @@ impl<'a> Engine<'a> {
         let store = |p: &super::rule::Predicate| match &p.kind {
             Kind::Relation(facts) => {
                 let mut trie = Trie::new(&p.sizes, &(0..p.sizes.len()).collect::<Vec<_>>());
-                match p.sizes.len() {
-                    // A relation without arguments that holds is written as one cell.
-                    0 => (!facts.is_empty()).then(|| trie.insert(&[])).map_or((), drop),
-                    n => facts.chunks_exact(n).for_each(|t| drop(trie.insert(t))),
+                // A relation without arguments that holds is written as one cell.
+                let width = p.sizes.len();
+                for tuple in facts.chunks_exact(width.max(1)) {
+                    trie.insert(&tuple[..width]);
                 }
                 Store::Relation { tries: vec![trie], new: Vec::new() }
             }
@@ -107,7 +107,9 @@ impl<'a> Engine<'a> {
             let Store::Relation { tries, .. } = &mut self.stores[*of] else { continue };
             if !order.is_empty() && !tries.iter().any(|t| t.order == *order) {
                 let mut trie = Trie::new(sizes, order);
-                tries[0].tuples().chunks_exact(order.len()).for_each(|t| drop(trie.insert(t)));
+                for tuple in tries[0].tuples().chunks_exact(order.len()) {
+                    trie.insert(tuple);
+                }
                 tries.push(trie);
             }
         }
@@ -121,7 +123,9 @@ impl<'a> Engine<'a> {
         for tuple in found.chunks_exact(width.max(1)) {
             let tuple = &tuple[..width];
             if tries[0].insert(tuple) {
-                tries[1..].iter_mut().for_each(|t| drop(t.insert(tuple)));
+                for trie in &mut tries[1..] {
+                    trie.insert(tuple);
+                }
                 new.extend_from_slice(if width == 0 { &[0] } else { tuple });
             }
         }

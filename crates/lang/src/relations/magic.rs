@@ -172,7 +172,7 @@ impl Magic<'_> {
         // The arguments that are asked for lead to the answers, whichever of them the goal has.
         let head = match (ends, passes) {
             (true, _) => return,
-            (false, true) => self.from_goal(rule, pattern, answer, asked),
+            (false, true) => self.goal_head(rule, pattern, answer, asked),
             (false, false) => None,
         };
         let head = head.unwrap_or(Atom { of: answer, args: rule.head.args.clone() });
@@ -180,7 +180,7 @@ impl Magic<'_> {
     }
 
     /// The head of a rule that answers the goal itself: its bound arguments are those of the goal.
-    fn from_goal(&self, rule: &Rule, pattern: &Pattern, answer: usize, asked: usize) -> Option<Atom> {
+    fn goal_head(&self, rule: &Rule, pattern: &Pattern, answer: usize, asked: usize) -> Option<Atom> {
         let Kind::Relation(seed) = &self.out.predicates[asked].kind else { return None };
         let mut seed = seed.iter();
         let arg =

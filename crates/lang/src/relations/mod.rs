@@ -45,7 +45,7 @@ pub struct Facts {
 impl Facts {
     /// How many facts there are.
     pub fn len(&self) -> usize {
-        if self.width == 0 { usize::from(self.holds) } else { self.tuples.len() / self.width }
+        self.tuples.len().checked_div(self.width).unwrap_or(usize::from(self.holds))
     }
 
     /// Whether nothing holds.

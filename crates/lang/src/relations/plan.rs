@@ -80,7 +80,7 @@ impl Plan {
                 match left.remove(at) {
                     Literal::Not(atom) => steps.push(Step::Absent(atom.clone())),
                     Literal::Compare(c, a, b) => steps.push(Step::Test(*c, a.clone(), b.clone())),
-                    Literal::Any(_) | Literal::Holds(_) => {}
+                    Literal::Holds(_) => {}
                 }
             }
             if closed.is_none() && is_head_known(&known) {

@@ -70,8 +70,6 @@ pub(super) enum Literal {
     Not(Atom),
     /// Two numbers compare so.
     Compare(Comparison, Number, Number),
-    /// A variable has any value of its domain.
-    Any(usize),
 }
 
 impl Literal {
@@ -83,7 +81,6 @@ impl Literal {
                 a.variables(&mut out);
                 b.variables(&mut out);
             }
-            Literal::Any(v) => out.push(*v),
         }
         out
     }

@@ -279,8 +279,9 @@ mod tests {
         for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
             let (mut trie, mut expected) = (Trie::new(&sizes, &order), BTreeSet::new());
             let columns: Vec<Vec<u32>> = sizes.iter().map(|n| numbers(u64::from(*n), 2000, *n)).collect();
-            for i in 0..2000 {
-                let tuple = [columns[0][i], columns[1][i], columns[2][i]];
+            let rows = columns[0].iter().zip(&columns[1]).zip(&columns[2]);
+            for ((&a, &b), &c) in rows {
+                let tuple = [a, b, c];
                 assert_eq!(trie.insert(&tuple), expected.insert(tuple));
             }
             let all = trie.tuples();
