@@ -33,7 +33,7 @@ fn texts_together_are_those_alone() {
     let prompts: [&[i64]; 4] = [&[5, 6, 7], &[5, 6, 9, 10], &[44], &[5, 6, 7, 8, 9, 10, 11]];
     let options = |i: usize| Options {
         tokens: 10 + i,
-        sampling: if i % 2 == 0 { Options::default().sampling } else { warm },
+        sampling: if i.is_multiple_of(2) { Options::default().sampling } else { warm },
         seed: i as u64,
         ..Options::default()
     };
