@@ -74,7 +74,7 @@ fn files_are_inspected_and_converted() {
     {
         assert!(text.contains(part), "{text}");
     }
-    assert!(text.contains("in memory as f32: 32192 bytes"), "{text}");
+    assert!(text.contains("other than the CPU: 32192 bytes"), "{text}");
     output("", &["convert", &at("m.gguf"), &at("back"), "--dtype", "bf16"]);
     let found = json(&output("", &["inspect", &at("back/model.safetensors"), "--json"]));
     assert_eq!((&found["parameters"], &found["bytes"]), (&make!(8048), &make!(16096)));
