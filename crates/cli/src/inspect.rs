@@ -69,7 +69,11 @@ pub(crate) fn run(args: &InspectArgs, terminal: &mut Terminal<'_>) -> Done {
         .collect();
     sums.push(vec!["all".into(), rows.len().to_string(), all.to_string(), bytes.to_string()]);
     write!(terminal.out, "{}", table(&["type", "tensors", "parameters", "bytes"], &sums))?;
-    writeln!(terminal.out, "\nas f32, for training and for devices other than the CPU: {} bytes", all.saturating_mul(4))?;
+    writeln!(
+        terminal.out,
+        "\nas f32, for training and for devices other than the CPU: {} bytes",
+        all.saturating_mul(4)
+    )?;
     Ok(())
 }
 

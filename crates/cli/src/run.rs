@@ -160,7 +160,7 @@ fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<
             "npy" | "npz" | "json" | "csv" | "tsv" | "jsonl" | "safetensors"
         ) {
             let help = "files end in .npy, .npz, .json, .csv, .tsv, .jsonl or .safetensors";
-            refuse(format!("`{path}` has no ending that is known"), help);
+            refuse(format!("`{path}` has an unknown extension"), help);
             continue;
         }
         if let Some(before) = taken.insert(inside.clone(), Some(*span)) {

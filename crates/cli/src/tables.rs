@@ -27,7 +27,7 @@ pub(crate) fn read(path: &Path, header: Option<bool>) -> gradus::Result<Table> {
         }
         let number = |f: &Cow<'_, str>| f.parse::<u32>().is_ok_and(|x| x < u32::MAX);
         if let (None, Some(c)) = (header, row.iter().position(|f| !number(f))) {
-            let why = format!("line {line}, column {}: `{}` is no whole number from 0 on", c + 1, row[c]);
+            let why = format!("line {line}, column {}: `{}` is not a non-negative integer", c + 1, row[c]);
             return Err(failed(format!("{why}; symbols are read by table(\"…\", header=…)")));
         }
         cells.extend(row);

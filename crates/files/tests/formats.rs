@@ -178,7 +178,7 @@ fn facts_are_truth_values() {
     refused(facts.tensor(&[None, Some(2)], 0), "contains 2, but the axis has size 2");
     refused(facts.tensor(&[None], 0), "has 2 columns, but the relation has 1 axes");
     let vast = table::Facts::read(&folder.file("vast.csv", "0,999999999999\n")).unwrap();
-    refused(vast.tensor(&[None, None], 0), "in all");
+    refused(vast.tensor(&[None, None], 0), "in total");
     refused(table::Facts::read(&folder.file("bad.csv", "0,1\n1,-2\n")), "is not a non-negative integer");
     // One line of words is a heading, a second one an error.
     let named = folder.file("named.csv", "\"from, really\",to\n0,1\n");

@@ -401,6 +401,14 @@ fn shortest_paths_are_recursive_minima() {
 }
 
 #[test]
+fn elements_before_the_first_count_as_zero() {
+    let text = "Node(0)\nNode(1)\nNode(2)\nL[x] max= L[x-1] + 1 when Node(x)\n";
+    for sparse in [true, false] {
+        assert_eq!(run(text, "L", &settings(sparse)).to_vec::<f64>().unwrap(), [1.0, 2.0, 3.0]);
+    }
+}
+
+#[test]
 fn symbols_are_arguments() {
     let text = "Parent(\"ann\", \"bob\")\nParent(\"ann\", \"cid\") = true\nParent(\"bob\", \"dan\")\n\
         Anc(x,y) = Parent(x,y)\nAnc(x,z) = Parent(x,y) Anc(y,z)\n\

@@ -67,11 +67,11 @@ impl Session {
     pub fn logits_after(&mut self, texts: &[(usize, &[i64])]) -> Result<Vec<Vec<f32>>> {
         self.check(texts)?;
         let longest = texts.iter().map(|(_, text)| text.len()).max().unwrap_or(0);
-        self.grow(longest)?;
+        self.grow(longest);
         for (slot, text) in texts {
             // The last token is always computed: its logits are not kept.
             let same = self.held[*slot].iter().zip(*text).take_while(|(a, b)| a == b).count();
-            // What is behind the position is hidden, and written over later.
+            // What the cache has after this position is hidden, and overwritten later.
             self.held[*slot].truncate(same.min(text.len() - 1));
         }
         let mut logits: Vec<Vec<f32>> = vec![Vec::new(); texts.len()];
@@ -127,22 +127,16 @@ impl Session {
         fits().find(|n| *n >= left).or_else(|| fits().next_back()).unwrap_or(1)
     }
 
-    /// Makes the capacity sufficient for a text, with what the cache holds.
-    fn grow(&mut self, needed: usize) -> Result<()> {
+    /// Makes the capacity sufficient for a text. All texts are then computed again: copying the caches would write, and so
+    /// commit, every page of every slot. Each growth doubles the capacity, so there are few.
+    fn grow(&mut self, needed: usize) {
         if needed <= self.cache.capacity {
-            return Ok(());
+            return;
         }
         let capacity = needed.next_power_of_two().min(self.model.config.context);
-        let larger = self.model.cache(self.slots(), capacity);
-        let old = self.cache.keys.iter().zip(&self.cache.values);
-        for ((keys, values), (new_keys, new_values)) in old.zip(larger.keys.iter().zip(&larger.values)) {
-            for (from, to) in [(keys, new_keys), (values, new_values)] {
-                let rest = to.detach().narrow(2, self.cache.capacity, capacity - self.cache.capacity);
-                to.set_(&Tensor::cat(&[&from.detach(), &rest], 2))?;
-            }
-        }
-        (self.cache, self.plans) = (larger, Vec::new());
-        Ok(())
+        self.cache = self.model.cache(self.slots(), capacity);
+        self.plans.clear();
+        self.held.iter_mut().for_each(Vec::clear);
     }
 
     /// Runs pieces of different texts in one plan, and gives the logits behind each.

@@ -334,6 +334,7 @@ fn schemas_that_cannot_be_honoured_are_refused() {
     let cases = [
         (r#"{"type": "string", "pattern": "a*"}"#.to_string(), "`pattern`"),
         (r#"{"oneOf": [{}]}"#.into(), "`oneOf`"),
+        (json!({ "enum": (0..30_000).collect::<Vec<_>>() }).to_string(), "at most 20000 values"),
         (r#"{"type": "number", "minimum": 3}"#.into(), "for 0 only"),
         (r#"{"type": "thing"}"#.into(), "\"thing\""),
         (r#"{"type": "integer", "minItems": 3}"#.into(), "`minItems`"),

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
 /// Counts something while it lasts.
 struct Counted<'a>(&'a AtomicU64);
@@ -196,9 +197,12 @@ fn posted(
     let body: Json = serde_json::from_slice(&request.body)
         .map_err(|e| ApiError::new(400, format!("the body is not JSON: {e}")))?;
     if request.path == "/v1/embeddings" {
+        let deadline = Instant::now() + server.limits.time;
         let vectors = server.vectors.as_ref();
         let vectors = vectors.ok_or_else(|| ApiError::new(404, "the model makes no embeddings"))?;
-        return match vectors.answer(&body, || connection.is_open() && !server.cancel.load(Relaxed))? {
+        return match vectors
+            .answer(&body, deadline, || connection.is_open() && !server.cancel.load(Relaxed))?
+        {
             Some((body, tokens)) => {
                 server.metrics.prompt_tokens.fetch_add(tokens as u64, Relaxed);
                 Ok(Some(Response::json(200, &body)))

@@ -4,6 +4,7 @@ use super::error::ApiError;
 use gradus::models::bert::Embedder;
 use serde_json::{Value as Json, json};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// Most texts of a request.
 const MOST_TEXTS: usize = 2048;
@@ -25,6 +26,7 @@ impl Vectors {
     pub(crate) fn answer(
         &self,
         body: &Json,
+        deadline: Instant,
         go_on: impl Fn() -> bool,
     ) -> Result<Option<(Json, usize)>, ApiError> {
         let Json::Object(map) = body else {
@@ -42,6 +44,9 @@ impl Vectors {
         for (i, input) in inputs.iter().enumerate() {
             if !go_on() {
                 return Ok(None);
+            }
+            if Instant::now() > deadline {
+                return Err(ApiError::new(504, "the request took too long").with_code("timeout"));
             }
             // Released between texts, so that requests take turns.
             let mut embedder = self.embedder.lock().unwrap_or_else(PoisonError::into_inner);

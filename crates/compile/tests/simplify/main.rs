@@ -71,7 +71,7 @@ fn default(graph: &Graph) -> Simplified {
 fn a_rule_that_is_not_there_is_refused() {
     let g = graph(&[f64s(&[2])], |x| vec![x[0].exp()]);
     let e = simplify(&g, &Options { also: vec!["no such rule"] }).unwrap_err();
-    assert!(e.to_string().contains("the rule `no such rule` is not one of the simplifier"), "{e}");
+    assert!(e.to_string().contains("the rule `no such rule` is not a rule of the simplifier"), "{e}");
 }
 
 #[test]

@@ -130,8 +130,7 @@ impl<'a> Engine<'a> {
             }
         }
         if tries[0].len().saturating_mul(width) > MOST_CELLS {
-            let why = format!("has more than {} facts", MOST_CELLS / width.max(1));
-            return Err(Error::value("a relation", why));
+            return Err(too_many(width));
         }
         Ok(())
     }
@@ -247,7 +246,9 @@ impl<'a> Engine<'a> {
                 }
                 _ => false,
             });
-            if tests || !grows(value, group) {
+            // An element outside of the domain counts as 0 and never changes, so no plan would start from it.
+            let is_shifted = |a: &&Atom| a.args.iter().any(|x| matches!(x, Arg::Var(_, by) if *by != 0));
+            if tests || own.iter().any(is_shifted) || !grows(value, group) {
                 return Err(Stopped::Unsupported);
             }
             if own.is_empty() {
@@ -357,6 +358,11 @@ pub(super) fn dedup(tuples: &mut Vec<u32>, width: usize) {
     }
 }
 
+/// The error of a relation with more cells than [`MOST_CELLS`].
+fn too_many(width: usize) -> Error {
+    Error::value("a relation", format!("has more than {} facts", MOST_CELLS / width.max(1)))
+}
+
 /// One run of a plan: the variables so far, and what was found.
 struct Walk<'a> {
     engine: &'a Engine<'a>,
@@ -375,6 +381,8 @@ struct Walk<'a> {
     /// Whether better elements are listed instead of written: the rule reads them.
     apart: bool,
     better: Vec<(usize, f64)>,
+    /// Why the run ended early.
+    ended: Option<Error>,
 }
 
 impl<'a> Walk<'a> {
@@ -399,6 +407,7 @@ impl<'a> Walk<'a> {
             counts: Vec::new(),
             apart: false,
             better: Vec::new(),
+            ended: None,
         }
     }
 
@@ -408,7 +417,7 @@ impl<'a> Walk<'a> {
         let Some((_, levels)) = &plan.start else {
             stop::poll()?;
             self.walk(0);
-            return Ok(());
+            return self.ended.take().map_or(Ok(()), Err);
         };
         for (at, tuple) in new.chunks_exact(levels.len().max(1)).enumerate() {
             if at % 1024 == 0 {
@@ -420,6 +429,9 @@ impl<'a> Walk<'a> {
             });
             if fits {
                 self.walk(0);
+            }
+            if let Some(e) = self.ended.take() {
+                return Err(e);
             }
         }
         Ok(())
@@ -443,7 +455,8 @@ impl<'a> Walk<'a> {
         inside
     }
 
-    /// Step `at` and those after it; returns whether there was a solution, if one suffices.
+    /// Runs step `at` and those after it. Returns true if no more solutions are needed: one suffices and was found, or there are too
+    /// many.
     fn walk(&mut self, at: usize) -> bool {
         if at != self.plan.closed {
             return self.step(at);
@@ -463,10 +476,13 @@ impl<'a> Walk<'a> {
             }
             if self.found.len() >= self.limit {
                 dedup(&mut self.found, self.head.len());
+                if self.found.len() > MOST_CELLS {
+                    self.ended = Some(too_many(self.head.len()));
+                }
                 self.limit = MOST_BUFFERED.max(2 * self.found.len());
             }
         }
-        false
+        self.ended.is_some()
     }
 
     fn step(&mut self, at: usize) -> bool {

@@ -19,6 +19,9 @@ const MOST_PATHS: usize = 256;
 /// Most states that are kept.
 const MOST_STATES: usize = 4096;
 
+/// Most states whose mask of tokens is kept: a mask has a byte per token.
+const MOST_MASKS: usize = 256;
+
 /// What is known about a state.
 struct Known {
     state: State,
@@ -38,12 +41,14 @@ pub(super) struct Automaton {
     arena: Arena,
     states: Vec<Known>,
     numbers: HashMap<State, u32>,
+    /// Number of states with a mask.
+    masks: usize,
 }
 
 impl Automaton {
     /// The automaton of an expression, and its first state.
     pub(super) fn new(arena: Arena, root: Id) -> (Automaton, State) {
-        let automaton = Automaton { arena, states: Vec::new(), numbers: HashMap::new() };
+        let automaton = Automaton { arena, states: Vec::new(), numbers: HashMap::new(), masks: 0 };
         let start = automaton.close(vec![vec![(root, 0)]]);
         (automaton, start)
     }
@@ -110,7 +115,8 @@ impl Automaton {
                 }
                 Expression::Choice(parts) => {
                     path.pop();
-                    for part in parts.iter().rev() {
+                    // Each part leads to at least one path, so the others would be dropped below.
+                    for part in parts.iter().take(MOST_PATHS).rev() {
                         let mut path = path.clone();
                         path.push((*part, 0));
                         open.push(path);
@@ -149,9 +155,10 @@ impl Automaton {
 
     /// The number of a state. All numbers change when too many states are known.
     fn number(&mut self, state: &State) -> u32 {
-        if self.states.len() >= MOST_STATES && !self.numbers.contains_key(state) {
+        if self.states.len() >= MOST_STATES {
             self.states.clear();
             self.numbers.clear();
+            self.masks = 0;
         }
         self.intern(state.clone())
     }
@@ -238,7 +245,8 @@ impl Automaton {
             states.push(to);
             at += 1;
         }
-        if !cut {
+        if !cut && self.masks < MOST_MASKS {
+            self.masks += 1;
             self.states[number as usize].mask = Some((mask.clone().into(), longest));
         }
         mask

@@ -2,6 +2,7 @@
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
+use std::collections::HashMap;
 use std::fmt;
 
 /// A JSON document.
@@ -17,17 +18,28 @@ pub enum Document {
 
 /// Values by key, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Fields(Vec<(String, Document)>);
+pub struct Fields {
+    all: Vec<(String, Document)>,
+    /// The position of each key in `all`.
+    positions: HashMap<String, usize>,
+}
 
 impl Fields {
+    /// Adds a value. Returns false if there is one with this key already.
+    fn push(&mut self, key: String, value: Document) -> bool {
+        let is_new = self.positions.insert(key.clone(), self.all.len()).is_none();
+        self.all.push((key, value));
+        is_new
+    }
+
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Document> {
-        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
+        self.positions.get(key).map(|at| &self.all[*at].1)
     }
 
     /// Keys with their values, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Document)> {
-        self.0.iter().map(|(k, v)| (k.as_str(), v))
+        self.all.iter().map(|(k, v)| (k.as_str(), v))
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
@@ -39,7 +51,7 @@ impl Fields {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 }
 
@@ -64,6 +76,15 @@ impl Document {
                 other => other.get(&word),
             }
         })
+    }
+
+    /// Number of values in the document, those inside of others included.
+    pub(super) fn parts(&self) -> usize {
+        match self {
+            Document::Scalar(_) => 1,
+            Document::Array(all) => 1 + all.iter().map(Document::parts).sum::<usize>(),
+            Document::Object(fields) => 1 + fields.iter().map(|(_, v)| v.parts()).sum::<usize>(),
+        }
     }
 
     pub(super) fn as_array(&self) -> Option<&[Document]> {
@@ -100,7 +121,11 @@ impl From<&Json> for Document {
         match json {
             Json::Array(all) => Document::Array(all.iter().map(Document::from).collect()),
             Json::Object(map) => {
-                Document::Object(Fields(map.iter().map(|(k, v)| (k.clone(), Document::from(v))).collect()))
+                let mut fields = Fields::default();
+                for (key, value) in map {
+                    fields.push(key.clone(), Document::from(value));
+                }
+                Document::Object(fields)
             }
             scalar => Document::Scalar(scalar.clone()),
         }
@@ -175,13 +200,13 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Document, A::Error> {
-        let (mut all, mut seen) = (Vec::new(), std::collections::HashSet::new());
+        let mut fields = Fields::default();
         while let Some((key, value)) = entries.next_entry::<String, Document>()? {
-            if !seen.insert(key.clone()) {
-                return Err(A::Error::custom(format!("key `{key}` twice")));
+            let named = key.clone();
+            if !fields.push(key, value) {
+                return Err(A::Error::custom(format!("key `{named}` twice")));
             }
-            all.push((key, value));
         }
-        Ok(Document::Object(Fields(all)))
+        Ok(Document::Object(fields))
     }
 }

@@ -43,11 +43,17 @@ const OF_TYPES: &[(&str, &[&str])] = &[
 /// Most levels of schemas inside of each other, references included.
 const MOST_NESTED: usize = 256;
 
+/// Most values in the document of a schema, those inside of others included.
+const MOST_PARTS: usize = 20_000;
+
 /// Most characters and items that a schema may count.
 const MOST_COUNT: u64 = 1 << 20;
 
 /// The documents of a schema.
 pub(super) fn expression(schema: &Document) -> Result<(Arena, Id)> {
+    if schema.parts() > MOST_PARTS {
+        return Err(refused("document", format!("must have at most {MOST_PARTS} values")));
+    }
     let mut compiler = Compiler::new(schema);
     let root = compiler.value(schema, 0)?;
     finish(compiler.arena, root)
@@ -422,7 +428,7 @@ fn types(map: &Fields) -> Result<Vec<&str>> {
                 .into_iter()
                 .collect())
         }
-        Some(Document::Array(all)) if !all.is_empty() => {
+        Some(Document::Array(all)) if (1..=OF_TYPES.len()).contains(&all.len()) => {
             all.iter().try_for_each(one)?;
             Ok(all.iter().filter_map(Document::as_str).collect())
         }
