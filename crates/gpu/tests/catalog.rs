@@ -9,6 +9,7 @@ use gradus_gpu::Barriers;
 use gradus_ir::{Graph, Literal, ops};
 use gradus_testkit::catalog::graph_of;
 use gradus_testkit::checks::{describe, device};
+use gradus_testkit::extent;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +18,7 @@ use std::path::Path;
 fn every_op(barriers: Barriers, text: Text) -> BTreeSet<String> {
     let limits = limits(barriers);
     let (hosts, mut failures) = (RefCell::new(BTreeSet::new()), Vec::new());
-    for sample in &ops::samples().cases {
+    for sample in &extent::select(ops::samples().cases, |sample| sample.op.name().to_string()) {
         let graph = graph_of(&sample.op, &sample.ins).expect("a sample that fits");
         let on_gpu = |graph: &Graph, inputs: &[Literal]| -> gradus_ir::Result<Vec<Literal>> {
             match Gpu::get().evaluate(graph, inputs, &limits, text)? {
@@ -37,15 +38,18 @@ fn every_op(barriers: Barriers, text: Text) -> BTreeSet<String> {
     hosts.into_inner()
 }
 
-/// Compares with the kept list of host steps; `GRADUS_UPDATE=1` rewrites it.
+/// Compares with the kept list of host steps. The short form of the kit need not reach all of them. A full run with
+/// `GRADUS_UPDATE=1` rewrites the list.
 fn listed(hosts: &BTreeSet<String>) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/out/host_steps.txt");
-    let found: String = hosts.iter().map(|why| format!("{why}\n")).collect();
-    if std::env::var_os("GRADUS_UPDATE").is_some() {
+    if std::env::var_os("GRADUS_UPDATE").is_some() && extent::full() {
+        let found: String = hosts.iter().map(|why| format!("{why}\n")).collect();
         std::fs::write(&file, &found).expect("a file");
     }
-    let expected = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(found == expected, "other steps run on the host; GRADUS_UPDATE=1 rewrites the list:\n{found}");
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    let expected: BTreeSet<String> = text.lines().map(str::to_string).collect();
+    let is_expected = if extent::full() { *hosts == expected } else { hosts.is_subset(&expected) };
+    assert!(is_expected, "other steps run on the host:\n{hosts:#?}");
 }
 
 #[test]

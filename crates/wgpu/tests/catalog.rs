@@ -7,6 +7,7 @@ use gradus_device::{Argument, Device, Request};
 use gradus_ir::{Aval, DType, Graph, Literal, Result, ops};
 use gradus_testkit::catalog::graph_of;
 use gradus_testkit::checks::{Floats, describe, device_with};
+use gradus_testkit::extent;
 use gradus_wgpu::{Gpu, Options, adapters, open_gpu};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ fn every_op() {
     let floats = Floats { subnormals: gpu.keeps_subnormals().expect("a product") };
     let (on_device, elsewhere) = (Cell::new(0), Cell::new(0));
     let mut failures = Vec::new();
-    for sample in &ops::samples().cases {
+    for sample in &extent::select(ops::samples().cases, |sample| sample.op.name().to_string()) {
         let graph = graph_of(&sample.op, &sample.ins).expect("a sample that fits");
         let run = |graph: &Graph, inputs: &[Literal]| {
             let wide = |d: DType| matches!(d, DType::F64 | DType::C128);
