@@ -83,10 +83,13 @@ pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
         Command::new(&python).args(PIP).args(["--force-reinstall", "--no-deps"]).arg(wheel),
         "pip install (wheel)",
     )?;
-    // The server that OpenAI's client talks to.
+    // The server that OpenAI's client talks to, with the features of the tests: nothing is built again for it.
     let mut command = cargo();
-    command.args(["build", "--quiet", "-p", "gradus-cli"]).current_dir(&workspace.root);
-    step(&mut command, "cargo build -p gradus-cli")?;
+    command.args(["build", "--quiet", "--workspace", "--exclude", "gradus-bench", "--bin", "gradus"]);
+    step(
+        command.env("CARGO_TARGET_DIR", &workspace.target).current_dir(&workspace.root),
+        "cargo build (gradus)",
+    )?;
     let mut pytest = Command::new(&python);
     pytest.env(
         "GRADUS_COMMAND",
