@@ -41,7 +41,7 @@ fn values_of_another_graph_are_refused() {
         b.try_apply_ids((&table::exp).into(), vec![foreign])
             .unwrap_err()
             .to_string()
-            .contains("not of this graph")
+            .contains("belongs to another graph")
     );
     assert!(b.finish_ids(&[foreign]).unwrap_err().to_string().contains("not of this graph"));
     let x = b.input("x", Aval::scalar(DType::F64));

@@ -375,7 +375,7 @@ fn transforms_and_control_flow() {
         scan(&[&x], &[], five, |_, _| (vec![], vec![])) => "0 carries must be 1, as many as at first";
         scan(&[&x], &[], five, |c, _| (two(c), vec![])) => "2 carries must be 1";
         scan(&[&x], &[], plain, |c, _| (one(c), vec![])) => "the length must be that of the inputs";
-        scan(&[&x], &[&x, &n.at(..1)], plain, |c, _| (one(c), vec![])) => "input 1 of type i64[1] must have 2 steps";
+        scan(&[&x], &[&x, &n.at(..1)], plain, |c, _| (one(c), vec![])) => "input 1 of type i64[1] must have a leading axis of extent 2";
         cond(&yes, &[&x], one, two) => "branch 1 gives [f32[2,3]]", "all branches must give the same types";
         switch(&n.at(0), &[&x], &[]) => "at least one branch";
         while_loop(&[&x], None, |_| yes.clone(), two) => "a carry keeps its type";

@@ -178,5 +178,5 @@ fn every_transform_names_the_line_it_was_called_from() {
         leaf.data_().set_(&v[0].sum(()).unsqueeze(0)).unwrap();
         v[0].sum(())
     };
-    says(&grad(&[&x], trains).unwrap_err(), &["writes a cell"]);
+    says(&grad(&[&x], trains).unwrap_err(), &["cannot write a cell"]);
 }
