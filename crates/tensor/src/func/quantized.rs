@@ -184,7 +184,11 @@ pub(super) fn samples(s: &mut super::Samples) {
         // Small bytes, so that the halves are finite.
         let bytes = s.draw.ints_of(DType::U8, (0, 60), [2, format.block_bytes()]);
         s.case("dequantize", [bytes.clone()], move |x| dequantize(&x[0], format));
-        let x = s.draw.normal([3, format.block_elements()]);
-        s.case("quantized_dot", [x, bytes], move |x| quantized_dot(&x[0], &x[1], format));
+        // The kit holds `f64` products to bounds of `f64`, but weights of these formats are rounded to `f32` before. Their
+        // products are compared in `tests/quantized.rs`.
+        if !matches!(format, Format::Q4K | Format::Q5K) {
+            let x = s.draw.normal([3, format.block_elements()]);
+            s.case("quantized_dot", [x, bytes], move |x| quantized_dot(&x[0], &x[1], format));
+        }
     }
 }
