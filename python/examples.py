@@ -568,7 +568,7 @@ def files():
               "EXAMPLES = {"]
     python += [f"    {name!r}: {text!r}," for name, text in sorted(texts.items()) if is_python(name)]
     python += ["}", "", "",
-               "def documented(names):", '    """Puts examples at the end of the docstrings of functions that have none."""',
+               "def documented(names):", '    """Appends examples to the docstrings of functions that have none."""',
                "    for name, value in names.items():",
                "        text = EXAMPLES.get(name)",
                "        if text and hasattr(value, \"__code__\") and \">>>\" not in (value.__doc__ or \"\"):",

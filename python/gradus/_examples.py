@@ -277,7 +277,7 @@ EXAMPLES = {
 
 
 def documented(names):
-    """Puts examples at the end of the docstrings of functions that have none."""
+    """Appends examples to the docstrings of functions that have none."""
     for name, value in names.items():
         text = EXAMPLES.get(name)
         if text and hasattr(value, "__code__") and ">>>" not in (value.__doc__ or ""):
