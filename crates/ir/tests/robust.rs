@@ -43,7 +43,7 @@ fn values_of_another_graph_are_refused() {
             .to_string()
             .contains("belongs to another graph")
     );
-    assert!(b.finish_ids(&[foreign]).unwrap_err().to_string().contains("not of this graph"));
+    assert!(b.finish_ids(&[foreign]).unwrap_err().to_string().contains("belongs to another graph"));
     let x = b.input("x", Aval::scalar(DType::F64));
     let g = b.finish(&[x]).unwrap();
     assert!(g.with_outputs(&[4]).unwrap_err().to_string().contains("output 4 is not in the graph"));
