@@ -248,7 +248,7 @@ impl<'a> Engine<'a> {
             });
             // An element outside of the domain counts as 0 and never changes, so no plan would start from it.
             let is_shifted = |a: &&Atom| a.args.iter().any(|x| matches!(x, Arg::Var(_, by) if *by != 0));
-            if tests || own.iter().any(is_shifted) || !grows(value, group) {
+            if tests || own.iter().any(is_shifted) || !value.grows(group) {
                 return Err(Stopped::Unsupported);
             }
             if own.is_empty() {
@@ -320,17 +320,6 @@ impl<'a> Engine<'a> {
 
 fn is_better(how: Projection, x: f64, than: f64) -> bool {
     if how == Projection::Min { x < than } else { x > than }
-}
-
-/// Whether a number grows with each element of the group that it reads: they are read alone or as a term of a sum.
-fn grows(value: &Number, group: &[usize]) -> bool {
-    let mut reads = false;
-    value.reads(&mut |r| reads |= group.contains(&r.of));
-    match value {
-        Number::Read(_) => true,
-        Number::Sum(terms) => terms.iter().all(|t| grows(t, group)),
-        _ => !reads,
-    }
 }
 
 /// Sorts tuples and removes repetitions.

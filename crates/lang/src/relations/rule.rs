@@ -40,6 +40,17 @@ pub(super) enum Number {
 }
 
 impl Number {
+    /// Whether it grows with each element of the group that it reads: they are read alone or as a term of a sum.
+    pub(super) fn grows(&self, group: &[usize]) -> bool {
+        let mut reads = false;
+        self.reads(&mut |r| reads |= group.contains(&r.of));
+        match self {
+            Number::Read(_) => true,
+            Number::Sum(terms) => terms.iter().all(|t| t.grows(group)),
+            _ => !reads,
+        }
+    }
+
     /// Calls `f` with every tensor that is read.
     pub(super) fn reads<'a>(&'a self, f: &mut impl FnMut(&'a Atom)) {
         match self {
