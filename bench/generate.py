@@ -1,4 +1,4 @@
-"""Tokens per second of a GGUF model: Gradus beside llama.cpp, in turn, on the same machine and number of threads.
+"""Tokens per second of a GGUF model: Gradus and llama.cpp, alternating, on the same machine and number of threads.
 
     cargo build --release -p gradus-bench --bin generate
     CMAKE_ARGS="-DGGML_NATIVE=OFF -DGGML_AVX512=ON -DGGML_AVX512_VNNI=ON -DGGML_FMA=ON -DGGML_F16C=ON" pip install llama-cpp-python

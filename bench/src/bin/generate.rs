@@ -1,5 +1,5 @@
 //! `cargo run --release -p gradus-bench --bin generate MODEL.gguf`: how fast a language model reads prompts and makes tokens.
-//! Prints one JSON object; `bench/generate.py` puts it beside llama.cpp.
+//! Prints one JSON object; `bench/generate.py` compares it with llama.cpp.
 
 #![forbid(unsafe_code)]
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How often a waiting request looks whether its client is still there.
+/// Interval at which a waiting request checks that its client is still connected.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// One text of an answer.
@@ -89,7 +89,7 @@ impl Drop for Answer<'_> {
     }
 }
 
-/// What became of a request.
+/// The outcome of a request.
 pub(crate) enum Outcome {
     /// A response to write.
     Body(Json),

@@ -16,7 +16,7 @@ const MOST_CHOICES: usize = 128;
 const MOST_STOPS: usize = 16;
 const MOST_STOP: usize = 1024;
 
-/// What a request asks for.
+/// The parsed body of a completion request.
 pub(crate) struct Ask {
     pub(crate) chat: bool,
     /// Each is continued `n` times.

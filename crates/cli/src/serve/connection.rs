@@ -26,7 +26,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// What is sent back.
+/// An HTTP response.
 struct Response {
     status: u16,
     kind: &'static str,
@@ -221,7 +221,7 @@ fn posted(
     }
 }
 
-/// Whether a Host header names this computer.
+/// Returns true if a Host header names the loopback address.
 fn is_local(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

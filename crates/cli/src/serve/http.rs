@@ -13,7 +13,7 @@ pub(crate) struct Limits {
     pub(crate) head: usize,
     /// Most bytes of a body.
     pub(crate) body: usize,
-    /// How long a connection may be idle between requests.
+    /// Longest idle time of a connection between two requests.
     pub(crate) idle: Duration,
     /// How long the request may take to arrive, from its first byte.
     pub(crate) arrive: Duration,
