@@ -2,9 +2,10 @@
 
     cargo build --release -p gradus-bench --bin generate
     CMAKE_ARGS="-DGGML_NATIVE=OFF -DGGML_AVX512=ON -DGGML_AVX512_VNNI=ON -DGGML_FMA=ON -DGGML_F16C=ON" pip install llama-cpp-python
-    python bench/generate.py MODEL.gguf [--ours target/release/generate] [--rounds 3]
+    python bench/generate.py MODEL.gguf [--ours target/release/generate] [--rounds 3] [--text FILE]
 
-Without the package `llama-cpp-python` only our column is printed.
+Our columns are activations in `f32` and rounded to integers of 8 bits, as llama.cpp rounds them. With a text, the perplexity of
+its first 1024 tokens is compared too. Without the package `llama-cpp-python` only our column is printed.
 """
 
 import argparse
@@ -14,17 +15,26 @@ import subprocess
 import sys
 import time
 
-PROMPT, NEW, TEXTS = 512, 64, 8
+PROMPT, NEW, TEXTS, TOKENS = 512, 64, 8, 1024
 
 
-def theirs(path, threads):
+def theirs(path, threads, text):
     """One round of llama.cpp: the same work as `generate.rs`."""
     import llama_cpp
     import numpy as np
 
+    # The class has no argument for the number of texts.
+    defaults = llama_cpp.llama_context_default_params
+
+    def several():
+        params = defaults()
+        params.n_seq_max, params.kv_unified = TEXTS, True
+        return params
+
     start = time.perf_counter()
+    llama_cpp.llama_cpp.llama_context_default_params = llama_cpp.llama_context_default_params = several
     model = llama_cpp.Llama(path, n_ctx=2048 * TEXTS, n_batch=PROMPT, n_threads=threads, n_threads_batch=threads,
-                            n_seq_max=TEXTS, verbose=False)
+                            verbose=False)
     prompt = model.tokenize(b"The capital of France is", add_bos=False)
     vocabulary = model.n_vocab()
     context = model._ctx.ctx
@@ -69,7 +79,17 @@ def theirs(path, threads):
         run([(last[i], len(prompt) + 1 + step, i, True) for i in range(TEXTS)])
         last = [int(logits(i).argmax()) for i in range(TEXTS)]
     together = NEW * TEXTS / (time.perf_counter() - begin)
-    return {"first_token_s": first, "prefill_tokens_per_s": prefill, "decode_tokens_per_s": decode,
+    perplexity = None
+    if text:
+        model = llama_cpp.Llama(path, n_ctx=TOKENS, n_batch=TOKENS, n_threads=threads, logits_all=True, verbose=False)
+        with open(text, "rb") as file:
+            ids = model.tokenize(file.read(), add_bos=False)[:TOKENS]
+        model.eval(ids)
+        scores = np.array(model.scores[:len(ids) - 1], dtype=np.float64)
+        scores -= scores.max(-1, keepdims=True)
+        scores -= np.log(np.exp(scores).sum(-1, keepdims=True))
+        perplexity = float(np.exp(-scores[np.arange(len(ids) - 1), ids[1:]].mean()))
+    return {"perplexity": perplexity, "first_token_s": first, "prefill_tokens_per_s": prefill, "decode_tokens_per_s": decode,
             "together_tokens_per_s": together}
 
 
@@ -79,17 +99,19 @@ def main():
     parser.add_argument("--ours", default="target/release/generate")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--text", help="a file whose perplexity is computed")
     parser.add_argument("--theirs", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.theirs:
-        print(json.dumps(theirs(args.model, args.threads)))
+        print(json.dumps(theirs(args.model, args.threads, args.text)))
         return
-    ways = {"gradus": [args.ours, args.model]}
+    text = [args.text] if args.text else []
+    ways = {f"gradus, {compute}": [args.ours, args.model, compute, *text] for compute in ("f32", "int8")}
     try:
         import llama_cpp
 
         ways[f"llama.cpp ({llama_cpp.__version__})"] = [sys.executable, __file__, args.model, "--theirs",
-                                                        "--threads", str(args.threads)]
+                                                        "--threads", str(args.threads), *(["--text", *text] if text else [])]
     except ImportError:
         print("llama-cpp-python is not installed: only our column", file=sys.stderr)
     found = {name: [] for name in ways}
@@ -98,10 +120,10 @@ def main():
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             found[name].append(json.loads(done.stdout.strip().splitlines()[-1]))
     keys = ["prefill_tokens_per_s", "decode_tokens_per_s", "together_tokens_per_s", "first_token_s", "resident_bytes",
-            "anonymous_bytes"]
+            "anonymous_bytes", "perplexity"]
     print("| | " + " | ".join(found) + " |\n|---|" + "---|" * len(found))
     for key in keys:
-        medians = [[r[key] for r in rounds if key in r] for rounds in found.values()]
+        medians = [[r[key] for r in rounds if r.get(key) is not None] for rounds in found.values()]
         print(f"| {key} | " + " | ".join(f"{statistics.median(m):.4g}" if m else "" for m in medians) + " |")
 
 

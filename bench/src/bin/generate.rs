@@ -1,17 +1,20 @@
-//! `cargo run --release -p gradus-bench --bin generate MODEL.gguf`: how fast a language model reads prompts and makes tokens.
+//! `cargo run --release -p gradus-bench --bin generate MODEL.gguf [f32|int8] [TEXT]`: the speed at which a language model reads prompts and
+//! makes tokens, with activations in `f32` or rounded to integers, and its perplexity on the beginning of a file of text.
 //! Prints one JSON object; `bench/generate.py` compares it with llama.cpp.
 
 #![forbid(unsafe_code)]
 
+use gradus::ir::format::Compute;
 use gradus::models::LanguageModel;
 use gradus::models::session::Session;
-use gradus::{Device, Error, Result};
+use gradus::{Device, Error, Result, Tensor};
 use serde_json::json;
 use std::time::Instant;
 
 const PROMPT: usize = 512;
 const NEW: usize = 64;
 const TEXTS: usize = 8;
+const TOKENS: usize = 1024;
 
 fn best(logits: &[f32]) -> i64 {
     let larger = |a: &(usize, &f32), b: &(usize, &f32)| a.1.total_cmp(b.1);
@@ -28,10 +31,20 @@ fn memory() -> (u64, u64) {
     (field("VmRSS:"), field("RssAnon:"))
 }
 
+/// Perplexity of the first tokens of a text.
+fn perplexity(model: &LanguageModel, ids: &[i64]) -> Result<f64> {
+    let n = ids.len().min(TOKENS) - 1;
+    let (x, y) = (Tensor::from_slice(&ids[..n], [1, n]), Tensor::from_slice(&ids[1..=n], [n, 1]));
+    let logits = model.engine.model().logits(&x).reshape([n as i64, -1]);
+    Ok((-f64::from(logits.log_softmax(-1).gather(-1, &y).mean(()).item::<f32>()?)).exp())
+}
+
 fn main() -> Result<()> {
     let path = std::env::args().nth(1).ok_or_else(|| Error::value("no model", "give a GGUF file"))?;
+    let compute = std::env::args().nth(2).unwrap_or_else(|| "f32".into());
+    let compute = Compute::of_name(&compute).ok_or_else(|| Error::value(compute, "must be f32 or int8"))?;
     let start = Instant::now();
-    let mut model = LanguageModel::load(&path, Device::CPU)?;
+    let mut model = LanguageModel::load_computing(&path, Device::CPU, compute)?;
     let loaded = start.elapsed();
     let prompt = model.tokenizer.encode("The capital of France is")?;
     let first = best(&model.engine.logits_after(&prompt)?);
@@ -65,12 +78,19 @@ fn main() -> Result<()> {
         // The first two steps read the prompts and compile.
         together += if step < 2 { 0.0 } else { begin.elapsed().as_secs_f64() };
     }
+    let perplexity = match std::env::args().nth(3) {
+        Some(file) => {
+            let text = std::fs::read_to_string(&file).map_err(|e| Error::value(&file, e.to_string()))?;
+            Some(perplexity(&model, &model.tokenizer.encode(&text)?)?)
+        }
+        None => None,
+    };
     let report = json!({
         "load_s": loaded.as_secs_f64(), "first_token_s": first_token.as_secs_f64(),
         "prefill_tokens_per_s": prefill, "decode_tokens_per_s": decode,
         "together_tokens_per_s": (NEW * TEXTS) as f64 / together,
         "resident_bytes": small.0, "anonymous_bytes": small.1,
-        "text": model.tokenizer.decode(&text)?,
+        "perplexity": perplexity, "text": model.tokenizer.decode(&text)?,
     });
     println!("{report}");
     Ok(())

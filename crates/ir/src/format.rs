@@ -65,6 +65,34 @@ const FORMATS: &[Row] = &[
     row(Format::BF16, 30, "BF16", 1, 2),
 ];
 
+/// The numbers that products with quantised weights are computed in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Compute {
+    /// Activations stay as they are.
+    #[default]
+    F32,
+    /// Activations are rounded to integers from -127 to 127, in blocks of 32 that share a scale.
+    Int8,
+}
+
+impl Compute {
+    /// Returns all ways.
+    pub const ALL: [Compute; 2] = [Compute::F32, Compute::Int8];
+
+    /// Returns the name, such as `int8`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Compute::F32 => "f32",
+            Compute::Int8 => "int8",
+        }
+    }
+
+    /// Returns the one with this name.
+    pub fn of_name(name: &str) -> Option<Compute> {
+        Compute::ALL.into_iter().find(|c| c.name() == name)
+    }
+}
+
 /// Largest number of elements in a block of any format.
 pub const MOST: usize = 256;
 

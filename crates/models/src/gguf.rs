@@ -3,6 +3,7 @@
 //! One table for keys and one for names serve both directions. GGUF stores the rows of queries and keys of `llama` models so that
 //! features which rotate together are next to each other; here they are half a head apart.
 
+use gradus_ir::format::Compute;
 use gradus_ir::{Error, Result, Shape};
 use gradus_nn::file::gguf::{Format, Kind, Metadata, Reader, Value};
 use gradus_tensor::Tensor;
@@ -81,6 +82,8 @@ pub struct Model {
     kv_heads: usize,
     /// Whether quantised weights are given as `f32`.
     pub as_f32: bool,
+    /// The numbers that products with quantised weights are computed in.
+    pub compute: Compute,
 }
 
 impl Model {
@@ -96,7 +99,7 @@ impl Model {
         };
         let heads = count("attention.head_count").unwrap_or(1);
         let kv_heads = count("attention.head_count_kv").unwrap_or(heads);
-        Ok(Model { file, architecture, heads, kv_heads, as_f32: false })
+        Ok(Model { file, architecture, heads, kv_heads, as_f32: false, compute: Compute::F32 })
     }
 
     /// The configuration as a `config.json` has it.

@@ -7,6 +7,7 @@ use crate::engine::{Engine, Finish, Options};
 use crate::tokenizer::{Tokenizer, json_of_gguf};
 use crate::weights::Weights;
 use crate::{gguf, stop::StopStrings};
+use gradus_ir::format::Compute;
 use gradus_ir::{Error, Result};
 use gradus_nn::Module;
 use gradus_nn::file::{atomic, bytes_up_to, gguf as file};
@@ -53,18 +54,23 @@ impl LanguageModel {
     /// Loads a GGUF file, or a Hugging Face folder. On the CPU quantised matrices stay as they are in the file, which is mapped
     /// and must not change while the model is in use; other devices hold them as `f32`.
     pub fn load(path: impl AsRef<Path>, device: Device) -> Result<LanguageModel> {
-        LanguageModel::load_with(path.as_ref(), device, !device.is_cpu())
+        LanguageModel::load_computing(path, device, Compute::F32)
+    }
+
+    /// As [`LanguageModel::load`], with the numbers that products with quantised weights are computed in.
+    pub fn load_computing(path: impl AsRef<Path>, device: Device, compute: Compute) -> Result<LanguageModel> {
+        LanguageModel::load_with(path.as_ref(), device, !device.is_cpu(), compute)
     }
 
     /// As [`LanguageModel::load`], with all weights as `f32` parameters, for training.
     pub fn load_f32(path: impl AsRef<Path>, device: Device) -> Result<LanguageModel> {
-        LanguageModel::load_with(path.as_ref(), device, true)
+        LanguageModel::load_with(path.as_ref(), device, true, Compute::F32)
     }
 
-    fn load_with(path: &Path, device: Device, as_f32: bool) -> Result<LanguageModel> {
+    fn load_with(path: &Path, device: Device, as_f32: bool, compute: Compute) -> Result<LanguageModel> {
         let model = match path.is_dir() {
             true => LanguageModel::of_folder(path)?,
-            false => LanguageModel::of_gguf(path, as_f32)?,
+            false => LanguageModel::of_gguf(path, as_f32, compute)?,
         };
         if !device.is_cpu() {
             model.engine.model().to(device)?;
@@ -73,9 +79,9 @@ impl LanguageModel {
         Ok(model)
     }
 
-    fn of_gguf(path: &Path, as_f32: bool) -> Result<LanguageModel> {
+    fn of_gguf(path: &Path, as_f32: bool, compute: Compute) -> Result<LanguageModel> {
         let mut source = gguf::Model::open(path)?;
-        source.as_f32 = as_f32;
+        (source.as_f32, source.compute) = (as_f32, compute);
         let config = source.config()?;
         let (m, failed) = (source.file.metadata().clone(), |e: Error| atomic::failed(path, e));
         let json = json_of_gguf(&m).map_err(failed)?;

@@ -3,8 +3,8 @@
 //! Fields have the names of Hugging Face's weights, whichever form they have. Quantised weights are buffers: they are saved and
 //! moved with a model, but are not parameters.
 
+use gradus_ir::format::{Compute, Format};
 use gradus_ir::{DType, Shape};
-use gradus_nn::file::gguf::Format;
 use gradus_nn::{Buffer, Forward, Module, Param, Visitor, module};
 use gradus_tensor::{Tensor, dequantize, embedding, func, quantized_dot};
 
@@ -13,15 +13,15 @@ use gradus_tensor::{Tensor, dequantize, embedding, func, quantized_dot};
 pub enum Matrix {
     /// Numbers that can be trained.
     Float(Param),
-    /// The bytes of a quantised format, row by row.
-    Quantized(Buffer, Format),
+    /// The bytes of a quantised format, row by row, and the numbers that products are computed in.
+    Quantized(Buffer, Format, Compute),
 }
 
 impl Module for Matrix {
     fn visit(&self, v: &mut Visitor) {
         match self {
             Matrix::Float(p) => p.visit(v),
-            Matrix::Quantized(bytes, _) => bytes.visit(v),
+            Matrix::Quantized(bytes, ..) => bytes.visit(v),
         }
     }
 }
@@ -32,7 +32,7 @@ impl Matrix {
     pub fn dot(&self, x: &Tensor) -> Tensor {
         match self {
             Matrix::Float(w) => func::linear(x, w, None),
-            Matrix::Quantized(bytes, format) => quantized_dot(x, bytes, *format),
+            Matrix::Quantized(bytes, format, compute) => quantized_dot(x, bytes, *format, *compute),
         }
     }
 
@@ -41,7 +41,7 @@ impl Matrix {
     pub fn rows(&self, ids: &Tensor) -> Tensor {
         match self {
             Matrix::Float(w) => embedding(ids, w, None),
-            Matrix::Quantized(bytes, format) => dequantize(&embedding(ids, bytes, None), *format),
+            Matrix::Quantized(bytes, format, _) => dequantize(&embedding(ids, bytes, None), *format),
         }
     }
 
@@ -50,7 +50,7 @@ impl Matrix {
     pub fn values(&self) -> Tensor {
         match self {
             Matrix::Float(w) => Tensor::clone(w),
-            Matrix::Quantized(bytes, format) => dequantize(bytes, *format),
+            Matrix::Quantized(bytes, format, _) => dequantize(bytes, *format),
         }
     }
 
@@ -58,7 +58,7 @@ impl Matrix {
     pub fn shape(&self) -> Shape {
         match self {
             Matrix::Float(w) => w.shape(),
-            Matrix::Quantized(bytes, format) => {
+            Matrix::Quantized(bytes, format, _) => {
                 let mut shape = bytes.shape().to_vec();
                 if let Some(last) = shape.last_mut() {
                     *last = *last / format.block_bytes() * format.block_elements();
@@ -70,7 +70,7 @@ impl Matrix {
 
     /// Whether the weights are quantised.
     pub fn is_quantized(&self) -> bool {
-        matches!(self, Matrix::Quantized(bytes, _) if bytes.dtype() == DType::U8)
+        matches!(self, Matrix::Quantized(bytes, ..) if bytes.dtype() == DType::U8)
     }
 }
 

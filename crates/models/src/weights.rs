@@ -150,7 +150,7 @@ impl<'a> Loader<'a> {
             match file.quantized(&full) {
                 Ok(Some((bytes, format))) => {
                     self.taken.insert(full);
-                    return Matrix::Quantized(Buffer::new(&bytes), format);
+                    return Matrix::Quantized(Buffer::new(&bytes), format, file.compute);
                 }
                 Ok(None) => {}
                 Err(e) => self.failed = self.failed.take().or(Some(e)),

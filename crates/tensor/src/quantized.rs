@@ -2,7 +2,7 @@
 
 use crate::func::quantized::{dequantize, quantized_dot, shape_of};
 use crate::tensor::Tensor;
-use gradus_ir::format::Format;
+use gradus_ir::format::{Compute, Format};
 use gradus_ir::{Result, Shape};
 
 /// The bytes of weights, and how they are packed.
@@ -48,7 +48,7 @@ impl Quantized {
 
     /// `x · valuesᵀ` along the last axis.
     #[track_caller]
-    pub fn dot(&self, x: &Tensor) -> Tensor {
-        quantized_dot(x, &self.bytes, self.format)
+    pub fn dot(&self, x: &Tensor, compute: Compute) -> Tensor {
+        quantized_dot(x, &self.bytes, self.format, compute)
     }
 }

@@ -1,7 +1,7 @@
 //! Quantised tensors: values, products and gradients.
 
 use gradus_ir::DType;
-use gradus_ir::format::Format;
+use gradus_ir::format::{Compute, Format};
 use gradus_tensor::{Generator, Quantized, Tensor, compile, compile_graph, dequantize, quantized_dot, trace};
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn products_are_those_of_the_values() {
             let x = g.randn([rows, w.dim(1)]);
             let right = x.to_dtype(DType::F64).matmul(&w.t());
             let size = x.to_dtype(DType::F64).abs().matmul(&w.abs().t()).max(()).item::<f64>().unwrap();
-            let found = quantized_dot(&x, &b, format);
+            let found = quantized_dot(&x, &b, format, Compute::F32);
             assert!(
                 far(&found, &right) <= 1e-6 * size,
                 "{} of {rows}: {}",
@@ -73,7 +73,7 @@ fn activations_have_a_gradient_and_bytes_have_none() {
     let b = bytes(format, 5, 2);
     let x = g.randn([3, 64]).requires_grad_();
     let seed = g.randn([3, 5]);
-    (quantized_dot(&x, &b, format) * &seed).sum(()).backward().unwrap();
+    (quantized_dot(&x, &b, format, Compute::F32) * &seed).sum(()).backward().unwrap();
     let right = seed.matmul(&values(format, &b));
     assert!(far(&x.grad().unwrap(), &right) < 1e-3 * right.abs().max(()).item::<f32>().unwrap() as f64);
 }
@@ -92,7 +92,7 @@ fn rows_are_read_by_their_numbers() {
 #[test]
 fn the_cpu_runs_a_product_as_one_step() {
     let (b, x) = (bytes(Format::Q4_0, 8, 1).cell(), Tensor::ones([1, 32]));
-    let plan = compile(&[&x], |x| quantized_dot(&x[0], &b, Format::Q4_0)).unwrap();
+    let plan = compile(&[&x], |x| quantized_dot(&x[0], &b, Format::Q4_0, Compute::F32)).unwrap();
     assert_eq!(plan.steps(), ["quantized_dot"]);
     assert_eq!(plan.arena(), 0);
 }
@@ -107,6 +107,43 @@ fn what_does_not_fit_is_refused() {
     refused(dequantize(&b, Format::Q4_1), "a multiple of 20 bytes");
     refused(dequantize(&b, Format::F16), "has no blocks");
     refused(dequantize(&Tensor::ones([18]), Format::Q4_0), "quantised weights are bytes");
-    refused(quantized_dot(&Tensor::ones([2, 31]), &b, Format::Q4_0), "must be [..,I] and [O,I]");
-    refused(quantized_dot(&b, &b, Format::Q4_0), "activations are floats");
+    refused(
+        quantized_dot(&Tensor::ones([2, 31]), &b, Format::Q4_0, Compute::F32),
+        "must be [..,I] and [O,I]",
+    );
+    refused(quantized_dot(&b, &b, Format::Q4_0, Compute::F32), "activations are floats");
+}
+
+#[test]
+fn integer_products_round_the_activations() {
+    let g = Generator::new(5);
+    for format in Format::all().filter(|f| f.is_quantized()) {
+        let b = bytes(format, 40, 2);
+        let width = 2 * format.block_elements();
+        for rows in [1, 3, 9] {
+            let x = g.randn([rows, width]);
+            let found = quantized_dot(&x, &b, format, Compute::Int8);
+            // The same by NumPy's steps: blocks of 32, a scale each, nearest integers.
+            let blocks = x.reshape([rows, width / 32, 32]);
+            let scale = blocks.abs().max_keepdim(-1) / 127.0;
+            let rounded = ((&blocks / &scale).round() * &scale).reshape([rows, width]).to_dtype(DType::F64);
+            let values = dequantize(&b, format).to_dtype(DType::F64);
+            let right = rounded.matmul(&values.t()).to_vec::<f64>().unwrap();
+            let size = rounded.abs().matmul(&values.abs().t()).to_vec::<f64>().unwrap();
+            for ((found, right), size) in found.to_vec::<f32>().unwrap().iter().zip(right).zip(size) {
+                let far = (f64::from(*found) - right).abs();
+                assert!(far <= 1e-5 * size, "{} {rows}: {found} is not {right}", format.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_gradient_of_integer_products_ignores_the_rounding() {
+    let (g, b) = (Generator::new(6), bytes(Format::Q4_1, 5, 3));
+    let x = g.randn([2, 96]).requires_grad_();
+    let seed = g.randn([2, 5]);
+    (quantized_dot(&x, &b, Format::Q4_1, Compute::Int8) * &seed).sum(()).backward().unwrap();
+    let right = seed.matmul(&dequantize(&b, Format::Q4_1)).to_vec::<f32>().unwrap();
+    assert_eq!(x.grad().unwrap().to_vec::<f32>().unwrap(), right);
 }

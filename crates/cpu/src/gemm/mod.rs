@@ -22,11 +22,17 @@ mod pack;
 mod pairs;
 mod plan;
 mod scratch;
+#[cfg(target_arch = "x86_64")]
+mod square;
 mod vector;
 mod widen;
 
 pub(crate) use pack::{MOST_ROWS, TransposeBlock};
 pub(crate) use scratch::Scratch;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use square::transpose as transpose_square;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use vector::prefetch;
 
 use crate::{Isa, Pool};
 use half::bf16;

@@ -4,14 +4,13 @@
 //! pairs of consecutive steps along k. A row of a square is a lane of A, or a pair of steps of B. Missing
 //! elements are zero.
 
+use super::square::{SIDE, transpose};
 use super::vector::prefetch;
 use half::bf16;
 use std::arch::x86_64::*;
 
 /// Lanes of a panel, and steps that are packed together.
 pub(super) const WIDTH: usize = 32;
-/// Lanes, and pairs of steps, of a square.
-const SIDE: usize = 16;
 /// Number of rows to prefetch ahead, because they are too far apart for the hardware prefetcher.
 const AHEAD: usize = 10;
 /// Elements of the squares of 32 steps.
@@ -110,37 +109,6 @@ unsafe fn across(first: *const bf16, depth: isize, lanes: usize, steps: usize, o
             };
             _mm512_storeu_si512(out.add(pair), _mm512_permutex2var_epi16(rows.0, low, rows.1));
             _mm512_storeu_si512(out.add(SIDE + pair), _mm512_permutex2var_epi16(rows.0, high, rows.1));
-        }
-    }
-}
-
-/// Transposes a square.
-#[inline(always)]
-unsafe fn transpose(square: *mut __m512i) {
-    // Exchanges pairs of rows, then pairs of pairs, then quarters of registers twice; each pass puts half of
-    // the misplaced elements in place.
-    // SAFETY: the caller guarantees the square and AVX-512.
-    unsafe {
-        let mut x = [_mm512_setzero_si512(); SIDE];
-        for i in (0..SIDE).step_by(2) {
-            let rows = (_mm512_loadu_si512(square.add(i)), _mm512_loadu_si512(square.add(i + 1)));
-            x[i] = _mm512_unpacklo_epi32(rows.0, rows.1);
-            x[i + 1] = _mm512_unpackhi_epi32(rows.0, rows.1);
-        }
-        let mut y = x;
-        for i in (0..SIDE).step_by(4) {
-            y[i] = _mm512_unpacklo_epi64(x[i], x[i + 2]);
-            y[i + 1] = _mm512_unpackhi_epi64(x[i], x[i + 2]);
-            y[i + 2] = _mm512_unpacklo_epi64(x[i + 1], x[i + 3]);
-            y[i + 3] = _mm512_unpackhi_epi64(x[i + 1], x[i + 3]);
-        }
-        for i in [0, 1, 2, 3, 8, 9, 10, 11] {
-            x[i] = _mm512_shuffle_i32x4::<0x88>(y[i], y[i + 4]);
-            x[i + 4] = _mm512_shuffle_i32x4::<0xdd>(y[i], y[i + 4]);
-        }
-        for i in 0..8 {
-            _mm512_storeu_si512(square.add(i), _mm512_shuffle_i32x4::<0x88>(x[i], x[i + 8]));
-            _mm512_storeu_si512(square.add(i + 8), _mm512_shuffle_i32x4::<0xdd>(x[i], x[i + 8]));
         }
     }
 }

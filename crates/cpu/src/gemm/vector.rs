@@ -32,7 +32,7 @@ pub(super) trait Vector: Copy {
 
 /// Prefetches the cache line at `p`, which need not be valid.
 #[inline(always)]
-pub(super) fn prefetch<T>(p: *const T) {
+pub(crate) fn prefetch<T>(p: *const T) {
     // SAFETY: prefetching accesses no memory; SSE is part of the target.
     #[cfg(target_arch = "x86_64")]
     unsafe {

@@ -4,6 +4,7 @@
 //! there, so that memory is read once. With many, panels of weights are unpacked for the matrix product of `gemm`. The sums
 //! of a row of activations do not depend on the other rows as long as these are few, nor on the number of threads.
 
+pub(crate) mod int8;
 mod panel;
 #[cfg(test)]
 mod tests;
@@ -169,6 +170,7 @@ macro_rules! of_format {
         }
     };
 }
+use of_format;
 
 macro_rules! instance {
     ($name:ident, $wide:ty, [$($attr:tt)*]) => {

@@ -54,12 +54,7 @@ impl Blocks for Q4K {
             let (d, least) = (half_at(block), half_at(block.add(2)));
             let packed = block.add(4).cast::<[u8; 12]>().read();
             for j in 0..8 {
-                let (scale, offset) = if j < 4 {
-                    (packed[j] & 63, packed[j + 4] & 63)
-                } else {
-                    let both = packed[j + 4];
-                    ((both & 15) | (packed[j - 4] >> 6) << 4, (both >> 4) | (packed[j] >> 6) << 4)
-                };
+                let (scale, offset) = six_bits(&packed, j);
                 let bytes = block.add(16 + j / 2 * GROUP).cast::<[u8; GROUP]>().read();
                 let shift = 4 * (j % 2);
                 let q: [i8; GROUP] = std::array::from_fn(|i| ((bytes[i] >> shift) & 15) as i8);
@@ -69,6 +64,16 @@ impl Blocks for Q4K {
             }
         }
     }
+}
+
+/// The scale and the offset of group `j`, each of six bits.
+#[inline(always)]
+pub(super) fn six_bits(packed: &[u8; 12], j: usize) -> (u8, u8) {
+    if j < 4 {
+        return (packed[j] & 63, packed[j + 4] & 63);
+    }
+    let both = packed[j + 4];
+    ((both & 15) | (packed[j - 4] >> 6) << 4, (both >> 4) | (packed[j] >> 6) << 4)
 }
 
 impl Blocks for Q6K {
@@ -93,8 +98,8 @@ impl Blocks for Q6K {
 
 /// Any quantised format.
 pub(super) struct Any {
-    format: Format,
-    parts: Parts,
+    pub(super) format: Format,
+    pub(super) parts: Parts,
 }
 
 impl Any {

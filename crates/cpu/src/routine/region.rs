@@ -6,7 +6,7 @@ use crate::cached::{self, Attention, Cache, Texts};
 use crate::quantized::{self, Rows, Weights};
 use gradus_compile::Claim;
 use gradus_ir::attr::Attr;
-use gradus_ir::format::Format;
+use gradus_ir::format::{Compute, Format};
 use gradus_ir::ops::call::Call as Region;
 use gradus_ir::{Aval, DType, Error, Result};
 
@@ -54,13 +54,17 @@ fn dequantizes(call: &Region, types: &[Aval]) -> Option<(Format, usize, usize)> 
     gives(call, DType::F32, &shape).then_some(found)
 }
 
-fn multiplies(call: &Region, types: &[Aval]) -> Option<(Format, usize, usize)> {
+fn multiplies(call: &Region, types: &[Aval]) -> Option<((Format, usize, usize), Compute)> {
     let [x, bytes] = types else { return None };
     let found = blocks(call, bytes)?;
+    let compute = match arg(call, "compute") {
+        Some(Attr::Str(name)) => Compute::of_name(name)?,
+        _ => Compute::F32,
+    };
     let (width, lead) = x.shape.split_last()?;
     let shape: Vec<usize> = lead.iter().copied().chain([found.1]).collect();
     let fits = x.dtype == DType::F32 && bytes.rank() == 2 && *width == found.2 && *width > 0;
-    (fits && gives(call, DType::F32, &shape)).then_some(found)
+    (fits && gives(call, DType::F32, &shape)).then_some((found, compute))
 }
 
 /// The extents of a cache and the tokens of its texts, if the operands are those of texts in it.
@@ -124,9 +128,13 @@ pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
                 quantized::dequantize(call.pool, &weights(found, 0), out);
             }
             DOT => {
-                let found = multiplies(region, types).ok_or_else(unfit)?;
+                let (found, compute) = multiplies(region, types).ok_or_else(unfit)?;
                 let rows = Rows { x: floats(0), y: out, count: types[0].shape.numel() / found.2 };
-                quantized::dot(call.pool, &weights(found, 1), rows);
+                let dot = match compute {
+                    Compute::F32 => quantized::dot,
+                    Compute::Int8 => quantized::int8::dot,
+                };
+                dot(call.pool, &weights(found, 1), rows);
             }
             WRITE => {
                 let (cache, time) = writes(region, types).ok_or_else(unfit)?;

@@ -6,7 +6,7 @@
 
 use crate::region::{Args, arg, region1, region1_with_grad};
 use crate::tensor::Tensor;
-use gradus_ir::format::Format;
+use gradus_ir::format::{Compute, Format};
 use gradus_ir::{Class, DType, Error, Result, Shape};
 
 /// The shape of the values of bytes, if they are whole blocks.
@@ -52,9 +52,22 @@ pub fn dequantize(bytes: &Tensor, format: Format) -> Tensor {
     }
 }
 
+/// Elements of activations that share a scale when they are rounded.
+const BLOCK: usize = 32;
+
+/// Rounds activations to the nearest of 255 multiples of a scale, which each block of 32 has for itself.
+fn rounded(x: &Tensor) -> Tensor {
+    let blocks = x.unflatten(-1, [x.dim(-1) / BLOCK, BLOCK]);
+    let scale = blocks.abs().max_keepdim(-1) / 127.0;
+    let q = (&blocks / &scale).round();
+    // A block of zeros has no scale to divide by. Infinities and NaN give NaN.
+    scale.eq(0.0).select(&blocks.zeros_like(), &(q * scale)).flatten(-2, -1)
+}
+
 /// `x · wᵀ` along the last axis, where `w` is the values of `bytes`, `[outputs, inputs]`. The result has the dtype of `x`.
+/// With [`Compute::Int8`] the activations are rounded before; the gradient is that of the product without rounding.
 #[track_caller]
-pub fn quantized_dot(x: &Tensor, bytes: &Tensor, format: Format) -> Tensor {
+pub fn quantized_dot(x: &Tensor, bytes: &Tensor, format: Format, compute: Compute) -> Tensor {
     let ins = [x, bytes];
     let check = || {
         let (own, w) = (x.check()?.shape(), shape_of(bytes, format)?);
@@ -70,11 +83,21 @@ pub fn quantized_dot(x: &Tensor, bytes: &Tensor, format: Format) -> Tensor {
         return Tensor::refuse("quantized_dot", &ins, e);
     }
     let weights = |x: &[Tensor]| dequantize(&x[1], format).to_dtype(x[0].dtype());
+    let mut args = args(format);
+    if compute != Compute::F32 {
+        args.push(arg("compute", compute.name().to_string()));
+    }
     region1_with_grad(
         "quantized_dot",
-        args(format),
+        args,
         &ins,
-        |x| super::linear(&x[0], &weights(x), None),
+        |x| {
+            let activations = match compute {
+                Compute::F32 => x[0].clone(),
+                Compute::Int8 => rounded(&x[0]),
+            };
+            super::linear(&activations, &weights(x), None)
+        },
         |x, _, g| vec![g.matmul(&weights(x)), x[1].zeros_like()],
     )
 }
@@ -188,7 +211,7 @@ pub(super) fn samples(s: &mut super::Samples) {
         // products are compared in `tests/quantized.rs`.
         if !matches!(format, Format::Q4K | Format::Q5K) {
             let x = s.draw.normal([3, format.block_elements()]);
-            s.case("quantized_dot", [x, bytes], move |x| quantized_dot(&x[0], &x[1], format));
+            s.case("quantized_dot", [x, bytes], move |x| quantized_dot(&x[0], &x[1], format, Compute::F32));
         }
     }
 }

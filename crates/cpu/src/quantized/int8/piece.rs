@@ -1,0 +1,318 @@
+//! Pieces of 128 weights as unsigned integers with scales and offsets: the form that all formats have for products of integers.
+//!
+//! A weight is `scale · q + offset`. Signed integers are shifted up by a power of two, which the offset takes back exactly.
+//! All functions need AVX-512 and become instructions of the caller.
+
+use super::super::unpack::{Any, Q4_0, Q4_1, Q4K, Q6K, Q8_0, six_bits};
+use crate::gemm::transpose_square;
+use crate::wide::half_at;
+use std::arch::x86_64::*;
+
+/// Weights of a piece.
+pub(super) const PIECE: usize = 128;
+/// Weights that share a scale and an offset in every format.
+pub(super) const RUN: usize = 16;
+/// Rows whose numbers fill a register.
+pub(super) const SIDE: usize = 16;
+/// Runs of a piece.
+pub(super) const RUNS: usize = PIECE / RUN;
+
+/// Two registers of integers, and one of 8 scales and 8 offsets. Runs are in the order that is simple to unpack.
+pub(super) type Piece = [__m512i; 3];
+
+/// Reads pieces of a format.
+pub(super) trait Pieces {
+    /// The position in a piece of each run of elements.
+    const POSITION: [usize; RUNS];
+    /// Whether runs `2 i` and `2 i + 1` share a scale and an offset.
+    const PAIRED: bool;
+    /// Piece number `at` of a row of `blocks` blocks. Weights after the end are any.
+    ///
+    /// # Safety
+    /// `row` points to that many blocks, the piece is in the row, and the processor has AVX-512.
+    unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece;
+
+    /// Scales and offsets of a piece of 16 rows: a register of 16 rows for each run.
+    ///
+    /// # Safety
+    /// As for [`Pieces::piece`], for each row.
+    #[inline(always)]
+    unsafe fn numbers(&mut self, rows: &Lanes) -> Numbers {
+        let mut square = [[0f32; SIDE]; SIDE];
+        // SAFETY: the caller's contract.
+        unsafe {
+            for (lane, to) in square.iter_mut().enumerate() {
+                let [.., numbers] = self.piece(rows.row(lane), rows.blocks, rows.at);
+                _mm512_storeu_si512(to.as_mut_ptr().cast(), numbers);
+            }
+            transpose_square(square.as_mut_ptr().cast());
+            let numbers = square.as_ptr().cast::<__m512>();
+            let mut result = [[_mm512_setzero_ps(); RUNS]; 2];
+            for i in 0..RUNS {
+                result[0][i] = _mm512_loadu_ps(numbers.add(i).cast());
+                result[1][i] = _mm512_loadu_ps(numbers.add(RUNS + i).cast());
+            }
+            result
+        }
+    }
+}
+
+/// Scales and offsets of each run, of 16 rows.
+pub(super) type Numbers = [[__m512; RUNS]; 2];
+
+/// Piece number `at` of 16 rows of `blocks` blocks. Rows after the last are the last again.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes {
+    pub(super) first: *const u8,
+    pub(super) row_bytes: usize,
+    pub(super) last: usize,
+    pub(super) blocks: usize,
+    pub(super) at: usize,
+}
+
+impl Lanes {
+    /// The first byte of a row.
+    #[inline(always)]
+    pub(super) fn row(&self, lane: usize) -> *const u8 {
+        self.first.wrapping_add(lane.min(self.last) * self.row_bytes)
+    }
+
+    /// The 32 bits at `byte` of each of four blocks of `size` bytes, of 16 rows.
+    #[inline(always)]
+    unsafe fn words(&self, size: usize, byte: usize) -> [__m512i; 4] {
+        // SAFETY: the caller guarantees AVX-512 and rows of blocks; lanes without a block are not read.
+        unsafe {
+            let lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+            let lane = _mm512_min_epi32(lane, _mm512_set1_epi32(self.last as i32));
+            let offsets = _mm512_mullo_epi32(lane, _mm512_set1_epi32(self.row_bytes as i32));
+            let zero = _mm512_setzero_si512();
+            let mut result = [zero; 4];
+            for (i, words) in result.iter_mut().enumerate() {
+                let block = 4 * self.at + i;
+                let mask = if block < self.blocks { !0 } else { 0 };
+                let from = self.first.wrapping_add(block * size + byte).cast::<i32>();
+                *words = _mm512_mask_i32gather_epi32::<1>(zero, mask, offsets, from);
+            }
+            result
+        }
+    }
+}
+
+/// The lower half of each word as `f32`.
+#[inline(always)]
+unsafe fn lower(words: __m512i) -> __m512 {
+    // SAFETY: the caller guarantees AVX-512.
+    unsafe { _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words)) }
+}
+
+/// Runs in the order of the elements.
+const NATURAL: [usize; RUNS] = [0, 1, 2, 3, 4, 5, 6, 7];
+/// Low nibbles of four blocks of 32, then high nibbles.
+const NIBBLES: [usize; RUNS] = [0, 4, 1, 5, 2, 6, 3, 7];
+/// Low nibbles of two pairs of groups of 32, then high nibbles.
+const NIBBLES_OF_64: [usize; RUNS] = [0, 1, 4, 5, 2, 3, 6, 7];
+
+/// The low and the high nibble of each byte.
+#[inline(always)]
+unsafe fn nibbles(bytes: __m512i) -> (__m512i, __m512i) {
+    // SAFETY: the caller guarantees AVX-512.
+    unsafe {
+        let mask = _mm512_set1_epi8(15);
+        (_mm512_and_si512(bytes, mask), _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), mask))
+    }
+}
+
+/// Scales, and the offsets that take back a shift of the integers.
+#[inline(always)]
+unsafe fn centred(scale: __m256, shift: f32) -> __m512i {
+    // SAFETY: the caller guarantees AVX-512.
+    unsafe {
+        let offset = _mm256_mul_ps(scale, _mm256_set1_ps(-shift));
+        _mm512_castps_si512(_mm512_insertf32x8::<1>(_mm512_castps256_ps512(scale), offset))
+    }
+}
+
+impl Pieces for Q4_1 {
+    const POSITION: [usize; RUNS] = NIBBLES;
+    const PAIRED: bool = true;
+    #[inline(always)]
+    unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
+        // SAFETY: the caller's contract. Four blocks are 80 bytes, 20 words of 32 bits: two halves, then nibbles.
+        unsafe {
+            let (p, left) = (row.add(80 * at), (blocks - 4 * at).min(4));
+            let there = (1u32 << (5 * left)) - 1;
+            let first = _mm512_maskz_loadu_epi32(there as u16, p.cast());
+            let last = _mm512_maskz_loadu_epi32((there >> 4) as u16, p.wrapping_add(16).cast());
+            let words = _mm512_setr_epi32(1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 28, 29, 30, 31);
+            let (low, high) = nibbles(_mm512_permutex2var_epi32(first, words, last));
+            let words = _mm512_setr_epi32(0, 5, 10, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+            let both = _mm512_castsi512_si128(_mm512_permutexvar_epi32(words, first));
+            let both = _mm512_castps256_ps512(_mm256_cvtph_ps(both));
+            let order = _mm512_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6, 1, 3, 5, 7, 1, 3, 5, 7);
+            [low, high, _mm512_castps_si512(_mm512_permutexvar_ps(order, both))]
+        }
+    }
+    #[inline(always)]
+    unsafe fn numbers(&mut self, rows: &Lanes) -> Numbers {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let mut result = [[_mm512_setzero_ps(); RUNS]; 2];
+            for (i, words) in rows.words(20, 0).into_iter().enumerate() {
+                result[0][i] = lower(words);
+                result[1][i] = lower(_mm512_srli_epi32::<16>(words));
+            }
+            result
+        }
+    }
+}
+
+impl Pieces for Q4_0 {
+    const POSITION: [usize; RUNS] = NIBBLES;
+    const PAIRED: bool = true;
+    #[inline(always)]
+    unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
+        // SAFETY: the caller's contract. Four blocks are 72 bytes, 36 words of 16 bits: a half, then nibbles.
+        unsafe {
+            let (p, left) = (row.add(72 * at), (blocks - 4 * at).min(4));
+            let there = (1u64 << (9 * left)) - 1;
+            let first = _mm512_maskz_loadu_epi16(there as u32, p.cast());
+            let last = _mm512_maskz_loadu_epi16((there >> 4) as u32, p.wrapping_add(8).cast());
+            let words: [u16; 32] = [
+                1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23, 24, 25, 26, 28,
+                29, 30, 31, 60, 61, 62, 63,
+            ];
+            let words = _mm512_loadu_si512(words.as_ptr().cast());
+            let (low, high) = nibbles(_mm512_permutex2var_epi16(first, words, last));
+            let words = _mm512_castsi128_si512(_mm_setr_epi16(0, 9, 18, 27, 0, 9, 18, 27));
+            let scale = _mm256_cvtph_ps(_mm512_castsi512_si128(_mm512_permutexvar_epi16(words, first)));
+            [low, high, centred(scale, 8.0)]
+        }
+    }
+    #[inline(always)]
+    unsafe fn numbers(&mut self, rows: &Lanes) -> Numbers {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let mut result = [[_mm512_setzero_ps(); RUNS]; 2];
+            for (i, words) in rows.words(18, 0).into_iter().enumerate() {
+                result[0][i] = lower(words);
+                result[1][i] = _mm512_mul_ps(result[0][i], _mm512_set1_ps(-8.0));
+            }
+            result
+        }
+    }
+}
+
+impl Pieces for Q8_0 {
+    const POSITION: [usize; RUNS] = NATURAL;
+    const PAIRED: bool = true;
+    #[inline(always)]
+    unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
+        // SAFETY: the caller's contract. A block is a half and 32 signed bytes.
+        unsafe {
+            let last = blocks - 1;
+            let p = |b: usize| row.add(34 * (4 * at + b).min(last));
+            let bytes = |b: usize| _mm256_loadu_si256(p(b).add(2).cast());
+            let two = |a, b| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b);
+            let shift = |q| _mm512_xor_si512(q, _mm512_set1_epi8(-128));
+            let scale = |b: usize| p(b).cast::<i16>().read_unaligned();
+            let [a, b, c, d] = [scale(0), scale(1), scale(2), scale(3)];
+            let scale = _mm256_cvtph_ps(_mm_setr_epi16(a, a, b, b, c, c, d, d));
+            [shift(two(bytes(0), bytes(1))), shift(two(bytes(2), bytes(3))), centred(scale, 128.0)]
+        }
+    }
+    #[inline(always)]
+    unsafe fn numbers(&mut self, rows: &Lanes) -> Numbers {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let mut result = [[_mm512_setzero_ps(); RUNS]; 2];
+            for (i, words) in rows.words(34, 0).into_iter().enumerate() {
+                result[0][2 * i] = lower(words);
+                result[1][2 * i] = _mm512_mul_ps(result[0][2 * i], _mm512_set1_ps(-128.0));
+            }
+            result
+        }
+    }
+}
+
+impl Pieces for Q4K {
+    const POSITION: [usize; RUNS] = NIBBLES_OF_64;
+    const PAIRED: bool = true;
+    #[inline(always)]
+    unsafe fn piece(&mut self, row: *const u8, _: usize, at: usize) -> Piece {
+        // SAFETY: the caller's contract. A block of two pieces is two halves, 12 bytes of scales and offsets, and nibbles.
+        unsafe {
+            let (block, half) = (row.add(at / 2 * 144), at % 2);
+            let (d, least) = (half_at(block), half_at(block.add(2)));
+            let packed = block.add(4).cast::<[u8; 12]>().read();
+            let mut numbers = [0f32; 2 * RUNS];
+            for run in 0..RUNS {
+                let (scale, offset) = six_bits(&packed, 4 * half + run / 2);
+                numbers[NIBBLES_OF_64[run]] = d * f32::from(scale);
+                numbers[RUNS + NIBBLES_OF_64[run]] = -(least * f32::from(offset));
+            }
+            let (low, high) = nibbles(_mm512_loadu_si512(block.add(16 + 64 * half).cast()));
+            [low, high, _mm512_loadu_si512(numbers.as_ptr().cast())]
+        }
+    }
+}
+
+impl Pieces for Q6K {
+    const POSITION: [usize; RUNS] = NATURAL;
+    const PAIRED: bool = false;
+    #[inline(always)]
+    unsafe fn piece(&mut self, row: *const u8, _: usize, at: usize) -> Piece {
+        // SAFETY: the caller's contract. A block of two pieces is 128 bytes of low bits, 64 of high bits, 16 scales and a half.
+        unsafe {
+            let (block, half) = (row.add(at / 2 * 210), at % 2);
+            let (low, high) = nibbles(_mm512_loadu_si512(block.add(64 * half).cast()));
+            let pairs = _mm512_broadcast_i64x4(_mm256_loadu_si256(block.add(128 + 32 * half).cast()));
+            // Bit pairs 0 and 1 of 32 bytes, or 2 and 3, as bits 4 and 5.
+            let top = |first: i64, second: i64| {
+                let [a, b] = [first, second].map(|n| n * 0x0001_0001_0001_0001);
+                let count = _mm512_setr_epi64(a, a, a, a, b, b, b, b);
+                let pair = _mm512_and_si512(_mm512_srlv_epi16(pairs, count), _mm512_set1_epi8(3));
+                _mm512_slli_epi16::<4>(pair)
+            };
+            let q = [_mm512_or_si512(low, top(0, 2)), _mm512_or_si512(high, top(4, 6))];
+            let scale = _mm256_cvtepi8_epi32(_mm_loadl_epi64(block.add(192 + RUNS * half).cast()));
+            let scale = _mm256_mul_ps(_mm256_set1_ps(half_at(block.add(208))), _mm256_cvtepi32_ps(scale));
+            [q[0], q[1], centred(scale, 32.0)]
+        }
+    }
+}
+
+impl Pieces for Any {
+    const POSITION: [usize; RUNS] = NATURAL;
+    const PAIRED: bool = false;
+    #[inline(always)]
+    unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
+        let (elements, bytes) = (self.format.block_elements(), self.format.block_bytes());
+        let (mut q, mut numbers) = ([0u8; PIECE], [0f32; 2 * RUNS]);
+        for run in 0..RUNS {
+            let (block, within) = ((PIECE * at + RUN * run) / elements, (PIECE * at + RUN * run) % elements);
+            if block >= blocks {
+                break;
+            }
+            if within == 0 || run == 0 {
+                // SAFETY: the row has this block.
+                let block = unsafe { std::slice::from_raw_parts(row.add(block * bytes), bytes) };
+                self.format.unpack(block, &mut self.parts);
+            }
+            let parts = &self.parts;
+            // Integers with an offset are not negative.
+            let (shift, offset) =
+                if parts.has_offsets { (0, parts.offsets[within / parts.group]) } else { (128, 0.0) };
+            let scale = parts.scales[within / parts.group];
+            for i in 0..RUN {
+                q[RUN * run + i] = (i32::from(parts.q[within + i]) + shift) as u8;
+            }
+            numbers[run] = scale;
+            numbers[RUNS + run] = offset - shift as f32 * scale;
+        }
+        let load = |p: *const u8| {
+            // SAFETY: 64 bytes are readable.
+            unsafe { _mm512_loadu_si512(p.cast()) }
+        };
+        [load(q.as_ptr()), load(q[64..].as_ptr()), load(numbers.as_ptr().cast())]
+    }
+}

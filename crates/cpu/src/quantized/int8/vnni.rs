@@ -1,0 +1,383 @@
+//! The product of integers with the VNNI instructions of AVX-512.
+//!
+//! A task computes 32 outputs for all rows. It unpacks some pieces of their weights into a panel, in which each register holds
+//! four integers of 16 outputs, and multiplies the panel with up to six rows of activations at a time.
+
+use super::super::unpack::{Any, Q4_0, Q4_1, Q4K, Q6K, Q8_0};
+use super::super::{Rows, Weights, of_format};
+use super::piece::{Lanes, PIECE, Pieces, RUN, RUNS, SIDE};
+use super::{BLOCK, round};
+use crate::gemm::{Scratch, prefetch, transpose_square};
+use crate::{Isa, Pool};
+use gradus_ir::format::Format;
+use std::arch::is_x86_feature_detected;
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+/// Outputs of a task.
+const LANES: usize = 32;
+/// Squares of a piece of 32 outputs.
+const SQUARES: usize = 6;
+/// Registers of a piece before those of the second 16 outputs.
+const SECOND: usize = SQUARES / 2 * SIDE;
+/// Pieces of a panel: together 24 KiB, which stay in the first cache.
+const PIECES: usize = 4;
+/// Most rows that are multiplied without a panel.
+const FEW: usize = 3;
+/// Most rows that are multiplied at a time: their sums fill the registers.
+const MOST: usize = 6;
+/// Rows of weights that are read ahead of use.
+const AHEAD: usize = 6;
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// Bytes of activations or weights that are worth a task.
+const TASK: usize = 1 << 15;
+
+/// Whether the processor has the instructions.
+pub(super) fn available() -> bool {
+    Isa::best() >= Isa::Avx512 && is_x86_feature_detected!("avx512vnni")
+}
+
+/// 128 activations in the order of a piece of weights.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Activations {
+    q: [i8; PIECE],
+    scale: [f32; RUNS],
+    /// `scale` times the sum of the integers of a run, or of both runs of a block in the place of the first.
+    sum: [f32; RUNS],
+}
+
+/// Rounded activations of all rows, piece by piece.
+#[derive(Clone, Copy)]
+struct Rounded {
+    data: *mut Activations,
+    /// Pieces of a row.
+    pieces: usize,
+}
+
+// SAFETY: tasks write different rows, and nobody writes while others read.
+unsafe impl Sync for Rounded {}
+
+impl Rounded {
+    fn at(&self, row: usize, piece: usize) -> *mut Activations {
+        self.data.wrapping_add(row * self.pieces + piece)
+    }
+}
+
+/// # Safety
+/// As for [`super::dot`]; the instructions are available.
+pub(super) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
+    let pieces = weights.width.div_ceil(PIECE);
+    let scratch = Scratch::take::<Activations>(rows.count * pieces);
+    let x = Rounded { data: scratch.as_ptr(), pieces };
+    let each = (TASK / (weights.width * size_of::<f32>())).clamp(1, rows.count);
+    pool.run(rows.count.div_ceil(each), &|task| {
+        let own = task * each..((task + 1) * each).min(rows.count);
+        // SAFETY: the caller's contract; the scratch has the pieces of every row, and tasks have different rows.
+        own.for_each(|row| unsafe { round_row(weights, rows, x, row) });
+    });
+    // Few rows are a short task: more outputs, next to each other in memory.
+    let many = (TASK / weights.row_bytes()).next_multiple_of(LANES).max(LANES);
+    let each = if rows.count <= FEW { many } else { LANES };
+    pool.run(weights.rows.div_ceil(each), &|task| {
+        let own = task * each..((task + 1) * each).min(weights.rows);
+        // SAFETY: the caller's contract; tasks have different outputs.
+        unsafe { outputs(weights, x, rows, own) }
+    });
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+unsafe fn round_row(weights: &Weights, rows: Rows, x: Rounded, row: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let from = rows.x.add(row * weights.width);
+        of_format!(weights.format, |b| round_pieces(b, weights.width, from, x.at(row, 0)));
+    }
+}
+
+/// Rounds a row of activations.
+///
+/// # Safety
+/// `x` has `width` activations and `out` a piece for each 128 of them.
+#[inline(always)]
+unsafe fn round_pieces<B: Pieces>(_: &mut B, width: usize, x: *const f32, out: *mut Activations) {
+    for piece in 0..width.div_ceil(PIECE) {
+        let mut a = Activations { q: [0; PIECE], scale: [0.0; RUNS], sum: [0.0; RUNS] };
+        for block in 0..(width / BLOCK - piece * (PIECE / BLOCK)).min(PIECE / BLOCK) {
+            // SAFETY: the caller guarantees the activations.
+            let (q, scale) = round(unsafe { &*x.add(piece * PIECE + block * BLOCK).cast::<[f32; BLOCK]>() });
+            let [first, second] = [B::POSITION[2 * block], B::POSITION[2 * block + 1]];
+            let mut sums = [0i32; 2];
+            for (half, at) in [first, second].into_iter().enumerate() {
+                for i in 0..RUN {
+                    let q = q[half * RUN + i];
+                    a.q[at * RUN + i] = q;
+                    sums[half] += i32::from(q);
+                }
+                a.scale[at] = scale;
+                a.sum[at] = scale * sums[half] as f32;
+            }
+            if B::PAIRED {
+                a.sum[first] = scale * (sums[0] + sums[1]) as f32;
+            }
+        }
+        // SAFETY: the caller guarantees the space.
+        unsafe { out.add(piece).write(a) }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")]
+unsafe fn outputs(weights: &Weights, x: Rounded, rows: Rows, own: Range<usize>) {
+    // SAFETY: the caller's contract.
+    unsafe { of_format!(weights.format, |b| outputs_of(b, weights, x, rows, own.clone())) }
+}
+
+/// Some outputs of all rows; at most 32 if the rows are not few.
+#[inline(always)]
+unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: Rows, own: Range<usize>) {
+    if rows.count <= FEW {
+        let row_bytes = weights.row_bytes();
+        for byte in (0..SIDE * row_bytes).step_by(LINE) {
+            prefetch(weights.data.wrapping_add(own.start * row_bytes + byte));
+        }
+        for from in own.step_by(SIDE) {
+            for row in 0..rows.count {
+                // SAFETY: the caller's contract.
+                unsafe { few(b, weights, x.at(row, 0), rows.y.add(row * weights.rows), from) };
+            }
+        }
+        return;
+    }
+    let (first, lanes) = (own.start, own.len());
+    let scratch = Scratch::take::<__m512i>(PIECES * SQUARES * SIDE);
+    let panel = scratch.as_ptr::<__m512i>();
+    let blocks = weights.width / BLOCK;
+    // Tiles of nearly equal height.
+    let tiles = rows.count.div_ceil(MOST);
+    for from in (0..x.pieces).step_by(PIECES) {
+        let pieces = PIECES.min(x.pieces - from);
+        // SAFETY: the caller's contract; the panel has space for the pieces.
+        unsafe {
+            fill(b, weights, first..first + lanes, from..from + pieces, panel);
+            for tile in 0..tiles {
+                let (start, end) = (tile * rows.count / tiles, (tile + 1) * rows.count / tiles);
+                let one = Tile {
+                    panel,
+                    blocks: (blocks - from * (PIECE / BLOCK)).min(pieces * (PIECE / BLOCK)),
+                    x: x.at(start, from),
+                    row: x.pieces,
+                    y: rows.y.add(start * weights.rows + first),
+                    outputs: weights.rows,
+                    masks: [0, SIDE].map(|half| ((1u32 << lanes.saturating_sub(half).min(SIDE)) - 1) as u16),
+                    add: from > 0,
+                };
+                match end - start {
+                    6 => one.multiply::<B, 6>(),
+                    5 => one.multiply::<B, 5>(),
+                    4 => one.multiply::<B, 4>(),
+                    3 => one.multiply::<B, 3>(),
+                    2 => one.multiply::<B, 2>(),
+                    _ => one.multiply::<B, 1>(),
+                }
+            }
+        }
+    }
+}
+
+/// Up to 16 outputs from `first` on, of one row. The operations on each result are those of [`Tile::multiply`], in that order.
+#[inline(always)]
+unsafe fn few<B: Pieces>(b: &mut B, weights: &Weights, x: *const Activations, y: *mut f32, first: usize) {
+    let (blocks, row_bytes) = (weights.blocks(), weights.row_bytes());
+    let last = (weights.rows - first).min(SIDE) - 1;
+    // Both runs of a block are in the same quarters of the two registers of a piece.
+    let stacked = B::PAIRED && B::POSITION[1] == B::POSITION[0] + RUNS / 2;
+    // SAFETY: the caller's contract.
+    unsafe {
+        let from = weights.data.add(first * row_bytes);
+        let next = from.wrapping_add(SIDE * row_bytes);
+        let piece_bytes = row_bytes * PIECE / weights.width;
+        let zero = _mm512_setzero_si512();
+        let mut products = [[zero; SIDE]; 2];
+        let mut sum = _mm512_setzero_ps();
+        for at in 0..weights.width.div_ceil(PIECE) {
+            let lanes = Lanes { first: from, row_bytes, last, blocks, at };
+            let x = &*x.add(at);
+            let q =
+                [_mm512_loadu_si512(x.q.as_ptr().cast()), _mm512_loadu_si512(x.q.as_ptr().add(64).cast())];
+            for lane in 0..SIDE {
+                let row = lanes.row(lane);
+                // The next 16 rows follow in memory.
+                let ahead = next.wrapping_add((at * SIDE + lane) * piece_bytes);
+                prefetch(ahead);
+                prefetch(ahead.wrapping_add(LINE));
+                let [low, high, _] = b.piece(row, blocks, at);
+                products[0][lane] = _mm512_dpbusd_epi32(zero, low, q[0]);
+                let start = if stacked { products[0][lane] } else { zero };
+                products[1][lane] = _mm512_dpbusd_epi32(start, high, q[1]);
+            }
+            let high = quarters(&products[1]);
+            let low = if stacked { high } else { quarters(&products[0]) };
+            let [scale, offset] = b.numbers(&lanes);
+            let left = (weights.width / BLOCK - at * (PIECE / BLOCK)).min(PIECE / BLOCK);
+            for run in (0..2 * left).step_by(if B::PAIRED { 2 } else { 1 }) {
+                let at = B::POSITION[run];
+                let mut integers = if at < RUNS / 2 { low[at] } else { high[at - RUNS / 2] };
+                if B::PAIRED && !stacked {
+                    let next = B::POSITION[run + 1];
+                    let other = if next < RUNS / 2 { low[next] } else { high[next - RUNS / 2] };
+                    integers = _mm512_add_epi32(integers, other);
+                }
+                sum = _mm512_fmadd_ps(offset[at], _mm512_set1_ps(x.sum[at]), sum);
+                let scale = _mm512_mul_ps(scale[at], _mm512_set1_ps(x.scale[at]));
+                sum = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(integers), sum);
+            }
+        }
+        let mask = ((1u32 << (last + 1)) - 1) as u16;
+        _mm512_mask_storeu_ps(y.add(first), mask, sum);
+    }
+}
+
+/// The sums of the quarters of 16 registers: a register of 16 sums for each quarter.
+#[inline(always)]
+unsafe fn quarters(x: &[__m512i; SIDE]) -> [__m512i; 4] {
+    // SAFETY: the caller guarantees AVX-512.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let mut pairs = [zero; 8];
+        for i in 0..8 {
+            let (a, b) = (x[2 * i], x[2 * i + 1]);
+            pairs[i] = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+        }
+        let mut fours = [zero; 4];
+        for i in 0..4 {
+            let (a, b) = (pairs[2 * i], pairs[2 * i + 1]);
+            fours[i] = _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+        }
+        // Quarter q of register g has the sums of quarter q of registers 4 g to 4 g + 3: a transposition of quarters.
+        let [a, b, c, d] = fours;
+        let (ab, cd) = (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0x44>(c, d));
+        let (ab2, cd2) = (_mm512_shuffle_i32x4::<0xee>(a, b), _mm512_shuffle_i32x4::<0xee>(c, d));
+        [
+            _mm512_shuffle_i32x4::<0x88>(ab, cd),
+            _mm512_shuffle_i32x4::<0xdd>(ab, cd),
+            _mm512_shuffle_i32x4::<0x88>(ab2, cd2),
+            _mm512_shuffle_i32x4::<0xdd>(ab2, cd2),
+        ]
+    }
+}
+
+/// Unpacks pieces of some outputs into a panel: of each piece, squares of integers, integers, and scales and offsets, for
+/// the first 16 outputs and then for the others.
+#[inline(always)]
+unsafe fn fill<B: Pieces>(
+    b: &mut B,
+    weights: &Weights,
+    outputs: Range<usize>,
+    pieces: Range<usize>,
+    panel: *mut __m512i,
+) {
+    let (blocks, row_bytes) = (weights.blocks(), weights.row_bytes());
+    let piece_bytes = row_bytes * PIECE / weights.width;
+    // SAFETY: the caller's contract.
+    unsafe {
+        for (lane, output) in outputs.clone().enumerate() {
+            let row = weights.data.add(output * row_bytes);
+            for (i, at) in pieces.clone().enumerate() {
+                // The processor does not expect the jumps from row to row.
+                let ahead = row.wrapping_add(AHEAD * row_bytes + at * piece_bytes);
+                prefetch(ahead);
+                prefetch(ahead.wrapping_add(LINE));
+                let to = panel.add((i * SQUARES + lane / SIDE * (SQUARES / 2)) * SIDE + lane % SIDE);
+                let [low, high, numbers] = b.piece(row, blocks, at);
+                _mm512_store_si512(to, low);
+                _mm512_store_si512(to.add(SIDE), high);
+                _mm512_store_si512(to.add(2 * SIDE), numbers);
+            }
+        }
+        let halves = outputs.len().div_ceil(SIDE);
+        for i in 0..pieces.len() {
+            for square in 0..SQUARES * halves / 2 {
+                transpose_square(panel.add((i * SQUARES + square) * SIDE));
+            }
+        }
+    }
+}
+
+/// Some rows of activations, and results of 32 outputs.
+struct Tile {
+    panel: *const __m512i,
+    /// Blocks of activations of the panel.
+    blocks: usize,
+    /// The first row.
+    x: *const Activations,
+    /// Pieces from one row to the next.
+    row: usize,
+    y: *mut f32,
+    /// Elements from one row of results to the next.
+    outputs: usize,
+    /// Outputs that exist, of each 16.
+    masks: [u16; 2],
+    /// Whether sums of earlier pieces are in `y`.
+    add: bool,
+}
+
+impl Tile {
+    /// Multiplies `R` rows with the panel.
+    #[inline(always)]
+    unsafe fn multiply<B: Pieces, const R: usize>(&self) {
+        // Runs whose products are summed as integers.
+        let together = if B::PAIRED { 2 } else { 1 };
+        // SAFETY: the caller guarantees the panel, the activations, the results and the instructions.
+        unsafe {
+            let mut sums = [[_mm512_setzero_ps(); 2]; R];
+            if self.add {
+                for r in 0..R {
+                    let y = self.y.add(r * self.outputs);
+                    sums[r][0] = _mm512_maskz_loadu_ps(self.masks[0], y);
+                    sums[r][1] = _mm512_maskz_loadu_ps(self.masks[1], y.wrapping_add(SIDE));
+                }
+            }
+            for block in 0..self.blocks {
+                let piece = block / (PIECE / BLOCK);
+                let squares = self.panel.add(piece * SQUARES * SIDE);
+                let x = self.x.add(piece);
+                let run = block % (PIECE / BLOCK) * 2;
+                for group in (0..2).step_by(together) {
+                    let first = B::POSITION[run + group];
+                    let mut integers = [[_mm512_setzero_si512(); 2]; R];
+                    for k in 0..together {
+                        let at = B::POSITION[run + group + k];
+                        for word in at * 4..at * 4 + 4 {
+                            let w = [*squares.add(word), *squares.add(SECOND + word)];
+                            for r in 0..R {
+                                let x = &raw const (*x.add(r * self.row)).q;
+                                let x = _mm512_set1_epi32(x.cast::<i32>().add(word).read());
+                                integers[r][0] = _mm512_dpbusd_epi32(integers[r][0], w[0], x);
+                                integers[r][1] = _mm512_dpbusd_epi32(integers[r][1], w[1], x);
+                            }
+                        }
+                    }
+                    let numbers = squares.add(2 * SIDE + first).cast::<__m512>();
+                    let scale = [*numbers, *numbers.add(SECOND)];
+                    let offset = [*numbers.add(RUNS), *numbers.add(SECOND + RUNS)];
+                    for r in 0..R {
+                        let x = &*x.add(r * self.row);
+                        let own = _mm512_set1_ps(x.scale[first]);
+                        let total = _mm512_set1_ps(x.sum[first]);
+                        for half in 0..2 {
+                            let product = _mm512_cvtepi32_ps(integers[r][half]);
+                            let sum = _mm512_fmadd_ps(offset[half], total, sums[r][half]);
+                            sums[r][half] = _mm512_fmadd_ps(_mm512_mul_ps(scale[half], own), product, sum);
+                        }
+                    }
+                }
+            }
+            for r in 0..R {
+                let y = self.y.add(r * self.outputs);
+                _mm512_mask_storeu_ps(y, self.masks[0], sums[r][0]);
+                _mm512_mask_storeu_ps(y.wrapping_add(SIDE), self.masks[1], sums[r][1]);
+            }
+        }
+    }
+}
