@@ -16,6 +16,7 @@ import json
 import mmap
 import os
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -202,7 +203,8 @@ def run(ops=None, dtypes=None, every=1, workers=2, patience=20.0, report=None, t
                 jobs.append((name, dtype, at + 1))
             worker.close()
             active.remove(worker)
-        time.sleep(0.002)
+        # Answers wake the driver; a worker that ends closes its pipe. Hangs are looked for four times a second.
+        select.select([worker.process.stdout for worker in active], [], [], 0.25)
     return counts, found
 
 
