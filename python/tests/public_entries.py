@@ -227,9 +227,6 @@ MSSIM loss | from models.mssim_vae import MSSIM | MSSIM(3, 3) | (torch.rand(1, 3
 ConvNeXt | from models.convnext import ConvNeXt | ConvNeXt(num_classes=10, depths=[1, 1, 1, 1], dims=[8, 16, 16, 32]) | x(2, 3, 64, 64)
 isotropic | from models.convnext_isotropic import ConvNeXtIsotropic | ConvNeXtIsotropic(num_classes=10, depth=2, dim=16) | x(2, 3, 32, 32)
 """),
-    "facebookresearch/mae": (". ../huggingface+pytorch-image-models", """
-masked autoencoder | from models_mae import MaskedAutoencoderViT | MaskedAutoencoderViT(img_size=32, patch_size=8, embed_dim=32, depth=2, num_heads=2, decoder_embed_dim=16, decoder_depth=1, decoder_num_heads=2) | x(2, 3, 32, 32)
-"""),
     "facebookresearch/DiT": (". ../huggingface+pytorch-image-models", """
 DiT | from models import DiT | DiT(input_size=8, patch_size=2, in_channels=4, hidden_size=32, depth=2, num_heads=2, num_classes=5).eval() | (x(2, 4, 8, 8), ints(9, 2), ints(5, 2))
 """),

@@ -65,15 +65,27 @@ class Renamed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
+class Nothing(type):
+    """The type of classes that do nothing. Their attributes are such classes too."""
+
+    def __new__(cls, name, bases=(), space=None):
+        space = {"__init__": lambda self, *args, **kwargs: None, "__call__": lambda self, *args, **kwargs: None, **(space or {})}
+        return super().__new__(cls, name, bases, space)
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Nothing(name)
+
+
 class Empty(types.ModuleType):
     """A module of a package that is not installed: every name in it is a class that does nothing."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        made = type(name, (), {"__init__": lambda self, *args, **kwargs: None, "__call__": lambda self, *args, **kwargs: None})
-        setattr(self, name, made)
-        return made
+        setattr(self, name, Nothing(name))
+        return getattr(self, name)
 
 
 class Others(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -88,7 +100,7 @@ class Others(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec):
         made = Empty(spec.name)
-        made.__path__ = []
+        made.__path__, made.__version__ = [], "99.0.0"
         return made
 
     def exec_module(self, module):
