@@ -55,7 +55,8 @@ ARGUMENTS = {
     "num_features": "int", "affine": "bool", "track_running_stats": "bool", "in_channels": "int", "out_channels": "int",
 }
 #: Where the name means something else.
-SPECIAL = {("Tensor.select_scatter", "index"): "int", ("select_scatter", "index"): "int", ("Tensor.to", "other"): "Any", ("Tensor.unflatten", "sizes"): "Sequence[int]", ("Softmax.__init__", "dim"): "int | None"}
+SPECIAL = {("Tensor.select_scatter", "index"): "int", ("select_scatter", "index"): "int", ("Tensor.to", "other"): "Any", ("Tensor.unflatten", "sizes"): "Sequence[int]", ("Softmax.__init__", "dim"): "int | None",
+           ("orgqr", "tau"): "Tensor", ("Tensor.orgqr", "tau"): "Tensor", ("ormqr", "tau"): "Tensor", ("Tensor.ormqr", "tau"): "Tensor"}
 
 #: What is given back, where it is not a tensor.
 RESULTS = {

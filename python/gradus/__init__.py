@@ -48,7 +48,7 @@ def typename(obj):
 
     >>> import gradus
     >>> gradus.typename(gradus.ones(2)), gradus.typename(1)
-    ('gradus.FloatTensor', 'int')
+    ('torch.FloatTensor', 'int')
     """
     if isinstance(obj, Tensor):  # noqa: F405
         return obj.type()

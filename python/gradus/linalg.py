@@ -7,7 +7,7 @@ from ._examples import documented as _documented
 from . import _ldl
 from ._native import Tensor, _value_error, solve_triangular  # noqa: F401
 from .composed.factor import (
-    _check_pivot, cholesky as _cholesky, _completed, _first, _hermitian, _lu_factor, _lu_info, _lu_solve, _qr, _reflected, _with_rule,
+    _check_pivot, cholesky as _cholesky, _completed, _first, _hermitian, _lu_factor, _lu_info, _lu_solve, _qr, orgqr as _orgqr, _with_rule,
 )
 from .composed.movement import broadcast_shapes as _broadcast_shapes
 from .composed.product import _powers, multi_dot
@@ -410,12 +410,7 @@ def householder_product(A, tau):
     tensor([[-0.6000],
             [-0.8000]])
     """
-    m, n = A.shape[-2:]
-    if m < n:
-        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]")
-    if tau.shape[-1] > n:
-        raise RuntimeError("torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    return _reflected(A, tau, _native.eye(m, n, dtype=A.dtype).expand(*A.shape[:-2], m, n))
+    return _orgqr(A, tau)
 
 
 def ldl_factor_ex(A, *, hermitian=False, check_errors=False):

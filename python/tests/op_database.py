@@ -4,8 +4,10 @@
     python python/tests/op_database.py --ops '^linalg' --dtypes float64
     python python/tests/op_database.py --every 20             # about one sample in twenty, at least one per op and dtype
 
-Workers run the samples. One that aborts, or stays with a sample for longer than `--patience` seconds, is replaced, and the
-next worker goes on after that sample.
+    python python/tests/op_database.py --times 20             # also the entries that take most processor time
+
+Workers run the samples. One that aborts is replaced, and the next worker goes on after that sample. So is one that spends more
+than `--patience` seconds of processor time on a sample, or `WAITING` times as long asleep: a busy machine is not a hang.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import json
 import mmap
 import os
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -23,11 +26,25 @@ import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-#: The state that a worker shares with the driver: the number of the current sample, and the count of equal samples.
-PROGRESS = struct.Struct("qq")
+#: The state that a worker shares with the driver: the number of the current sample, the count of equal samples, and the
+#: processor time of the job so far.
+PROGRESS = struct.Struct("qqd")
 
-#: The number of the current sample before a worker has imported its packages, and how long that may take, in seconds.
-STARTING, START_PATIENCE = -2, 300.0
+#: The number of the current sample before a worker has imported its packages, and how much longer than a sample that may take.
+STARTING, START_PATIENCE = -2, 15
+
+#: How many times longer than `--patience` a sample may take by the clock.
+WAITING = 30
+
+
+def processor_time(pid):
+    """Seconds that a process has computed for, or `None` where the system does not say."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            user, system = file.read().rpartition(b")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def database():
@@ -61,18 +78,18 @@ def work(progress_file, every):
         progress = mmap.mmap(file.fileno(), PROGRESS.size)
     for line in sys.stdin:
         name, dtype, first = line.split()
-        equal = 0
-        PROGRESS.pack_into(progress, 0, int(first), equal)
+        equal, begin = 0, time.process_time()
+        PROGRESS.pack_into(progress, 0, int(first), equal, 0.0)
         for i, sample in enumerate(samples(entries[name], dtype)):
             if i < int(first) or i % every:
                 continue
-            PROGRESS.pack_into(progress, 0, i, equal)
+            PROGRESS.pack_into(progress, 0, i, equal, time.process_time() - begin)
             finding = op_samples.examine(entries[name], sample, dtype)
             if finding is not None and finding.kind == "equal":
                 equal += 1
             elif finding is not None and finding.kind != "refused":
                 print(json.dumps([i, *finding]), file=answers)
-        PROGRESS.pack_into(progress, 0, -1, equal)
+        PROGRESS.pack_into(progress, 0, -1, equal, time.process_time() - begin)
         print(file=answers)
 
 
@@ -95,13 +112,13 @@ class Worker:
 
     def __init__(self, every):
         with tempfile.NamedTemporaryFile(prefix="gradus-op-", delete=False) as file:
-            file.write(PROGRESS.pack(STARTING, 0))
+            file.write(PROGRESS.pack(STARTING, 0, 0.0))
         self.progress = file.name
         command = [sys.executable, os.path.abspath(__file__), "--worker", self.progress, "--every", str(every)]
         environment = dict(os.environ, OMP_NUM_THREADS="1")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
         os.set_blocking(self.process.stdout.fileno(), False)
-        self.job, self.since, self.seen, self.text = None, 0.0, None, b""
+        self.job, self.since, self.used, self.seen, self.text = None, 0.0, 0.0, None, b""
 
     def give(self, job):
         """Starts a job: name, dtype and the number of the first sample."""
@@ -110,7 +127,7 @@ class Worker:
         self.process.stdin.flush()
 
     def state(self):
-        """The number of the sample that the worker has begun last, and how many were equal."""
+        """The number of the sample that the worker has begun last, how many were equal, and the processor time of the job."""
         with open(self.progress, "rb") as file:
             return PROGRESS.unpack(file.read())
 
@@ -121,11 +138,14 @@ class Worker:
         return lines
 
     def stuck(self, patience):
-        """Whether no sample has ended for `patience` seconds. Imports may take longer."""
-        at = self.state()
+        """Whether no sample has ended in `patience` seconds of processor time, or far longer by the clock. Imports may take longer."""
+        at, used = self.state(), processor_time(self.process.pid)
         if at != self.seen:
-            self.seen, self.since = at, time.monotonic()
-        return time.monotonic() - self.since > (START_PATIENCE if at[0] == STARTING else patience)
+            self.seen, self.since, self.used = at, time.monotonic(), used
+        patience *= START_PATIENCE if at[0] == STARTING else 1
+        computed = patience if used is None or self.used is None else used - self.used
+        waited = time.monotonic() - self.since
+        return waited > patience and (computed >= patience or waited > WAITING * patience)
 
     def close(self):
         """Ends the process."""
@@ -134,8 +154,11 @@ class Worker:
         os.unlink(self.progress)
 
 
-def run(ops=None, dtypes=None, every=1, workers=2, patience=20.0, report=None):
-    """Runs jobs on workers. Gives counts per entry and all findings as `(entry, dtype, sample, kind, text)`."""
+def run(ops=None, dtypes=None, every=1, workers=2, patience=20.0, report=None, times=None):
+    """Runs jobs on workers. Gives counts per entry and all findings as `(entry, dtype, sample, kind, text)`.
+
+    `times`, a counter, gets the processor time of each entry.
+    """
     import op_samples
 
     jobs = collections.deque(
@@ -161,14 +184,17 @@ def run(ops=None, dtypes=None, every=1, workers=2, patience=20.0, report=None):
                 else:
                     done = True
             if done:
-                counts[name]["equal"] += worker.state()[1]
+                _, equal, seconds = worker.state()
+                counts[name]["equal"] += equal
+                if times is not None:
+                    times[name] += seconds
                 if jobs:
                     worker.give(jobs.popleft())
                     continue
             elif status is None and not worker.stuck(patience):
                 continue
             else:
-                at, equal = worker.state()
+                at, equal, _ = worker.state()
                 if at == STARTING:
                     worker.close()
                     raise RuntimeError(f"a worker did not start (exit status {status}): {' '.join(worker.process.args)}")
@@ -177,7 +203,8 @@ def run(ops=None, dtypes=None, every=1, workers=2, patience=20.0, report=None):
                 jobs.append((name, dtype, at + 1))
             worker.close()
             active.remove(worker)
-        time.sleep(0.002)
+        # Answers wake the driver; a worker that ends closes its pipe. Hangs are looked for four times a second.
+        select.select([worker.process.stdout for worker in active], [], [], 0.25)
     return counts, found
 
 
@@ -188,15 +215,18 @@ def main():
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--patience", type=float, default=20.0)
+    parser.add_argument("--times", type=int, default=0, help="list that many entries, those that take most processor time")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
         work(arguments.worker, arguments.every)
         return 0
     begin = time.monotonic()
-    counts, found = run(arguments.ops, arguments.dtypes, arguments.every, arguments.workers, arguments.patience, print)
+    times = collections.Counter()
+    counts, found = run(arguments.ops, arguments.dtypes, arguments.every, arguments.workers, arguments.patience, print, times)
     total = sum(counts.values(), collections.Counter())
     print(f"\n{sum(total.values())} samples in {time.monotonic() - begin:.0f} s: " + ", ".join(f"{n} {kind}" for kind, n in total.most_common()))
+    print(f"{sum(times.values()):.0f} s of processor time in samples", *[f"{n:8.2f} s {name}" for name, n in times.most_common(arguments.times)], sep="\n")
     missing = sorted({name for name, *_, kind, _ in found if kind == "missing"})
     print(f"{len(missing)} entries missing: {' '.join(missing)}")
     return int(any(kind not in ("missing",) for *_, kind, _ in found))

@@ -48,6 +48,7 @@ CASES = {
     "eig": ("x = gradus.randn({n}, {n}); given = [x]", "gradus.linalg.eig(x)", 120),
     "matmul": ("x = gradus.randn({n}, {n}); given = [x]", "x @ x", 3000),
     "sort": ("x = gradus.randn({n}); given = [x]", "x.sort()", 12_000_000),
+    "fft": ("x = gradus.randn({n}); given = [x]", "gradus.fft.fft(x)", 8_000_000),
     "exp": ("x = gradus.randn({n}); given = [x]", "x.exp()", 50_000_000),
     "conv": ("x = gradus.randn(8, 64, {n}, {n}); w = gradus.randn(64, 64, 3, 3); given = [x, w]", "gradus.nn.functional.conv2d(x, w)", 160),
 }

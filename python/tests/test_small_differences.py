@@ -453,3 +453,59 @@ def test_the_first_of_long_lines():
             order = np.argsort(-x, kind="stable")[:k]
             np.testing.assert_array_equal(places.numpy(), order)
             np.testing.assert_array_equal(values.numpy(), x[order])
+
+
+@needs_torch
+@pytest.mark.parametrize("dtypes", ["int64 int64", "bool int64", "bool bool", "float32 int64", "float32 float32", "complex64 float32"])
+@pytest.mark.parametrize("alpha", [True, 2, 0.5, 2j])
+@pytest.mark.parametrize("name", ["add", "sub"])
+def test_alpha_does_not_change_the_dtype_of_a_sum(dtypes, alpha, name):
+    """PyTorch refuses an `alpha` that the result's dtype cannot hold."""
+    if name == "sub" and "bool" in dtypes:
+        pytest.skip("PyTorch subtracts no booleans")
+    results = []
+    for t in (torch, gradus):
+        a, b = (t.ones(2).to(getattr(t, dtype)) for dtype in dtypes.split())
+        try:
+            result = getattr(t, name)(a, b, alpha=alpha)
+            results.append((str(result.dtype).split(".")[1], result.tolist()))
+        except RuntimeError:
+            results.append("raises")
+    assert results[0] == results[1]
+
+
+@needs_torch
+def test_types_of_tensors_have_pytorchs_names():
+    """Programs compare these names."""
+    for dtype in "float32 float64 float16 bfloat16 int64 int32 int8 uint8 bool complex64".split():
+        theirs, ours = (t.ones(2).to(getattr(t, dtype)) for t in (torch, gradus))
+        assert ours.type() == theirs.type() and gradus.typename(ours) == torch.typename(theirs)
+        assert ours.type(ours.type()) is ours
+
+
+@needs_torch
+def test_counts_without_elements_are_integers():
+    for weights in (None, "float64", "float32", "int64"):
+        theirs, ours = (
+            t.bincount(t.ones(0, dtype=t.int64), weights=None if weights is None else t.ones(0, dtype=getattr(t, weights)), minlength=2)
+            for t in (torch, gradus))
+        same(ours, theirs)
+        assert str(ours.dtype).split(".")[1] == str(theirs.dtype).split(".")[1]
+
+
+@needs_torch
+def test_orgqr_is_the_product_of_reflections():
+    data = np.array([[3.0, 1.0], [4.0, 2.0], [0.5, -1.0]])
+    theirs, ours = (t.orgqr(*t.geqrf(t.tensor(data))) for t in (torch, gradus))
+    same(ours, theirs)
+    reflections = gradus.geqrf(gradus.tensor(data))
+    same(reflections[0].orgqr(reflections[1]), theirs)
+
+
+def test_a_gradient_of_several_elements_says_what_to_pass():
+    x = gradus.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"output 1 has shape \[3\].*grad_outputs"):
+        gradus.autograd.grad([x.sum(), x * 2], x)
+    with pytest.raises(RuntimeError, match=r"\[3\].*gradient.*ones_like"):
+        (x * 2).backward()
+    assert gradus.autograd.grad((x * 2).sum().reshape(1, 1), x)[0].tolist() == [2.0, 2.0, 2.0]

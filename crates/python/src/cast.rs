@@ -69,7 +69,8 @@ impl PyTensor {
         let x = slf.get().value(py)?;
         match dtype.map(dtype::of_type).transpose()? {
             Some(d) if d.0 == x.dtype() => Ok(slf.clone().into_any()),
-            None => format!("gradus.{}", dtype::class(x.dtype())).into_bound_py_any(py),
+            // Programs compare the name with PyTorch's, as in `x.type() == "torch.FloatTensor"`.
+            None => format!("torch.{}", dtype::class(x.dtype())).into_bound_py_any(py),
             Some(d) => PyTensor::out(x.to_dtype(d.0))?.into_bound_py_any(py),
         }
     }

@@ -505,7 +505,7 @@ macro_rules! example {
     (true_divide_) => { "\n>>> import gradus\n>>> v = gradus.tensor([1.0, -2.0, 3.0])\n>>> w = gradus.tensor([2.0, 2.0, 0.5])\n>>> v.true_divide_(w)\ntensor([ 0.5000, -1.0000,  6.0000])" };
     (trunc) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.trunc()\ntensor([0., 0.])" };
     (trunc_) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.trunc_()\ntensor([0., 0.])" };
-    (type) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.type()\n'gradus.FloatTensor'" };
+    (type) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> u.type()\n'torch.FloatTensor'" };
     (type_as) => { "\n>>> import gradus\n>>> u = gradus.tensor([0.25, 0.5])\n>>> i = gradus.tensor([5, 6])\n>>> i.type_as(u)\ntensor([5., 6.])" };
     (unbind) => { "\n>>> import gradus\n>>> m = gradus.tensor([[1.0, 2.0], [3.0, 4.0]])\n>>> m.unbind(0)\n(tensor([1., 2.]), tensor([3., 4.]))" };
     (unflatten) => { "\n>>> import gradus\n>>> gradus.arange(4).unflatten(0, (2, 2))\ntensor([[0, 1],\n        [2, 3]])" };

@@ -1,9 +1,10 @@
 //! Operators on tensors and Python numbers, with their methods and in-place forms.
 
-use crate::error::{raise, type_error};
+use crate::error::{raise, runtime_error, type_error};
 use crate::integer_division::{integer_binary, power};
 use crate::tensor::{PyTensor, compute};
 use crate::value::Operand;
+use gradus::ir::Class;
 use gradus::{DType, Number, Tensor};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
@@ -447,18 +448,42 @@ binary_methods! {
 }
 
 /// Computes `f(a, alpha · b)`, a sum or a difference.
-fn scaled(py: Python<'_>, a: Tensor, b: Operand, alpha: Option<Operand>, f: Binary) -> Tensor {
-    match (alpha, b) {
-        (None, b) => binary(py, a, b, f),
-        (Some(alpha), Operand::Tensor(b)) => {
-            let b = binary(py, b, alpha, product);
-            binary(py, a, Operand::Tensor(b), f)
+fn scaled(py: Python<'_>, a: Tensor, b: Operand, alpha: Option<Operand>, f: Binary) -> PyResult<Tensor> {
+    let Some(alpha) = alpha else { return Ok(binary(py, a, b, f)) };
+    let b = match b {
+        Operand::Tensor(b) => b,
+        Operand::Number(n) => n.tensor_like(&a),
+    };
+    check_alpha(&a, &b, &alpha)?;
+    let alpha = match alpha {
+        // The sum of booleans is a boolean, whatever the integer.
+        Operand::Number(Number::Int(n)) if a.dtype() == DType::Bool && b.dtype() == DType::Bool => {
+            Operand::Number(Number::Bool(n != 0))
         }
-        (Some(alpha), Operand::Number(n)) => {
-            let b = binary(py, n.tensor_like(&a), alpha, product);
-            binary(py, a, Operand::Tensor(b), f)
+        alpha => alpha,
+    };
+    let b = binary(py, b, alpha, product);
+    Ok(binary(py, a, Operand::Tensor(b), f))
+}
+
+/// Returns an error if the number `alpha` would change the dtype of a sum, as 0.5 does for integers.
+fn check_alpha(a: &Tensor, b: &Tensor, alpha: &Operand) -> PyResult<()> {
+    let class = a.dtype().class().max(b.dtype().class());
+    let why = match alpha {
+        Operand::Number(Number::Bool(_)) if class != Class::Bool => "a boolean alpha needs boolean operands",
+        Operand::Number(Number::Float(_)) if class < Class::Float => {
+            "alpha must not be a float for integers and booleans"
         }
-    }
+        Operand::Number(Number::Complex(_)) if class != Class::Complex => {
+            "alpha must not be complex for real operands"
+        }
+        _ => return Ok(()),
+    };
+    Err(runtime_error(format!(
+        "{why}; operands are {} and {}",
+        crate::dtype::name(a.dtype()),
+        crate::dtype::name(b.dtype())
+    )))
 }
 
 fn divided(py: Python<'_>, a: Tensor, b: Operand, rounding: Option<&str>) -> PyResult<Tensor> {
@@ -482,7 +507,7 @@ macro_rules! scaled_methods {
             #[doc = example!($name)]
             #[pyo3(signature = (other, *, alpha=None))]
             fn $name(&self, py: Python<'_>, other: Operand, alpha: Option<Operand>) -> PyResult<PyTensor> {
-                PyTensor::out(scaled(py, self.value(py)?, other, alpha, $f))
+                PyTensor::out(scaled(py, self.value(py)?, other, alpha, $f)?)
             }
 
             #[doc = concat!("In place: ", $doc)]
@@ -494,7 +519,7 @@ macro_rules! scaled_methods {
                 alpha: Option<Operand>,
             ) -> PyResult<Bound<'py, PyTensor>> {
                 let (py, x) = (slf.py(), slf.get());
-                x.write(py, scaled(py, x.value(py)?, other, alpha, $f))?;
+                x.write(py, scaled(py, x.value(py)?, other, alpha, $f)?)?;
                 Ok(slf)
             }
         )*}

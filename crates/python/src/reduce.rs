@@ -408,6 +408,8 @@ impl PyTensor {
         let n = ((largest + 1) as usize).max(minlength);
         // Weights are summed in float64, except float32 ones.
         let summed = |w: Tensor| if w.dtype() == DType::F32 { w } else { w.to_dtype(DType::F64) };
+        // Without elements the counts are integers, also with weights, as in PyTorch.
+        let weights = weights.filter(|_| x.numel() > 0);
         let ones = weights.map_or_else(|| x.ones_like().to_dtype(DType::I64), |w| summed(w.0));
         let zeros = Tensor::zeros_of(&gradus::Aval::new(ones.dtype(), [n])).to(x.device());
         PyTensor::out(zeros.index_add(0, &x, &ones))

@@ -1,5 +1,6 @@
 //! Random graphs of several catalog ops, generated from numbers: compositions find errors that single ops do not.
 //!
+//! Graphs contain scans, loops with a condition and switches, whose bodies are generated in the same way.
 //! A [`Recipe`] is a list of numbers, so that a failing one can be shortened and kept. Values are evaluated while the
 //! graph grows, and large or non-finite ones are left out, so that graphs stay well conditioned.
 
@@ -11,10 +12,14 @@ use gradus_ir::ops::cumulate::Cumulate;
 use gradus_ir::ops::dot::Dot;
 use gradus_ir::ops::index::{Scatter, Take};
 use gradus_ir::ops::movement::{Concat, Flip, Pad, Permute, Reshape, Slice};
+use gradus_ir::ops::pointwise::cast::Cast;
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_ir::ops::reduce::{Max, Min, Prod, Sum};
+use gradus_ir::ops::scan::Scan;
 use gradus_ir::ops::select::Select;
 use gradus_ir::ops::sort::Sort;
+use gradus_ir::ops::switch::Switch;
+use gradus_ir::ops::while_loop::While;
 use gradus_ir::ops::window::Windows;
 use gradus_ir::ops::{Combine, complex};
 use gradus_ir::{Aval, DType, Graph, Literal, Op, Result, Shape, reference};
@@ -115,7 +120,7 @@ impl<'g> Grower<'g> {
             return self.pointwise(a, b, how);
         }
         let axis = how % rank;
-        match (kind / 3) % 11 {
+        match (kind / 3) % 14 {
             0 => self.movement(a, how),
             1 => self.reduce(a, how),
             2 => self.concat(a, b, axis),
@@ -126,22 +131,31 @@ impl<'g> Grower<'g> {
             7 => self.region(a, b, how),
             8 => self.windows(a, how),
             9 => self.complex(a, b),
-            _ => self.convolution(a, b, how),
+            10 => self.convolution(a, b, how),
+            11 => self.scan(a, b, how),
+            12 => self.repeat(a, b, how),
+            _ => self.switch(a, b, how),
         }
     }
 
+    /// Adds an op of one or more results and keeps the real ones. Returns the first result.
     fn keep(&mut self, op: impl Into<Op>, operands: &[(Var<'g>, Literal)]) -> Option<(Var<'g>, Literal)> {
         let op = op.into();
         let (vars, literals): (Vec<Var<'g>>, Vec<Literal>) = operands.iter().cloned().unzip();
-        let value = reference::apply(&op, &literals).ok()?.into_iter().next()?;
-        let small = value.f().iter().all(|x| x.abs() <= LARGEST)
-            && value.c().iter().all(|z| z.norm() <= LARGEST)
-            && value.data().len() <= ELEMENTS;
-        let var = if small { *self.b.try_apply(op, &vars).ok()?.first()? } else { return None };
-        if value.dtype() == DType::F64 {
-            self.values.push((var, value.clone()));
+        let values = reference::apply(&op, &literals).ok()?;
+        let small = |value: &Literal| {
+            value.f().iter().all(|x| x.abs() <= LARGEST)
+                && value.c().iter().all(|z| z.norm() <= LARGEST)
+                && value.data().len() <= ELEMENTS
+        };
+        if !values.iter().all(small) {
+            return None;
         }
-        Some((var, value))
+        let results: Vec<_> = self.b.try_apply(op, &vars).ok()?.into_iter().zip(values).collect();
+        let real = results.iter().filter(|(_, value)| value.dtype() == DType::F64).cloned();
+        // The first result comes last: later steps prefer recent values.
+        self.values.extend(real.rev());
+        results.into_iter().next()
     }
 
     fn constant(&mut self, value: Literal) -> (Var<'g>, Literal) {
@@ -344,5 +358,105 @@ impl<'g> Grower<'g> {
         let Some(x) = self.keep(Reshape { shape: x }, &[a]) else { return };
         let Some(w) = self.keep(Reshape { shape: w }, &[b]) else { return };
         self.keep(conv, &[x, w]);
+    }
+
+    /// A graph over the operands whose results are the tanh of its last value, with the extents `like`, and another value.
+    fn body(&mut self, operands: &[Literal], like: &Shape, how: usize) -> Option<Graph> {
+        let inner = Builder::new();
+        let names = ["a", "b", "c"];
+        let vars = names.iter().zip(operands).map(|(name, value)| inner.input(name, value.aval().clone()));
+        let values = vars.zip(operands.iter().cloned()).collect();
+        let (random, smooth) = (Random::new(how as u64), self.smooth);
+        let mut grower = Grower { b: &inner, random, values, smooth, nested: true };
+        for _ in 0..3 {
+            let step = [0; 4].map(|_: i32| grower.random.bits() as u16);
+            grower.step(step);
+        }
+        let (last, middle) = (grower.values.last()?.clone(), grower.values.len() / 2);
+        let fitted = grower.fit(last, like)?;
+        let bounded = grower.keep(pointwise::all().find(|row| row.name == "tanh")?, &[fitted])?;
+        inner.finish(&[bounded.0, grower.values[middle].0]).ok()
+    }
+
+    /// Whether a body may contain another one: one time in four.
+    fn too_deep(&self, how: usize) -> bool {
+        self.nested && !how.is_multiple_of(4)
+    }
+
+    /// Iterates over the first axis of one value. The other one is shared and is the initial carry.
+    fn scan(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+        let (length, slice) = (a.1.shape()[0], Shape::from(&a.1.shape()[1..]));
+        let carry = if self.too_deep(how) { None } else { self.fit(b.clone(), &slice) };
+        let Some(carry) = carry else { return };
+        let element = self.random.literal(&Aval::new(DType::F64, slice.clone()));
+        let Some(body) = self.body(&[b.1.clone(), carry.1.clone(), element], &slice, how) else { return };
+        let scan = Scan { body: Arc::new(body), shared: 1, carries: 1, length, reverse: how & 1 == 1 };
+        self.keep(scan, &[b, carry, a]);
+    }
+
+    /// A loop that ends by a count, in graphs with kinks also by the values of the carry.
+    fn repeat(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+        if self.too_deep(how) {
+            return;
+        }
+        let Some(step) = self.body(&[b.1.clone(), a.1.clone()], a.1.shape(), how) else { return };
+        let types = [b.1.aval().clone(), a.1.aval().clone(), Aval::scalar(DType::I64)];
+        let (limit, by_value) = ((how / 4 % 4) as f64, !self.smooth);
+        let axes: Vec<usize> = (0..a.1.shape().rank()).collect();
+        let made = |outs: &dyn for<'r> Fn(&'r Builder, &[Var<'r>]) -> Vec<Var<'r>>| {
+            let inner = Builder::new();
+            let vars: Vec<Var<'_>> =
+                ["b", "a", "n"].iter().zip(&types).map(|(n, t)| inner.input(n, t.clone())).collect();
+            inner.finish(&outs(&inner, &vars)).ok().map(Arc::new)
+        };
+        let condition = made(&|_, v| {
+            let counted = v[2].lt(v[2].full_like(limit));
+            let sum = v[1].sum(&axes);
+            vec![if by_value { counted.and(sum.lt(sum.full_like(0.5))) } else { counted }]
+        });
+        let body = made(&|inner, v| vec![inner.inline(&step, &v[..2])[0], v[2] + 1.0]);
+        let (Some(condition), Some(body)) = (condition, body) else { return };
+        let count = self.constant(Literal::int_scalar(DType::I64, 0));
+        self.keep(While { condition, body, shared: 1, bound: 4 }, &[b, a, count]);
+    }
+
+    /// Chooses one of two graphs over the values, in graphs with kinks by the values themselves.
+    fn switch(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal), how: usize) {
+        if self.too_deep(how) {
+            return;
+        }
+        let like = a.1.shape().clone();
+        let operands = [a.1.clone(), b.1.clone()];
+        let branches: Option<Vec<Arc<Graph>>> = [how, how / 2 + 1]
+            .into_iter()
+            .map(|how| {
+                let body = self.body(&operands, &like, how)?;
+                let inner = Builder::new();
+                let vars = [
+                    inner.input("a", operands[0].aval().clone()),
+                    inner.input("b", operands[1].aval().clone()),
+                ];
+                let first = inner.inline(&body, &vars)[0];
+                inner.finish(&[first]).ok().map(Arc::new)
+            })
+            .collect();
+        let index = match self.smooth {
+            true => Some(self.constant(Literal::int_scalar(DType::I64, (how % 2) as i64))),
+            false => self.comparison(a.clone(), b.clone()),
+        };
+        if let (Some(branches), Some(index)) = (branches, index) {
+            self.keep(Switch { branches }, &[index, a, b]);
+        }
+    }
+
+    /// 1 if the sum of one value exceeds that of the other, else 0.
+    fn comparison(&mut self, a: (Var<'g>, Literal), b: (Var<'g>, Literal)) -> Option<(Var<'g>, Literal)> {
+        let mut sums = Vec::new();
+        for x in [a, b] {
+            let axes = (0..x.1.shape().rank()).collect();
+            sums.push(self.keep(Sum { axes }, &[x])?);
+        }
+        let greater = self.keep(&pointwise::compare::gt, &sums)?;
+        self.keep(Cast { to: DType::I64 }, &[greater])
     }
 }

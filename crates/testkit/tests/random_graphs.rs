@@ -1,5 +1,6 @@
 //! The checks on random compositions of catalog ops.
 
+use gradus_testkit::random::Random;
 use gradus_testkit::random_graphs::Recipe;
 use gradus_testkit::{checks, extent};
 use proptest::prelude::*;
@@ -40,4 +41,19 @@ proptest! {
     fn graphs_with_kinks(recipe in recipes(false)) {
         holds(&recipe)?;
     }
+}
+
+/// A fixed set of recipes contains every kind of control flow.
+#[test]
+fn graphs_contain_control_flow() {
+    let mut random = Random::new(7);
+    let mut found = [0; 3];
+    for seed in 0..60 {
+        let steps = (0..20).map(|_| [0; 4].map(|_: i32| random.bits() as u16)).collect();
+        let grown = Recipe { seed, steps, smooth: seed % 2 == 0 }.grow().expect("a graph");
+        for (count, name) in found.iter_mut().zip(["scan", "while", "switch"]) {
+            *count += grown.graph.nodes().iter().filter(|node| node.op.name() == name).count();
+        }
+    }
+    assert!(found.iter().all(|&count| count >= 5), "scans, loops and switches: {found:?}");
 }

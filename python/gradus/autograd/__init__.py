@@ -30,6 +30,10 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         found = [grad(outs, inputs, row, i + 1 < count or retain_graph, create_graph, True, allow_unused, False, materialize_grads)
                  for i, row in enumerate(rows)]
         return tuple(None if column[0] is None else _native.stack(list(column)) for column in zip(*found))
+    for i, (out, seed) in enumerate(zip(outs, seeds)):
+        if seed is None and out.numel() != 1:
+            raise RuntimeError(f"grad can be implicitly created only for scalar outputs, and output {i} has shape {list(out.shape)}: pass "
+                               "`grad_outputs`, one tensor of the shape of each output")
     found = _native._autograd_grad(outs, inputs, seeds, retain_graph, create_graph, bool(allow_unused) or materialize_grads)
     if materialize_grads:
         found = tuple(_native.zeros_like(x.detach()) if g is None else g for g, x in zip(found, inputs))

@@ -240,6 +240,22 @@ def _reflected(vectors, tau, x, adjoint=False):
     return x
 
 
+def orgqr(input, tau):
+    """The first columns of the product of Householder's reflections that `geqrf` gives: `linalg.householder_product`.
+
+    >>> import gradus
+    >>> gradus.orgqr(*gradus.geqrf(gradus.tensor([[3.0], [4.0]])))
+    tensor([[-0.6000],
+            [-0.8000]])
+    """
+    m, n = input.shape[-2:]
+    if m < n:
+        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if tau.shape[-1] > n:
+        raise RuntimeError("torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    return _reflected(input, tau, eye(m, n, dtype=input.dtype).expand(*input.shape[:-2], m, n))
+
+
 def ormqr(input, tau, other, left=True, transpose=False):
     """The product of `other` and the `Q` that `geqrf` gives, on the left of it or on the right, or of its adjoint.
 
