@@ -158,9 +158,11 @@ fn language_models_run_from_their_files() {
     let cells = |prefix: &str, all: Vec<(String, Tensor)>| {
         all.into_iter().map(|(n, t)| (format!("{prefix}.{n}"), t)).collect::<Vec<_>>()
     };
+    let bundle = Bundle::new("language")
+        .cells(cells("names", names.parameters()))
+        .cells(cells("gpt", gpt.parameters()));
     let bundle =
-        Bundle::new("language").cells(cells("names", names.parameters())).cells(cells("gpt", gpt.parameters()));
-    let bundle = bundle.note("characters", ".abc").program("names", &of_names, &["tokens"], &["logits"]).unwrap();
+        bundle.note("characters", ".abc").program("names", &of_names, &["tokens"], &["logits"]).unwrap();
     bundle.program("gpt", &of_gpt, &["tokens"], &["logits"]).unwrap().write(&path).unwrap();
     let gpu = open_gpu(0, 1, Arc::new(Cpu), &Options::default()).unwrap();
     let mut replay = Replay::open(&path, gpu);

@@ -90,7 +90,10 @@ fn model(args: &ExportArgs) -> Done {
         Language::Gpt(m, _) => (m.parameters(), compile(&[&tokens], |x| m.logits(&x[0], &[]))?),
     };
     let title = args.file.file_stem().map_or_else(|| "model".into(), |s| s.to_string_lossy().into_owned());
-    let bundle = Bundle::new(title).cells(parameters).note("model", &model.name()).note("characters", &model.characters());
+    let bundle = Bundle::new(title)
+        .cells(parameters)
+        .note("model", &model.name())
+        .note("characters", &model.characters());
     bundle.program("run", &compiled, &["tokens"], &["logits"])?.write(&args.web)?;
     Ok(())
 }

@@ -81,7 +81,11 @@ fn export_writes_a_trained_model() {
     assert_eq!(manifest["cells"], other["cells"]);
     let weights = Reader::open(site.join("weights.safetensors")).unwrap();
     for (name, p) in model.parameters() {
-        assert_eq!(weights.tensor(&name).unwrap().to_vec::<f32>().unwrap(), p.to_vec::<f32>().unwrap(), "{name}");
+        assert_eq!(
+            weights.tensor(&name).unwrap().to_vec::<f32>().unwrap(),
+            p.to_vec::<f32>().unwrap(),
+            "{name}"
+        );
     }
     let refused = gradus(&["export", &run, "--web", &site.display().to_string(), "--feed", "X"]);
     assert_eq!(refused.code, 2);
@@ -105,7 +109,10 @@ fn export_takes_weights_of_a_trained_program() {
     let run = folder.0.join("run").display().to_string();
     let site = folder.0.join("site");
     let site_text = site.display().to_string();
-    output("", &["export", &file, "--web", &site_text, "--weights", &run, "--set", "X=[1.0, 2.0]", "--feed", "X"]);
+    output(
+        "",
+        &["export", &file, "--web", &site_text, "--weights", &run, "--set", "X=[1.0, 2.0]", "--feed", "X"],
+    );
     let values = |path: &Path, name: &str| -> Vec<f32> {
         Reader::open(path).unwrap().tensor(name).unwrap().to_vec().unwrap()
     };

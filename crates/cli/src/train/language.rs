@@ -168,7 +168,9 @@ impl Language {
     pub(crate) fn characters(&self) -> String {
         match self {
             Language::Names(_) => std::iter::once('.').chain('a'..='z').collect(),
-            Language::Gpt(_, characters) => characters.decode(&(0..characters.len() as i64).collect::<Vec<_>>()),
+            Language::Gpt(_, characters) => {
+                characters.decode(&(0..characters.len() as i64).collect::<Vec<_>>())
+            }
         }
     }
 
