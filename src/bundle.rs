@@ -25,6 +25,7 @@ pub struct Bundle {
     /// Names of the cells that programs use.
     used: BTreeSet<String>,
     programs: Map<String, Value>,
+    notes: Map<String, Value>,
     /// Constants of the programs, and the initial values of cells.
     weights: Vec<(String, Tensor)>,
 }
@@ -39,6 +40,7 @@ impl Bundle {
             tables: Vec::new(),
             used: BTreeSet::new(),
             programs: Map::new(),
+            notes: Map::new(),
             weights: Vec::new(),
         }
     }
@@ -46,6 +48,12 @@ impl Bundle {
     /// Names cells. Programs keep these cells on the device from run to run, under these names.
     pub fn cells(mut self, cells: impl IntoIterator<Item = (String, Tensor)>) -> Bundle {
         self.cells.extend(cells);
+        self
+    }
+
+    /// Adds a text for the page, such as the characters of a language model's tokens.
+    pub fn note(mut self, name: &str, text: &str) -> Bundle {
+        self.notes.insert(name.to_string(), json!(text));
         self
     }
 
@@ -171,7 +179,9 @@ impl Bundle {
             cells.insert(name.clone(), json!(name));
             weights.push((name.clone(), value.detach()));
         }
-        let manifest = json!({"gradus": 1, "name": self.name, "cells": cells, "programs": self.programs});
+        let manifest = json!({
+            "gradus": 1, "name": self.name, "notes": self.notes, "cells": cells, "programs": self.programs,
+        });
         safetensors::write(folder.join("weights.safetensors"), &weights, &Default::default())?;
         atomic::write(&folder.join("gradus.js"), &[RUNTIME.as_bytes()])?;
         atomic::write(&folder.join("index.html"), &[PAGE.as_bytes()])?;

@@ -3,6 +3,7 @@
 use gradus::bundle::Bundle;
 use gradus::files::safetensors::Reader;
 use gradus::gpu::GpuProgram;
+use gradus::models::{gpt, gpt::Gpt, names, names::Bengio};
 use gradus::nn::optim::Adam;
 use gradus::nn::{Forward, Linear, Module, Optimizer, compile_training, module};
 use gradus::{All, Generator, Literal, Reduction, Tensor, compile, mse_loss};
@@ -135,6 +136,44 @@ fn a_training_step_runs_from_its_files() {
     let found = replay.run("run", &[("x", &x)]).remove("y").unwrap();
     let off = (&Tensor::from_slice(&found, [32, 1]) - &expected).abs().max(All).item::<f32>().unwrap();
     assert!(off < 1e-4, "{off}");
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn language_models_run_from_their_files() {
+    if adapters().is_empty() {
+        assert!(std::env::var("GRADUS_ORACLES").is_err(), "there is no wgpu adapter");
+        println!("skipped: no wgpu adapter");
+        return;
+    }
+    let g = Generator::new(5);
+    let names = Bengio::new(names::Sizes { width: 24, ..names::Sizes::default() }, &g).unwrap();
+    let gpt = Gpt::new(30, gpt::Sizes { context: 16, width: 16, heads: 2, layers: 2 }, &g).unwrap();
+    let tokens = |n: usize, most: i32| {
+        Tensor::from_slice(&(0..n as i32).map(|i| (i * 7 + 3) % most).collect::<Vec<_>>(), [1, n])
+    };
+    let of_names = compile(&[&tokens(3, 27)], |x| names.forward(&x[0])).unwrap();
+    let of_gpt = compile(&[&tokens(16, 30)], |x| gpt.logits(&x[0], &[])).unwrap();
+    let path = folder("language");
+    let cells = |prefix: &str, all: Vec<(String, Tensor)>| {
+        all.into_iter().map(|(n, t)| (format!("{prefix}.{n}"), t)).collect::<Vec<_>>()
+    };
+    let bundle = Bundle::new("language")
+        .cells(cells("names", names.parameters()))
+        .cells(cells("gpt", gpt.parameters()));
+    let bundle =
+        bundle.note("characters", ".abc").program("names", &of_names, &["tokens"], &["logits"]).unwrap();
+    bundle.program("gpt", &of_gpt, &["tokens"], &["logits"]).unwrap().write(&path).unwrap();
+    let gpu = open_gpu(0, 1, Arc::new(Cpu), &Options::default()).unwrap();
+    let mut replay = Replay::open(&path, gpu);
+    for (name, compiled, tokens) in [("names", of_names, tokens(3, 27)), ("gpt", of_gpt, tokens(16, 30))] {
+        let expected = compiled.run(&[&tokens]).unwrap()[0].to_vec::<f32>().unwrap();
+        let found = replay.run(name, &[("tokens", &tokens)]).remove("logits").unwrap();
+        assert_eq!(found.len(), expected.len());
+        for (x, y) in found.iter().zip(&expected) {
+            assert!((x - y).abs() <= 1e-4 * y.abs().max(1.0), "{name}: {x}, expected {y}");
+        }
+    }
     std::fs::remove_dir_all(&path).unwrap();
 }
 

@@ -82,6 +82,7 @@ try {
   await route()
   window.addEventListener('hashchange', () => void route())
   document.documentElement.dataset.ready = 'true'
+  performance.mark('ready')
 } catch (e) {
   content.replaceChildren(el('p', { class: 'status error pad', role: 'alert' }, `Gradus could not start: ${messageOf(e)}`))
 }

@@ -32,6 +32,8 @@ export interface BundleProgram {
 export interface Manifest {
   gradus: 1
   name: string
+  /** Texts for the page, such as the characters of a language model's tokens. */
+  notes?: Record<string, string>
   /** Cells and the tensors of the weights file that are their initial values. */
   cells: Record<string, string>
   programs: Record<string, BundleProgram>

@@ -151,6 +151,8 @@ export class Executor implements Memory {
 
   /** Waits for everything that was queued, and until kernels have compiled; one that is refused fails when it runs. */
   async idle(): Promise<void> {
+    // Programs are known once what was queued before them has begun.
+    await new Promise<void>((done) => this.enqueue(done))
     await Promise.allSettled([...this.programs.values()].map((p) => p.ready))
     await this.readAll([])
     await this.device.queue.onSubmittedWorkDone()

@@ -13,7 +13,7 @@ export abstract class TensorOps {
   /** Airy function Ai. */ airyAi(): Tensor { return apply('airy_ai', [this]) }
   /** Derivative of the Airy function Ai. */ airyAiPrime(): Tensor { return apply('airy_ai_prime', [this]) }
   /** Whether no element is 0. */ all(axes?: number | number[], keepdim?: boolean): Tensor { return apply('all', [this, axes, keepdim]) }
-  /** Both; bit by bit on integers. */ and(other: Tensor | number): Tensor { return apply('and', [this, other]) }
+  /** Logical and; bit by bit on integers. */ and(other: Tensor | number): Tensor { return apply('and', [this, other]) }
   /** Whether some element is not 0. */ any(axes?: number | number[], keepdim?: boolean): Tensor { return apply('any', [this, axes, keepdim]) }
   /** The position of the maximum along an axis. */ argmax(axis?: number): Tensor { return apply('argmax', [this, axis]) }
   /** The position of the minimum along an axis. */ argmin(axis?: number): Tensor { return apply('argmin', [this, axis]) }
@@ -39,12 +39,12 @@ export abstract class TensorOps {
   /** Bessel function of the second kind of order 0; minus infinity at 0, NaN below. */ besselY0(): Tensor { return apply('bessel_y0', [this]) }
   /** Bessel function of the second kind of order 1; minus infinity at 0, NaN below. */ besselY1(): Tensor { return apply('bessel_y1', [this]) }
   /** Cube root, of negative numbers too. Its derivative at 0 is infinite. */ cbrt(): Tensor { return apply('cbrt', [this]) }
-  /** The smallest integer that is not smaller. */ ceil(): Tensor { return apply('ceil', [this]) }
+  /** The smallest integer not smaller than `x`. */ ceil(): Tensor { return apply('ceil', [this]) }
   /** The lower Cholesky factor. */ cholesky(): Tensor { return apply('cholesky', [this]) }
   /** This many parts. */ chunk(chunks: number, axis?: number): Tensor[] { return applyAll('chunk', [this, chunks, axis]) }
   /** Not below min, not above max. */ clamp(min?: number, max?: number): Tensor { return apply('clamp', [this, min, max]) }
   /** Convolution of [N,C,H,W] with windows [O,C/groups,h,w]. */ conv2d(weight: Tensor, bias?: Tensor, stride?: number | number[], padding?: number | number[], dilation?: number | number[], groups?: number): Tensor { return apply('conv2d', [this, weight, bias, stride, padding, dilation, groups]) }
-  /** The first's modulus with the second's sign; the sign of a zero or NaN counts. Its derivative is 0 for a first operand 0, and always for the second. */ copysign(other: Tensor | number): Tensor { return apply('copysign', [this, other]) }
+  /** The modulus of the first operand with the sign of the second; the sign of a zero or NaN counts. The derivative by the first operand is 0 at 0; the derivative by the second is always 0. */ copysign(other: Tensor | number): Tensor { return apply('copysign', [this, other]) }
   /** Cosine. */ cos(): Tensor { return apply('cos', [this]) }
   /** Hyperbolic cosine. */ cosh(): Tensor { return apply('cosh', [this]) }
   /** Cross-entropy of logits [n, c, ...] with classes, or with probabilities. */ crossEntropy(target: Tensor, options?: { labelSmoothing?: number, ignoreIndex?: number, reduction?: Reduction }): Tensor { return apply('crossEntropy', [this, target, options]) }
@@ -64,15 +64,15 @@ export abstract class TensorOps {
   /** `1 - erf(x)`, exact where it is small. */ erfc(): Tensor { return apply('erfc', [this]) }
   /** Inverse of the error function; infinite at -1 and 1, as its derivative is, NaN beyond. */ erfinv(): Tensor { return apply('erfinv', [this]) }
   /** Natural exponential. */ exp(): Tensor { return apply('exp', [this]) }
-  /** 2 to the power. */ exp2(): Tensor { return apply('exp2', [this]) }
+  /** 2 to the power `x`. */ exp2(): Tensor { return apply('exp2', [this]) }
   /** Axes of extent 1 repeated. */ expand(shape: number[]): Tensor { return apply('expand', [this, shape]) }
   /** `exp(x) - 1`, exact near 0. */ expm1(): Tensor { return apply('expm1', [this]) }
   /** Several axes as one. */ flatten(from?: number, to?: number): Tensor { return apply('flatten', [this, from, to]) }
   /** Elements in reverse order along axes. */ flip(axes: number | number[]): Tensor { return apply('flip', [this, axes]) }
-  /** The largest integer that is not larger. */ floor(): Tensor { return apply('floor', [this]) }
-  /** Quotient rounded down; the partner of `remainder`. A float by zero is the plain quotient. A step function, without derivative. */ floorDiv(other: Tensor | number): Tensor { return apply('floor_div', [this, other]) }
-  /** Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and Rust. NaN for a float divisor 0 or dividend infinite. At a step, the derivative is that of the side the value belongs to. */ fmod(other: Tensor | number): Tensor { return apply('fmod', [this, other]) }
-  /** The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The order is rounded to an integer, so that it has no derivative (it is 0); NaN for orders below 0 and above 20. */ gammaDensity(second: Tensor, third: Tensor): Tensor { return apply('gamma_density', [this, second, third]) }
+  /** The largest integer not larger than `x`. */ floor(): Tensor { return apply('floor', [this]) }
+  /** Quotient rounded down; the counterpart of `remainder`. A float divided by zero is the ordinary quotient. A step function, without derivative. */ floorDiv(other: Tensor | number): Tensor { return apply('floor_div', [this, other]) }
+  /** Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and Rust. NaN for a float divisor 0 or an infinite dividend. At a jump, the derivative is that of the side to which the value belongs. */ fmod(other: Tensor | number): Tensor { return apply('fmod', [this, other]) }
+  /** The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20. */ gammaDensity(second: Tensor, third: Tensor): Tensor { return apply('gamma_density', [this, second, third]) }
   /** Per element of the index, that element of an axis. */ gather(axis: number, index: Tensor): Tensor { return apply('gather', [this, axis, index]) }
   /** Whether larger or equal. */ ge(other: Tensor | number): Tensor { return apply('ge', [this, other]) }
   /** The number times the normal distribution function. */ gelu(): Tensor { return apply('gelu', [this]) }
@@ -81,7 +81,7 @@ export abstract class TensorOps {
   /** Squared for small differences, absolute for large ones. */ huberLoss(target: Tensor, delta?: number, reduction?: Reduction): Tensor { return apply('huberLoss', [this, target, delta, reduction]) }
   /** `sqrt(a² + b²)` without overflow; infinite if either is. Its derivative at the origin is 0. */ hypot(other: Tensor | number): Tensor { return apply('hypot', [this, other]) }
   /** Regularised lower incomplete gamma function P(a, x); NaN for arguments below 0. */ igamma(other: Tensor | number): Tensor { return apply('igamma', [this, other]) }
-  /** The `n`-th derivative by `a` of `igamma(a, x)`. The order is rounded to an integer, so that it has no derivative (it is 0); NaN for orders below 0 and above 20. */ igammaGradA(second: Tensor, third: Tensor): Tensor { return apply('igamma_grad_a', [this, second, third]) }
+  /** The `n`-th derivative by `a` of `igamma(a, x)`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20. */ igammaGradA(second: Tensor, third: Tensor): Tensor { return apply('igamma_grad_a', [this, second, third]) }
   /** Regularised upper incomplete gamma function 1 - P(a, x), exact where it is small. */ igammac(other: Tensor | number): Tensor { return apply('igammac', [this, other]) }
   /** The elements of an axis at these integers. */ indexSelect(axis: number, ids: Tensor): Tensor { return apply('indexSelect', [this, axis, ids]) }
   /** The last axes resampled to these extents. */ interpolate(size: number[], mode?: 'nearest' | 'linear'): Tensor { return apply('interpolate', [this, size, mode]) }
@@ -107,40 +107,40 @@ export abstract class TensorOps {
   /** The product of matrices; leading axes broadcast. */ matmul(other: Tensor): Tensor { return apply('matmul', [this, other]) }
   /** The largest element along axes. */ max(axes?: number | number[], keepdim?: boolean): Tensor { return apply('max', [this, axes, keepdim]) }
   /** The largest element of each window. */ maxPool2d(kernel: number | number[], stride?: number | number[], padding?: number | number[]): Tensor { return apply('maxPool2d', [this, kernel, stride, padding]) }
-  /** Larger of two. A tie gives the first and shares the derivative evenly; NaN wins, and then nothing has a derivative. */ maximum(other: Tensor | number): Tensor { return apply('maximum', [this, other]) }
+  /** Larger of two. A tie returns the first and shares the derivative evenly. If an operand is NaN, so is the result, and the derivatives are 0. */ maximum(other: Tensor | number): Tensor { return apply('maximum', [this, other]) }
   /** The mean along axes. */ mean(axes?: number | number[], keepdim?: boolean): Tensor { return apply('mean', [this, axes, keepdim]) }
   /** The smallest element along axes. */ min(axes?: number | number[], keepdim?: boolean): Tensor { return apply('min', [this, axes, keepdim]) }
-  /** Smaller of two. A tie gives the first and shares the derivative evenly; NaN wins, and then nothing has a derivative. */ minimum(other: Tensor | number): Tensor { return apply('minimum', [this, other]) }
+  /** Smaller of two. A tie returns the first and shares the derivative evenly. If an operand is NaN, so is the result, and the derivatives are 0. */ minimum(other: Tensor | number): Tensor { return apply('minimum', [this, other]) }
   /** The squared difference. */ mseLoss(target: Tensor, reduction?: Reduction): Tensor { return apply('mseLoss', [this, target, reduction]) }
   /** Product. */ mul(other: Tensor | number): Tensor { return apply('mul', [this, other]) }
   /** A range of an axis. */ narrow(axis: number, start: number, length: number): Tensor { return apply('narrow', [this, axis, start, length]) }
   /** Whether different. */ ne(other: Tensor | number): Tensor { return apply('ne', [this, other]) }
   /** Negation. */ neg(): Tensor { return apply('neg', [this]) }
   /** The p-norm along axes. */ norm(p?: number, axes?: number | number[], keepdim?: boolean): Tensor { return apply('norm', [this, p, axes, keepdim]) }
-  /** The opposite; every bit of an integer. */ not(): Tensor { return apply('not', [this]) }
+  /** Logical negation; flips every bit of an integer. */ not(): Tensor { return apply('not', [this]) }
   /** For each integer a vector that is 1 there and 0 elsewhere. */ oneHot(classes: number): Tensor { return apply('oneHot', [this, classes]) }
-  /** Either or both; bit by bit on integers. */ or(other: Tensor | number): Tensor { return apply('or', [this, other]) }
+  /** Logical or; bit by bit on integers. */ or(other: Tensor | number): Tensor { return apply('or', [this, other]) }
   /** The outer product of two vectors. */ outer(other: Tensor): Tensor { return apply('outer', [this, other]) }
   /** Zeros before and after, per axis. */ pad(padding: [number, number][]): Tensor { return apply('pad', [this, padding]) }
   /** Axes in another order. */ permute(axes: number[]): Tensor { return apply('permute', [this, axes]) }
-  /** The `n`-th derivative of `digamma` at `x`. The order is rounded to an integer, so that it has no derivative (it is 0); NaN for orders below 0. At the poles 0, -1, -2, ... infinite for odd orders, and as `digamma` is for even ones. */ polygamma(other: Tensor | number): Tensor { return apply('polygamma', [this, other]) }
-  /** `a` to the power `b`. Anything to the power 0 is 1. Floats: NaN for a negative base and a broken exponent. Integers: a negative exponent gives 1 over the power, rounded towards zero. The derivative for the base is exact, so that of `x^0` is 0 also at 0 and NaN, and that of `x^2` at 0 too. The derivative for the exponent is `a^b log(a)`, which is NaN for a negative base, and 0 for base 0 and an exponent of at least 0. */ pow(other: Tensor | number): Tensor { return apply('pow', [this, other]) }
+  /** The `n`-th derivative of `digamma` at `x`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0. At the poles 0, -1, -2, ... it is infinite for odd orders, and behaves as `digamma` for even ones. */ polygamma(other: Tensor | number): Tensor { return apply('polygamma', [this, other]) }
+  /** `a` to the power `b`. Any number to the power 0 is 1. Floats: NaN for a negative base and a fractional exponent. Integers: a negative exponent gives 1 over the power, rounded towards zero. The derivative by the base is exact: that of `x^0` is 0, also at 0 and NaN, and that of `x^2` is 0 at 0. The derivative by the exponent is `a^b log(a)`, which is NaN for a negative base, and 0 for base 0 and an exponent of at least 0. */ pow(other: Tensor | number): Tensor { return apply('pow', [this, other]) }
   /** The product along axes. */ prod(axes?: number | number[], keepdim?: boolean): Tensor { return apply('prod', [this, axes, keepdim]) }
   /** The factors Q and R. */ qr(): [Tensor, Tensor] { return applyAll('qr', [this]) as [Tensor, Tensor] }
-  /** One over; infinite at 0. */ reciprocal(): Tensor { return apply('reciprocal', [this]) }
+  /** `1 / x`; infinite at 0. */ reciprocal(): Tensor { return apply('reciprocal', [this]) }
   /** Negative numbers become 0. */ relu(): Tensor { return apply('relu', [this]) }
-  /** Remainder of division rounded down: it has the sign of the divisor, as `%` in Python; a zero has that of the dividend. NaN for a float divisor 0 or dividend infinite. At a step, the derivative is that of the side the value belongs to. */ remainder(other: Tensor | number): Tensor { return apply('remainder', [this, other]) }
+  /** Remainder of division rounded down: it has the sign of the divisor, as `%` in Python; a zero has that of the dividend. NaN for a float divisor 0 or an infinite dividend. At a jump, the derivative is that of the side to which the value belongs. */ remainder(other: Tensor | number): Tensor { return apply('remainder', [this, other]) }
   /** The tensor repeated this many times along each axis. */ repeat(repeats: number[]): Tensor { return apply('repeat', [this, repeats]) }
   /** Other extents for the same elements; -1 is inferred. */ reshape(shape: number[]): Tensor { return apply('reshape', [this, shape]) }
   /** Mean square 1 over the last axes. */ rmsNorm(shape: number[], weight?: Tensor, eps?: number): Tensor { return apply('rmsNorm', [this, shape, weight, eps]) }
   /** Elements moved along axes; elements that leave reappear at the other end. */ roll(shifts: number[], axes: number[]): Tensor { return apply('roll', [this, shifts, axes]) }
   /** Rotary positions over [..., positions, features]. */ rope(base?: number, offset?: number): Tensor { return apply('rope', [this, base, offset]) }
-  /** The nearest integer; of two, the even one. */ round(): Tensor { return apply('round', [this]) }
-  /** One over the square root; infinite at 0, NaN below (complex: the principal branch). */ rsqrt(): Tensor { return apply('rsqrt', [this]) }
+  /** The nearest integer; halves round to even. */ round(): Tensor { return apply('round', [this]) }
+  /** `1 / sqrt(x)`; infinite at 0, NaN below (complex: the principal branch). */ rsqrt(): Tensor { return apply('rsqrt', [this]) }
   /** Adds the source at these integers of an axis. */ scatterAdd(axis: number, index: Tensor, source: Tensor): Tensor { return apply('scatterAdd', [this, axis, index, source]) }
   /** One element of an axis, which is removed. */ select(axis: number, index: number): Tensor { return apply('select', [this, axis, index]) }
-  /** Bits moved up by a number of places, zeros from below. Nothing is left by a number that is negative or not less than the width. */ shl(other: Tensor | number): Tensor { return apply('shl', [this, other]) }
-  /** Bits moved down by a number of places, copies of the sign from above (zeros if unsigned). Only the sign is left by a number that is negative or not less than the width. */ shr(other: Tensor | number): Tensor { return apply('shr', [this, other]) }
+  /** Shifts the bits of `a` left by `b`, filling with zeros. The result is 0 if `b` is negative or not less than the width. */ shl(other: Tensor | number): Tensor { return apply('shl', [this, other]) }
+  /** Shifts the bits of `a` right by `b`, filling with the sign (zeros if unsigned). If `b` is negative or not less than the width, only copies of the sign are left. */ shr(other: Tensor | number): Tensor { return apply('shr', [this, other]) }
   /** `1 / (1 + exp(-x))`, without overflow. */ sigmoid(): Tensor { return apply('sigmoid', [this]) }
   /** 1 for positive, -1 for negative, 0 for both zeros and for NaN. No derivative. */ sign(): Tensor { return apply('sign', [this]) }
   /** The number times its sigmoid. */ silu(): Tensor { return apply('silu', [this]) }
@@ -153,7 +153,7 @@ export abstract class TensorOps {
   /** Sorted elements, and their positions. */ sort(axis?: number, descending?: boolean): [Tensor, Tensor] { return applyAll('sort', [this, axis, descending]) as [Tensor, Tensor] }
   /** Parts of at most this size. */ split(size: number, axis?: number): Tensor[] { return applyAll('split', [this, size, axis]) }
   /** Square root; NaN below 0 (complex: the principal branch). Its derivative at 0 is infinite. */ sqrt(): Tensor { return apply('sqrt', [this]) }
-  /** The product with itself. */ square(): Tensor { return apply('square', [this]) }
+  /** The square. */ square(): Tensor { return apply('square', [this]) }
   /** Without axes of extent 1. */ squeeze(axes?: number | number[]): Tensor { return apply('squeeze', [this, axes]) }
   /** The standard deviation along axes. */ std(axes?: number | number[], correction?: number, keepdim?: boolean): Tensor { return apply('std', [this, axes, correction, keepdim]) }
   /** The same value, through which no gradient flows. */ stopGradient(): Tensor { return apply('stopGradient', [this]) }
@@ -167,12 +167,12 @@ export abstract class TensorOps {
   /** Two axes exchanged. */ transpose(axis1: number, axis2: number): Tensor { return apply('transpose', [this, axis1, axis2]) }
   /** The lower triangle; 0 elsewhere. */ tril(diagonal?: number): Tensor { return apply('tril', [this, diagonal]) }
   /** The upper triangle; 0 elsewhere. */ triu(diagonal?: number): Tensor { return apply('triu', [this, diagonal]) }
-  /** The integer part, towards zero. */ trunc(): Tensor { return apply('trunc', [this]) }
+  /** The integer part: rounds towards zero. */ trunc(): Tensor { return apply('trunc', [this]) }
   /** All elements of an axis. */ unbind(axis?: number): Tensor[] { return applyAll('unbind', [this, axis]) }
   /** A new axis of extent 1. */ unsqueeze(axis: number): Tensor { return apply('unsqueeze', [this, axis]) }
   /** The variance along axes. */ variance(axes?: number | number[], correction?: number, keepdim?: boolean): Tensor { return apply('variance', [this, axes, correction, keepdim]) }
   /** The first of two values where this mask is true, else the second. */ where(yes: Tensor | number, no: Tensor | number): Tensor { return apply('where', [this, yes, no]) }
-  /** Exactly one; bit by bit on integers. */ xor(other: Tensor | number): Tensor { return apply('xor', [this, other]) }
+  /** Exclusive or; bit by bit on integers. */ xor(other: Tensor | number): Tensor { return apply('xor', [this, other]) }
 }
 
 /** Absolute value; its derivative at 0 is 0. */ export function abs(x: Tensor): Tensor { return apply('abs', [x]) }
@@ -182,7 +182,7 @@ export abstract class TensorOps {
 /** Airy function Ai. */ export function airyAi(x: Tensor): Tensor { return apply('airy_ai', [x]) }
 /** Derivative of the Airy function Ai. */ export function airyAiPrime(x: Tensor): Tensor { return apply('airy_ai_prime', [x]) }
 /** Whether no element is 0. */ export function all(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('all', [x, axes, keepdim]) }
-/** Both; bit by bit on integers. */ export function and(x: Tensor | number, other: Tensor | number): Tensor { return apply('and', [x, other]) }
+/** Logical and; bit by bit on integers. */ export function and(x: Tensor | number, other: Tensor | number): Tensor { return apply('and', [x, other]) }
 /** Whether some element is not 0. */ export function any(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('any', [x, axes, keepdim]) }
 /** Numbers from start to below stop. */ export function arange(start: number, stop: number, step?: number, dtype?: DType, device?: DeviceName): Tensor { return apply('arange', [start, stop, step, dtype, device ?? defaultDevice()]) }
 /** The position of the maximum along an axis. */ export function argmax(x: Tensor, axis?: number): Tensor { return apply('argmax', [x, axis]) }
@@ -210,12 +210,12 @@ export abstract class TensorOps {
 /** Bessel function of the second kind of order 1; minus infinity at 0, NaN below. */ export function besselY1(x: Tensor): Tensor { return apply('bessel_y1', [x]) }
 /** Tensors concatenated along an axis. */ export function cat(tensors: Tensor[], axis?: number): Tensor { return apply('cat', [tensors, axis]) }
 /** Cube root, of negative numbers too. Its derivative at 0 is infinite. */ export function cbrt(x: Tensor): Tensor { return apply('cbrt', [x]) }
-/** The smallest integer that is not smaller. */ export function ceil(x: Tensor): Tensor { return apply('ceil', [x]) }
+/** The smallest integer not smaller than `x`. */ export function ceil(x: Tensor): Tensor { return apply('ceil', [x]) }
 /** The lower Cholesky factor. */ export function cholesky(x: Tensor): Tensor { return apply('cholesky', [x]) }
 /** This many parts. */ export function chunk(x: Tensor, chunks: number, axis?: number): Tensor[] { return applyAll('chunk', [x, chunks, axis]) }
 /** Not below min, not above max. */ export function clamp(x: Tensor, min?: number, max?: number): Tensor { return apply('clamp', [x, min, max]) }
 /** Convolution of [N,C,H,W] with windows [O,C/groups,h,w]. */ export function conv2d(x: Tensor, weight: Tensor, bias?: Tensor, stride?: number | number[], padding?: number | number[], dilation?: number | number[], groups?: number): Tensor { return apply('conv2d', [x, weight, bias, stride, padding, dilation, groups]) }
-/** The first's modulus with the second's sign; the sign of a zero or NaN counts. Its derivative is 0 for a first operand 0, and always for the second. */ export function copysign(x: Tensor | number, other: Tensor | number): Tensor { return apply('copysign', [x, other]) }
+/** The modulus of the first operand with the sign of the second; the sign of a zero or NaN counts. The derivative by the first operand is 0 at 0; the derivative by the second is always 0. */ export function copysign(x: Tensor | number, other: Tensor | number): Tensor { return apply('copysign', [x, other]) }
 /** Cosine. */ export function cos(x: Tensor): Tensor { return apply('cos', [x]) }
 /** Hyperbolic cosine. */ export function cosh(x: Tensor): Tensor { return apply('cosh', [x]) }
 /** Cross-entropy of logits [n, c, ...] with classes, or with probabilities. */ export function crossEntropy(x: Tensor, target: Tensor, options?: { labelSmoothing?: number, ignoreIndex?: number, reduction?: Reduction }): Tensor { return apply('crossEntropy', [x, target, options]) }
@@ -236,17 +236,17 @@ export abstract class TensorOps {
 /** `1 - erf(x)`, exact where it is small. */ export function erfc(x: Tensor): Tensor { return apply('erfc', [x]) }
 /** Inverse of the error function; infinite at -1 and 1, as its derivative is, NaN beyond. */ export function erfinv(x: Tensor): Tensor { return apply('erfinv', [x]) }
 /** Natural exponential. */ export function exp(x: Tensor): Tensor { return apply('exp', [x]) }
-/** 2 to the power. */ export function exp2(x: Tensor): Tensor { return apply('exp2', [x]) }
+/** 2 to the power `x`. */ export function exp2(x: Tensor): Tensor { return apply('exp2', [x]) }
 /** Axes of extent 1 repeated. */ export function expand(x: Tensor, shape: number[]): Tensor { return apply('expand', [x, shape]) }
 /** `exp(x) - 1`, exact near 0. */ export function expm1(x: Tensor): Tensor { return apply('expm1', [x]) }
 /** The identity matrix. */ export function eye(n: number, device?: DeviceName): Tensor { return apply('eye', [n, device ?? defaultDevice()]) }
 /** Several axes as one. */ export function flatten(x: Tensor, from?: number, to?: number): Tensor { return apply('flatten', [x, from, to]) }
 /** Elements in reverse order along axes. */ export function flip(x: Tensor, axes: number | number[]): Tensor { return apply('flip', [x, axes]) }
-/** The largest integer that is not larger. */ export function floor(x: Tensor): Tensor { return apply('floor', [x]) }
-/** Quotient rounded down; the partner of `remainder`. A float by zero is the plain quotient. A step function, without derivative. */ export function floorDiv(x: Tensor | number, other: Tensor | number): Tensor { return apply('floor_div', [x, other]) }
-/** Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and Rust. NaN for a float divisor 0 or dividend infinite. At a step, the derivative is that of the side the value belongs to. */ export function fmod(x: Tensor | number, other: Tensor | number): Tensor { return apply('fmod', [x, other]) }
+/** The largest integer not larger than `x`. */ export function floor(x: Tensor): Tensor { return apply('floor', [x]) }
+/** Quotient rounded down; the counterpart of `remainder`. A float divided by zero is the ordinary quotient. A step function, without derivative. */ export function floorDiv(x: Tensor | number, other: Tensor | number): Tensor { return apply('floor_div', [x, other]) }
+/** Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and Rust. NaN for a float divisor 0 or an infinite dividend. At a jump, the derivative is that of the side to which the value belongs. */ export function fmod(x: Tensor | number, other: Tensor | number): Tensor { return apply('fmod', [x, other]) }
 /** One number everywhere. */ export function full(shape: number[], value: number, dtype?: DType, device?: DeviceName): Tensor { return apply('full', [shape, value, dtype, device ?? defaultDevice()]) }
-/** The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The order is rounded to an integer, so that it has no derivative (it is 0); NaN for orders below 0 and above 20. */ export function gammaDensity(x: Tensor, second: Tensor, third: Tensor): Tensor { return apply('gamma_density', [x, second, third]) }
+/** The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20. */ export function gammaDensity(x: Tensor, second: Tensor, third: Tensor): Tensor { return apply('gamma_density', [x, second, third]) }
 /** Per element of the index, that element of an axis. */ export function gather(x: Tensor, axis: number, index: Tensor): Tensor { return apply('gather', [x, axis, index]) }
 /** Whether larger or equal. */ export function ge(x: Tensor | number, other: Tensor | number): Tensor { return apply('ge', [x, other]) }
 /** The number times the normal distribution function. */ export function gelu(x: Tensor): Tensor { return apply('gelu', [x]) }
@@ -255,7 +255,7 @@ export abstract class TensorOps {
 /** Squared for small differences, absolute for large ones. */ export function huberLoss(x: Tensor, target: Tensor, delta?: number, reduction?: Reduction): Tensor { return apply('huberLoss', [x, target, delta, reduction]) }
 /** `sqrt(a² + b²)` without overflow; infinite if either is. Its derivative at the origin is 0. */ export function hypot(x: Tensor | number, other: Tensor | number): Tensor { return apply('hypot', [x, other]) }
 /** Regularised lower incomplete gamma function P(a, x); NaN for arguments below 0. */ export function igamma(x: Tensor | number, other: Tensor | number): Tensor { return apply('igamma', [x, other]) }
-/** The `n`-th derivative by `a` of `igamma(a, x)`. The order is rounded to an integer, so that it has no derivative (it is 0); NaN for orders below 0 and above 20. */ export function igammaGradA(x: Tensor, second: Tensor, third: Tensor): Tensor { return apply('igamma_grad_a', [x, second, third]) }
+/** The `n`-th derivative by `a` of `igamma(a, x)`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20. */ export function igammaGradA(x: Tensor, second: Tensor, third: Tensor): Tensor { return apply('igamma_grad_a', [x, second, third]) }
 /** Regularised upper incomplete gamma function 1 - P(a, x), exact where it is small. */ export function igammac(x: Tensor | number, other: Tensor | number): Tensor { return apply('igammac', [x, other]) }
 /** At each element its position along an axis. */ export function index(shape: number[], axis: number, dtype?: DType, device?: DeviceName): Tensor { return apply('index', [shape, axis, dtype, device ?? defaultDevice()]) }
 /** The elements of an axis at these integers. */ export function indexSelect(x: Tensor, axis: number, ids: Tensor): Tensor { return apply('indexSelect', [x, axis, ids]) }
@@ -283,44 +283,44 @@ export abstract class TensorOps {
 /** The product of matrices; leading axes broadcast. */ export function matmul(x: Tensor, other: Tensor): Tensor { return apply('matmul', [x, other]) }
 /** The largest element along axes. */ export function max(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('max', [x, axes, keepdim]) }
 /** The largest element of each window. */ export function maxPool2d(x: Tensor, kernel: number | number[], stride?: number | number[], padding?: number | number[]): Tensor { return apply('maxPool2d', [x, kernel, stride, padding]) }
-/** Larger of two. A tie gives the first and shares the derivative evenly; NaN wins, and then nothing has a derivative. */ export function maximum(x: Tensor | number, other: Tensor | number): Tensor { return apply('maximum', [x, other]) }
+/** Larger of two. A tie returns the first and shares the derivative evenly. If an operand is NaN, so is the result, and the derivatives are 0. */ export function maximum(x: Tensor | number, other: Tensor | number): Tensor { return apply('maximum', [x, other]) }
 /** The mean along axes. */ export function mean(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('mean', [x, axes, keepdim]) }
 /** The smallest element along axes. */ export function min(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('min', [x, axes, keepdim]) }
-/** Smaller of two. A tie gives the first and shares the derivative evenly; NaN wins, and then nothing has a derivative. */ export function minimum(x: Tensor | number, other: Tensor | number): Tensor { return apply('minimum', [x, other]) }
+/** Smaller of two. A tie returns the first and shares the derivative evenly. If an operand is NaN, so is the result, and the derivatives are 0. */ export function minimum(x: Tensor | number, other: Tensor | number): Tensor { return apply('minimum', [x, other]) }
 /** The squared difference. */ export function mseLoss(x: Tensor, target: Tensor, reduction?: Reduction): Tensor { return apply('mseLoss', [x, target, reduction]) }
 /** Product. */ export function mul(x: Tensor | number, other: Tensor | number): Tensor { return apply('mul', [x, other]) }
 /** A range of an axis. */ export function narrow(x: Tensor, axis: number, start: number, length: number): Tensor { return apply('narrow', [x, axis, start, length]) }
 /** Whether different. */ export function ne(x: Tensor | number, other: Tensor | number): Tensor { return apply('ne', [x, other]) }
 /** Negation. */ export function neg(x: Tensor): Tensor { return apply('neg', [x]) }
 /** The p-norm along axes. */ export function norm(x: Tensor, p?: number, axes?: number | number[], keepdim?: boolean): Tensor { return apply('norm', [x, p, axes, keepdim]) }
-/** The opposite; every bit of an integer. */ export function not(x: Tensor): Tensor { return apply('not', [x]) }
+/** Logical negation; flips every bit of an integer. */ export function not(x: Tensor): Tensor { return apply('not', [x]) }
 /** For each integer a vector that is 1 there and 0 elsewhere. */ export function oneHot(x: Tensor, classes: number): Tensor { return apply('oneHot', [x, classes]) }
 /** Ones. */ export function ones(shape: number[], dtype?: DType, device?: DeviceName): Tensor { return apply('ones', [shape, dtype, device ?? defaultDevice()]) }
-/** Either or both; bit by bit on integers. */ export function or(x: Tensor | number, other: Tensor | number): Tensor { return apply('or', [x, other]) }
+/** Logical or; bit by bit on integers. */ export function or(x: Tensor | number, other: Tensor | number): Tensor { return apply('or', [x, other]) }
 /** The outer product of two vectors. */ export function outer(x: Tensor, other: Tensor): Tensor { return apply('outer', [x, other]) }
 /** Zeros before and after, per axis. */ export function pad(x: Tensor, padding: [number, number][]): Tensor { return apply('pad', [x, padding]) }
 /** Axes in another order. */ export function permute(x: Tensor, axes: number[]): Tensor { return apply('permute', [x, axes]) }
-/** The `n`-th derivative of `digamma` at `x`. The order is rounded to an integer, so that it has no derivative (it is 0); NaN for orders below 0. At the poles 0, -1, -2, ... infinite for odd orders, and as `digamma` is for even ones. */ export function polygamma(x: Tensor | number, other: Tensor | number): Tensor { return apply('polygamma', [x, other]) }
-/** `a` to the power `b`. Anything to the power 0 is 1. Floats: NaN for a negative base and a broken exponent. Integers: a negative exponent gives 1 over the power, rounded towards zero. The derivative for the base is exact, so that of `x^0` is 0 also at 0 and NaN, and that of `x^2` at 0 too. The derivative for the exponent is `a^b log(a)`, which is NaN for a negative base, and 0 for base 0 and an exponent of at least 0. */ export function pow(x: Tensor | number, other: Tensor | number): Tensor { return apply('pow', [x, other]) }
+/** The `n`-th derivative of `digamma` at `x`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0. At the poles 0, -1, -2, ... it is infinite for odd orders, and behaves as `digamma` for even ones. */ export function polygamma(x: Tensor | number, other: Tensor | number): Tensor { return apply('polygamma', [x, other]) }
+/** `a` to the power `b`. Any number to the power 0 is 1. Floats: NaN for a negative base and a fractional exponent. Integers: a negative exponent gives 1 over the power, rounded towards zero. The derivative by the base is exact: that of `x^0` is 0, also at 0 and NaN, and that of `x^2` is 0 at 0. The derivative by the exponent is `a^b log(a)`, which is NaN for a negative base, and 0 for base 0 and an exponent of at least 0. */ export function pow(x: Tensor | number, other: Tensor | number): Tensor { return apply('pow', [x, other]) }
 /** The product along axes. */ export function prod(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('prod', [x, axes, keepdim]) }
 /** The factors Q and R. */ export function qr(x: Tensor): [Tensor, Tensor] { return applyAll('qr', [x]) as [Tensor, Tensor] }
 /** Uniform random numbers from 0 to below 1. */ export function rand(shape: number[], device?: DeviceName): Tensor { return apply('rand', [shape, device ?? defaultDevice()]) }
 /** Random integers from low to below high, i64. */ export function randint(low: number, high: number, shape: number[], device?: DeviceName): Tensor { return apply('randint', [low, high, shape, device ?? defaultDevice()]) }
 /** Normal random numbers. */ export function randn(shape: number[], device?: DeviceName): Tensor { return apply('randn', [shape, device ?? defaultDevice()]) }
-/** One over; infinite at 0. */ export function reciprocal(x: Tensor): Tensor { return apply('reciprocal', [x]) }
+/** `1 / x`; infinite at 0. */ export function reciprocal(x: Tensor): Tensor { return apply('reciprocal', [x]) }
 /** Negative numbers become 0. */ export function relu(x: Tensor): Tensor { return apply('relu', [x]) }
-/** Remainder of division rounded down: it has the sign of the divisor, as `%` in Python; a zero has that of the dividend. NaN for a float divisor 0 or dividend infinite. At a step, the derivative is that of the side the value belongs to. */ export function remainder(x: Tensor | number, other: Tensor | number): Tensor { return apply('remainder', [x, other]) }
+/** Remainder of division rounded down: it has the sign of the divisor, as `%` in Python; a zero has that of the dividend. NaN for a float divisor 0 or an infinite dividend. At a jump, the derivative is that of the side to which the value belongs. */ export function remainder(x: Tensor | number, other: Tensor | number): Tensor { return apply('remainder', [x, other]) }
 /** The tensor repeated this many times along each axis. */ export function repeat(x: Tensor, repeats: number[]): Tensor { return apply('repeat', [x, repeats]) }
 /** Other extents for the same elements; -1 is inferred. */ export function reshape(x: Tensor, shape: number[]): Tensor { return apply('reshape', [x, shape]) }
 /** Mean square 1 over the last axes. */ export function rmsNorm(x: Tensor, shape: number[], weight?: Tensor, eps?: number): Tensor { return apply('rmsNorm', [x, shape, weight, eps]) }
 /** Elements moved along axes; elements that leave reappear at the other end. */ export function roll(x: Tensor, shifts: number[], axes: number[]): Tensor { return apply('roll', [x, shifts, axes]) }
 /** Rotary positions over [..., positions, features]. */ export function rope(x: Tensor, base?: number, offset?: number): Tensor { return apply('rope', [x, base, offset]) }
-/** The nearest integer; of two, the even one. */ export function round(x: Tensor): Tensor { return apply('round', [x]) }
-/** One over the square root; infinite at 0, NaN below (complex: the principal branch). */ export function rsqrt(x: Tensor): Tensor { return apply('rsqrt', [x]) }
+/** The nearest integer; halves round to even. */ export function round(x: Tensor): Tensor { return apply('round', [x]) }
+/** `1 / sqrt(x)`; infinite at 0, NaN below (complex: the principal branch). */ export function rsqrt(x: Tensor): Tensor { return apply('rsqrt', [x]) }
 /** Adds the source at these integers of an axis. */ export function scatterAdd(x: Tensor, axis: number, index: Tensor, source: Tensor): Tensor { return apply('scatterAdd', [x, axis, index, source]) }
 /** One element of an axis, which is removed. */ export function select(x: Tensor, axis: number, index: number): Tensor { return apply('select', [x, axis, index]) }
-/** Bits moved up by a number of places, zeros from below. Nothing is left by a number that is negative or not less than the width. */ export function shl(x: Tensor | number, other: Tensor | number): Tensor { return apply('shl', [x, other]) }
-/** Bits moved down by a number of places, copies of the sign from above (zeros if unsigned). Only the sign is left by a number that is negative or not less than the width. */ export function shr(x: Tensor | number, other: Tensor | number): Tensor { return apply('shr', [x, other]) }
+/** Shifts the bits of `a` left by `b`, filling with zeros. The result is 0 if `b` is negative or not less than the width. */ export function shl(x: Tensor | number, other: Tensor | number): Tensor { return apply('shl', [x, other]) }
+/** Shifts the bits of `a` right by `b`, filling with the sign (zeros if unsigned). If `b` is negative or not less than the width, only copies of the sign are left. */ export function shr(x: Tensor | number, other: Tensor | number): Tensor { return apply('shr', [x, other]) }
 /** `1 / (1 + exp(-x))`, without overflow. */ export function sigmoid(x: Tensor): Tensor { return apply('sigmoid', [x]) }
 /** 1 for positive, -1 for negative, 0 for both zeros and for NaN. No derivative. */ export function sign(x: Tensor): Tensor { return apply('sign', [x]) }
 /** The number times its sigmoid. */ export function silu(x: Tensor): Tensor { return apply('silu', [x]) }
@@ -333,7 +333,7 @@ export abstract class TensorOps {
 /** Sorted elements, and their positions. */ export function sort(x: Tensor, axis?: number, descending?: boolean): [Tensor, Tensor] { return applyAll('sort', [x, axis, descending]) as [Tensor, Tensor] }
 /** Parts of at most this size. */ export function split(x: Tensor, size: number, axis?: number): Tensor[] { return applyAll('split', [x, size, axis]) }
 /** Square root; NaN below 0 (complex: the principal branch). Its derivative at 0 is infinite. */ export function sqrt(x: Tensor): Tensor { return apply('sqrt', [x]) }
-/** The product with itself. */ export function square(x: Tensor): Tensor { return apply('square', [x]) }
+/** The square. */ export function square(x: Tensor): Tensor { return apply('square', [x]) }
 /** Without axes of extent 1. */ export function squeeze(x: Tensor, axes?: number | number[]): Tensor { return apply('squeeze', [x, axes]) }
 /** Tensors along a new axis. */ export function stack(tensors: Tensor[], axis?: number): Tensor { return apply('stack', [tensors, axis]) }
 /** The standard deviation along axes. */ export function std(x: Tensor, axes?: number | number[], correction?: number, keepdim?: boolean): Tensor { return apply('std', [x, axes, correction, keepdim]) }
@@ -348,10 +348,10 @@ export abstract class TensorOps {
 /** Two axes exchanged. */ export function transpose(x: Tensor, axis1: number, axis2: number): Tensor { return apply('transpose', [x, axis1, axis2]) }
 /** The lower triangle; 0 elsewhere. */ export function tril(x: Tensor, diagonal?: number): Tensor { return apply('tril', [x, diagonal]) }
 /** The upper triangle; 0 elsewhere. */ export function triu(x: Tensor, diagonal?: number): Tensor { return apply('triu', [x, diagonal]) }
-/** The integer part, towards zero. */ export function trunc(x: Tensor): Tensor { return apply('trunc', [x]) }
+/** The integer part: rounds towards zero. */ export function trunc(x: Tensor): Tensor { return apply('trunc', [x]) }
 /** All elements of an axis. */ export function unbind(x: Tensor, axis?: number): Tensor[] { return applyAll('unbind', [x, axis]) }
 /** A new axis of extent 1. */ export function unsqueeze(x: Tensor, axis: number): Tensor { return apply('unsqueeze', [x, axis]) }
 /** The variance along axes. */ export function variance(x: Tensor, axes?: number | number[], correction?: number, keepdim?: boolean): Tensor { return apply('variance', [x, axes, correction, keepdim]) }
 /** The first of two values where this mask is true, else the second. */ export function where(x: Tensor, yes: Tensor | number, no: Tensor | number): Tensor { return apply('where', [x, yes, no]) }
-/** Exactly one; bit by bit on integers. */ export function xor(x: Tensor | number, other: Tensor | number): Tensor { return apply('xor', [x, other]) }
+/** Exclusive or; bit by bit on integers. */ export function xor(x: Tensor | number, other: Tensor | number): Tensor { return apply('xor', [x, other]) }
 /** Zeros. */ export function zeros(shape: number[], dtype?: DType, device?: DeviceName): Tensor { return apply('zeros', [shape, dtype, device ?? defaultDevice()]) }

@@ -41,6 +41,8 @@ export async function open({ webgpu = true, policy = true } = {}) {
     '--disable-component-update', '--disable-sync', `--user-data-dir=${folder}`, '--remote-debugging-pipe',
     ...(webgpu ? ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'] : []), 'about:blank']
   const context = await chromium.launchPersistentContext(folder, { executablePath: browser, headless: false, ignoreDefaultArgs: true, args })
+  // A slow machine is not a failure: each test has a limit of its own.
+  context.setDefaultTimeout(240_000)
   const page = await context.newPage()
   const problems = []
   page.on('console', (m) => { if (m.type() === 'error') problems.push(m.text()) })

@@ -115,6 +115,14 @@ test('errors name the program and the line of the kernel; the executor goes on',
   assert.equal(result.range[1], 'nothing')
 })
 
+test('being idle includes programs that were loaded while others compiled', { skip }, async () => {
+  const result = await browser.run(module(`
+    post({ c: 'load', program: 1, plan: plans.first }, { c: 'run', program: 1, slots: [[0, 0], [0, 16]] }, { c: 'load', program: 2, plan: plans.second })
+    await e.idle()
+    return [1, 2].map((id) => e.programs.get(id).isReady)`), { first: affinePlan(1, 2, 1), second: hostPlan(4) })
+  assert.deepEqual(result, [true, true])
+})
+
 test('a lost device rejects reads, now and later', { skip }, async () => {
   const result = await browser.run(module(`
     const pending = caught(e.idle())

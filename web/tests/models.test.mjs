@@ -1,16 +1,25 @@
-/** Twelve kinds of models train on both devices with equal losses. */
+/** The models of tensorgrad's twelve samples have types, and train on both devices with equal losses. */
 import assert from 'node:assert/strict'
+import { transform } from 'esbuild'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { open, skipWasm as skip } from './browser.mjs'
-import { models } from './models.mjs'
+import { open, root, skipWasm as skip } from './browser.mjs'
 
 let browser
 before(async () => {
   if (skip) return
   browser = await open()
-  browser.serve('/models.js', models)
+  const text = readFileSync(join(root, 'tests/models.ts'), 'utf8')
+  const { code } = await transform(text, { loader: 'ts', target: 'es2022', tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } } })
+  browser.serve('/models.js', code.replaceAll(/(["'])gradus\1/g, "'/dist/index.js'"))
 })
 after(() => browser?.close())
+
+test('the models have types', () => {
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'tests')], { encoding: 'utf8', stdio: 'pipe' })
+})
 
 /** Models that draw random numbers: each step has other ones, so a loss may rise. */
 const RANDOM = new Set(['digits', 'vae', 'flow'])

@@ -48,6 +48,7 @@ Commands:
   wasm    build the WebAssembly module of the browser package, no part of `test`
   web     build the module, the browser package and its page, no part of `test` (needs Node.js)
             --test     run the tests of the package and of the page in Chromium
+            --fast     with --test: a module that is built in a fraction of the time, larger and slower
   python  build the Python package's wheel and run its tests, a part of `test` [--oracles]
 ";
 
@@ -74,8 +75,9 @@ fn main() -> ExitCode {
         }
         ["targets"] => Box::new(targets::run),
         ["wasm"] => Box::new(wasm::run),
-        ["web"] => Box::new(|workspace| web::run(workspace, false)),
-        ["web", "--test"] => Box::new(|workspace| web::run(workspace, true)),
+        ["web"] => Box::new(|workspace| web::run(workspace, wasm::Profile::Small, false)),
+        ["web", "--test"] => Box::new(|workspace| web::run(workspace, wasm::Profile::Small, true)),
+        ["web", "--test", "--fast"] => Box::new(|workspace| web::run(workspace, wasm::Profile::Fast, true)),
         ["python"] | ["python", "--oracles"] => {
             Box::new(move |workspace| python::run(workspace, options.oracles))
         }

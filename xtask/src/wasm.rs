@@ -7,24 +7,42 @@ use std::path::PathBuf;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
+/// How much the compiler optimises the module.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Profile {
+    /// For visitors: small.
+    Small,
+    /// For tests: built in a fraction of the time.
+    Fast,
+}
+
+impl Profile {
+    fn name(self) -> &'static str {
+        match self {
+            Profile::Small => "web",
+            Profile::Fast => "web-fast",
+        }
+    }
+}
+
 /// Builds the module; returns its path.
-pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf, String> {
+pub(crate) fn build(workspace: &Workspace, profile: Profile) -> Result<PathBuf, String> {
     let toolchain = toolchain::find(workspace, TARGET)?;
     let target = workspace.target.join("wasm");
     let mut command = toolchain.cargo(workspace, "build", TARGET);
-    command.args(["--package", "gradus-web", "--profile", "web"]).env("CARGO_TARGET_DIR", &target);
+    command.args(["--package", "gradus-web", "--profile", profile.name()]).env("CARGO_TARGET_DIR", &target);
     command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-C target-feature=+simd128");
     println!("== cargo build --target {TARGET} of gradus-web with {}", toolchain.rustc.display());
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !status.success() {
         return Err(format!("the build for {TARGET} failed ({status})"));
     }
-    Ok(target.join(TARGET).join("web/gradus_web.wasm"))
+    Ok(target.join(TARGET).join(profile.name()).join("gradus_web.wasm"))
 }
 
 /// Builds the module and prints its size.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
-    let module = build(workspace)?;
+    let module = build(workspace, Profile::Small)?;
     let bytes = std::fs::metadata(&module).map_err(|error| format!("{}: {error}", module.display()))?.len();
     println!("{}: {bytes} bytes", module.display());
     Ok(())

@@ -1,22 +1,25 @@
 //! `cargo xtask web`: builds the browser package and its page; with `--test` runs their tests in a browser.
 
-use crate::wasm;
+use crate::wasm::{self, Profile};
 use crate::workspace::Workspace;
 use std::path::Path;
 use std::process::Command;
 
 /// Builds the module and the package around it; with `test` also runs the tests.
-pub(crate) fn run(workspace: &Workspace, test: bool) -> Result<(), String> {
-    let module = wasm::build(workspace)?;
+pub(crate) fn run(workspace: &Workspace, profile: Profile, test: bool) -> Result<(), String> {
+    let module = wasm::build(workspace, profile)?;
     let web = workspace.root.join("web");
     let dist = web.join("dist");
     let failed = |error: std::io::Error| format!("{}: {error}", dist.display());
     std::fs::create_dir_all(&dist).map_err(failed)?;
     std::fs::copy(&module, dist.join("gradus.wasm")).map_err(failed)?;
     npm(&web, &["ci", "--no-audit", "--no-fund"])?;
-    npm(&web, &["run", "build"])?;
+    // A module for tests is larger than visitors may download, and compressing it takes minutes.
+    let script =
+        |name: &str| if profile == Profile::Fast { format!("{name}:plain") } else { name.to_string() };
+    npm(&web, &["run", &script("build")])?;
     if test {
-        npm(&web, &["test"])?;
+        npm(&web, &["run", "check"])?;
     }
     Ok(())
 }

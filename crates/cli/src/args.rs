@@ -62,11 +62,13 @@ Examples:
   gradus explain mlp.eq --profile trace.json     times of steps, for Perfetto
   gradus grad mlp.eq | gradus explain -")]
     Explain(ExplainArgs),
-    /// Write a program and its tensors as a folder that a web page runs on WebGPU
+    /// Write a program or a trained model as a folder that a web page runs on WebGPU
     #[command(after_help = "\
 Examples:
   gradus export mlp.eq --web site --input W=w.npy --input X=x.npy --feed X
   gradus export mlp.eq --web site ... --feed X,Y --train W --rate 0.01
+  gradus export mlp.eq --web site --weights runs/mlp --input X=x.npy --feed X
+  gradus export runs/names --web site
 
 The folder holds plan.json (kernels and commands), weights.safetensors, a
 runtime of less than 20 kB and a page that calls it. Sizes are those of the
@@ -301,7 +303,7 @@ impl On {
 }
 
 /// What a run is given, whatever it is for.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Given {
     /// A tensor from a file (.npy .npz .json .csv .tsv .safetensors .txt): inputs, and instead of the files that a program names
     #[arg(long = "input", value_name = "NAME=FILE", value_parser = pair)]
@@ -327,6 +329,9 @@ pub(crate) struct Given {
     /// Compute in f64 instead of f32
     #[arg(long)]
     pub(crate) f64: bool,
+    /// Inputs that another option has read; `--input` and `--set` come first.
+    #[arg(skip)]
+    pub(crate) tensors: Vec<(String, gradus::Tensor)>,
     /// All of the command line, for messages to point at.
     #[arg(skip)]
     pub(crate) command: Option<gradus::lang::Source>,

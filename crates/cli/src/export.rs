@@ -1,27 +1,32 @@
-//! `gradus export`: a program and its tensors as a folder that a web page runs without the compiler.
+//! `gradus export`: a program with its tensors, or a trained model, as a folder that a web page runs without the compiler.
 
 use crate::args::Given;
+use crate::train::{CHECKPOINT, language::Language};
 use crate::{Done, Failure, Terminal, open, run};
 use clap::Args;
 use gradus::bundle::Bundle;
-use gradus::lang::Lowered;
 use gradus::lang::ast::Name;
+use gradus::lang::{Lowered, Program};
+use gradus::nn::checkpoint::safetensors::Reader;
 use gradus::nn::optim::Adam;
-use gradus::nn::{NamedParams, Optimizer, compile_training};
-use gradus::{Aval, Tensor, compile};
+use gradus::nn::{Forward, Module, NamedParams, Optimizer, compile_training};
+use gradus::{Aval, DType, Device, Tensor, compile};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Steps for which the optimiser's numbers are stored; the last are used afterwards.
 const STEPS: u64 = 10_000;
 
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
-    /// The program, - for standard input
+    /// The program, - for standard input; or a language model that `gradus train` made: the folder of its run, or its checkpoint
     pub(crate) file: PathBuf,
     /// The folder to write; it is made if it is not there
     #[arg(long, value_name = "DIR")]
     pub(crate) web: PathBuf,
+    /// Store the parameters that a run of `gradus train` has: its folder, or its checkpoint
+    #[arg(long, value_name = "RUN")]
+    pub(crate) weights: Option<PathBuf>,
     /// Inputs that the page gives at every run; all other inputs are stored. Without it the page gives all
     #[arg(long, value_name = "X,Y", value_delimiter = ',')]
     pub(crate) feed: Vec<String>,
@@ -42,14 +47,90 @@ pub(crate) struct ExportArgs {
 }
 
 pub(crate) fn run(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
+    if args.file.is_dir() || args.file.extension().is_some_and(|e| e == "safetensors") {
+        model(args)?;
+    } else {
+        program(args, terminal)?;
+    }
+    writeln!(terminal.out, "{}: serve this folder and open index.html", args.web.display())?;
+    Ok(())
+}
+
+/// The checkpoint of a run, which is given by its folder or as a file.
+fn checkpoint(run: &Path) -> PathBuf {
+    if run.is_dir() { run.join(CHECKPOINT) } else { run.to_path_buf() }
+}
+
+/// Writes a language model: the page gives tokens and gets their logits.
+fn model(args: &ExportArgs) -> Done {
+    let given = &args.given;
+    let of_programs = [
+        ("--feed", !args.feed.is_empty()),
+        ("--train", !args.train.is_empty()),
+        ("--only", !args.only.is_empty()),
+        ("--weights", args.weights.is_some()),
+        ("--input", !given.inputs.is_empty()),
+        ("--set", !given.set.is_empty()),
+        ("--f64", given.f64),
+    ];
+    if let Some((option, _)) = of_programs.iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::Usage(format!(
+            "{option} belongs to programs of equations; {} is a trained model, whose page gives tokens",
+            args.file.display()
+        )));
+    }
+    let model = Language::load(&checkpoint(&args.file), Device::CPU)?;
+    let length = match &model {
+        Language::Names(m) => m.context,
+        Language::Gpt(m, _) => m.sizes.context,
+    };
+    let tokens = Tensor::zeros([1, length]).to_dtype(DType::I32);
+    let (parameters, compiled) = match &model {
+        Language::Names(m) => (m.parameters(), compile(&[&tokens], |x| m.forward(&x[0]))?),
+        Language::Gpt(m, _) => (m.parameters(), compile(&[&tokens], |x| m.logits(&x[0], &[]))?),
+    };
+    let title = args.file.file_stem().map_or_else(|| "model".into(), |s| s.to_string_lossy().into_owned());
+    let bundle = Bundle::new(title)
+        .cells(parameters)
+        .note("model", &model.name())
+        .note("characters", &model.characters());
+    bundle.program("run", &compiled, &["tokens"], &["logits"])?.write(&args.web)?;
+    Ok(())
+}
+
+/// Reads the parameters of a run that are inputs of a program.
+fn trained(run: &Path, program: &Program) -> Done<Vec<(String, Tensor)>> {
+    let path = checkpoint(run);
+    let file = Reader::open(&path)?;
+    let names = file.names();
+    // Where averages of the parameters were kept, they are what is used.
+    let prefix = if names.iter().any(|n| n.starts_with("average.")) { "average." } else { "model." };
+    let mut found = Vec::new();
+    for own in names.iter().filter_map(|n| n.strip_prefix(prefix)).filter(|n| program.is_input(n)) {
+        found.push((own.to_string(), file.tensor(&format!("{prefix}{own}"))?));
+    }
+    if found.is_empty() {
+        let inputs: Vec<&str> = program.inputs().map(|n| &**n).collect();
+        let why = format!("has no parameter of the program, whose inputs are {}", inputs.join(", "));
+        return Err(Failure::Run(format!("{}: {why}", path.display())));
+    }
+    Ok(found)
+}
+
+/// Writes a program of equations, and its training step if it is asked for.
+fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program_for(&args.file, &args.given, &args.only, terminal)?;
     let program = &opened.program;
-    let wanted = run::wanted(&opened, &args.only, &args.given)?;
+    let mut given = args.given.clone();
+    if let Some(run) = &args.weights {
+        given.tensors = trained(run, program)?;
+    }
+    let wanted = run::wanted(&opened, &args.only, &given)?;
     let mut needed = wanted.clone();
     if !args.train.is_empty() && !needed.iter().any(|n| **n == *args.loss) {
         needed.push(args.loss.as_str().into());
     }
-    let ready = args.given.ready(&opened, &needed)?;
+    let ready = given.ready(&opened, &needed)?;
     let avals: BTreeMap<Name, Aval> =
         ready.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect();
     for name in args.feed.iter().chain(&args.train) {
@@ -101,7 +182,6 @@ pub(crate) fn run(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
         bundle = bundle.training(&mut step, &batch, &names, &[args.loss.as_str()], STEPS)?;
     }
     bundle.write(&args.web)?;
-    writeln!(terminal.out, "{}: serve this folder and open index.html", args.web.display())?;
     Ok(())
 }
 

@@ -166,6 +166,9 @@ impl Given {
                 files::read(Path::new(&p.value), &asked(program, &name, &extents(program, &name, settings)));
             found.keep(name, Span::NOWHERE, read);
         }
+        for (name, t) in &self.tensors {
+            found.inputs.entry(name.as_str().into()).or_insert_with(|| t.clone());
+        }
         sources(program, folder, wanted, settings, &mut found);
         for (name, t) in &mut found.inputs {
             *t = t.to_dtype(program.input_dtype(name, t.dtype(), settings.float));

@@ -73,10 +73,24 @@ impl Member {
         if matches!(self.task, Task::Reduce(..)) { Level::Element } else { level }
     }
 
+    /// Whether it is a function that is not exact arithmetic, such as `exp`.
+    pub(crate) fn is_function(&self) -> bool {
+        matches!(&self.task, Task::Scalar(Scalar::Pointwise(op)) if op.ulp > 1.0)
+    }
+
     /// Whether its reads are guarded by bounds.
     pub(crate) fn guarded(&self) -> bool {
         matches!(self.task, Task::Pieces(_))
     }
+}
+
+/// Limits of the length of a group, from the profile.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    /// Greatest length, in ops.
+    pub(crate) most: usize,
+    /// Length of a function that is not exact arithmetic, in ops.
+    pub(crate) function: usize,
 }
 
 /// Members that share a loop nest.
@@ -86,19 +100,25 @@ pub(crate) struct Group {
     pub(crate) space: Vec<usize>,
     /// Which axes are reduced, once a member reduces.
     pub(crate) reduced: Option<Vec<bool>>,
-    /// Largest number of members, from the profile.
-    pub(crate) most: usize,
+    /// Limits of its length.
+    pub(crate) limits: Limits,
     /// The members in order. They are shared, since groups are often copied to try another member.
     pub(crate) members: Vec<(Arc<Member>, Level)>,
 }
 
 impl Group {
     /// Makes a group of one member.
-    pub(crate) fn of(member: Arc<Member>, most: usize) -> Group {
+    pub(crate) fn of(member: Arc<Member>, limits: Limits) -> Group {
         let space: Vec<usize> = member.space.iter().copied().filter(|&e| e != 1).collect();
-        let empty = Group { space, reduced: None, most, members: Vec::new() };
+        let empty = Group { space, reduced: None, limits, members: Vec::new() };
         // A member always fits a group that has only its own axes.
         empty.joined(&member).unwrap_or_else(|_| Group { members: vec![(member, Level::Element)], ..empty })
+    }
+
+    /// The length in ops, of this group with more members.
+    fn length_with<'a>(&self, more: impl Iterator<Item = &'a Arc<Member>>) -> usize {
+        let of = |m: &Arc<Member>| if m.is_function() { self.limits.function } else { 1 };
+        self.members.iter().map(|(m, _)| of(m)).sum::<usize>() + more.map(of).sum::<usize>()
     }
 
     pub(crate) fn find(&self, value: Value) -> Option<&(Arc<Member>, Level)> {
@@ -171,7 +191,7 @@ impl Group {
     /// Returns this group with one more member, or the reason why it cannot join.
     pub(crate) fn joined(&self, member: &Arc<Member>) -> Result<Group, &'static str> {
         // Checked before copying, since full groups are asked most often.
-        if self.members.len() >= self.most {
+        if self.length_with([member].into_iter()) > self.limits.most {
             return Err(TOO_LONG);
         }
         let mut group = self.clone();
@@ -181,7 +201,7 @@ impl Group {
 
     /// Adds a member. On failure the group is left in an unspecified state and must be dropped.
     pub(crate) fn join(&mut self, member: &Arc<Member>) -> Result<(), &'static str> {
-        if self.members.len() >= self.most {
+        if self.length_with([member].into_iter()) > self.limits.most {
             return Err(TOO_LONG);
         }
         let whole = self.fit(&member.space, Level::Element).is_some();
@@ -227,7 +247,7 @@ impl Group {
 
     /// Returns this group with all members of another, or the reason why they cannot be merged.
     pub(crate) fn merged(&self, other: &Group) -> Result<Group, &'static str> {
-        if self.members.len() + other.members.len() > self.most {
+        if self.length_with(other.members.iter().map(|(m, _)| m)) > self.limits.most {
             return Err(TOO_LONG);
         }
         // If both have the same axes, the group that reads the other joins it, and the other is unchanged.
@@ -249,7 +269,7 @@ impl Group {
             members: Vec::new(),
             space: larger.space.clone(),
             reduced: larger.reduced.clone(),
-            most: self.most,
+            limits: self.limits,
         };
         for member in all {
             group.join(member)?;

@@ -171,7 +171,7 @@ impl Lowering<'_> {
                 self.to.units[unit] = Unit::Group(group);
                 unit
             }
-            None => self.unit(Unit::Group(Group::of(member, self.profile.fuse.most)), &producers),
+            None => self.unit(Unit::Group(Group::of(member, self.profile.fuse.limits())), &producers),
         };
         self.to.home[value] = Some(unit);
     }

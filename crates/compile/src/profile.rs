@@ -2,6 +2,7 @@
 //! Passes read limits and sizes here; the values are in the device crates. Limits that protect the compiler's own
 //! running time describe no machine and stay in their passes.
 
+use crate::group::Limits;
 use gradus_ir::ops::call::Call;
 use gradus_ir::{Aval, DType};
 
@@ -62,11 +63,20 @@ impl Profile {
 /// Limits of fusion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fuse {
-    /// Most ops in a kernel.
+    /// Longest kernel, in ops.
     pub most: usize,
+    /// Length of a function that is not exact arithmetic, such as `exp`, in ops. Devices that inline functions take
+    /// longer to compile them.
+    pub function: usize,
     /// Largest kernels, in elements, that are merged although neither reads the other, because starting them takes
     /// longer than running them.
     pub small: usize,
+}
+
+impl Fuse {
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { most: self.most, function: self.function }
+    }
 }
 
 /// Limits of recomputation.

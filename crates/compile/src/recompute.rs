@@ -9,7 +9,6 @@ use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::kernel::Level;
 use crate::lowered::{Lowered, Origin, Unit};
 use crate::profile::Recompute;
-use gradus_ir::ops::Scalar;
 use gradus_ir::stop;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -105,9 +104,8 @@ impl Recipe<'_> {
             return Some(());
         }
         let (member, Level::Element) = self.home.find(value)? else { return None };
-        let Task::Scalar(scalar) = &member.task else { return None };
-        let function = matches!(scalar, Scalar::Pointwise(row) if row.ulp > 1.0);
-        self.work += if function { self.limits.function } else { 1 };
+        let Task::Scalar(_) = &member.task else { return None };
+        self.work += if member.is_function() { self.limits.function } else { 1 };
         if self.work > self.limits.work {
             return None;
         }

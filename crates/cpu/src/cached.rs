@@ -4,7 +4,7 @@
 
 use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm};
 use crate::vector::{Loops, loops};
-use crate::wide::{self, GROUP, Plain, Wide};
+use crate::wide::{GROUP, Plain, Wide};
 use crate::{Isa, Pool};
 use std::ops::Range;
 
@@ -314,14 +314,14 @@ fn few(isa: Isa) -> Few {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 unsafe fn avx512(head: &Head, position: i64) {
     // SAFETY: the caller's contract; `few` chose an instruction set the processor has.
-    unsafe { head.one::<wide::Avx512>(position) }
+    unsafe { head.one::<crate::wide::Avx512>(position) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn avx2(head: &Head, position: i64) {
     // SAFETY: as above.
-    unsafe { head.one::<wide::Avx2>(position) }
+    unsafe { head.one::<crate::wide::Avx2>(position) }
 }
 
 unsafe fn plain(head: &Head, position: i64) {

@@ -7,7 +7,7 @@ use gradus_ir::{DType, size};
 /// The limits with which graphs are compiled for the CPU.
 pub const PROFILE: Profile = Profile {
     // Longer kernels gain nothing from memory and crowd the instruction cache. Smaller ones cost less than their start.
-    fuse: Fuse { most: 160, small: 1 << 10 },
+    fuse: Fuse { most: 160, function: 1, small: 1 << 10 },
     // A store and a load cost about as much as two dozen arithmetic operations on an element.
     recompute: Recompute { least: 1 << 12, work: 24, function: 6, loads: 1 },
     // Enough rows for the threads of a large processor, and columns that fill vectors for all of them.

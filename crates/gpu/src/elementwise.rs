@@ -7,7 +7,7 @@ use crate::dialect::{Dialect, Unit};
 use crate::int::Int;
 use crate::limits::Limits;
 use crate::memory::{load_four, store, store_four};
-use crate::nest::{Form, Nest, Point, decompose, is_flat};
+use crate::nest::{Form, INLINED, Nest, Point, decompose, is_flat, lines};
 use crate::program::GpuProgram;
 use gradus_compile::{Access, Kernel, Operation, Text};
 
@@ -44,7 +44,8 @@ impl Shares {
             Operation::Pieces(_) => false,
             _ => true,
         });
-        Shares { four: stores && (narrow || simple), ragged, along }
+        let short = 4 * lines(kernel) <= INLINED;
+        Shares { four: stores && (narrow || simple && short), ragged, along }
     }
 }
 

@@ -4,11 +4,15 @@
 use crate::build::Build;
 use crate::dialect::Unit;
 use crate::int::Int;
+use crate::library;
 use crate::memory::{self, zero};
 use crate::pointwise;
 use gradus_compile::{Kernel, Layout, Level, Operation, Text};
 use gradus_ir::ops::Scalar;
 use gradus_ir::{Class, DType};
+
+/// Most lines of code, with all functions inlined, of a body that a thread evaluates for several indices without a loop.
+pub(crate) const INLINED: usize = 1200;
 
 /// An access of a kernel: the first element, and how the element depends on the index.
 #[derive(Clone, Debug)]
@@ -302,6 +306,19 @@ impl<'k> Nest<'k> {
                 .iter()
                 .any(|s| kernel.body[s.value].level == Level::Row && kernel.row_length() != 1)
     }
+}
+
+/// Lines of code of one evaluation of a kernel's body, with all functions inlined. Software adapters take seconds to
+/// compile a few thousand lines.
+pub(crate) fn lines(kernel: &Kernel) -> usize {
+    let names = ["x", "y", "z"].map(String::from);
+    let of = |inst: &gradus_compile::Inst| {
+        let Operation::Scalar(scalar) = &inst.op else { return 1 };
+        let from: Vec<DType> = inst.args.iter().map(|a| kernel.body[*a].dtype).collect();
+        let args = &names[..from.len().min(names.len())];
+        1 + pointwise::apply(*scalar, &from, args, inst.dtype).map_or(0, |text| library::lines(&text))
+    };
+    kernel.body.iter().map(of).sum()
 }
 
 /// The sum of strides times the index.

@@ -11,7 +11,10 @@ pub fn profile(limits: &Limits) -> Profile {
     let most = usize::try_from(limits.binding).unwrap_or(usize::MAX);
     let software = limits.barriers == Barriers::Dear;
     Profile {
-        fuse: if software { Fuse { most: 160, small: 1 << 12 } } else { Fuse { most: 96, small: 1 << 16 } },
+        fuse: match software {
+            true => Fuse { most: 160, function: 8, small: 1 << 12 },
+            false => Fuse { most: 96, function: 4, small: 1 << 16 },
+        },
         recompute: match software {
             true => Recompute { least: 1 << 12, work: 24, function: 6, loads: 1 },
             false => Recompute { least: 1 << 14, work: 64, function: 8, loads: 1 },

@@ -80,6 +80,14 @@ pub fn sin<N: Float>(x: N) -> N {
     reduced_sine(n, turns, rest)
 }
 
+/// Returns the sine of `x` plus a number of quarter turns, an integer from 0 to 4.
+#[inline(always)]
+pub fn turned_sin<N: Float>(x: N, quarters: N) -> N {
+    let t = x.fma(FRAC_2_PI, ROUND);
+    let n = t - ROUND.into();
+    reduced_sine(n, (t + quarters).to_bits(), n.fused(-QUARTER, x))
+}
+
 /// Returns the cosine.
 #[inline(always)]
 pub fn cos<N: Float>(x: N) -> N {

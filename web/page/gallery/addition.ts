@@ -104,7 +104,7 @@ export default training({
       const size = LENGTH * LENGTH
       maps.replaceChildren(...Array.from({ length: HEADS }, (_, h) => el('figure', null,
         heatMap(Array.from(attention.data.slice(h * size, (h + 1) * size), Number), LENGTH, LENGTH, `Attention of head ${h + 1}`),
-        el('figcaption', null, `head ${h + 1}: ${text}`))))
+        el('figcaption', null, `head ${h + 1}`))), el('p', { class: 'muted' }, `Positions: ${text}`))
     }
     for (const i of [a, b]) i.addEventListener('input', () => void draw())
     host.append(el('section', { class: 'panel' }, el('h2', null, 'Try a sum'),

@@ -44,8 +44,10 @@ export class Curve extends Surface {
     const box = { left: 46, right: w - 10, top: 10, bottom: h - 20 }
     const positive = points.filter((p) => p.loss > 0 && Number.isFinite(p.loss))
     const values = [...positive.map((p) => p.loss), ...(target ? [target] : []), ...(positive.length ? [] : [1])]
-    const least = Math.log10(Math.min(...values, 1)) - 0.05
-    const most = Math.max(Math.log10(Math.max(...values, 1e-9)) + 0.05, least + 0.5)
+    const [low, high] = [Math.min(...values), Math.max(...values)].map(Math.log10) as [number, number]
+    // At least a factor of two, with the curve in the middle.
+    const margin = Math.max(0.05, (0.3 - (high - low)) / 2)
+    const [least, most] = [low - margin, high + margin]
     const last = Math.max(10, points.at(-1)?.step ?? 10)
     const x = (s: number) => box.left + ((box.right - box.left) * s) / last
     const y = (v: number) => box.bottom - ((box.bottom - box.top) * (Math.log10(v) - least)) / (most - least)
@@ -98,7 +100,7 @@ function ticks(least: number, most: number): number[] {
   const wide = most - least > 3
   const found: number[] = []
   for (let e = Math.floor(least); e <= Math.ceil(most); e++) {
-    for (const m of wide ? [1] : most - least > 1.2 ? [1, 3] : [1, 2, 5]) {
+    for (const m of wide ? [1] : most - least > 1.2 ? [1, 3] : most - least > 0.6 ? [1, 2, 5] : [1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9]) {
       const l = Math.log10(m) + e
       if (l >= least && l <= most) found.push(Number((m * 10 ** e).toPrecision(3)))
     }

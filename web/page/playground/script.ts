@@ -24,8 +24,9 @@ const known: Known = {
 /** Methods of tensors; those of ops are in a class above. */
 const METHODS: string[] = []
 for (let at: object | null = gradus.Tensor.prototype; at && at !== Object.prototype; at = Object.getPrototypeOf(at) as object | null) METHODS.push(...Object.getOwnPropertyNames(at))
-/** Milliseconds that a program may take to be checked by running it. */
+/** Milliseconds for which a program may block its worker, and that it may take in all, before its first step. */
 const PATIENCE = 8000
+const LONGEST = 120_000
 
 interface Ready {
   key: string
@@ -87,8 +88,8 @@ export function scriptBench(state: State, frame: Frame): Bench {
     ready = null
     const runner = spare ?? Runner.start()
     spare = null
-    const stop = () => runner.stop(new Error(`the program was still at work after ${PATIENCE / 1000} s, before its first step`))
-    const alarm = window.setTimeout(stop, PATIENCE)
+    let isDone = false
+    void runner.guard(() => isDone, PATIENCE, LONGEST)
     runner.onPrint = () => showPrinted(runner)
     try {
       const loaded = await runner.load(checked)
@@ -103,7 +104,7 @@ export function scriptBench(state: State, frame: Frame): Bench {
       if (mine === turn) report(e)
       throw e
     } finally {
-      clearTimeout(alarm)
+      isDone = true
       if (!left) spare ??= Runner.start()
     }
   }

@@ -94,6 +94,25 @@ export class Runner {
   loadParams = (file: Uint8Array): Promise<void> => this.call('loadParams', file)
   values = (): Promise<Named[]> => this.call('values')
 
+  /**
+   * Stops the program if the worker takes no messages for so many milliseconds, as in a loop without an end, or if `isDone` stays false
+   * for `most` milliseconds. Time in which kernels compile does not count as the former.
+   */
+  async guard(isDone: () => boolean, milliseconds: number, most: number): Promise<void> {
+    const late = (ms: number) => new Promise<true>((done) => { setTimeout(() => done(true), ms) })
+    try {
+      await this.opened
+      for (const from = performance.now(); !isDone(); await late(250)) {
+        const hangs = await Promise.race([this.call('ping').then(() => false), late(milliseconds)])
+        const passed = performance.now() - from
+        if (isDone() || !(hangs || passed > most)) continue
+        return this.stop(new Error(`the program was still at work after ${Math.round(passed / 1000)} s, before its first step`))
+      }
+    } catch {
+      // The worker was stopped; other calls report the reason.
+    }
+  }
+
   /** Ends the worker, also in the middle of a loop. */
   stop(why: Error = new Error('the program was stopped')): void {
     this.broken ??= why

@@ -59,6 +59,9 @@ for (const kind of ['log', 'info', 'warn', 'error'] as const) {
 }
 
 const methods = {
+  /** Answers whether the worker takes messages. */
+  ping: () => null,
+
   async open(device: 'webgpu' | 'cpu', wasm: WebAssembly.Module, base: string): Promise<null> {
     // The worker comes from a blob, so addresses of the program are made relative to the page.
     const plain = self.fetch.bind(self)

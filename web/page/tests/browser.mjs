@@ -20,6 +20,8 @@ export async function start({ webgpu = true } = {}) {
     '--disable-component-update', '--disable-sync', `--user-data-dir=${folder}`, '--remote-debugging-pipe',
     ...(webgpu ? ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'] : []), 'about:blank']
   const context = await chromium.launchPersistentContext(folder, { executablePath: browser, headless: false, ignoreDefaultArgs: true, args })
+  // A slow machine is not a failure: each test has a limit of its own.
+  context.setDefaultTimeout(240_000)
   return {
     url: server.url,
     context,
@@ -33,7 +35,7 @@ export async function start({ webgpu = true } = {}) {
       await page.setViewportSize({ width, height })
       await page.emulateMedia({ colorScheme: scheme })
       await page.goto(`${server.url}${query}${hash}`)
-      await page.waitForSelector('html[data-ready]', { timeout: 120_000 })
+      await page.waitForSelector('html[data-ready]')
       return { page, problems }
     },
     async close() {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { skip, start } from './browser.mjs'
 
-const options = { skip, timeout: 300_000 }
+const options = { skip, timeout: 600_000 }
 let browser
 before(async () => { if (!skip) browser = await start() })
 after(() => browser?.close())
@@ -56,7 +56,7 @@ test('the graph is drawn and the cost explained', options, async () => {
   await page.click('.graph button[aria-label=Larger]')
   assert.ok(await width() > first)
   await tab(page, 'cost')
-  await page.waitForSelector('.cost .numbers', { timeout: 60_000 })
+  await page.waitForSelector('.cost .numbers')
   const dispatches = Number(await page.textContent('.cost .numbers dd'))
   assert.ok(dispatches >= 1 && dispatches < 30, `${dispatches}`)
   assert.match(await page.textContent('.cost details:nth-of-type(2) pre'), /@compute @workgroup_size/)
@@ -69,7 +69,7 @@ test('a program trains, pauses, steps, saves and loads weights', options, async 
   await tab(page, 'train')
   const loss = async () => Number(await page.textContent('.train .numbers div:nth-child(2) dd'))
   await page.click('.train .primary')
-  await page.waitForFunction(() => Number(document.querySelector('.train').dataset.step) >= 300, null, { timeout: 120_000 })
+  await page.waitForFunction(() => Number(document.querySelector('.train').dataset.step) >= 300)
   await page.click('.train .primary')
   await page.waitForFunction(() => document.querySelector('.train .primary').textContent === 'Train')
   assert.ok(await loss() < 0.01, `${await loss()}`)
@@ -187,7 +187,7 @@ test('without WebGPU the page runs on the CPU and says so', options, async () =>
     assert.match(await page.textContent('#device'), /no GPU/)
     await page.waitForSelector('.training[data-ready]')
     await page.click('.training .primary')
-    await page.waitForSelector('.training[data-reached]', { timeout: 120_000 })
+    await page.waitForSelector('.training[data-reached]')
   } finally {
     await plain.close()
   }

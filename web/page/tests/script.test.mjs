@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { skip, start } from './browser.mjs'
 
-const options = { skip, timeout: 300_000 }
+const options = { skip, timeout: 600_000 }
 let browser
 before(async () => { if (!skip) browser = await start() })
 after(() => browser?.close())
@@ -29,7 +29,7 @@ console.log('made', N)
 `
 const tab = (page, id) => page.click(`[data-tab=${id}]`)
 const write = (page, text) => page.fill('.editor textarea', text)
-const report = (page, pattern) => page.waitForFunction(([source]) => new RegExp(source).test(document.querySelector('.editor .report').textContent), [pattern.source], { timeout: 60_000 })
+const report = (page, pattern) => page.waitForFunction(([source]) => new RegExp(source).test(document.querySelector('.editor .report').textContent), [pattern.source])
 
 async function opened(hash = '') {
   const { page, problems } = await browser.page(hash)
@@ -43,7 +43,7 @@ test('a program is typed, trains to a small loss, and shows its kernels and valu
   await write(page, PROGRAM)
   await report(page, /No mistakes\. Exports: model, loss, inputs, optimizer, batch, values\./)
   await page.click('.train .primary')
-  await page.waitForFunction(() => Number(document.querySelector('.train').dataset.loss) < 1e-4, null, { timeout: 120_000 })
+  await page.waitForFunction(() => Number(document.querySelector('.train').dataset.loss) < 1e-4)
   await page.click('.train .primary')
   await page.waitForFunction(() => document.querySelector('.train .primary').textContent === 'Train')
   const weight = await page.$$eval('.train [data-name="l.weight"] td', (all) => all.map((td) => Number(td.textContent)))
@@ -87,11 +87,11 @@ test('mistakes are shown at the line and column of the program', options, async 
   await report(page, /the loss is NaN[\s\S]*log[\s\S]*program:10:\d+/)
   // A program that does not end is stopped, and the page works on.
   await write(page, `${PROGRAM}for (;;) {}\n`)
-  await page.waitForFunction(() => /still at work after/.test(document.querySelector('.train .status').textContent), null, { timeout: 60_000 })
+  await page.waitForFunction(() => /still at work after/.test(document.querySelector('.train .status').textContent))
   await write(page, PROGRAM)
   await report(page, /No mistakes/)
   await page.click('.train button:has-text("Step")')
-  await page.waitForFunction(() => document.querySelector('.train').dataset.step === '1', null, { timeout: 60_000 })
+  await page.waitForFunction(() => document.querySelector('.train').dataset.step === '1')
   assert.deepEqual(problems, [])
   await page.close()
 })
@@ -112,16 +112,16 @@ test('an address holds a TypeScript program, which runs only when asked', option
   await second.page.waitForSelector('text=came with the address')
   assert.equal(await second.page.isVisible('.printed'), false)
   await second.page.click('text=Run this program')
-  await second.page.waitForFunction(() => document.querySelector('.printed').textContent === 'made 16', null, { timeout: 60_000 })
+  await second.page.waitForFunction(() => document.querySelector('.printed').textContent === 'made 16')
   // Requests to other sites are refused.
   await write(second.page, "const answer = await fetch('https://example.org/').then(() => 'sent', () => 'refused')\nconsole.log(answer)\nexport const n = 1\n")
-  await second.page.waitForFunction(() => document.querySelector('.printed').textContent === 'refused', null, { timeout: 60_000 })
+  await second.page.waitForFunction(() => document.querySelector('.printed').textContent === 'refused')
   await second.page.close()
 })
 
 const EXAMPLES = { 'sine.ts': 0.01, 'digits.ts': 0.3, 'oscillator.ts': 0.003 }
 for (const [id, target] of Object.entries(EXAMPLES)) {
-  test(`the example ${id} trains`, { skip, timeout: 400_000 }, async () => {
+  test(`the example ${id} trains`, { skip, timeout: 600_000 }, async () => {
     const { page, problems } = await browser.page(`#/playground/${id}`)
     await report(page, /No mistakes/)
     await page.click('.train .primary')
@@ -144,7 +144,7 @@ for (const [id, target] of Object.entries(EXAMPLES)) {
 test('exported tensors are shown without a training', options, async () => {
   const { page, problems } = await browser.page('#/playground/newton.ts')
   await tab(page, 'values')
-  await page.waitForSelector('[data-name=minimum] td', { timeout: 60_000 })
+  await page.waitForSelector('[data-name=minimum] td')
   const numbers = (name) => page.$$eval(`.values [data-name=${name}] td`, (all) => all.map((td) => Number(td.textContent)))
   ;(await numbers('minimum')).forEach((v) => assert.ok(Math.abs(v - 1) < 1e-3, `${v}`))
   // The second derivatives of Rosenbrock's function at (1, 1).

@@ -156,6 +156,24 @@ impl Language {
         Ok(model)
     }
 
+    /// The name of the model in configurations.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Language::Names(_) => "names",
+            Language::Gpt(..) => "gpt",
+        }
+    }
+
+    /// The characters of all tokens in their order. A name ends with token 0, which is a full stop here.
+    pub(crate) fn characters(&self) -> String {
+        match self {
+            Language::Names(_) => std::iter::once('.').chain('a'..='z').collect(),
+            Language::Gpt(_, characters) => {
+                characters.decode(&(0..characters.len() as i64).collect::<Vec<_>>())
+            }
+        }
+    }
+
     /// A text: a name, or so many characters.
     pub(crate) fn sample(&self, length: usize, sampling: &Sampling, g: &Generator) -> Result<String> {
         match self {

@@ -11,7 +11,7 @@ mod tests;
 mod unpack;
 
 use crate::gemm::{Operand, Output, Problem, Strided, gemm};
-use crate::wide::{self, GROUP, Plain, Wide};
+use crate::wide::{GROUP, Plain, Wide};
 use crate::{Isa, Pool};
 use gradus_ir::format::Format;
 use panel::Panels;
@@ -203,9 +203,9 @@ macro_rules! instance {
 }
 
 #[cfg(target_arch = "x86_64")]
-instance!(avx512, wide::Avx512, [#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]]);
+instance!(avx512, crate::wide::Avx512, [#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]]);
 #[cfg(target_arch = "x86_64")]
-instance!(avx2, wide::Avx2, [#[target_feature(enable = "avx2,fma,f16c")]]);
+instance!(avx2, crate::wide::Avx2, [#[target_feature(enable = "avx2,fma,f16c")]]);
 instance!(plain, Plain, []);
 
 /// Results of some outputs, for all rows.

@@ -369,39 +369,14 @@ fn c_div(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
   }
   return q;
 }
-// Bits of 2/pi, after 32 zeros.
+// Bits of 2/pi, after 32 zeros. Selected instead of branched upon: compilers inline this function many times.
 fn f_turn_bits(k: u32) -> u32 {
-  if (k == 0u) {
-    return 0u;
-  }
-  if (k == 1u) {
-    return 0xa2f9836eu;
-  }
-  if (k == 2u) {
-    return 0x4e441529u;
-  }
-  if (k == 3u) {
-    return 0xfc2757d1u;
-  }
-  if (k == 4u) {
-    return 0xf534ddc0u;
-  }
-  if (k == 5u) {
-    return 0xdb629599u;
-  }
-  if (k == 6u) {
-    return 0x3c439041u;
-  }
-  return 0xfe5163abu;
+  let low = select(select(0u, 0xa2f9836eu, k == 1u), select(0x4e441529u, 0xfc2757d1u, k == 3u), k >= 2u);
+  let high = select(select(0xf534ddc0u, 0xdb629599u, k == 5u), select(0x3c439041u, 0xfe5163abu, k == 7u), k >= 6u);
+  return select(low, high, k >= 4u);
 }
-fn f_turn_word(at: u32) -> u32 {
-  let k = at >> 5u;
-  let shift = at & 31u;
-  let high = f_turn_bits(k);
-  if (shift == 0u) {
-    return high;
-  }
-  return (high << shift) | (f_turn_bits(k + 1u) >> (32u - shift));
+fn f_turn_word(high: u32, low: u32, shift: u32) -> u32 {
+  return (high << shift) | select(low >> ((32u - shift) & 31u), 0u, shift == 0u);
 }
 // The remainder of a large angle after quarter turns, and their number modulo 4: the fraction of its product with 2/pi, in
 // integer arithmetic.
@@ -410,47 +385,40 @@ fn f_far(x: f32) -> vec2<f32> {
   let m = (b & 0x7fffffu) | 0x800000u;
   // The first bit of 2/pi whose product with the number is less than four quarter turns.
   let at = (b >> 23u) - 120u;
-  let p0 = l_wide(m, f_turn_word(at + 64u));
-  let p1 = l_add(l_wide(m, f_turn_word(at + 32u)), vec2<u32>(p0.y, 0u));
-  let top = m * f_turn_word(at) + p1.y;
-  let quarter = (top + 0x20000000u) >> 30u;
+  let k = at >> 5u;
+  let shift = at & 31u;
+  let second = f_turn_bits(k + 1u);
+  let third = f_turn_bits(k + 2u);
+  let p0 = l_wide(m, f_turn_word(third, f_turn_bits(k + 3u), shift));
+  let p1 = l_add(l_wide(m, f_turn_word(second, third, shift)), vec2<u32>(p0.y, 0u));
+  let top = m * f_turn_word(f_turn_bits(k), second, shift) + p1.y;
+  let quarter = ((top + 0x20000000u) >> 30u) & 3u;
   let fraction = vec2<u32>((p1.x << 2u) | (p0.x >> 30u), (top << 2u) | (p1.x >> 30u));
   let r = l_to_f32(fraction) * 5.421010862427522e-20f * 1.5707964f;
-  return vec2<f32>(r, f32(quarter));
+  let negative = x < 0.0f;
+  return vec2<f32>(select(r, -r, negative), f32(select(quarter, (4u - quarter) & 3u, negative)));
 }
-fn f_turned(r: f32, quarter: f32, x: f32) -> f32 {
-  if (!f_is_finite(x)) {
-    return f_bits(0x7fc00000u);
+// An angle as a smaller angle and a number of quarter turns.
+fn f_reduced(x: f32) -> vec2<f32> {
+  var t = vec2<f32>(x, 0.0f);
+  if (f_abs(x) > 2e5f) {
+    t = f_far(x);
   }
-  let q = u32(quarter) & 3u;
-  let y = select(f_near_sin(r), f_near_cos(r), (q & 1u) == 1u);
-  return select(y, -y, q >= 2u);
+  return t;
 }
 fn f_sin(x: f32) -> f32 {
-  if (f_abs(x) <= 2e5f) {
-    return f_near_sin(x);
-  }
-  let t = f_far(x);
-  return f_turned(t.x, t.y, x) * select(1.0f, -1.0f, x < 0.0f);
+  let t = f_reduced(x);
+  return select(f_bits(0x7fc00000u), f_near_turned(t.x, t.y), f_is_finite(x));
 }
 fn f_cos(x: f32) -> f32 {
-  if (f_abs(x) <= 2e5f) {
-    return f_near_cos(x);
-  }
-  let t = f_far(x);
-  return f_turned(t.x, t.y + 1.0f, x);
+  let t = f_reduced(x);
+  return select(f_bits(0x7fc00000u), f_near_turned(t.x, t.y + 1.0f), f_is_finite(x));
 }
 fn f_tan(x: f32) -> f32 {
-  if (f_abs(x) <= 2e5f) {
-    return f_near_tan(x);
-  }
-  if (!f_is_finite(x)) {
-    return f_bits(0x7fc00000u);
-  }
-  let t = f_far(x);
+  let t = f_reduced(x);
   let y = f_near_tan(t.x);
   let z = select(y, -1.0f / y, (u32(t.y) & 1u) == 1u);
-  return select(z, -z, x < 0.0f);
+  return select(f_bits(0x7fc00000u), z, f_is_finite(x));
 }
 fn f_before(a: f32, b: f32) -> bool {
   return (a < b) || (!f_is_nan(a) && f_is_nan(b));

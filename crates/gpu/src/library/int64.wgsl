@@ -169,13 +169,13 @@ fn l_pow(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
 }
 fn l_to_f32(a: vec2<u32>) -> f32 {
   let m = l_abs(a);
-  if (m.y == 0u) {
-    return select(f32(m.x), -f32(m.x), l_negative(a));
-  }
-  // The first 32 bits, the last of them also set if anything is lost.
+  // The first 32 bits, the last of them also set if anything is lost. Without branches, since compilers inline this function.
   let shift = 32u - countLeadingZeros(m.y);
-  let top = select((m.y << (32u - shift)) | (m.x >> shift), m.y, shift == 32u);
-  let lost = select(m.x << (32u - shift), m.x, shift == 32u);
+  let left = (32u - shift) & 31u;
+  let none = shift == 0u;
+  let every = shift == 32u;
+  let top = select(select((m.y << left) | (m.x >> (shift & 31u)), m.y, every), m.x, none);
+  let lost = select(select(m.x << left, m.x, every), 0u, none);
   let y = f32(top | select(0u, 1u, lost != 0u)) * bitcast<f32>((127u + shift) << 23u);
   return select(y, -y, l_negative(a));
 }

@@ -71,6 +71,7 @@ fn recorded() -> Vec<String> {
     }
     all.extend(pairs! {
         atan2 angle::atan2;
+        near_turned circular::turned_sin;
         pow power::pow;
         hypot power::hypot;
         logaddexp logarithm::logaddexp;
@@ -101,14 +102,21 @@ fn name(function: &str) -> &str {
     rest.split('(').next().unwrap_or("")
 }
 
+/// The library functions that a text calls, by name, once for each call.
+fn calls(text: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = text.match_indices('(').map(move |(at, _)| {
+        let start = text[..at].rfind(|c| !is_name(c)).map_or(0, |k| k + 1);
+        &text[start..at]
+    });
+    words.filter(|word| functions().contains_key(*word))
+}
+
 /// The names of library functions that a text calls, in order of first call.
 fn called(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    for (at, _) in text.match_indices('(') {
-        let start = text[..at].rfind(|c| !is_name(c)).map_or(0, |k| k + 1);
-        let word = &text[start..at];
-        if !found.contains(&word) && functions().contains_key(word) {
+    for word in calls(text) {
+        if !found.contains(&word) {
             found.push(word);
         }
     }
@@ -129,6 +137,28 @@ pub(crate) fn needed(text: &str, dialect: Dialect) -> String {
     let (mut done, mut out) = (BTreeSet::new(), String::new());
     called(text).into_iter().for_each(|n| visit(n, dialect, &mut done, &mut out));
     out
+}
+
+/// Lines of code that the calls of an expression become when a compiler inlines them.
+pub(crate) fn lines(expression: &str) -> usize {
+    fn visit(name: &str, known: &mut BTreeMap<String, usize>) -> usize {
+        if let Some(&lines) = known.get(name) {
+            return lines;
+        }
+        let body = functions().get(name).map_or("", String::as_str);
+        // A function of the library does not call itself; its own name is in the text once, as a declaration.
+        let inner = calls(body).filter(|n| *n != name).map(|n| visit(n, known)).sum::<usize>();
+        let lines = body.lines().count() + inner;
+        known.insert(name.to_string(), lines);
+        lines
+    }
+    static KNOWN: OnceLock<BTreeMap<String, usize>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| {
+        let mut known = BTreeMap::new();
+        functions().keys().for_each(|name| _ = visit(name, &mut known));
+        known
+    });
+    calls(expression).map(|name| known[name]).sum()
 }
 
 /// Whether there is a function with this name.

@@ -6,13 +6,14 @@ use crate::dialect::Unit;
 use crate::elementwise::{Shares, by_four, lanes};
 use crate::int::Int;
 use crate::memory::{store, store_four};
-use crate::nest::{Nest, Point, decompose};
+use crate::nest::{INLINED, Nest, Point, decompose, lines};
 use crate::product::Request;
 use gradus_compile::{Access, Contraction, Kernel, Operation};
 
 /// Whether the kernel after a product can run on its sums as they are computed.
 pub(super) fn fits(c: &Contraction) -> bool {
-    reads_own(c)
+    // A thread has 16 sums.
+    reads_own(c) && c.finish.as_ref().is_none_or(|kernel| 16 * lines(kernel) <= 2 * INLINED)
 }
 
 /// Whether an instruction is the product itself.

@@ -9,7 +9,7 @@ use crate::dialect::{Dialect, Unit};
 use crate::int::Int;
 use crate::limits::{Barriers, Limits};
 use crate::memory::{per_word, store};
-use crate::nest::{Nest, Point, decompose};
+use crate::nest::{INLINED, Nest, Point, decompose, lines};
 use crate::program::GpuProgram;
 use gradus_compile::{Access, Kernel, Level, Operation, Text};
 use passes::passes;
@@ -43,7 +43,8 @@ pub(crate) struct Shares {
 impl Shares {
     fn of(program: &GpuProgram, kernel: &Kernel, limits: &Limits) -> Shares {
         let (rows, length) = (kernel.rows(), kernel.row_length());
-        let lanes = lanes(program, kernel);
+        let own = lines(kernel);
+        let lanes = lanes(program, kernel, 4 * own <= INLINED);
         let threads = match limits.barriers {
             Barriers::Dear if length * passes(kernel).len() > LONGEST => GROUP,
             Barriers::Dear => 1,
@@ -61,7 +62,8 @@ impl Shares {
         let step = threads as usize * lanes;
         let iterations = length.div_ceil(step);
         let kept = iterations * lanes;
-        let unrolled = length > 0 && kept <= KEPT && kept * kernel.body.len() <= UNROLLED;
+        let short = kept * kernel.body.len() <= UNROLLED && kept * own <= 4 * INLINED;
+        let unrolled = length > 0 && kept <= KEPT && short;
         Shares {
             threads,
             lanes,
@@ -73,10 +75,10 @@ impl Shares {
     }
 }
 
-/// Number of neighbouring elements that a thread processes at a time.
-fn lanes(program: &GpuProgram, kernel: &Kernel) -> usize {
+/// Number of neighbouring elements that a thread processes at a time. `short`: the code of four is not too long.
+fn lanes(program: &GpuProgram, kernel: &Kernel, short: bool) -> usize {
     let narrow = |access: &Access| program.buffers[access.buffer].dtype.size() <= 4;
-    if kernel.loads().any(|access| narrow(access) && in_words(kernel, access, 4)) {
+    if short && kernel.loads().any(|access| narrow(access) && in_words(kernel, access, 4)) {
         return 4;
     }
     let stores = kernel.stores.iter().filter(|s| kernel.body[s.value].level == Level::Element);

@@ -1,15 +1,29 @@
-/** Small models in the manner of tensorgrad's twelve samples, written with this package. Each exports a spec and a batch. */
-export const models = `
-import * as g from '/dist/index.js'
+/**
+ * The twelve models of tensorgrad's samples, small: sine regression, addition transformer, names, a decoder that draws its next token,
+ * digit CNN, digits with dropout, autoencoder, flow matching, picture of coordinates, splines, policy gradient and self-play.
+ */
+import * as g from 'gradus'
+import type { InputArrays, InputDecls, InputTensors, Tensor, TrainingSpec } from 'gradus'
 const { nn, losses, optim, schedule, capture } = g
-const wave = (n, f = Math.sin) => Float32Array.from({ length: n }, (_, i) => f(i * 0.7))
-const ids = (n, classes, k = 7) => Int32Array.from({ length: n }, (_, i) => (i * k + (i >> 1)) % classes)
+const wave = (n: number, f: (v: number) => number = Math.sin) => Float32Array.from({ length: n }, (_, i) => f(i * 0.7))
+const ids = (n: number, classes: number, k = 7) => Int32Array.from({ length: n }, (_, i) => (i * k + (i >> 1)) % classes)
+
+/** A training, a function of the trained model, and what they are fed. */
+interface Sample<M extends g.nn.Module, I extends InputDecls, J extends InputDecls> extends TrainingSpec<M, I> {
+  batch: InputArrays<I>
+  forward?: (model: M, inputs: InputTensors<J>) => Tensor | Tensor[]
+  forwardInputs?: J
+  forwardBatch?: InputArrays<J>
+  /** Bounds of all outputs of the function. */
+  range?: [number, number]
+}
+const sample = <M extends g.nn.Module, const I extends InputDecls, const J extends InputDecls>(s: Sample<M, I, J>) => s
 
 /** Regression of a sine. */
 class Mlp extends nn.Module {
   net = new nn.Sequential(new nn.Linear(1, 16), (x) => x.relu(), new nn.Linear(16, 1))
 }
-const sine = () => ({ model: new Mlp(), loss: (m, { x, y }) => losses.mse(m.net.forward(x), y), inputs: { x: [null, 1], y: [null, 1] },
+const sine = () => sample({ model: new Mlp(), loss: (m, { x, y }) => losses.mse(m.net.forward(x), y), inputs: { x: [null, 1], y: [null, 1] },
   optimizer: optim.adam({ rate: 0.01 }), batch: { x: wave(32), y: wave(32).map(Math.sin) } })
 
 /** A decoder with attention that is captured, learnt positions and tied embeddings, on masked targets. */
@@ -19,7 +33,7 @@ class Block extends nn.Module {
   norm2 = new nn.LayerNorm(16)
   up = new nn.Linear(16, 32)
   down = new nn.Linear(32, 16)
-  forward(x, i) {
+  forward(x: Tensor, i: number): Tensor {
     x = x.add(this.attention.forward(this.norm1.forward(x), undefined, (a) => capture('attention.' + i, a)))
     return x.add(this.down.forward(this.up.forward(this.norm2.forward(x)).relu()))
   }
@@ -29,13 +43,13 @@ class Decoder extends nn.Module {
   positions = this.param([8, 16], { init: { normal: 0.1 } })
   blocks = [new Block(), new Block()]
   norm = new nn.LayerNorm(16)
-  forward(ids) {
+  forward(ids: Tensor): Tensor {
     let x = this.tokens.embedding(ids).add(this.positions.embedding(g.arange(0, 8, 1, 'i32')))
     this.blocks.forEach((b, i) => { x = b.forward(x, i) })
     return this.norm.forward(x).matmul(this.tokens.transpose(0, 1))
   }
 }
-const transformer = () => ({ model: new Decoder(), inputs: { ids: { shape: [null, 8], dtype: 'i32' }, next: { shape: [null, 8], dtype: 'i32' }, mask: [8] },
+const transformer = () => sample({ model: new Decoder(), inputs: { ids: { shape: [null, 8], dtype: 'i32' }, next: { shape: [null, 8], dtype: 'i32' }, mask: [8] },
   loss: (m, { ids, next, mask }) => losses.crossEntropy(m.forward(ids), next, { reduction: 'none' }).mul(mask).sum().mul(1 / 20),
   optimizer: optim.adamw({ rate: schedule.linear(0.01, 0.001, 50), weightDecay: 0.01, clip: 1 }),
   batch: { ids: ids(32, 12), next: ids(32, 12, 5), mask: [0, 0, 0, 1, 1, 1, 1, 1] } })
@@ -45,9 +59,9 @@ class Names extends nn.Module {
   table = new nn.Embedding(27, 8)
   hidden = new nn.Linear(24, 32)
   out = new nn.Linear(32, 27)
-  forward(ids) { return this.out.forward(this.hidden.forward(this.table.forward(ids).reshape([ids.shape[0], 24])).tanh()) }
+  forward(ids: Tensor): Tensor { return this.out.forward(this.hidden.forward(this.table.forward(ids).reshape([ids.shape[0], 24])).tanh()) }
 }
-const names = () => ({ model: new Names(), inputs: { ids: { shape: [16, 3], dtype: 'i32' }, next: { shape: [16], dtype: 'i32' } },
+const names = () => sample({ model: new Names(), inputs: { ids: { shape: [16, 3], dtype: 'i32' }, next: { shape: [16], dtype: 'i32' } },
   loss: (m, { ids, next }) => losses.crossEntropy(m.forward(ids), next),
   optimizer: optim.adamw({ rate: schedule.warmup(3, schedule.cosine(0.02, 40)), clip: 1 }), batch: { ids: ids(48, 27), next: ids(16, 27, 3) } })
 
@@ -56,12 +70,12 @@ class Rotary extends nn.Module {
   tokens = this.param([9, 16], { init: { normal: 0.2 } })
   norm = new nn.RMSNorm(16)
   attention = new nn.MultiHeadAttention(16, 2, { causal: true, bias: false, rope: true })
-  forward(ids) {
+  forward(ids: Tensor): Tensor {
     const x = this.tokens.embedding(ids)
     return x.add(this.attention.forward(this.norm.forward(x))).matmul(this.tokens.transpose(-1, -2))
   }
 }
-const rotary = () => ({ model: new Rotary(), inputs: { ids: { shape: [4, 6], dtype: 'i32' }, next: { shape: [4, 6], dtype: 'i32' } },
+const rotary = () => sample({ model: new Rotary(), inputs: { ids: { shape: [4, 6], dtype: 'i32' }, next: { shape: [4, 6], dtype: 'i32' } },
   loss: (m, { ids, next }) => losses.nll(m.forward(ids).logSoftmax(-1), next),
   forward: (m, { ids, temperature }) => g.categorical(m.forward(ids).div(temperature)).toDtype('i32'), forwardInputs: { ids: { shape: [null, 6], dtype: 'i32' }, temperature: [1] },
   forwardBatch: { ids: ids(6, 9), temperature: [0.5] }, range: [0, 8],
@@ -72,13 +86,13 @@ class Cnn extends nn.Module {
   conv1 = new nn.Conv2d(1, 4, 3, { padding: 1 })
   conv2 = new nn.Conv2d(4, 8, 3, { padding: 1 })
   out = new nn.Linear(8 * 2 * 2, 10)
-  forward(x) {
+  forward(x: Tensor): Tensor {
     x = this.conv1.forward(x).relu().maxPool2d(2)
     x = this.conv2.forward(x).relu().maxPool2d(2)
     return this.out.forward(x.reshape([x.shape[0], -1]))
   }
 }
-const cnn = () => ({ model: new Cnn(), inputs: { x: [null, 1, 8, 8], y: { shape: [null], dtype: 'i32' } },
+const cnn = () => sample({ model: new Cnn(), inputs: { x: [null, 1, 8, 8], y: { shape: [null], dtype: 'i32' } },
   loss: (m, { x, y }) => losses.crossEntropy(m.forward(x), y), optimizer: optim.adamw({ rate: 0.01, weightDecay: 0.01, clip: 1 }),
   forward: (m, { x }) => m.forward(x).argmax(-1).toDtype('i32'), forwardInputs: { x: [null, 1, 8, 8] }, forwardBatch: { x: wave(64) }, range: [0, 9],
   batch: { x: wave(8 * 64), y: ids(8, 10) } })
@@ -87,9 +101,9 @@ const cnn = () => ({ model: new Cnn(), inputs: { x: [null, 1, 8, 8], y: { shape:
 class Digits extends nn.Module {
   layers = [new nn.Linear(16, 32), new nn.Linear(32, 10)]
   drop = new nn.Dropout(0.1)
-  forward(x) { return this.layers[1].forward(this.drop.forward(this.layers[0].forward(x).relu())) }
+  forward(x: Tensor): Tensor { return this.layers[1].forward(this.drop.forward(this.layers[0].forward(x).relu())) }
 }
-const digits = () => ({ model: new Digits(), inputs: { x: [null, 16], y: { shape: [null], dtype: 'i32' } },
+const digits = () => sample({ model: new Digits(), inputs: { x: [null, 16], y: { shape: [null], dtype: 'i32' } },
   loss: (m, { x, y }) => losses.crossEntropy(m.forward(x), y), optimizer: optim.adamw({ rate: 0.01, clip: 1 }),
   forward: (m, { x }) => m.forward(x).softmax(), forwardInputs: { x: [null, 16] }, forwardBatch: { x: wave(16) }, range: [0, 1],
   batch: { x: wave(16 * 16), y: ids(16, 10) } })
@@ -100,9 +114,9 @@ class Vae extends nn.Module {
   mean = new nn.Linear(16, 2)
   logVariance = new nn.Linear(16, 2)
   dec = new nn.Linear(2, 12)
-  encode(x) { const h = this.enc.forward(x).relu(); return [this.mean.forward(h), this.logVariance.forward(h)] }
+  encode(x: Tensor): [Tensor, Tensor] { const h = this.enc.forward(x).relu(); return [this.mean.forward(h), this.logVariance.forward(h)] }
 }
-const vae = () => ({ model: new Vae(), inputs: { x: [null, 12] }, optimizer: optim.adam({ rate: 0.01, clip: 1 }),
+const vae = () => sample({ model: new Vae(), inputs: { x: [null, 12] }, optimizer: optim.adam({ rate: 0.01, clip: 1 }),
   loss: (m, { x }) => {
     const [mean, logVariance] = m.encode(x)
     const code = mean.add(logVariance.mul(0.5).exp().mul(g.randn([...mean.shape])))
@@ -117,9 +131,9 @@ class Flow extends nn.Module {
   times = new nn.Embedding(11, 4)
   conv1 = new nn.Conv2d(1, 4, 3, { padding: 1 })
   conv2 = new nn.Conv2d(4, 1, 3, { padding: 1 })
-  forward(x, t) { return this.conv2.forward(this.conv1.forward(x).relu().add(this.times.forward(t).reshape([-1, 4, 1, 1]))) }
+  forward(x: Tensor, t: Tensor): Tensor { return this.conv2.forward(this.conv1.forward(x).relu().add(this.times.forward(t).reshape([-1, 4, 1, 1]))) }
 }
-const flow = () => ({ model: new Flow(), inputs: { image: [4, 1, 6, 6], t: { shape: [4], dtype: 'i32' }, table: [11] }, optimizer: optim.adam({ rate: 0.01 }),
+const flow = () => sample({ model: new Flow(), inputs: { image: [4, 1, 6, 6], t: { shape: [4], dtype: 'i32' }, table: [11] }, optimizer: optim.adam({ rate: 0.01 }),
   loss: (m, { image, t, table }) => {
     const noise = g.randn([4, 1, 6, 6])
     const part = g.takeAlongAxis(table.unsqueeze(0).expand([4, 11]), t).reshape([4, 1, 1, 1])
@@ -131,12 +145,12 @@ const flow = () => ({ model: new Flow(), inputs: { image: [4, 1, 6, 6], t: { sha
 class Nerf extends nn.Module {
   l1 = new nn.Linear(2 * 2 * 3, 16, { init: 'kaiming' })
   l2 = new nn.Linear(16, 3)
-  forward(p) {
+  forward(p: Tensor): Tensor {
     const angles = p.unsqueeze(-1).mul(g.tensor([1, 2, 4].map((k) => k * Math.PI))).reshape([p.shape[0], 6])
     return this.l2.forward(this.l1.forward(g.cat([angles.sin(), angles.cos()], -1)).relu()).sigmoid()
   }
 }
-const nerf = () => ({ model: new Nerf(), inputs: { p: [null, 2], c: [null, 3] }, loss: (m, { p, c }) => losses.mse(m.forward(p), c),
+const nerf = () => sample({ model: new Nerf(), inputs: { p: [null, 2], c: [null, 3] }, loss: (m, { p, c }) => losses.mse(m.forward(p), c),
   optimizer: optim.adam({ rate: 0.01 }), batch: { p: wave(32), c: wave(48, (v) => 0.5 + 0.4 * Math.cos(v)) } })
 
 /** Splines on the edges of a network. */
@@ -144,7 +158,7 @@ class Splines extends nn.Module {
   weights = this.param([3, 1 * 8], { init: { normal: 0.1 } })
   rest = this.param([1, 3])
   out = new nn.Linear(3, 1)
-  forward(x) {
+  forward(x: Tensor): Tensor {
     const distance = x.add(1).mul(3.5).unsqueeze(-1).sub(g.arange(0, 8)).abs()
     const inner = distance.pow(3).mul(0.5).sub(distance.square()).add(2 / 3)
     const outer = distance.neg().add(2).clamp(0).pow(3).mul(1 / 6)
@@ -152,16 +166,16 @@ class Splines extends nn.Module {
     return this.out.forward(basis.matmul(this.weights.transpose(0, 1)).add(x.silu().matmul(this.rest)))
   }
 }
-const splines = () => ({ model: new Splines(), inputs: { x: [null, 1], y: [null, 1] }, loss: (m, { x, y }) => losses.huber(m.forward(x), y),
+const splines = () => sample({ model: new Splines(), inputs: { x: [null, 1], y: [null, 1] }, loss: (m, { x, y }) => losses.huber(m.forward(x), y),
   optimizer: optim.sgd({ rate: schedule.stairs(0.1, 5, 0.9), momentum: 0.9, nesterov: true }), batch: { x: wave(32), y: wave(32, Math.cos) } })
 
 /** A policy gradient with returns. */
 class Policy extends nn.Module {
   l1 = new nn.Linear(4, 16)
   l2 = new nn.Linear(16, 2)
-  forward(x) { return this.l2.forward(this.l1.forward(x).tanh()) }
+  forward(x: Tensor): Tensor { return this.l2.forward(this.l1.forward(x).tanh()) }
 }
-const policy = () => ({ model: new Policy(), inputs: { state: [16, 4], action: { shape: [16], dtype: 'i32' }, gain: [16] },
+const policy = () => sample({ model: new Policy(), inputs: { state: [16, 4], action: { shape: [16], dtype: 'i32' }, gain: [16] },
   loss: (m, { state, action, gain }) => m.forward(state).logSoftmax(-1).mul(action.oneHot(2).toDtype('f32')).sum(-1).mul(gain).mean().neg(),
   forward: (m, { state }) => m.forward(state).softmax(-1), forwardInputs: { state: [null, 4] }, forwardBatch: { state: wave(4) }, range: [0, 1],
   optimizer: optim.rmsprop({ rate: 0.01 }), batch: { state: wave(64), action: ids(16, 2), gain: wave(16, (v) => 1 + Math.cos(v)) } })
@@ -171,9 +185,9 @@ class Player extends nn.Module {
   body = new nn.Linear(9, 16)
   policy = new nn.Linear(16, 9)
   value = new nn.Linear(16, 1)
-  forward(board) { const h = this.body.forward(board).gelu(); return [this.policy.forward(h), this.value.forward(h).tanh().reshape([-1])] }
+  forward(board: Tensor): [Tensor, Tensor] { const h = this.body.forward(board).gelu(); return [this.policy.forward(h), this.value.forward(h).tanh().reshape([-1])] }
 }
-const player = () => ({ model: new Player(), inputs: { board: [8, 9], move: { shape: [8], dtype: 'i32' }, result: [8] },
+const player = () => sample({ model: new Player(), inputs: { board: [8, 9], move: { shape: [8], dtype: 'i32' }, result: [8] },
   loss: (m, { board, move, result }) => {
     const [logits, value] = m.forward(board)
     return losses.crossEntropy(logits, move).add(losses.mse(value, result))
@@ -182,4 +196,3 @@ const player = () => ({ model: new Player(), inputs: { board: [8, 9], move: { sh
   optimizer: optim.lion({ rate: schedule.milestones(0.005, [6, 9], 0.5) }), batch: { board: wave(72, (v) => Math.round(Math.sin(v))), move: ids(8, 9), result: wave(8, Math.sign) } })
 
 export default { sine, transformer, names, rotary, cnn, digits, vae, flow, nerf, splines, policy, player }
-`
