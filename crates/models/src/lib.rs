@@ -18,6 +18,7 @@ mod sequence;
 pub mod session;
 pub mod stop;
 pub mod tokenizer;
+pub mod tune;
 pub mod weights;
 
 pub use language::{Generated, LanguageModel};
