@@ -16,6 +16,7 @@ pub mod matrix;
 pub mod names;
 mod sequence;
 pub mod session;
+pub mod small;
 pub mod stop;
 pub mod tokenizer;
 pub mod tune;

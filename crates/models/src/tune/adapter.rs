@@ -41,7 +41,10 @@ const PREFIX: &str = "base_model.model.";
 impl Lora {
     pub(crate) fn check(&self) -> Result<()> {
         if !(1..=MOST_RANK).contains(&self.rank) {
-            return Err(Error::value(format!("rank {}", self.rank), format!("must be from 1 to {MOST_RANK}")));
+            return Err(Error::value(
+                format!("rank {}", self.rank),
+                format!("must be from 1 to {MOST_RANK}"),
+            ));
         }
         if !(self.alpha.is_finite() && self.alpha > 0.0) {
             return Err(Error::value(format!("alpha {}", self.alpha), "must be positive and finite"));
@@ -170,7 +173,8 @@ fn settings(path: &Path) -> Result<(usize, f64)> {
         return Err(failed(format!("sets `{key}` to {}, which is not supported", json[*key])));
     }
     let rank = json["r"].as_u64().filter(|r| (1..=MOST_RANK as u64).contains(r));
-    let rank = rank.ok_or_else(|| failed(format!("has the rank {}, not one from 1 to {MOST_RANK}", json["r"])))?;
+    let rank =
+        rank.ok_or_else(|| failed(format!("has the rank {}, not one from 1 to {MOST_RANK}", json["r"])))?;
     let alpha = json["lora_alpha"].as_f64().filter(|a| a.is_finite() && *a > 0.0);
     let alpha = alpha.ok_or_else(|| failed(format!("has the `lora_alpha` {}", json["lora_alpha"])))?;
     let divisor = if json["use_rslora"] == true { (rank as f64).sqrt() } else { rank as f64 };
@@ -192,7 +196,9 @@ pub fn load_adapter(model: &impl Module, folder: &Path) -> Result<()> {
             return Err(file.failed(format!("has tensor `{name}`, which is not part of a low-rank addition")));
         };
         let Some(slot) = slots.get(layer) else {
-            return Err(file.failed(format!("has tensor `{name}`, but the model has no projection `{layer}`")));
+            return Err(
+                file.failed(format!("has tensor `{name}`, but the model has no projection `{layer}`"))
+            );
         };
         let shape = file.aval(&name)?.shape;
         let fits = if kind == 0 { [rank, slot.inputs()] } else { [slot.outputs(), rank] };

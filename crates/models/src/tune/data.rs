@@ -25,9 +25,14 @@ pub enum Data {
 pub fn read_data(path: &Path, model: &LanguageModel) -> Result<Data> {
     let bytes = bytes_up_to(path, MOST_DATA)?;
     let text = String::from_utf8(bytes).map_err(|_| atomic::failed(path, "is not UTF-8"))?;
+    parse_data(&text, model).map_err(|e| atomic::failed(path, first_line(&e)))
+}
+
+/// Reads training data from lines of JSON, as [`read_data`] does from a file.
+pub fn parse_data(text: &str, model: &LanguageModel) -> Result<Data> {
     let (mut examples, mut pairs) = (Vec::new(), Vec::new());
     for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let failed = |why: String| atomic::failed(path, format!("line {}: {why}", i + 1));
+        let failed = |why: String| Error::value(format!("line {}:", i + 1), why);
         let json: Json = serde_json::from_str(line).map_err(|e| failed(format!("is not JSON: {e}")))?;
         let item = model.item(&json).map_err(|e| failed(first_line(&e)))?;
         match item {
@@ -35,11 +40,13 @@ pub fn read_data(path: &Path, model: &LanguageModel) -> Result<Data> {
             Item::Pair(pair) => pairs.push(pair),
         }
         if !examples.is_empty() && !pairs.is_empty() {
-            return Err(failed("is of another kind than the lines before: texts and pairs cannot be mixed".into()));
+            return Err(failed(
+                "is of another kind than the lines before: texts and pairs cannot be mixed".into(),
+            ));
         }
     }
     match (examples.is_empty(), pairs.is_empty()) {
-        (true, true) => Err(atomic::failed(path, "has no lines")),
+        (true, true) => Err(Error::value("the data", "has no lines")),
         (false, _) => Ok(Data::Examples(examples)),
         _ => Ok(Data::Pairs(pairs)),
     }

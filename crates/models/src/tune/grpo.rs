@@ -107,7 +107,12 @@ pub(super) fn mean_kl(rows: &[Row], new: &[Vec<f64>], reference: &[Vec<f64>]) ->
 }
 
 /// Computes log-probabilities of rows in parts of one size, so that there is one plan.
-pub(super) fn score_rows(scorer: &Scorer, rows: &[Row], part: usize, device: Device) -> Result<Vec<Vec<f64>>> {
+pub(super) fn score_rows(
+    scorer: &Scorer,
+    rows: &[Row],
+    part: usize,
+    device: Device,
+) -> Result<Vec<Vec<f64>>> {
     let mut all = Vec::with_capacity(rows.len());
     for own in rows.chunks(part) {
         let mut filled: Vec<&Row> = own.iter().collect();
@@ -118,7 +123,12 @@ pub(super) fn score_rows(scorer: &Scorer, rows: &[Row], part: usize, device: Dev
 }
 
 /// The length of rows for answers of up to `tokens` tokens.
-pub(super) fn row_length(prompts: &[Prompt], tokens: usize, tuning: &Tuning, config: &Config) -> Result<usize> {
+pub(super) fn row_length(
+    prompts: &[Prompt],
+    tokens: usize,
+    tuning: &Tuning,
+    config: &Config,
+) -> Result<usize> {
     let longest = prompts.iter().map(|p| p.tokens.len()).max().unwrap_or(0);
     if longest == 0 {
         return Err(Error::value("no prompts", "were given; generation needs at least one"));
@@ -168,8 +178,7 @@ impl LanguageModel {
         let trained = tuning.prepare(&model)?;
         let start = Snapshot::new(&trained);
         let scorer = Scorer::new(model.clone());
-        let mut sampler =
-            Sampler::new(model.clone(), self.tokenizer.clone(), sampling, tokens, tuning.seed)?;
+        let mut sampler = Sampler::new(model.clone(), self.tokenizer.clone(), sampling, tokens, tuning.seed)?;
         let count = tuning.batch.min(prompts.len()) * group;
         let part = count.div_ceil(tuning.accumulate as usize);
         let loss = move |model: &Decoder, x: &[Tensor]| {
@@ -249,7 +258,8 @@ impl<'a> Batch<'a> {
 
     /// Sets the weights of tokens: those of each row, times a number of its own. Rows that fill up have none.
     pub(super) fn weigh(&mut self, scale: impl Fn(&Row) -> f64) {
-        let weights = |row: &Row| row.weights.iter().map(|w| f64::from(*w) * scale(row)).collect::<Vec<f64>>();
+        let weights =
+            |row: &Row| row.weights.iter().map(|w| f64::from(*w) * scale(row)).collect::<Vec<f64>>();
         let all: Vec<Vec<f64>> = self.rows.iter().map(weights).collect();
         self.tensors.truncate(4);
         self.push(&all);

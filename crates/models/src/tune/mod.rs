@@ -19,7 +19,7 @@ mod rollout;
 mod save;
 
 pub use adapter::{Lora, attach, detach, load_adapter, merge, save_adapter};
-pub use data::{Data, MOST_DATA, read_data};
+pub use data::{Data, MOST_DATA, parse_data, read_data};
 pub use example::{Example, Pair, Prompt};
 pub use grpo::{Grpo, Round};
 pub use pack::{Row, pack};
@@ -158,7 +158,8 @@ impl Tuning {
             }
             _ => {}
         }
-        let quantized = |(_, part): &(String, Part)| matches!(part, Part::Buffer(t) if t.dtype() == DType::U8);
+        let quantized =
+            |(_, part): &(String, Part)| matches!(part, Part::Buffer(t) if t.dtype() == DType::U8);
         if self.lora.is_none() && model.parts().iter().any(quantized) {
             let why = "has quantised weights, which cannot be trained; load it as f32, or train a low-rank addition";
             return Err(Error::value("the model", why));

@@ -64,9 +64,6 @@ impl Row {
 
 /// Puts examples into rows of `length` positions, in order, each into the first row with enough free positions.
 pub fn pack(examples: &[Example], length: usize, several: bool) -> Result<Vec<Row>> {
-    if examples.is_empty() {
-        return Err(Error::value("no examples", "were given; training needs at least one"));
-    }
     let mut rows: Vec<Row> = Vec::new();
     for (i, example) in examples.iter().enumerate() {
         let n = example.tokens.len().saturating_sub(1);
@@ -116,6 +113,9 @@ impl Shape {
     /// Chooses the length of rows for examples: as the options say, or that of the longest text. Refuses examples that the model
     /// cannot take.
     pub(crate) fn of_examples(examples: &[Example], tuning: &Tuning, config: &Config) -> Result<Shape> {
+        if examples.is_empty() {
+            return Err(Error::value("no examples", "were given; training needs at least one"));
+        }
         let longest = examples.iter().map(|e| e.tokens.len()).max().unwrap_or(0).saturating_sub(1);
         for (i, example) in examples.iter().enumerate() {
             example.check(i, config.vocabulary)?;

@@ -99,7 +99,8 @@ impl LanguageModel {
         let inputs = |chosen: &[usize]| {
             let mut batch = tensors(&rows.of(chosen), 1.0, device);
             let of = |kind: usize| chosen.iter().map(move |i| (i, kind));
-            let own: Vec<Vec<f64>> = of(0).chain(of(1)).map(|(i, kind)| reference[*i][kind].clone()).collect();
+            let own: Vec<Vec<f64>> =
+                of(0).chain(of(1)).map(|(i, kind)| reference[*i][kind].clone()).collect();
             batch.push(numbers(&own, length, device));
             batch
         };

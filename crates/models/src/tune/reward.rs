@@ -61,10 +61,8 @@ impl RewardModel {
     ) -> Result<f64> {
         self.scores = None;
         let model = self.model.engine.shared();
-        let pairs: Vec<Pair> = pairs
-            .iter()
-            .map(|p| Pair { chosen: whole(&p.chosen), rejected: whole(&p.rejected) })
-            .collect();
+        let pairs: Vec<Pair> =
+            pairs.iter().map(|p| Pair { chosen: whole(&p.chosen), rejected: whole(&p.rejected) }).collect();
         let rows = PairRows::new(&pairs, tuning, &model.config)?;
         let mut trained = tuning.prepare(&model)?;
         trained.extend(self.head.parameters().into_iter().map(|(name, p)| (format!("score.{name}"), p)));

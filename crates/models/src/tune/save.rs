@@ -32,7 +32,9 @@ pub fn save(model: &Decoder, source: &Path, folder: &Path) -> Result<()> {
     let mut tensors: Vec<(String, Tensor)> = Vec::new();
     for (name, t) in model.state() {
         if is_adapter(&name) {
-            return Err(failed("cannot be written: the model has an adapter; merge it or save it alone".into()));
+            return Err(failed(
+                "cannot be written: the model has an adapter; merge it or save it alone".into(),
+            ));
         }
         if t.dtype() == DType::U8 {
             let why = format!("cannot be written: `{name}` is quantised; load the model as f32");
@@ -48,7 +50,9 @@ pub fn save(model: &Decoder, source: &Path, folder: &Path) -> Result<()> {
     if source.is_dir() {
         let known: BTreeSet<String> = Weights::of_folder(source)?.names().into_iter().collect();
         if let Some((name, _)) = tensors.iter().find(|(name, _)| !known.contains(name)) {
-            return Err(failed(format!("cannot be written: `{name}` has another name in the files of the model")));
+            return Err(failed(format!(
+                "cannot be written: `{name}` has another name in the files of the model"
+            )));
         }
         // The configuration comes last: a folder that has one is complete.
         let notes = [("format".to_string(), "pt".to_string())].into();
