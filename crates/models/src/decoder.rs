@@ -103,10 +103,21 @@ pub struct Texts<'a> {
     pub cache: &'a KvCache,
 }
 
+/// Several texts in each row of `[batch, time]`, for training: texts do not see each other.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    /// The number of the text that each token belongs to, `[batch, time]`.
+    pub segments: Tensor,
+    /// The position of each token in its text, `[batch, time]`.
+    pub positions: Tensor,
+}
+
 /// Rotations of the positions of tokens.
 struct Rotations {
     cos: Tensor,
     sin: Tensor,
+    /// Which keys a query may see besides those that causality hides; all without it.
+    seen: Option<Tensor>,
 }
 
 impl Decoder {
@@ -119,9 +130,9 @@ impl Decoder {
         let norm = |l: &mut Loader<'_>, name: &str, n: usize| RmsNorm { weight: l.param(name, [n]), eps };
         let block = |l: &mut Loader<'_>, i: usize| {
             let name = |end: &str| format!("model.layers.{i}.{end}");
-            let linear = |l: &mut Loader<'_>, end: &str, outputs, inputs, bias: bool| Projection {
-                weight: l.matrix(&name(&format!("{end}.weight")), [outputs, inputs]),
-                bias: bias.then(|| l.param(&name(&format!("{end}.bias")), [outputs])),
+            let linear = |l: &mut Loader<'_>, end: &str, outputs, inputs, bias: bool| {
+                let weight = l.matrix(&name(&format!("{end}.weight")), [outputs, inputs]);
+                Projection::new(weight, bias.then(|| l.param(&name(&format!("{end}.bias")), [outputs])))
             };
             let by_head = |l: &mut Loader<'_>, end: &str| c.qk_norm.then(|| norm(l, &name(end), c.head));
             Block {
@@ -147,7 +158,7 @@ impl Decoder {
             layers: (0..c.layers).map(|i| block(&mut l, i)).collect(),
             norm: norm(&mut l, "model.norm.weight", d),
         };
-        let head = |weight: Matrix| Projection { weight, bias: None };
+        let head = |weight: Matrix| Projection::new(weight, None);
         let lm_head = (!c.tied).then(|| head(l.matrix("lm_head.weight", [c.vocabulary, d])));
         // Older files keep the rotations, which follow from the configuration; tied heads may be stored all the same.
         let tied = c.tied;
@@ -179,20 +190,25 @@ impl Decoder {
 
     /// The hidden states of all tokens `[texts, time]` before the last norm. With a cache the tokens follow those that their
     /// slots hold, and their keys and values are written to it.
-    fn hidden(&self, ids: &Tensor, texts: Option<&Texts<'_>>) -> Tensor {
+    fn hidden(&self, ids: &Tensor, texts: Option<&Texts<'_>>, packed: Option<&Packed>) -> Tensor {
         let time = ids.dim(1);
         let rotations = match texts {
             None => {
                 let (cos, sin) = self.rotations(time);
                 let device: Device = self.device();
-                Rotations { cos: cos.to(device), sin: sin.to(device) }
+                let [cos, sin] = [cos, sin].map(|t| match packed {
+                    Some(packed) => embedding(&packed.positions, &t.to(device), None).unsqueeze(1),
+                    None => t.to(device),
+                });
+                let seen = packed.map(|p| p.segments.unsqueeze(2).eq(&p.segments.unsqueeze(1)).unsqueeze(1));
+                Rotations { cos, sin, seen }
             }
             Some(Texts { first, cache, .. }) => {
                 let at = first.unsqueeze(1) + Tensor::iota(DType::I64, [1, time], 1);
                 // Padding may be behind the last position.
                 let at = at.clamp(0.0, (cache.capacity - 1) as f64);
                 let rows = |t: &Tensor| embedding(&at, t, None).unsqueeze(2);
-                Rotations { cos: rows(&cache.cos), sin: rows(&cache.sin) }
+                Rotations { cos: rows(&cache.cos), sin: rows(&cache.sin), seen: None }
             }
         };
         let mut x = self.model.embed_tokens.forward(ids);
@@ -231,6 +247,7 @@ impl Decoder {
             enable_gqa: c.kv_heads != c.heads,
             causal: true,
             window: c.window,
+            mask: r.seen.clone(),
             ..AttentionOptions::default()
         };
         let o = scaled_dot_product_attention(&q, &k, &v, &options).transpose(1, 2).flatten(2, 3);
@@ -257,7 +274,8 @@ impl Decoder {
         a.o_proj.forward(&o.flatten(2, 3))
     }
 
-    fn head(&self, x: &Tensor) -> Tensor {
+    /// Logits of hidden states that the last norm has normalised.
+    pub fn head(&self, x: &Tensor) -> Tensor {
         match &self.lm_head {
             Some(head) => head.forward(x),
             None => self.model.embed_tokens.weight.dot(x),
@@ -266,17 +284,23 @@ impl Decoder {
 
     /// Logits of every position `[batch, time, vocabulary]`, for tokens `[batch, time]`.
     pub fn logits(&self, ids: &Tensor) -> Tensor {
+        self.head(&self.states(ids, None))
+    }
+
+    /// Hidden states of every position after the last norm, `[batch, time, width]`, for tokens `[batch, time]`. Each row is one
+    /// text, unless the rows are packed.
+    pub fn states(&self, ids: &Tensor, packed: Option<&Packed>) -> Tensor {
         if ids.dim(1) > self.config.context {
             let why = format!("are more than the model's context of {}", self.config.context);
             return Tensor::failed(Error::value(format!("{} tokens", ids.dim(1)), why));
         }
-        self.head(&self.model.norm.forward(&self.hidden(ids, None)))
+        self.model.norm.forward(&self.hidden(ids, None, packed))
     }
 
     /// Logits `[texts, vocabulary]` behind the first `count` tokens of each text of `[texts, time]`, which follow those that its
     /// slot holds; the slot then holds these too.
     pub fn step(&self, ids: &Tensor, texts: &Texts<'_>) -> Tensor {
-        let mut x = self.hidden(ids, Some(texts));
+        let mut x = self.hidden(ids, Some(texts), None);
         let time = ids.dim(1);
         // A sum over one token that is not zero: taking a row by its number could fail, and then no cache could be
         // written in place.

@@ -16,8 +16,10 @@ pub mod matrix;
 pub mod names;
 mod sequence;
 pub mod session;
+pub mod small;
 pub mod stop;
 pub mod tokenizer;
+pub mod tune;
 pub mod weights;
 
 pub use language::{Generated, LanguageModel};

@@ -5,7 +5,7 @@
 
 use gradus_ir::format::{Compute, Format};
 use gradus_ir::{DType, Shape};
-use gradus_nn::{Buffer, Forward, Module, Param, Visitor, module};
+use gradus_nn::{Buffer, Forward, LoraSlot, Module, Param, Visitor, module};
 use gradus_tensor::{Tensor, dequantize, embedding, func, quantized_dot};
 
 /// A matrix of weights, `[outputs, inputs]`.
@@ -81,13 +81,32 @@ pub struct Projection {
     pub weight: Matrix,
     /// `[outputs]`.
     pub bias: Option<Param>,
+    /// Slot for a low-rank addition.
+    pub lora: LoraSlot,
 }
-module!(Projection { weight, bias });
+
+impl Projection {
+    /// Makes a projection without a low-rank addition.
+    pub fn new(weight: Matrix, bias: Option<Param>) -> Projection {
+        let shape = weight.shape();
+        let extent = |axis: usize| shape.get(axis).copied().unwrap_or(0);
+        let lora = LoraSlot::new(extent(1), extent(0));
+        Projection { weight, bias, lora }
+    }
+}
+
+impl Module for Projection {
+    fn visit(&self, v: &mut Visitor) {
+        v.field("weight", &self.weight);
+        v.field("bias", &self.bias);
+        self.lora.visit(v);
+    }
+}
 
 impl Forward for Projection {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        let y = self.weight.dot(x);
+        let y = self.lora.add(x, self.weight.dot(x));
         self.bias.as_deref().map_or(y.clone(), |b| y + b)
     }
 }

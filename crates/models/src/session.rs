@@ -57,6 +57,11 @@ impl Session {
         self.held.get(slot).map_or(&[], Vec::as_slice)
     }
 
+    /// Forgets all texts. Must be called when weights have changed, because the caches were computed with the old ones.
+    pub fn forget(&mut self) {
+        self.held.iter_mut().for_each(Vec::clear);
+    }
+
     /// Plans compiled for the present capacity.
     pub fn plans(&self) -> usize {
         self.plans.len()

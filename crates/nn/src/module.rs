@@ -25,6 +25,7 @@
 //! assert_eq!(names, ["hidden.weight", "hidden.bias", "out.weight", "out.bias"]);
 //! ```
 
+use crate::layers::LoraSlot;
 use gradus_ir::{Class, DType, Result};
 use gradus_tensor::{Device, Generator, Tensor};
 use std::ops::Deref;
@@ -104,6 +105,8 @@ pub enum Part {
     Mode(Mode),
     /// A generator of random numbers.
     Generator(Generator),
+    /// A slot for a low-rank addition to a linear map. The parameters of an addition are parts of their own.
+    LoraSlot(LoraSlot),
 }
 
 /// Runs a function with layers in evaluation mode, and restores their modes.
@@ -169,7 +172,7 @@ pub trait Module {
     fn state(&self) -> Vec<(String, Tensor)> {
         let saved = |(name, part)| match part {
             Part::Param(t) | Part::Buffer(t) => Some((name, t)),
-            Part::Mode(_) | Part::Generator(_) => None,
+            Part::Mode(_) | Part::Generator(_) | Part::LoraSlot(_) => None,
         };
         self.parts().into_iter().filter_map(saved).collect()
     }
@@ -178,6 +181,12 @@ pub trait Module {
     fn modes(&self) -> Vec<Mode> {
         let mode = |(_, part)| if let Part::Mode(mode) = part { Some(mode) } else { None };
         self.parts().into_iter().filter_map(mode).collect()
+    }
+
+    /// Returns the slots for low-rank additions, under the names of their layers.
+    fn lora_slots(&self) -> Vec<(String, LoraSlot)> {
+        let slot = |(name, part)| if let Part::LoraSlot(slot) = part { Some((name, slot)) } else { None };
+        self.parts().into_iter().filter_map(slot).collect()
     }
 
     /// Sets whether layers are training.
@@ -221,7 +230,7 @@ fn cell_of(part: &Part) -> Option<&Tensor> {
     match part {
         Part::Param(t) | Part::Buffer(t) => Some(t),
         Part::Generator(g) => Some(g.state()),
-        Part::Mode(_) => None,
+        Part::Mode(_) | Part::LoraSlot(_) => None,
     }
 }
 
@@ -262,6 +271,16 @@ impl Module for Mode {
 impl Module for Generator {
     fn visit(&self, v: &mut Visitor) {
         v.part(Part::Generator(self.clone()));
+    }
+}
+
+impl Module for LoraSlot {
+    fn visit(&self, v: &mut Visitor) {
+        v.part(Part::LoraSlot(self.clone()));
+        if let Some(lora) = self.get() {
+            v.field("lora_A.weight", &lora.a);
+            v.field("lora_B.weight", &lora.b);
+        }
     }
 }
 

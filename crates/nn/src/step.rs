@@ -239,7 +239,7 @@ impl Step<'_> {
         let setting = |(_, part): &(String, Part)| match part {
             Part::Param(p) => Some(p.requires_grad()),
             Part::Mode(m) => Some(m.is_training()),
-            Part::Buffer(_) | Part::Generator(_) => None,
+            Part::Buffer(_) | Part::Generator(_) | Part::LoraSlot(_) => None,
         };
         self.parts.iter().filter_map(setting).collect()
     }

@@ -37,7 +37,7 @@ pub fn summary<M: Module, R: Outputs>(
                 (p, "frozen")
             }
             Part::Buffer(b) => (b, "buffer"),
-            Part::Mode(_) | Part::Generator(_) => continue,
+            Part::Mode(_) | Part::Generator(_) | Part::LoraSlot(_) => continue,
         };
         let aval = t.aval().map_or_else(String::new, |a| a.to_string());
         bytes += t.numel() * t.dtype().size();

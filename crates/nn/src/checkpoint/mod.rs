@@ -77,7 +77,7 @@ impl Step<'_> {
         let named = |(name, part): &(String, Part)| match part {
             Part::Param(t) | Part::Buffer(t) => Some((format!("model.{name}"), t.clone())),
             Part::Generator(g) => Some((format!("generator.{name}"), g.state().clone())),
-            Part::Mode(_) => None,
+            Part::Mode(_) | Part::LoraSlot(_) => None,
         };
         let sums = self.sums().iter().enumerate().map(|(i, t)| (format!("sum.{i}"), t.clone()));
         let default = ("generator".to_string(), default_generator().state().clone());

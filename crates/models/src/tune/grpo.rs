@@ -1,0 +1,274 @@
+//! Raising a reward by comparing answers to the same prompt: group relative policy optimisation (GRPO).
+
+use super::example::Prompt;
+use super::pack::{Row, Shape, numbers, tensors};
+use super::reference::{Scorer, Snapshot, log_probabilities};
+use super::rollout::{Rollout, Sampler};
+use super::{Decay, Passes, Tuning, finite, number, objective};
+use crate::config::Config;
+use crate::decoder::Decoder;
+use crate::language::LanguageModel;
+use gradus_ir::{Error, Result};
+use gradus_nn::{Module, Sampling, compile_training};
+use gradus_tensor::{Device, Tensor};
+
+/// Options of [`LanguageModel::grpo`]. A batch is as many prompts, each answered `group` times. The rows of a round are split into
+/// `accumulate` parts.
+#[derive(Clone, Debug)]
+pub struct Grpo {
+    /// Options of all tuning; a step is a round of answers.
+    pub tuning: Tuning,
+    /// Answers to each prompt.
+    pub group: usize,
+    /// Updates with the answers of one round.
+    pub epochs: usize,
+    /// How far below and above 1 the ratio of new to old probabilities counts.
+    pub clip: (f64, f64),
+    /// Weight of the divergence from the policy at the start.
+    pub kl: f64,
+    /// Whether rewards are divided by the standard deviation of their group.
+    pub scaled: bool,
+    /// Most tokens of an answer.
+    pub tokens: usize,
+    /// How answers are drawn. Ratios are those of the model's own probabilities, so limits and penalties bias them.
+    pub sampling: Sampling,
+}
+
+impl Default for Grpo {
+    fn default() -> Grpo {
+        let tuning = Tuning { rate: 5e-4, decay: Decay::Constant, ..Tuning::default() };
+        Grpo {
+            tuning,
+            group: 8,
+            epochs: 1,
+            clip: (0.2, 0.2),
+            kl: 0.02,
+            scaled: true,
+            tokens: 64,
+            sampling: Sampling::default(),
+        }
+    }
+}
+
+/// Results of a round of answers.
+pub struct Round<'a> {
+    /// Rounds so far.
+    pub step: u64,
+    /// Number of rounds of the run.
+    pub steps: u64,
+    /// Mean reward of the answers, before the update.
+    pub reward: f64,
+    /// Mean estimate of the divergence from the policy at the start, of each token.
+    pub kl: f64,
+    /// Mean number of tokens of an answer.
+    pub tokens: f64,
+    /// Share of answers that the model has ended itself.
+    pub ended: f64,
+    /// Loss of the last update.
+    pub loss: f64,
+    /// The answers.
+    pub rollouts: &'a [Rollout],
+    /// Their rewards.
+    pub rewards: &'a [f64],
+    /// The model, for checkpoints.
+    pub model: &'a Decoder,
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(rollouts: &'a [Rollout], rewards: &'a [f64], model: &'a Decoder) -> Round<'a> {
+        let n = rollouts.len().max(1) as f64;
+        let mean = |f: &dyn Fn(&Rollout) -> f64| rollouts.iter().map(f).sum::<f64>() / n;
+        Round {
+            step: 0,
+            steps: 0,
+            reward: rewards.iter().sum::<f64>() / n,
+            kl: 0.0,
+            tokens: mean(&|r| r.example.learned() as f64),
+            ended: mean(&|r| f64::from(u8::from(r.ended))),
+            loss: 0.0,
+            rollouts,
+            rewards,
+            model,
+        }
+    }
+}
+
+/// The mean over texts of the mean estimate of the divergence of their tokens.
+pub(super) fn mean_kl(rows: &[Row], new: &[Vec<f64>], reference: &[Vec<f64>]) -> f64 {
+    let (mut total, mut count) = (0.0, 0.0);
+    for ((row, new), reference) in rows.iter().zip(new).zip(reference) {
+        for ((w, new), reference) in row.weights.iter().zip(new).zip(reference) {
+            let d = reference - new;
+            total += f64::from(*w) * (d.exp() - d - 1.0);
+            count += f64::from(*w);
+        }
+    }
+    total / f64::max(count, 1.0)
+}
+
+/// Computes log-probabilities of rows in parts of one size, so that there is one plan.
+pub(super) fn score_rows(
+    scorer: &Scorer,
+    rows: &[Row],
+    part: usize,
+    device: Device,
+) -> Result<Vec<Vec<f64>>> {
+    let mut all = Vec::with_capacity(rows.len());
+    for own in rows.chunks(part) {
+        let mut filled: Vec<&Row> = own.iter().collect();
+        filled.resize(part, &rows[0]);
+        all.extend(scorer.rows(&tensors(&filled, 1.0, device))?.into_iter().take(own.len()));
+    }
+    Ok(all)
+}
+
+/// The length of rows for answers of up to `tokens` tokens.
+pub(super) fn row_length(
+    prompts: &[Prompt],
+    tokens: usize,
+    tuning: &Tuning,
+    config: &Config,
+) -> Result<usize> {
+    let longest = prompts.iter().map(|p| p.tokens.len()).max().unwrap_or(0);
+    if longest == 0 {
+        return Err(Error::value("no prompts", "were given; generation needs at least one"));
+    }
+    Ok(Shape::of_longest((longest + tokens).min(config.context), tuning, config)?.length)
+}
+
+/// Refuses rewards that are not finite.
+pub(super) fn rewarded(
+    rollouts: &[Rollout],
+    reward: &mut impl FnMut(&[Rollout]) -> Result<Vec<f64>>,
+) -> Result<Vec<f64>> {
+    let rewards = reward(rollouts)?;
+    if rewards.len() != rollouts.len() {
+        let why = format!("were given for {} answers", rollouts.len());
+        return Err(Error::value(format!("{} rewards", rewards.len()), why));
+    }
+    match rewards.iter().find(|r| !r.is_finite()) {
+        Some(r) => Err(Error::value(format!("reward {r}"), "must be finite")),
+        None => Ok(rewards),
+    }
+}
+
+impl LanguageModel {
+    /// Raises a reward: answers prompts, rewards the answers, and makes those likelier that are better than others to the same
+    /// prompt. `reward` takes the answers of a round and returns a number for each. Calls `each` after every round; the run ends
+    /// early if it returns false. Returns the mean reward of the last round.
+    pub fn grpo(
+        &mut self,
+        prompts: &[Prompt],
+        mut reward: impl FnMut(&[Rollout]) -> Result<Vec<f64>>,
+        options: &Grpo,
+        mut each: impl FnMut(&Round<'_>) -> Result<bool>,
+    ) -> Result<f64> {
+        let Grpo { tuning, group, epochs, clip, kl, scaled, tokens, sampling } = options.clone();
+        if group < 2 || epochs == 0 {
+            let why = "cannot learn: a group needs at least 2 answers, and a round 1 epoch";
+            return Err(Error::value(format!("group {group} and epochs {epochs}"), why));
+        }
+        if !(clip.0 > 0.0 && clip.1 > 0.0 && kl >= 0.0 && kl.is_finite()) {
+            let why = "must be positive, and `kl` 0 or more";
+            return Err(Error::value(format!("clip {clip:?} and kl {kl}"), why));
+        }
+        let model = self.engine.shared();
+        let device = model.device();
+        let length = row_length(prompts, tokens, &tuning, &model.config)?;
+        let trained = tuning.prepare(&model)?;
+        let start = Snapshot::new(&trained);
+        let scorer = Scorer::new(model.clone());
+        let mut sampler = Sampler::new(model.clone(), self.tokenizer.clone(), sampling, tokens, tuning.seed)?;
+        let count = tuning.batch.min(prompts.len()) * group;
+        let part = count.div_ceil(tuning.accumulate as usize);
+        let loss = move |model: &Decoder, x: &[Tensor]| {
+            let new = log_probabilities(model, x);
+            let (weights, old, reference, advantages) = (&x[4], &x[5], &x[6], &x[7]);
+            let own = objective::clipped_policy(&new, old, advantages, clip);
+            ((own + objective::kl_estimate(&new, reference) * kl) * weights).sum(())
+        };
+        let zeros = || Tensor::zeros([part, length]).to(device);
+        let mut first = tensors(&vec![&Row::single(&prompts[0].example(), length); part], 0.0, device);
+        first.extend([zeros(), zeros(), zeros()]);
+        let step = compile_training(model.clone(), loss, tuning.optimizer(trained), &first)?;
+        let mut step = step.accumulate(tuning.accumulate);
+        let (mut passes, mut last) = (Passes::new(prompts.len(), tuning.seed)?, 0.0);
+        for n in 1..=tuning.steps {
+            let chosen = passes.take(count / group)?;
+            let chosen: Vec<usize> = chosen.into_iter().flat_map(|i| std::iter::repeat_n(i, group)).collect();
+            let rollouts = sampler.sample(prompts, &chosen)?;
+            let rewards = rewarded(&rollouts, &mut reward)?;
+            let advantages = objective::group_advantages(&rewards, group, scaled);
+            let rows: Vec<Row> = rollouts.iter().map(|r| Row::single(&r.example, length)).collect();
+            let old = score_rows(&scorer, &rows, part, device)?;
+            let reference = start.with(|| score_rows(&scorer, &rows, part, device))?;
+            // Each text counts the same, and so does each of its tokens. Parts are averaged by the step.
+            let scale = tuning.accumulate as f64 / count as f64;
+            let mut loss = 0.0;
+            for _ in 0..epochs {
+                loss = 0.0;
+                for at in 0..tuning.accumulate as usize {
+                    let own = (at * part).min(count)..((at + 1) * part).min(count);
+                    let mut batch = Batch::new(&rows[own.clone()], part, length, device);
+                    batch.weigh(|row| scale / row.total().max(1.0));
+                    batch.push(&old[own.clone()]);
+                    batch.push(&reference[own.clone()]);
+                    batch.push(&advantages[own].iter().map(|a| vec![*a; length]).collect::<Vec<_>>());
+                    loss += number(&step.run(&batch.tensors)?.loss)? / tuning.accumulate as f64;
+                }
+                finite(n, loss)?;
+            }
+            let mut round = Round::new(&rollouts, &rewards, &model);
+            last = round.reward;
+            (round.step, round.steps, round.loss) = (n, tuning.steps, loss);
+            round.kl = mean_kl(&rows, &old, &reference);
+            if !each(&round)? {
+                break;
+            }
+        }
+        drop(step);
+        self.renew();
+        Ok(last)
+    }
+}
+
+impl Prompt {
+    /// The prompt as a row, for the shape of batches.
+    pub(super) fn example(&self) -> super::Example {
+        super::Example { tokens: [&self.tokens[..1], &self.tokens[..1]].concat(), given: 1 }
+    }
+}
+
+/// The tensors of some rows, filled up to a fixed number.
+pub(super) struct Batch<'a> {
+    rows: &'a [Row],
+    part: usize,
+    length: usize,
+    device: Device,
+    pub(super) tensors: Vec<Tensor>,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(rows: &'a [Row], part: usize, length: usize, device: Device) -> Batch<'a> {
+        let empty = Row::single(&super::Example { tokens: vec![0, 0], given: 1 }, length);
+        let mut all: Vec<&Row> = rows.iter().collect();
+        all.resize(part, &empty);
+        Batch { rows, part, length, device, tensors: tensors(&all, 1.0, device) }
+    }
+
+    /// Sets the weights of tokens: those of each row, times a number of its own. Rows that fill up have none.
+    pub(super) fn weigh(&mut self, scale: impl Fn(&Row) -> f64) {
+        let weights =
+            |row: &Row| row.weights.iter().map(|w| f64::from(*w) * scale(row)).collect::<Vec<f64>>();
+        let all: Vec<Vec<f64>> = self.rows.iter().map(weights).collect();
+        self.tensors.truncate(4);
+        self.push(&all);
+    }
+
+    /// Adds numbers for each position.
+    pub(super) fn push(&mut self, all: &[Vec<f64>]) {
+        let mut all = all.to_vec();
+        all.resize(self.part, Vec::new());
+        self.tensors.push(numbers(&all, self.length, self.device));
+    }
+}

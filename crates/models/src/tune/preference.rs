@@ -1,0 +1,134 @@
+//! Learning from preferences without a reward model: direct preference optimisation (DPO).
+
+use super::example::{Example, Pair};
+use super::pack::{Row, Shape, numbers, tensors};
+use super::reference::{Scorer, log_probabilities};
+use super::{Decay, Passes, Progress, Tuning, finite, number, objective};
+use crate::config::Config;
+use crate::decoder::Decoder;
+use crate::language::LanguageModel;
+use gradus_ir::{Error, Result};
+use gradus_nn::{Module, compile_training};
+use gradus_tensor::Tensor;
+
+/// Options of [`LanguageModel::prefer`]. A batch is as many pairs.
+#[derive(Clone, Debug)]
+pub struct Dpo {
+    /// Options of all tuning.
+    pub tuning: Tuning,
+    /// How strongly the model is held to what it was: the inverse of how far it may go.
+    pub beta: f64,
+    /// The share of pairs whose order is doubted; 0 trusts them all.
+    pub smoothing: f64,
+}
+
+impl Default for Dpo {
+    fn default() -> Dpo {
+        let tuning = Tuning { rate: 5e-4, decay: Decay::Constant, ..Tuning::default() };
+        Dpo { tuning, beta: 0.1, smoothing: 0.0 }
+    }
+}
+
+/// Rows of pairs: the chosen texts, then the rejected ones.
+pub(super) struct PairRows {
+    pub(super) chosen: Vec<Row>,
+    pub(super) rejected: Vec<Row>,
+}
+
+impl PairRows {
+    pub(super) fn new(pairs: &[Pair], tuning: &Tuning, config: &Config) -> Result<PairRows> {
+        if pairs.is_empty() {
+            return Err(Error::value("no pairs", "were given; training needs at least one"));
+        }
+        let all: Vec<Example> = pairs.iter().flat_map(|p| [p.chosen.clone(), p.rejected.clone()]).collect();
+        let length = Shape::of_examples(&all, tuning, config)?.length;
+        if let Some(at) = all.iter().position(|e| e.tokens.len() > length + 1) {
+            let why = format!("has a text of {} tokens; rows have {length}", all[at].tokens.len());
+            return Err(Error::value(format!("pair {}", at / 2 + 1), why));
+        }
+        let rows = |of: fn(&Pair) -> &Example| pairs.iter().map(|p| Row::single(of(p), length)).collect();
+        Ok(PairRows { chosen: rows(|p| &p.chosen), rejected: rows(|p| &p.rejected) })
+    }
+
+    /// The rows of some pairs, the chosen ones first.
+    pub(super) fn of(&self, pairs: &[usize]) -> Vec<&Row> {
+        let chosen = pairs.iter().map(|i| &self.chosen[*i]);
+        chosen.chain(pairs.iter().map(|i| &self.rejected[*i])).collect()
+    }
+}
+
+/// Log-probabilities of whole answers, of rows of tokens; split into those of chosen and rejected texts.
+fn halves(tokens: &Tensor, weights: &Tensor) -> [Tensor; 2] {
+    let texts = (tokens * weights).sum(1);
+    let pairs = texts.dim(0) / 2;
+    [texts.narrow(0, 0, pairs), texts.narrow(0, pairs, pairs)]
+}
+
+impl LanguageModel {
+    /// Trains the model to prefer the chosen answers of pairs, held to what it is now. Calls `each` after every update; the run
+    /// ends early if it returns false. Returns the loss of the last update: `ln 2` where nothing is learned.
+    pub fn prefer(
+        &mut self,
+        pairs: &[Pair],
+        options: &Dpo,
+        mut each: impl FnMut(&Progress<'_>) -> Result<bool>,
+    ) -> Result<f64> {
+        let Dpo { tuning, beta, smoothing } = options;
+        let (beta, smoothing) = (*beta, *smoothing);
+        if !(beta > 0.0 && beta.is_finite() && (0.0..0.5).contains(&smoothing)) {
+            let why = "must be a positive `beta` and a `smoothing` from 0 to below 0.5";
+            return Err(Error::value(format!("beta {beta} and smoothing {smoothing}"), why));
+        }
+        let model = self.engine.shared();
+        let rows = PairRows::new(pairs, tuning, &model.config)?;
+        let trained = tuning.prepare(&model)?;
+        let device = model.device();
+        let batch = tuning.batch.min(pairs.len());
+        let length = rows.chosen[0].ids.len();
+        // The reference does not change: its log-probabilities are computed once.
+        let scorer = Scorer::new(model.clone());
+        let mut reference: Vec<[Vec<f64>; 2]> = Vec::with_capacity(pairs.len());
+        let numbered: Vec<usize> = (0..pairs.len()).collect();
+        for part in numbered.chunks(batch) {
+            let mut filled = part.to_vec();
+            filled.resize(batch, 0);
+            let mut all = scorer.rows(&tensors(&rows.of(&filled), 1.0, device))?;
+            let rejected = all.split_off(batch);
+            reference.extend(all.into_iter().zip(rejected).take(part.len()).map(|(c, r)| [c, r]));
+        }
+        let inputs = |chosen: &[usize]| {
+            let mut batch = tensors(&rows.of(chosen), 1.0, device);
+            let of = |kind: usize| chosen.iter().map(move |i| (i, kind));
+            let own: Vec<Vec<f64>> =
+                of(0).chain(of(1)).map(|(i, kind)| reference[*i][kind].clone()).collect();
+            batch.push(numbers(&own, length, device));
+            batch
+        };
+        let loss = move |model: &Decoder, x: &[Tensor]| {
+            let policy = halves(&log_probabilities(model, x), &x[4]);
+            let reference = halves(&x[5], &x[4]);
+            let pairs = (&policy[0], &policy[1]);
+            objective::dpo(pairs, (&reference[0], &reference[1]), beta, smoothing).mean(0)
+        };
+        let first = inputs(&numbered[..batch]);
+        let step = compile_training(model.clone(), loss, tuning.optimizer(trained), &first)?;
+        let mut step = step.accumulate(tuning.accumulate);
+        let (mut passes, mut last) = (Passes::new(pairs.len(), tuning.seed)?, 0.0);
+        for n in 1..=tuning.steps {
+            let chosen = passes.take(batch * tuning.accumulate as usize)?;
+            let mut loss = 0.0;
+            for part in chosen.chunks(batch) {
+                loss += number(&step.run(&inputs(part))?.loss)? / tuning.accumulate as f64;
+            }
+            last = finite(n, loss)?;
+            let tokens = rows.of(&chosen).iter().map(|row| row.total()).sum::<f64>() as usize;
+            let rate = step.optimizer().rate();
+            if !each(&Progress { step: n, steps: tuning.steps, loss, tokens, rate, model: &model })? {
+                break;
+            }
+        }
+        drop(step);
+        self.renew();
+        Ok(last)
+    }
+}

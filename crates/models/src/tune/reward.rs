@@ -1,0 +1,135 @@
+//! A model that scores answers, learned from preferences: a decoder whose last hidden state a linear map makes one number.
+
+use super::example::{Example, Pair};
+use super::pack::{Row, tensors};
+use super::preference::PairRows;
+use super::{Passes, Progress, Tuning, finite, number, objective};
+use crate::decoder::{Decoder, Packed};
+use crate::language::LanguageModel;
+use gradus_ir::{DType, Error, Result};
+use gradus_nn::{Evaluate, Forward, Linear, Module, Param, compile_forward, compile_training};
+use gradus_tensor::{Device, Tensor};
+
+/// Texts that are scored at once.
+const BATCH: usize = 16;
+
+/// A language model that scores answers.
+pub struct RewardModel {
+    /// The decoder, with its tokeniser.
+    pub model: LanguageModel,
+    /// From the last hidden state of a text to its score.
+    pub head: Linear,
+    /// The score as a compiled function; none after the model has changed.
+    scores: Option<Evaluate<'static>>,
+}
+
+/// The score of each row's text: at its last position, which is where the text's last token is predicted.
+fn scores(model: &Decoder, head: &Linear, x: &[Tensor]) -> Tensor {
+    let [ids, _, segments, positions, ..] = x else {
+        return Tensor::failed(Error::value(format!("{} tensors", x.len()), "must be 4 or more"));
+    };
+    let packed = Packed { segments: segments.clone(), positions: positions.clone() };
+    let states = model.states(ids, Some(&packed));
+    let length = segments.gt(0i64).to_dtype(DType::I64).sum(1);
+    let at = Tensor::iota(DType::I64, [1, ids.dim(1)], 1).eq(&(length - 1i64).unsqueeze(1)).unsqueeze(2);
+    head.forward(&at.select(&states, 0.0).sum(1)).squeeze(1)
+}
+
+/// A text whose last token is a position too: scores look at the whole text.
+fn whole(example: &Example) -> Example {
+    let mut tokens = example.tokens.clone();
+    tokens.push(0);
+    Example { tokens, given: example.given }
+}
+
+impl RewardModel {
+    /// Makes a model that gives every text the score 0.
+    pub fn new(model: LanguageModel) -> Result<RewardModel> {
+        let decoder = model.engine.model();
+        let (width, device) = (decoder.config.width, decoder.device());
+        let weight = Param::new(&Tensor::zeros([1, width]).to(device));
+        Ok(RewardModel { model, head: Linear { weight, bias: None }, scores: None })
+    }
+
+    /// Trains the score on pairs, so that the chosen answer of each gets the higher one. Returns the loss of the last update:
+    /// `ln 2` where nothing is learned.
+    pub fn tune(
+        &mut self,
+        pairs: &[Pair],
+        tuning: &Tuning,
+        mut each: impl FnMut(&Progress<'_>) -> Result<bool>,
+    ) -> Result<f64> {
+        self.scores = None;
+        let model = self.model.engine.shared();
+        let pairs: Vec<Pair> =
+            pairs.iter().map(|p| Pair { chosen: whole(&p.chosen), rejected: whole(&p.rejected) }).collect();
+        let rows = PairRows::new(&pairs, tuning, &model.config)?;
+        let mut trained = tuning.prepare(&model)?;
+        trained.extend(self.head.parameters().into_iter().map(|(name, p)| (format!("score.{name}"), p)));
+        let (device, batch) = (model.device(), tuning.batch.min(pairs.len()));
+        let inputs = |chosen: &[usize]| tensors(&rows.of(chosen), 1.0, device)[..4].to_vec();
+        let head = self.head.clone();
+        let loss = move |model: &Decoder, x: &[Tensor]| {
+            let scores = scores(model, &head, x);
+            let pairs = scores.dim(0) / 2;
+            objective::pairwise(&scores.narrow(0, 0, pairs), &scores.narrow(0, pairs, pairs)).mean(0)
+        };
+        let first = inputs(&(0..batch).collect::<Vec<_>>());
+        let step = compile_training(model.clone(), loss, tuning.optimizer(trained), &first)?;
+        let mut step = step.accumulate(tuning.accumulate);
+        let (mut passes, mut last) = (Passes::new(pairs.len(), tuning.seed)?, 0.0);
+        for n in 1..=tuning.steps {
+            let chosen = passes.take(batch * tuning.accumulate as usize)?;
+            let mut loss = 0.0;
+            for part in chosen.chunks(batch) {
+                loss += number(&step.run(&inputs(part))?.loss)? / tuning.accumulate as f64;
+            }
+            last = finite(n, loss)?;
+            let tokens = rows.of(&chosen).iter().map(|row| row.total()).sum::<f64>() as usize;
+            let rate = step.optimizer().rate();
+            if !each(&Progress { step: n, steps: tuning.steps, loss, tokens, rate, model: &model })? {
+                break;
+            }
+        }
+        drop(step);
+        self.model.renew();
+        Ok(last)
+    }
+
+    /// Scores texts.
+    pub fn score(&mut self, examples: &[Example]) -> Result<Vec<f64>> {
+        let model = self.model.engine.shared();
+        let (context, vocabulary) = (model.config.context, model.config.vocabulary);
+        for (i, example) in examples.iter().enumerate() {
+            example.check(i, vocabulary)?;
+            if example.tokens.len() > context {
+                let why = format!("has {} tokens; the model's context is {context}", example.tokens.len());
+                return Err(Error::value(format!("example {}", i + 1), why));
+            }
+        }
+        let longest = examples.iter().map(|e| e.tokens.len()).max().unwrap_or(0);
+        let length = longest.next_multiple_of(BATCH).min(context);
+        let device = model.device();
+        let head = self.head.clone();
+        let f = self.scores.get_or_insert_with(|| {
+            compile_forward(model, move |model: &Decoder, x: &[Tensor]| scores(model, &head, x))
+        });
+        let mut all = Vec::with_capacity(examples.len());
+        for part in examples.chunks(BATCH) {
+            let mut rows: Vec<Row> = part.iter().map(|e| Row::single(&whole(e), length)).collect();
+            rows.resize(BATCH, rows[0].clone());
+            let x = tensors(&rows.iter().collect::<Vec<_>>(), 1.0, device);
+            let out = f.run(&x[..4])?.swap_remove(0).to(Device::CPU).to_vec::<f32>()?;
+            all.extend(out.into_iter().take(part.len()).map(f64::from));
+        }
+        Ok(all)
+    }
+
+    /// The share of pairs whose chosen answer has the higher score.
+    pub fn accuracy(&mut self, pairs: &[Pair]) -> Result<f64> {
+        let chosen = self.score(&pairs.iter().map(|p| p.chosen.clone()).collect::<Vec<_>>())?;
+        let rejected = self.score(&pairs.iter().map(|p| p.rejected.clone()).collect::<Vec<_>>())?;
+        let right = chosen.iter().zip(&rejected).filter(|(c, r)| c > r).count();
+        Ok(right as f64 / pairs.len().max(1) as f64)
+    }
+}

@@ -1,0 +1,105 @@
+//! Texts that a model generates to be rewarded: several at once, with its present weights.
+
+use super::example::{Example, Prompt};
+use crate::decoder::Decoder;
+use crate::session::Session;
+use crate::tokenizer::Tokenizer;
+use gradus_ir::{Error, Result};
+use gradus_nn::{Choosing, Sampling};
+use gradus_tensor::Generator;
+use std::sync::Arc;
+
+/// Most texts that are generated at once.
+const MOST_SLOTS: usize = 32;
+
+/// A text that the model has generated after a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rollout {
+    /// The number of the prompt among those that were given.
+    pub prompt: usize,
+    /// Tokens of the prompt and the answer, the end token included.
+    pub example: Example,
+    /// The answer.
+    pub text: String,
+    /// Whether the model has ended its answer itself.
+    pub ended: bool,
+}
+
+/// Generates texts with the present weights of a model.
+pub struct Sampler {
+    session: Session,
+    tokenizer: Tokenizer,
+    sampling: Sampling,
+    tokens: usize,
+    generator: Generator,
+}
+
+impl Sampler {
+    /// Generates answers of up to `tokens` tokens.
+    pub fn new(
+        model: Arc<Decoder>,
+        tokenizer: Tokenizer,
+        sampling: Sampling,
+        tokens: usize,
+        seed: u64,
+    ) -> Result<Sampler> {
+        sampling.check()?;
+        if tokens == 0 {
+            return Err(Error::value("answers of 0 tokens", "cannot be rewarded; 1 is the least"));
+        }
+        let session = Session::new(model, MOST_SLOTS);
+        Ok(Sampler { session, tokenizer, sampling, tokens, generator: Generator::new(seed) })
+    }
+
+    /// Generates one answer for each of these prompts, chosen by number; a number may occur several times.
+    pub fn sample(&mut self, prompts: &[Prompt], chosen: &[usize]) -> Result<Vec<Rollout>> {
+        // Weights may have changed since the caches were computed.
+        self.session.forget();
+        let mut all = Vec::with_capacity(chosen.len());
+        for group in chosen.chunks(MOST_SLOTS) {
+            all.extend(self.together(prompts, group)?);
+        }
+        Ok(all)
+    }
+
+    fn together(&mut self, prompts: &[Prompt], chosen: &[usize]) -> Result<Vec<Rollout>> {
+        let (end, context) = {
+            let config = &self.session.model().config;
+            (config.end.clone(), config.context)
+        };
+        let mut texts: Vec<Vec<i64>> = Vec::with_capacity(chosen.len());
+        for i in chosen {
+            let prompt = prompts.get(*i).map(|p| p.tokens.clone()).unwrap_or_default();
+            if prompt.is_empty() || prompt.len() >= context {
+                let why = format!("has {} tokens; it must have from 1 to {}", prompt.len(), context - 1);
+                return Err(Error::value(format!("prompt {}", i + 1), why));
+            }
+            texts.push(prompt);
+        }
+        let given: Vec<usize> = texts.iter().map(Vec::len).collect();
+        let mut ended = vec![false; texts.len()];
+        for _ in 0..self.tokens {
+            let open = |i: &usize| !ended[*i] && texts[*i].len() < context;
+            let running: Vec<usize> = (0..texts.len()).filter(open).collect();
+            if running.is_empty() {
+                break;
+            }
+            let wanted: Vec<(usize, &[i64])> = running.iter().map(|i| (*i, &texts[*i][..])).collect();
+            let logits = self.session.logits_after(&wanted)?;
+            for (i, logits) in running.into_iter().zip(logits) {
+                let (before, generated) = (&texts[i][..], texts[i].len() - given[i]);
+                let choosing = Choosing { before, generated, ..Choosing::default() };
+                let token = self.sampling.choose_with(&logits, &choosing, &self.generator)?;
+                texts[i].push(token);
+                ended[i] = end.contains(&token);
+            }
+        }
+        let mut rollouts = Vec::with_capacity(texts.len());
+        for (((prompt, tokens), given), ended) in chosen.iter().zip(texts).zip(given).zip(ended) {
+            let until = tokens.len() - usize::from(ended);
+            let text = self.tokenizer.decode(&tokens[given..until])?;
+            rollouts.push(Rollout { prompt: *prompt, example: Example { tokens, given }, text, ended });
+        }
+        Ok(rollouts)
+    }
+}
