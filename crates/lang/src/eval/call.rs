@@ -94,7 +94,7 @@ impl Term<'_> {
     }
 
     /// The moment at hand, if an index is time that moves.
-    fn at_hand(&self, index: &Name) -> Option<&Tensor> {
+    pub(super) fn at_hand(&self, index: &Name) -> Option<&Tensor> {
         moving(&self.equation.target.places).filter(|t| t.0 == index)?;
         self.moment?.get(&(NOW.into(), 0)).map(|v| &v.tensor)
     }

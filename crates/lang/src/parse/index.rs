@@ -26,7 +26,29 @@ impl Parser<'_> {
         })
     }
 
+    /// One index. What is not one of the plain forms is an expression: `i+k`, `2*i`, `Idx[i]`.
     fn place(&mut self) -> Read<Place> {
+        let (start, at, unclosed) = (self.span(), self.at, self.unclosed);
+        let plain = self.plain_place();
+        let ends = plain.is_ok() && (self.is(",") || self.is("]"));
+        if ends || self.tokens[at].0 == Token::Sign("*") {
+            return plain;
+        }
+        let (behind, mark) = (self.at, self.unclosed);
+        (self.at, self.unclosed) = (at, unclosed);
+        match self.inside_lines(Parser::expression) {
+            Ok(e) if self.is(",") || self.is("]") => {
+                let index = Index::Computed(Box::new(e));
+                Ok(Place { index, dotted: false, span: start.to(self.last_span()) })
+            }
+            _ => {
+                (self.at, self.unclosed) = (behind, mark);
+                plain
+            }
+        }
+    }
+
+    fn plain_place(&mut self) -> Read<Place> {
         let start = self.span();
         let index = if self.peek() == Token::Text {
             Index::Symbol(self.quoted("a symbol")?.0, -1)
