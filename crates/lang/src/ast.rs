@@ -197,6 +197,18 @@ impl Comparison {
         (Comparison::Ge, ">="),
     ];
 
+    /// Whether it holds for two numbers.
+    pub(crate) fn holds(self, a: f64, b: f64) -> bool {
+        match self {
+            Comparison::Eq => a == b,
+            Comparison::Ne => a != b,
+            Comparison::Lt => a < b,
+            Comparison::Le => a <= b,
+            Comparison::Gt => a > b,
+            Comparison::Ge => a >= b,
+        }
+    }
+
     /// Its sign.
     pub fn sign(self) -> &'static str {
         Comparison::SIGNS.iter().find(|(c, _)| *c == self).map_or("", |(_, s)| s)

@@ -33,7 +33,7 @@ impl Judged {
         match self {
             Judged::Rest => Tensor::zeros([3]).to_dtype(DType::F32),
             Judged::Ends(_) => Tensor::zeros([1]).to_dtype(DType::F64),
-            Judged::Whole | Judged::Class(_) | Judged::Position(_) => Tensor::zeros([2]).to_dtype(DType::F64),
+            Judged::Whole | Judged::Class(_) | Judged::Position(_) => Tensor::zeros([3]).to_dtype(DType::F64),
         }
     }
 }
@@ -98,6 +98,8 @@ impl Verdict {
             Judged::Position(_) => format!("a position of `{name}` is an integer, not {x}"),
             _ => format!("`{name}` takes whole numbers here, not {x}"),
         };
+        let step = read.get(2).filter(|step| **step >= 0.0);
+        let what = step.map_or_else(|| what.clone(), |step| format!("{what} (at step {step})"));
         Ok(Some(Diagnostic::error(span, what).here(format!("{x} is among them"))))
     }
 }
@@ -172,8 +174,8 @@ impl Options {
         all.fold(value.clone(), |out, v| &out * &v.is_fine().select(&number(1.0), &number(f64::NAN)))
     }
 
-    /// Looks at numbers that stand for places or classes.
-    pub(crate) fn watch(&self, judged: Judged, name: Name, span: Span, numbers: &Named) {
+    /// Looks at numbers that stand for places or classes. `step` is the time step in which they are computed.
+    pub(crate) fn watch(&self, judged: Judged, name: Name, span: Span, numbers: &Named, step: Option<&Tensor>) {
         let x = &numbers.tensor;
         if x.numel() == 0 || !self.is_read() {
             return;
@@ -185,6 +187,8 @@ impl Options {
         }
         let worst = bad.select(&x, f64::NEG_INFINITY).max(());
         let any = bad.any(()).to_dtype(DType::F64);
-        self.keep(Verdict { judged, name, span, verdict: Tensor::stack(&[&any, &worst], 0) });
+        let none = Tensor::full([], -1.0).to_dtype(DType::F64);
+        let step = step.map_or(none, |step| step.to_dtype(DType::F64).reshape(&[] as &[usize]));
+        self.keep(Verdict { judged, name, span, verdict: Tensor::stack(&[&any, &worst, &step], 0) });
     }
 }

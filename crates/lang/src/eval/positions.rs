@@ -22,6 +22,8 @@ pub(crate) struct Positions {
     /// Whether positions outside are an error, as of computed indices.
     pub(crate) strict: bool,
     pub(crate) span: Span,
+    /// The time step in which they are computed.
+    pub(crate) step: Option<Tensor>,
 }
 
 impl Positions {
@@ -66,7 +68,8 @@ impl Term<'_> {
                     at = pointwise(&[at, counted], |t| t[0] + t[1]);
                 }
                 at.tensor.check().map_err(|x| fault(place.span, &x))?;
-                Ok(Positions { at, range: known.then_some((low, high)), strict: false, span: place.span })
+                let range = known.then_some((low, high));
+                Ok(Positions { at, range, strict: false, span: place.span, step: None })
             }
             Index::Computed(e) => {
                 let keep = place_keys(place).into_iter().collect();
@@ -75,7 +78,8 @@ impl Term<'_> {
                     let what = format!("positions are integers, not {}", value.tensor.dtype());
                     return Err(Diagnostic::error(place.span, what).into());
                 }
-                Ok(Positions { at: value.exact(), range: None, strict: true, span: place.span })
+                let step = self.step().cloned();
+                Ok(Positions { at: value.exact(), range: None, strict: true, span: place.span, step })
             }
             _ => Err(super::Fault::Silent),
         }
@@ -88,7 +92,7 @@ pub(crate) fn checked(p: &Positions, extent: usize, name: &Name, options: &crate
         return p.clone();
     }
     let x = &p.at.tensor;
-    options.watch(Judged::Position(extent), name.clone(), p.span, &p.at);
+    options.watch(Judged::Position(extent), name.clone(), p.span, &p.at, p.step.as_ref());
     let whole = match x.dtype().class() {
         Class::Float => x.eq(&x.floor()),
         _ => x.eq(x),

@@ -56,8 +56,8 @@ impl Term<'_> {
             return Ok(());
         }
         let mut reads = Vec::new();
+        self.offsets(&refs)?;
         for r in refs {
-            self.offsets(r)?;
             self.arithmetic(r, &mut reads)?;
         }
         loop {
@@ -110,13 +110,25 @@ impl Term<'_> {
     }
 
     /// The index of `V[i+1]` has the size of that axis, unless something else says it.
-    fn offsets(&mut self, r: &Ref) -> Eval<()> {
-        for (place, extent) in self.extents_of(r)? {
-            if let Index::Named(name, 1.. | ..=-1) = &place.index
-                && self.size_of(name).is_none()
-            {
-                self.sizes.insert(name.clone(), (extent, place.span));
+    fn offsets(&mut self, refs: &[&Ref]) -> Eval<()> {
+        let mut found: Vec<(&Name, usize, Span)> = Vec::new();
+        for r in refs {
+            for (place, extent) in self.extents_of(r)? {
+                let Index::Named(name, 1.. | ..=-1) = &place.index else { continue };
+                if self.size_of(name).is_some() {
+                    continue;
+                }
+                if let Some((_, n, span)) = found.iter().find(|f| f.0 == name && f.1 != extent) {
+                    let what = format!("index `{name}` has size {extent} in `{}`, but {n} elsewhere", r.name);
+                    let fault = Diagnostic::error(place.span, what).here(format!("{extent} here"));
+                    let fault = fault.and(*span, format!("{n} here"));
+                    return Err(fault.help(format!("declare its size: axis {name} = …")).into());
+                }
+                found.push((name, extent, place.span));
             }
+        }
+        for (name, extent, span) in found {
+            self.sizes.insert(name.clone(), (extent, span));
         }
         Ok(())
     }

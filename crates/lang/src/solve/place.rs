@@ -129,7 +129,7 @@ impl<'a> Solver<'a> {
                 inside.and_then(|s| s.get(p).copied().flatten()).map(|n| (n, Span::default()));
             // The furthest places that equations name, from the front and from the end.
             let [mut first, mut last]: [Option<(i64, Span)>; 2] = [None; 2];
-            let (mut missing, mut reach) = (None, None);
+            let (mut missing, mut reach, mut moved) = (None, None, None);
             for (e, value) in terms {
                 let Some(place) = e.target.places.get(p) else { continue };
                 let declared = match &place.index {
@@ -158,6 +158,12 @@ impl<'a> Solver<'a> {
                         Some((value.size(&k)?, seen(&e.value, &k, self.program).unwrap_or(e.value.span)))
                     }),
                 };
+                // An offset says how far a name goes if nothing else does.
+                if matches!(place.index, Index::Named(_, 1.. | ..=-1)) {
+                    moved = moved.or(own.or(declared));
+                    missing = missing.or(Some(place).filter(|_| moved.is_none()));
+                    continue;
+                }
                 if let (Some((n, _)), Some((size, span))) = (own, declared)
                     && n != size
                 {
@@ -184,6 +190,10 @@ impl<'a> Solver<'a> {
                     (None, _) => missing = missing.or(Some(place)),
                     _ => {}
                 }
+            }
+            if found.is_none() && moved.is_some() {
+                let known = self.extents.get(&terms[0].0.target.name).and_then(|e| e.get(p).copied().flatten());
+                found = known.map(|n| (n, Span::default())).or(moved);
             }
             let (name, count) = (&terms[0].0.target.name, |n: usize| if n == 1 { "place" } else { "places" });
             if let Some((n, at)) = found {

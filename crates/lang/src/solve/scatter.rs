@@ -46,7 +46,7 @@ impl<'a> Solver<'a> {
                 let by_scalar = Tensor::full([], *by as f64).to_dtype(DType::I64);
                 let at = Named::new(Tensor::iota(DType::I64, [count], 0) + &by_scalar, vec![n.clone()]);
                 let range = Some((*by, *by + count as i64 - 1));
-                let at = Positions { at, range, strict: false, span: place.span };
+                let at = Positions { at, range, strict: false, span: place.span, step: None };
                 plain.push(Write { place: p, size: ground.sizes[p], at });
             }
         }
