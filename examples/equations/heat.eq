@@ -5,7 +5,7 @@ Start[i] = const([0, 0, 8, 0, 0])
 Stencil[k] = const([1, -2, 1])
 
 U[i, *0] = Start[i]
-U[i, *t+1] = U[i, *t] + rate * Stencil[k] U[i+k-1, *t]
+U[i, *t+1] = U[i, *t] + rate Stencil[k] U[i+k-1, *t]
 
 Warm[i] = U[i, *-1]
 Loss = Warm[i] Warm[i]

@@ -19,7 +19,7 @@ impl Display for Index {
             Index::At(at) => write!(f, "{at}"),
             Index::Symbol(name, _) => write!(f, "\"{name}\""),
             Index::Affine(sum) => affine(f, sum),
-            Index::Computed(e) => write!(f, "{e}"),
+            Index::Computed(e) => f.write_str(&compact(e)),
             Index::Slice(name, range) => {
                 let [start, stop, step] = &**range;
                 if let Some(name) = name {
@@ -36,6 +36,31 @@ impl Display for Index {
                 Ok(())
             }
         }
+    }
+}
+
+/// An expression between brackets without spaces around its signs: `2*i+k`.
+fn compact(e: &Expr) -> String {
+    let part = |e: &Expr| match &e.kind {
+        Kind::Number(0.0..) | Kind::Ref(_) | Kind::Call(_) | Kind::Of(..) | Kind::Array(_) => e.to_string(),
+        _ => format!("({})", compact(e)),
+    };
+    let term = |e: &Expr| if let Kind::Product(_) = e.kind { compact(e) } else { part(e) };
+    match &e.kind {
+        Kind::Sum(terms) => {
+            let mut out = String::new();
+            for (i, e) in terms.iter().enumerate() {
+                match &e.kind {
+                    Kind::Negative(e) => out.extend(["-", &term(e)]),
+                    _ if i == 0 => out.push_str(&term(e)),
+                    _ => out.extend(["+", &term(e)]),
+                }
+            }
+            out
+        }
+        Kind::Product(factors) => factors.iter().map(part).collect::<Vec<_>>().join("*"),
+        Kind::Negative(e) => format!("-{}", term(e)),
+        _ => e.to_string(),
     }
 }
 

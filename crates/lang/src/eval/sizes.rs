@@ -81,6 +81,11 @@ impl Term<'_> {
             let found = own.map(|(_, read)| (self.largest(read, name), read.place.span)).min_by_key(|f| f.0);
             let (name, found) = (name.clone(), found);
             if let Some((n, span)) = found {
+                if n == 0 {
+                    let what = format!("whatever the size of index `{name}`, some read here is outside");
+                    let help = format!("declare it (axis {name} = …): reads outside are 0");
+                    return Err(Diagnostic::error(span, what).help(help).into());
+                }
                 self.sizes.insert(name, (n, span));
             }
         }

@@ -79,8 +79,14 @@ pub(super) fn along(
 /// right side does not say, its left side has from elsewhere.
 pub(super) fn sized(e: &Expr, equation: &Equation, program: &Program) -> Expr {
     let left = Kind::Ref(equation.target.clone()).bare();
-    let zeros = |index: &Name| {
+    let found = |index: &Name| {
         [&equation.value, &left].into_iter().find_map(|e| along("zeros_like", index, e, equation, program))
+    };
+    // In a copy of a part, an inner index has primes, and the size of the one it stands for.
+    let zeros = |index: &Name| {
+        let stem: Name = index.trim_end_matches('\'').into();
+        let copied = || Some(renamed(&found(&stem)?, &HashMap::from([(stem.clone(), index.clone())])));
+        found(index).or_else(copied)
     };
     let told = |index: &Name| {
         let has = |r: &Ref| r.places.iter().any(|p| matches!(&p.index, Index::Named(n, _) if n == index));

@@ -19,9 +19,13 @@ impl Walk<'_> {
         let cut =
             r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Slice(..)));
         let (mut places, mut ct) = (plain(&r.places), ct);
-        let arithmetic = r.places.iter().any(|p| p.index.is_arithmetic());
-        // An index whose size is declared goes that far, and the tensor as far as it does.
-        let mut declared = false;
+        let moved = |p: &Place| match &p.index {
+            Index::Named(n, 1.. | ..=-1) => self.program.axes.contains_key(n) || self.is_sized_elsewhere(r, n),
+            _ => false,
+        };
+        let arithmetic = r.places.iter().any(|p| p.index.is_arithmetic()) || cut && r.places.iter().any(moved);
+        // Whether an index that moves may go further than the tensor, or less far.
+        let mut apart = false;
         if arithmetic {
             // The gradient of a read at positions is the write to them.
             places.iter_mut().for_each(|p| self.written_range(p));
@@ -37,29 +41,32 @@ impl Walk<'_> {
             for place in &mut places {
                 let Index::Named(name, by) = &place.index else { continue };
                 if *by != 0 && self.program.axes.contains_key(name) {
-                    declared = true;
+                    apart = true;
                     continue;
                 }
                 // What else says how far the index goes may say something other than this tensor.
-                sized_elsewhere |= *by != 0 && self.is_sized_elsewhere(r, name);
+                let elsewhere = *by != 0 && self.is_sized_elsewhere(r, name);
                 let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
                 // Only what reads the index unmoved says, once moved, where it ends.
                 let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
                 if *by != 0 && once && shiftable(&ct, name) && ct.refs().into_iter().any(ends) {
                     ct = shifted(&ct, name, -by);
                     place.index = Index::Named(name.clone(), 0);
+                    sized_elsewhere |= elsewhere;
+                } else {
+                    apart |= elsewhere;
                 }
             }
             let target: Vec<Name> = places.iter().filter_map(key).collect();
             let left = free(&ct, &target.iter().cloned().collect(), self.program);
             let unsized_ = |k: &Name| !left.contains(k) || !sized.contains(k);
-            if !declared && (sized_elsewhere || target.iter().any(unsized_)) {
+            if !apart && (sized_elsewhere || target.iter().any(unsized_)) {
                 let whole = places.iter().map(unmoved).collect();
                 ct =
                     times(ct, [call("ones_like".into(), vec![reference(r.name.clone(), whole)], Vec::new())]);
             }
         }
-        if declared {
+        if apart {
             self.all_elements(r);
         }
         let by = moving(&r.places).map_or(0, |t| t.1);

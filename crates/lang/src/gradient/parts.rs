@@ -305,6 +305,7 @@ impl Parts<'_> {
         let known = |m: &&Mask| !time.is_some_and(|t| m.reads(t));
         let masks: Vec<Mask> = self.masks.iter().filter(known).cloned().collect();
         let (before, guard) = (self.found.len(), guard(&masks, &names, occurrences(&value), self.program));
+        let guard = guard.map(|g| sized(&g, self.equation, self.program));
         let out = self.named(value, names, keep);
         self.found[before..].iter_mut().for_each(|e| e.guard = guard.clone());
         out

@@ -11,19 +11,25 @@ use crate::source::Span;
 use crate::time::is_timed;
 use std::collections::HashSet;
 
-/// Whether a line is combined otherwise than by a sum, and writes at positions, or as one of several to parts of its name.
+/// Whether a line is combined otherwise than by a sum, and it writes at positions, or some line of its name writes to a part.
 pub(super) fn is_written_in_parts(program: &Program, e: &Equation) -> bool {
     if e.projection == Projection::Sum || e.target.relation {
         return false;
     }
-    let all = keys(&e.target);
-    let distinct = (1..all.len()).all(|i| !all[..i].contains(&all[i]));
-    let part = |p: &Place| !matches!(p.index, Index::Named(_, 0) | Index::Time(..));
-    let partial = !distinct || e.target.places.iter().any(part);
-    let arithmetic = e.target.places.iter().any(|p| p.index.is_arithmetic());
-    let fixed = e.target.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
-    let several = || program.definition(&e.target.name).is_some_and(|d| d.equations.len() > 1);
-    arithmetic || partial && !fixed && e.projection != Projection::Avg && several()
+    let arithmetic = |t: &Ref| t.places.iter().any(|p| p.index.is_arithmetic());
+    if arithmetic(&e.target) {
+        return true;
+    }
+    let partial = |t: &Ref| {
+        let all = keys(t);
+        let distinct = (1..all.len()).all(|i| !all[..i].contains(&all[i]));
+        let part = |p: &Place| !matches!(p.index, Index::Named(_, 0) | Index::Time(..));
+        let fixed = t.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
+        !fixed && (!distinct || t.places.iter().any(part))
+    };
+    let own = program.definition(&e.target.name).map(|d| &d.equations[..]).unwrap_or_default();
+    let target = |i: &usize| &program.equations[*i].target;
+    e.projection != Projection::Avg && own.len() > 1 && own.iter().any(|i| partial(target(i)))
 }
 
 impl Program {

@@ -204,9 +204,17 @@ impl<'a> Solver<'a> {
                 .filter(|r| r.name == *name)
                 .flat_map(|r| places.iter().filter_map(|p| r.places.get(*p)).flat_map(place_keys))
                 .collect();
+            // Where the size is declared, nothing else is asked.
+            if indices.iter().any(|n| self.options.axes.contains_key(n)) {
+                return Vec::new();
+            }
             let has = |r: &&Ref| r.name != *name && r.places.iter().flat_map(place_keys).any(|k| indices.contains(&k));
             out.extend(e.reads().into_iter().filter(has).map(|r| &r.name));
         }
+        // Two such names would wait for each other.
+        let computed = |e: &&Equation| e.target.places.iter().any(|p| matches!(p.index, Index::Computed(_)));
+        let open: Vec<&Name> = self.equations.iter().filter(computed).map(|e| &e.target.name).collect();
+        out.retain(|n| !open.contains(n));
         out
     }
 }

@@ -321,8 +321,97 @@ class Maker:
         yield functions + self.lines + written(lambda reads, _: " ".join(f"half_twice({r.text()})" for r in reads)) + rest
 
 
+class Steps:
+    """A random recurrence: terms are (text at a step, function of state, element and step)."""
+
+    def __init__(self, seed):
+        r = self.r = random.Random(f"steps {seed}")
+        self.n, self.steps = r.choice([3, 4]), r.choice([2, 3, 4])
+        n, steps = self.n, self.steps
+        draw = lambda: torch.tensor(round(r.uniform(-0.9, 0.9), 3), requires_grad=True)
+        self.a = [draw() for _ in range(n)]
+        self.k = [draw() for _ in range(3)]
+        self.x = [[draw() for _ in range(steps)] for _ in range(n)]
+        self.j = [r.randrange(n) for _ in range(n)]
+        at = lambda s, i: s[i] if 0 <= i < n else torch.tensor(0.0)
+        zero = torch.tensor(0.0)
+        choices = [
+            ("0.5 S[i,*t]", lambda s, i, t: 0.5 * s[i]),
+            ("K[k] S[i+k-1,*t]", lambda s, i, t: sum(self.k[k] * at(s, i + k - 1) for k in range(3))),
+            ("tanh(S[i-1,*t])", lambda s, i, t: torch.tanh(at(s, i - 1))),
+            ("X[i,*t] S[i,*t]", lambda s, i, t: self.x[i][t] * s[i]),
+            ("X[i,*t]", lambda s, i, t: self.x[i][t]),
+            ("S[J[i],*t] X[i,*t]", lambda s, i, t: s[self.j[i]] * self.x[i][t]),
+            (f"S[{n - 1}-i,*t] S[i,*t]", lambda s, i, t: s[n - 1 - i] * s[i]),
+            ("sin(K[k] S[i+k-1,*t])", lambda s, i, t: torch.sin(sum(self.k[k] * at(s, i + k - 1) for k in range(3)))),
+            ("(S[i,*t] > 0 ? S[i,*t] : 0.1 X[i,*t])", lambda s, i, t: s[i] if s[i] > 0 else 0.1 * self.x[i][t]),
+            ("(index(i) > 0 ? S[i-1,*t] : 0)", lambda s, i, t: s[i - 1] if i > 0 else zero),
+            ("(index(t) > 0 ? 0.3 S[i,*t] : 0)", lambda s, i, t: 0.3 * s[i] if t > 0 else zero),
+        ]
+        self.terms = r.sample(choices, r.choice([1, 2, 3]))
+        self.last = r.random() < 0.5
+
+    def run(self):
+        s = self.a
+        all = []
+        for t in range(self.steps):
+            s = [sum((f(s, i, t) for _, f in self.terms), torch.tensor(0.0)) for i in range(self.n)]
+            all.append(s)
+        rows = [s] if self.last else all
+        return s, sum((x * x for row in rows for x in row), torch.tensor(0.0))
+
+    def texts(self):
+        row = lambda xs: "[" + ", ".join(str(x.item()) for x in xs) + "]"
+        head = [
+            f"axis t = {self.steps}",
+            f"axis i = {self.n}",
+            f"A[i] = const({row(self.a)})",
+            f"K[k] = const({row(self.k)})",
+            "X[i,*t] = const([" + ", ".join(row(x) for x in self.x) + "])",
+            "J[i] = const([" + ", ".join(map(str, self.j)) + "])",
+            "S[i,*0] = A[i]",
+        ]
+        end = ["Loss = S[w,*-1] S[w,*-1]" if self.last else "Loss = S[w,*t+1] S[w,*t+1]"]
+        step = [text for text, _ in self.terms]
+        yield head + ["S[i,*t+1] = " + " + ".join(step)] + end
+        yield head + ["S[i,*t+1] = (" + " + ".join(f"({x})" for x in reversed(step)) + ")"] + end
+        yield end + [f"S[i,*t+1] = {x}" for x in step] + head[::-1]
+        named = [f"P{j}[i,*t] = {x}" for j, x in enumerate(step)]
+        yield head + named + ["S[i,*t+1] = " + " + ".join(f"P{j}[i,*t]" for j in range(len(step)))] + end
+        twice = ["fn half_twice(x) -> y { y = x / 2 + x / 2 }"]
+        yield twice + head + ["S[i,*t+1] = " + " + ".join(f"half_twice({x})" for x in step)] + end
+
+
 def numbers(at, shape):
-    return "[" + ", ".join(repr(float(at[p])) for p in sorted(positions(shape))) + "]"
+    return "[" + ", ".join(repr(at[p].item()) for p in sorted(positions(shape))) + "]"
+
+
+def derivatives(loss, leaves, r):
+    """Lines that state the gradients by leaves, and a second derivative by one of them."""
+    out, first = [], []
+    for name, values in leaves:
+        grads = torch.autograd.grad(loss, values, create_graph=True, allow_unused=True)
+        if all(g is None for g in grads):
+            continue
+        grads = [torch.tensor(0.0) if g is None else g for g in grads]
+        out.append(f"# grad Loss {name} = {[g.item() for g in grads]}")
+        first.append((name, values, grads))
+    if first:
+        name, values, grads = r.choice(first)
+        squares = sum((g * g for g in grads), torch.tensor(0.0))
+        if squares.requires_grad:
+            second = torch.autograd.grad(squares, values, allow_unused=True)
+            if any(g is not None for g in second):
+                out.append(f"# grad2 Loss {name} = {[0.0 if g is None else g.item() for g in second]}")
+    return out
+
+
+def write(file, spellings, expect):
+    parts = []
+    for k, lines in enumerate(spellings):
+        keep = expect if k in (0, 3) else [e for e in expect if not e.startswith("# grad2")]
+        parts.append("\n".join(lines + keep))
+    file.write_text("\n# ----\n".join(parts) + "\n")
 
 
 def main(folder, count, seed):
@@ -331,6 +420,16 @@ def main(folder, count, seed):
     made = 0
     while made < count:
         seed += 1
+        if seed % 3 == 0:
+            m = Steps(seed)
+            state, loss = m.run()
+            if not torch.isfinite(loss) or not loss.requires_grad:
+                continue
+            expect = [f"# expect S = {[x.item() for x in state]}"]
+            leaves = [("A", m.a), ("K", m.k), ("X", [x for row in m.x for x in row])]
+            write(folder / f"r{seed}.eq", m.texts(), expect + derivatives(loss, leaves, m.r))
+            made += 1
+            continue
         m = Maker(seed)
         last = m.program()
         if last is None:
@@ -339,26 +438,8 @@ def main(folder, count, seed):
         if not torch.isfinite(loss) or not loss.requires_grad:
             continue
         expect = [f"# expect {last.name} = {numbers(last.at, last.shape)}"]
-        first = []
-        for leaf in m.leaves:
-            keys = sorted(positions(leaf.shape))
-            grads = torch.autograd.grad(loss, [leaf.at[k] for k in keys], create_graph=True, allow_unused=True)
-            if all(g is None for g in grads):
-                continue
-            grads = [torch.tensor(0.0) if g is None else g for g in grads]
-            expect.append(f"# grad Loss {leaf.name} = {[float(g) for g in grads]}")
-            first.append((leaf, keys, grads))
-        if first:
-            leaf, keys, grads = m.r.choice(first)
-            squares = sum((g * g for g in grads), torch.tensor(0.0))
-            if squares.requires_grad:
-                second = torch.autograd.grad(squares, [leaf.at[k] for k in keys], allow_unused=True)
-                if any(g is not None for g in second):
-                    second = [0.0 if g is None else float(g) for g in second]
-                    expect.append(f"# grad2 Loss {leaf.name} = {second}")
-        for k, lines in enumerate(m.texts(last, loss)):
-            keep = expect if k in (0, 3) else [e for e in expect if not e.startswith("# grad2")]
-            (folder / f"r{seed}_{k}.eq").write_text("\n".join(lines + keep) + "\n")
+        leaves = [(t.name, [t.at[k] for k in sorted(positions(t.shape))]) for t in m.leaves]
+        write(folder / f"r{seed}.eq", m.texts(last, loss), expect + derivatives(loss, leaves, m.r))
         made += 1
 
 
