@@ -91,13 +91,12 @@ fn edited(session: &mut Session<'_>, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// Whether what was typed so far cannot be all: a bracket is open (other than that of indices, where a line goes on after a
-/// comma only), or a comma or an operator stands at the end.
+/// Whether what was typed so far cannot be all: a bracket is open, or a comma or an operator stands at the end.
 fn goes_on(text: &str) -> bool {
     if text.trim_start().starts_with(':') {
         return false;
     }
-    let (mut open, mut quoted, mut comment) = (Vec::new(), false, false);
+    let (mut open, mut quoted, mut comment) = (0i64, false, false);
     let mut said = String::new();
     for c in text.chars() {
         match c {
@@ -105,11 +104,8 @@ fn goes_on(text: &str) -> bool {
             _ if comment => continue,
             '"' => quoted = !quoted,
             '#' if !quoted => comment = true,
-            '[' if !quoted => {
-                open.push(!said.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '\''))
-            }
-            '(' | '{' if !quoted => open.push(true),
-            ')' | ']' | '}' if !quoted => drop(open.pop()),
+            '(' | '{' | '[' if !quoted => open += 1,
+            ')' | ']' | '}' if !quoted => open -= 1,
             _ => {}
         }
         if !comment {
@@ -117,7 +113,7 @@ fn goes_on(text: &str) -> bool {
         }
     }
     let last = said.trim_end().chars().last();
-    open.contains(&true)
+    open > 0
         || last.is_some_and(|c| matches!(c, ',' | '=' | '+' | '-' | '*' | '/' | '<' | '>' | '&' | '|' | '?'))
 }
 

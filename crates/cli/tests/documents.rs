@@ -21,11 +21,14 @@ fn gallery() {
         "ancestors",
         "attention",
         "convolution",
+        "edit_distance",
+        "heat",
         "hmm",
         "kalman",
         "logistic_regression",
         "mlp",
         "pagerank",
+        "pooling",
         "rnn",
         "transformer_block",
     ] {
@@ -52,10 +55,12 @@ fn gallery_gradients() {
     for name in [
         "attention",
         "convolution",
+        "heat",
         "hmm",
         "logistic_regression",
         "mlp",
         "pagerank",
+        "pooling",
         "rnn",
         "transformer_block",
     ] {

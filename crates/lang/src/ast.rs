@@ -22,6 +22,19 @@ pub enum Index {
     /// A range, from where to where in which steps: `0:2`, `1::2`, `-2:`; its axis is called by its own text, or by a name:
     /// `s=0:2`. They are rare, and every index would be as large as one.
     Slice(Option<Name>, Box<[Option<i64>; 3]>),
+    /// Index arithmetic: `i+k`, `2*i`, `s*i+d*k-1`.
+    Affine(Box<Affine>),
+    /// An expression whose values are positions: `Idx[i]`. Before names are looked up, also index arithmetic.
+    Computed(Box<Expr>),
+}
+
+/// A sum of indices with integer factors. Factors and the offset consist of numbers and parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Affine {
+    /// Factor and index of each term; an index has one term.
+    pub terms: Vec<(Expr, Name)>,
+    /// The constant term.
+    pub offset: Expr,
 }
 
 /// An index, where it stands, and whether it is the equation's default axis (`p'.`).
@@ -47,6 +60,34 @@ impl Index {
         match self {
             Index::At(at) | Index::Symbol(_, at) => Some(*at),
             _ => None,
+        }
+    }
+
+    /// Whether positions are computed: index arithmetic, or an expression.
+    pub(crate) fn is_arithmetic(&self) -> bool {
+        matches!(self, Index::Affine(_) | Index::Computed(_))
+    }
+}
+
+impl Ref {
+    /// The expressions among its indices.
+    pub(crate) fn computed(&self) -> impl Iterator<Item = &Expr> {
+        self.places.iter().filter_map(|p| if let Index::Computed(e) = &p.index { Some(&**e) } else { None })
+    }
+
+    /// The same with the expressions among its indices changed.
+    pub(crate) fn map_computed(&self, f: &mut impl FnMut(&Expr) -> Expr) -> Ref {
+        let mut out = self.clone();
+        out.change_computed(&mut |e| *e = f(e));
+        out
+    }
+
+    /// Changes the expressions among its indices.
+    pub(crate) fn change_computed(&mut self, f: &mut impl FnMut(&mut Expr)) {
+        for place in &mut self.places {
+            if let Index::Computed(e) = &mut place.index {
+                f(e);
+            }
         }
     }
 }
@@ -155,6 +196,18 @@ impl Comparison {
         (Comparison::Gt, ">"),
         (Comparison::Ge, ">="),
     ];
+
+    /// Whether it holds for two numbers.
+    pub(crate) fn holds(self, a: f64, b: f64) -> bool {
+        match self {
+            Comparison::Eq => a == b,
+            Comparison::Ne => a != b,
+            Comparison::Lt => a < b,
+            Comparison::Le => a <= b,
+            Comparison::Gt => a > b,
+            Comparison::Ge => a >= b,
+        }
+    }
 
     /// Its sign.
     pub fn sign(self) -> &'static str {
@@ -297,7 +350,8 @@ impl Expr {
     /// Whether something holds for one of the parts; none are looked at behind it.
     pub(crate) fn any_part<'a>(&'a self, mut f: impl FnMut(&'a Expr) -> bool) -> bool {
         match &self.kind {
-            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => false,
+            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Of(..) => false,
+            Kind::Ref(r) => r.computed().any(f),
             Kind::List(parts) | Kind::Product(parts) | Kind::Sum(parts) => parts.iter().any(f),
             Kind::Call(call) => call.args.iter().any(&mut f) || call.named.iter().any(|(_, e)| f(e)),
             Kind::Quotient(two)
@@ -315,9 +369,8 @@ impl Expr {
     pub fn map_parts(&self, f: &mut impl FnMut(&Expr) -> Expr) -> Expr {
         let two = |two: &[Expr; 2], f: &mut dyn FnMut(&Expr) -> Expr| Box::new([f(&two[0]), f(&two[1])]);
         let kind = match &self.kind {
-            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => {
-                self.kind.clone()
-            }
+            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Of(..) => self.kind.clone(),
+            Kind::Ref(r) => Kind::Ref(r.map_computed(f)),
             Kind::List(parts) => Kind::List(parts.iter().map(f).collect()),
             Kind::Product(parts) => Kind::Product(parts.iter().map(f).collect()),
             Kind::Sum(parts) => Kind::Sum(parts.iter().map(f).collect()),
@@ -346,7 +399,8 @@ impl Expr {
     /// Changes every part where it stands.
     pub(crate) fn change_parts(&mut self, f: &mut impl FnMut(&mut Expr)) {
         match &mut self.kind {
-            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Ref(_) | Kind::Of(..) => {}
+            Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Of(..) => {}
+            Kind::Ref(r) => r.change_computed(f),
             Kind::List(parts) | Kind::Product(parts) | Kind::Sum(parts) => parts.iter_mut().for_each(f),
             Kind::Call(call) => {
                 call.args.iter_mut().for_each(&mut *f);
@@ -383,7 +437,7 @@ impl Expr {
     /// Whether something holds for one of the tensors read.
     pub(crate) fn any_ref<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
         match &self.kind {
-            Kind::Ref(r) => f(r),
+            Kind::Ref(r) => f(r) || self.any_part(|part| part.any_ref(f)),
             _ => self.any_part(|part| part.any_ref(f)),
         }
     }

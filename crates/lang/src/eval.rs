@@ -2,15 +2,18 @@
 
 mod branch;
 mod call;
+mod positions;
 mod reference;
+mod sizes;
 
 pub(crate) use call::NOW;
+pub(crate) use positions::{Positions, checked};
 pub(crate) use reference::window;
 
 use crate::ast::{Array, Comparison, Equation, Expr, Index, Kind, Name, Projection};
 use crate::builtin;
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::named::{Named, contracted, meeting, pointwise, union};
+use crate::named::{Named, Writes, contracted, meeting, pointwise, union};
 use crate::program::Program;
 use crate::run::Options;
 use crate::scope::{Names, beside, besides, key, keys, occurrences};
@@ -173,7 +176,8 @@ impl<'a> Term<'a> {
             masks: Default::default(),
         };
         let mut sizes = Sizes::new();
-        for part in [&equation.value].into_iter().chain(&equation.guard) {
+        let left = equation.target.computed();
+        for part in [&equation.value].into_iter().chain(&equation.guard).chain(left) {
             term.note_sizes(part, &mut sizes)?;
         }
         term.sizes = sizes;
@@ -201,7 +205,11 @@ impl<'a> Term<'a> {
         let mut wanted: Vec<Name> = self.batch.to_vec();
         wanted.extend(self.left.iter().filter(|l| !self.batch.contains(l)).cloned());
         let sums = e.projection == Projection::Sum;
-        let value = match (&e.value.kind, &e.guard) {
+        let scatters = e.target.places.iter().any(|p| p.index.is_arithmetic());
+        // A mean of what arrives at a position is its sum over its number.
+        let mut count = None;
+        let how = if scatters && e.projection == Projection::Avg { Projection::Sum } else { e.projection };
+        let mut value = match (&e.value.kind, &e.guard) {
             (Kind::Product(factors), None) if sums => {
                 product(&self.factors(factors, &keep)?, &wanted, e.value.span)?
             }
@@ -226,6 +234,13 @@ impl<'a> Term<'a> {
                         })
                     };
                     value = match e.projection {
+                        Projection::Avg if scatters => {
+                            let held = pointwise(&[truth.clone(), number.clone()], |t| {
+                                t[0].to_dtype(t[1].dtype()) + t[1].zeros_like()
+                            });
+                            count = Some(held.projected(&wanted, Projection::Sum));
+                            or(0.0)
+                        }
                         Projection::Avg => {
                             let held = pointwise(&[truth.clone(), number.clone()], |t| {
                                 t[0].to_dtype(t[1].dtype()) + t[1].zeros_like()
@@ -244,10 +259,19 @@ impl<'a> Term<'a> {
                 } else {
                     self.reducible(&value, e.projection)
                 };
-                numbers.projected(&wanted, e.projection)
+                if scatters && e.projection == Projection::Avg && count.is_none() {
+                    let ones = numbers.float(self.options.float);
+                    count = Some(ones.with(ones.tensor.ones_like()).projected(&wanted, Projection::Sum));
+                }
+                numbers.projected(&wanted, how)
             }
         };
         value.tensor.check().map_err(|x| fault(e.value.span, &x))?;
+        if scatters {
+            let places = e.target.places.iter().enumerate().filter(|(_, p)| p.index.is_arithmetic());
+            let at = places.map(|(i, p)| Ok((i, self.positions(p)?))).collect::<Eval<_>>()?;
+            value.writes = Some(Box::new(Writes { at, count }));
+        }
         Ok(value)
     }
 
@@ -256,7 +280,8 @@ impl<'a> Term<'a> {
         let mut sum = Named::scalar(0.0, self.options.float);
         for term in terms {
             let e = Equation { value: term.clone(), ..self.equation.clone() };
-            let own = Term::new(self.program, self.options, self.values, self.batch, self.moment, &e)?;
+            let mut own = Term::new(self.program, self.options, self.values, self.batch, self.moment, &e)?;
+            own.infer_sizes()?;
             sum = self.two(sum, own.evaluate()?, |a, b| a + b);
         }
         sum.tensor.check().map_err(|x| fault(self.equation.value.span, &x))?;

@@ -9,10 +9,12 @@ mod branch;
 mod complex;
 mod contribute;
 mod held;
+mod inferred;
 mod lines;
 mod merge;
 mod needed;
 mod parts;
+mod scatter;
 mod settled;
 mod shift;
 
@@ -148,10 +150,14 @@ impl Program {
         self.check_ends(&reached)?;
         let choosing = self.with_choices();
         let plain = choosing.as_ref().unwrap_or(self);
+        let written = plain.with_written_values(|n| reached.contains(n) && wanted.contains(n));
+        let written = written.map_err(|d| vec![d])?;
+        let (plain, values) = written.as_ref().map_or((plain, &[][..]), |(program, added)| (program, added));
         let single = plain.with_single_lines(|n| reached.contains(n) && wanted.contains(n));
         let single = single.map_err(|d| vec![d])?;
         let (plain, added) = single.as_ref().map_or((plain, &[][..]), |(program, added)| (program, added));
-        let (reached, wanted) = match single.is_some() {
+        let added = &[values, added].concat()[..];
+        let (reached, wanted) = match single.is_some() || written.is_some() {
             true => (plain.reached_from(&loss), plain.leading_to(&options.wrt)),
             false => (reached, wanted),
         };
@@ -198,6 +204,7 @@ impl Program {
             outer: Default::default(),
             introduced: Default::default(),
             masks: Vec::new(),
+            inferred: Vec::new(),
             complex,
         };
         let one = Kind::Number(1.0).bare();

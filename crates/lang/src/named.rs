@@ -1,6 +1,7 @@
 //! Tensors whose axes have names: what expressions evaluate to. Axes meet by name, never by position.
 
 use crate::ast::{Name, Projection};
+use crate::eval::Positions;
 use crate::limit::{MOST_WORK, bounded, fits};
 use crate::written::{Number, Written};
 use gradus_ir::{Class, DType, Error, Result};
@@ -13,11 +14,22 @@ pub(crate) struct Named {
     pub(crate) axes: Vec<Name>,
     /// Where it has no kind of its own: its numbers, which take the dtype of what they meet.
     pub(crate) written: Option<Written>,
+    /// Where a term writes, if its left side has index arithmetic or computed indices.
+    pub(crate) writes: Option<Box<Writes>>,
+}
+
+/// Where a term writes.
+#[derive(Clone, Debug)]
+pub(crate) struct Writes {
+    /// Places of the left side, by number, with their positions.
+    pub(crate) at: Vec<(usize, Positions)>,
+    /// The number of elements of a mean, whose sum is the term.
+    pub(crate) count: Option<Named>,
 }
 
 impl Named {
     pub(crate) fn new(tensor: Tensor, axes: Vec<Name>) -> Named {
-        Named { tensor, axes, written: None }
+        Named { tensor, axes, written: None, writes: None }
     }
 
     /// A number that the program writes.

@@ -1,6 +1,6 @@
 //! Trees to text: the one form that `fmt`, gradient programs and raised graphs are written in.
 
-use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Place, Projection, Ref, Statement};
+use crate::ast::{Affine, Array, Call, Equation, Expr, Function, Index, Kind, Place, Projection, Ref, Statement};
 use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for Index {
@@ -18,6 +18,8 @@ impl Display for Index {
             Index::Moment(at) => write!(f, "*{at}"),
             Index::At(at) => write!(f, "{at}"),
             Index::Symbol(name, _) => write!(f, "\"{name}\""),
+            Index::Affine(sum) => affine(f, sum),
+            Index::Computed(e) => f.write_str(&compact(e)),
             Index::Slice(name, range) => {
                 let [start, stop, step] = &**range;
                 if let Some(name) = name {
@@ -34,6 +36,55 @@ impl Display for Index {
                 Ok(())
             }
         }
+    }
+}
+
+/// An expression between brackets without spaces around its signs: `2*i+k`.
+fn compact(e: &Expr) -> String {
+    let part = |e: &Expr| match &e.kind {
+        Kind::Number(0.0..) | Kind::Ref(_) | Kind::Call(_) | Kind::Of(..) | Kind::Array(_) => e.to_string(),
+        _ => format!("({})", compact(e)),
+    };
+    let term = |e: &Expr| if let Kind::Product(_) = e.kind { compact(e) } else { part(e) };
+    match &e.kind {
+        Kind::Sum(terms) => {
+            let mut out = String::new();
+            for (i, e) in terms.iter().enumerate() {
+                match &e.kind {
+                    Kind::Negative(e) => out.extend(["-", &term(e)]),
+                    _ if i == 0 => out.push_str(&term(e)),
+                    _ => out.extend(["+", &term(e)]),
+                }
+            }
+            out
+        }
+        Kind::Product(factors) => factors.iter().map(part).collect::<Vec<_>>().join("*"),
+        Kind::Negative(e) => format!("-{}", term(e)),
+        _ => e.to_string(),
+    }
+}
+
+/// `2*i+k-1`, as it is parsed.
+fn affine(f: &mut Formatter<'_>, sum: &Affine) -> fmt::Result {
+    let is_single = |e: &Expr| matches!(e.kind, Kind::Ref(_) | Kind::Number(0.0..));
+    for (i, (by, name)) in sum.terms.iter().enumerate() {
+        let (minus, by) = match &by.kind {
+            Kind::Number(x) if *x < 0.0 => (true, Kind::Number(-x).at(by.span)),
+            _ => (false, by.clone()),
+        };
+        f.write_str(if minus { "-" } else if i > 0 { "+" } else { "" })?;
+        match &by.kind {
+            Kind::Number(1.0) => f.write_str(name)?,
+            _ if is_single(&by) => write!(f, "{by}*{name}")?,
+            _ => write!(f, "({by})*{name}")?,
+        }
+    }
+    match &sum.offset.kind {
+        Kind::Number(0.0) if !sum.terms.is_empty() => Ok(()),
+        Kind::Number(x) if *x < 0.0 => write!(f, "-{}", -x),
+        _ if sum.terms.is_empty() => write!(f, "{}", sum.offset),
+        _ if is_single(&sum.offset) => write!(f, "+{}", sum.offset),
+        _ => write!(f, "+({})", sum.offset),
     }
 }
 

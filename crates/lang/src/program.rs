@@ -7,6 +7,7 @@ mod bounded;
 mod collect;
 mod dots;
 mod library;
+mod positions;
 mod resolve;
 mod stratify;
 mod symbols;
@@ -233,16 +234,19 @@ impl Equation {
         }
     }
 
-    /// Every tensor that its right side and its guard read.
+    /// Every tensor that its right side, its guard and positions on its left read.
     pub fn reads(&self) -> Vec<&Ref> {
         let mut refs = self.value.refs();
         refs.extend(self.guard.iter().flat_map(Expr::refs));
+        refs.extend(self.target.computed().flat_map(Expr::refs));
         refs
     }
 
     /// Whether something holds for one of them.
     pub(crate) fn any_read<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
-        self.value.any_ref(f) || self.guard.as_ref().is_some_and(|g| g.any_ref(f))
+        self.value.any_ref(f)
+            || self.guard.as_ref().is_some_and(|g| g.any_ref(f))
+            || self.target.computed().any(|e| e.any_ref(f))
     }
 }
 

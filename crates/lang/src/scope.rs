@@ -1,7 +1,7 @@
 //! Which indices meet where. An index that appears twice in a product is summed at the innermost place that holds all
 //! its appearances; an index that appears once stays, and goes away at the left side.
 
-use crate::ast::{Expr, Index, Kind, Name, Place, Ref};
+use crate::ast::{Affine, Expr, Index, Kind, Name, Place, Ref};
 pub(crate) use crate::names::Names;
 use crate::program::Program;
 use std::borrow::Borrow;
@@ -14,16 +14,37 @@ pub(crate) fn key(place: &Place) -> Option<Name> {
         Index::Named(name, _) | Index::Time(name, _) => Some(name.clone()),
         Index::Slice(Some(name), ..) => Some(name.clone()),
         Index::Slice(None, ..) => Some(place.index.to_string().into()),
-        Index::At(_) | Index::Symbol(..) | Index::Moment(_) => None,
+        Index::At(_) | Index::Symbol(..) | Index::Moment(_) | Index::Affine(_) | Index::Computed(_) => None,
+    }
+}
+
+/// The names of all axes that a place leaves: several for `i+k` and for `Idx[i,k]`.
+pub(crate) fn place_keys(place: &Place) -> Vec<Name> {
+    match &place.index {
+        Index::Affine(sum) => sum.terms.iter().map(|t| t.1.clone()).collect(),
+        Index::Computed(e) => {
+            let mut out = Vec::new();
+            for r in e.refs() {
+                out.extend(keys(r));
+            }
+            distinct(out.into_iter().chain(occurrences(e)))
+        }
+        _ => key(place).into_iter().collect(),
     }
 }
 
 /// The names of a tensor's axes.
 pub(crate) fn keys(r: &Ref) -> Vec<Name> {
     let mut out = Vec::new();
-    for k in r.places.iter().filter_map(key) {
+    let mut add = |k: Name| {
         if !out.contains(&k) {
             out.push(k);
+        }
+    };
+    for place in &r.places {
+        match place.index.is_arithmetic() {
+            true => place_keys(place).into_iter().for_each(&mut add),
+            false => key(place).into_iter().for_each(&mut add),
         }
     }
     out
@@ -38,7 +59,10 @@ pub(crate) fn occurrences(e: &Expr) -> Names {
 
 fn gather(e: &Expr, out: &mut Names) {
     match &e.kind {
-        Kind::Ref(r) => out.extend(r.places.iter().filter_map(key)),
+        Kind::Ref(r) => {
+            out.extend(r.places.iter().filter_map(key));
+            out.extend(r.places.iter().filter(|p| p.index.is_arithmetic()).flat_map(place_keys));
+        }
         Kind::Of(_, index) => {
             out.insert(index.clone());
         }
@@ -301,6 +325,10 @@ pub(crate) fn renamed(e: &Expr, names: &std::collections::HashMap<Name, Name>) -
                 Some(n) => Index::Slice(Some(n), range.clone()),
                 None => p.index.clone(),
             },
+            Index::Affine(sum) => {
+                let terms = sum.terms.iter().map(|(by, n)| (by.clone(), new(n))).collect();
+                Index::Affine(Box::new(Affine { terms, offset: sum.offset.clone() }))
+            }
             other => other.clone(),
         };
         Place { index, ..p.clone() }

@@ -6,6 +6,7 @@ mod fixpoint;
 mod kinds;
 mod place;
 mod rest;
+mod scatter;
 mod schedule;
 mod starts;
 mod stream;
@@ -14,7 +15,7 @@ mod until;
 pub(crate) use rest::unrest;
 pub(crate) use schedule::sees_time;
 
-use crate::ast::{Equation, Expr, Index, Kind, Name, Ref};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Term, Value, Values};
 use crate::gradient::{Needed, condition, where_needed};
@@ -122,6 +123,18 @@ impl<'a> Solver<'a> {
                 needs
             })
             .collect();
+        // Names that say how large others are at computed indices come before those, unless they need them.
+        for i in 0..self.names.len() {
+            let own = &self.names[i].0;
+            for name in self.sized_by(i) {
+                if let Some(&other) = at.get(name)
+                    && !self.program.needed(std::slice::from_ref(name)).contains(own)
+                    && !needs[i].contains(&other)
+                {
+                    needs[i].push(other);
+                }
+            }
+        }
         // What moves with a time that ends by a condition is one loop.
         for (time, (go, _)) in &self.program.times {
             let moves = |i: &usize| {
@@ -198,17 +211,21 @@ impl<'a> Solver<'a> {
     ) -> Eval<Named> {
         let mut term = Term::new(self.program, self.options, values, &self.batch, moment, e)?;
         term.beside = self.extents.get(&e.target.name).cloned().unwrap_or_default();
+        term.infer_sizes()?;
         // A condition that is known by now.
         let known = |c: &Expr| c.refs().iter().all(|r| matches!(values.get(&r.name), Some(Some(_))));
         let condition = condition(e, &self.needed, self.program).filter(|c| moment.is_none() && known(c));
         term.evaluate_where(condition.as_ref())
     }
 
-    /// The sizes that the equations of a name give to its places, where some term is of an index only: `A[i] + even(i)`.
+    /// The sizes that the equations of a name give to its places, where some term is of an index only, `A[i] + even(i)`, or
+    /// has index arithmetic.
     fn note_extents(&mut self, name: usize) {
         let own = self.own(name);
         let of_index = |e: &&Equation| [&e.value].into_iter().chain(&e.guard).any(Expr::is_of_index);
-        if own.len() < 2 || !own.iter().any(of_index) {
+        let moved = |p: &Place| matches!(p.index, Index::Affine(_) | Index::Named(_, 1.. | ..=-1));
+        let arithmetic = |e: &&Equation| e.any_read(&mut |r| r.places.iter().any(moved));
+        if own.len() < 2 || !own.iter().any(|e| of_index(e) || arithmetic(e)) {
             return;
         }
         let mut extents = vec![None; own[0].target.places.len()];

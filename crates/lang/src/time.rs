@@ -64,6 +64,7 @@ impl Program {
             let now = |r: &Ref| timed(r, own.clone().map_or(Index::Moment(-1), |t| Index::Time(t, 0)));
             e.value = e.value.with_refs(&now);
             e.guard = e.guard.as_ref().map(|g| g.with_refs(&now));
+            e.target.change_computed(&mut |p| *p = p.with_refs(&now));
             if let Some(target) = now(&e.target) {
                 e.target = target;
             }
@@ -352,6 +353,7 @@ fn fixed_steps(equations: &mut [Equation]) {
     for e in equations {
         e.value = e.value.with_refs(&written);
         e.guard = e.guard.as_ref().map(|g| g.with_refs(&written));
+        e.target.change_computed(&mut |p| *p = p.with_refs(&written));
         e.target = written(&e.target).unwrap_or_else(|| e.target.clone());
     }
 }

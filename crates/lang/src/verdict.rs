@@ -23,6 +23,8 @@ pub(crate) enum Judged {
     Whole,
     /// Whether numbers are whole and one of so many.
     Class(usize),
+    /// Whether computed indices are positions of an axis with this extent.
+    Position(usize),
 }
 
 impl Judged {
@@ -31,7 +33,7 @@ impl Judged {
         match self {
             Judged::Rest => Tensor::zeros([3]).to_dtype(DType::F32),
             Judged::Ends(_) => Tensor::zeros([1]).to_dtype(DType::F64),
-            Judged::Whole | Judged::Class(_) => Tensor::zeros([2]).to_dtype(DType::F64),
+            Judged::Whole | Judged::Class(_) | Judged::Position(_) => Tensor::zeros([3]).to_dtype(DType::F64),
         }
     }
 }
@@ -60,7 +62,7 @@ impl Verdict {
         let part = |i| rows.narrow(1, i, 1).squeeze([1]);
         let bad = match self.judged {
             Judged::Rest => part(1).le(&part(2)).logical_not(),
-            Judged::Ends(_) | Judged::Whole | Judged::Class(_) => part(0).gt(0.0),
+            Judged::Ends(_) | Judged::Whole | Judged::Class(_) | Judged::Position(_) => part(0).gt(0.0),
         };
         let first = bad.to_dtype(DType::F32).argmax(0).reshape([1]);
         Verdict { verdict: rows.index_select(0, &first).squeeze([0]), ..self }
@@ -90,8 +92,14 @@ impl Verdict {
         let what = match judged {
             _ if *bad == 0.0 => return Ok(None),
             Judged::Class(n) => format!("`{name}` has {n} classes, which are counted from 0, and not {x}"),
+            Judged::Position(n) if x.fract() == 0.0 => {
+                format!("position {x} is outside of `{name}`, which has {n} positions there, counted from 0")
+            }
+            Judged::Position(_) => format!("a position of `{name}` is an integer, not {x}"),
             _ => format!("`{name}` takes whole numbers here, not {x}"),
         };
+        let step = read.get(2).filter(|step| **step >= 0.0);
+        let what = step.map_or_else(|| what.clone(), |step| format!("{what} (at step {step})"));
         Ok(Some(Diagnostic::error(span, what).here(format!("{x} is among them"))))
     }
 }
@@ -166,19 +174,21 @@ impl Options {
         all.fold(value.clone(), |out, v| &out * &v.is_fine().select(&number(1.0), &number(f64::NAN)))
     }
 
-    /// Looks at numbers that stand for places or classes.
-    pub(crate) fn watch(&self, judged: Judged, name: Name, span: Span, numbers: &Named) {
+    /// Looks at numbers that stand for places or classes. `step` is the time step in which they are computed.
+    pub(crate) fn watch(&self, judged: Judged, name: Name, span: Span, numbers: &Named, step: Option<&Tensor>) {
         let x = &numbers.tensor;
         if x.numel() == 0 || !self.is_read() {
             return;
         }
         let x = x.to_dtype(DType::F64).stop_gradient();
         let mut bad = x.ne(&x.floor());
-        if let Judged::Class(n) = judged {
+        if let Judged::Class(n) | Judged::Position(n) = judged {
             bad = bad.logical_or(&x.lt(0.0)).logical_or(&x.ge(n as f64));
         }
         let worst = bad.select(&x, f64::NEG_INFINITY).max(());
         let any = bad.any(()).to_dtype(DType::F64);
-        self.keep(Verdict { judged, name, span, verdict: Tensor::stack(&[&any, &worst], 0) });
+        let none = Tensor::full([], -1.0).to_dtype(DType::F64);
+        let step = step.map_or(none, |step| step.to_dtype(DType::F64).reshape(&[] as &[usize]));
+        self.keep(Verdict { judged, name, span, verdict: Tensor::stack(&[&any, &worst, &step], 0) });
     }
 }

@@ -1,4 +1,5 @@
-//! Programs with values of PyTorch: everything in `corpus`, whose `make.py` has the references and writes the expectations.
+//! Programs with values of PyTorch: everything in `corpus`, whose `make.py` has the references and writes the expectations,
+//! and random ones in `programs`.
 //! `# expect Y = …` is a value in `f64`, `# grad Loss X = …` a gradient, `# grad2 Loss X = …` the gradient of the sum of
 //! its squares, `# fails: …` part of the message.
 
@@ -78,23 +79,35 @@ fn check(text: &str, line: &str) -> Result<(), String> {
     }
 }
 
-#[test]
-fn programs_have_the_values_of_their_references() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
-    let folder = std::env::var("GRADUS_CORPUS").unwrap_or(folder.into());
+/// Checks all programs of a folder; a file may hold several, with `# ----` between them.
+fn check_folder(folder: &str) {
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
     files.retain(|f| f.extension().is_some_and(|e| e == "eq"));
     files.sort();
     let (mut wrong, mut checked) = (Vec::new(), 0);
     for file in &files {
-        let text = std::fs::read_to_string(file).unwrap();
-        for line in text.lines().filter(|l| l.starts_with("# ") && !l.starts_with("# about")) {
-            checked += 1;
-            if let Err(why) = check(&text, line) {
-                wrong.push(format!("{}: {why}", file.file_name().unwrap().to_string_lossy()));
+        let all = std::fs::read_to_string(file).unwrap();
+        for (number, text) in all.split("# ----\n").enumerate() {
+            for line in text.lines().filter(|l| l.starts_with("# ") && !l.starts_with("# about")) {
+                checked += 1;
+                if let Err(why) = check(text, line) {
+                    wrong.push(format!("{} {number}: {why}", file.file_name().unwrap().to_string_lossy()));
+                }
             }
         }
     }
     assert!(checked >= files.len() && !files.is_empty(), "{checked} lines in {} files", files.len());
     assert!(wrong.is_empty(), "{} of {checked}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn programs_have_the_values_of_their_references() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+    check_folder(&std::env::var("GRADUS_CORPUS").unwrap_or(folder.into()));
+}
+
+/// Random programs in several spellings, with values from loops: `programs/random_programs.py` writes them.
+#[test]
+fn random_programs_have_the_values_of_loops() {
+    check_folder(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs"));
 }

@@ -5,7 +5,7 @@ use super::{Random, Sought, avals, sought};
 use crate::Done;
 use crate::given::Ready;
 use gradus::ir::transform::{jvp, vjp};
-use gradus::lang::ast::Name;
+use gradus::lang::ast::{Equation, Kind, Name, Projection, Ref};
 use gradus::lang::{Gradient, Lowered, Program, Settings};
 use gradus::{Compiled, DType, Device, Tensor, compile_graph};
 use std::collections::BTreeMap;
@@ -61,6 +61,30 @@ pub(super) struct Probe {
     noise: f64,
 }
 
+/// Whether lines of a name combine by another reduction than a sum.
+fn reduces(program: &Program, name: &Name) -> bool {
+    let own = program.definition(name).map(|d| &d.equations[..]).unwrap_or_default();
+    own.iter().any(|i| program.equations[*i].projection != Projection::Sum)
+}
+
+/// Whether a name needs itself, or moves with time.
+fn needs_itself(program: &Program, name: &Name) -> bool {
+    let Some(d) = program.definition(name) else { return false };
+    let reads = d.equations.iter().flat_map(|i| program.equations[*i].reads()).map(|r| r.name.clone());
+    d.time.is_some() || program.needed(&reads.collect::<Vec<_>>()).contains(name)
+}
+
+/// Gives the lines of a name another name, so that a step can be added to what they come to: `M[i] = Lines_M[i] + Step[i]`.
+fn moved_apart(open: &mut Program, mut term: Equation) -> Equation {
+    let name = Name::from(format!("Lines_{}", term.target.name));
+    for e in open.equations.iter_mut().filter(|e| e.target.name == term.target.name) {
+        e.target.name = name.clone();
+    }
+    let lines = Kind::Ref(Ref { name, ..term.target.clone() }).bare();
+    term.value = Kind::Sum(vec![lines, term.value]).bare();
+    term
+}
+
 impl Probe {
     pub(super) fn new(program: &Program, gradient: &Gradient, ready: Ready) -> Done<Probe> {
         let names = gradient.names.iter().filter(|(n, _)| **n != gradient.loss);
@@ -76,14 +100,21 @@ impl Probe {
         let gradients = program.extended(&lines)?.run(&ready.inputs, &ready.settings, &wanted)?;
         let mut inputs = ready.inputs;
         // What is held constant stays what it is, wherever the steps lead.
-        let (open, held) = program.held();
+        let (mut open, held) = program.held();
         let names: Vec<Name> = held.iter().map(|e| e.target.name.clone()).collect();
         let values = program.extended(&held)?.run(&inputs, &ready.settings, &names)?;
         let (mut parts, mut skipped, mut terms) = (Vec::new(), Vec::new(), Vec::new());
         for s in sought {
             let Some(g) = gradients.get(&s.part.target.name) else { continue };
             let gradient = if s.first { g.narrow(-1, 0, 1).squeeze([-1]) } else { g.clone() };
-            match (s.term, inputs.get(&s.step)) {
+            let is_reduced = s.term.is_some() && reduces(program, &s.name);
+            if is_reduced && needs_itself(program, &s.name) {
+                let why = format!("`{}` needs itself, and its lines are not added", s.name);
+                skipped.push((s.label, why));
+                continue;
+            }
+            let term = s.term.map(|term| if is_reduced { moved_apart(&mut open, term) } else { term });
+            match (term, inputs.get(&s.step)) {
                 (Some(term), _) => {
                     inputs.insert(s.step.clone(), gradient.zeros_like());
                     terms.push(term);

@@ -93,10 +93,15 @@ impl Term<'_> {
         self.of_places(function, places, index, span)
     }
 
-    /// The moment at hand, if an index is time that moves.
-    fn at_hand(&self, index: &Name) -> Option<&Tensor> {
-        moving(&self.equation.target.places).filter(|t| t.0 == index)?;
+    /// The number of the current time step.
+    pub(super) fn step(&self) -> Option<&Tensor> {
         self.moment?.get(&(NOW.into(), 0)).map(|v| &v.tensor)
+    }
+
+    /// The moment at hand, if an index is time that moves.
+    pub(super) fn at_hand(&self, index: &Name) -> Option<&Tensor> {
+        moving(&self.equation.target.places).filter(|t| t.0 == index)?;
+        self.step()
     }
 
     fn of_places(&self, function: &Name, places: Tensor, index: &Name, span: Span) -> Eval<Named> {
@@ -154,7 +159,7 @@ impl Term<'_> {
             if let Some(judged) = callee.judges(i, takes, &given)
                 && value.tensor.dtype().class() == Class::Float
             {
-                self.options.watch(judged, callee.name(), arg.span, &value);
+                self.options.watch(judged, callee.name(), arg.span, &value, self.step());
             }
             if &*call.function == "cast"
                 && let Some(x) = value.written.as_ref().and_then(Written::beyond)

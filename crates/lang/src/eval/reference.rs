@@ -5,7 +5,8 @@ use crate::ast::{Array, Expr, Index, Kind, Name, Ref};
 use crate::builtin::{self, Base};
 use crate::diagnostic::Diagnostic;
 use crate::named::Named;
-use crate::scope::key;
+use super::positions::{checked, gathered};
+use crate::scope::{distinct, key, keys};
 use crate::source::Span;
 use crate::time::{from_moment, is_time};
 use gradus_tensor::{Ix, Tensor};
@@ -15,7 +16,10 @@ impl<'a> Term<'a> {
     /// or changes an axis, may have one size in an argument and another elsewhere.
     pub(super) fn note_sizes(&self, e: &Expr, sizes: &mut Sizes) -> Eval<()> {
         match &e.kind {
-            Kind::Ref(r) => self.note_size(r, sizes),
+            Kind::Ref(r) => {
+                self.note_size(r, sizes)?;
+                r.computed().try_for_each(|p| self.note_sizes(p, sizes))
+            }
             Kind::Array(array) => self.note_list(array, e.span, sizes),
             Kind::Call(call) if self.knows_places_only(&call.function) => {
                 call.args.iter().try_for_each(|arg| self.note_sizes(arg, &mut Sizes::new()))
@@ -56,7 +60,7 @@ impl<'a> Term<'a> {
             let n = value.tensor.dim(axis as isize);
             axis += 1;
             let n = match &place.index {
-                Index::Named(..) => n,
+                Index::Named(_, 0) => n,
                 Index::Slice(_, range) => range_len(n, range[0], range[1], range[2].unwrap_or(1)),
                 _ => continue,
             };
@@ -108,7 +112,7 @@ impl<'a> Term<'a> {
     }
 
     /// Whether a tensor is looked up at the moment at hand, without its time axis.
-    fn timed(&self, r: &Ref) -> bool {
+    pub(super) fn timed(&self, r: &Ref) -> bool {
         self.moment.is_some() && from_moment(&self.equation.target, &r.places).is_some()
     }
 
@@ -136,6 +140,7 @@ impl<'a> Term<'a> {
         let mut parts = vec![Ix::Range(None, None, 1); value.batch.len()];
         let mut axes: Vec<(Name, i64, bool)> = value.batch.iter().map(|b| (b.clone(), 0, false)).collect();
         let mut whole = value.tensor.clone();
+        let mut reads = Vec::new();
         for (i, place) in places.enumerate() {
             let n = value.tensor.dim((value.batch.len() + i) as isize) as i64;
             let within = |at: i64| {
@@ -158,6 +163,12 @@ impl<'a> Term<'a> {
                 Index::Time(_, by) => axes.extend(named.map(|k| (k, *by - value.start, true))),
                 Index::Slice(..) => axes.extend(named.map(|k| (k, 0, false))),
                 Index::At(_) | Index::Symbol(..) | Index::Moment(_) => {}
+                Index::Affine(_) | Index::Computed(_) => {
+                    let axis: Name = format!(" position {i}").into();
+                    let positions = checked(&self.positions(place)?, n as usize, &r.name, self.options);
+                    reads.push((axis.clone(), positions));
+                    axes.push((axis, 0, false));
+                }
             }
             parts.push(match &place.index {
                 Index::At(at) | Index::Symbol(_, at) => within(*at)?,
@@ -180,15 +191,27 @@ impl<'a> Term<'a> {
         }
         let plain = parts.iter().all(|p| matches!(p, Ix::Range(None, None, 1)));
         let mut tensor = if plain { whole } else { whole.at(parts) };
-        for (axis, (_, by, time)) in axes.iter().enumerate() {
+        for (axis, (name, by, time)) in axes.iter().enumerate() {
             let n = tensor.dim(axis as isize);
-            let len = if *time { self.options.steps } else { n };
+            let len = match time {
+                true => self.options.steps,
+                false if *by != 0 => self.size_of(name).unwrap_or(n),
+                false => n,
+            };
             if *by != 0 || len != n {
                 tensor = window(&tensor, axis, *by, len);
             }
         }
         tensor.check().map_err(|x| fault(r.span, &x))?;
-        Ok(self.where_taken(Named::new(tensor, axes.into_iter().map(|a| a.0).collect()).diagonal()))
+        let mut out = Named::new(tensor, axes.into_iter().map(|a| a.0).collect()).diagonal();
+        if !reads.is_empty() {
+            out = gathered(out, reads).map_err(|x| fault(r.span, &x))?;
+            // Axes are in the order in which indices appear.
+            let order = distinct(value.batch.iter().cloned().chain(keys(r)));
+            let order: Vec<Name> = order.into_iter().filter(|a| out.axes.contains(a)).collect();
+            out = Named::new(out.aligned(&order), order);
+        }
+        Ok(self.where_taken(out))
     }
 }
 

@@ -1,16 +1,24 @@
 //! Ones and zeros along an index, from a tensor of the equation that has it: how far an index goes is told by tensors.
 
 use super::back::{call, plain};
-use crate::ast::{Equation, Expr, Index, Kind, Name, Projection, Ref};
+use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Shape};
 use crate::program::Program;
-use crate::scope::{Names, free, fresh, key, keys, occurrences, renamed};
+use crate::scope::{Names, distinct, free, fresh, key, keys, occurrences, place_keys, renamed};
 use std::collections::HashMap;
+
+/// The index of a place whose size is that of the axis: not one with an offset, which only has it if nothing else says it.
+pub(super) fn sized_key(place: &Place) -> Option<Name> {
+    match &place.index {
+        Index::Named(_, 1.. | ..=-1) => None,
+        _ => key(place),
+    }
+}
 
 /// A tensor with an index that is that of the expression it stands in.
 fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
     match &e.kind {
-        Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| key(p).as_ref() == Some(index))),
+        Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| sized_key(p).as_ref() == Some(index))),
         Kind::Reduce(_, axes, _) if axes.contains(index) => None,
         Kind::Call(c) => {
             let callee = builtin::find(&c.function, program)?;
@@ -45,9 +53,21 @@ pub(super) fn along(
         taken.insert(new.clone());
         names.insert(other, new);
     }
-    let like = Kind::Ref(Ref { places: plain(&r.places), ..r.clone() }).bare();
+    let mut places = plain(&r.places);
+    // Only the index at hand has its size from the line.
+    let mut gone: Vec<Name> = Vec::new();
+    for place in places.iter_mut().filter(|p| {
+        p.index.is_arithmetic() || matches!(&p.index, Index::Named(_, 1.. | ..=-1))
+    }) {
+        let new = fresh("s", &taken, program);
+        taken.insert(new.clone());
+        *place = Place::named(&new);
+        gone.push(new);
+    }
+    names.retain(|old, _| places.iter().any(|p| key(p).as_ref() == Some(old)));
+    let like = Kind::Ref(Ref { places, ..r.clone() }).bare();
     let all = call(function.into(), vec![renamed(&like, &names)], Vec::new());
-    let mut gone: Vec<Name> = names.into_values().collect();
+    gone.extend(names.into_values());
     gone.sort();
     Some(match gone.is_empty() {
         true => all,
@@ -59,14 +79,51 @@ pub(super) fn along(
 /// right side does not say, its left side has from elsewhere.
 pub(super) fn sized(e: &Expr, equation: &Equation, program: &Program) -> Expr {
     let left = Kind::Ref(equation.target.clone()).bare();
-    let zeros = |index: &Name| {
+    let found = |index: &Name| {
         [&equation.value, &left].into_iter().find_map(|e| along("zeros_like", index, e, equation, program))
+    };
+    // In a copy of a part, an inner index has primes, and the size of the one it stands for.
+    let zeros = |index: &Name| {
+        let stem: Name = index.trim_end_matches('\'').into();
+        let copied = || Some(renamed(&found(&stem)?, &HashMap::from([(stem.clone(), index.clone())])));
+        found(index).or_else(copied)
     };
     let told = |index: &Name| {
         let has = |r: &Ref| r.places.iter().any(|p| matches!(&p.index, Index::Named(n, _) if n == index));
         program.axes.contains_key(index) || e.refs().into_iter().any(has)
     };
     with_sizes(e, &|index| if told(index) { None } else { zeros(index) })
+}
+
+/// The indices of a line that have no size there but by index arithmetic: those of sums of indices that are no tensor's axis,
+/// except for indices that are reduced inside of the line.
+pub(super) fn unsized_indices(target: &Ref, value: &Expr, program: &Program) -> Vec<Name> {
+    fn collect(e: &Expr, bound: &[Name], open: &mut Vec<Name>, sized: &mut Vec<Name>) {
+        match &e.kind {
+            Kind::Reduce(_, axes, body) => {
+                let bound: Vec<Name> = bound.iter().chain(axes).cloned().collect();
+                collect(body, &bound, open, sized);
+            }
+            _ => {
+                if let Kind::Ref(r) = &e.kind {
+                    let sums = r.places.iter().filter(|p| matches!(p.index, Index::Affine(_)));
+                    open.extend(sums.flat_map(place_keys).filter(|n| !bound.contains(n)));
+                    sized.extend(r.places.iter().filter_map(sized_key).filter(|n| !bound.contains(n)));
+                }
+                e.any_part(|p| {
+                    collect(p, bound, open, sized);
+                    false
+                });
+            }
+        }
+    }
+    let (mut open, mut sized) = (Vec::new(), Vec::new());
+    collect(value, &[], &mut open, &mut sized);
+    target.computed().for_each(|p| collect(p, &[], &mut open, &mut sized));
+    let sums = target.places.iter().filter(|p| matches!(p.index, Index::Affine(_)));
+    open.extend(sums.flat_map(place_keys));
+    let is_open = |n: &Name| !sized.contains(n) && !program.axes.contains_key(n);
+    distinct(open.into_iter().filter(is_open))
 }
 
 fn with_sizes(e: &Expr, zeros: &dyn Fn(&Name) -> Option<Expr>) -> Expr {

@@ -1,7 +1,7 @@
 //! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
 
 use super::along::sized;
-use super::branch::Mask;
+use super::branch::{Mask, may_be_infinite, multiplies};
 use super::line;
 use super::needed::{Needed, condition};
 use super::settled::{movable_equation, own_result, settled, step_of};
@@ -47,6 +47,8 @@ pub(super) struct Walk<'a> {
     pub(super) introduced: Names,
     /// The branches that what is differentiated stands in.
     pub(super) masks: Vec<Mask>,
+    /// The names of ones along inferred indices, by equation and index.
+    pub(super) inferred: Vec<((Span, Name), Name)>,
     /// The names whose numbers are complex, gradients included.
     pub(super) complex: HashSet<Name>,
 }
@@ -87,7 +89,7 @@ pub(super) fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
     Kind::Product(factors).bare()
 }
 
-fn over(ct: Expr, under: Expr) -> Expr {
+pub(super) fn over(ct: Expr, under: Expr) -> Expr {
     match ct.kind {
         Kind::Negative(inner) => negative(over(*inner, under)),
         _ => Kind::Quotient(Box::new([ct, under])).bare(),
@@ -105,6 +107,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn emit(&mut self, target: Ref, value: Expr) {
+        let value = self.with_sizes_of_arithmetic(&target, value);
         let value = self.summed_outside(value, &keys(&target).into_iter().collect());
         let value = self.with_few_primes(&target, value);
         let value = match &self.equation {
@@ -206,6 +209,9 @@ impl Walk<'_> {
         let elsewhere = condition(&e, &self.needed, self.program).filter(|_| chosen_later);
         let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &beside, self.program));
         let masks: Vec<Mask> = masks.collect();
+        if let Some(ct) = self.written_at_positions(&e, &ct) {
+            return self.under(&masks, |walk| walk.back(&e.value, ct, &keep));
+        }
         if e.projection != Projection::Sum {
             let mut gone = outermost(&e.value, &keep, self.program);
             gone.extend(e.guard.iter().flat_map(|g| free(g, &beside, self.program)));
@@ -529,24 +535,6 @@ fn kept(keep: &Names, parts: &[Expr]) -> Vec<Names> {
     }
 }
 
-/// Whether a derivative may be infinite where the numbers are finite.
-fn may_be_infinite(e: &Expr) -> bool {
-    match &e.kind {
-        Kind::Quotient(two) if !matches!(two[1].kind, Kind::Number(_)) => true,
-        Kind::Power(_) | Kind::Call(_) => true,
-        _ => e.parts().into_iter().any(may_be_infinite),
-    }
-}
-
-/// Whether something that only branches need, and may be infinite elsewhere, is a factor.
-fn multiplies(e: &Expr, needed: &Needed) -> bool {
-    let doubtful = |e: &Expr| e.any_ref(&mut |r| needed.contains_key(&r.name));
-    match &e.kind {
-        Kind::Product(factors) if factors.len() > 1 && factors.iter().any(doubtful) => true,
-        _ => e.parts().into_iter().any(|part| multiplies(part, needed)),
-    }
-}
-
 /// The names of tensors through which a derivative flows.
 pub(super) fn flowing<'e>(e: &'e Expr, program: &Program, out: &mut Vec<&'e Name>) {
     match &e.kind {
@@ -571,7 +559,7 @@ pub(super) fn flowing<'e>(e: &'e Expr, program: &Program, out: &mut Vec<&'e Name
 }
 
 /// `max_grad(body, ct, axis="j", wrt="x")` and the like.
-fn reduced(how: Projection, body: Expr, ct: Expr, axes: &[Name]) -> Expr {
+pub(super) fn reduced(how: Projection, body: Expr, ct: Expr, axes: &[Name]) -> Expr {
     let function = match how {
         Projection::Avg => "mean_grad",
         Projection::Max => "max_grad",

@@ -5,6 +5,7 @@
 
 use super::along::along;
 use super::back::{Walk, times};
+use super::needed::Needed;
 use super::parts::Parts;
 use super::settled::{movable, names_in, settled};
 use crate::ast::{Call, Comparison, Equation, Expr, Index, Kind, Name, Place, Projection};
@@ -387,5 +388,23 @@ impl Parts<'_> {
         let values = cases.iter().enumerate().map(|(n, [_, v])| [is(n + 1), v.clone()]);
         let other = otherwise.iter().map(|v| [is(0), (**v).clone()]);
         Kind::Case(values.chain(other).collect(), None).at(e.span)
+    }
+}
+
+/// Whether a derivative may be infinite where the numbers are finite.
+pub(super) fn may_be_infinite(e: &Expr) -> bool {
+    match &e.kind {
+        Kind::Quotient(two) if !matches!(two[1].kind, Kind::Number(_)) => true,
+        Kind::Power(_) | Kind::Call(_) => true,
+        _ => e.parts().into_iter().any(may_be_infinite),
+    }
+}
+
+/// Whether something that only branches need, and may be infinite elsewhere, is a factor.
+pub(super) fn multiplies(e: &Expr, needed: &Needed) -> bool {
+    let doubtful = |e: &Expr| e.any_ref(&mut |r| needed.contains_key(&r.name));
+    match &e.kind {
+        Kind::Product(factors) if factors.len() > 1 && factors.iter().any(doubtful) => true,
+        _ => e.parts().into_iter().any(|part| multiplies(part, needed)),
     }
 }

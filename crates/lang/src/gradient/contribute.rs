@@ -2,7 +2,9 @@
 
 use super::back::{Walk, call, plain, reference, text, times};
 use super::shift::{at_hand, shiftable, shifted, unmoved};
-use crate::ast::{Expr, Index, Name, Place, Ref};
+use super::along::sized_key;
+use crate::ast::{Affine, Expr, Index, Kind, Name, Place, Ref};
+use crate::diagnostic::Diagnostic;
 use crate::scope::{Names, free, fresh, key, keys, occurrences};
 use crate::solve::sees_time;
 use crate::source::Span;
@@ -17,29 +19,55 @@ impl Walk<'_> {
         let cut =
             r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Slice(..)));
         let (mut places, mut ct) = (plain(&r.places), ct);
-        if cut {
+        let moved = |p: &Place| match &p.index {
+            Index::Named(n, 1.. | ..=-1) => self.program.axes.contains_key(n) || self.is_sized_elsewhere(r, n),
+            _ => false,
+        };
+        let arithmetic = r.places.iter().any(|p| p.index.is_arithmetic()) || cut && r.places.iter().any(moved);
+        // Whether an index that moves may go further than the tensor, or less far.
+        let mut apart = false;
+        if arithmetic {
+            // The gradient of a read at positions is the write to them.
+            places.iter_mut().for_each(|p| self.written_range(p));
+            self.all_elements(r);
+        } else if cut {
             ct = self.summed_outside(ct, &keys(r).into_iter().collect());
             (places, ct) = self.uncut(r, ct);
         } else {
+            let mut sized_elsewhere = false;
+            // A size must come from a tensor: `even(i)` has none, and index arithmetic does not say it.
+            let sized: Vec<Name> =
+                ct.refs().into_iter().flat_map(|r| r.places.iter().filter_map(sized_key)).collect();
             for place in &mut places {
                 let Index::Named(name, by) = &place.index else { continue };
+                if *by != 0 && self.program.axes.contains_key(name) {
+                    apart = true;
+                    continue;
+                }
+                // What else says how far the index goes may say something other than this tensor.
+                let elsewhere = *by != 0 && self.is_sized_elsewhere(r, name);
                 let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
                 // Only what reads the index unmoved says, once moved, where it ends.
                 let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
                 if *by != 0 && once && shiftable(&ct, name) && ct.refs().into_iter().any(ends) {
                     ct = shifted(&ct, name, -by);
                     place.index = Index::Named(name.clone(), 0);
+                    sized_elsewhere |= elsewhere;
+                } else {
+                    apart |= elsewhere;
                 }
             }
             let target: Vec<Name> = places.iter().filter_map(key).collect();
             let left = free(&ct, &target.iter().cloned().collect(), self.program);
-            // A size must come from a tensor: `even(i)` has none.
-            let sized: Vec<Name> = ct.refs().into_iter().flat_map(keys).collect();
-            if target.iter().any(|k| !left.contains(k) || !sized.contains(k)) {
+            let unsized_ = |k: &Name| !left.contains(k) || !sized.contains(k);
+            if !apart && (sized_elsewhere || target.iter().any(unsized_)) {
                 let whole = places.iter().map(unmoved).collect();
                 ct =
                     times(ct, [call("ones_like".into(), vec![reference(r.name.clone(), whole)], Vec::new())]);
             }
+        }
+        if apart {
+            self.all_elements(r);
         }
         let by = moving(&r.places).map_or(0, |t| t.1);
         if by < 0 || r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
@@ -74,13 +102,60 @@ impl Walk<'_> {
         self.emit(Ref { name, places, relation: false, span: Span::default() }, ct);
     }
 
+    /// Whether something other than a tensor says how far an index goes with which the tensor is read at an offset.
+    fn is_sized_elsewhere(&self, r: &Ref, name: &Name) -> bool {
+        let Some(e) = &self.equation else { return false };
+        let has = |o: &Ref| o.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
+        let several = self.program.definition(&e.target.name).is_some_and(|d| d.equations.len() > 1);
+        let left = several && e.target.name != r.name && has(&e.target);
+        left || e.any_read(&mut |o| o.name != r.name && has(o))
+    }
+
+    /// A range as index arithmetic, which the left side can have.
+    fn written_range(&mut self, place: &mut Place) {
+        let Index::Slice(_, range) = &place.index else { return };
+        let (from, by) = (range[0].unwrap_or(0), range[2].unwrap_or(1));
+        let number = |x: i64| Kind::Number(x as f64).at(place.span);
+        match key(place).filter(|_| from >= 0 && by > 0) {
+            Some(name) if !name.contains(':') => {
+                place.index =
+                    Index::Affine(Box::new(Affine { terms: vec![(number(by), name)], offset: number(from) }));
+            }
+            _ => {
+                let what = "a range without a name, or from the end, has no gradient beside index arithmetic";
+                let help = "name the range and count from the front: s=1:3";
+                self.refused.push(Diagnostic::error(place.span, what).help(help));
+            }
+        }
+    }
+
+    /// Gives the gradient of a tensor that is read at positions all elements of the tensor.
+    pub(super) fn all_elements(&mut self, r: &Ref) {
+        if !self.laid_out.insert(r.name.clone()) {
+            return;
+        }
+        let reads = self.program.equations.iter().flat_map(|e| e.reads()).filter(|o| o.name == r.name);
+        let moves = self.moments(&r.name).chain(reads).find(|o| moving(&o.places).is_some());
+        let own = match moves {
+            Some(own) if self.program.is_input(&r.name) => own.places.iter().map(at_hand).collect(),
+            Some(own) => own.places.clone(),
+            None => r.places.clone(),
+        };
+        let places = self.all_places(&r.name, &plain(&own));
+        let zeros = call("zeros_like".into(), vec![reference(r.name.clone(), places.clone())], Vec::new());
+        let target = Ref { name: self.name(&r.name), places, relation: false, span: Span::default() };
+        let equation = self.equation.take();
+        self.emit(target, zeros);
+        self.equation = equation;
+    }
+
     /// Indices for all places of a tensor: these, unless they leave some out.
-    fn all_places(&self, name: &Name, places: &[Place]) -> Vec<Place> {
+    pub(super) fn all_places(&self, name: &Name, places: &[Place]) -> Vec<Place> {
         let named = |p: &Place| match &p.index {
             Index::Named(n, 0) => Some(n.clone()),
             _ => None,
         };
-        let timed = |p: &Place| matches!(p.index, Index::Time(..));
+        let timed = |p: &Place| matches!(p.index, Index::Time(..) | Index::Moment(_));
         let plain: Vec<Option<Name>> = places.iter().filter(|p| !timed(p)).map(named).collect();
         let distinct = (1..plain.len()).all(|i| !plain[..i].contains(&plain[i]));
         if distinct && plain.iter().all(Option::is_some) {

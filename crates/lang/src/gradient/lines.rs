@@ -20,7 +20,10 @@ impl Program {
         let several = |n: &&Name| {
             let own = self.definition(n).filter(|d| !d.relation);
             let joined = |i: &&usize| self.equations[**i].projection != Projection::Sum;
-            own.is_some_and(|d| d.equations.iter().filter(joined).count() > 1)
+            let parts = |d: &&crate::program::Definition| {
+                d.equations.iter().any(|i| super::scatter::is_written_in_parts(self, &self.equations[*i]))
+            };
+            own.is_some_and(|d| d.equations.iter().filter(joined).count() > 1 && !parts(&d))
         };
         let names: Vec<&Name> = self.names.iter().filter(several).filter(|n| among(n)).collect();
         if names.is_empty() {

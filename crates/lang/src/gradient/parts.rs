@@ -2,7 +2,9 @@
 //! on the way is then computed once, and the next derivative differentiates a line for each instead of all of them again
 //! in every line. So do arguments by place that are no tensors yet.
 
-use super::along::sized;
+use super::along::{along, sized, unsized_indices};
+use super::back::times;
+use super::inferred::ones_along;
 use super::branch::{Mask, behind, guard};
 use super::settled::{movable, names_in, own_result, settled, step_of};
 use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
@@ -303,6 +305,7 @@ impl Parts<'_> {
         let known = |m: &&Mask| !time.is_some_and(|t| m.reads(t));
         let masks: Vec<Mask> = self.masks.iter().filter(known).cloned().collect();
         let (before, guard) = (self.found.len(), guard(&masks, &names, occurrences(&value), self.program));
+        let guard = guard.map(|g| sized(&g, self.equation, self.program));
         let out = self.named(value, names, keep);
         self.found[before..].iter_mut().for_each(|e| e.guard = guard.clone());
         out
@@ -327,16 +330,45 @@ impl Parts<'_> {
         let places = names.iter().map(place).collect();
         let target = Ref { name, places, relation: false, span: Span::default() };
         let span = value.span;
+        let value = sized(&self.settled(&value, keep), equation, program);
+        let value = self.with_sizes(value, &target);
         self.found.push(Equation {
             target: Ref { span: equation.span, ..target.clone() },
             guard: None,
             projection: Projection::Sum,
             spelled: false,
-            value: sized(&self.settled(&value, keep), equation, program),
+            value,
             local: true,
             span: equation.span,
         });
         Kind::Ref(target).at(span)
+    }
+
+    /// A value on a line of its own, with ones along indices of that line which only index arithmetic has there: their sizes are
+    /// those of the equation.
+    fn with_sizes(&mut self, value: Expr, target: &Ref) -> Expr {
+        let equation = self.equation;
+        let left = keys(target);
+        let open = unsized_indices(target, &value, self.program);
+        let mut ones = Vec::new();
+        for index in open.into_iter().filter(|n| left.contains(n)) {
+            let parts = [&equation.value].into_iter().chain(&equation.guard);
+            let mut known = parts.filter_map(|p| along("ones_like", &index, p, equation, self.program));
+            if let Some(known) = known.next() {
+                ones.push(known);
+                continue;
+            }
+            // Other reads of the equation may reach less far.
+            let has = |r: &&&Ref| keys(r).contains(&index);
+            if equation.reads().iter().filter(has).count() > value.refs().iter().filter(has).count() {
+                let free = |n: &Name| self.program.definition(n).is_none() && !self.taken.contains(n);
+                let name = numbered(&equation.target.name, 1).find(free).unwrap_or_default();
+                self.taken.insert(name.clone());
+                self.found.push(ones_along(equation, &index, &name));
+                ones.push(Kind::Ref(Ref { name, places: vec![Place::named(&index)], ..target.clone() }).bare());
+            }
+        }
+        if ones.is_empty() { value } else { times(value, ones) }
     }
 
     /// An expression whose calls say what they have from the equation around them.

@@ -2,7 +2,7 @@
 
 use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
 use crate::program::Program;
-use crate::scope::{fresh, key, keys, occurrences, renamed};
+use crate::scope::{fresh, key, keys, occurrences, place_keys, renamed};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -12,7 +12,8 @@ pub(super) fn shiftable(e: &Expr, name: &Name) -> bool {
     match &e.kind {
         Kind::Ref(r) => {
             let range = |p: &Place| matches!(p.index, Index::Slice(..)) && key(p).as_ref() == Some(name);
-            !r.places.iter().any(range)
+            let arithmetic = |p: &Place| p.index.is_arithmetic() && place_keys(p).contains(name);
+            !r.places.iter().any(|p| range(p) || arithmetic(p))
         }
         Kind::Number(_) => true,
         Kind::Product(parts) => parts.iter().all(|p| shiftable(p, name)),

@@ -7,8 +7,8 @@ use crate::source::Span;
 use crate::token::Token;
 
 impl Parser<'_> {
-    /// The places after an opening bracket, up to and with the closing one. Lines go on after a comma only, so that a
-    /// bracket left open is noticed where it is.
+    /// The places after an opening bracket, up to and with the closing one. Lines go on after a comma, and before a comma
+    /// or the closing bracket, so that a bracket left open is noticed where it is.
     pub(super) fn places(&mut self) -> Read<(Vec<Place>, Span)> {
         self.inside_lines(|p| {
             // Most have two; what grows by itself begins with room for four, of which there are many.
@@ -26,7 +26,39 @@ impl Parser<'_> {
         })
     }
 
+    /// One index. What is not one of the plain forms is an expression: `i+k`, `2*i`, `Idx[i]`.
     fn place(&mut self) -> Read<Place> {
+        let (start, at, unclosed) = (self.span(), self.at, self.unclosed);
+        let plain = self.plain_place();
+        let ends = plain.is_ok() && self.place_ends();
+        if ends || self.tokens[at].0 == Token::Sign("*") {
+            return plain;
+        }
+        let (behind, mark) = (self.at, self.unclosed);
+        (self.at, self.unclosed) = (at, unclosed);
+        match self.inside_lines(Parser::expression) {
+            Ok(e) if self.place_ends() => {
+                let index = Index::Computed(Box::new(e));
+                Ok(Place { index, dotted: false, span: start.to(self.last_span()) })
+            }
+            _ => {
+                (self.at, self.unclosed) = (behind, mark);
+                plain
+            }
+        }
+    }
+
+    /// Whether a comma or the closing bracket follows, also on a later line.
+    fn place_ends(&mut self) -> bool {
+        let ahead = self.tokens[self.at..].iter().position(|t| t.0 != Token::Line).unwrap_or(0);
+        let ends = matches!(self.tokens[self.at + ahead].0, Token::Sign("," | "]"));
+        if ends {
+            self.at += ahead;
+        }
+        ends
+    }
+
+    fn plain_place(&mut self) -> Read<Place> {
         let start = self.span();
         let index = if self.peek() == Token::Text {
             Index::Symbol(self.quoted("a symbol")?.0, -1)

@@ -59,6 +59,7 @@ impl Names {
                     self.targets.insert(e.target.name.clone());
                     self.expression(&e.value, blocks);
                     e.guard.iter().for_each(|g| self.expression(g, blocks));
+                    e.target.computed().for_each(|p| self.expression(p, blocks));
                 }
                 Statement::Sink(_, e, _) => self.expression(e, blocks),
                 Statement::Export(names) => names.iter().for_each(|(n, _)| self.note(n, blocks)),
@@ -140,8 +141,9 @@ impl Program {
         }
         let name = self.local(&e.target.name, e.target.span, scope);
         let relation = e.target.relation;
+        let target = e.target.map_computed(&mut |p| self.part_in_block(p, scope, names, relation));
         Equation {
-            target: Ref { name, ..e.target.clone() },
+            target: Ref { name, ..target },
             value: self.part_in_block(&e.value, scope, names, relation),
             guard: e.guard.as_ref().map(|g| self.part_in_block(g, scope, names, relation)),
             ..e.clone()
@@ -153,7 +155,8 @@ impl Program {
         match &e.kind {
             Kind::Ref(r) => {
                 let name = self.local(&r.name, r.span, scope);
-                Kind::Ref(Ref { name, ..r.clone() }).at(e.span)
+                let inside = r.map_computed(&mut |p| self.part_in_block(p, scope, names, relation));
+                Kind::Ref(Ref { name, ..inside }).at(e.span)
             }
             Kind::Call(c) => {
                 let callee = builtin::find(&c.function, self);

@@ -223,7 +223,10 @@ impl Expr {
     /// The same with some tensors changed.
     pub(crate) fn with_refs(&self, change: &impl Fn(&Ref) -> Option<Ref>) -> Expr {
         match &self.kind {
-            Kind::Ref(r) => change(r).map_or_else(|| self.clone(), |r| Kind::Ref(r).at(self.span)),
+            Kind::Ref(r) => {
+                let changed = change(r).unwrap_or_else(|| r.clone());
+                Kind::Ref(changed.map_computed(&mut |e| e.with_refs(change))).at(self.span)
+            }
             _ => self.map_parts(&mut |part| part.with_refs(change)),
         }
     }

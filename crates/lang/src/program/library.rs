@@ -210,6 +210,7 @@ impl Known {
 
     fn equation(&self, e: &Equation, own: &HashSet<&Name>) -> Equation {
         Equation {
+            target: e.target.map_computed(&mut |p| self.part(p, own)),
             value: self.part(&e.value, own),
             guard: e.guard.as_ref().map(|g| self.part(g, own)),
             ..e.clone()

@@ -317,7 +317,7 @@ fn can_meet(a: &Ref, b: &Ref) -> bool {
         (Index::Moment(x), Index::Time(_, by)) | (Index::Time(_, by), Index::Moment(x)) => {
             (0..*by).contains(x)
         }
-        _ => false,
+        (a, b) => super::positions::never_equal(a, b),
     };
     !a.places.iter().zip(&b.places).any(apart)
 }
@@ -347,6 +347,8 @@ impl Look<'_> {
         let look = Look { relation: e.target.relation, ..*self };
         look.expr(&mut e.value, faults);
         e.guard.iter_mut().for_each(|g| look.expr(g, faults));
+        look.places(&mut e.target, faults);
+        faults.extend(super::positions::summed_inside(&e));
         compare_indices(&mut e, |n| !self.defined.contains(n) && !self.params.contains_key(n));
         if let Some(span) = self.params.get(&e.target.name) {
             let what = format!("`{}` is a parameter and cannot have an equation", e.target.name);
@@ -374,6 +376,9 @@ impl Look<'_> {
             }
             return;
         }
+        if let Kind::Ref(r) = &mut e.kind {
+            return self.places(r, faults);
+        }
         let Kind::Call(call) = &e.kind else {
             return e.change_parts(&mut |part| self.expr(part, faults));
         };
@@ -389,6 +394,25 @@ impl Look<'_> {
         call.args.iter_mut().for_each(|a| self.expr(a, faults));
         if let Some(of_index) = self.call(call, span, faults) {
             e.kind = of_index;
+        }
+    }
+
+    /// Resolves index arithmetic and computed indices.
+    fn places(&self, r: &mut Ref, faults: &mut Vec<Diagnostic>) {
+        for place in &mut r.places {
+            if let Index::Computed(e) = &mut place.index {
+                let is_index = |n: &Name| !self.defined.contains(n) && !self.params.contains_key(n);
+                let is_number = |n: &Name| !self.defined.contains(n) && self.params.contains_key(n);
+                let is = super::positions::Meaning { index: &is_index, number: &is_number };
+                place.index = match super::positions::resolved(e, &is) {
+                    Some(index) => index,
+                    None => {
+                        super::positions::indices_as_numbers(e, &is_index);
+                        self.expr(e, faults);
+                        Index::Computed(e.clone())
+                    }
+                };
+            }
         }
     }
 

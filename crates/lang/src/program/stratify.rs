@@ -30,7 +30,10 @@ impl Sign {
 /// Every tensor that an expression reads, with how it depends on it.
 fn signed<'a>(e: &'a Expr, sign: Sign, out: &mut Vec<(&'a Ref, Sign)>) {
     match &e.kind {
-        Kind::Ref(r) => out.push((r, sign)),
+        Kind::Ref(r) => {
+            out.push((r, sign));
+            r.computed().for_each(|p| signed(p, Sign::Mixed, out));
+        }
         Kind::Not(one) | Kind::Negative(one) => signed(one, sign.flipped(), out),
         Kind::Compare(c, two) => {
             let (left, right) = match c {

@@ -26,13 +26,14 @@ pub(super) fn number_symbols(equations: &mut [Equation], faults: &mut Vec<Diagno
         }
     };
     fn inside(e: &mut Expr, number: &impl Fn(&mut Ref)) {
-        match &mut e.kind {
-            Kind::Ref(r) => number(r),
-            _ => e.change_parts(&mut |part| inside(part, number)),
+        if let Kind::Ref(r) = &mut e.kind {
+            number(r);
         }
+        e.change_parts(&mut |part| inside(part, number));
     }
     for e in equations {
         number(&mut e.target);
+        e.target.change_computed(&mut |p| inside(p, &number));
         inside(&mut e.value, &number);
         e.guard.iter_mut().for_each(|g| inside(g, &number));
     }

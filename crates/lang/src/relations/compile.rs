@@ -424,15 +424,7 @@ impl<'s, 'a> Line<'s, 'a> {
             Kind::Compare(c, two) => {
                 let (a, b) = (self.number(&two[0])?, self.number(&two[1])?);
                 if let (Number::Constant(a), Number::Constant(b)) = (&a, &b) {
-                    let holds = match c {
-                        Comparison::Eq => a == b,
-                        Comparison::Ne => a != b,
-                        Comparison::Lt => a < b,
-                        Comparison::Le => a <= b,
-                        Comparison::Gt => a > b,
-                        Comparison::Ge => a >= b,
-                    };
-                    return Some(if holds { vec![Vec::new()] } else { Vec::new() });
+                    return Some(if c.holds(*a, *b) { vec![Vec::new()] } else { Vec::new() });
                 }
                 Some(vec![vec![Literal::Compare(*c, a, b)]])
             }

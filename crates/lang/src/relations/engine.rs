@@ -4,7 +4,7 @@
 use super::plan::{Level, Plan, Step};
 use super::rule::{Arg, Atom, Kind, Literal, Number, Rule, Rules};
 use super::trie::{Node, Trie};
-use crate::ast::{Comparison, Projection};
+use crate::ast::Projection;
 use crate::order::components;
 use gradus_ir::{Error, Result, stop};
 
@@ -496,15 +496,7 @@ impl<'a> Walk<'a> {
             }
             Some(Step::Test(c, a, b)) => {
                 let (a, b) = (self.number(a), self.number(b));
-                let holds = match c {
-                    Comparison::Eq => a == b,
-                    Comparison::Ne => a != b,
-                    Comparison::Lt => a < b,
-                    Comparison::Le => a <= b,
-                    Comparison::Gt => a > b,
-                    Comparison::Ge => a >= b,
-                };
-                holds && self.walk(at + 1)
+                c.holds(a, b) && self.walk(at + 1)
             }
             Some(Step::Any(v)) => (0..plan.rule.sizes[*v]).any(|x| {
                 self.bound[*v] = x;

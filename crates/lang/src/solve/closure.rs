@@ -93,7 +93,8 @@ impl<'a> Solver<'a> {
             } else if let Kind::Sum(terms) = &e.value.kind {
                 for term in terms.iter().filter(|t| !grows(t)) {
                     let alone = Equation { value: term.clone(), ..e.clone() };
-                    let term = Term::new(self.program, self.options, known, &self.batch, None, &alone)?;
+                    let mut term = Term::new(self.program, self.options, known, &self.batch, None, &alone)?;
+                    term.infer_sizes()?;
                     found.push((e, term.evaluate()?));
                 }
             }
@@ -114,7 +115,8 @@ impl<'a> Solver<'a> {
         still: &mut Still,
     ) -> Eval<Option<Vec<Rule>>> {
         // Sizes that do not fit are said as everywhere.
-        let whole = Term::new(self.program, self.options, known, &self.batch, None, e)?;
+        let mut whole = Term::new(self.program, self.options, known, &self.batch, None, e)?;
+        whole.infer_sizes()?;
         let Some(left) = plain(&e.target).filter(|_| e.projection == Projection::Sum && e.guard.is_none())
         else {
             return Ok(None);
@@ -180,6 +182,7 @@ impl<'a> Solver<'a> {
         let mut term = Term::new(self.program, self.options, whole.values, &self.batch, None, &alone).ok()?;
         // How far an index goes, others may say.
         term.sizes.extend(whole.sizes.clone());
+        term.infer_sizes().ok()?;
         let value: Named = term.evaluate().ok().filter(|v| v.tensor.dtype() == DType::Bool)?;
         (value.axes.len() == own.len()).then(|| (still.put(None, value.aligned(&own)), own))
     }

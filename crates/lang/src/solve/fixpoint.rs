@@ -7,7 +7,7 @@ use super::place::bare;
 use super::rest::Watch;
 use crate::ast::{Equation, Expr, Index, Kind, Name, Projection, Ref};
 use crate::diagnostic::Diagnostic;
-use crate::eval::{Eval, Fault, Value, Values, fault, real};
+use crate::eval::{Eval, Fault, Term, Value, Values, fault, real};
 use crate::limit::bounded;
 use crate::named::{Named, combined, identity};
 use crate::scope::key;
@@ -82,6 +82,12 @@ impl<'a> Solver<'a> {
                 };
                 let all: Option<Vec<usize>> = self.own(*i).into_iter().map(at).collect();
                 known[g][p] = known[g][p].or(all.and_then(|all| all.into_iter().max()));
+                let computed = |e: &&Equation| {
+                    e.target.places.get(p).is_some_and(|place| matches!(place.index, Index::Computed(_)))
+                };
+                if known[g][p].is_none() && self.own(*i).iter().any(computed) {
+                    known[g][p] = self.size_by_readers(&self.names[*i].0, p);
+                }
             }
             let Some(e) = self.own(*i).first().copied() else { continue };
             for (p, place) in e.target.places.iter().enumerate() {
@@ -416,15 +422,10 @@ impl<'a> Solver<'a> {
                     changed[at] = Kind::Ref(Ref { name: fresh(&r.name), ..r.clone() }).at(factor.span);
                     let value = Kind::Product(changed).at(e.value.span);
                     let rule = Equation { value, ..e.clone() };
-                    let term = crate::eval::Term::new(
-                        self.program,
-                        self.options,
-                        &values,
-                        &self.batch,
-                        None,
-                        &rule,
-                    )?
-                    .evaluate()?;
+                    let mut term =
+                        Term::new(self.program, self.options, &values, &self.batch, None, &rule)?;
+                    term.infer_sizes()?;
+                    let term = term.evaluate()?;
                     found = found.logical_or(&self.placed_rule(e, term)?);
                 }
             }

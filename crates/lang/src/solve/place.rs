@@ -41,17 +41,26 @@ impl<'a> Solver<'a> {
         }
         let mut sums: Vec<Joined> = Vec::new();
         let several = terms.iter().any(|t| t.0.projection != first.projection) && !relation;
-        for ((e, _), mut value) in terms.iter().zip(values) {
+        for ((e, term), mut value) in terms.iter().zip(values) {
             if relation {
                 let number = real(value, e.value.span, "is no truth value")?.float(float);
                 value = number.with(number.tensor.gt(0.0));
             }
-            let placed = placed_at(e, &value, &batch, &extents, &sizes, start, inside.is_some());
-            placed.check().map_err(|x| fault(e.span, &x))?;
             let how = if relation { Projection::Sum } else { e.projection };
+            let ground = Ground { batch: &batch, extents: &extents, sizes: &sizes, start, inside: inside.is_some() };
+            let scattered = match &term.writes {
+                Some(writes) if !relation => Some(self.scattered(e, &value, writes, &ground, several)?),
+                _ => None,
+            };
+            if let Some((value, covers)) = scattered {
+                add(&mut sums, Joined { how, value, covers });
+                continue;
+            }
+            let placed = ground.placed(e, &value);
+            placed.check().map_err(|x| fault(e.span, &x))?;
             let covers = (several || how != Projection::Sum && is_partial(e)).then(|| {
                 let there = value.with(Tensor::full(value.tensor.shape().to_vec(), true));
-                placed_at(e, &there, &batch, &extents, &sizes, start, inside.is_some())
+                ground.placed(e, &there)
             });
             let value = match &covers {
                 Some(covers) if how != Projection::Sum => {
@@ -61,14 +70,7 @@ impl<'a> Solver<'a> {
                 }
                 _ => placed,
             };
-            match sums.iter_mut().find(|s| s.how == how) {
-                Some(sum) => {
-                    let dtype = sum.value.dtype().promote(value.dtype());
-                    sum.value = combined(how, &sum.value.to_dtype(dtype), &value.to_dtype(dtype));
-                    sum.covers = sum.covers.as_ref().zip(covers).map(|(a, b)| a.logical_or(&b));
-                }
-                None => sums.push(Joined { how, value, covers }),
-            }
+            add(&mut sums, Joined { how, value, covers });
         }
         // Lines that combine otherwise meet nowhere.
         let joined = sums.into_iter().reduce(|a, b| {
@@ -127,7 +129,7 @@ impl<'a> Solver<'a> {
                 inside.and_then(|s| s.get(p).copied().flatten()).map(|n| (n, Span::default()));
             // The furthest places that equations name, from the front and from the end.
             let [mut first, mut last]: [Option<(i64, Span)>; 2] = [None; 2];
-            let mut missing = None;
+            let (mut missing, mut reach, mut moved) = (None, None, None);
             for (e, value) in terms {
                 let Some(place) = e.target.places.get(p) else { continue };
                 let declared = match &place.index {
@@ -142,6 +144,11 @@ impl<'a> Solver<'a> {
                         }
                         continue;
                     }
+                    Index::Affine(_) | Index::Computed(_) => {
+                        let own = value.writes.iter().flat_map(|w| &w.at).find(|(at, _)| *at == p);
+                        reach = reach.max(own.and_then(|(_, at)| at.range).map(|r| (r.1 + 1).max(0)));
+                        continue;
+                    }
                     Index::Time(..) | Index::Moment(_) if inside.is_some() => Some((1, place.span)),
                     Index::Time(..) | Index::Moment(_) => {
                         moments.map(|m| ((m.1 - m.0 + 1).max(0) as usize, place.span))
@@ -151,6 +158,12 @@ impl<'a> Solver<'a> {
                         Some((value.size(&k)?, seen(&e.value, &k, self.program).unwrap_or(e.value.span)))
                     }),
                 };
+                // An offset says how far a name goes if nothing else does.
+                if matches!(place.index, Index::Named(_, 1.. | ..=-1)) {
+                    moved = moved.or(own.or(declared));
+                    missing = missing.or(Some(place).filter(|_| moved.is_none()));
+                    continue;
+                }
                 if let (Some((n, _)), Some((size, span))) = (own, declared)
                     && n != size
                 {
@@ -178,6 +191,10 @@ impl<'a> Solver<'a> {
                     _ => {}
                 }
             }
+            if found.is_none() && moved.is_some() {
+                let known = self.extents.get(&terms[0].0.target.name).and_then(|e| e.get(p).copied().flatten());
+                found = known.map(|n| (n, Span::default())).or(moved);
+            }
             let (name, count) = (&terms[0].0.target.name, |n: usize| if n == 1 { "place" } else { "places" });
             if let Some((n, at)) = found {
                 let outside = |(p, _): &(i64, Span)| if *p < 0 { -*p > n as i64 } else { *p >= n as i64 };
@@ -201,8 +218,20 @@ impl<'a> Solver<'a> {
                 let relation = terms[0].0.target.relation || first.is_some();
                 relation.then(|| self.options.domain_size(name, p)).flatten()
             };
-            match (found.map(|f| f.0).or_else(beside).or_else(domain), missing) {
+            let computed = terms.iter().find_map(|(e, _)| {
+                e.target.places.get(p).filter(|place| matches!(place.index, Index::Computed(_)))
+            });
+            let read = || computed.and_then(|_| self.size_by_readers(name, p));
+            match (found.map(|f| f.0).or_else(beside).or_else(domain).or_else(read), missing) {
                 (Some(n), _) => sizes.push(n),
+                (None, None) if computed.is_some() => {
+                    let span = computed.map(|c| c.span).unwrap_or_default();
+                    let what = format!("the size of `{name}` at a computed index is not known: it never depends on values");
+                    let help = format!(
+                        "give it a line that has the axis, or read it with an index of known size: axis n = …, Out[n] = {name}[n]"
+                    );
+                    return Err(Diagnostic::error(span, what).help(help).into());
+                }
                 (None, Some(place)) => {
                     let what = format!(
                         "the size of index `{}` is not known: it stands on the left only",
@@ -223,7 +252,10 @@ impl<'a> Solver<'a> {
                     };
                     return Err(Diagnostic::error(place.span, what).help(help).into());
                 }
-                (None, None) => sizes.push(first.map_or(0, |(place, _)| place as usize + 1)),
+                (None, None) => {
+                    let reach = reach.unwrap_or(0) as usize;
+                    sizes.push(first.map_or(0, |(place, _)| place as usize + 1).max(reach));
+                }
             }
         }
         Ok(sizes)
@@ -257,6 +289,33 @@ struct Joined {
     how: Projection,
     value: Tensor,
     covers: Option<Tensor>,
+}
+
+/// Combines a line with those before it that combine alike.
+fn add(sums: &mut Vec<Joined>, line: Joined) {
+    let Some(sum) = sums.iter_mut().find(|s| s.how == line.how) else { return sums.push(line) };
+    let dtype = sum.value.dtype().promote(line.value.dtype());
+    sum.value = combined(line.how, &sum.value.to_dtype(dtype), &line.value.to_dtype(dtype));
+    sum.covers = sum.covers.as_ref().zip(line.covers).map(|(a, b)| a.logical_or(&b));
+}
+
+/// The sizes of a name that terms are placed in.
+pub(super) struct Ground<'s> {
+    /// The axes that a call brought, and their extents.
+    pub(super) batch: &'s [Name],
+    pub(super) extents: &'s [usize],
+    /// The sizes of the left side's places.
+    pub(super) sizes: &'s [usize],
+    /// The first time step.
+    pub(super) start: i64,
+    /// Whether terms are of one time step.
+    pub(super) inside: bool,
+}
+
+impl Ground<'_> {
+    pub(super) fn placed(&self, e: &Equation, value: &Named) -> Tensor {
+        placed_at(e, value, self.batch, self.extents, self.sizes, self.start, self.inside)
+    }
 }
 
 /// Whether a left side leaves out elements of its name.

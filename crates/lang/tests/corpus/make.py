@@ -211,6 +211,116 @@ def guarded_mean(X):
     return {"M": m, "Loss": (m * m).sum()}
 
 
+def at(x, *position):
+    """An element, or 0 outside."""
+    inside = all(0 <= p < n for p, n in zip(position, x.shape))
+    return x[position] if inside else torch.tensor(0.0)
+
+
+@program
+def index_convolution(X, W):
+    y = torch.stack([sum(X[i + k] * W[k] for k in range(3)) for i in range(3)])
+    return {"Y": y, "Loss": (y**3).sum()}
+
+
+@program
+def index_same_size(X, W):
+    y = torch.stack([sum(at(X, i + k - 1) * W[k] for k in range(3)) for i in range(5)])
+    return {"Y": y, "Loss": (torch.tanh(y) * y).sum()}
+
+
+@program
+def index_strided(X, W):
+    y = [[sum(X[2 * y + p, 2 * x + q] * W[p, q] for p in range(2) for q in range(2)) for x in range(2)] for y in range(2)]
+    y = torch.stack([torch.stack(row) for row in y])
+    return {"Y": y, "Loss": (y * y).sum()}
+
+
+@program
+def index_pooling(X):
+    windows = X.reshape(2, 2, 2, 2).permute(0, 2, 1, 3).reshape(2, 2, 4)
+    m, a = windows.amax(2), windows.mean(2)
+    return {"M": m, "A": a, "Loss": (m * a).sum()}
+
+
+@program
+def index_transposed(X, W):
+    y, z = [torch.tensor(0.0)] * 6, [torch.tensor(0.0)] * 7
+    for i in range(3):
+        z[3 * i] = z[3 * i] + X[i] * X[i]
+        for k in range(2):
+            y[2 * i + k] = y[2 * i + k] + X[i] * W[k]
+    y, z = torch.stack(y), torch.stack(z)
+    return {"Y": y, "Z": z, "Loss": (y * y).sum(), "Total": (z * z).sum()}
+
+
+@program
+def index_embedding(T, W):
+    g = torch.stack([T[i] for i in (2, 0, 2, 1)])
+    return {"G": g, "Loss": (W[:, None] * torch.sin(g) * g).sum()}
+
+
+@program
+def index_groups(V):
+    groups = [V[[0]], V[[3]], V[[1, 2, 4]]]
+    total = torch.stack([g.sum() for g in groups])
+    loss = sum(g.max() * g.min() for g in groups)
+    return {"Out": total, "Loss": loss, "Other": sum(g.mean() * g.prod() for g in groups)}
+
+
+@program
+def index_product_with_zeros(V):
+    p = torch.stack([V[0] * V[3], V[1] * V[2]])
+    return {"Loss": (p * p).sum() + p.sum()}
+
+
+@program
+def index_paths(W):
+    d = [torch.tensor(0.0)] + [torch.tensor(float("inf"))] * 3
+    for _ in range(4):
+        for e, (u, v) in enumerate([(0, 1), (0, 2), (2, 1), (1, 3)]):
+            d[v] = torch.minimum(d[v], d[u] + W[e])
+    d = torch.stack(d)
+    return {"Out": d, "Loss": (d * d).sum()}
+
+
+@program
+def index_pick(T):
+    picks = (1, 0, 1)
+    y = torch.stack([T[i, a] for i, a in enumerate(picks)])
+    z = [[y[i] if a == picks[i] else torch.tensor(0.0) for a in range(2)] for i in range(3)]
+    return {"Y": y, "Out": torch.stack([torch.stack(row) for row in z]), "Loss": (y**3).sum()}
+
+
+@program
+def index_graph(H, W):
+    m = [torch.zeros(2)] * 3
+    for u, v in [(0, 1), (1, 2), (2, 0), (0, 2)]:
+        m[v] = m[v] + H[u] @ W
+    new = torch.tanh(torch.stack(m))
+    return {"New": new, "Loss": (new * new).sum()}
+
+
+@program
+def index_steps(A, K):
+    u = A
+    for _ in range(3):
+        u = torch.stack([sum(at(u, i + k - 1) * K[k] for k in range(3)) + 0.1 * u[i] for i in range(5)])
+    return {"U": u, "Loss": (u * u).sum()}
+
+
+@program
+def index_parts(X):
+    m = torch.stack([X[0], X[1], torch.tensor(6.0)])
+    return {"M": m, "Loss": (m * m).sum()}
+
+
+@program
+def index_known_size(A, V):
+    y = torch.stack([A[i] * at(V, i - 1) for i in range(4)])
+    return {"Y": y, "Loss": (y * y).sum()}
+
+
 def constants(text):
     found = {}
     for name, value in re.findall(r"^(\w+)(?:\[[^\]]*\])? = const\((.*)\)$", text, re.M):

@@ -1,0 +1,17 @@
+axis b = 3
+Bin[i] = const([0, 2, 2, 1, 2])
+V[i] = const([1, 5, 3, 7, 4])
+Sum[Bin[i]] = V[i]
+Most[Bin[i]] max= V[i]
+Least[Bin[i]] min= V[i]
+Mean[Bin[i]] avg= V[i]
+Prod[Bin[i]] prod= V[i]
+Out[b] = Sum[b]
+Loss = Most[b] Least[b]
+Other = Mean[b] Prod[b]
+# expect Out = [1.0, 7.0, 12.0]
+# expect Loss = 65.0
+# expect Other = 290.0
+# grad Loss V = [2.0, 3.0, 5.0, 14.0, 0.0]
+# grad Other V = [2.0, 68.0, 100.0, 14.0, 80.0]
+# grad2 Other V = [8.0, 9781.333333333334, 11360.000000000002, 56.0, 10789.333333333336]
