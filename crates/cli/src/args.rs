@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use gradus::gpu::Dialect;
+use gradus::ir::format::Compute;
 use std::path::PathBuf;
 
 /// Tensor equations: run them, differentiate them into equations, check and explain them.
@@ -300,6 +301,18 @@ impl On {
     pub(crate) fn device(&self) -> crate::Done<gradus::Device> {
         gradus::Device::named(&self.name).map_err(|e| crate::Failure::Usage(e.to_string()))
     }
+}
+
+/// The precision of products with quantised weights.
+#[derive(Args, Debug)]
+pub(crate) struct Precision {
+    /// Numbers in products with quantised weights: f32, or int8, which rounds activations and is faster
+    #[arg(long, value_name = "NUMBERS", default_value = "f32", value_parser = compute)]
+    pub(crate) compute: Compute,
+}
+
+fn compute(text: &str) -> Result<Compute, String> {
+    Compute::of_name(text).ok_or_else(|| "expected f32 or int8".to_string())
 }
 
 /// What a run is given, whatever it is for.

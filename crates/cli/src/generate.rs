@@ -1,6 +1,6 @@
 //! `gradus generate` and `gradus chat`: text of a language model, as it comes.
 
-use crate::args::{On, count, share, size};
+use crate::args::{On, Precision, count, share, size};
 use crate::{Done, Failure, Terminal};
 use clap::Args;
 use gradus::files::bytes_up_to;
@@ -103,6 +103,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long)]
     pub(crate) stats: bool,
     #[command(flatten)]
+    pub(crate) precision: Precision,
+    #[command(flatten)]
     pub(crate) on: On,
 }
 
@@ -116,6 +118,8 @@ pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) choice: Choice,
     #[command(flatten)]
+    pub(crate) precision: Precision,
+    #[command(flatten)]
     pub(crate) on: On,
 }
 
@@ -125,7 +129,7 @@ fn shown<'a>(terminal: &'a mut Terminal<'_>) -> impl FnMut(&str) -> bool + 'a {
 }
 
 pub(crate) fn run(args: &GenerateArgs, terminal: &mut Terminal<'_>) -> Done {
-    let mut model = LanguageModel::load(&args.model, args.on.device()?)?;
+    let mut model = LanguageModel::load_computing(&args.model, args.on.device()?, args.precision.compute)?;
     let options = args.choice.options(&model)?;
     let done = model.generate(&args.prompt, &options, &args.choice.stop, shown(terminal))?;
     writeln!(terminal.out)?;
@@ -151,7 +155,7 @@ fn speed(done: &Generated) -> String {
 
 /// A conversation: a line of input is a message, `/clear` begins anew, `/exit` or the end of the input ends it.
 pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
-    let mut model = LanguageModel::load(&args.model, args.on.device()?)?;
+    let mut model = LanguageModel::load_computing(&args.model, args.on.device()?, args.precision.compute)?;
     if model.template.is_none() {
         return Err(Failure::Run("the model has no chat template: use `gradus generate`".into()));
     }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Folder, Tiny};
+use gradus_ir::format::Compute;
 use gradus_ir::DType;
 use gradus_models::LanguageModel;
 use gradus_models::config::Config;
@@ -128,8 +129,15 @@ fn quantized_models_have_the_logits_of_their_values() {
 
 #[test]
 fn texts_together_have_the_tokens_of_single_ones() {
-    let folder = Folder::new("together");
-    let model = LanguageModel::load(quantized("llama", &folder.0), Device::CPU).unwrap().engine.shared();
+    for compute in Compute::ALL {
+        together(compute);
+    }
+}
+
+fn together(compute: Compute) {
+    let folder = Folder::new(&format!("together-{}", compute.name()));
+    let file = quantized("llama", &folder.0);
+    let model = LanguageModel::load_computing(file, Device::CPU, compute).unwrap().engine.shared();
     let prompts: Vec<Vec<i64>> =
         [(1, 5), (2, 37), (3, 1), (4, 130), (5, 9)].map(|(s, n)| prompt(s, n)).into();
     let steps = 12;

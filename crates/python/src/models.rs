@@ -3,11 +3,13 @@
 use crate::device::parse;
 use crate::error::raise;
 use crate::tensor::PyTensor;
+use gradus::ir::format::Compute;
 use gradus::models::chat::Message;
 use gradus::models::engine::{Options, WhenFull};
 use gradus::models::{Generated, LanguageModel};
 use gradus::nn::Sampling;
 use gradus::{Device, Tensor};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -84,9 +86,16 @@ impl PyLanguageModel {
 #[pymethods]
 impl PyLanguageModel {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, device: Option<&Bound<'_, PyAny>>) -> PyResult<PyLanguageModel> {
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        device: Option<&Bound<'_, PyAny>>,
+        compute: &str,
+    ) -> PyResult<PyLanguageModel> {
         let device = parse(device)?.unwrap_or(Device::CPU);
-        let model = raise(py.detach(|| LanguageModel::load(path, device)))?;
+        let wrong = || PyValueError::new_err(format!("compute must be 'f32' or 'int8', not '{compute}'"));
+        let compute = Compute::of_name(compute).ok_or_else(wrong)?;
+        let model = raise(py.detach(|| LanguageModel::load_computing(path, device, compute)))?;
         Ok(PyLanguageModel(Mutex::new(model)))
     }
 

@@ -12,7 +12,7 @@ mod metrics;
 mod schedule;
 mod vectors;
 
-use crate::args::On;
+use crate::args::{On, Precision};
 use crate::{Done, Failure, Terminal};
 use clap::Args;
 use error::ApiError;
@@ -75,6 +75,8 @@ pub(crate) struct ServeArgs {
     /// Seconds that open requests get to end when the server is told to stop
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) grace: u64,
+    #[command(flatten)]
+    pub(crate) precision: Precision,
     #[command(flatten)]
     pub(crate) on: On,
 }
@@ -157,7 +159,7 @@ fn load(args: &ServeArgs, metrics: &Arc<Metrics>) -> Done<(Option<Language>, Opt
         }
         return Ok((None, Some(vectors(&args.model, name)?)));
     }
-    let model = LanguageModel::load(&args.model, device)?;
+    let model = LanguageModel::load_computing(&args.model, device, args.precision.compute)?;
     let decoder = model.engine.shared();
     let (context, vocabulary_size) = (decoder.config.context, decoder.config.vocabulary);
     let scheduler = Scheduler::start(decoder, args.slots.into(), args.queue as usize, metrics.clone())?;
