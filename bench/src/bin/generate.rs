@@ -33,7 +33,8 @@ fn memory() -> (u64, u64) {
 
 /// Perplexity of the first tokens of a text.
 fn perplexity(model: &LanguageModel, ids: &[i64]) -> Result<f64> {
-    let n = ids.len().min(TOKENS) - 1;
+    let n = ids.len().min(TOKENS).checked_sub(1).filter(|n| *n > 0);
+    let n = n.ok_or_else(|| Error::value("a text", "of two tokens or more has a perplexity"))?;
     let (x, y) = (Tensor::from_slice(&ids[..n], [1, n]), Tensor::from_slice(&ids[1..=n], [n, 1]));
     let logits = model.engine.model().logits(&x).reshape([n as i64, -1]);
     Ok((-f64::from(logits.log_softmax(-1).gather(-1, &y).mean(()).item::<f32>()?)).exp())

@@ -65,7 +65,7 @@ const FORMATS: &[Row] = &[
     row(Format::BF16, 30, "BF16", 1, 2),
 ];
 
-/// The numbers that products with quantised weights are computed in.
+/// The representation of activations in products with quantised weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Compute {
     /// Activations stay as they are.
@@ -76,7 +76,7 @@ pub enum Compute {
 }
 
 impl Compute {
-    /// Returns all ways.
+    /// All variants.
     pub const ALL: [Compute; 2] = [Compute::F32, Compute::Int8];
 
     /// Returns the name, such as `int8`.
@@ -87,7 +87,7 @@ impl Compute {
         }
     }
 
-    /// Returns the one with this name.
+    /// Returns the variant with this name.
     pub fn of_name(name: &str) -> Option<Compute> {
         Compute::ALL.into_iter().find(|c| c.name() == name)
     }

@@ -82,7 +82,7 @@ pub struct Model {
     kv_heads: usize,
     /// Whether quantised weights are given as `f32`.
     pub as_f32: bool,
-    /// The numbers that products with quantised weights are computed in.
+    /// The representation of activations in products with quantised weights.
     pub compute: Compute,
 }
 

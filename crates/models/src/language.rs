@@ -57,7 +57,8 @@ impl LanguageModel {
         LanguageModel::load_computing(path, device, Compute::F32)
     }
 
-    /// As [`LanguageModel::load`], with the numbers that products with quantised weights are computed in.
+    /// As [`LanguageModel::load`], with a representation of activations in products with quantised weights. It has no effect on
+    /// weights that are floats, which are those of Hugging Face folders and of devices other than the CPU.
     pub fn load_computing(path: impl AsRef<Path>, device: Device, compute: Compute) -> Result<LanguageModel> {
         LanguageModel::load_with(path.as_ref(), device, !device.is_cpu(), compute)
     }

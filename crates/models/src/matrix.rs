@@ -13,7 +13,7 @@ use gradus_tensor::{Tensor, dequantize, embedding, func, quantized_dot};
 pub enum Matrix {
     /// Numbers that can be trained.
     Float(Param),
-    /// The bytes of a quantised format, row by row, and the numbers that products are computed in.
+    /// The bytes of a quantised format, row by row, and the representation of activations in products.
     Quantized(Buffer, Format, Compute),
 }
 

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Folder, Tiny};
-use gradus_ir::format::Compute;
 use gradus_ir::DType;
+use gradus_ir::format::Compute;
 use gradus_models::LanguageModel;
 use gradus_models::config::Config;
 use gradus_models::convert;

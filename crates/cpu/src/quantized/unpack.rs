@@ -2,7 +2,7 @@
 //! The values are those of `gradus_ir::format`, bit for bit. Formats without a kernel of their own unpack their integers there.
 
 use crate::wide::{GROUP, Wide, half_at};
-use gradus_ir::format::{Format, Parts};
+use gradus_ir::format::{Format, MOST, Parts};
 
 /// How kernels read the blocks of a format.
 ///
@@ -104,7 +104,10 @@ pub(super) struct Any {
 
 impl Any {
     pub(super) fn new(format: Format) -> Any {
-        Any { format, parts: Parts::new() }
+        let mut parts = Parts::new();
+        // Blocks of zeros tell whether the format has offsets.
+        format.unpack(&[0; MOST], &mut parts);
+        Any { format, parts }
     }
 }
 

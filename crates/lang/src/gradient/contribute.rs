@@ -1,8 +1,8 @@
 //! From a cotangent that has arrived at a tensor to the line that adds it to that tensor's gradient.
 
+use super::along::sized_key;
 use super::back::{Walk, call, plain, reference, text, times};
 use super::shift::{at_hand, shiftable, shifted, unmoved};
-use super::along::sized_key;
 use crate::ast::{Affine, Expr, Index, Kind, Name, Place, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::scope::{Names, free, fresh, key, keys, occurrences};
@@ -20,10 +20,13 @@ impl Walk<'_> {
             r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Slice(..)));
         let (mut places, mut ct) = (plain(&r.places), ct);
         let moved = |p: &Place| match &p.index {
-            Index::Named(n, 1.. | ..=-1) => self.program.axes.contains_key(n) || self.is_sized_elsewhere(r, n),
+            Index::Named(n, 1.. | ..=-1) => {
+                self.program.axes.contains_key(n) || self.is_sized_elsewhere(r, n)
+            }
             _ => false,
         };
-        let arithmetic = r.places.iter().any(|p| p.index.is_arithmetic()) || cut && r.places.iter().any(moved);
+        let arithmetic =
+            r.places.iter().any(|p| p.index.is_arithmetic()) || cut && r.places.iter().any(moved);
         // Whether an index that moves may go further than the tensor, or less far.
         let mut apart = false;
         if arithmetic {

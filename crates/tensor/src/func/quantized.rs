@@ -55,17 +55,21 @@ pub fn dequantize(bytes: &Tensor, format: Format) -> Tensor {
 /// Elements of activations that share a scale when they are rounded.
 const BLOCK: usize = 32;
 
-/// Rounds activations to the nearest of 255 multiples of a scale, which each block of 32 has for itself.
+/// Rounds activations to the nearest of 255 multiples of a scale, one scale for each block of 32.
 fn rounded(x: &Tensor) -> Tensor {
-    let blocks = x.unflatten(-1, [x.dim(-1) / BLOCK, BLOCK]);
+    // Scales of short floats are too coarse.
+    let wide = if x.dtype() == DType::F64 { x.clone() } else { x.to_dtype(DType::F32) };
+    let blocks = wide.unflatten(-1, [x.dim(-1) / BLOCK, BLOCK]);
     let scale = blocks.abs().max_keepdim(-1) / 127.0;
-    let q = (&blocks / &scale).round();
+    // Quotients are larger than 127 only if the scale is subnormal.
+    let q = (&blocks / &scale).clamp(-127.0, 127.0).round();
     // A block of zeros has no scale to divide by. Infinities and NaN give NaN.
-    scale.eq(0.0).select(&blocks.zeros_like(), &(q * scale)).flatten(-2, -1)
+    let rounded = scale.eq(0.0).select(&blocks.zeros_like(), &(q * scale));
+    rounded.flatten(-2, -1).to_dtype(x.dtype())
 }
 
 /// `x · wᵀ` along the last axis, where `w` is the values of `bytes`, `[outputs, inputs]`. The result has the dtype of `x`.
-/// With [`Compute::Int8`] the activations are rounded before; the gradient is that of the product without rounding.
+/// With [`Compute::Int8`] the activations are rounded first; the gradient is that of the product without rounding.
 #[track_caller]
 pub fn quantized_dot(x: &Tensor, bytes: &Tensor, format: Format, compute: Compute) -> Tensor {
     let ins = [x, bytes];

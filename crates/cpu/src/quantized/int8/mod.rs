@@ -1,8 +1,8 @@
 //! Products of quantised weights with activations that are rounded to integers of 8 bits.
 //!
-//! Activations are rounded in blocks of 32 that share a scale, as the body of the region does. With VNNI instructions the
+//! Activations are rounded in blocks of 32 that share a scale, as `quantized_dot` does in `tensor/func/quantized.rs`. With VNNI instructions the
 //! products of integers are summed exactly within a block and then scaled; other processors multiply the rounded values as
-//! `f32`. The bits of a result do not depend on the number of rows or threads.
+//! `f32`. With VNNI, the bits of a result do not depend on the number of rows or threads.
 
 #[cfg(target_arch = "x86_64")]
 mod piece;
@@ -16,7 +16,7 @@ use crate::gemm::Scratch;
 /// Activations that share a scale.
 const BLOCK: usize = 32;
 
-/// A number whose neighbours are integers.
+/// 1.5 · 2²³: adding it rounds a small `f32` to the nearest integer, which is then in the lowest bits.
 const ROUND: f32 = 12_582_912.0;
 
 /// Computes `y = round(x) · weightsᵀ`.
@@ -27,7 +27,8 @@ pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
     if weights.rows == 0 || rows.count == 0 {
         return;
     }
-    // SAFETY: the caller's contract; the scratch has a number for every activation.
+    // SAFETY: the caller's contract; the instructions of `vnni` are available where it is called, and the scratch has a number
+    // for every activation. Widths are multiples of 32, as blocks of weights are.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         if vnni::available() {
@@ -44,10 +45,19 @@ pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
     }
 }
 
+/// Whether products are sums of integers on this processor.
+#[cfg(test)]
+pub(super) fn exact() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return vnni::available();
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
 /// The nearest integers of a block, and their scale. The scale is NaN if an activation is not finite.
 #[inline(always)]
 fn round(x: &[f32; BLOCK]) -> ([i8; BLOCK], f32) {
-    // As integers: numbers of equal sign compare like their bits, and NaN is above infinity.
+    // Magnitudes are compared as bits: the order is the same, and NaN is above infinity.
     let mut largest = 0;
     for x in x {
         largest = largest.max(x.to_bits() & 0x7fff_ffff);
@@ -57,8 +67,8 @@ fn round(x: &[f32; BLOCK]) -> ([i8; BLOCK], f32) {
     let divisor = if scale > 0.0 { scale } else { f32::INFINITY };
     let mut q = [0; BLOCK];
     for (q, x) in q.iter_mut().zip(x) {
-        // Adding and taking away 1.5 · 2²³ rounds to the nearest integer, which is then in the lowest bits.
-        *q = (x / divisor + ROUND).to_bits() as i8;
+        // The quotient is larger than 127 only if the scale is subnormal.
+        *q = ((x / divisor).clamp(-127.0, 127.0) + ROUND).to_bits() as i8;
     }
     (q, scale)
 }

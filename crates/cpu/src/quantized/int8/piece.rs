@@ -1,7 +1,9 @@
-//! Pieces of 128 weights as unsigned integers with scales and offsets: the form that all formats have for products of integers.
+//! Pieces of 128 weights as unsigned integers with scales and offsets: the common form of all formats.
 //!
-//! A weight is `scale · q + offset`. Signed integers are shifted up by a power of two, which the offset takes back exactly.
-//! All functions need AVX-512 and become instructions of the caller.
+//! A weight is `scale · (q - shift) + offset`: the integers of formats with signed ones are shifted up, because VNNI multiplies
+//! unsigned with signed integers. All functions need AVX-512, and are inlined into a caller with these target features.
+
+#![expect(clippy::needless_range_loop, reason = "iterators over registers are not always inlined")]
 
 use super::super::unpack::{Any, Q4_0, Q4_1, Q4K, Q6K, Q8_0, six_bits};
 use crate::gemm::transpose_square;
@@ -10,14 +12,14 @@ use std::arch::x86_64::*;
 
 /// Weights of a piece.
 pub(super) const PIECE: usize = 128;
-/// Weights that share a scale and an offset in every format.
+/// Weights of the smallest group that has a scale, of any format.
 pub(super) const RUN: usize = 16;
 /// Rows whose numbers fill a register.
 pub(super) const SIDE: usize = 16;
 /// Runs of a piece.
 pub(super) const RUNS: usize = PIECE / RUN;
 
-/// Two registers of integers, and one of 8 scales and 8 offsets. Runs are in the order that is simple to unpack.
+/// Two registers of integers, and one of 8 scales and 8 offsets. Run `i` is at position `POSITION[i]`.
 pub(super) type Piece = [__m512i; 3];
 
 /// Reads pieces of a format.
@@ -26,7 +28,11 @@ pub(super) trait Pieces {
     const POSITION: [usize; RUNS];
     /// Whether runs `2 i` and `2 i + 1` share a scale and an offset.
     const PAIRED: bool;
-    /// Piece number `at` of a row of `blocks` blocks. Weights after the end are any.
+    /// Whether weights have offsets.
+    const OFFSETS: bool;
+    /// The number that was added to signed integers.
+    fn shift(&self) -> i32;
+    /// Piece number `at` of a row of `blocks` blocks. Weights after the end of the row are unspecified.
     ///
     /// # Safety
     /// `row` points to that many blocks, the piece is in the row, and the processor has AVX-512.
@@ -60,7 +66,7 @@ pub(super) trait Pieces {
 /// Scales and offsets of each run, of 16 rows.
 pub(super) type Numbers = [[__m512; RUNS]; 2];
 
-/// Piece number `at` of 16 rows of `blocks` blocks. Rows after the last are the last again.
+/// Piece number `at` of 16 rows of `blocks` blocks. Lanes after `last` repeat row `last`.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
     pub(super) first: *const u8,
@@ -80,7 +86,7 @@ impl Lanes {
     /// The 32 bits at `byte` of each of four blocks of `size` bytes, of 16 rows.
     #[inline(always)]
     unsafe fn words(&self, size: usize, byte: usize) -> [__m512i; 4] {
-        // SAFETY: the caller guarantees AVX-512 and rows of blocks; lanes without a block are not read.
+        // SAFETY: the caller guarantees AVX-512, rows of blocks, and 16 rows of less than 2 GiB; missing blocks are not read.
         unsafe {
             let lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
             let lane = _mm512_min_epi32(lane, _mm512_set1_epi32(self.last as i32));
@@ -122,19 +128,21 @@ unsafe fn nibbles(bytes: __m512i) -> (__m512i, __m512i) {
     }
 }
 
-/// Scales, and the offsets that take back a shift of the integers.
+/// Scales without offsets.
 #[inline(always)]
-unsafe fn centred(scale: __m256, shift: f32) -> __m512i {
+unsafe fn scales(scale: __m256) -> __m512i {
     // SAFETY: the caller guarantees AVX-512.
-    unsafe {
-        let offset = _mm256_mul_ps(scale, _mm256_set1_ps(-shift));
-        _mm512_castps_si512(_mm512_insertf32x8::<1>(_mm512_castps256_ps512(scale), offset))
-    }
+    unsafe { _mm512_castps_si512(_mm512_zextps256_ps512(scale)) }
 }
 
 impl Pieces for Q4_1 {
     const POSITION: [usize; RUNS] = NIBBLES;
     const PAIRED: bool = true;
+    const OFFSETS: bool = true;
+    #[inline(always)]
+    fn shift(&self) -> i32 {
+        0
+    }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
         // SAFETY: the caller's contract. Four blocks are 80 bytes, 20 words of 32 bits: two halves, then nibbles.
@@ -169,6 +177,11 @@ impl Pieces for Q4_1 {
 impl Pieces for Q4_0 {
     const POSITION: [usize; RUNS] = NIBBLES;
     const PAIRED: bool = true;
+    const OFFSETS: bool = false;
+    #[inline(always)]
+    fn shift(&self) -> i32 {
+        8
+    }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
         // SAFETY: the caller's contract. Four blocks are 72 bytes, 36 words of 16 bits: a half, then nibbles.
@@ -185,7 +198,7 @@ impl Pieces for Q4_0 {
             let (low, high) = nibbles(_mm512_permutex2var_epi16(first, words, last));
             let words = _mm512_castsi128_si512(_mm_setr_epi16(0, 9, 18, 27, 0, 9, 18, 27));
             let scale = _mm256_cvtph_ps(_mm512_castsi512_si128(_mm512_permutexvar_epi16(words, first)));
-            [low, high, centred(scale, 8.0)]
+            [low, high, scales(scale)]
         }
     }
     #[inline(always)]
@@ -195,7 +208,6 @@ impl Pieces for Q4_0 {
             let mut result = [[_mm512_setzero_ps(); RUNS]; 2];
             for (i, words) in rows.words(18, 0).into_iter().enumerate() {
                 result[0][i] = lower(words);
-                result[1][i] = _mm512_mul_ps(result[0][i], _mm512_set1_ps(-8.0));
             }
             result
         }
@@ -205,6 +217,11 @@ impl Pieces for Q4_0 {
 impl Pieces for Q8_0 {
     const POSITION: [usize; RUNS] = NATURAL;
     const PAIRED: bool = true;
+    const OFFSETS: bool = false;
+    #[inline(always)]
+    fn shift(&self) -> i32 {
+        128
+    }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
         // SAFETY: the caller's contract. A block is a half and 32 signed bytes.
@@ -217,7 +234,7 @@ impl Pieces for Q8_0 {
             let scale = |b: usize| p(b).cast::<i16>().read_unaligned();
             let [a, b, c, d] = [scale(0), scale(1), scale(2), scale(3)];
             let scale = _mm256_cvtph_ps(_mm_setr_epi16(a, a, b, b, c, c, d, d));
-            [shift(two(bytes(0), bytes(1))), shift(two(bytes(2), bytes(3))), centred(scale, 128.0)]
+            [shift(two(bytes(0), bytes(1))), shift(two(bytes(2), bytes(3))), scales(scale)]
         }
     }
     #[inline(always)]
@@ -227,7 +244,6 @@ impl Pieces for Q8_0 {
             let mut result = [[_mm512_setzero_ps(); RUNS]; 2];
             for (i, words) in rows.words(34, 0).into_iter().enumerate() {
                 result[0][2 * i] = lower(words);
-                result[1][2 * i] = _mm512_mul_ps(result[0][2 * i], _mm512_set1_ps(-128.0));
             }
             result
         }
@@ -237,6 +253,11 @@ impl Pieces for Q8_0 {
 impl Pieces for Q4K {
     const POSITION: [usize; RUNS] = NIBBLES_OF_64;
     const PAIRED: bool = true;
+    const OFFSETS: bool = true;
+    #[inline(always)]
+    fn shift(&self) -> i32 {
+        0
+    }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, _: usize, at: usize) -> Piece {
         // SAFETY: the caller's contract. A block of two pieces is two halves, 12 bytes of scales and offsets, and nibbles.
@@ -259,6 +280,11 @@ impl Pieces for Q4K {
 impl Pieces for Q6K {
     const POSITION: [usize; RUNS] = NATURAL;
     const PAIRED: bool = false;
+    const OFFSETS: bool = false;
+    #[inline(always)]
+    fn shift(&self) -> i32 {
+        32
+    }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, _: usize, at: usize) -> Piece {
         // SAFETY: the caller's contract. A block of two pieces is 128 bytes of low bits, 64 of high bits, 16 scales and a half.
@@ -276,7 +302,7 @@ impl Pieces for Q6K {
             let q = [_mm512_or_si512(low, top(0, 2)), _mm512_or_si512(high, top(4, 6))];
             let scale = _mm256_cvtepi8_epi32(_mm_loadl_epi64(block.add(192 + RUNS * half).cast()));
             let scale = _mm256_mul_ps(_mm256_set1_ps(half_at(block.add(208))), _mm256_cvtepi32_ps(scale));
-            [q[0], q[1], centred(scale, 32.0)]
+            [q[0], q[1], scales(scale)]
         }
     }
 }
@@ -284,6 +310,12 @@ impl Pieces for Q6K {
 impl Pieces for Any {
     const POSITION: [usize; RUNS] = NATURAL;
     const PAIRED: bool = false;
+    const OFFSETS: bool = true;
+    #[inline(always)]
+    fn shift(&self) -> i32 {
+        // Formats with offsets have unsigned integers.
+        if self.parts.has_offsets { 0 } else { 128 }
+    }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
         let (elements, bytes) = (self.format.block_elements(), self.format.block_bytes());
@@ -298,19 +330,17 @@ impl Pieces for Any {
                 let block = unsafe { std::slice::from_raw_parts(row.add(block * bytes), bytes) };
                 self.format.unpack(block, &mut self.parts);
             }
-            let parts = &self.parts;
-            // Integers with an offset are not negative.
-            let (shift, offset) =
-                if parts.has_offsets { (0, parts.offsets[within / parts.group]) } else { (128, 0.0) };
-            let scale = parts.scales[within / parts.group];
+            let (parts, shift) = (&self.parts, self.shift());
             for i in 0..RUN {
                 q[RUN * run + i] = (i32::from(parts.q[within + i]) + shift) as u8;
             }
-            numbers[run] = scale;
-            numbers[RUNS + run] = offset - shift as f32 * scale;
+            numbers[run] = parts.scales[within / parts.group];
+            if parts.has_offsets {
+                numbers[RUNS + run] = parts.offsets[within / parts.group];
+            }
         }
         let load = |p: *const u8| {
-            // SAFETY: 64 bytes are readable.
+            // SAFETY: 64 bytes are readable; the caller guarantees AVX-512.
             unsafe { _mm512_loadu_si512(p.cast()) }
         };
         [load(q.as_ptr()), load(q[64..].as_ptr()), load(numbers.as_ptr().cast())]

@@ -1,7 +1,9 @@
 //! The product of integers with the VNNI instructions of AVX-512.
 //!
-//! A task computes 32 outputs for all rows. It unpacks some pieces of their weights into a panel, in which each register holds
+//! A task computes 32 outputs for all rows. It unpacks up to four pieces of their weights into a panel, in which each register holds
 //! four integers of 16 outputs, and multiplies the panel with up to six rows of activations at a time.
+
+#![expect(clippy::needless_range_loop, reason = "iterators over registers are not always inlined")]
 
 use super::super::unpack::{Any, Q4_0, Q4_1, Q4K, Q6K, Q8_0};
 use super::super::{Rows, Weights, of_format};
@@ -44,7 +46,9 @@ pub(super) fn available() -> bool {
 struct Activations {
     q: [i8; PIECE],
     scale: [f32; RUNS],
-    /// `scale` times the sum of the integers of a run, or of both runs of a block in the place of the first.
+    /// Sums of the integers of each run. If runs are paired, the first of a block has the sum of both.
+    total: [i32; RUNS],
+    /// `scale · total`.
     sum: [f32; RUNS],
 }
 
@@ -77,9 +81,9 @@ pub(super) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
         // SAFETY: the caller's contract; the scratch has the pieces of every row, and tasks have different rows.
         own.for_each(|row| unsafe { round_row(weights, rows, x, row) });
     });
-    // Few rows are a short task: more outputs, next to each other in memory.
+    // With few rows, 32 outputs are too little work for a task.
     let many = (TASK / weights.row_bytes()).next_multiple_of(LANES).max(LANES);
-    let each = if rows.count <= FEW { many } else { LANES };
+    let each = if are_few(weights, rows) { many } else { LANES };
     pool.run(weights.rows.div_ceil(each), &|task| {
         let own = task * each..((task + 1) * each).min(weights.rows);
         // SAFETY: the caller's contract; tasks have different outputs.
@@ -103,7 +107,7 @@ unsafe fn round_row(weights: &Weights, rows: Rows, x: Rounded, row: usize) {
 #[inline(always)]
 unsafe fn round_pieces<B: Pieces>(_: &mut B, width: usize, x: *const f32, out: *mut Activations) {
     for piece in 0..width.div_ceil(PIECE) {
-        let mut a = Activations { q: [0; PIECE], scale: [0.0; RUNS], sum: [0.0; RUNS] };
+        let mut a = Activations { q: [0; PIECE], scale: [0.0; RUNS], total: [0; RUNS], sum: [0.0; RUNS] };
         for block in 0..(width / BLOCK - piece * (PIECE / BLOCK)).min(PIECE / BLOCK) {
             // SAFETY: the caller guarantees the activations.
             let (q, scale) = round(unsafe { &*x.add(piece * PIECE + block * BLOCK).cast::<[f32; BLOCK]>() });
@@ -116,11 +120,13 @@ unsafe fn round_pieces<B: Pieces>(_: &mut B, width: usize, x: *const f32, out: *
                     sums[half] += i32::from(q);
                 }
                 a.scale[at] = scale;
-                a.sum[at] = scale * sums[half] as f32;
+                a.total[at] = sums[half];
             }
             if B::PAIRED {
-                a.sum[first] = scale * (sums[0] + sums[1]) as f32;
+                a.total[first] = sums[0] + sums[1];
             }
+            a.sum[first] = scale * a.total[first] as f32;
+            a.sum[second] = scale * a.total[second] as f32;
         }
         // SAFETY: the caller guarantees the space.
         unsafe { out.add(piece).write(a) }
@@ -133,10 +139,15 @@ unsafe fn outputs(weights: &Weights, x: Rounded, rows: Rows, own: Range<usize>) 
     unsafe { of_format!(weights.format, |b| outputs_of(b, weights, x, rows, own.clone())) }
 }
 
+/// Whether rows are multiplied without a panel: they are few, and offsets of 16 rows of weights fit 32 bits.
+fn are_few(weights: &Weights, rows: Rows) -> bool {
+    rows.count <= FEW && weights.row_bytes() <= i32::MAX as usize / SIDE
+}
+
 /// Some outputs of all rows; at most 32 if the rows are not few.
 #[inline(always)]
 unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: Rows, own: Range<usize>) {
-    if rows.count <= FEW {
+    if are_few(weights, rows) {
         let row_bytes = weights.row_bytes();
         for byte in (0..SIDE * row_bytes).step_by(LINE) {
             prefetch(weights.data.wrapping_add(own.start * row_bytes + byte));
@@ -170,6 +181,7 @@ unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: 
                     y: rows.y.add(start * weights.rows + first),
                     outputs: weights.rows,
                     masks: [0, SIDE].map(|half| ((1u32 << lanes.saturating_sub(half).min(SIDE)) - 1) as u16),
+                    shift: b.shift(),
                     add: from > 0,
                 };
                 match end - start {
@@ -190,7 +202,8 @@ unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: 
 unsafe fn few<B: Pieces>(b: &mut B, weights: &Weights, x: *const Activations, y: *mut f32, first: usize) {
     let (blocks, row_bytes) = (weights.blocks(), weights.row_bytes());
     let last = (weights.rows - first).min(SIDE) - 1;
-    // Both runs of a block are in the same quarters of the two registers of a piece.
+    let shift = b.shift();
+    // Block `i` is in quarter `i` of both registers of a piece, so that one register sums both.
     let stacked = B::PAIRED && B::POSITION[1] == B::POSITION[0] + RUNS / 2;
     // SAFETY: the caller's contract.
     unsafe {
@@ -228,7 +241,10 @@ unsafe fn few<B: Pieces>(b: &mut B, weights: &Weights, x: *const Activations, y:
                     let other = if next < RUNS / 2 { low[next] } else { high[next - RUNS / 2] };
                     integers = _mm512_add_epi32(integers, other);
                 }
-                sum = _mm512_fmadd_ps(offset[at], _mm512_set1_ps(x.sum[at]), sum);
+                integers = _mm512_sub_epi32(integers, _mm512_set1_epi32(shift * x.total[at]));
+                if B::OFFSETS {
+                    sum = _mm512_fmadd_ps(offset[at], _mm512_set1_ps(x.sum[at]), sum);
+                }
                 let scale = _mm512_mul_ps(scale[at], _mm512_set1_ps(x.scale[at]));
                 sum = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(integers), sum);
             }
@@ -267,8 +283,8 @@ unsafe fn quarters(x: &[__m512i; SIDE]) -> [__m512i; 4] {
     }
 }
 
-/// Unpacks pieces of some outputs into a panel: of each piece, squares of integers, integers, and scales and offsets, for
-/// the first 16 outputs and then for the others.
+/// Unpacks up to four pieces of up to 32 outputs into a panel. Each 16 outputs of a piece are three squares: integers of the
+/// first register, integers of the second, and scales with offsets.
 #[inline(always)]
 unsafe fn fill<B: Pieces>(
     b: &mut B,
@@ -284,7 +300,7 @@ unsafe fn fill<B: Pieces>(
         for (lane, output) in outputs.clone().enumerate() {
             let row = weights.data.add(output * row_bytes);
             for (i, at) in pieces.clone().enumerate() {
-                // The processor does not expect the jumps from row to row.
+                // The hardware does not prefetch across the strides of rows.
                 let ahead = row.wrapping_add(AHEAD * row_bytes + at * piece_bytes);
                 prefetch(ahead);
                 prefetch(ahead.wrapping_add(LINE));
@@ -318,6 +334,8 @@ struct Tile {
     outputs: usize,
     /// Outputs that exist, of each 16.
     masks: [u16; 2],
+    /// The number that was added to signed weights.
+    shift: i32,
     /// Whether sums of earlier pieces are in `y`.
     add: bool,
 }
@@ -326,7 +344,7 @@ impl Tile {
     /// Multiplies `R` rows with the panel.
     #[inline(always)]
     unsafe fn multiply<B: Pieces, const R: usize>(&self) {
-        // Runs whose products are summed as integers.
+        // Number of runs whose products are summed as integers.
         let together = if B::PAIRED { 2 } else { 1 };
         // SAFETY: the caller guarantees the panel, the activations, the results and the instructions.
         unsafe {
@@ -346,6 +364,10 @@ impl Tile {
                 for group in (0..2).step_by(together) {
                     let first = B::POSITION[run + group];
                     let mut integers = [[_mm512_setzero_si512(); 2]; R];
+                    for r in 0..R {
+                        let total = (*x.add(r * self.row)).total[first];
+                        integers[r] = [_mm512_set1_epi32(-self.shift * total); 2];
+                    }
                     for k in 0..together {
                         let at = B::POSITION[run + group + k];
                         for word in at * 4..at * 4 + 4 {
@@ -367,7 +389,10 @@ impl Tile {
                         let total = _mm512_set1_ps(x.sum[first]);
                         for half in 0..2 {
                             let product = _mm512_cvtepi32_ps(integers[r][half]);
-                            let sum = _mm512_fmadd_ps(offset[half], total, sums[r][half]);
+                            let mut sum = sums[r][half];
+                            if B::OFFSETS {
+                                sum = _mm512_fmadd_ps(offset[half], total, sum);
+                            }
                             sums[r][half] = _mm512_fmadd_ps(_mm512_mul_ps(scale[half], own), product, sum);
                         }
                     }
