@@ -246,7 +246,7 @@ swish | from efficientnet_pytorch.utils import * | nn.Sequential(nn.Linear(4, 4)
     "locuslab/TCN": (".", """
 temporal convolutions | from TCN.tcn import TemporalConvNet | TemporalConvNet(4, [8, 8], kernel_size=3, dropout=0.) | x(2, 4, 12)
 adding problem | d = definitions("TCN/adding_problem/model.py") | d.TCN(2, 1, [8, 8], 3, 0.) | x(2, 2, 12)
-copying | d = definitions("TCN/copy_memory/model.py") | d.TCN(1, 5, [8, 8], 3, 0.) | x(2, 12, 1)
+copying | d = definitions("TCN/copy_memory/model.py") | d.TCN(1, 5, [8, 8], 3, 0.) | x(2, 1, 12)
 words | d = definitions("TCN/lambada_language/model.py") | d.TCN(8, 20, [8, 8], dropout=0., emb_dropout=0.) | ints(20, 2, 12)
 characters | d = definitions("TCN/char_cnn/model.py") | d.TCN(8, 20, [8, 8], dropout=0., emb_dropout=0.) | ints(20, 2, 12)
 """),
