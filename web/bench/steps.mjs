@@ -1,5 +1,5 @@
 /**
- * Milliseconds per training step in Chromium, loss read at every step: `node bench/steps.mjs [--cpu] [--only NAME] [--beside FILE]`.
+ * Milliseconds per training step in Chromium, loss read at every step: `node bench/steps.mjs [--cpu] [--only NAME] [--rounds N] [--beside FILE]`.
  * FILE is a module that sets `globalThis.bench(name, seconds)` for another system; the two systems alternate in one run.
  */
 import { readFileSync } from 'node:fs'
@@ -7,7 +7,8 @@ import { open } from '../tests/browser.mjs'
 
 const device = process.argv.includes('--cpu') ? 'cpu' : 'webgpu'
 const at = process.argv.indexOf('--beside')
-const rounds = 3
+const counted = process.argv.indexOf('--rounds')
+const rounds = counted > 0 ? Number(process.argv[counted + 1]) : 3
 const only = process.argv.indexOf('--only')
 for (const name of only > 0 ? [process.argv[only + 1]] : ['sine', 'digits', 'addition']) {
   const pages = { ours: await open() }
