@@ -32,7 +32,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> Options {
         let sampling = Sampling {
             temperature: self.temperature,
             top_k: self.top_k,
@@ -47,7 +47,7 @@ impl Settings {
 }
 
 impl PyLanguageModel {
-    fn lock(&self) -> MutexGuard<'_, LanguageModel> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, LanguageModel> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -84,9 +84,16 @@ impl PyLanguageModel {
 #[pymethods]
 impl PyLanguageModel {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, device: Option<&Bound<'_, PyAny>>) -> PyResult<PyLanguageModel> {
+    #[pyo3(signature = (path, device=None, f32=false))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        device: Option<&Bound<'_, PyAny>>,
+        f32: bool,
+    ) -> PyResult<PyLanguageModel> {
         let device = parse(device)?.unwrap_or(Device::CPU);
-        let model = raise(py.detach(|| LanguageModel::load(path, device)))?;
+        let load = if f32 { LanguageModel::load_f32 } else { LanguageModel::load };
+        let model = raise(py.detach(|| load(path, device)))?;
         Ok(PyLanguageModel(Mutex::new(model)))
     }
 
