@@ -20,6 +20,7 @@ pages! {
     training = "training.md",
     devices = "devices.md",
     models = "models.md",
+    tuning = "tuning.md",
     internals = "internals.md",
     adding_an_op = "adding_an_op.md",
     performance = "performance.md",

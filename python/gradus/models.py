@@ -5,24 +5,33 @@
     print(model.chat([{"role": "user", "content": "Who are you?"}], on_text=print))
 """
 
-from ._native import _LanguageModel
+from ._native import _LanguageModel, _adapter, _create_model, _prefer, _reinforce, _save_model, _tune
+from .tune import Lora, RewardModel, _lines, _policy, _settings
 
-__all__ = ["Model", "load"]
+__all__ = ["Lora", "Model", "RewardModel", "create", "load"]
 
 
-def load(path, device=None, compute="f32"):
+def load(path, device=None, f32=False, compute="f32"):
     """Loads a model from a GGUF file, or from a folder with `config.json`, `tokenizer.json` and safetensors.
 
+    With `f32` quantised weights become numbers, which can be trained and take adapters.
     `compute="int8"` rounds activations to 8 bits in products with quantised weights, which is faster.
     """
-    return Model(path, device, compute)
+    return Model(path, device, f32, compute)
+
+
+def create(folder, alphabet, *, width=64, layers=2, heads=4, context=64, seed=0):
+    """Writes a small model with random weights and one token for each character of `alphabet`, and loads it."""
+    _create_model(folder, alphabet, (width, layers, heads, context), seed)
+    return Model(folder)
 
 
 class Model:
     """A language model with its tokeniser and chat template."""
 
-    def __init__(self, path, device=None, compute="f32"):
-        self._model = _LanguageModel(path, device, compute)
+    def __init__(self, path, device=None, f32=False, compute="f32"):
+        self._path = path
+        self._model = _LanguageModel(path, device, f32, compute)
 
     def _settings(self, tokens=128, temperature=0.0, top_k=None, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=0,
                   stop=(), keep=None):
@@ -55,3 +64,69 @@ class Model:
     def logits(self, tokens):
         """Logits of the token that follows each of these, `[len(tokens), vocabulary]`."""
         return self._model.logits([int(t) for t in tokens])
+
+    def tune(self, data, *, on_step=None, **settings):
+        """Learns texts, and returns the last loss.
+
+        `data` has texts, tuples of a prompt and what shall follow it, or dictionaries: `{"text"}`, `{"prompt", "completion"}`,
+        `{"messages"}`. Settings: `lora` (a `Lora`; `None` trains all weights), `steps`, `batch` (rows of packed texts), `accumulate`
+        (batches of an update), `length` (tokens of a row), `pack`, `rate`, `warmup`, `decay` ("constant", "linear", "cosine"),
+        `weight_decay`, `clip`, `seed`. `on_step(step, loss)` is called after each update; returning `False` ends the training.
+        """
+        return _tune(self._model, _lines(data), _settings(**settings), on_step)
+
+    def prefer(self, pairs, *, beta=0.1, smoothing=0.0, on_step=None, rate=5e-4, decay="constant", **settings):
+        """Learns to prefer the `chosen` answer of each pair to the `rejected` one (DPO), and returns the last loss.
+
+        Pairs are dictionaries `{"prompt", "chosen", "rejected"}`. A small `beta` lets the model go far from what it was. `smoothing`
+        is the share of pairs whose order is doubted. Other settings are those of `tune`; a batch is as many pairs.
+        """
+        settings = _settings(rate=rate, decay=decay, **settings)
+        return _prefer(self._model, _lines(pairs), settings, (beta, smoothing), on_step)
+
+    def _reinforce(self, ppo, prompts, reward, on_step, tokens, temperature, policy, rate, decay, settings):
+        prompts = list(prompts)
+        starts = [p if isinstance(p, str) else [(m["role"], m["content"]) for m in p] for p in prompts]
+        return _reinforce(self._model, ppo, starts, lambda i, text: reward(prompts[i], text),
+                          _settings(rate=rate, decay=decay, **settings), policy,
+                          self._settings(tokens=tokens, temperature=temperature), on_step)
+
+    def grpo(self, prompts, reward, *, group=8, epochs=1, ratio=0.2, kl=0.02, scaled=True, tokens=64, temperature=1.0, on_step=None,
+             rate=5e-4, decay="constant", **settings):
+        """Raises a reward: makes answers likelier that are better than others to the same prompt (GRPO). Returns the last mean reward.
+
+        `reward(prompt, answer)` returns a number. Prompts are texts, or lists of messages. Each of a `batch` of prompts is answered
+        `group` times in each of `steps` rounds. `ratio` bounds how far probabilities move, `kl` weighs the divergence from the model
+        at the start. `on_step(step, reward, kl)` is called after each round.
+        """
+        policy = _policy(group=group, epochs=epochs, ratio=ratio, kl=kl, scaled=scaled)
+        return self._reinforce(False, prompts, reward, on_step, tokens, temperature, policy, rate, decay, settings)
+
+    def ppo(self, prompts, reward, *, epochs=2, ratio=0.2, kl=0.05, value_clip=0.2, value=0.5, discount=1.0, gae=0.95, tokens=64,
+            temperature=1.0, on_step=None, rate=5e-4, batch=16, decay="constant", **settings):
+        """Raises a reward with a learned value of each token (PPO). Returns the last mean reward.
+
+        `kl` is what each nat of divergence from the model at the start takes from the reward. Other settings are those of `grpo`.
+        """
+        policy = _policy(epochs=epochs, ratio=ratio, kl=kl, value_clip=value_clip, value=value, discount=discount, gae=gae)
+        return self._reinforce(True, prompts, reward, on_step, tokens, temperature, policy, rate, decay, dict(settings, batch=batch))
+
+    def save_adapter(self, folder):
+        """Saves the adapter alone: `adapter_config.json` and `adapter_model.safetensors`, which the package `peft` reads too."""
+        _adapter(self._model, "save", folder, str(self._path))
+
+    def load_adapter(self, folder):
+        """Loads an adapter from a folder; it replaces the one that the model has."""
+        _adapter(self._model, "load", folder, None)
+
+    def merge_adapter(self):
+        """Adds the adapter to the weights, which must not be quantised: `load(path, f32=True)`."""
+        _adapter(self._model, "merge", None, None)
+
+    def remove_adapter(self):
+        """Removes the adapter: the model is what it was without it."""
+        _adapter(self._model, "remove", None, None)
+
+    def save(self, folder):
+        """Saves all weights as `f32` in a folder that `load` reads. Adapters must be merged first."""
+        _save_model(self._model, self._path, folder)

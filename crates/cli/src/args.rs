@@ -169,6 +169,22 @@ Examples:
   gradus chat model.gguf --system 'You answer in one sentence.' --temperature 0.7
   echo 'Who are you?' | gradus chat model.gguf")]
     Chat(crate::generate::ChatArgs),
+    /// Fine-tune a language model on texts or on pairs of answers, and write an adapter or a model
+    #[command(after_help = "\
+Examples:
+  gradus tune model.gguf texts.jsonl --out adapter          an adapter (LoRA); quantised weights stay
+  gradus tune model.gguf texts.jsonl --out tuned --merge    the model with the adapter added
+  gradus tune folder texts.jsonl --out tuned --full         all weights
+  gradus tune model.gguf pairs.jsonl --out adapter --beta 0.1
+  gradus generate model.gguf 'Hello' --adapter adapter
+
+A line of DATA is a JSON object; all are of one kind:
+  {\"text\": …}                                a text to learn
+  {\"prompt\": …, \"completion\": …}           a prompt, and what shall follow it
+  {\"messages\": [{\"role\", \"content\"}, …]}   a conversation, whose last message is learned
+  {\"prompt\": …, \"chosen\": …, \"rejected\": …} a better and a worse answer (DPO)
+Ctrl-C ends the training after the current update and writes what was learned.")]
+    Tune(crate::tune::TuneArgs),
     /// Vectors of texts, by a sentence encoder from a folder: a JSON list for each
     #[command(after_help = "\
 Examples:

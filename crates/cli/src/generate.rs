@@ -7,6 +7,7 @@ use gradus::files::bytes_up_to;
 use gradus::models::chat::Message;
 use gradus::models::constrain::{Document, Grammar, Vocabulary};
 use gradus::models::engine::{Finish, Options, WhenFull};
+use gradus::models::tune::load_adapter;
 use gradus::models::{Generated, LanguageModel};
 use gradus::nn::Sampling;
 use std::path::{Path, PathBuf};
@@ -48,12 +49,26 @@ pub(crate) struct Choice {
     /// Generate JSON that fits the JSON schema in this file
     #[arg(long, value_name = "FILE")]
     json_schema: Option<PathBuf>,
+    /// Add the adapter in this folder, which `gradus tune` has written
+    #[arg(long, value_name = "FOLDER")]
+    adapter: Option<PathBuf>,
     /// When the context is full, forget the earlier half of the text and go on
     #[arg(long)]
     forget: bool,
+    #[command(flatten)]
+    precision: Precision,
 }
 
 impl Choice {
+    /// Loads a model, with its adapter if there is one.
+    fn load(&self, path: &Path, on: &On) -> Done<LanguageModel> {
+        let model = LanguageModel::load_computing(path, on.device()?, self.precision.compute)?;
+        if let Some(folder) = &self.adapter {
+            load_adapter(model.engine.model(), folder)?;
+        }
+        Ok(model)
+    }
+
     fn options(&self, model: &LanguageModel) -> Done<Options> {
         let sampling = Sampling {
             temperature: self.temperature,
@@ -103,8 +118,6 @@ pub(crate) struct GenerateArgs {
     #[arg(long)]
     pub(crate) stats: bool,
     #[command(flatten)]
-    pub(crate) precision: Precision,
-    #[command(flatten)]
     pub(crate) on: On,
 }
 
@@ -118,8 +131,6 @@ pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) choice: Choice,
     #[command(flatten)]
-    pub(crate) precision: Precision,
-    #[command(flatten)]
     pub(crate) on: On,
 }
 
@@ -129,7 +140,7 @@ fn shown<'a>(terminal: &'a mut Terminal<'_>) -> impl FnMut(&str) -> bool + 'a {
 }
 
 pub(crate) fn run(args: &GenerateArgs, terminal: &mut Terminal<'_>) -> Done {
-    let mut model = LanguageModel::load_computing(&args.model, args.on.device()?, args.precision.compute)?;
+    let mut model = args.choice.load(&args.model, &args.on)?;
     let options = args.choice.options(&model)?;
     let done = model.generate(&args.prompt, &options, &args.choice.stop, shown(terminal))?;
     writeln!(terminal.out)?;
@@ -155,7 +166,7 @@ fn speed(done: &Generated) -> String {
 
 /// A conversation: a line of input is a message, `/clear` begins anew, `/exit` or the end of the input ends it.
 pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
-    let mut model = LanguageModel::load_computing(&args.model, args.on.device()?, args.precision.compute)?;
+    let mut model = args.choice.load(&args.model, &args.on)?;
     if model.template.is_none() {
         return Err(Failure::Run("the model has no chat template: use `gradus generate`".into()));
     }

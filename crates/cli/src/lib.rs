@@ -23,6 +23,7 @@ mod show;
 mod tables;
 mod terminal;
 mod train;
+mod tune;
 mod web;
 
 pub use terminal::Terminal;
@@ -140,6 +141,7 @@ where
         Verb::Sample(args) => sample::run(args, terminal),
         Verb::Generate(args) => generate::run(args, terminal),
         Verb::Chat(args) => generate::chat(args, terminal),
+        Verb::Tune(args) => tune::run(args, terminal),
         Verb::Embed(args) => embed::run(args, terminal),
         Verb::Serve(args) => serve::run(args, terminal),
         Verb::Inspect(args) => inspect::run(args, terminal),

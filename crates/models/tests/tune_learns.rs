@@ -9,10 +9,6 @@ use gradus_models::small::{Small, create};
 use gradus_models::tune::{Dpo, Example, Grpo, Lora, Pair, Ppo, Prompt, RewardModel, Rollout, Tuning};
 use gradus_tensor::Device;
 
-fn var(name: &str, default: f64) -> f64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}
-
 /// All sums of two digits.
 fn sums() -> Vec<(String, usize)> {
     let pairs = (0..10).flat_map(|a| (0..10).map(move |b| (a, b)));
@@ -144,7 +140,7 @@ fn a_reward_model_ranks_answers_and_ppo_raises_its_score() {
     let before = drawn(&mut model, &prompts, padded);
     let starts: Vec<Prompt> = prompts.iter().map(|p| model.prompt(p).unwrap()).collect();
     let tuning =
-        Tuning { lora: Some(Lora::default()), steps: 30, batch: 16, rate: 1e-3, ..Ppo::default().tuning };
+        Tuning { lora: Some(Lora::default()), steps: 40, batch: 16, rate: 1e-3, ..Ppo::default().tuning };
     let options = Ppo { tuning, tokens: 4, ..Ppo::default() };
     let (mut curve, mut divergence) = (Vec::new(), 0.0);
     let reward =
@@ -168,26 +164,17 @@ fn a_reward_model_ranks_answers_and_ppo_raises_its_score() {
 fn grpo_raises_a_verifiable_reward() {
     let folder = Folder::new("learn-grpo");
     let mut model = small(&folder);
-    let few = |(p, _): &(String, usize)| p.chars().all(|c| c < '5' || "+=".contains(c));
-    let sums: Vec<(String, usize)> = sums().into_iter().filter(few).collect();
-    assert_eq!(sums.len(), 25);
+    let sums = sums();
     let texts: Vec<(String, String)> = sums.iter().map(|(p, s)| (p.clone(), s.to_string())).collect();
-    let loss = teach(&mut model, &texts, var("GRPO_BASE", 12.0) as u64);
+    let loss = teach(&mut model, &texts, 24);
     let prompts: Vec<Prompt> = sums.iter().map(|(p, _)| model.prompt(p).unwrap()).collect();
     let reward = |rollouts: &[Rollout]| {
         let right = |r: &Rollout| r.ended && r.text == sums[r.prompt].1.to_string();
         Ok(rollouts.iter().map(|r| f64::from(u8::from(right(r)))).collect())
     };
-    let tuning = Tuning {
-        lora: None,
-        steps: var("GRPO_STEPS", 50.0) as u64,
-        batch: var("GRPO_BATCH", 12.0) as usize,
-        rate: var("GRPO_RATE", 5e-4),
-        ..Grpo::default().tuning
-    };
-    let options = Grpo { tuning, tokens: 4, kl: var("GRPO_KL", 0.01), ..Grpo::default() };
+    let tuning = Tuning { lora: None, steps: 60, batch: 8, rate: 5e-4, ..Grpo::default().tuning };
+    let options = Grpo { tuning, tokens: 4, kl: 0.01, ..Grpo::default() };
     let mut curve = Vec::new();
-    let began = std::time::Instant::now();
     model
         .grpo(&prompts, reward, &options, |round| {
             curve.push(round.reward);
@@ -196,6 +183,6 @@ fn grpo_raises_a_verifiable_reward() {
         .unwrap();
     let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
     let (first, last) = (mean(&curve[..5]), mean(&curve[curve.len() - 5..]));
-    eprintln!("grpo: base loss {loss}, {first} to {last} in {:?}, {curve:.2?}", began.elapsed());
-    assert!(first < 0.6 && last >= 0.85, "{curve:?}");
+    eprintln!("grpo: base loss {loss}, {first} to {last}, {curve:.2?}");
+    assert!(first < 0.7 && last >= 0.78, "{curve:?}");
 }

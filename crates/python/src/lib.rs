@@ -51,6 +51,7 @@ mod tensor;
 mod trace_deps;
 mod transform;
 mod tree;
+mod tune;
 mod unary;
 mod unique;
 mod value;
@@ -145,6 +146,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::tree::{_flatten, Structure};
+    #[pymodule_export]
+    use crate::tune::{_adapter, _create_model, _prefer, _reinforce, _save_model, _tune, PyRewardModel};
     #[pymodule_export]
     use crate::unary::_special;
     #[pymodule_export]

@@ -34,7 +34,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> Options {
         let sampling = Sampling {
             temperature: self.temperature,
             top_k: self.top_k,
@@ -49,7 +49,7 @@ impl Settings {
 }
 
 impl PyLanguageModel {
-    fn lock(&self) -> MutexGuard<'_, LanguageModel> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, LanguageModel> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -86,16 +86,21 @@ impl PyLanguageModel {
 #[pymethods]
 impl PyLanguageModel {
     #[new]
+    #[pyo3(signature = (path, device=None, f32=false, compute="f32"))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         device: Option<&Bound<'_, PyAny>>,
+        f32: bool,
         compute: &str,
     ) -> PyResult<PyLanguageModel> {
         let device = parse(device)?.unwrap_or(Device::CPU);
         let wrong = || PyValueError::new_err(format!("compute must be 'f32' or 'int8', not '{compute}'"));
         let compute = Compute::of_name(compute).ok_or_else(wrong)?;
-        let model = raise(py.detach(|| LanguageModel::load_computing(path, device, compute)))?;
+        let model = raise(py.detach(|| match f32 {
+            true => LanguageModel::load_f32(path, device),
+            false => LanguageModel::load_computing(path, device, compute),
+        }))?;
         Ok(PyLanguageModel(Mutex::new(model)))
     }
 

@@ -59,7 +59,13 @@ impl Prepared {
 /// Whether Ctrl-C was pressed: the run ends after the batch at hand. Pressed again, the process ends at once.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-fn listen() {
+/// Whether Ctrl-C was pressed since [`listen`].
+pub(crate) fn stopping() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
+/// Makes Ctrl-C set the flag instead of ending the process.
+pub(crate) fn listen() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         // Without a handler the process ends at Ctrl-C, and the last checkpoint is there.

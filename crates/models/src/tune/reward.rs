@@ -7,8 +7,8 @@ use super::{Passes, Progress, Tuning, finite, number, objective};
 use crate::decoder::{Decoder, Packed};
 use crate::language::LanguageModel;
 use gradus_ir::{DType, Error, Result};
-use gradus_nn::{Evaluate, Forward, Linear, Module, Param, compile_forward, compile_training};
-use gradus_tensor::{Device, Tensor};
+use gradus_nn::{Forward, Linear, Module, Param, compile_training};
+use gradus_tensor::{Compiled, Device, Tensor, compile};
 
 /// Texts that are scored at once.
 const BATCH: usize = 16;
@@ -19,8 +19,8 @@ pub struct RewardModel {
     pub model: LanguageModel,
     /// From the last hidden state of a text to its score.
     pub head: Linear,
-    /// The score as a compiled function; none after the model has changed.
-    scores: Option<Evaluate<'static>>,
+    /// The score as a compiled function, by the length of rows. It reads the present weights.
+    plans: Vec<(usize, Compiled)>,
 }
 
 /// The score of each row's text: at its last position, which is where the text's last token is predicted.
@@ -48,7 +48,7 @@ impl RewardModel {
         let decoder = model.engine.model();
         let (width, device) = (decoder.config.width, decoder.device());
         let weight = Param::new(&Tensor::zeros([1, width]).to(device));
-        Ok(RewardModel { model, head: Linear { weight, bias: None }, scores: None })
+        Ok(RewardModel { model, head: Linear { weight, bias: None }, plans: Vec::new() })
     }
 
     /// Trains the score on pairs, so that the chosen answer of each gets the higher one. Returns the loss of the last update:
@@ -59,7 +59,8 @@ impl RewardModel {
         tuning: &Tuning,
         mut each: impl FnMut(&Progress<'_>) -> Result<bool>,
     ) -> Result<f64> {
-        self.scores = None;
+        // An adapter may be attached, which earlier plans lack.
+        self.plans.clear();
         let model = self.model.engine.shared();
         let pairs: Vec<Pair> =
             pairs.iter().map(|p| Pair { chosen: whole(&p.chosen), rejected: whole(&p.rejected) }).collect();
@@ -110,16 +111,19 @@ impl RewardModel {
         let longest = examples.iter().map(|e| e.tokens.len()).max().unwrap_or(0);
         let length = longest.next_multiple_of(BATCH).min(context);
         let device = model.device();
-        let head = self.head.clone();
-        let f = self.scores.get_or_insert_with(|| {
-            compile_forward(model, move |model: &Decoder, x: &[Tensor]| scores(model, &head, x))
-        });
         let mut all = Vec::with_capacity(examples.len());
         for part in examples.chunks(BATCH) {
             let mut rows: Vec<Row> = part.iter().map(|e| Row::single(&whole(e), length)).collect();
             rows.resize(BATCH, rows[0].clone());
             let x = tensors(&rows.iter().collect::<Vec<_>>(), 1.0, device);
-            let out = f.run(&x[..4])?.swap_remove(0).to(Device::CPU).to_vec::<f32>()?;
+            let operands = [&x[0], &x[1], &x[2], &x[3]];
+            if !self.plans.iter().any(|(own, _)| *own == length) {
+                let plan = compile(&operands, |x: &[Tensor]| scores(&model, &self.head, x))?;
+                self.plans.push((length, plan));
+            }
+            let plan = self.plans.iter().find(|(own, _)| *own == length);
+            let (_, plan) = plan.ok_or_else(|| Error::value("a plan", "is missing"))?;
+            let out = plan.run(&operands)?.swap_remove(0).to(Device::CPU).to_vec::<f32>()?;
             all.extend(out.into_iter().take(part.len()).map(f64::from));
         }
         Ok(all)

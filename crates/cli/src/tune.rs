@@ -1,0 +1,159 @@
+//! `gradus tune`: fine-tunes a language model on a file of texts or of pairs of answers.
+
+use crate::args::{On, count, size};
+use crate::train::{listen, stopping};
+use crate::{Done, Failure, Terminal};
+use clap::Args;
+use gradus::models::LanguageModel;
+use gradus::models::small::{Small, create};
+use gradus::models::tune::{
+    Data, Decay, Dpo, Lora, Progress, Tuning, load_adapter, merge, read_data, save, save_adapter,
+};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub(crate) struct TuneArgs {
+    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors
+    model: PathBuf,
+    /// JSON lines: {"text"}, {"prompt", "completion"}, {"messages"}, or {"prompt", "chosen", "rejected"}
+    data: PathBuf,
+    /// The folder to write: of the adapter, or with --full or --merge of the model
+    #[arg(long, short, value_name = "FOLDER")]
+    out: PathBuf,
+    /// Train all weights instead of an adapter
+    #[arg(long)]
+    full: bool,
+    /// Add the trained adapter to the weights and write the model
+    #[arg(long, conflicts_with = "full")]
+    merge: bool,
+    /// Go on training the adapter in this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "full")]
+    adapter: Option<PathBuf>,
+    /// Rank of the adapter
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = count)]
+    rank: usize,
+    /// The adapter is multiplied by this over its rank; without, twice the rank
+    #[arg(long, value_name = "X", value_parser = size)]
+    alpha: Option<f64>,
+    /// Projections that the adapter changes, with commas between; without, all of the blocks
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    targets: Vec<String>,
+    /// Number of updates
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = count)]
+    steps: usize,
+    /// Rows of a batch, each with several texts; of pairs, as many pairs
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = count)]
+    batch: usize,
+    /// Batches whose gradients are added before an update
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count)]
+    accumulate: usize,
+    /// Tokens of a row; without, those of the longest text
+    #[arg(long, value_name = "N", value_parser = count)]
+    length: Option<usize>,
+    /// Give each text a row of its own
+    #[arg(long)]
+    no_pack: bool,
+    /// Learning rate; without, 0.001, and of pairs 0.0005
+    #[arg(long, value_name = "X", value_parser = size)]
+    rate: Option<f64>,
+    /// Updates in which the rate rises
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = count)]
+    warmup: usize,
+    /// Largest norm of gradients
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = size)]
+    clip: f64,
+    /// Of pairs: how strongly the model is held to what it was
+    #[arg(long, value_name = "X", default_value_t = 0.1, value_parser = size)]
+    beta: f64,
+    /// Where random numbers begin
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Print the loss every so often
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count)]
+    every: usize,
+    /// Make a small model of these characters at MODEL first, if there is nothing yet
+    #[arg(long, value_name = "CHARACTERS")]
+    new: Option<String>,
+    #[command(flatten)]
+    on: On,
+}
+
+impl TuneArgs {
+    fn tuning(&self, rate: f64, decay: Decay) -> Tuning {
+        let alpha = self.alpha.unwrap_or(2.0 * self.rank as f64);
+        let mut lora = Lora { rank: self.rank, alpha, ..Lora::default() };
+        if !self.targets.is_empty() {
+            lora.targets.clone_from(&self.targets);
+        }
+        Tuning {
+            lora: (!self.full).then_some(lora),
+            steps: self.steps as u64,
+            batch: self.batch,
+            accumulate: self.accumulate as u64,
+            length: self.length,
+            pack: !self.no_pack,
+            rate: self.rate.unwrap_or(rate),
+            warmup: self.warmup as u64,
+            decay,
+            clip: self.clip,
+            seed: self.seed,
+            ..Tuning::default()
+        }
+    }
+}
+
+pub(crate) fn run(args: &TuneArgs, terminal: &mut Terminal<'_>) -> Done {
+    if args.out.is_file() || args.out == args.model {
+        let why = "is the model, or a file; name another folder to write";
+        return Err(Failure::Usage(format!("--out {} {why}", args.out.display())));
+    }
+    if let Some(alphabet) = args.new.as_ref().filter(|_| !args.model.exists()) {
+        let small = Small { alphabet: alphabet.clone(), seed: args.seed, ..Small::default() };
+        create(&args.model, &small)?;
+    }
+    let device = args.on.device()?;
+    let mut model = match args.full || args.merge {
+        true => LanguageModel::load_f32(&args.model, device)?,
+        false => LanguageModel::load(&args.model, device)?,
+    };
+    if let Some(folder) = &args.adapter {
+        load_adapter(model.engine.model(), folder)?;
+    }
+    let data = read_data(&args.data, &model)?;
+    listen();
+    let mut stopped = None;
+    let out = &mut terminal.out;
+    let each = |p: &Progress<'_>| {
+        let last = p.step == p.steps || stopping();
+        if p.step == 1 || last || p.step.is_multiple_of(args.every.max(1) as u64) {
+            let line =
+                writeln!(out, "step {} of {}: loss {:.4}, {} tokens", p.step, p.steps, p.loss, p.tokens);
+            // A reader that has seen enough does not end the training.
+            let _ = line.and_then(|()| out.flush());
+        }
+        if stopping() {
+            stopped = Some(p.step);
+        }
+        Ok(!stopping())
+    };
+    match &data {
+        Data::Examples(examples) => model.tune(examples, &args.tuning(1e-3, Decay::Linear), each)?,
+        Data::Pairs(pairs) => {
+            let tuning = args.tuning(5e-4, Decay::Constant);
+            model.prefer(pairs, &Dpo { tuning, beta: args.beta, smoothing: 0.0 }, each)?
+        }
+    };
+    let decoder = model.engine.model();
+    if args.merge {
+        merge(decoder)?;
+    }
+    match args.full || args.merge {
+        true => save(decoder, &args.model, &args.out)?,
+        false => save_adapter(decoder, &args.out, Some(&args.model.display().to_string()))?,
+    }
+    if let Some(step) = stopped {
+        writeln!(terminal.err, "note: stopped after step {step} of {}", args.steps)?;
+    }
+    writeln!(terminal.out, "wrote {}", args.out.display())?;
+    Ok(())
+}

@@ -1,0 +1,75 @@
+"""Fine-tuning of language models: low-rank adapters, preferences, rewards.
+
+    model = gradus.models.load("model.gguf")
+    model.tune([("2+2=", "4"), ("3+4=", "7")], lora=Lora(rank=8), steps=50)
+    model.save_adapter("sums")
+"""
+
+import json
+
+from ._native import _RewardModel
+
+__all__ = ["Lora", "RewardModel"]
+
+
+class Lora:
+    """A low-rank addition to projections: `alpha / rank` times a product of two matrices of this rank.
+
+    `targets` are names of projections or their ends, such as `"q_proj"`; without them all projections of the blocks are adapted.
+    """
+
+    def __init__(self, rank=8, alpha=None, targets=None):
+        self.rank = rank
+        self.alpha = 2.0 * rank if alpha is None else alpha
+        self.targets = None if targets is None else list(targets)
+
+    def __repr__(self):
+        return f"Lora(rank={self.rank}, alpha={self.alpha}, targets={self.targets})"
+
+
+def _settings(lora=True, steps=100, batch=4, accumulate=1, length=None, pack=True, rate=1e-3, warmup=0, decay="linear",
+              weight_decay=0.0, clip=1.0, seed=0):
+    if lora is True:
+        lora = Lora()
+    lora = (lora.rank, lora.alpha, lora.targets) if lora else None
+    return dict(lora=lora, steps=steps, batch=batch, accumulate=accumulate, length=length, pack=pack, rate=rate, warmup=warmup,
+                decay=decay, weight_decay=weight_decay, clip=clip, seed=seed)
+
+
+def _policy(group=8, epochs=1, ratio=0.2, kl=0.02, scaled=True, value_clip=0.2, value=0.5, discount=1.0, gae=0.95):
+    ratio = ratio if isinstance(ratio, tuple) else (ratio, ratio)
+    return {"group": group, "epochs": epochs, "ratio": ratio, "kl": kl, "scaled": scaled, "value_clip": value_clip,
+            "value": value, "discount": discount, "lambda": gae}
+
+
+def _line(item):
+    if isinstance(item, str):
+        item = {"text": item}
+    elif isinstance(item, tuple):
+        if len(item) != 2:
+            raise TypeError(f"a tuple of training data has a prompt and a completion, not {len(item)} items")
+        item = {"prompt": item[0], "completion": item[1]}
+    return json.dumps(item)
+
+
+def _lines(data):
+    """Training data as JSON lines: texts, tuples of prompt and completion, or dictionaries."""
+    return "\n".join(_line(item) for item in data)
+
+
+class RewardModel:
+    """A language model that scores answers, learned from pairs of better and worse ones."""
+
+    def __init__(self, path, device=None, f32=False):
+        self._model = _RewardModel(path, device, f32)
+
+    def tune(self, pairs, *, on_step=None, **settings):
+        """Learns to score the `chosen` answer of each pair above the `rejected` one; both answer its `prompt`. Returns the last loss.
+
+        Settings are those of `Model.tune`.
+        """
+        return self._model.tune(_lines(pairs), _settings(**settings), on_step)
+
+    def score(self, prompt, answer):
+        """The score of an answer to a prompt."""
+        return self._model.score([(prompt, answer)])[0]
