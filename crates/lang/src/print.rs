@@ -1,6 +1,8 @@
 //! Trees to text: the one form that `fmt`, gradient programs and raised graphs are written in.
 
-use crate::ast::{Affine, Array, Call, Equation, Expr, Function, Index, Kind, Place, Projection, Ref, Statement};
+use crate::ast::{
+    Affine, Array, Call, Equation, Expr, Function, Index, Kind, Place, Projection, Ref, Statement,
+};
 use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for Index {
@@ -72,7 +74,13 @@ fn affine(f: &mut Formatter<'_>, sum: &Affine) -> fmt::Result {
             Kind::Number(x) if *x < 0.0 => (true, Kind::Number(-x).at(by.span)),
             _ => (false, by.clone()),
         };
-        f.write_str(if minus { "-" } else if i > 0 { "+" } else { "" })?;
+        f.write_str(if minus {
+            "-"
+        } else if i > 0 {
+            "+"
+        } else {
+            ""
+        })?;
         match &by.kind {
             Kind::Number(1.0) => f.write_str(name)?,
             _ if is_single(&by) => write!(f, "{by}*{name}")?,

@@ -175,7 +175,14 @@ impl Options {
     }
 
     /// Looks at numbers that stand for places or classes. `step` is the time step in which they are computed.
-    pub(crate) fn watch(&self, judged: Judged, name: Name, span: Span, numbers: &Named, step: Option<&Tensor>) {
+    pub(crate) fn watch(
+        &self,
+        judged: Judged,
+        name: Name,
+        span: Span,
+        numbers: &Named,
+        step: Option<&Tensor>,
+    ) {
         let x = &numbers.tensor;
         if x.numel() == 0 || !self.is_read() {
             return;

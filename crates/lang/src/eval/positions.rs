@@ -60,7 +60,11 @@ impl Term<'_> {
                         None => {
                             let n = self.sized(name, place.span)?;
                             let last = n.saturating_sub(1) as i64;
-                            if by > 0 { high += by * last } else { low += by * last }
+                            if by > 0 {
+                                high += by * last
+                            } else {
+                                low += by * last
+                            }
                             let all = Tensor::iota(DType::I64, [n], 0);
                             Named::new(all * &scalar(by), vec![name.clone()])
                         }
@@ -111,8 +115,9 @@ pub(super) fn gathered(mut value: Named, mut reads: Vec<(Name, Positions)>) -> g
     while !reads.is_empty() {
         // Positions that share an index with each other, or with an axis of the tensor, are read together.
         let mut group = vec![reads.remove(0)];
-        while let Some(at) =
-            reads.iter().position(|r| group.iter().any(|g| r.1.at.axes.iter().any(|a| g.1.at.axes.contains(a))))
+        while let Some(at) = reads
+            .iter()
+            .position(|r| group.iter().any(|g| r.1.at.axes.iter().any(|a| g.1.at.axes.contains(a))))
         {
             group.push(reads.remove(at));
         }

@@ -1,11 +1,11 @@
 //! Tensors at their indices: sizes noted and checked, places taken, offsets filled with 0.
 
+use super::positions::{checked, gathered};
 use super::{Eval, Fault, Sizes, Term, Value, fault};
 use crate::ast::{Array, Expr, Index, Kind, Name, Ref};
 use crate::builtin::{self, Base};
 use crate::diagnostic::Diagnostic;
 use crate::named::Named;
-use super::positions::{checked, gathered};
 use crate::scope::{distinct, key, keys};
 use crate::source::Span;
 use crate::time::{from_moment, is_time};

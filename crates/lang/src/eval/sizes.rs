@@ -40,7 +40,8 @@ impl Term<'_> {
             self.beside.get(at).copied().flatten()
         };
         let brought = || {
-            let axis = |v: &super::Value| v.batch.iter().position(|b| b == index).map(|p| v.tensor.dim(p as isize));
+            let axis =
+                |v: &super::Value| v.batch.iter().position(|b| b == index).map(|p| v.tensor.dim(p as isize));
             self.batch.contains(index).then(|| self.values.values().flatten().find_map(axis)).flatten()
         };
         said.or_else(left).or_else(brought).or_else(|| declared(index.trim_end_matches('\'')))

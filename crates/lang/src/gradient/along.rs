@@ -56,9 +56,10 @@ pub(super) fn along(
     let mut places = plain(&r.places);
     // Only the index at hand has its size from the line.
     let mut gone: Vec<Name> = Vec::new();
-    for place in places.iter_mut().filter(|p| {
-        p.index.is_arithmetic() || matches!(&p.index, Index::Named(_, 1.. | ..=-1))
-    }) {
+    for place in places
+        .iter_mut()
+        .filter(|p| p.index.is_arithmetic() || matches!(&p.index, Index::Named(_, 1.. | ..=-1)))
+    {
         let new = fresh("s", &taken, program);
         taken.insert(new.clone());
         *place = Place::named(&new);

@@ -4,8 +4,8 @@
 
 use super::along::{along, sized, unsized_indices};
 use super::back::times;
-use super::inferred::ones_along;
 use super::branch::{Mask, behind, guard};
+use super::inferred::ones_along;
 use super::settled::{movable, names_in, own_result, settled, step_of};
 use crate::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
@@ -365,7 +365,9 @@ impl Parts<'_> {
                 let name = numbered(&equation.target.name, 1).find(free).unwrap_or_default();
                 self.taken.insert(name.clone());
                 self.found.push(ones_along(equation, &index, &name));
-                ones.push(Kind::Ref(Ref { name, places: vec![Place::named(&index)], ..target.clone() }).bare());
+                ones.push(
+                    Kind::Ref(Ref { name, places: vec![Place::named(&index)], ..target.clone() }).bare(),
+                );
             }
         }
         if ones.is_empty() { value } else { times(value, ones) }

@@ -123,7 +123,9 @@ impl Walk<'_> {
             Projection::Avg => {
                 let ones = call("ones_like".into(), vec![e.value.clone()], Vec::new());
                 let count = self.helper(e, &places, ones, "count", Projection::Sum);
-                if let Some(last) = self.lines.iter_mut().rev().find(|l| l.target.name == count && l.target.places == places) {
+                if let Some(last) =
+                    self.lines.iter_mut().rev().find(|l| l.target.name == count && l.target.places == places)
+                {
                     last.guard = e.guard.clone();
                 }
                 Some(by_count(ct.clone(), reference(count, places)))
@@ -132,7 +134,8 @@ impl Walk<'_> {
                 let several = self.program.definition(&e.target.name).is_some_and(|d| d.equations.len() > 1);
                 let pulled = self.factor_of_product(e, &places).filter(|_| !several);
                 if pulled.is_none() {
-                    let what = format!("lines of `{}` that multiply parts of it have no derivative", e.target.name);
+                    let what =
+                        format!("lines of `{}` that multiply parts of it have no derivative", e.target.name);
                     let help = "give the lines names of their own, and combine those";
                     self.refused.push(Diagnostic::error(e.target.span, what).help(help));
                 }
@@ -153,7 +156,12 @@ impl Walk<'_> {
                     let reached = self.helper(e, &places, hit, "reached", Projection::Max);
                     let all = self.all_places(&e.target.name, &places);
                     let lines = Name::from(format!("{}{}_lines", self.prefix, e.target.name));
-                    let target = Ref { name: lines.clone(), places: all.clone(), relation: false, span: Span::default() };
+                    let target = Ref {
+                        name: lines.clone(),
+                        places: all.clone(),
+                        relation: false,
+                        span: Span::default(),
+                    };
                     let mut sum = line(target, reference(reached, all), self.at);
                     sum.local = true;
                     self.lines.push(sum);
@@ -201,7 +209,8 @@ impl Walk<'_> {
             self.program.definition(n).is_none() && !self.lines.iter().any(|l| l.target.name == *n)
         };
         let name = numbered(&base, 1).find(free).unwrap_or_default();
-        let target = |places: Vec<Place>| Ref { name: name.clone(), places, relation: false, span: Span::default() };
+        let target =
+            |places: Vec<Place>| Ref { name: name.clone(), places, relation: false, span: Span::default() };
         let mut own = line(target(places.to_vec()), value, self.at);
         (own.projection, own.local) = (how, true);
         let whole = |p: &Place| matches!(p.index, Index::Named(_, 0)) || is_timed(p);

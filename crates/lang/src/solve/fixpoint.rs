@@ -422,8 +422,7 @@ impl<'a> Solver<'a> {
                     changed[at] = Kind::Ref(Ref { name: fresh(&r.name), ..r.clone() }).at(factor.span);
                     let value = Kind::Product(changed).at(e.value.span);
                     let rule = Equation { value, ..e.clone() };
-                    let mut term =
-                        Term::new(self.program, self.options, &values, &self.batch, None, &rule)?;
+                    let mut term = Term::new(self.program, self.options, &values, &self.batch, None, &rule)?;
                     term.infer_sizes()?;
                     let term = term.evaluate()?;
                     found = found.logical_or(&self.placed_rule(e, term)?);

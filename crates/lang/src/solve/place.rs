@@ -47,7 +47,8 @@ impl<'a> Solver<'a> {
                 value = number.with(number.tensor.gt(0.0));
             }
             let how = if relation { Projection::Sum } else { e.projection };
-            let ground = Ground { batch: &batch, extents: &extents, sizes: &sizes, start, inside: inside.is_some() };
+            let ground =
+                Ground { batch: &batch, extents: &extents, sizes: &sizes, start, inside: inside.is_some() };
             let scattered = match &term.writes {
                 Some(writes) if !relation => Some(self.scattered(e, &value, writes, &ground, several)?),
                 _ => None,
@@ -192,7 +193,8 @@ impl<'a> Solver<'a> {
                 }
             }
             if found.is_none() && moved.is_some() {
-                let known = self.extents.get(&terms[0].0.target.name).and_then(|e| e.get(p).copied().flatten());
+                let known =
+                    self.extents.get(&terms[0].0.target.name).and_then(|e| e.get(p).copied().flatten());
                 found = known.map(|n| (n, Span::default())).or(moved);
             }
             let (name, count) = (&terms[0].0.target.name, |n: usize| if n == 1 { "place" } else { "places" });
@@ -226,7 +228,9 @@ impl<'a> Solver<'a> {
                 (Some(n), _) => sizes.push(n),
                 (None, None) if computed.is_some() => {
                     let span = computed.map(|c| c.span).unwrap_or_default();
-                    let what = format!("the size of `{name}` at a computed index is not known: it never depends on values");
+                    let what = format!(
+                        "the size of `{name}` at a computed index is not known: it never depends on values"
+                    );
                     let help = format!(
                         "give it a line that has the axis, or read it with an index of known size: axis n = …, Out[n] = {name}[n]"
                     );

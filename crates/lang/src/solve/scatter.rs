@@ -94,7 +94,8 @@ impl<'a> Solver<'a> {
         let places = own.into_iter().chain(others.iter().map(|p| e.target.places[*p].clone())).collect();
         let target = Ref { places, ..e.target.clone() };
         let line = Equation { target, ..e.clone() };
-        let sizes: Vec<usize> = counts.iter().copied().chain(others.iter().map(|p| ground.sizes[*p])).collect();
+        let sizes: Vec<usize> =
+            counts.iter().copied().chain(others.iter().map(|p| ground.sizes[*p])).collect();
         let laid = Ground { sizes: &sizes, ..*ground }.placed(&line, value);
         laid.check().map_err(|x| failed(&x))?;
         let lead = ground.batch.len();
@@ -208,7 +209,9 @@ impl<'a> Solver<'a> {
             if indices.iter().any(|n| self.options.axes.contains_key(n)) {
                 return Vec::new();
             }
-            let has = |r: &&Ref| r.name != *name && r.places.iter().flat_map(place_keys).any(|k| indices.contains(&k));
+            let has = |r: &&Ref| {
+                r.name != *name && r.places.iter().flat_map(place_keys).any(|k| indices.contains(&k))
+            };
             out.extend(e.reads().into_iter().filter(has).map(|r| &r.name));
         }
         // Two such names would wait for each other.
