@@ -19,14 +19,14 @@ impl Walk<'_> {
         let cut =
             r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Slice(..)));
         let (mut places, mut ct) = (plain(&r.places), ct);
-        let moved = |p: &Place| match &p.index {
+        let moved = |(axis, p): (usize, &Place)| match &p.index {
             Index::Named(n, 1.. | ..=-1) => {
-                self.program.axes.contains_key(n) || self.is_sized_elsewhere(r, n)
+                self.program.axes.contains_key(n) || self.is_sized_elsewhere(r, axis, n)
             }
             _ => false,
         };
         let arithmetic =
-            r.places.iter().any(|p| p.index.is_arithmetic()) || cut && r.places.iter().any(moved);
+            r.places.iter().any(|p| p.index.is_arithmetic()) || cut && r.places.iter().enumerate().any(moved);
         // Whether an index that moves may go further than the tensor, or less far.
         let mut apart = false;
         if arithmetic {
@@ -41,14 +41,14 @@ impl Walk<'_> {
             // A size must come from a tensor: `even(i)` has none, and index arithmetic does not say it.
             let sized: Vec<Name> =
                 ct.refs().into_iter().flat_map(|r| r.places.iter().filter_map(sized_key)).collect();
-            for place in &mut places {
+            for (axis, place) in places.iter_mut().enumerate() {
                 let Index::Named(name, by) = &place.index else { continue };
                 if *by != 0 && self.program.axes.contains_key(name) {
                     apart = true;
                     continue;
                 }
                 // What else says how far the index goes may say something other than this tensor.
-                let elsewhere = *by != 0 && self.is_sized_elsewhere(r, name);
+                let elsewhere = *by != 0 && self.is_sized_elsewhere(r, axis, name);
                 let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
                 // Only what reads the index unmoved says, once moved, where it ends.
                 let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
@@ -162,13 +162,16 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether something other than a tensor says how far an index goes with which the tensor is read at an offset.
-    fn is_sized_elsewhere(&self, r: &Ref, name: &Name) -> bool {
+    /// Whether something other than an axis of a tensor says how far an index goes with which it is read at an offset.
+    fn is_sized_elsewhere(&self, r: &Ref, axis: usize, name: &Name) -> bool {
         let Some(e) = &self.equation else { return false };
-        let has = |o: &Ref| o.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
+        let plain = Index::Named(name.clone(), 0);
+        let has = |o: &Ref| {
+            o.places.iter().enumerate().any(|(p, place)| place.index == plain && (o.name != r.name || p != axis))
+        };
         let several = self.program.definition(&e.target.name).is_some_and(|d| d.equations.len() > 1);
         let left = several && e.target.name != r.name && has(&e.target);
-        left || e.any_read(&mut |o| o.name != r.name && has(o))
+        left || e.any_read(&mut |o| has(o))
     }
 
     /// A range as index arithmetic, which the left side can have.
