@@ -204,6 +204,7 @@ impl Program {
             outer: Default::default(),
             introduced: Default::default(),
             masks: Vec::new(),
+            step: None,
             inferred: Vec::new(),
             complex,
         };

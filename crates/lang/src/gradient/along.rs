@@ -98,29 +98,34 @@ pub(super) fn sized(e: &Expr, equation: &Equation, program: &Program) -> Expr {
 
 /// The indices of a line that have no size there but by index arithmetic: those of sums of indices that are no tensor's axis,
 /// except for indices that are reduced inside of the line.
-pub(super) fn unsized_indices(target: &Ref, value: &Expr, program: &Program) -> Vec<Name> {
-    fn collect(e: &Expr, bound: &[Name], open: &mut Vec<Name>, sized: &mut Vec<Name>) {
+///
+/// With `offsets`, also those that are read at offsets only.
+pub(super) fn unsized_indices(target: &Ref, value: &Expr, offsets: bool, program: &Program) -> Vec<Name> {
+    fn collect(e: &Expr, offsets: bool, bound: &[Name], open: &mut Vec<Name>, sized: &mut Vec<Name>) {
         match &e.kind {
             Kind::Reduce(_, axes, body) => {
                 let bound: Vec<Name> = bound.iter().chain(axes).cloned().collect();
-                collect(body, &bound, open, sized);
+                collect(body, offsets, &bound, open, sized);
             }
             _ => {
                 if let Kind::Ref(r) = &e.kind {
-                    let sums = r.places.iter().filter(|p| matches!(p.index, Index::Affine(_)));
+                    let sums = r.places.iter().filter(|p| match p.index {
+                        Index::Named(_, 1.. | ..=-1) => offsets,
+                        _ => matches!(p.index, Index::Affine(_)),
+                    });
                     open.extend(sums.flat_map(place_keys).filter(|n| !bound.contains(n)));
                     sized.extend(r.places.iter().filter_map(sized_key).filter(|n| !bound.contains(n)));
                 }
                 e.any_part(|p| {
-                    collect(p, bound, open, sized);
+                    collect(p, offsets, bound, open, sized);
                     false
                 });
             }
         }
     }
     let (mut open, mut sized) = (Vec::new(), Vec::new());
-    collect(value, &[], &mut open, &mut sized);
-    target.computed().for_each(|p| collect(p, &[], &mut open, &mut sized));
+    collect(value, offsets, &[], &mut open, &mut sized);
+    target.computed().for_each(|p| collect(p, offsets, &[], &mut open, &mut sized));
     let sums = target.places.iter().filter(|p| matches!(p.index, Index::Affine(_)));
     open.extend(sums.flat_map(place_keys));
     let is_open = |n: &Name| !sized.contains(n) && !program.axes.contains_key(n);

@@ -47,6 +47,8 @@ pub(super) struct Walk<'a> {
     pub(super) introduced: Names,
     /// The branches that what is differentiated stands in.
     pub(super) masks: Vec<Mask>,
+    /// The time of the current equation, if it is taken step by step: there it is no axis.
+    pub(super) step: Option<Name>,
     /// The names of ones along inferred indices, by equation and index.
     pub(super) inferred: Vec<((Span, Name), Name)>,
     /// The names whose numbers are complex, gradients included.
@@ -197,7 +199,8 @@ impl Walk<'_> {
         let nested = e.value.any_part(|p| !p.is_single());
         self.outer = if nested { outermost(&e.value, &keep, self.program) } else { Names::new() };
         // Within a step there is no sum over time.
-        if let Some(time) = step_of(self.program, &e) {
+        self.step = step_of(self.program, &e).cloned();
+        if let Some(time) = &self.step {
             self.outer = self.outer.iter().filter(|n| *n != time).cloned().collect();
         }
         let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
@@ -352,7 +355,7 @@ impl Walk<'_> {
 
     pub(super) fn copy(&mut self, e: &Expr, keep: &Names) -> Expr {
         let Some(equation) = &self.equation else { return e.clone() };
-        let left = free(e, keep, self.program);
+        let left = self.free_here(e, keep);
         let mut bound =
             occurrences(e).into_iter().filter(|n| !left.contains(n) && !keep.contains(n)).peekable();
         // All of an equation is looked at only where something is called otherwise.
@@ -482,11 +485,10 @@ impl Walk<'_> {
     /// The cotangent of a function by place that is a part of something: indices that its result has not are summed, or they
     /// would be taken for names of its axes.
     fn without_others(&self, e: &Expr, c: &Call, ct: Expr, keep: &Names) -> Expr {
-        let own = free(e, keep, self.program);
-        let others: Vec<Name> = free(&ct, keep, self.program)
-            .into_iter()
-            .filter(|n| !own.contains(n) && !self.introduced.contains(n))
-            .collect();
+        let own = self.free_here(e, keep);
+        let is_other =
+            |n: &Name| !own.contains(n) && !self.introduced.contains(n) && self.step.as_ref() != Some(n);
+        let others: Vec<Name> = self.free_here(&ct, keep).into_iter().filter(is_other).collect();
         if others.is_empty() || builtin::leans(c, self.program) {
             return ct;
         }

@@ -3,7 +3,7 @@
 use super::along::sized_key;
 use super::back::{Walk, call, plain, reference, text, times};
 use super::shift::{at_hand, shiftable, shifted, unmoved};
-use crate::ast::{Affine, Expr, Index, Kind, Name, Place, Ref};
+use crate::ast::{Affine, Comparison, Expr, Index, Kind, Name, Place, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::scope::{Names, free, fresh, key, keys, occurrences};
 use crate::solve::sees_time;
@@ -19,14 +19,14 @@ impl Walk<'_> {
         let cut =
             r.places.iter().any(|p| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Slice(..)));
         let (mut places, mut ct) = (plain(&r.places), ct);
-        let moved = |p: &Place| match &p.index {
+        let moved = |(axis, p): (usize, &Place)| match &p.index {
             Index::Named(n, 1.. | ..=-1) => {
-                self.program.axes.contains_key(n) || self.is_sized_elsewhere(r, n)
+                self.program.axes.contains_key(n) || self.is_sized_elsewhere(r, axis, n)
             }
             _ => false,
         };
         let arithmetic =
-            r.places.iter().any(|p| p.index.is_arithmetic()) || cut && r.places.iter().any(moved);
+            r.places.iter().any(|p| p.index.is_arithmetic()) || cut && r.places.iter().enumerate().any(moved);
         // Whether an index that moves may go further than the tensor, or less far.
         let mut apart = false;
         if arithmetic {
@@ -41,14 +41,14 @@ impl Walk<'_> {
             // A size must come from a tensor: `even(i)` has none, and index arithmetic does not say it.
             let sized: Vec<Name> =
                 ct.refs().into_iter().flat_map(|r| r.places.iter().filter_map(sized_key)).collect();
-            for place in &mut places {
+            for (axis, place) in places.iter_mut().enumerate() {
                 let Index::Named(name, by) = &place.index else { continue };
                 if *by != 0 && self.program.axes.contains_key(name) {
                     apart = true;
                     continue;
                 }
                 // What else says how far the index goes may say something other than this tensor.
-                let elsewhere = *by != 0 && self.is_sized_elsewhere(r, name);
+                let elsewhere = *by != 0 && self.is_sized_elsewhere(r, axis, name);
                 let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
                 // Only what reads the index unmoved says, once moved, where it ends.
                 let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
@@ -75,6 +75,9 @@ impl Walk<'_> {
         let by = moving(&r.places).map_or(0, |t| t.1);
         if by < 0 || r.places.iter().any(|p| matches!(p.index, Index::Moment(_))) {
             self.all_moments(r);
+        }
+        if self.fixed_step(r, &places, &ct) {
+            return;
         }
         let name = self.name(&r.name);
         if by > self.last_moment(&r.name) {
@@ -105,13 +108,70 @@ impl Walk<'_> {
         self.emit(Ref { name, places, relation: false, span: Span::default() }, ct);
     }
 
-    /// Whether something other than a tensor says how far an index goes with which the tensor is read at an offset.
-    fn is_sized_elsewhere(&self, r: &Ref, name: &Name) -> bool {
+    /// The indices that are left of an expression. Functions by place do not see the time of a step.
+    pub(super) fn free_here(&self, e: &Expr, keep: &Names) -> Names {
+        let Some(time) = &self.step else { return free(e, keep, self.program) };
+        let is_time = |p: &Place| matches!(&p.index, Index::Time(n, _) if n == time);
+        let without = |r: &Ref| {
+            let places = r.places.iter().filter(|p| !is_time(p)).cloned().collect();
+            r.places.iter().any(is_time).then(|| Ref { places, ..r.clone() })
+        };
+        let moves = e.any_ref(&mut |r| r.places.iter().any(is_time));
+        let mut out = free(&e.with_refs(&without), keep, self.program);
+        out.extend(moves.then(|| time.clone()));
+        out
+    }
+
+    /// Contributes to a fixed step that the steps themselves compute and read: what later steps give adds up on the way back, and
+    /// arrives at that step. Returns false for other reads.
+    fn fixed_step(&mut self, r: &Ref, places: &[Place], ct: &Expr) -> bool {
+        let moment = |p: &Place| if let Index::Moment(m) = p.index { Some(m) } else { None };
+        let Some((axis, m)) = places.iter().enumerate().find_map(|(i, p)| Some((i, moment(p)?))) else {
+            return false;
+        };
+        let (Some(time), Some(e)) = (self.step.clone(), self.equation.clone()) else { return false };
+        let given = self.moments(&r.name).any(|t| t.places.iter().any(|p| moment(p) == Some(m)));
+        let loops = || self.program.needed(std::slice::from_ref(&r.name)).contains(&e.target.name);
+        if m < 0 || given || !loops() {
+            return false;
+        }
+        let at = |places: &[Place], by: i64| {
+            let mut out = places.to_vec();
+            out[axis].index = Index::Time(time.clone(), by);
+            out
+        };
+        let target = |name: &Name, places: Vec<Place>| Ref {
+            name: name.clone(),
+            places,
+            relation: false,
+            span: Span::default(),
+        };
+        let name = self.name(&r.name);
+        let later = Name::from(format!("{name}_later_{m}"));
+        self.emit(target(&later, at(places, 0)), ct.clone());
+        if self.ahead.insert(later.clone()) {
+            let all = self.all_places(&r.name, places);
+            let equation = self.equation.take();
+            self.emit(target(&later, at(&all, 0)), reference(later.clone(), at(&all, 1)));
+            let index = Kind::Of("index".into(), time.clone()).bare();
+            let now = Kind::Compare(Comparison::Eq, Box::new([index, Kind::Number(m as f64).bare()])).bare();
+            let arrived = [now, reference(later, at(&all, 0)), Kind::Number(0.0).bare()];
+            self.emit(target(&name, at(&all, 0)), Kind::Choose(Box::new(arrived)).bare());
+            self.equation = equation;
+        }
+        true
+    }
+
+    /// Whether something other than an axis of a tensor says how far an index goes with which it is read at an offset.
+    fn is_sized_elsewhere(&self, r: &Ref, axis: usize, name: &Name) -> bool {
         let Some(e) = &self.equation else { return false };
-        let has = |o: &Ref| o.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
+        let plain = Index::Named(name.clone(), 0);
+        let has = |o: &Ref| {
+            o.places.iter().enumerate().any(|(p, place)| place.index == plain && (o.name != r.name || p != axis))
+        };
         let several = self.program.definition(&e.target.name).is_some_and(|d| d.equations.len() > 1);
         let left = several && e.target.name != r.name && has(&e.target);
-        left || e.any_read(&mut |o| o.name != r.name && has(o))
+        left || e.any_read(&mut |o| has(o))
     }
 
     /// A range as index arithmetic, which the left side can have.

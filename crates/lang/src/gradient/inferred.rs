@@ -13,7 +13,7 @@ impl Walk<'_> {
     pub(super) fn with_sizes_of_arithmetic(&mut self, target: &Ref, value: Expr) -> Expr {
         let Some(equation) = self.equation.clone() else { return value };
         let mut ones = Vec::new();
-        let open = unsized_indices(target, &value, self.program);
+        let open = unsized_indices(target, &value, false, self.program);
         // Inner sums in copies of parts have all that says how far they go.
         for index in open.into_iter().filter(|n| !self.introduced.contains(n)).collect::<Vec<_>>() {
             let left = Kind::Ref(equation.target.clone()).bare();

@@ -349,7 +349,7 @@ impl Parts<'_> {
     fn with_sizes(&mut self, value: Expr, target: &Ref) -> Expr {
         let equation = self.equation;
         let left = keys(target);
-        let open = unsized_indices(target, &value, self.program);
+        let open = unsized_indices(target, &value, true, self.program);
         let mut ones = Vec::new();
         for index in open.into_iter().filter(|n| left.contains(n)) {
             let parts = [&equation.value].into_iter().chain(&equation.guard);

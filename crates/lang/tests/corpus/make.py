@@ -321,6 +321,20 @@ def index_known_size(A, V):
     return {"Y": y, "Loss": (y * y).sum()}
 
 
+@program
+def log_of_det(P):
+    each = torch.stack([torch.log(torch.linalg.det(P[:, :, t])) for t in range(2)])
+    return {"LL": each.sum(), "Loss": each.sum() ** 2, "Other": (each * each).sum()}
+
+
+@program
+def fixed_step_of_steps(I):
+    s, first = I, 2 * I
+    for _ in range(2):
+        s = 2 * s * first + first
+    return {"Loss": (2 * s * 2 * s).sum()}
+
+
 def constants(text):
     found = {}
     for name, value in re.findall(r"^(\w+)(?:\[[^\]]*\])? = const\((.*)\)$", text, re.M):

@@ -343,7 +343,7 @@ class Steps:
             ("X[i,*t]", lambda s, i, t: self.x[i][t]),
             ("S[J[i],*t] X[i,*t]", lambda s, i, t: s[self.j[i]] * self.x[i][t]),
             (f"S[{n - 1}-i,*t] S[i,*t]", lambda s, i, t: s[n - 1 - i] * s[i]),
-            ("sin(K[k] S[i+k-1,*t])", lambda s, i, t: torch.sin(sum(self.k[k] * at(s, i + k - 1) for k in range(3)))),
+            ("sin(K[m] S[i+m-1,*t])", lambda s, i, t: torch.sin(sum(self.k[k] * at(s, i + k - 1) for k in range(3)))),
             ("(S[i,*t] > 0 ? S[i,*t] : 0.1 X[i,*t])", lambda s, i, t: s[i] if s[i] > 0 else 0.1 * self.x[i][t]),
             ("(index(i) > 0 ? S[i-1,*t] : 0)", lambda s, i, t: s[i - 1] if i > 0 else zero),
             ("(index(t) > 0 ? 0.3 S[i,*t] : 0)", lambda s, i, t: 0.3 * s[i] if t > 0 else zero),
