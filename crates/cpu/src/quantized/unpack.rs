@@ -2,7 +2,7 @@
 //! The values are those of `gradus_ir::format`, bit for bit. Formats without a kernel of their own unpack their integers there.
 
 use crate::wide::{GROUP, Wide, half_at};
-use gradus_ir::format::{Format, Parts};
+use gradus_ir::format::{Format, Parts, six_bits};
 
 /// How kernels read the blocks of a format.
 ///
@@ -54,12 +54,7 @@ impl Blocks for Q4K {
             let (d, least) = (half_at(block), half_at(block.add(2)));
             let packed = block.add(4).cast::<[u8; 12]>().read();
             for j in 0..8 {
-                let (scale, offset) = if j < 4 {
-                    (packed[j] & 63, packed[j + 4] & 63)
-                } else {
-                    let both = packed[j + 4];
-                    ((both & 15) | (packed[j - 4] >> 6) << 4, (both >> 4) | (packed[j] >> 6) << 4)
-                };
+                let (scale, offset) = six_bits(&packed, j);
                 let bytes = block.add(16 + j / 2 * GROUP).cast::<[u8; GROUP]>().read();
                 let shift = 4 * (j % 2);
                 let q: [i8; GROUP] = std::array::from_fn(|i| ((bytes[i] >> shift) & 15) as i8);
