@@ -68,6 +68,16 @@ impl Matrix {
         }
     }
 
+    /// Rows from `from` on, as a matrix of its own.
+    #[track_caller]
+    pub fn rows_at(&self, from: usize, count: usize) -> Matrix {
+        let part = |t: &Tensor| t.detach().narrow(0, from, count).contiguous();
+        match self {
+            Matrix::Float(w) => Matrix::Float(Param::new(&part(w))),
+            Matrix::Quantized(bytes, format) => Matrix::Quantized(Buffer::new(&part(bytes)), *format),
+        }
+    }
+
     /// Whether the weights are quantised.
     pub fn is_quantized(&self) -> bool {
         matches!(self, Matrix::Quantized(bytes, _) if bytes.dtype() == DType::U8)
@@ -83,6 +93,13 @@ pub struct Projection {
     pub bias: Option<Param>,
 }
 module!(Projection { weight, bias });
+
+impl Projection {
+    /// Makes a projection.
+    pub fn new(weight: Matrix, bias: Option<Param>) -> Projection {
+        Projection { weight, bias }
+    }
+}
 
 impl Forward for Projection {
     #[track_caller]

@@ -1,82 +1,32 @@
 //! GGUF files of models in the form of Hugging Face's: configuration, names of weights, order of rows.
 //!
-//! One table for keys and one for names serve both directions. GGUF stores the rows of queries and keys of `llama` models so that
+//! Keys are in `keys.rs`, names in `names.rs`; both serve both directions. GGUF stores the rows of queries and keys of `llama` models so that
 //! features which rotate together are next to each other; here they are half a head apart.
 
+pub(crate) mod keys;
+mod names;
+
+pub use names::Names;
+
 use gradus_ir::{Error, Result, Shape};
-use gradus_nn::file::gguf::{Format, Kind, Metadata, Reader, Value};
+use gradus_nn::file::gguf::{Format, Info, Kind, Reader, Value};
 use gradus_tensor::Tensor;
-use serde_json::{Map, Value as Json, json};
 use std::path::Path;
-
-/// Names of weights outside of blocks: GGUF's, then Hugging Face's.
-const OUTER: &[(&str, &str)] = &[
-    ("token_embd.weight", "model.embed_tokens.weight"),
-    ("output_norm.weight", "model.norm.weight"),
-    ("output.weight", "lm_head.weight"),
-];
-
-/// Names inside of a block, without `.weight` and `.bias`.
-const INNER: &[(&str, &str)] = &[
-    ("attn_norm", "input_layernorm"),
-    ("attn_q", "self_attn.q_proj"),
-    ("attn_k", "self_attn.k_proj"),
-    ("attn_v", "self_attn.v_proj"),
-    ("attn_output", "self_attn.o_proj"),
-    ("attn_q_norm", "self_attn.q_norm"),
-    ("attn_k_norm", "self_attn.k_norm"),
-    ("ffn_norm", "post_attention_layernorm"),
-    ("ffn_gate", "mlp.gate_proj"),
-    ("ffn_up", "mlp.up_proj"),
-    ("ffn_down", "mlp.down_proj"),
-];
-
-/// Keys of sizes: GGUF's, after the architecture, then Hugging Face's.
-const SIZES: &[(&str, &str)] = &[
-    ("block_count", "num_hidden_layers"),
-    ("context_length", "max_position_embeddings"),
-    ("embedding_length", "hidden_size"),
-    ("feed_forward_length", "intermediate_size"),
-    ("attention.head_count", "num_attention_heads"),
-    ("attention.head_count_kv", "num_key_value_heads"),
-    ("attention.key_length", "head_dim"),
-    ("attention.sliding_window", "sliding_window"),
-];
-
-/// Keys of other numbers.
-const NUMBERS: &[(&str, &str)] =
-    &[("attention.layer_norm_rms_epsilon", "rms_norm_eps"), ("rope.freq_base", "rope_theta")];
 
 /// Divisors of the rotations, one for each pair of features.
 pub(crate) const ROPE_FREQS: &str = "rope_freqs.weight";
 
-/// The name that GGUF has for a weight.
-pub fn to_gguf(name: &str) -> Option<String> {
-    if let Some((own, _)) = OUTER.iter().find(|(_, theirs)| *theirs == name) {
-        return Some((*own).to_string());
-    }
-    let (block, rest) = name.strip_prefix("model.layers.")?.split_once('.')?;
-    let (stem, end) = rest.rsplit_once('.')?;
-    let (own, _) = INNER.iter().find(|(_, theirs)| *theirs == stem)?;
-    Some(format!("blk.{block}.{own}.{end}"))
-}
-
-/// The name that Hugging Face has for a weight.
-pub fn from_gguf(name: &str) -> Option<String> {
-    if let Some((_, theirs)) = OUTER.iter().find(|(own, _)| *own == name) {
-        return Some((*theirs).to_string());
-    }
-    let (block, rest) = name.strip_prefix("blk.")?.split_once('.')?;
-    let (stem, end) = rest.rsplit_once('.')?;
-    let (_, theirs) = INNER.iter().find(|(own, _)| *own == stem)?;
-    Some(format!("model.layers.{block}.{theirs}.{end}"))
-}
+/// Most experts whose matrices are stacked in one tensor.
+const MOST_EXPERTS: usize = 4096;
 
 /// A GGUF file of a language model.
 pub struct Model {
     /// The file.
     pub file: Reader,
     architecture: String,
+    /// The architecture by its name in a `config.json`.
+    model_type: String,
+    names: &'static Names,
     heads: usize,
     kv_heads: usize,
     /// Whether quantised weights are given as `f32`.
@@ -96,88 +46,68 @@ impl Model {
         };
         let heads = count("attention.head_count").unwrap_or(1);
         let kv_heads = count("attention.head_count_kv").unwrap_or(heads);
-        Ok(Model { file, architecture, heads, kv_heads, as_f32: false })
-    }
-
-    /// The configuration as a `config.json` has it.
-    pub fn config(&self) -> Result<Json> {
-        let (m, mut out) = (self.file.metadata(), Map::new());
-        let get = |key: &str| m.get(&format!("{}.{key}", self.architecture));
-        out.insert("model_type".into(), json!(self.architecture));
-        for (own, theirs) in SIZES {
-            if let Some(v) = get(own) {
-                out.insert((*theirs).into(), json!(v.integer()));
-            }
-        }
-        for (own, theirs) in NUMBERS {
-            if let Some(v) = get(own) {
-                out.insert((*theirs).into(), json!(v.number()));
-            }
-        }
-        let embedding = self.file.info("token_embd.weight")?.shape.clone();
-        out.insert("vocab_size".into(), json!(embedding.first()));
-        out.insert("tie_word_embeddings".into(), json!(self.file.info("output.weight").is_err()));
-        if self.architecture == "llama" {
-            out.insert("attention_bias".into(), json!(self.file.info("blk.0.attn_q.bias").is_ok()));
-        }
-        for (own, theirs) in [("bos", "bos_token_id"), ("eos", "eos_token_id")] {
-            if let Some(id) = m.integer(&format!("tokenizer.ggml.{own}_token_id")) {
-                out.insert(theirs.into(), json!(id));
-            }
-        }
-        if let Some(scaling) = self.scaling()? {
-            out.insert("rope_scaling".into(), scaling);
-        }
-        Ok(Json::Object(out))
-    }
-
-    fn scaling(&self) -> Result<Option<Json>> {
-        if self.file.info(ROPE_FREQS).is_ok() {
-            let factors: Vec<f32> = self.file.dequantized(ROPE_FREQS)?.to_vec()?;
-            let scaling = json!({ "rope_type": "longrope", "short_factor": factors, "long_factor": factors,
-                                  "attention_factor": 1.0 });
-            return Ok(Some(scaling));
-        }
-        let key = |end: &str| format!("{}.rope.scaling.{end}", self.architecture);
-        let m = self.file.metadata();
-        Ok(match m.text(&key("type")) {
-            None | Some("none") => None,
-            Some(kind) => Some(json!({ "rope_type": kind, "factor": m.number(&key("factor")) })),
-        })
+        let model_type = keys::model_type(&architecture, file.metadata());
+        let names = Names::of(&model_type);
+        Ok(Model { file, architecture, model_type, names, heads, kv_heads, as_f32: false })
     }
 
     /// Names of all weights; one that has no name in Hugging Face's files keeps its own.
     pub fn names(&self) -> Vec<String> {
         let own = self.file.tensors().iter().filter(|t| t.name != ROPE_FREQS);
-        own.map(|t| from_gguf(&t.name).unwrap_or_else(|| t.name.clone())).collect()
+        let theirs = |t: &Info| {
+            let experts = t.shape.first().copied().unwrap_or(0).min(MOST_EXPERTS);
+            self.names.from_gguf(&t.name, experts).unwrap_or_else(|| vec![t.name.clone()])
+        };
+        own.flat_map(theirs).collect()
     }
 
-    fn own(&self, name: &str) -> String {
-        to_gguf(name).unwrap_or_else(|| name.to_string())
+    /// The name of a weight in the file, and its number among those of experts.
+    fn own(&self, name: &str) -> (String, Option<usize>) {
+        self.names.to_gguf(name).unwrap_or_else(|| (name.to_string(), None))
     }
 
     /// The shape of a weight.
     pub fn shape(&self, name: &str) -> Option<Shape> {
-        self.file.info(&self.own(name)).ok().map(|t| t.shape.clone())
-    }
-
-    /// A weight, dequantised, with its rows in Hugging Face's order.
-    pub fn tensor(&self, name: &str) -> Result<Tensor> {
-        let t = self.file.tensor(&self.own(name))?;
-        match rotated_heads(&self.architecture, name, self.heads, self.kv_heads) {
-            Some(heads) => reorder(&t, heads, false).map_err(|e| self.file.failed(format!("`{name}`: {e}"))),
-            None => Ok(t),
+        let (own, expert) = self.own(name);
+        let shape = &self.file.info(&own).ok()?.shape;
+        match (expert, &shape[..]) {
+            (Some(n), [count, rest @ ..]) => (n < *count).then(|| Shape::from(rest)),
+            (None, [outputs, inputs]) if self.is_transposed(name) => Some(Shape::from([*inputs, *outputs])),
+            _ => Some(shape.clone()),
         }
     }
-}
 
-impl Model {
+    /// Whether Hugging Face's file has this matrix as `[inputs, outputs]`.
+    fn is_transposed(&self, name: &str) -> bool {
+        is_transposed(&self.model_type, name)
+    }
+
+    /// A weight, dequantised, in Hugging Face's form.
+    pub fn tensor(&self, name: &str) -> Result<Tensor> {
+        let (own, expert) = self.own(name);
+        let mut t = self.file.tensor(&own)?;
+        if let Some(n) = expert {
+            t = t.narrow(0, n, 1).reshape(&t.shape()[1..]);
+        }
+        if let Some(heads) = rotated_heads(&self.architecture, name, self.heads, self.kv_heads) {
+            t = reorder(&t, heads, false).map_err(|e| self.file.failed(format!("`{name}`: {e}")))?;
+        }
+        if self.is_transposed(name) && t.rank() == 2 {
+            t = t.t().contiguous();
+        }
+        if is_one_plus(&self.model_type, name) {
+            t = t - 1.0;
+        }
+        t.check().cloned()
+    }
+
     /// The bytes of a quantised weight with their format, with its rows in Hugging Face's order; `None` if it is not quantised,
-    /// or floats were asked for. Bytes whose order is that of the file are read in place.
+    /// or floats were asked for. Bytes whose order is that of the file are read in place. Matrices that Hugging Face's files
+    /// have by columns are by rows here.
     pub fn quantized(&self, name: &str) -> Result<Option<(Tensor, Format)>> {
-        let own = self.own(name);
+        let (own, expert) = self.own(name);
         let format = self.file.info(&own)?.format;
-        if self.as_f32 || !format.is_quantized() {
+        if self.as_f32 || !format.is_quantized() || expert.is_some() {
             return Ok(None);
         }
         let bytes = self.file.stored(&own)?;
@@ -189,9 +119,37 @@ impl Model {
         };
         Ok(Some((bytes, format)))
     }
+
+    /// The bytes of the stacked matrices of experts, by the name of the first one's matrix; `None` if they are not quantised or
+    /// have another shape.
+    pub fn experts(
+        &self,
+        first: &str,
+        count: usize,
+        [outputs, inputs]: [usize; 2],
+    ) -> Result<Option<(Tensor, Format)>> {
+        let (own, expert) = self.own(first);
+        let Ok(info) = self.file.info(&own) else { return Ok(None) };
+        let fits = expert == Some(0) && info.shape[..] == [count, outputs, inputs];
+        if self.as_f32 || !info.format.is_quantized() || !fits {
+            return Ok(None);
+        }
+        Ok(Some((self.file.stored(&own)?, info.format)))
+    }
 }
 
-/// How many heads the rows of a weight belong to, if GGUF orders them in its own way.
+/// Whether a `model_type` has this matrix as `[inputs, outputs]` in Hugging Face's files.
+pub(crate) fn is_transposed(model_type: &str, name: &str) -> bool {
+    let ends = [".c_attn.weight", ".c_proj.weight", ".c_fc.weight"];
+    model_type == "gpt2" && ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether GGUF files have this weight as one plus that of Hugging Face's: norms of Gemma.
+pub(crate) fn is_one_plus(model_type: &str, name: &str) -> bool {
+    model_type.starts_with("gemma") && name.ends_with("norm.weight")
+}
+
+/// Number of heads that the rows of a weight belong to, if GGUF orders them in its own way.
 pub(crate) fn rotated_heads(architecture: &str, name: &str, heads: usize, kv_heads: usize) -> Option<usize> {
     let is = |stem: &str| name.contains(&format!("self_attn.{stem}."));
     match architecture {
@@ -214,31 +172,6 @@ pub(crate) fn reorder(t: &Tensor, heads: usize, to_gguf: bool) -> Result<Tensor>
     let rest = t.numel() / rows;
     let cut = if to_gguf { [heads, 2, half, rest] } else { [heads, half, 2, rest] };
     t.reshape(cut).transpose(1, 2).reshape(shape).check().cloned()
-}
-
-/// The metadata of a model with this `config.json`.
-pub(crate) fn metadata(config: &Json) -> Metadata {
-    let mut m = Metadata::new();
-    // Mistral is Llama there.
-    let architecture = match config["model_type"].as_str() {
-        Some("mistral") | None => "llama",
-        Some(name) => name,
-    };
-    m.set("general.architecture", Value::String(architecture.into()));
-    if let Some(name) = config["_name_or_path"].as_str().filter(|n| !n.is_empty()) {
-        m.set("general.name", Value::String(name.into()));
-    }
-    for (own, theirs) in SIZES {
-        if let Some(n) = config[*theirs].as_u64().and_then(|n| u32::try_from(n).ok()) {
-            m.set(format!("{architecture}.{own}"), Value::U32(n));
-        }
-    }
-    for (own, theirs) in NUMBERS {
-        if let Some(x) = config[*theirs].as_f64() {
-            m.set(format!("{architecture}.{own}"), Value::F32(x as f32));
-        }
-    }
-    m
 }
 
 /// An array of integers.
