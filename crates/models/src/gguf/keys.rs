@@ -91,11 +91,9 @@ impl Model {
         let embedding = self.file.info("token_embd.weight")?.shape.clone();
         put("vocab_size", json!(embedding.first()));
         put("tie_word_embeddings", json!(self.file.info("output.weight").is_err()));
+        put("attention_bias", json!(self.file.info("blk.0.attn_q.bias").is_ok()));
         match self.model_type.as_str() {
-            "llama" => {
-                put("attention_bias", json!(self.file.info("blk.0.attn_q.bias").is_ok()));
-                put("mlp_bias", json!(self.file.info("blk.0.ffn_up.bias").is_ok()));
-            }
+            "llama" => put("mlp_bias", json!(self.file.info("blk.0.ffn_up.bias").is_ok())),
             "qwen3_moe" => {
                 let normalize = m.flag(&format!("{}.expert_weights_norm", self.architecture));
                 put("norm_topk_prob", json!(normalize.unwrap_or(true)));
@@ -113,6 +111,7 @@ impl Model {
                 _ => "full_attention",
             };
             put("layer_types", json!(layers.iter().map(kind).collect::<Vec<_>>()));
+            put("use_sliding_window", json!(layers.contains(&Value::Bool(true))));
         }
         for (own, theirs) in [("bos", "bos_token_id"), ("eos", "eos_token_id")] {
             if let Some(id) = m.integer(&format!("tokenizer.ggml.{own}_token_id")) {
@@ -229,7 +228,8 @@ pub(crate) fn metadata(json: &Json, config: &Config) -> Result<Metadata> {
     let windows: Vec<bool> = config.attention.iter().map(|r| r.window.is_some()).collect();
     if let Some(window) = config.attention.iter().find_map(|r| r.window) {
         m.set(key("attention.sliding_window"), size(window));
-        if windows.contains(&false) {
+        // Readers assume no window for Qwen, and one in every layer of a file of the kind `llama` that states one.
+        if windows.contains(&false) || architecture.starts_with("qwen") {
             let layers = windows.into_iter().map(Value::Bool).collect();
             m.set(key("attention.sliding_window_pattern"), Value::Array(Kind::Bool, layers));
         }
