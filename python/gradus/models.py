@@ -5,10 +5,36 @@
     print(model.chat([{"role": "user", "content": "Who are you?"}], on_text=print))
 """
 
+from . import _native
 from ._native import _LanguageModel, _adapter, _create_model, _prefer, _reinforce, _save_model, _tune
 from .tune import Lora, RewardModel, _lines, _policy, _settings
 
-__all__ = ["Lora", "Model", "RewardModel", "create", "load"]
+__all__ = ["Lora", "Model", "RewardModel", "convert", "create", "dequantize", "load", "quantize"]
+
+
+def quantize(x, format):
+    """Quantises floats along the last axis to the nearest values of a format, such as "Q8_0", "Q4_K", "INT8" or "FP8".
+
+    Returns the bytes, a `uint8` tensor whose last axis counts bytes, and the differences: a dictionary of `rms`, `relative` (to the
+    values) and `largest`.
+    """
+    data, differences = _native._quantize(x, format)
+    return data, dict(zip(("rms", "relative", "largest"), differences))
+
+
+def dequantize(data, format):
+    """The values of quantised bytes, `float32`."""
+    return _native._dequantize(data, format)
+
+
+def convert(source, output, format=None, dtype="f32"):
+    """Writes a model in another form: a folder as a GGUF file, a GGUF file as a folder with weights of the dtype.
+
+    With a quantised format the output is a GGUF file whose matrices are in that format. Returns a dictionary of the numbers of `tensors`
+    that were quantised and that were `kept`, and the `relative` error.
+    """
+    report = _native._convert(source, output, format, dtype)
+    return report and dict(zip(("tensors", "kept", "relative"), report))
 
 
 def load(path, device=None, f32=False, compute="f32"):
@@ -52,6 +78,14 @@ class Model:
         """Generates the answer to messages, each a dictionary of `role` and `content`. Settings are those of `generate`."""
         pairs = [(m["role"], m["content"]) for m in messages]
         return self._model.chat(pairs, self._settings(**settings), on_text)[0]
+
+    def generate_tokens(self, tokens, **settings):
+        """Generates the tokens after others. Settings are those of `generate`, without `stop`."""
+        return self._model.generate_tokens([int(t) for t in tokens], self._settings(**settings))[0]
+
+    def logits_after(self, tokens):
+        """Logits of the token that follows these. What the cache holds of their beginning is not computed again."""
+        return self._model.logits_after([int(t) for t in tokens])
 
     def encode(self, text):
         """The tokens of a text. Text that looks like a special token is encoded as text."""

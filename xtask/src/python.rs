@@ -10,7 +10,7 @@ const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6
 
 /// Packages that tests compare with where they are installed. `expecttest` is needed by PyTorch's op database;
 /// NVRTC compiles the CUDA kernels of the Rust tests; `openai` is the client that talks to
-/// `gradus serve`; the book has blocks of JAX.
+/// `gradus serve`; the book has blocks of JAX; `transformers`, `gguf` and `sentencepiece` check language models.
 const ORACLES: &[&str] = &[
     "torch>=2.10",
     "scipy",
@@ -21,6 +21,9 @@ const ORACLES: &[&str] = &[
     "nvidia-cuda-nvrtc",
     "openai>=2",
     "jsonschema>=4",
+    "transformers>=5",
+    "gguf",
+    "sentencepiece",
 ];
 
 /// Packages with weights of real models, which tests of `gradus-models` read.

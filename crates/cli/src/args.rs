@@ -207,13 +207,15 @@ Examples:
   gradus inspect model.gguf
   gradus inspect model.safetensors --json")]
     Inspect(crate::inspect::InspectArgs),
-    /// Write a model in the other form: a GGUF file as a Hugging Face folder, or back
+    /// Write a model in another form: a GGUF file as a Hugging Face folder, or back, or quantised
     #[command(after_help = "\
 Examples:
   gradus convert model.gguf folder --dtype bf16
   gradus convert folder model.gguf
+  gradus convert folder model.gguf --type Q4_K    quantises matrices and reports the error
+  gradus convert model.gguf other.gguf --type Q8_0
 
-Quantised weights of a GGUF file become numbers of the dtype.")]
+In a folder quantised weights of a GGUF file become numbers of the dtype.")]
     Convert(crate::convert::ConvertArgs),
     /// The devices that programs can run on, with their limits
     #[command(after_help = "\

@@ -107,6 +107,8 @@ pub(crate) struct Attention {
     pub(crate) scale: f32,
     /// Positions that a query sees, up to its own.
     pub(crate) window: Option<usize>,
+    /// Limits scores `s` to `c·tanh(s/c)`; positive.
+    pub(crate) softcap: Option<f32>,
 }
 
 impl Attention {
@@ -219,7 +221,7 @@ impl Head {
                     *score += *self.queries.add(d) * *key.add(d);
                 }
             }
-            weigh(loops::<f32>(), scores, self.attention.scale);
+            weigh(loops::<f32>(), scores, &self.attention);
             for d in (0..whole).step_by(GROUP) {
                 let mut sum = W::zero();
                 for (j, p) in scores.iter().enumerate() {
@@ -265,7 +267,7 @@ impl Head {
                 let (own, after) = rest.split_at_mut(seen.len());
                 before.fill(0.0);
                 after.fill(0.0);
-                weigh(loops::<f32>(), own, self.attention.scale);
+                weigh(loops::<f32>(), own, &self.attention);
             }
             product(
                 strided(scores, n, 1),
@@ -280,14 +282,21 @@ impl Head {
 }
 
 /// Replaces scores by their softmax.
-fn weigh(loops: &Loops<f32>, scores: &mut [f32], scale: f32) {
+fn weigh(loops: &Loops<f32>, scores: &mut [f32], attention: &Attention) {
     let (x, n) = (scores.as_mut_ptr(), scores.len());
-    let (Some(sub), Some(mul), Some(exp)) = (loops.binary("sub"), loops.binary("mul"), loops.unary("exp"))
+    let (Some(sub), Some(mul), Some(exp), Some(tanh)) =
+        (loops.binary("sub"), loops.binary("mul"), loops.unary("exp"), loops.unary("tanh"))
     else {
         unreachable!("every instruction set has these loops")
     };
+    let mut scale = attention.scale;
     // SAFETY: each loop reads and writes the `n` scores, element by element.
     unsafe {
+        if let Some(cap) = attention.softcap {
+            (mul.vs)(x, scale / cap, x, n);
+            tanh(x, x, n);
+            scale = cap;
+        }
         let top = (loops.max)(x, n);
         (sub.vs)(x, top, x, n);
         (mul.vs)(x, scale, x, n);

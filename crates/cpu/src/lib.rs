@@ -11,6 +11,7 @@ mod device;
 mod executable;
 pub mod feature;
 pub mod gemm;
+mod grouped;
 mod interrupt;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod jit;

@@ -1,9 +1,11 @@
-//! The element formats of quantised weights, as GGUF files have them: identifiers, block sizes, and how blocks become `f32`.
+//! The element formats of quantised weights: identifiers in GGUF files, block sizes, and how blocks become `f32`.
 //!
-//! A quantised format stores blocks of 32 or 256 consecutive elements of a row. Every element is `scale · q + offset`, where `q` is
-//! a small integer and scale and offset belong to a group of elements. A format only says how its block packs these three.
+//! A quantised format stores blocks of 32 to 256 consecutive elements of a row. Every element is `scale · q + offset`, where `q` is
+//! a small integer and scale and offset belong to a group of elements. A format only says how its block packs these three. `q` of
+//! `FP8` is a float of eight bits. `quantize.rs` has the way there.
 
 use crate::DType;
+use crate::quantize::from_e4m3;
 use half::{bf16, f16};
 
 /// Storage format of the elements of a tensor.
@@ -28,6 +30,9 @@ pub enum Format {
     Q4K,
     Q5K,
     Q6K,
+    Int8,
+    Int4,
+    Fp8,
 }
 
 /// An entry of the table of formats.
@@ -63,6 +68,10 @@ const FORMATS: &[Row] = &[
     row(Format::I64, 27, "I64", 1, 8),
     row(Format::F64, 28, "F64", 1, 8),
     row(Format::BF16, 30, "BF16", 1, 2),
+    // Groups of 64 with a scale of `f32`. GGUF files do not have these, so their identifiers are never read.
+    row(Format::Int8, OWN, "INT8", 64, 68),
+    row(Format::Int4, OWN + 1, "INT4", 64, 36),
+    row(Format::Fp8, OWN + 2, "FP8", 64, 68),
 ];
 
 /// The representation of activations in products with quantised weights.
@@ -92,6 +101,8 @@ impl Compute {
         Compute::ALL.into_iter().find(|c| c.name() == name)
     }
 }
+/// The first identifier of formats that GGUF files do not have.
+const OWN: u32 = 1 << 16;
 
 /// Largest number of elements in a block of any format.
 pub const MOST: usize = 256;
@@ -104,7 +115,12 @@ impl Format {
 
     /// Returns the format with this identifier.
     pub fn of_id(id: u32) -> Option<Format> {
-        FORMATS.iter().find(|row| row.id == id).map(|row| row.format)
+        FORMATS.iter().find(|row| row.id == id && id < OWN).map(|row| row.format)
+    }
+
+    /// Returns true if GGUF files can have this format.
+    pub fn is_in_files(self) -> bool {
+        self.id() < OWN
     }
 
     /// Returns the format with this name, such as `Q4_K`.
@@ -175,11 +191,22 @@ impl Format {
         if !self.is_quantized() {
             return blocks.for_each(|(b, out)| out[0] = self.number(b));
         }
+        if !self.has_integers() {
+            return blocks.for_each(|(b, out)| {
+                let scale = single_at(b);
+                out.iter_mut().zip(&b[4..]).for_each(|(x, byte)| *x = scale * from_e4m3(*byte));
+            });
+        }
         let mut parts = Parts::new();
         for (block, out) in blocks {
             self.unpack(block, &mut parts);
             parts.write(out);
         }
+    }
+
+    /// Returns true if elements of blocks are integers, so that [`unpack`](Format::unpack) applies.
+    pub fn has_integers(self) -> bool {
+        self.is_quantized() && self != Format::Fp8
     }
 
     /// Converts one element of a format without blocks.
@@ -196,7 +223,8 @@ impl Format {
         }
     }
 
-    /// Unpacks the integers, scales and offsets of a block of a quantised format. Panics if `b` is shorter than a block.
+    /// Unpacks the integers, scales and offsets of a block of a quantised format that has integers. Panics if `b` is shorter
+    /// than a block.
     pub fn unpack(self, b: &[u8], p: &mut Parts) {
         match self {
             Format::Q4_0 | Format::Q4_1 | Format::Q5_0 | Format::Q5_1 => self.unpack_simple(b, p),
@@ -204,6 +232,14 @@ impl Format {
             Format::Q3K => p.q3_k(b),
             Format::Q4K | Format::Q5K => self.unpack_k(b, p),
             Format::Q6K => p.q6_k(b),
+            Format::Int8 | Format::Int4 => {
+                p.begin(64, false);
+                p.scales[0] = single_at(b);
+                let four = self == Format::Int4;
+                (0..64).for_each(|i| {
+                    p.q[i] = if four { nibble(b[4 + i % 32], i >= 32) as i8 - 8 } else { b[4 + i] as i8 };
+                });
+            }
             // Q8_0; formats without blocks do not reach this.
             _ => {
                 p.begin(32, false);
@@ -241,12 +277,7 @@ impl Format {
         let (high, nibbles) = b[16..].split_at(if self == Format::Q5K { 32 } else { 0 });
         p.begin(32, true);
         for j in 0..8 {
-            let (scale, offset) = if j < 4 {
-                (packed[j] & 63, packed[j + 4] & 63)
-            } else {
-                let both = packed[j + 4];
-                ((both & 15) | (packed[j - 4] >> 6) << 4, (both >> 4) | (packed[j] >> 6) << 4)
-            };
+            let (scale, offset) = six_bits(packed, j);
             p.scales[j] = d * f32::from(scale);
             p.offsets[j] = -(least * f32::from(offset));
         }
@@ -345,6 +376,16 @@ impl Parts {
     }
 }
 
+/// Scale and offset of group `j` of eight, six bits each, in the 12 bytes of Q4_K and Q5_K. Panics if `packed` is shorter.
+#[inline(always)]
+pub fn six_bits(packed: &[u8], j: usize) -> (u8, u8) {
+    if j < 4 {
+        return (packed[j] & 63, packed[j + 4] & 63);
+    }
+    let both = packed[j + 4];
+    ((both & 15) | (packed[j - 4] >> 6) << 4, (both >> 4) | (packed[j] >> 6) << 4)
+}
+
 /// Two bits of element `i`: each 128 elements have 32 bytes, whose bit pairs are four rows of 32 elements.
 fn two_bits(bytes: &[u8], i: usize) -> u8 {
     (bytes[i / 128 * 32 + i % 32] >> (2 * (i % 128 / 32))) & 3
@@ -352,6 +393,10 @@ fn two_bits(bytes: &[u8], i: usize) -> u8 {
 
 fn nibble(byte: u8, high: bool) -> u8 {
     if high { byte >> 4 } else { byte & 15 }
+}
+
+fn single_at(b: &[u8]) -> f32 {
+    f32::from_le_bytes(std::array::from_fn(|i| b[i]))
 }
 
 fn half_at(b: &[u8], at: usize) -> f32 {
@@ -365,7 +410,7 @@ mod tests {
     #[test]
     fn every_format_has_its_own_row() {
         for format in Format::all() {
-            assert_eq!(Format::of_id(format.id()), Some(format));
+            assert_eq!(Format::of_id(format.id()), format.is_in_files().then_some(format));
             assert_eq!(Format::of_name(format.name()), Some(format));
             assert_eq!(format.row().format, format);
         }

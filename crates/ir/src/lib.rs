@@ -18,6 +18,7 @@ pub mod literal;
 mod literal_bytes;
 pub mod ops;
 pub mod philox;
+pub mod quantize;
 pub mod reference;
 mod shape;
 pub mod size;

@@ -19,7 +19,7 @@ const PIECE: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(usize);
 
-/// What a slot does.
+/// The state of a slot.
 enum Work {
     Free,
     Running(Box<Sequence>),

@@ -133,7 +133,7 @@ impl Bert {
     }
 }
 
-/// How the states of a text become one vector.
+/// Ways to make one vector of the states of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
     /// Their mean.
@@ -151,7 +151,7 @@ pub struct Embedder {
     pub bert: Bert,
     /// Text to tokens.
     pub tokenizer: Tokenizer,
-    /// How states become one vector.
+    /// The way states become one vector.
     pub pooling: Pooling,
     /// Vectors are scaled to length 1.
     pub normalize: bool,

@@ -73,9 +73,12 @@ impl Template {
         for (i, part) in text.split(MARK[0]).enumerate() {
             let (index, rest) = if i == 0 { (None, part) } else { after_mark(part) };
             if let Some(own) = index.and_then(|i| hidden.get(i)) {
-                tokens.extend(tokenizer.encode_text(own)?);
+                tokens.extend(tokenizer.encode_inside(own)?);
             }
-            tokens.extend(tokenizer.encode_trusted(rest)?);
+            tokens.extend(match i {
+                0 => tokenizer.encode_trusted(rest)?,
+                _ => tokenizer.encode_trusted_inside(rest)?,
+            });
         }
         Ok(tokens)
     }

@@ -1,8 +1,11 @@
 //! The sizes and variations of a decoder, read from the `config.json` of a Hugging Face folder.
 //!
-//! GGUF metadata is brought into the same form first (`gguf.rs`), so that there is one reading of either.
+//! GGUF metadata is brought into the same form first (`gguf.rs`), so that there is one reading of either. Rotations are read in
+//! `rope.rs`.
 
+use crate::rope::Rope;
 use gradus_ir::{Error, Result};
+use gradus_tensor::Tensor;
 use serde_json::Value;
 
 /// Sizes and variations of a decoder: Llama and its relatives.
@@ -26,108 +29,390 @@ pub struct Config {
     pub head: usize,
     /// Width of the hidden layer of a block's network.
     pub hidden: usize,
-    /// Added to the mean square in norms.
+    /// Added to the mean square or to the variance in norms.
     pub eps: f64,
-    /// Rotations per position of each pair of features, in radians.
-    pub rates: Vec<f64>,
+    /// The kind of norms.
+    pub norm: Norms,
+    /// The nonlinearity of the networks.
+    pub activation: Activation,
+    /// Networks multiply the nonlinearity of one projection by another projection.
+    pub gated: bool,
+    /// Kinds of rotations; empty if positions are learned.
+    pub ropes: Vec<Rope>,
+    /// Attention of each layer.
+    pub attention: Vec<Reach>,
+    /// Limits attention scores to this, by a hyperbolic tangent.
+    pub attention_cap: Option<f64>,
+    /// Limits logits to this.
+    pub logit_cap: Option<f64>,
+    /// Multiplies token embeddings; 1 changes nothing.
+    pub embedding_scale: f64,
+    /// The results of attention and network are normalised before they are added.
+    pub post_norms: bool,
+    /// Networks of experts, and which layers have them.
+    pub experts: Option<Experts>,
     /// The token embedding is also the output projection.
     pub tied: bool,
     /// Queries, keys and values have biases.
     pub qkv_bias: bool,
     /// The output projection of attention has one.
     pub out_bias: bool,
+    /// The projections of networks have biases.
+    pub mlp_bias: bool,
     /// Queries and keys are normalised by head before they are rotated.
     pub qk_norm: bool,
-    /// Positions see only this many positions up to their own.
-    pub window: Option<usize>,
-    /// The base of the rotations before any scaling.
-    pub rope_base: f64,
     /// Tokens that end a text.
     pub end: Vec<i64>,
 }
 
+/// Attention of a layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reach {
+    /// Positions see only this many positions up to their own.
+    pub window: Option<usize>,
+    /// Number of its rotations among [`Config::ropes`].
+    pub rope: usize,
+    /// Multiplies the scores.
+    pub scale: f64,
+}
+
+/// Kinds of norms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norms {
+    /// By the root of the mean square, times the weight.
+    Rms,
+    /// The same, times one plus the weight.
+    OnePlusRms,
+    /// By mean and variance, times the weight, plus a bias.
+    Layer,
+}
+
+/// Nonlinearities of networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// `x · sigmoid(x)`.
+    Silu,
+    /// `x` times the normal distribution function.
+    Gelu,
+    /// The same, by a hyperbolic tangent.
+    GeluTanh,
+    /// `max(x, 0)`.
+    Relu,
+}
+
+impl Activation {
+    /// The nonlinearity with this name in a `config.json`.
+    pub fn of_name(name: &str) -> Option<Activation> {
+        match name {
+            "silu" | "swish" => Some(Activation::Silu),
+            "gelu" => Some(Activation::Gelu),
+            "gelu_new" | "gelu_pytorch_tanh" | "gelu_fast" => Some(Activation::GeluTanh),
+            "relu" => Some(Activation::Relu),
+            _ => None,
+        }
+    }
+
+    /// Applies it to every element.
+    #[track_caller]
+    pub fn apply(self, x: &Tensor) -> Tensor {
+        match self {
+            Activation::Silu => x.silu(),
+            Activation::Gelu => x.gelu(),
+            Activation::GeluTanh => x.gelu_tanh(),
+            Activation::Relu => x.relu(),
+        }
+    }
+}
+
+/// Networks of experts, of which a router chooses some for each token.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experts {
+    /// Number of experts.
+    pub count: usize,
+    /// Experts that each token has.
+    pub chosen: usize,
+    /// Width of the hidden layer of an expert.
+    pub hidden: usize,
+    /// The weights of the chosen experts are scaled to a sum of 1.
+    pub normalize: bool,
+    /// For every layer whether its network is one of experts.
+    pub layers: Vec<bool>,
+}
+
 /// Architectures that are variations of one decoder.
-pub const ARCHITECTURES: &[&str] = &["llama", "mistral", "qwen2", "qwen3"];
+pub const ARCHITECTURES: &[&str] =
+    &["llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text", "gpt2"];
 
 /// Most layers, heads and features that are believed: beyond these a file is damaged, and would only exhaust memory.
 const MOST: u64 = 1 << 20;
 
+/// Most layers.
+const MOST_LAYERS: usize = 4096;
+
 /// Most elements of a weight.
 const MOST_WEIGHT: usize = 1 << 36;
+
+fn bad(key: &str, why: impl Into<String>) -> Error {
+    Error::value(format!("`{key}` of the configuration"), why.into())
+}
+
+/// A `config.json` with the accessors that its readers share.
+struct Json<'a>(&'a Value);
+
+impl Json<'_> {
+    fn size(&self, key: &str) -> Result<usize> {
+        match self.0[key].as_u64() {
+            Some(n @ 1..=MOST) => Ok(n as usize),
+            _ => Err(bad(key, format!("must be an integer from 1 to {MOST}, and is {}", self.0[key]))),
+        }
+    }
+
+    fn size_or(&self, key: &str, other: usize) -> Result<usize> {
+        if self.0[key].is_null() { Ok(other) } else { self.size(key) }
+    }
+
+    fn flag(&self, key: &str, other: bool) -> bool {
+        self.0[key].as_bool().unwrap_or(other)
+    }
+
+    /// A positive number, or `None` if the key is absent.
+    fn positive(&self, key: &str) -> Result<Option<f64>> {
+        match &self.0[key] {
+            Value::Null => Ok(None),
+            x => match x.as_f64().filter(|x| *x > 0.0 && x.is_finite()) {
+                Some(x) => Ok(Some(x)),
+                None => Err(bad(key, format!("must be a positive number, and is {x}"))),
+            },
+        }
+    }
+
+    fn activation(&self, keys: &[&str], other: Activation) -> Result<Activation> {
+        let Some(key) = keys.iter().find(|key| !self.0[**key].is_null()) else { return Ok(other) };
+        Activation::of_name(self.0[*key].as_str().unwrap_or_default()).ok_or_else(|| {
+            let why = "is not supported: silu, gelu, gelu_new, gelu_pytorch_tanh and relu are";
+            bad(key, format!("{} {why}", self.0[*key]))
+        })
+    }
+
+    /// For every layer whether it has a window.
+    fn windowed(&self, architecture: &str, layers: usize) -> Result<Vec<bool>> {
+        if let Some(types) = self.0["layer_types"].as_array() {
+            let kind = |t: &Value| match t.as_str() {
+                Some("sliding_attention") => Ok(true),
+                Some("full_attention") => Ok(false),
+                _ => Err(bad("layer_types", format!("has {t}, which is not supported"))),
+            };
+            if types.len() != layers {
+                return Err(bad("layer_types", format!("has {} entries for {layers} layers", types.len())));
+            }
+            return types.iter().map(kind).collect();
+        }
+        // Qwen configurations state a window that is off unless they say so.
+        let qwen = architecture.starts_with("qwen");
+        if qwen && !self.flag("use_sliding_window", false) {
+            return Ok(vec![false; layers]);
+        }
+        let pattern = ["sliding_window_pattern", "_sliding_window_pattern"];
+        let pattern = match pattern.iter().find(|key| !self.0[**key].is_null()) {
+            Some(key) => self.size(key)?,
+            None => 6,
+        };
+        let first = self.0["max_window_layers"].as_u64().unwrap_or(0) as usize;
+        Ok((0..layers)
+            .map(|i| match architecture {
+                "gemma2" => i % 2 == 0,
+                "gemma3_text" => (i + 1) % pattern != 0,
+                "mistral" | "mixtral" => true,
+                "qwen2" | "qwen3" => i >= first,
+                "qwen3_moe" => true,
+                _ => false,
+            })
+            .collect())
+    }
+
+    fn experts(&self, architecture: &str, layers: usize, hidden: usize) -> Result<Option<Experts>> {
+        let (count, hidden, normalize) = match architecture {
+            "mixtral" => ("num_local_experts", hidden, true),
+            "qwen3_moe" => {
+                let key = if self.0["num_experts"].is_null() { "num_local_experts" } else { "num_experts" };
+                (key, self.size("moe_intermediate_size")?, self.flag("norm_topk_prob", false))
+            }
+            _ => return Ok(None),
+        };
+        let (count, chosen) = (self.size(count)?, self.size("num_experts_per_tok")?);
+        if chosen > count {
+            return Err(bad("num_experts_per_tok", format!("is {chosen}, more than {count} experts")));
+        }
+        let every = self.size_or("decoder_sparse_step", 1)?;
+        let dense = |i: usize| {
+            let listed = self.0["mlp_only_layers"].as_array();
+            listed.is_some_and(|all| all.iter().any(|n| n.as_u64() == Some(i as u64)))
+        };
+        let layers = (0..layers).map(|i| (i + 1) % every == 0 && !dense(i)).collect();
+        Ok(Some(Experts { count, chosen, hidden, normalize, layers }))
+    }
+
+    /// The rotations of layers without a window, and those of layers with one if they differ.
+    fn ropes(&self, gemma3: bool, head: usize, context: usize) -> Result<Vec<Rope>> {
+        if head == 0 || !head.is_multiple_of(2) {
+            return Err(bad("head_dim", format!("is {head}; rotations need pairs of features")));
+        }
+        let joint = &self.0["rope_parameters"];
+        let scaling = if joint.is_object() { joint } else { &self.0["rope_scaling"] };
+        let base = |table: &Value, key: &str, other: f64| {
+            table["rope_theta"].as_f64().or(self.0[key].as_f64()).unwrap_or(other)
+        };
+        if !gemma3 {
+            let base = self.0["rope_theta"].as_f64().unwrap_or_else(|| base(joint, "rope_theta", 10_000.0));
+            return Ok(vec![Rope::scaled(base, head, scaling, context)?]);
+        }
+        let (full, sliding) = match joint["full_attention"].is_object() {
+            true => (&joint["full_attention"], &joint["sliding_attention"]),
+            false => (scaling, &Value::Null),
+        };
+        Ok(vec![
+            Rope::scaled(base(full, "rope_theta", 1e6), head, full, context)?,
+            Rope::scaled(base(sliding, "rope_local_base_freq", 1e4), head, sliding, context)?,
+        ])
+    }
+}
 
 impl Config {
     /// Reads the JSON of a `config.json`.
     pub fn from_json(json: &Value) -> Result<Config> {
-        let bad = |key: &str, why: String| Error::value(format!("`{key}` of the configuration"), why);
-        let size = |key: &str| match json[key].as_u64() {
-            Some(n @ 1..=MOST) => Ok(n as usize),
-            _ => Err(bad(key, format!("must be an integer from 1 to {MOST}, and is {}", json[key]))),
-        };
-        let size_or = |key: &str, other: usize| if json[key].is_null() { Ok(other) } else { size(key) };
         let architecture = json["model_type"].as_str().unwrap_or_default().to_string();
         if !ARCHITECTURES.contains(&architecture.as_str()) {
             let why = format!("is `{architecture}`; supported are {}", ARCHITECTURES.join(", "));
             return Err(bad("model_type", why));
         }
-        let (width, heads) = (size("hidden_size")?, size("num_attention_heads")?);
-        let kv_heads = size_or("num_key_value_heads", heads)?;
-        if !heads.is_multiple_of(kv_heads) {
-            return Err(bad(
-                "num_key_value_heads",
-                format!("is {kv_heads}, which does not divide {heads} heads"),
-            ));
-        }
-        let head = size_or("head_dim", width / heads)?;
-        if head == 0 || !head.is_multiple_of(2) {
-            return Err(bad("head_dim", format!("is {head}; rotations need pairs of features")));
-        }
-        let flag = |key: &str, other: bool| json[key].as_bool().unwrap_or(other);
-        let qwen2 = architecture == "qwen2";
-        // Qwen configurations state a window that is off unless they say so.
-        let windowed = flag("use_sliding_window", architecture == "mistral");
-        let config = Config {
-            vocabulary: size("vocab_size")?,
-            context: size_or("max_position_embeddings", 2048)?,
-            width,
-            layers: size("num_hidden_layers")?,
-            heads,
-            kv_heads,
-            head,
-            hidden: size("intermediate_size")?,
-            eps: json["rms_norm_eps"].as_f64().filter(|e| *e > 0.0).unwrap_or(1e-6),
-            rates: rates(json, head)?,
-            rope_base: rope_base(json),
-            tied: flag("tie_word_embeddings", false),
-            qkv_bias: qwen2 || flag("attention_bias", false),
-            out_bias: !qwen2 && flag("attention_bias", false),
-            qk_norm: architecture == "qwen3",
-            window: json["sliding_window"].as_u64().filter(|_| windowed).map(|w| w.max(1) as usize),
-            end: tokens(&json["eos_token_id"]),
-            architecture,
+        let config = match architecture.as_str() {
+            "gpt2" => Config::gpt2(&Json(json))?,
+            _ => Config::rotary(&Json(json), architecture)?,
         };
+        if config.layers > MOST_LAYERS {
+            return Err(bad("num_hidden_layers", format!("is {}, more than {MOST_LAYERS}", config.layers)));
+        }
+        let experts = config.experts.as_ref().map_or(1, |e| e.count);
         let largest = config.vocabulary.max(config.hidden).max(config.heads * config.head);
-        if largest.checked_mul(config.width).is_none_or(|n| n > MOST_WEIGHT) {
+        let elements = largest.checked_mul(config.width).and_then(|n| n.checked_mul(experts));
+        if elements.is_none_or(|n| n > MOST_WEIGHT) {
             return Err(bad("hidden_size", format!("makes weights of more than {MOST_WEIGHT} elements")));
         }
         Ok(config)
     }
 
-    /// What scaling divides the rotations by, if it changes any.
-    pub fn rope_factors(&self) -> Option<Vec<f32>> {
-        let plain = plain_rates(self.rope_base, self.head);
-        let factors: Vec<f32> = plain.zip(&self.rates).map(|(plain, rate)| (plain / rate) as f32).collect();
-        factors.iter().any(|f| *f != 1.0).then_some(factors)
+    /// Llama and what differs from it by its configuration.
+    fn rotary(json: &Json<'_>, architecture: String) -> Result<Config> {
+        let (width, heads) = (json.size("hidden_size")?, json.size("num_attention_heads")?);
+        let kv_heads = json.size_or("num_key_value_heads", heads)?;
+        if !heads.is_multiple_of(kv_heads) {
+            let why = format!("is {kv_heads}, which does not divide {heads} heads");
+            return Err(bad("num_key_value_heads", why));
+        }
+        let head = json.size_or("head_dim", width / heads)?;
+        let (gemma, gemma3) = (architecture.starts_with("gemma"), architecture == "gemma3_text");
+        let sandwich = gemma3 || architecture == "gemma2";
+        if gemma && json.flag("use_bidirectional_attention", false) {
+            return Err(bad("use_bidirectional_attention", "is not supported"));
+        }
+        let layers = json.size("num_hidden_layers")?.min(MOST_LAYERS + 1);
+        let context = json.size_or("max_position_embeddings", if gemma { 8192 } else { 2048 })?;
+        let hidden = json.size("intermediate_size")?;
+        let scaled_by = if sandwich { json.positive("query_pre_attn_scalar")? } else { None };
+        let scale = scaled_by.unwrap_or(head as f64).sqrt().recip();
+        let window = json.0["sliding_window"].as_u64().map(|w| w.max(1) as usize);
+        let reach = |windowed: bool| Reach {
+            window: window.filter(|_| windowed),
+            rope: usize::from(gemma3 && windowed),
+            scale,
+        };
+        let attention_bias = json.flag("attention_bias", false) && !architecture.contains("stral");
+        let qwen2 = architecture == "qwen2";
+        let silu = json.activation(&["hidden_activation", "hidden_act"], Activation::GeluTanh);
+        let caps = |key: &str| if sandwich { json.positive(key) } else { Ok(None) };
+        Ok(Config {
+            vocabulary: json.size("vocab_size")?,
+            context,
+            width,
+            layers,
+            heads,
+            kv_heads,
+            head,
+            hidden,
+            eps: json.positive("rms_norm_eps")?.unwrap_or(1e-6),
+            norm: if gemma { Norms::OnePlusRms } else { Norms::Rms },
+            activation: if gemma { silu? } else { json.activation(&["hidden_act"], Activation::Silu)? },
+            gated: true,
+            ropes: json.ropes(gemma3, head, context)?,
+            attention: json.windowed(&architecture, layers)?.into_iter().map(reach).collect(),
+            // Gemma 3 has the key and does not use it.
+            attention_cap: caps("attn_logit_softcapping")?.filter(|_| !gemma3),
+            logit_cap: caps("final_logit_softcapping")?,
+            embedding_scale: if gemma { (width as f64).sqrt() } else { 1.0 },
+            post_norms: sandwich,
+            experts: json.experts(&architecture, layers, hidden)?,
+            tied: json.flag("tie_word_embeddings", gemma),
+            qkv_bias: qwen2 || attention_bias,
+            out_bias: !qwen2 && attention_bias,
+            mlp_bias: architecture == "llama" && json.flag("mlp_bias", false),
+            qk_norm: gemma3 || architecture.starts_with("qwen3"),
+            end: tokens(&json.0["eos_token_id"]),
+            architecture,
+        })
     }
-}
 
-/// `base^(-2i/d)` for each pair of features.
-fn plain_rates(base: f64, head: usize) -> impl Iterator<Item = f64> {
-    (0..head / 2).map(move |i| base.powf(-2.0 * i as f64 / head as f64))
-}
+    /// GPT-2, whose configuration has names of its own.
+    fn gpt2(json: &Json<'_>) -> Result<Config> {
+        let (width, heads) = (json.size("n_embd")?, json.size("n_head")?);
+        if !width.is_multiple_of(heads) {
+            return Err(bad("n_head", format!("is {heads}, which does not divide the width {width}")));
+        }
+        if json.flag("add_cross_attention", false) {
+            return Err(bad("add_cross_attention", "is not supported"));
+        }
+        let layers = json.size("n_layer")?.min(MOST_LAYERS + 1);
+        let head = width / heads;
+        let scale = if json.flag("scale_attn_weights", true) { (head as f64).sqrt().recip() } else { 1.0 };
+        let by_layer = json.flag("scale_attn_by_inverse_layer_idx", false);
+        let reach = |i: usize| Reach {
+            window: None,
+            rope: 0,
+            scale: if by_layer { scale / (i + 1) as f64 } else { scale },
+        };
+        Ok(Config {
+            architecture: "gpt2".into(),
+            vocabulary: json.size("vocab_size")?,
+            context: json.size_or("n_positions", 1024)?,
+            width,
+            layers,
+            heads,
+            kv_heads: heads,
+            head,
+            hidden: json.size_or("n_inner", 4 * width)?,
+            eps: json.positive("layer_norm_epsilon")?.unwrap_or(1e-5),
+            norm: Norms::Layer,
+            activation: json.activation(&["activation_function"], Activation::GeluTanh)?,
+            gated: false,
+            ropes: Vec::new(),
+            attention: (0..layers).map(reach).collect(),
+            attention_cap: None,
+            logit_cap: None,
+            embedding_scale: 1.0,
+            post_norms: false,
+            experts: None,
+            tied: json.flag("tie_word_embeddings", true),
+            qkv_bias: true,
+            out_bias: true,
+            mlp_bias: true,
+            qk_norm: false,
+            end: tokens(&json.0["eos_token_id"]),
+        })
+    }
 
-/// The base of the rotations; newer files keep it with the scaling.
-fn rope_base(json: &Value) -> f64 {
-    json["rope_theta"].as_f64().or(json["rope_parameters"]["rope_theta"].as_f64()).unwrap_or(10_000.0)
+    /// Divisors of the rotations that scaling makes, if it changes any, of layers without a window.
+    pub fn rope_factors(&self) -> Option<Vec<f32>> {
+        self.ropes.first().and_then(Rope::divisors)
+    }
 }
 
 /// One token or a list of them.
@@ -135,54 +420,5 @@ pub(crate) fn tokens(json: &Value) -> Vec<i64> {
     match json {
         Value::Array(all) => all.iter().filter_map(Value::as_i64).collect(),
         one => one.as_i64().into_iter().collect(),
-    }
-}
-
-/// How fast each pair of features turns: `base^(-2i/d)`, changed by the scaling that stretches the context.
-fn rates(json: &Value, head: usize) -> Result<Vec<f64>> {
-    let joint = &json["rope_parameters"];
-    let scaling = if joint.is_object() { joint } else { &json["rope_scaling"] };
-    let base = rope_base(json);
-    if !(base > 0.0 && base.is_finite()) {
-        return Err(Error::value(format!("`rope_theta` {base}"), "must be positive and finite"));
-    }
-    let plain = plain_rates(base, head);
-    let number = |key: &str| match scaling[key].as_f64().filter(|x| *x > 0.0 && x.is_finite()) {
-        Some(x) => Ok(x),
-        None => {
-            Err(Error::value(format!("`rope_scaling.{key}` {}", scaling[key]), "must be a positive number"))
-        }
-    };
-    let kind = scaling["rope_type"].as_str().or(scaling["type"].as_str()).unwrap_or("default");
-    match kind {
-        "default" | "none" => Ok(plain.collect()),
-        "linear" => number("factor").map(|factor| plain.map(|rate| rate / factor).collect()),
-        "llama3" => {
-            let (factor, context) = (number("factor")?, number("original_max_position_embeddings")?);
-            let (low, high) = (number("low_freq_factor")?, number("high_freq_factor")?);
-            // Fast rotations stay, slow ones are stretched, those between go from one to the other.
-            let scaled = |rate: f64| {
-                let turns = context * rate / (2.0 * std::f64::consts::PI);
-                let smooth = ((turns - low) / (high - low)).clamp(0.0, 1.0);
-                (1.0 - smooth) * rate / factor + smooth * rate
-            };
-            Ok(plain.map(scaled).collect())
-        }
-        // A divisor for each pair, as GGUF files store any scaling.
-        "longrope" if scaling["short_factor"] == scaling["long_factor"] => {
-            let factors: Option<Vec<f64>> =
-                scaling["long_factor"].as_array().and_then(|a| a.iter().map(Value::as_f64).collect());
-            match factors.filter(|f| f.len() == head / 2 && f.iter().all(|x| *x > 0.0 && x.is_finite())) {
-                Some(factors) => Ok(plain.zip(factors).map(|(rate, factor)| rate / factor).collect()),
-                None => Err(Error::value(
-                    "`rope_scaling.long_factor`",
-                    format!("must be {} positive numbers", head / 2),
-                )),
-            }
-        }
-        other => {
-            let why = "is not supported: default, linear, llama3, and longrope with equal factors are";
-            Err(Error::value(format!("`rope_scaling.rope_type` `{other}`"), why))
-        }
     }
 }

@@ -7,11 +7,12 @@ use crate::gguf::{self, integers, reorder, rotated_heads};
 use crate::language::read_json;
 use crate::tokenizer::{cutting_name, json_of_gguf};
 use crate::weights::Weights;
-use gradus_ir::{Class, DType, Error, Result};
-use gradus_nn::file::gguf::{Content, Entry, Metadata, Value, write};
+use gradus_ir::{Class, DType, Error, Result, Shape};
+use gradus_nn::file::gguf::{Content, Entry, Format, Kind, Metadata, Reader, Value, write};
 use gradus_nn::file::{atomic, safetensors};
-use gradus_tensor::Tensor;
+use gradus_tensor::{Quantized, Tensor};
 use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// Writes a GGUF file as a Hugging Face folder, with weights in this dtype.
@@ -24,18 +25,29 @@ pub fn to_folder(source: &Path, folder: &Path, dtype: DType) -> Result<()> {
     // Refuses what this crate would not load again.
     Config::from_json(&config).map_err(|e| atomic::failed(source, e))?;
     let m = model.file.metadata().clone();
-    let tokenizer = json_of_gguf(&m).map_err(|e| atomic::failed(source, e))?;
+    let tokenizer = json_of_gguf(&m, true).map_err(|e| atomic::failed(source, e))?;
     let name = match config["model_type"].as_str() {
         Some("qwen2") => "Qwen2ForCausalLM",
         Some("qwen3") => "Qwen3ForCausalLM",
+        Some("qwen3_moe") => "Qwen3MoeForCausalLM",
         Some("mistral") => "MistralForCausalLM",
+        Some("mixtral") => "MixtralForCausalLM",
+        Some("gemma") => "GemmaForCausalLM",
+        Some("gemma2") => "Gemma2ForCausalLM",
+        Some("gemma3_text") => "Gemma3ForCausalLM",
+        Some("gpt2") => "GPT2LMHeadModel",
         _ => "LlamaForCausalLM",
     };
     let words = [(DType::BF16, "bfloat16"), (DType::F16, "float16"), (DType::F64, "float64")];
     let word = words.iter().find(|(d, _)| *d == dtype).map_or("float32", |(_, word)| word);
     config["architectures"] = json!([name]);
     config["torch_dtype"] = json!(word);
-    config["hidden_act"] = json!("silu");
+    // GPT-2 and Gemma have nonlinearities by a hyperbolic tangent.
+    match config["model_type"].as_str() {
+        Some("gpt2") => config["activation_function"] = json!("gelu_new"),
+        Some(name) if name.starts_with("gemma") => config["hidden_activation"] = json!("gelu_pytorch_tanh"),
+        _ => config["hidden_act"] = json!("silu"),
+    }
     let token = |key: &str| {
         let id = m.integer(&format!("tokenizer.ggml.{key}_token_id"))?;
         tokenizer["model"]["vocab"]
@@ -68,15 +80,114 @@ pub fn to_folder(source: &Path, folder: &Path, dtype: DType) -> Result<()> {
 
 /// Writes a Hugging Face folder as a GGUF file. Matrices keep their dtype; vectors become `f32`, as other readers expect.
 pub fn to_gguf(folder: &Path, out: &Path) -> Result<()> {
+    let (m, tensors) = of_folder(folder)?;
+    let entry = |(name, t): (String, Tensor)| Entry { name, content: Content::Tensor(t) };
+    write(out, &m, &tensors.into_iter().map(entry).collect::<Vec<_>>())
+}
+
+/// Differences that quantisation made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantization {
+    /// Tensors that were quantised.
+    pub tensors: usize,
+    /// Tensors that keep their form: vectors, routers, embeddings of positions, and rows that do not fill blocks.
+    pub kept: usize,
+    /// Root of the mean square of all differences, as a fraction of that of the values.
+    pub relative: f64,
+    /// The tensor with the largest such fraction, and that fraction.
+    pub worst: (String, f64),
+}
+
+/// Writes a model, a GGUF file or a Hugging Face folder, as a GGUF file whose matrices are in a quantised format.
+pub fn quantize(source: &Path, out: &Path, format: Format) -> Result<Quantization> {
+    if !format.is_quantized() || !format.is_in_files() {
+        return Err(Error::value(
+            format!("format {}", format.name()),
+            "is not a quantised format of GGUF files",
+        ));
+    }
+    let file = if source.is_dir() { None } else { Some(Reader::open(source)?) };
+    let (mut m, tensors) = match &file {
+        None => of_folder(source)?,
+        Some(file) => {
+            let each = file.tensors().iter().map(|t| (t.name.clone(), Tensor::zeros([0])));
+            (file.metadata().clone(), each.collect())
+        }
+    };
+    let mut report = Quantization { tensors: 0, kept: 0, relative: 0.0, worst: (String::new(), 0.0) };
+    let (mut wrong, mut all) = (0.0, 0.0);
+    let mut stored: Vec<(String, Shape, Option<Vec<u8>>, Tensor)> = Vec::new();
+    for (name, t) in tensors {
+        let shape = match &file {
+            Some(file) => file.info(&name)?.shape.clone(),
+            None => t.shape(),
+        };
+        let fits = shape.last().is_some_and(|row| row.is_multiple_of(format.block_elements()));
+        let kept =
+            ["ffn_gate_inp", "position_embd", "norm", "rope_freqs"].iter().any(|part| name.contains(part));
+        if shape.len() < 2 || !fits || kept || !name.ends_with(".weight") {
+            report.kept += 1;
+            stored.push((name, shape, None, t));
+            continue;
+        }
+        let values = match &file {
+            Some(file) => file.dequantized(&name)?,
+            None => t,
+        };
+        let (quantized, rounding) = Quantized::quantize(&values, format)
+            .map_err(|e| atomic::failed(source, format!("tensor `{name}`: {e}")))?;
+        let square = rounding.rms.powi(2) * values.numel() as f64;
+        wrong += square;
+        all += if rounding.relative > 0.0 { square / rounding.relative.powi(2) } else { 0.0 };
+        if rounding.relative >= report.worst.1 {
+            report.worst = (name.clone(), rounding.relative);
+        }
+        report.tensors += 1;
+        stored.push((name, shape, Some(quantized.bytes().to_vec()?), Tensor::zeros([0])));
+    }
+    report.relative = if all > 0.0 { (wrong / all).sqrt() } else { 0.0 };
+    m.set("general.quantization_version", Value::U32(2));
+    if let Some(n) = file_type(format) {
+        m.set("general.file_type", Value::U32(n));
+    }
+    let entries = stored.iter().map(|(name, shape, bytes, t)| {
+        let content = match (bytes, &file) {
+            (Some(bytes), _) => Content::Bytes(format, shape.clone(), bytes),
+            (None, None) => Content::Tensor(t.clone()),
+            (None, Some(file)) => Content::Bytes(file.info(name)?.format, shape.clone(), file.bytes(name)?),
+        };
+        Ok(Entry { name: name.clone(), content })
+    });
+    write(out, &m, &entries.collect::<Result<Vec<_>>>()?)?;
+    Ok(report)
+}
+
+/// The number by which GGUF files state that most of their tensors are of a format.
+fn file_type(format: Format) -> Option<u32> {
+    match format {
+        Format::Q4_0 => Some(2),
+        Format::Q4_1 => Some(3),
+        Format::Q8_0 => Some(7),
+        Format::Q5_0 => Some(8),
+        Format::Q5_1 => Some(9),
+        Format::Q2K => Some(10),
+        Format::Q3K => Some(12),
+        Format::Q4K => Some(15),
+        Format::Q5K => Some(17),
+        Format::Q6K => Some(18),
+        _ => None,
+    }
+}
+
+/// The metadata and the tensors that a GGUF file of a Hugging Face folder has.
+fn of_folder(folder: &Path) -> Result<(Metadata, Vec<(String, Tensor)>)> {
     let json = read_json(&folder.join("config.json"))?;
     let config = Config::from_json(&json).map_err(|e| atomic::failed(folder, e))?;
     let tokenizer = read_json(&folder.join("tokenizer.json"))?;
     let own = folder.join("tokenizer_config.json");
     let tokenizer_config = if own.exists() { read_json(&own)? } else { Json::Null };
-    let mut m = gguf::metadata(&json);
+    let mut m = gguf::keys::metadata(&json, &config).map_err(|e| atomic::failed(folder, e))?;
     let architecture = m.text("general.architecture").unwrap_or_default().to_string();
-    m.set(format!("{architecture}.rope.dimension_count"), Value::U32(config.head as u32));
-    m.set(format!("{architecture}.vocab_size"), Value::U32(config.vocabulary as u32));
     tokens(&mut m, &tokenizer, config.vocabulary).map_err(|e| atomic::failed(folder, e))?;
     for (key, theirs) in [("bos", "bos_token_id"), ("eos", "eos_token_id")] {
         if let Some(id) = crate::config::tokens(&json[theirs]).first() {
@@ -87,18 +198,30 @@ pub fn to_gguf(folder: &Path, out: &Path) -> Result<()> {
         m.set("tokenizer.chat_template", Value::String(template.source));
     }
     let weights = Weights::of_folder(folder)?;
+    let names = gguf::Names::of(&config.architecture);
+    let mut stacks: BTreeMap<String, Vec<(usize, Tensor)>> = BTreeMap::new();
     let mut entries = Vec::new();
     let mut push = |name: &str, t: Tensor| {
-        entries.push(Entry { name: name.to_string(), content: Content::Tensor(t) });
+        entries.push((name.to_string(), t));
     };
-    if let Some(factors) = config.rope_factors() {
+    if let Some(factors) = config.rope_factors().filter(|_| !gguf::keys::states_scaling(&m)) {
         push(gguf::ROPE_FREQS, Tensor::from(factors));
     }
     for name in weights.names() {
         if name.ends_with("rotary_emb.inv_freq") || (config.tied && name == "lm_head.weight") {
             continue;
         }
-        let Some(theirs) = gguf::to_gguf(&name) else {
+        // Masks that files of GPT-2 keep.
+        if name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") {
+            continue;
+        }
+        let prefixed = match config.architecture.as_str() {
+            "gpt2" if !name.starts_with("transformer.") && name != "lm_head.weight" => {
+                format!("transformer.{name}")
+            }
+            _ => name.clone(),
+        };
+        let Some((theirs, expert)) = names.to_gguf(&prefixed) else {
             return Err(atomic::failed(
                 folder,
                 format!("has tensor `{name}`, which has no name in GGUF files"),
@@ -108,9 +231,36 @@ pub fn to_gguf(folder: &Path, out: &Path) -> Result<()> {
         if let Some(heads) = rotated_heads(&architecture, &name, config.heads, config.kv_heads) {
             t = reorder(&t, heads, true)?;
         }
-        push(&theirs, if t.rank() == 1 { t.to_dtype(DType::F32) } else { t });
+        if gguf::is_transposed(&config.architecture, &name) {
+            t = t.t().contiguous();
+        }
+        if gguf::is_one_plus(&config.architecture, &name) {
+            t = t.to_dtype(DType::F32) + 1.0;
+        }
+        match expert {
+            Some(n) => stacks.entry(theirs).or_default().push((n, t)),
+            None => push(&theirs, if t.rank() == 1 { t.to_dtype(DType::F32) } else { t }),
+        }
     }
-    write(out, &m, &entries)
+    for (name, mut all) in stacks {
+        all.sort_by_key(|(n, _)| *n);
+        let all: Vec<&Tensor> = all.iter().map(|(_, t)| t).collect();
+        push(&name, Tensor::stack(&all, 0).check()?.clone());
+    }
+    Ok((m, entries))
+}
+
+/// Scores of tokens in the order of the merges that make them: what is made earlier has a larger score.
+fn scores(tokens: &[(String, i32)], merges: &[String]) -> Value {
+    let mut first = HashMap::new();
+    for (i, merge) in merges.iter().enumerate() {
+        first.entry(merge.replacen(' ', "", 1)).or_insert(i);
+    }
+    let of = |(text, kind): &(String, i32)| match first.get(text) {
+        Some(i) if *kind == 1 => -(*i as f32) - 1.0,
+        _ => 0.0,
+    };
+    Value::Array(Kind::F32, tokens.iter().map(|t| Value::F32(of(t))).collect())
 }
 
 /// The tokeniser in the metadata of a GGUF file.
@@ -120,8 +270,14 @@ fn tokens(m: &mut Metadata, json: &Json, vocabulary: usize) -> Result<()> {
     let (Some("BPE"), Some(words)) = (model["type"].as_str(), model["vocab"].as_object()) else {
         return Err(unfit("it is not one of merges"));
     };
-    let pre =
-        cutting_name(&json["pre_tokenizer"]).ok_or_else(|| unfit("its way of cutting text is unknown"))?;
+    // Pieces of SentencePiece, with bytes for characters that have none.
+    let scored = model["byte_fallback"] == true;
+    let pre = match scored {
+        true => "default",
+        false => {
+            cutting_name(&json["pre_tokenizer"]).ok_or_else(|| unfit("its way of cutting text is unknown"))?
+        }
+    };
     let mut all: Vec<(String, i32)> = (0..vocabulary).map(|i| (format!("[PAD{i}]"), 5)).collect();
     let mut place =
         |id: &Json, text: &str, kind: i32| match id.as_u64().and_then(|id| all.get_mut(id as usize)) {
@@ -131,10 +287,13 @@ fn tokens(m: &mut Metadata, json: &Json, vocabulary: usize) -> Result<()> {
             }
             None => Err(unfit(&format!("token `{text}` is beyond the vocabulary"))),
         };
-    words.iter().try_for_each(|(text, id)| place(id, text, 1))?;
+    let is_byte = |text: &str| scored && text.len() == 6 && text.starts_with("<0x") && text.ends_with('>');
+    words.iter().try_for_each(|(text, id)| place(id, text, if is_byte(text) { 6 } else { 1 }))?;
     for added in json["added_tokens"].as_array().into_iter().flatten() {
         let kind = if added["special"] == true { 3 } else { 4 };
-        place(&added["id"], added["content"].as_str().unwrap_or_default(), kind)?;
+        let text = added["content"].as_str().unwrap_or_default();
+        let kind = if scored && model["unk_token"].as_str() == Some(text) { 2 } else { kind };
+        place(&added["id"], text, kind)?;
     }
     // A pair, or in older files two words in one text.
     let merge = |v: &Json| match v {
@@ -143,11 +302,18 @@ fn tokens(m: &mut Metadata, json: &Json, vocabulary: usize) -> Result<()> {
     };
     let merges: Option<Vec<String>> =
         model["merges"].as_array().map(|all| all.iter().filter_map(merge).collect());
-    m.set("tokenizer.ggml.model", Value::String("gpt2".into()));
+    if scored {
+        m.set("tokenizer.ggml.scores", scores(&all, merges.as_deref().unwrap_or_default()));
+        let prefix = json["normalizer"].to_string().contains("\"Prepend\"");
+        m.set("tokenizer.ggml.add_space_prefix", Value::Bool(prefix));
+    }
+    m.set("tokenizer.ggml.model", Value::String(if scored { "llama" } else { "gpt2" }.into()));
     m.set("tokenizer.ggml.pre", Value::String(pre.into()));
     m.set("tokenizer.ggml.token_type", integers(all.iter().map(|(_, kind)| *kind)));
     m.set("tokenizer.ggml.tokens", Value::strings(all.into_iter().map(|(text, _)| text)));
-    m.set("tokenizer.ggml.merges", Value::strings(merges.unwrap_or_default()));
+    if !scored {
+        m.set("tokenizer.ggml.merges", Value::strings(merges.unwrap_or_default()));
+    }
     let first = json["post_processor"]["single"][0]["SpecialToken"].is_object();
     m.set("tokenizer.ggml.add_bos_token", Value::Bool(first));
     Ok(())

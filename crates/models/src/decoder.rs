@@ -1,14 +1,18 @@
-//! Llama and its relatives: blocks of attention and a gated network, each behind a norm, with rotary positions.
+//! Llama and its relatives: blocks of attention and a network, each after a norm, with rotary or learned positions.
 //!
-//! Fields have the names of Hugging Face's weights. What differs between Llama, Mistral, Qwen2 and Qwen3 is in the [`Config`].
+//! Fields have the names of Hugging Face's weights of Llama. Differences between architectures are in the [`Config`]; networks
+//! are in `network.rs`, norms in `norm.rs`. GPT-2, whose weights have other names, is brought into this form by `gpt2.rs`.
 
-use crate::config::Config;
+use crate::config::{Config, Reach};
+use crate::gpt2;
 use crate::matrix::{Matrix, Projection, Table};
+use crate::network::Network;
+use crate::norm::Norm;
 use crate::weights::{Loader, Weights};
 use gradus_ir::{Aval, DType, Error, Result};
-use gradus_nn::{Buffer, Forward, Module, RmsNorm, module};
+use gradus_nn::{Buffer, Forward, Module, module};
 use gradus_tensor::{
-    AttentionOptions, Device, Slots, Tensor, cache_write, cached_attention, embedding,
+    AttentionOptions, CachedOptions, Device, Slots, Tensor, cache_write, cached_attention, embedding,
     scaled_dot_product_attention,
 };
 
@@ -23,46 +27,48 @@ pub struct Attention {
     /// From all heads to the width.
     pub o_proj: Projection,
     /// Of queries, by head.
-    pub q_norm: Option<RmsNorm>,
+    pub q_norm: Option<Norm>,
     /// Of keys, by head.
-    pub k_norm: Option<RmsNorm>,
+    pub k_norm: Option<Norm>,
 }
 module!(Attention { q_proj, k_proj, v_proj, o_proj, q_norm, k_norm });
-
-/// The network of a block: `down(silu(gate(x)) · up(x))`.
-pub struct Mlp {
-    /// What lets through.
-    pub gate_proj: Projection,
-    /// Into the hidden layer.
-    pub up_proj: Projection,
-    /// Out of it.
-    pub down_proj: Projection,
-}
-module!(Mlp { gate_proj, up_proj, down_proj });
 
 /// A block.
 pub struct Block {
     /// Attention.
     pub self_attn: Attention,
     /// The network.
-    pub mlp: Mlp,
+    pub mlp: Network,
     /// Before attention.
-    pub input_layernorm: RmsNorm,
-    /// Before the network.
-    pub post_attention_layernorm: RmsNorm,
+    pub input_layernorm: Norm,
+    /// Before the network; with the next two, of the result of attention.
+    pub post_attention_layernorm: Norm,
+    /// Before the network, if results are normalised too.
+    pub pre_feedforward_layernorm: Option<Norm>,
+    /// Of the result of the network.
+    pub post_feedforward_layernorm: Option<Norm>,
 }
-module!(Block { self_attn, mlp, input_layernorm, post_attention_layernorm });
+module!(Block {
+    self_attn,
+    mlp,
+    input_layernorm,
+    post_attention_layernorm,
+    pre_feedforward_layernorm,
+    post_feedforward_layernorm
+});
 
 /// Everything but the output projection.
 pub struct Body {
     /// Embeddings of tokens.
     pub embed_tokens: Table,
+    /// Embeddings of positions, where these are learned.
+    pub embed_positions: Option<Table>,
     /// The blocks.
     pub layers: Vec<Block>,
     /// The last norm.
-    pub norm: RmsNorm,
+    pub norm: Norm,
 }
-module!(Body { embed_tokens, layers, norm });
+module!(Body { embed_tokens, embed_positions, layers, norm });
 
 /// The model.
 pub struct Decoder {
@@ -82,10 +88,10 @@ pub struct KvCache {
     pub keys: Vec<Buffer>,
     /// Values of each layer.
     pub values: Vec<Buffer>,
-    /// Cosines of each position's rotations, `[capacity, head / 2]`.
-    pub cos: Buffer,
+    /// Cosines of each position's rotations, `[capacity, head / 2]`, of every kind of rotations.
+    pub cos: Vec<Buffer>,
     /// Sines.
-    pub sin: Buffer,
+    pub sin: Vec<Buffer>,
     /// Most positions of a slot.
     pub capacity: usize,
 }
@@ -112,7 +118,7 @@ pub struct Packed {
     pub positions: Tensor,
 }
 
-/// Rotations of the positions of tokens.
+/// Rotations of one kind of the positions of tokens.
 struct Rotations {
     cos: Tensor,
     sin: Tensor,
@@ -123,11 +129,13 @@ struct Rotations {
 impl Decoder {
     /// Builds the model from weights by name, or lists those that do not fit.
     pub fn new(config: Config, weights: &Weights) -> Result<Decoder> {
+        if config.architecture == "gpt2" {
+            return gpt2::load(config, weights);
+        }
         let mut l = Loader::new(weights);
         let c = &config;
         let (d, q, kv) = (c.width, c.heads * c.head, c.kv_heads * c.head);
-        let eps = Some(c.eps);
-        let norm = |l: &mut Loader<'_>, name: &str, n: usize| RmsNorm { weight: l.param(name, [n]), eps };
+        let norm = |l: &mut Loader<'_>, name: &str, n: usize| Norm::load(l, c.norm, name, n, c.eps);
         let block = |l: &mut Loader<'_>, i: usize| {
             let name = |end: &str| format!("model.layers.{i}.{end}");
             let linear = |l: &mut Loader<'_>, end: &str, outputs, inputs, bias: bool| {
@@ -135,28 +143,28 @@ impl Decoder {
                 Projection::new(weight, bias.then(|| l.param(&name(&format!("{end}.bias")), [outputs])))
             };
             let by_head = |l: &mut Loader<'_>, end: &str| c.qk_norm.then(|| norm(l, &name(end), c.head));
+            let post = |l: &mut Loader<'_>, end: &str| c.post_norms.then(|| norm(l, &name(end), d));
             Block {
                 self_attn: Attention {
                     q_proj: linear(l, "self_attn.q_proj", q, d, c.qkv_bias),
                     k_proj: linear(l, "self_attn.k_proj", kv, d, c.qkv_bias),
                     v_proj: linear(l, "self_attn.v_proj", kv, d, c.qkv_bias),
                     o_proj: linear(l, "self_attn.o_proj", d, q, c.out_bias),
-                    q_norm: by_head(l, "self_attn.q_norm.weight"),
-                    k_norm: by_head(l, "self_attn.k_norm.weight"),
+                    q_norm: by_head(l, "self_attn.q_norm"),
+                    k_norm: by_head(l, "self_attn.k_norm"),
                 },
-                mlp: Mlp {
-                    gate_proj: linear(l, "mlp.gate_proj", c.hidden, d, false),
-                    up_proj: linear(l, "mlp.up_proj", c.hidden, d, false),
-                    down_proj: linear(l, "mlp.down_proj", d, c.hidden, false),
-                },
-                input_layernorm: norm(l, &name("input_layernorm.weight"), d),
-                post_attention_layernorm: norm(l, &name("post_attention_layernorm.weight"), d),
+                mlp: Network::load(l, c, i),
+                input_layernorm: norm(l, &name("input_layernorm"), d),
+                post_attention_layernorm: norm(l, &name("post_attention_layernorm"), d),
+                pre_feedforward_layernorm: post(l, "pre_feedforward_layernorm"),
+                post_feedforward_layernorm: post(l, "post_feedforward_layernorm"),
             }
         };
         let model = Body {
             embed_tokens: Table { weight: l.matrix("model.embed_tokens.weight", [c.vocabulary, d]) },
+            embed_positions: None,
             layers: (0..c.layers).map(|i| block(&mut l, i)).collect(),
-            norm: norm(&mut l, "model.norm.weight", d),
+            norm: norm(&mut l, "model.norm", d),
         };
         let head = |weight: Matrix| Projection::new(weight, None);
         let lm_head = (!c.tied).then(|| head(l.matrix("lm_head.weight", [c.vocabulary, d])));
@@ -166,15 +174,18 @@ impl Decoder {
         Ok(Decoder { model, lm_head, config })
     }
 
-    /// Cosines and sines of the rotations of the first positions. Angles are computed in `f64`, as positions may be large.
-    fn rotations(&self, positions: usize) -> (Tensor, Tensor) {
-        let rates = &self.config.rates;
-        let angles = || (0..positions).flat_map(|p| rates.iter().map(move |rate| p as f64 * rate));
-        let table = |f: fn(f64) -> f64| {
-            let all: Vec<f32> = angles().map(|a| f(a) as f32).collect();
-            Tensor::from_slice(&all, [positions, rates.len()])
-        };
-        (table(f64::cos), table(f64::sin))
+    /// Cosines and sines of the rotations of the first positions, for every kind of rotations. Angles are computed in `f64`, as
+    /// positions may be large.
+    fn rotations(&self, positions: usize) -> Vec<(Tensor, Tensor)> {
+        let tables = self.config.ropes.iter().map(|rope| {
+            let angles = || (0..positions).flat_map(|p| rope.rates.iter().map(move |rate| p as f64 * rate));
+            let table = |f: fn(f64) -> f64| {
+                let all: Vec<f32> = angles().map(|a| (rope.factor * f(a)) as f32).collect();
+                Tensor::from_slice(&all, [positions, rope.rates.len()])
+            };
+            (table(f64::cos), table(f64::sin))
+        });
+        tables.collect()
     }
 
     /// A cache of `slots` texts of up to `capacity` positions, on the model's device.
@@ -183,44 +194,66 @@ impl Decoder {
         let device = self.device();
         let aval = Aval::new(DType::F32, [slots, c.kv_heads, capacity, c.head]);
         let each = || (0..c.layers).map(|_| Buffer::new(&Tensor::zeroed(&aval).to(device))).collect();
-        let (cos, sin) = self.rotations(capacity);
-        let there = |t: &Tensor| Buffer::new(&t.to(device));
-        KvCache { keys: each(), values: each(), cos: there(&cos), sin: there(&sin), capacity }
+        let there = |t: Tensor| Buffer::new(&t.to(device));
+        let tables = self.rotations(capacity).into_iter().map(|(cos, sin)| (there(cos), there(sin)));
+        let (cos, sin) = tables.unzip();
+        KvCache { keys: each(), values: each(), cos, sin, capacity }
     }
 
     /// The hidden states of all tokens `[texts, time]` before the last norm. With a cache the tokens follow those that their
     /// slots hold, and their keys and values are written to it.
     fn hidden(&self, ids: &Tensor, texts: Option<&Texts<'_>>, packed: Option<&Packed>) -> Tensor {
-        let time = ids.dim(1);
-        let rotations = match texts {
+        let (c, time) = (&self.config, ids.dim(1));
+        // Padding may be behind the last position.
+        let at = texts.map(|t| {
+            let at = t.first.unsqueeze(1) + Tensor::iota(DType::I64, [1, time], 1);
+            at.clamp(0.0, (t.cache.capacity - 1) as f64)
+        });
+        let rotations: Vec<Rotations> = match texts.zip(at.as_ref()) {
             None => {
-                let (cos, sin) = self.rotations(time);
                 let device: Device = self.device();
-                let [cos, sin] = [cos, sin].map(|t| match packed {
+                let rows = |t: Tensor| match packed {
                     Some(packed) => embedding(&packed.positions, &t.to(device), None).unsqueeze(1),
                     None => t.to(device),
-                });
+                };
                 let seen = packed.map(|p| p.segments.unsqueeze(2).eq(&p.segments.unsqueeze(1)).unsqueeze(1));
-                Rotations { cos, sin, seen }
+                let tables = self.rotations(time).into_iter();
+                tables
+                    .map(|(cos, sin)| Rotations { cos: rows(cos), sin: rows(sin), seen: seen.clone() })
+                    .collect()
             }
-            Some(Texts { first, cache, .. }) => {
-                let at = first.unsqueeze(1) + Tensor::iota(DType::I64, [1, time], 1);
-                // Padding may be behind the last position.
-                let at = at.clamp(0.0, (cache.capacity - 1) as f64);
-                let rows = |t: &Tensor| embedding(&at, t, None).unsqueeze(2);
-                Rotations { cos: rows(&cache.cos), sin: rows(&cache.sin), seen: None }
+            Some((Texts { cache, .. }, at)) => {
+                let rows = |t: &Tensor| embedding(at, t, None).unsqueeze(2);
+                let tables = cache.cos.iter().zip(&cache.sin);
+                tables.map(|(cos, sin)| Rotations { cos: rows(cos), sin: rows(sin), seen: None }).collect()
             }
         };
         let mut x = self.model.embed_tokens.forward(ids);
-        for (i, block) in self.model.layers.iter().enumerate() {
+        if c.embedding_scale != 1.0 {
+            x = x * c.embedding_scale;
+        }
+        if let Some(positions) = &self.model.embed_positions {
+            let at = at.unwrap_or_else(|| Tensor::iota(DType::I64, [1, time], 1));
+            x = x + positions.forward(&at);
+        }
+        for (i, (block, reach)) in self.model.layers.iter().zip(&c.attention).enumerate() {
             let h = block.input_layernorm.forward(&x);
             let own = texts.and_then(|t| Some((t, t.cache.keys.get(i)?, t.cache.values.get(i)?)));
-            x = x + match own {
-                Some(own) => self.attention_cached(&block.self_attn, &h, &rotations, own),
-                None => self.attention(&block.self_attn, &h, &rotations),
+            let around = (rotations.get(reach.rope), reach);
+            let a = match own {
+                Some(own) => self.attention_cached(&block.self_attn, &h, around, own),
+                None => self.attention(&block.self_attn, &h, around),
             };
-            let (h, mlp) = (block.post_attention_layernorm.forward(&x), &block.mlp);
-            x = x + mlp.down_proj.forward(&(mlp.gate_proj.forward(&h).silu() * mlp.up_proj.forward(&h)));
+            x = match (&block.pre_feedforward_layernorm, &block.post_feedforward_layernorm) {
+                (Some(before), Some(after)) => {
+                    let x = x + block.post_attention_layernorm.forward(&a);
+                    &x + after.forward(&block.mlp.forward(&before.forward(&x)))
+                }
+                _ => {
+                    let x = x + a;
+                    &x + block.mlp.forward(&block.post_attention_layernorm.forward(&x))
+                }
+            };
         }
         x
     }
@@ -228,7 +261,7 @@ impl Decoder {
     /// Queries, keys and values by head, `[texts, time, heads, head]`.
     fn by_head(&self, a: &Attention, x: &Tensor) -> [Tensor; 3] {
         let c = &self.config;
-        let split = |t: Tensor, heads: usize, norm: Option<&RmsNorm>| {
+        let split = |t: Tensor, heads: usize, norm: Option<&Norm>| {
             let t = t.reshape([x.dim(0), x.dim(1), heads, c.head]);
             norm.map_or(t.clone(), |n| n.forward(&t))
         };
@@ -239,14 +272,16 @@ impl Decoder {
         ]
     }
 
-    fn attention(&self, a: &Attention, x: &Tensor, r: &Rotations) -> Tensor {
+    fn attention(&self, a: &Attention, x: &Tensor, (r, reach): (Option<&Rotations>, &Reach)) -> Tensor {
         let c = &self.config;
         let [q, k, v] = self.by_head(a, x).map(|t| t.transpose(1, 2));
-        let [q, k] = [q, k].map(|t| t.rope_with(&r.cos, &r.sin));
+        let [q, k] = [q, k].map(|t| rotate(t, r));
         let options = AttentionOptions {
             enable_gqa: c.kv_heads != c.heads,
             causal: true,
-            window: c.window,
+            window: reach.window,
+            scale: Some(reach.scale),
+            softcap: c.attention_cap,
             mask: r.seen.clone(),
             ..AttentionOptions::default()
         };
@@ -258,11 +293,11 @@ impl Decoder {
         &self,
         a: &Attention,
         x: &Tensor,
-        r: &Rotations,
+        (r, reach): (Option<&Rotations>, &Reach),
         (texts, keys, values): (&Texts<'_>, &Buffer, &Buffer),
     ) -> Tensor {
         let [q, k, v] = self.by_head(a, x);
-        let [q, k] = [q, k].map(|t| t.rope_with(&r.cos, &r.sin));
+        let [q, k] = [q, k].map(|t| rotate(t, r));
         let at = Slots { slots: texts.slots, first: texts.first };
         let new = [(keys, &k), (values, &v)].map(|(cell, t)| cache_write(cell, t, at, texts.count));
         for (cell, value) in [keys, values].into_iter().zip(&new) {
@@ -270,16 +305,22 @@ impl Decoder {
                 return Tensor::failed(e);
             }
         }
-        let o = cached_attention(&q, (&new[0], &new[1]), at, (None, self.config.window));
+        let options = CachedOptions {
+            scale: Some(reach.scale),
+            window: reach.window,
+            softcap: self.config.attention_cap,
+        };
+        let o = cached_attention(&q, (&new[0], &new[1]), at, options);
         a.o_proj.forward(&o.flatten(2, 3))
     }
 
     /// Logits of hidden states that the last norm has normalised.
     pub fn head(&self, x: &Tensor) -> Tensor {
-        match &self.lm_head {
+        let logits = match &self.lm_head {
             Some(head) => head.forward(x),
             None => self.model.embed_tokens.weight.dot(x),
-        }
+        };
+        self.config.logit_cap.map_or(logits.clone(), |cap| (logits / cap).tanh() * cap)
     }
 
     /// Logits of every position `[batch, time, vocabulary]`, for tokens `[batch, time]`.
@@ -308,4 +349,9 @@ impl Decoder {
         x = if time == 1 { x.reshape([x.dim(0), x.dim(2)]) } else { last.select(&x, 0.0).sum(1) };
         self.head(&self.model.norm.forward(&x))
     }
+}
+
+/// Rotates queries or keys, where positions are not learned.
+fn rotate(t: Tensor, r: Option<&Rotations>) -> Tensor {
+    r.map_or(t.clone(), |r| t.rope_with(&r.cos, &r.sin))
 }

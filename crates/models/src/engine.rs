@@ -11,7 +11,7 @@ use gradus_ir::{Error, Result};
 use gradus_nn::Sampling;
 use std::sync::Arc;
 
-/// What happens when the context is full.
+/// Behaviour when the context is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
     /// Generation ends.
@@ -24,16 +24,16 @@ pub enum WhenFull {
     },
 }
 
-/// How tokens are generated.
+/// Options of generation.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Most new tokens.
     pub tokens: usize,
-    /// How a token is chosen.
+    /// Choice of tokens.
     pub sampling: Sampling,
     /// The seed of the choices.
     pub seed: u64,
-    /// What happens when the context is full.
+    /// Behaviour when the context is full.
     pub when_full: WhenFull,
     /// Numbers that are added to the logits of some tokens.
     pub bias: Vec<(i64, f64)>,

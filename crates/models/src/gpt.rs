@@ -7,7 +7,7 @@ use gradus_nn::{
 };
 use gradus_tensor::{CrossEntropyOptions, Generator, Tensor, cross_entropy};
 
-/// How large the model is.
+/// Sizes of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Tokens it sees at once.

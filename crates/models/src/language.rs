@@ -4,7 +4,7 @@ use crate::chat::{Message, Template};
 use crate::config::{Config, tokens};
 use crate::decoder::Decoder;
 use crate::engine::{Engine, Finish, Options};
-use crate::tokenizer::{Tokenizer, json_of_gguf};
+use crate::tokenizer::Tokenizer;
 use crate::weights::Weights;
 use crate::{gguf, stop::StopStrings};
 use gradus_ir::format::Compute;
@@ -33,7 +33,7 @@ pub struct LanguageModel {
     pub template: Option<Template>,
 }
 
-/// What was generated.
+/// A generated text.
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// The text.
@@ -85,8 +85,7 @@ impl LanguageModel {
         (source.as_f32, source.compute) = (as_f32, compute);
         let config = source.config()?;
         let (m, failed) = (source.file.metadata().clone(), |e: Error| atomic::failed(path, e));
-        let json = json_of_gguf(&m).map_err(failed)?;
-        let tokenizer = Tokenizer::from_json(json.to_string().as_bytes()).map_err(failed)?;
+        let tokenizer = Tokenizer::from_metadata(&m).map_err(failed)?;
         let mut config = Config::from_json(&config).map_err(failed)?;
         config.end.extend(m.integer("tokenizer.ggml.eot_token_id"));
         let weights = Weights::Gguf(Box::new(source));
@@ -115,6 +114,18 @@ impl LanguageModel {
         let template = template_of(folder, &own)?;
         let decoder = Decoder::new(config, &Weights::of_folder(folder)?).map_err(failed)?;
         Ok(LanguageModel { engine: Engine::new(Arc::new(decoder)), tokenizer, template })
+    }
+
+    /// The model for texts of at most `most` positions, if that is less than its context. Fails if its weights are shared.
+    pub fn limit_context(self, most: usize) -> Result<LanguageModel> {
+        let LanguageModel { engine, tokenizer, template } = self;
+        let model = engine.shared();
+        drop(engine);
+        let mut model = Arc::try_unwrap(model).map_err(|_| {
+            Error::value("the context", "cannot be limited while other engines use the model")
+        })?;
+        model.config.context = model.config.context.min(most.max(1));
+        Ok(LanguageModel { engine: Engine::new(Arc::new(model)), tokenizer, template })
     }
 
     /// The text that follows a prompt, piece by piece; `each` says whether to go on. A stop string ends the text before it.

@@ -68,6 +68,18 @@ impl Matrix {
         }
     }
 
+    /// Rows from `from` on, as a matrix of its own.
+    #[track_caller]
+    pub fn rows_at(&self, from: usize, count: usize) -> Matrix {
+        let part = |t: &Tensor| t.detach().narrow(0, from, count).contiguous();
+        match self {
+            Matrix::Float(w) => Matrix::Float(Param::new(&part(w))),
+            Matrix::Quantized(bytes, format, compute) => {
+                Matrix::Quantized(Buffer::new(&part(bytes)), *format, *compute)
+            }
+        }
+    }
+
     /// Whether the weights are quantised.
     pub fn is_quantized(&self) -> bool {
         matches!(self, Matrix::Quantized(bytes, ..) if bytes.dtype() == DType::U8)

@@ -12,7 +12,7 @@ pub const VOCABULARY: usize = 27;
 /// Longest name that is made.
 const LONGEST: usize = 20;
 
-/// How large the model is.
+/// Sizes of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Letters that predict the next.

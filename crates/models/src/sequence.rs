@@ -20,7 +20,7 @@ pub struct Token {
     pub top: Vec<(i64, f64)>,
 }
 
-/// What happens to a text.
+/// Events of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// It grows by a token.
@@ -34,7 +34,7 @@ pub enum Event {
 /// A text that grows.
 pub(crate) struct Sequence {
     text: Vec<i64>,
-    /// How many tokens were generated, those that were forgotten included.
+    /// Number of generated tokens, those that were forgotten included.
     generated: usize,
     options: Options,
     context: usize,

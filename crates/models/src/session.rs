@@ -76,7 +76,7 @@ impl Session {
         for (slot, text) in texts {
             // The last token is always computed: its logits are not kept.
             let same = self.held[*slot].iter().zip(*text).take_while(|(a, b)| a == b).count();
-            // What the cache has after this position is hidden, and overwritten later.
+            // The cache after this position is hidden, and overwritten later.
             self.held[*slot].truncate(same.min(text.len() - 1));
         }
         let mut logits: Vec<Vec<f32>> = vec![Vec::new(); texts.len()];

@@ -5,6 +5,7 @@
 
 use crate::gguf;
 use crate::matrix::Matrix;
+use crate::network::Stack;
 use gradus_ir::{DType, Error, Result, Shape};
 use gradus_nn::file::{atomic, bytes_up_to, safetensors};
 use gradus_nn::{Buffer, Param};
@@ -157,6 +158,57 @@ impl<'a> Loader<'a> {
             }
         }
         Matrix::Float(self.param(name, shape))
+    }
+
+    /// A matrix `[outputs, inputs]` that Hugging Face's files store as `[inputs, outputs]`. GGUF files store it by rows, so that it
+    /// stays quantised if the file has it so.
+    pub fn matrix_by_columns(&mut self, name: &str, [outputs, inputs]: [usize; 2]) -> Matrix {
+        let full = format!("{}{name}", self.prefix);
+        if let Weights::Gguf(file) = self.weights
+            && self.weights.shape(&full).as_ref() == Some(&Shape::from([inputs, outputs]))
+        {
+            match file.quantized(&full) {
+                Ok(Some((bytes, format))) => {
+                    self.taken.insert(full);
+                    return Matrix::Quantized(Buffer::new(&bytes), format, file.compute);
+                }
+                Ok(None) => {}
+                Err(e) => self.failed = self.failed.take().or(Some(e)),
+            }
+        }
+        match self.value(&full, &Shape::from([inputs, outputs])) {
+            Some(t) => Matrix::Float(Param::new(&t.t().contiguous())),
+            None => Matrix::Float(Param::new(&Tensor::zeros([outputs, inputs]))),
+        }
+    }
+
+    /// Matrices of experts, each of a name of its own, as one tensor `[count, outputs, inputs]`.
+    pub fn stack(
+        &mut self,
+        count: usize,
+        [outputs, inputs]: [usize; 2],
+        name: impl Fn(usize) -> String,
+    ) -> Stack {
+        let shape = [count, outputs, inputs];
+        let names: Vec<String> = (0..count).map(|n| format!("{}{}", self.prefix, name(n))).collect();
+        if let Weights::Random(g) = self.weights {
+            return Stack::Float(Param::new(&(g.randn(shape) * (inputs as f64).sqrt().recip())));
+        }
+        if let Weights::Gguf(file) = self.weights {
+            match file.experts(&names[0], count, [outputs, inputs]) {
+                Ok(Some((bytes, format))) => {
+                    self.taken.extend(names);
+                    return Stack::Quantized(Buffer::new(&bytes), format);
+                }
+                Ok(None) => {}
+                Err(e) => self.failed = self.failed.take().or(Some(e)),
+            }
+        }
+        let each: Vec<Option<Tensor>> =
+            names.iter().map(|n| self.value(n, &Shape::from([outputs, inputs]))).collect();
+        let all: Option<Vec<&Tensor>> = each.iter().map(Option::as_ref).collect();
+        let value = all.map_or_else(|| Tensor::zeros([1]), |all| Tensor::stack(&all, 0));
+        Stack::Float(Param::new(&value))
     }
 
     fn value(&mut self, name: &str, shape: &Shape) -> Option<Tensor> {

@@ -1,154 +1,70 @@
-//! Sampling of tokens by their logits.
+//! Tokens chosen inside of graphs have the probabilities of `Sampling`, and compiled choices are those of eager ones.
 
-use gradus_nn::{Choosing, Sampling, log_probability, top_log_probabilities};
-use gradus_tensor::{Generator, Tensor};
+use gradus_nn::{Choosing, Sampling};
+use gradus_tensor::{Generator, SampleOptions, Tensor, compile, sample_tokens, sample_tokens_at};
 
-fn shares(how: Sampling, logits: &[f32]) -> Vec<f64> {
-    let (g, n) = (Generator::new(1), 4000);
-    let mut counts = vec![0.0; logits.len()];
-    for _ in 0..n {
-        counts[how.choose(&Tensor::from(logits), &g).unwrap() as usize] += 1.0 / f64::from(n);
-    }
-    counts
-}
-
-#[test]
-fn tokens_come_as_often_as_they_should() {
-    let logits = [1.0f32.ln(), 2.0f32.ln(), 5.0f32.ln(), 2.0f32.ln()];
-    let close = |found: Vec<f64>, right: [f64; 4]| {
-        assert!(found.iter().zip(right).all(|(a, b)| (a - b).abs() < 0.03), "{found:?} is not {right:?}");
-    };
-    close(shares(Sampling::default(), &logits), [0.1, 0.2, 0.5, 0.2]);
-    // Half the temperature squares the odds.
-    let cool = Sampling { temperature: 0.5, ..Sampling::default() };
-    close(shares(cool, &logits), [1.0 / 34.0, 4.0 / 34.0, 25.0 / 34.0, 4.0 / 34.0]);
-    let few = Sampling { top_k: Some(2), ..Sampling::default() };
-    let found = shares(few, &[0.0, 3.0f32.ln(), -1.0, -2.0]);
-    close(found, [0.25, 0.75, 0.0, 0.0]);
-    let coldest = shares(Sampling { temperature: 0.0, ..Sampling::default() }, &logits);
-    assert!(coldest[2] > 0.999 && coldest[0] + coldest[1] + coldest[3] == 0.0);
-    let cold = Sampling { temperature: -1.0, ..Sampling::default() };
-    assert!(cold.choose(&Tensor::from(&logits[..]), &Generator::new(0)).is_err());
-}
+const WAYS: [SampleOptions; 6] = [
+    SampleOptions { temperature: 1.0, top_k: None, top_p: 1.0, min_p: 0.0 },
+    SampleOptions { temperature: 0.0, top_k: None, top_p: 1.0, min_p: 0.0 },
+    SampleOptions { temperature: 0.6, top_k: Some(3), top_p: 1.0, min_p: 0.0 },
+    SampleOptions { temperature: 1.3, top_k: None, top_p: 0.7, min_p: 0.0 },
+    SampleOptions { temperature: 1.0, top_k: None, top_p: 1.0, min_p: 0.15 },
+    SampleOptions { temperature: 0.9, top_k: Some(6), top_p: 0.8, min_p: 0.05 },
+];
 
 #[test]
-fn tokens_follow_each_other_until_it_is_enough() {
-    // A model that always predicts the next number.
-    let next = |token: i64| {
-        let mut logits = [0.0f32; 10];
-        logits[(token as usize + 1) % 10] = 50.0;
-        Ok(Tensor::from(logits))
-    };
-    let mut seen = Vec::new();
-    let each = |token: i64| {
-        seen.push(token);
-        token != 2
-    };
-    Sampling::default().generate(7, &Generator::new(3), next, each).unwrap();
-    assert_eq!(seen, [8, 9, 0, 1, 2]);
-    let fails = |_: i64| Err(gradus_ir::Error::value("a model", "fails"));
-    assert!(Sampling::default().generate(0, &Generator::new(3), fails, |_| true).is_err());
-}
-
-#[test]
-fn limits_leave_the_likeliest() {
-    let logits = [0.5f32.ln(), 0.3f32.ln(), 0.15f32.ln(), 0.05f32.ln()];
-    let close = |how: Sampling, right: [f64; 4]| {
-        let found = shares(how, &logits);
-        assert!(found.iter().zip(right).all(|(a, b)| (a - b).abs() < 0.03), "{found:?} is not {right:?}");
-    };
-    let usual = Sampling::default();
-    // The second reaches 0.7; the third reaches 0.9, at 0.95.
-    close(Sampling { top_p: 0.7, ..usual }, [0.625, 0.375, 0.0, 0.0]);
-    close(Sampling { top_p: 0.9, ..usual }, [0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0.0]);
-    close(Sampling { top_p: 1e-9, ..usual }, [1.0, 0.0, 0.0, 0.0]);
-    close(Sampling { min_p: 0.2, ..usual }, [0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0.0]);
-    close(Sampling { top_k: Some(3), top_p: 0.8, ..usual }, [0.625, 0.375, 0.0, 0.0]);
-    let g = Generator::new(0);
-    let greedy = Sampling { temperature: 0.0, repetition_penalty: 2.0, ..usual };
-    // 3 becomes 1.5 and -1 becomes -2; tokens before the last `recent` are not penalized.
-    assert_eq!(greedy.choose_after(&[3.0, 2.0, -1.0], &[0], &g).unwrap(), 1);
-    assert_eq!(greedy.choose_after(&[-1.0, -1.5, -9.0], &[0, 0], &g).unwrap(), 1);
-    assert_eq!(Sampling { recent: 1, ..greedy }.choose_after(&[3.0, 2.0, -1.0], &[0, 2], &g).unwrap(), 0);
-    let bad = [
-        Sampling { top_p: 0.0, ..usual },
-        Sampling { min_p: -0.1, ..usual },
-        Sampling { repetition_penalty: 0.0, ..usual },
-    ];
-    assert!(bad.iter().all(|how| how.choose_after(&[1.0], &[], &g).is_err()));
-    assert!(usual.choose_after(&[f32::NAN], &[], &g).is_err());
-    assert!(usual.choose_after(&[], &[], &g).is_err());
-}
-
-/// All settings together, beside NumPy's values (`golden/sampling.py`).
-#[test]
-fn probabilities_are_those_of_the_formulas() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/sampling.json");
-    let cases: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    let cases = cases.as_array().unwrap();
-    assert_eq!(cases.len(), 60);
-    for case in cases {
-        let (s, number) = (&case["settings"], |v: &serde_json::Value| v.as_f64().unwrap());
-        let integers = |v: &serde_json::Value| -> Vec<i64> {
-            v.as_array().unwrap().iter().map(|x| x.as_i64().unwrap()).collect()
-        };
-        let pairs = |v: &serde_json::Value| -> Vec<(i64, f64)> {
-            v.as_array().unwrap().iter().map(|p| (p[0].as_i64().unwrap(), number(&p[1]))).collect()
-        };
-        let how = Sampling {
-            temperature: number(&s["temperature"]),
-            top_k: s["top_k"].as_u64().map(|k| k as usize).filter(|k| *k > 0),
-            top_p: number(&s["top_p"]),
-            min_p: number(&s["min_p"]),
-            repetition_penalty: number(&s["repetition_penalty"]),
-            recent: s["recent"].as_u64().unwrap() as usize,
-            frequency_penalty: number(&s["frequency_penalty"]),
-            presence_penalty: number(&s["presence_penalty"]),
-        };
-        let numbers =
-            |v: &serde_json::Value| -> Vec<f64> { v.as_array().unwrap().iter().map(number).collect() };
-        let logits: Vec<f32> = numbers(&case["logits"]).iter().map(|x| *x as f32).collect();
-        let (before, bias) = (integers(&case["before"]), pairs(&case["bias"]));
-        let generated = case["generated"].as_u64().unwrap() as usize;
-        let choosing = Choosing { before: &before, generated, bias: &bias, allowed: None };
-        let found = how.probabilities(&logits, &choosing).unwrap();
-        let right = numbers(&case["probabilities"]);
-        let close = |a: &f64, b: &f64| (a - b).abs() <= 1e-12 * b.abs().max(1e-3);
-        assert!(
-            found.len() == right.len() && found.iter().zip(&right).all(|(a, b)| close(a, b)),
-            "{case} {found:?}"
-        );
-        for (token, right) in numbers(&case["log_probabilities"]).iter().enumerate() {
-            assert!((log_probability(&logits, token as i64).unwrap() - right).abs() < 1e-12);
-        }
-        let top = top_log_probabilities(&logits, 5);
-        let right = pairs(&case["top"]);
-        assert!(
-            top.iter().zip(&right).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12),
-            "{top:?} {right:?}"
-        );
-        // What is drawn has a probability, and the likeliest comes at temperature 0.
-        let g = Generator::new(generated as u64);
-        for _ in 0..20 {
-            assert!(found[how.choose_with(&logits, &choosing, &g).unwrap() as usize] > 0.0);
+fn probabilities_are_those_of_the_sampler() {
+    // With equal logits, and one that excludes its token.
+    let logits = [1.5f32, -0.3, 0.8, 1.5, f32::NEG_INFINITY, 0.2, -2.0, 0.79];
+    let n = 20_000;
+    let draws: Vec<f32> = (0..n).map(|i| (i as f32 + 0.5) / n as f32).collect();
+    let rows = Tensor::from_slice(&logits, [1, 8]).expand([n, 8]);
+    for options in WAYS {
+        let SampleOptions { temperature, top_k, top_p, min_p } = options;
+        let sampler = Sampling { temperature, top_k, top_p, min_p, ..Sampling::default() };
+        let right = sampler.probabilities(&logits, &Choosing::default()).unwrap();
+        let tokens = sample_tokens_at(&rows, &options, &Tensor::from(draws.clone())).to_vec::<i64>().unwrap();
+        for (token, p) in right.iter().enumerate() {
+            let count = tokens.iter().filter(|t| **t == token as i64).count();
+            assert!(
+                (count as f64 / n as f64 - p).abs() <= 3.0 / n as f64,
+                "{options:?}: {token} {count} {p}"
+            );
         }
     }
-    assert_eq!(top_log_probabilities(&[0.0, 0.0], 9).len(), 2);
-    assert!(top_log_probabilities(&[0.0, 0.0], 0).is_empty());
-    assert_eq!(log_probability(&[0.0], 1), None);
 }
 
 #[test]
-fn tokens_that_are_not_allowed_never_come() {
-    let (logits, g) = ([5.0f32, 4.0, 3.0, 2.0], Generator::new(2));
-    let allowed = [false, false, true, true];
-    let choosing = Choosing { allowed: Some(&allowed), ..Choosing::default() };
-    let greedy = Sampling { temperature: 0.0, ..Sampling::default() };
-    assert_eq!(greedy.choose_with(&logits, &choosing, &g).unwrap(), 2);
-    let p = Sampling::default().probabilities(&logits, &choosing).unwrap();
-    let odds = 1.0f64.exp();
-    assert!(p[0] == 0.0 && p[1] == 0.0 && (p[2] - odds / (1.0 + odds)).abs() < 1e-12, "{p:?}");
-    // Tokens behind the end of the list are not allowed either, and a bias cannot make them so.
-    let choosing = Choosing { allowed: Some(&allowed[..1]), bias: &[(3, 100.0)], ..Choosing::default() };
-    assert!(greedy.choose_with(&logits, &choosing, &g).unwrap_err().to_string().contains("none is allowed"));
+fn compiled_choices_are_those_of_eager_ones() {
+    let logits = Generator::new(5).randn([3, 4, 50]) * 3.0;
+    for options in WAYS {
+        let eager = sample_tokens(&logits, &options, Some(&Generator::new(9)));
+        assert_eq!(eager.shape(), gradus_ir::Shape::from([3, 4]));
+        let generator = Generator::new(9);
+        let plan = compile(&[&logits], |x| sample_tokens(&x[0], &options, Some(&generator))).unwrap();
+        let found = plan.run(&[&logits]).unwrap().remove(0);
+        assert_eq!(found.to_vec2::<i64>().unwrap(), eager.to_vec2::<i64>().unwrap(), "{options:?}");
+        if options.temperature > 0.0 && options.top_k.is_none() {
+            // The generator goes on with every run.
+            let next = plan.run(&[&logits]).unwrap().remove(0);
+            assert_ne!(next.to_vec2::<i64>().unwrap(), found.to_vec2::<i64>().unwrap());
+        }
+    }
+}
+
+#[test]
+fn options_out_of_range_are_refused() {
+    let logits = Tensor::ones([2, 3]);
+    let plain = SampleOptions::default;
+    for (options, why) in [
+        (SampleOptions { temperature: -1.0, ..plain() }, "0 or more"),
+        (SampleOptions { top_p: 0.0, ..plain() }, "above 0"),
+        (SampleOptions { min_p: 1.5, ..plain() }, "from 0 to 1"),
+    ] {
+        let e = sample_tokens(&logits, &options, None).check().unwrap_err().to_string();
+        assert!(e.contains(why), "{e}");
+    }
+    let e = sample_tokens_at(&logits, &plain(), &Tensor::ones([3])).check().unwrap_err().to_string();
+    assert!(e.contains("one for each row"), "{e}");
+    assert!(sample_tokens(&Tensor::ones([2, 0]), &plain(), None).check().is_err());
 }

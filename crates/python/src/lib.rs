@@ -114,7 +114,7 @@ mod _native {
         nll_loss, poisson_nll_loss, smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
     };
     #[pymodule_export]
-    use crate::models::PyLanguageModel;
+    use crate::models::{_convert, _dequantize, _quantize, PyLanguageModel};
     #[pymodule_export]
     use crate::norm::{
         batch_norm, cosine_similarity, group_norm, instance_norm, layer_norm, local_response_norm, normalize,

@@ -3,12 +3,14 @@
 use crate::device::parse;
 use crate::error::raise;
 use crate::tensor::PyTensor;
+use crate::value::T;
+use gradus::files::gguf::Format;
 use gradus::ir::format::Compute;
 use gradus::models::chat::Message;
 use gradus::models::engine::{Options, WhenFull};
-use gradus::models::{Generated, LanguageModel};
+use gradus::models::{Generated, LanguageModel, convert};
 use gradus::nn::Sampling;
-use gradus::{Device, Tensor};
+use gradus::{DType, Device, Quantized, Tensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -83,6 +85,56 @@ impl PyLanguageModel {
     }
 }
 
+/// A format by its name.
+fn format_of(name: &str) -> PyResult<Format> {
+    let found = Format::all().find(|f| f.is_quantized() && f.name().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        let known: Vec<&str> = Format::all().filter(|f| f.is_quantized()).map(Format::name).collect();
+        PyValueError::new_err(format!("format {name} is not one of {}", known.join(", ")))
+    })
+}
+
+/// Quantises floats; returns the bytes, and the rms, relative and largest difference.
+#[pyfunction]
+pub(crate) fn _quantize(py: Python<'_>, x: T, format: &str) -> PyResult<(PyTensor, [f64; 3])> {
+    let format = format_of(format)?;
+    let (quantized, r) = raise(py.detach(|| Quantized::quantize(&x.0, format)))?;
+    Ok((PyTensor::out(quantized.bytes().clone())?, [r.rms, r.relative, r.largest]))
+}
+
+/// Returns the values of quantised bytes.
+#[pyfunction]
+pub(crate) fn _dequantize(bytes: T, format: &str) -> PyResult<PyTensor> {
+    PyTensor::out(raise(gradus::dequantize(&bytes.0, format_of(format)?).check().cloned())?)
+}
+
+/// Writes a model in another form; returns a report if it was quantised.
+#[pyfunction]
+pub(crate) fn _convert(
+    py: Python<'_>,
+    source: PathBuf,
+    output: PathBuf,
+    format: Option<&str>,
+    dtype: &str,
+) -> PyResult<Option<(usize, usize, f64)>> {
+    if let Some(format) = format {
+        let format = format_of(format)?;
+        let report = raise(py.detach(|| convert::quantize(&source, &output, format)))?;
+        return Ok(Some((report.tensors, report.kept, report.relative)));
+    }
+    let dtype = match dtype {
+        "f32" => DType::F32,
+        "bf16" => DType::BF16,
+        "f16" => DType::F16,
+        other => return Err(PyValueError::new_err(format!("dtype {other} is not one of f32, bf16, f16"))),
+    };
+    raise(py.detach(|| match source.is_dir() {
+        true => convert::to_gguf(&source, &output),
+        false => convert::to_folder(&source, &output, dtype),
+    }))?;
+    Ok(None)
+}
+
 #[pymethods]
 impl PyLanguageModel {
     #[new]
@@ -134,6 +186,29 @@ impl PyLanguageModel {
 
     fn decode(&self, tokens: Vec<i64>) -> PyResult<String> {
         raise(self.lock().tokenizer.decode(&tokens))
+    }
+
+    /// Generates tokens after others; returns them and the reason of their end.
+    fn generate_tokens(
+        &self,
+        py: Python<'_>,
+        tokens: Vec<i64>,
+        settings: Settings,
+    ) -> PyResult<(Vec<i64>, String)> {
+        let mut new = Vec::new();
+        let finish = py.detach(|| {
+            self.lock().engine.generate(&tokens, &settings.options(), |token| {
+                new.push(token);
+                Ok(true)
+            })
+        });
+        Ok((new, format!("{:?}", raise(finish)?).to_lowercase()))
+    }
+
+    /// Computes the logits of the token that follows tokens. Positions that the cache holds are not computed again.
+    fn logits_after(&self, py: Python<'_>, tokens: Vec<i64>) -> PyResult<PyTensor> {
+        let logits = raise(py.detach(|| self.lock().engine.logits_after(&tokens)))?;
+        PyTensor::out(Tensor::from(logits))
     }
 
     /// Computes the logits at every position of tokens.

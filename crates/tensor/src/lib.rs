@@ -54,8 +54,9 @@ pub use data::Element;
 pub use device::Device;
 pub use devices::DeviceInfo;
 pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
-pub use func::cache::{Slots, cache_write, cached_attention};
+pub use func::cache::{CachedOptions, Slots, cache_write, cached_attention};
 pub use func::embedding::embedding;
+pub use func::grouped::{grouped_dot, quantized_grouped_dot};
 pub use func::loss::{
     KlReduction, Reduction, binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div,
     l1_loss, mse_loss, smooth_l1_loss,
@@ -66,6 +67,7 @@ pub use func::loss_more::{
     margin_ranking_loss, poisson_nll_loss, soft_margin_loss, triplet_margin_loss,
 };
 pub use func::quantized::{dequantize, quantized_dot};
+pub use func::sampling::{SampleOptions, sample_tokens, sample_tokens_at};
 pub use func::{BatchNormOptions, cdist, cosine_similarity, pairwise_distance};
 pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot};
 pub use gradus_cpu::ask_to_stop;
@@ -80,7 +82,7 @@ pub use leaves::{
 pub use movement::Dims;
 pub use ops::pointwise;
 pub use profile::{TimedStep, Timeline};
-pub use quantized::Quantized;
+pub use quantized::{Quantized, Rounding};
 pub use random::{Generator, default_generator, manual_seed};
 pub use region::{Args, arg, region, region1, region1_with_grad};
 pub use require::require;

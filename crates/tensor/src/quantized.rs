@@ -1,9 +1,10 @@
-//! A quantised tensor: bytes with a format. What is computed with it is in `func/quantized.rs`.
+//! A quantised tensor: bytes with a format. Computations with it are in `func/quantized.rs`.
 
+use crate::device::Device;
 use crate::func::quantized::{dequantize, quantized_dot, shape_of};
 use crate::tensor::Tensor;
 use gradus_ir::format::{Compute, Format};
-use gradus_ir::{Result, Shape};
+use gradus_ir::{Class, DType, Error, Result, Shape};
 
 /// The bytes of weights, and how they are packed.
 #[derive(Clone, Debug)]
@@ -12,7 +13,51 @@ pub struct Quantized {
     format: Format,
 }
 
+/// Differences between values and their quantised form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounding {
+    /// Root of the mean square of the differences.
+    pub rms: f64,
+    /// The same, as a fraction of that of the values; 0 if these are all 0.
+    pub relative: f64,
+    /// The largest difference.
+    pub largest: f64,
+}
+
 impl Quantized {
+    /// Quantises floats along the last axis, to nearest values of the format, and reports the differences.
+    pub fn quantize(values: &Tensor, format: Format) -> Result<(Quantized, Rounding)> {
+        let shape = values.check()?.shape();
+        let (block, name) = (format.block_elements(), format.name());
+        let Some((&row, lead)) = shape.split_last().filter(|(row, _)| row.is_multiple_of(block)) else {
+            let why = format!("needs rows of a multiple of {block} elements, the blocks of {name}");
+            return Err(Error::shape(format!("shape {shape}"), why));
+        };
+        if !format.is_quantized() {
+            return Err(Error::value(format!("format {name}"), "has no blocks; convert to its dtype"));
+        }
+        if values.dtype().class() != Class::Float {
+            return Err(Error::dtype(values.dtype(), "only floats are quantised"));
+        }
+        let x: Vec<f32> = values.detach().to(Device::CPU).to_dtype(DType::F32).to_vec()?;
+        let mut bytes = Vec::with_capacity(format.bytes_of(x.len()).unwrap_or(0));
+        format.quantize(&x, &mut bytes)?;
+        let mut back = vec![0f32; x.len()];
+        format.dequantize(&bytes, &mut back);
+        let squares = |all: &mut dyn Iterator<Item = f64>| all.map(|x| x * x).sum::<f64>();
+        let differences = || x.iter().zip(&back).map(|(a, b)| f64::from(*a) - f64::from(*b));
+        let (wrong, all) = (squares(&mut differences()), squares(&mut x.iter().map(|x| f64::from(*x))));
+        let rounding = Rounding {
+            rms: (wrong / x.len().max(1) as f64).sqrt(),
+            relative: if all > 0.0 { (wrong / all).sqrt() } else { 0.0 },
+            largest: differences().fold(0.0, |most, d| most.max(d.abs())),
+        };
+        let row = row / block * format.block_bytes();
+        let shape: Vec<usize> = lead.iter().copied().chain([row]).collect();
+        let bytes = Tensor::from_slice(&bytes, shape).to(values.device());
+        Ok((Quantized { bytes, format }, rounding))
+    }
+
     /// Takes bytes whose rows, along the last axis, are whole blocks of a quantised format.
     pub fn new(bytes: &Tensor, format: Format) -> Result<Quantized> {
         shape_of(bytes, format)?;

@@ -1,7 +1,7 @@
 //! Attention over a cache: the CPU's code in `f32` beside the body in `f64`, and caches written in place.
 
 use gradus_ir::{Aval, DType};
-use gradus_tensor::{Generator, Slots, Tensor, cache_write, cached_attention, compile};
+use gradus_tensor::{CachedOptions, Generator, Slots, Tensor, cache_write, cached_attention, compile};
 
 fn ints(v: &[i64]) -> Tensor {
     Tensor::from(v.to_vec())
@@ -22,12 +22,15 @@ fn attention_is_that_of_the_body() {
         let cache = || g.randn([slots, kv, capacity, width]);
         let (keys, values, q) = (cache(), cache(), g.randn([2, time, heads, width]));
         for (own, first) in [([0, 2], [5, 0]), ([2, 1], [17, 149]), ([9, -1], [0, 3])] {
-            for (scale, window) in [(None, None), (Some(0.7), Some(11))] {
+            for (scale, window, softcap) in
+                [(None, None, None), (Some(0.7), Some(11), None), (Some(0.7), None, Some(1.5))]
+            {
+                let options = CachedOptions { scale, window, softcap };
                 let (own, first) = (ints(&own), ints(&first));
                 let at = Slots { slots: &own, first: &first };
-                let found = cached_attention(&q, (&keys, &values), at, (scale, window));
+                let found = cached_attention(&q, (&keys, &values), at, options);
                 let [q, k, v] = [&q, &keys, &values].map(|t| t.to_dtype(DType::F64));
-                let right = cached_attention(&q, (&k, &v), at, (scale, window));
+                let right = cached_attention(&q, (&k, &v), at, options);
                 let off = far(&found, &right);
                 assert!(off < 1e-5, "{heads} {kv} {width} {time} {scale:?} {window:?}: {off}");
             }
@@ -41,7 +44,8 @@ fn a_query_without_positions_gives_zero() {
     for time in [1, 9] {
         let (k, q, slots) = (g.randn([1, 1, 4, 8]), g.randn([1, time, 1, 8]), ints(&[0]));
         let first = ints(&[-9]);
-        let found = cached_attention(&q, (&k, &k), Slots { slots: &slots, first: &first }, (None, None));
+        let found =
+            cached_attention(&q, (&k, &k), Slots { slots: &slots, first: &first }, CachedOptions::default());
         assert_eq!(found.abs().max(()).item::<f32>().unwrap(), 0.0);
     }
 }
@@ -72,7 +76,7 @@ fn a_compiled_step_writes_its_cache_in_place() {
         let at = Slots { slots: &x[1], first: &x[2] };
         let new = cache_write(&cell, &x[0], at, &x[3]);
         cell.set_(&new).unwrap();
-        cached_attention(&x[0], (&new, &new), at, (None, None))
+        cached_attention(&x[0], (&new, &new), at, CachedOptions::default())
     })
     .unwrap();
     assert_eq!(plan.steps(), ["cache_write", "cached_attention"]);
@@ -100,5 +104,8 @@ fn operands_that_do_not_fit_are_refused() {
     refused(cache_write(&cache, &Tensor::zeros([1, 1, 4, 8]), at, &one), "need the heads of the cache");
     refused(cache_write(&cache, &Tensor::zeros([2, 1, 2, 8]), at, &one), "one for each text");
     let q = Tensor::zeros([1, 1, 3, 8]);
-    refused(cached_attention(&q, (&cache, &cache), at, (None, None)), "a multiple of those of the cache");
+    refused(
+        cached_attention(&q, (&cache, &cache), at, CachedOptions::default()),
+        "a multiple of those of the cache",
+    );
 }

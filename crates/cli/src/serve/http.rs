@@ -15,9 +15,9 @@ pub(crate) struct Limits {
     pub(crate) body: usize,
     /// Longest idle time of a connection between two requests.
     pub(crate) idle: Duration,
-    /// How long the request may take to arrive, from its first byte.
+    /// Time in which a request must arrive, from its first byte.
     pub(crate) arrive: Duration,
-    /// How long a client may read nothing.
+    /// Time in which a client may read nothing.
     pub(crate) stall: Duration,
 }
 
@@ -324,7 +324,7 @@ fn head(status: u16, keep_alive: bool) -> String {
     format!("HTTP/1.1 {status} {reason}\r\nConnection: {connection}\r\nX-Content-Type-Options: nosniff\r\n")
 }
 
-/// How long a body is.
+/// The length of a body.
 #[derive(Debug, PartialEq)]
 enum Length {
     None,

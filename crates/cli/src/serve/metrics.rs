@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Upper ends of the buckets of times, in seconds.
 const BUCKETS: &[f64] = &[0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
 
-/// How often times of each length occurred.
+/// Counts of times by their length.
 #[derive(Default)]
 pub(crate) struct Histogram {
     counts: Mutex<(Vec<u64>, f64)>,
@@ -37,7 +37,7 @@ impl Histogram {
     }
 }
 
-/// What a server has done and is doing.
+/// Counters of a server's past and present work.
 #[derive(Default)]
 pub(crate) struct Metrics {
     /// Answered requests by endpoint and status.

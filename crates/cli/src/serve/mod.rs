@@ -63,6 +63,9 @@ pub(crate) struct ServeArgs {
     /// Most new tokens of a text
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) max_tokens: usize,
+    /// Most positions of a text, prompt included: less than the model's context needs less memory
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) context: Option<u32>,
     /// Most bytes of a request's body
     #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
     pub(crate) max_body: usize,
@@ -118,7 +121,7 @@ impl Language {
     }
 }
 
-/// What all connections share.
+/// State that all connections share.
 pub(crate) struct Server {
     language: Option<Language>,
     vectors: Option<Vectors>,
@@ -159,7 +162,10 @@ fn load(args: &ServeArgs, metrics: &Arc<Metrics>) -> Done<(Option<Language>, Opt
         }
         return Ok((None, Some(vectors(&args.model, name)?)));
     }
-    let model = LanguageModel::load_computing(&args.model, device, args.precision.compute)?;
+    let mut model = LanguageModel::load_computing(&args.model, device, args.precision.compute)?;
+    if let Some(most) = args.context {
+        model = model.limit_context(most as usize)?;
+    }
     let decoder = model.engine.shared();
     let (context, vocabulary_size) = (decoder.config.context, decoder.config.vocabulary);
     let scheduler = Scheduler::start(decoder, args.slots.into(), args.queue as usize, metrics.clone())?;

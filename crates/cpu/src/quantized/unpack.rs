@@ -2,7 +2,7 @@
 //! The values are those of `gradus_ir::format`, bit for bit. Formats without a kernel of their own unpack their integers there.
 
 use crate::wide::{GROUP, Wide, half_at};
-use gradus_ir::format::{Format, MOST, Parts};
+use gradus_ir::format::{Format, MOST, Parts, six_bits};
 
 /// How kernels read the blocks of a format.
 ///
@@ -64,16 +64,6 @@ impl Blocks for Q4K {
             }
         }
     }
-}
-
-/// The scale and the offset of group `j`, each of six bits.
-#[inline(always)]
-pub(super) fn six_bits(packed: &[u8; 12], j: usize) -> (u8, u8) {
-    if j < 4 {
-        return (packed[j] & 63, packed[j + 4] & 63);
-    }
-    let both = packed[j + 4];
-    ((both & 15) | (packed[j - 4] >> 6) << 4, (both >> 4) | (packed[j] >> 6) << 4)
 }
 
 impl Blocks for Q6K {

@@ -1,8 +1,9 @@
-//! Regions that the CPU runs as one step: products with quantised weights, and attention over a cache.
+//! Regions that the CPU runs as one step: products with quantised weights or those of experts, and attention over a cache.
 //! A claim says which calls there is code for; all other calls run by their bodies.
 
 use super::Call;
 use crate::cached::{self, Attention, Cache, Texts};
+use crate::grouped::{self, Matrices, Values};
 use crate::quantized::{self, Rows, Weights};
 use gradus_compile::Claim;
 use gradus_ir::attr::Attr;
@@ -14,6 +15,8 @@ const DEQUANTIZE: &str = "dequantize";
 const DOT: &str = "quantized_dot";
 const WRITE: &str = "cache_write";
 const ATTENTION: &str = "cached_attention";
+const GROUPED: &str = "grouped_dot";
+const QUANTIZED_GROUPED: &str = "quantized_grouped_dot";
 
 /// Regions that are run as one step. None of them can fail.
 pub(crate) const CLAIMS: &[Claim] = &[
@@ -21,6 +24,8 @@ pub(crate) const CLAIMS: &[Claim] = &[
     claim(DOT, |call, types| multiplies(call, types).is_some(), None),
     claim(WRITE, |call, types| writes(call, types).is_some(), Some(0)),
     claim(ATTENTION, |call, types| attends(call, types).is_some(), None),
+    claim(GROUPED, |call, types| groups(call, types).is_some(), None),
+    claim(QUANTIZED_GROUPED, |call, types| groups(call, types).is_some(), None),
 ];
 
 const fn claim(name: &'static str, fits: fn(&Region, &[Aval]) -> bool, overwrites: Option<usize>) -> Claim {
@@ -39,7 +44,7 @@ fn gives(call: &Region, dtype: DType, shape: &[usize]) -> bool {
 /// The format, rows and width of an operand of bytes, if its rows are whole blocks.
 fn blocks(call: &Region, bytes: &Aval) -> Option<(Format, usize, usize)> {
     let Some(Attr::Str(name)) = arg(call, "format") else { return None };
-    let format = Format::of_name(name).filter(|f| f.is_quantized())?;
+    let format = Format::of_name(name).filter(|f| f.has_integers())?;
     let row = *bytes.shape.last()?;
     let whole = bytes.dtype == DType::U8 && row.is_multiple_of(format.block_bytes());
     let rows = bytes.shape[..bytes.rank() - 1].iter().product();
@@ -99,9 +104,32 @@ fn attends(call: &Region, types: &[Aval]) -> Option<(Cache, usize, Attention)> {
         Some(Attr::Int(w)) => Some(usize::try_from(*w).ok()?),
         _ => None,
     };
-    let fits = integers.len() == 2 && keys == values && scale > 0.0 && scale.is_finite();
-    let attention = Attention { heads: q.shape[2], scale, window };
+    let softcap = match arg(call, "softcap") {
+        Some(Attr::Float(bits)) => Some(f64::from_bits(*bits) as f32).filter(|c| *c > 0.0 && c.is_finite()),
+        _ => None,
+    };
+    let fits = softcap.is_some() == arg(call, "softcap").is_some();
+    let fits = fits && integers.len() == 2 && keys == values && scale > 0.0 && scale.is_finite();
+    let attention = Attention { heads: q.shape[2], scale, window, softcap };
     (fits && gives(call, DType::F32, &q.shape)).then_some((cache, time, attention))
+}
+
+/// The matrices of a product by groups, without their memory.
+fn groups(call: &Region, types: &[Aval]) -> Option<Matrices> {
+    let [x, w, groups] = types else { return None };
+    let ([count, inputs], [number, outputs, _]) = (&x.shape[..], &w.shape[..]) else { return None };
+    let (width, values) = match &*call.name {
+        GROUPED => (w.shape[2], Values::Floats(std::ptr::null())),
+        _ => {
+            let (format, _, width) = blocks(call, w)?;
+            (width, Values::Quantized(format, std::ptr::null()))
+        }
+    };
+    let weights = if matches!(values, Values::Floats(_)) { DType::F32 } else { DType::U8 };
+    let typed = x.dtype == DType::F32 && w.dtype == weights && groups.dtype == DType::I64;
+    let fits = typed && width == *inputs && width > 0 && groups.shape[..] == [*count];
+    let found = Matrices { groups: *number, outputs: *outputs, inputs: *inputs, values };
+    (fits && gives(call, DType::F32, &[*count, *outputs])).then_some(found)
 }
 
 /// Runs a claimed region.
@@ -140,6 +168,14 @@ pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
                 let (cache, time) = writes(region, types).ok_or_else(unfit)?;
                 let count = call.operand::<i64>(4);
                 cached::write(call.pool, cache, (floats(0), out), floats(1), texts(2, time), count);
+            }
+            GROUPED | QUANTIZED_GROUPED => {
+                let found = groups(region, types).ok_or_else(unfit)?;
+                let values = match found.values {
+                    Values::Floats(_) => Values::Floats(floats(1)),
+                    Values::Quantized(format, _) => Values::Quantized(format, call.operand::<u8>(1).as_ptr()),
+                };
+                grouped::dot(call.pool, &Matrices { values, ..found }, floats(0), out, call.operand(2));
             }
             ATTENTION => {
                 let (cache, time, attention) = attends(region, types).ok_or_else(unfit)?;

@@ -37,6 +37,9 @@ impl Entry<'_> {
                 (format.ok_or_else(|| format!("GGUF has no format for {}", t.dtype()))?, t.shape())
             }
         };
+        if !format.is_in_files() {
+            return Err(format!("GGUF has no format {}", format.name()));
+        }
         if shape.len() > super::MOST_AXES || shape.contains(&0) {
             return Err(format!("GGUF has no tensors of shape {shape}"));
         }

@@ -2,7 +2,7 @@
 //!
 //! It evaluates the forms that ops declare, one value at a time, in the exact carrier of each class (`f64`,
 //! complex of `f64`, `i64`). Every other way to run a graph is compared with this one. Float results are rounded
-//! to their dtype once, at the end; integers wrap at every op.
+//! to their dtype at the end and where a cast reads them; integers wrap at every op.
 
 mod combine;
 mod contract;

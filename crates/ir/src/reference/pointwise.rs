@@ -39,7 +39,8 @@ pub(super) fn pointwise(scalar: Scalar, ins: &[Literal], out: &Aval) -> Result<D
     Ok(match scalar {
         Scalar::Pointwise(r) => apply(r, ins)?,
         Scalar::Identity => ins[0].data().clone(),
-        Scalar::Cast => ins[0].cast(out.dtype).data().clone(),
+        // A cast reads a value of its operand's dtype: without rounding, `f32` would keep the digits of `f64`.
+        Scalar::Cast => ins[0].clone().rounded().cast(out.dtype).data().clone(),
         Scalar::Select => match (ins[1].data(), ins[2].data()) {
             (Data::F(y), Data::F(n)) => select(ins[0].i(), y, n).into(),
             (Data::C(y), Data::C(n)) => select(ins[0].i(), y, n).into(),

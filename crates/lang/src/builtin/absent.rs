@@ -68,9 +68,10 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     (&["rope_at", "rope_with"], "rope(x, pos)"),
     (&["softmax_seen"], "masked_softmax(x, mask)"),
     (
-        &["bitcast", "dequantize", "quantized_dot"],
+        &["bitcast", "dequantize", "quantized_dot", "quantized_grouped_dot"],
         "programs have numbers, not bytes: dequantise weights before they are given",
     ),
+    (&["grouped_dot"], "gather(w, ids, axis=0) as G[n,o,i], then Y[n,o] = G[n,o,i] X[n,i]"),
     (
         &["cache_write", "cached_attention"],
         "attention(q, k, v) over all positions, or virtual time, H[*t+1] = …",
@@ -83,7 +84,7 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     ),
     (&["max_pool_with_indices"], "max_pool2d(x, part=\"indices\")"),
     (
-        &["dropout", "rand", "randn", "randint", "multinomial"],
+        &["dropout", "rand", "randn", "randint", "multinomial", "sample_tokens", "sample_tokens_at"],
         "a program gives the same values every time: random numbers are an input, or follow from a state by random_bits",
     ),
     (&["scan", "while", "while_loop"], "loops are virtual time, H[*t+1] = …, or a fixpoint"),

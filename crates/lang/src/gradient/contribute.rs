@@ -167,7 +167,10 @@ impl Walk<'_> {
         let Some(e) = &self.equation else { return false };
         let plain = Index::Named(name.clone(), 0);
         let has = |o: &Ref| {
-            o.places.iter().enumerate().any(|(p, place)| place.index == plain && (o.name != r.name || p != axis))
+            o.places
+                .iter()
+                .enumerate()
+                .any(|(p, place)| place.index == plain && (o.name != r.name || p != axis))
         };
         let several = self.program.definition(&e.target.name).is_some_and(|d| d.equations.len() > 1);
         let left = several && e.target.name != r.name && has(&e.target);

@@ -22,7 +22,7 @@ const MOST_STATES: usize = 4096;
 /// Most states whose mask of tokens is kept: a mask has a byte per token.
 const MOST_MASKS: usize = 256;
 
-/// What is known about a state.
+/// Facts about a state.
 struct Known {
     state: State,
     /// Bytes of the shortest rest.

@@ -18,6 +18,17 @@ pub struct Slots<'a> {
     pub first: &'a Tensor,
 }
 
+/// Options of [`cached_attention`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CachedOptions {
+    /// Multiplies the scores; one over the square root of the width if `None`.
+    pub scale: Option<f64>,
+    /// Tokens see only this many positions up to their own.
+    pub window: Option<usize>,
+    /// Maps the scores to `c·tanh(s/c)`, which limits them to `±c`.
+    pub softcap: Option<f64>,
+}
+
 /// Refuses operands that are not texts `[texts, time, heads, width]` of a cache.
 fn check(cache: &Tensor, texts: &Tensor, integers: &[&Tensor]) -> Result<()> {
     for t in [cache, texts].into_iter().chain(integers.iter().copied()) {
@@ -79,26 +90,32 @@ pub fn cache_write(cache: &Tensor, texts: &Tensor, at: Slots<'_>, count: &Tensor
 }
 
 /// `softmax(q·kᵀ·scale)·v` of each token of `[texts, time, heads, width]` over the positions of its slot up to its own, or the
-/// last `window` of them. Neighbouring heads of queries share a head of the cache. The scale is one over the square root of
-/// the width if it is not given. Slots outside of the cache count as the nearest one.
+/// last `window` of them. Neighbouring heads of queries share a head of the cache. Slots outside of the cache count as the
+/// nearest one.
 #[track_caller]
 pub fn cached_attention(
     queries: &Tensor,
     (keys, values): (&Tensor, &Tensor),
     at: Slots<'_>,
-    (scale, window): (Option<f64>, Option<usize>),
+    options: CachedOptions,
 ) -> Tensor {
     let ins = [queries, keys, values, at.slots, at.first];
     let fits = check(keys, queries, &ins[3..]).and_then(|()| match values.aval() == keys.aval() {
         true => Ok(()),
         false => Err(Error::shape(format!("values {}", values.shape()), "need the type of the keys")),
     });
+    let fits = fits.and_then(|()| match options.softcap {
+        Some(c) if c.is_nan() || c <= 0.0 => Err(Error::value(format!("softcap {c}"), "must be positive")),
+        _ => Ok(()),
+    });
     if let Err(e) = fits {
         return Tensor::refuse("cached_attention", &ins, e);
     }
+    let CachedOptions { scale, window, softcap } = options;
     let scale = scale.unwrap_or_else(|| 1.0 / (queries.dim(3).max(1) as f64).sqrt());
     let mut args = vec![arg("scale", scale)];
     args.extend(window.map(|w| arg("window", w)));
+    args.extend(softcap.map(|c| arg("softcap", c)));
     region1("cached_attention", args, &ins, |x| {
         let [q, keys, values, slots, first] = x else { return x[0].clone() };
         let slots = slots.clamp(0.0, (keys.dim(0) - 1) as f64);
@@ -112,6 +129,7 @@ pub fn cached_attention(
         let options = AttentionOptions {
             mask: Some(seen),
             scale: Some(scale),
+            softcap,
             enable_gqa: q.dim(2) != keys.dim(1),
             ..AttentionOptions::default()
         };
@@ -134,12 +152,15 @@ pub(super) fn samples(s: &mut super::Samples) {
         s.case("cache_write", ins, |x| {
             cache_write(&x[0], &x[1], Slots { slots: &x[2], first: &x[3] }, &x[4])
         });
-        for (scale, window) in [(None, None), (Some(0.3), Some(2))] {
+        for (scale, window, softcap) in
+            [(None, None, None), (Some(0.3), Some(2), None), (None, None, Some(0.5))]
+        {
+            let options = CachedOptions { scale, window, softcap };
             let q = s.draw.normal([2, 2, 4, 2]);
             let (keys, values) = (s.draw.normal([3, 2, 4, 2]), s.draw.normal([3, 2, 4, 2]));
             let ins = [q, keys, values, slots.clone(), first.clone()];
             s.case("cached_attention", ins, move |x| {
-                cached_attention(&x[0], (&x[1], &x[2]), Slots { slots: &x[3], first: &x[4] }, (scale, window))
+                cached_attention(&x[0], (&x[1], &x[2]), Slots { slots: &x[3], first: &x[4] }, options)
             });
         }
     }

@@ -10,6 +10,7 @@ pub mod attention;
 mod attention_samples;
 pub mod cache;
 pub mod embedding;
+pub mod grouped;
 pub mod loss;
 pub mod loss_class;
 pub mod loss_more;
@@ -18,6 +19,7 @@ pub mod numeric;
 mod overlap_pool;
 pub mod quantized;
 pub mod samples;
+pub mod sampling;
 pub mod softmax;
 pub mod stats;
 mod tiled_pool;
@@ -35,7 +37,7 @@ pub mod scatter;
 pub mod shape;
 
 pub use attention::{AttentionOptions, scaled_dot_product_attention};
-pub use cache::{Slots, cache_write, cached_attention};
+pub use cache::{CachedOptions, Slots, cache_write, cached_attention};
 pub use conv::{
     ConvOptions, ConvTransposeOptions, Padding, conv, conv_transpose, conv_transpose1d, conv_transpose2d,
     conv_transpose3d, conv1d, conv2d, conv3d,
@@ -43,6 +45,7 @@ pub use conv::{
 pub use each::Each;
 pub use embedding::embedding;
 pub use fft::FftNorm;
+pub use grouped::{grouped_dot, quantized_grouped_dot};
 pub use image::{
     Interpolation, PadMode, UnfoldOptions, fold, interpolate, interpolate_by, pad, pixel_shuffle,
     pixel_unshuffle, unfold,
@@ -69,6 +72,7 @@ pub use pools::{
 };
 pub use quantized::{dequantize, quantized_dot};
 pub use samples::{Sample, Samples};
+pub use sampling::{SampleOptions, sample_tokens, sample_tokens_at};
 pub use scatter::Reduce;
 pub use shape::{Indexing, meshgrid};
 pub use softmax::{log_softmax_grad, softmax_grad};
@@ -98,5 +102,7 @@ pub fn samples() -> Samples {
     attention_samples::samples(&mut s);
     cache::samples(&mut s);
     quantized::samples(&mut s);
+    grouped::samples(&mut s);
+    sampling::samples(&mut s);
     s
 }

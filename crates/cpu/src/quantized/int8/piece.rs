@@ -5,9 +5,10 @@
 
 #![expect(clippy::needless_range_loop, reason = "iterators over registers are not always inlined")]
 
-use super::super::unpack::{Any, Q4_0, Q4_1, Q4K, Q6K, Q8_0, six_bits};
+use super::super::unpack::{Any, Q4_0, Q4_1, Q4K, Q6K, Q8_0};
 use crate::gemm::transpose_square;
 use crate::wide::half_at;
+use gradus_ir::format::six_bits;
 use std::arch::x86_64::*;
 
 /// Weights of a piece.

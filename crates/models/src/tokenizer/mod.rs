@@ -1,19 +1,20 @@
 //! Text to tokens and back: the tokenisers of `tokenizer.json` files, and of GGUF metadata in the same form.
 //!
+//! Metadata is read in `metadata.rs`; pieces with scores are found in text in `merges.rs`, all others by the library.
 //! Text of users never becomes special tokens, whatever it contains. Text comes back piece by piece, each of whole characters.
+
+mod merges;
+mod metadata;
+
+pub(crate) use metadata::cutting_name;
+pub use metadata::json_of_gguf;
 
 use gradus_ir::{Error, Result};
 use gradus_nn::file::gguf::Metadata;
-use serde_json::{Map, Value as Json, json};
+use merges::Pieces;
 use std::collections::HashMap;
+use std::sync::Arc;
 use tokenizers::Tokenizer as Inner;
-
-/// What GGUF calls special in its list of types: control tokens. Others of the user's are matched in text, and not hidden.
-const CONTROL: i64 = 3;
-const USER_DEFINED: i64 = 4;
-
-/// How Llama 3 cuts text before merging; Qwen differs in taking digits one by one.
-const LLAMA3: &str = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 /// A tokeniser.
 #[derive(Clone)]
@@ -28,6 +29,15 @@ pub struct Tokenizer {
     added: HashMap<i64, (String, bool)>,
     /// Tokens are written as visible characters, one for each byte.
     byte_level: bool,
+    /// Finds tokens by the scores of pieces, instead of the library.
+    scored: Option<Arc<Scored>>,
+}
+
+/// Pieces with scores, and the tokens around every text.
+struct Scored {
+    pieces: Pieces,
+    first: Option<i64>,
+    last: Option<i64>,
 }
 
 fn refused(e: impl ToString) -> Error {
@@ -51,22 +61,77 @@ impl Tokenizer {
         let added = added.into_iter().map(|(id, t)| (i64::from(id), (t.content, t.special))).collect();
         let decoder = trusting.get_decoder().map(serde_json::to_string);
         let byte_level = decoder.is_some_and(|d| d.is_ok_and(|json| json.contains("\"ByteLevel\"")));
-        Ok(Tokenizer { plain, trusting, special, added, byte_level })
+        Ok(Tokenizer { plain, trusting, special, added, byte_level, scored: None })
+    }
+
+    /// The tokeniser of a GGUF file's metadata.
+    pub fn from_metadata(m: &Metadata) -> Result<Tokenizer> {
+        let json = json_of_gguf(m, false)?;
+        let mut tokenizer = Tokenizer::from_json(json.to_string().as_bytes())?;
+        tokenizer.scored = metadata::scored(m)?.map(Arc::new);
+        Ok(tokenizer)
     }
 
     /// The tokens of a user's text, with those that the tokeniser puts before or after every text.
     pub fn encode(&self, text: &str) -> Result<Vec<i64>> {
-        encode(&self.plain, text, true)
+        match &self.scored {
+            Some(s) => {
+                let all = s.first.into_iter().chain(s.pieces.encode(text, true));
+                Ok(all.chain(s.last).collect())
+            }
+            None => encode(&self.plain, text, true),
+        }
     }
 
     /// The tokens of a user's text, and nothing else.
     pub fn encode_text(&self, text: &str) -> Result<Vec<i64>> {
-        encode(&self.plain, text, false)
+        match &self.scored {
+            Some(s) => Ok(s.pieces.encode(text, true)),
+            None => encode(&self.plain, text, false),
+        }
+    }
+
+    /// The tokens of a user's text inside of another text.
+    pub(crate) fn encode_inside(&self, text: &str) -> Result<Vec<i64>> {
+        match &self.scored {
+            Some(s) => Ok(s.pieces.encode(text, false)),
+            None => encode(&self.plain, text, false),
+        }
     }
 
     /// The tokens of text that may name special tokens: only for text that no user wrote.
     pub fn encode_trusted(&self, text: &str) -> Result<Vec<i64>> {
-        encode(&self.trusting, text, false)
+        match &self.scored {
+            Some(s) => Ok(self.encode_special(&s.pieces, text, true)),
+            None => encode(&self.trusting, text, false),
+        }
+    }
+
+    /// The same of text inside of another text.
+    pub(crate) fn encode_trusted_inside(&self, text: &str) -> Result<Vec<i64>> {
+        match &self.scored {
+            Some(s) => Ok(self.encode_special(&s.pieces, text, false)),
+            None => encode(&self.trusting, text, false),
+        }
+    }
+
+    /// Special tokens by their texts, and the text between them by its pieces.
+    fn encode_special(&self, pieces: &Pieces, text: &str, mut first: bool) -> Vec<i64> {
+        let (mut tokens, mut from, mut at) = (Vec::new(), 0, 0);
+        while let Some(c) = text[at..].chars().next() {
+            let special = self.special.iter().find(|s| text[at..].starts_with(s.as_str()));
+            let Some((own, id)) = special.and_then(|s| Some((s, self.id(s)?))) else {
+                at += c.len_utf8();
+                continue;
+            };
+            tokens.extend(pieces.encode(&text[from..at], first));
+            tokens.push(id);
+            first = true;
+            at += own.len();
+            from = at;
+        }
+        tokens.extend(pieces.encode(&text[from..], first));
+        tokens
     }
 
     /// Special tokens as they are written, long ones first.
@@ -79,7 +144,7 @@ impl Tokenizer {
         self.plain.token_to_id(token).map(i64::from)
     }
 
-    /// How a token is written.
+    /// The text of a token.
     pub fn token(&self, id: i64) -> Option<String> {
         self.plain.id_to_token(u32::try_from(id).ok()?)
     }
@@ -101,7 +166,7 @@ impl Tokenizer {
         }
     }
 
-    /// How many tokens there are.
+    /// Number of tokens.
     pub fn len(&self) -> usize {
         self.plain.get_vocab_size(true)
     }
@@ -181,95 +246,4 @@ impl Stream<'_> {
         }
         Ok(new)
     }
-}
-
-/// The `tokenizer.json` of a GGUF file's metadata.
-pub fn json_of_gguf(m: &Metadata) -> Result<Json> {
-    let key = |name: &str| format!("tokenizer.ggml.{name}");
-    let missing = |name: &str| Error::value(format!("`{}`", key(name)), "is missing from the metadata");
-    let model = m.text(&key("model")).ok_or_else(|| missing("model"))?;
-    if model != "gpt2" {
-        let why = "is not supported: `gpt2`, byte-level merges, is";
-        return Err(Error::value(format!("a tokeniser of the kind `{model}`"), why));
-    }
-    let list = |name: &str| m.get(&key(name)).and_then(|v| v.items());
-    let tokens: Option<Vec<&str>> = list("tokens").and_then(|all| all.iter().map(|v| v.text()).collect());
-    let tokens = tokens.ok_or_else(|| missing("tokens"))?;
-    let merges = list("merges").ok_or_else(|| missing("merges"))?;
-    let merges: Option<Vec<Json>> = merges
-        .iter()
-        .map(|v| v.text().and_then(|pair| pair.split_once(' ')).map(|(a, b)| json!([a, b])))
-        .collect();
-    let merges =
-        merges.ok_or_else(|| Error::value("`tokenizer.ggml.merges`", "has an entry that is not a pair"))?;
-    let types: Vec<i64> = list("token_type").unwrap_or_default().iter().filter_map(|v| v.integer()).collect();
-    let kind = |id: usize| types.get(id).copied().unwrap_or(1);
-    let added = |(id, text): (usize, &&str)| {
-        let special = kind(id) == CONTROL;
-        let added = special || kind(id) == USER_DEFINED;
-        added.then(|| {
-            json!({ "id": id, "content": text, "single_word": false, "lstrip": false, "rstrip": false,
-                    "normalized": false, "special": special })
-        })
-    };
-    let vocabulary: Map<String, Json> =
-        tokens.iter().enumerate().map(|(i, t)| (t.to_string(), json!(i))).collect();
-    if vocabulary.len() != tokens.len() {
-        return Err(Error::value("`tokenizer.ggml.tokens`", "has a token twice"));
-    }
-    let pre = m.text(&key("pre")).unwrap_or("gpt-2");
-    let (cut, ignore_merges) = cutting(pre)?;
-    let first = m.integer(&key("bos_token_id")).filter(|_| m.flag(&key("add_bos_token")) == Some(true));
-    let first = first.and_then(|id| Some((id, *tokens.get(usize::try_from(id).ok()?)?)));
-    Ok(json!({
-        "version": "1.0",
-        "truncation": null,
-        "padding": null,
-        "added_tokens": tokens.iter().enumerate().filter_map(added).collect::<Vec<_>>(),
-        "normalizer": null,
-        "pre_tokenizer": cut,
-        "post_processor": first.map(|(id, text)| begins_with(id, text)),
-        "decoder": { "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true },
-        "model": {
-            "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
-            "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
-            "ignore_merges": ignore_merges, "vocab": vocabulary, "merges": merges,
-        },
-    }))
-}
-
-/// How text is cut before merging, by the name that GGUF has for it, and whether a whole piece may be a token without merges.
-fn cutting(name: &str) -> Result<(Json, bool)> {
-    let bytes = |regex: bool| json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": regex });
-    let digits = json!({ "type": "Digits", "individual_digits": true });
-    let split = |regex: &str| json!({ "type": "Split", "pattern": { "Regex": regex }, "behavior": "Isolated", "invert": false });
-    let sequence = |parts: Vec<Json>| json!({ "type": "Sequence", "pretokenizers": parts });
-    match name {
-        "gpt-2" | "default" => Ok((bytes(true), false)),
-        "smollm" | "starcoder" => Ok((sequence(vec![digits, bytes(true)]), false)),
-        "llama-bpe" | "llama3" => Ok((sequence(vec![split(LLAMA3), bytes(false)]), true)),
-        "qwen2" => Ok((sequence(vec![split(&LLAMA3.replace("{1,3}", "")), bytes(false)]), false)),
-        other => {
-            let why = "is not supported: gpt-2, smollm, starcoder, llama-bpe and qwen2 are";
-            Err(Error::value(format!("cutting text as `{other}` does"), why))
-        }
-    }
-}
-
-/// The name that GGUF has for a way of cutting text, if it has one.
-pub(crate) fn cutting_name(json: &Json) -> Option<&'static str> {
-    let known = ["gpt-2", "smollm", "llama-bpe", "qwen2"];
-    known.into_iter().find(|name| cutting(name).is_ok_and(|(own, _)| own == *json))
-}
-
-/// Puts a token before every text.
-fn begins_with(id: i64, text: &str) -> Json {
-    let first = json!({ "SpecialToken": { "id": text, "type_id": 0 } });
-    let sequence = |name: &str| json!({ "Sequence": { "id": name, "type_id": 0 } });
-    json!({
-        "type": "TemplateProcessing",
-        "single": [first, sequence("A")],
-        "pair": [first, sequence("A"), sequence("B")],
-        "special_tokens": { text: { "id": text, "ids": [id], "tokens": [text] } },
-    })
 }

@@ -1,0 +1,321 @@
+//! Tokenisers of GGUF metadata in the form of a `tokenizer.json`.
+
+use super::Scored;
+use super::merges::{Pieces, SPACE, pairs_by_score};
+use gradus_ir::{Error, Result};
+use gradus_nn::file::gguf::Metadata;
+use serde_json::{Map, Value as Json, json};
+use std::collections::HashMap;
+
+/// Types of tokens in GGUF files. Control tokens are special; tokens of the user's are matched in text, and not hidden.
+const NORMAL: i64 = 1;
+const UNKNOWN: i64 = 2;
+const CONTROL: i64 = 3;
+const USER_DEFINED: i64 = 4;
+const UNUSED: i64 = 5;
+const BYTE: i64 = 6;
+
+/// Pieces into which Llama 3 cuts text before merging; Qwen takes digits one by one.
+const LLAMA3: &str = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
+fn key(name: &str) -> String {
+    format!("tokenizer.ggml.{name}")
+}
+
+fn missing(name: &str) -> Error {
+    Error::value(format!("`{}`", key(name)), "is missing from the metadata")
+}
+
+/// The vocabulary of a GGUF file's metadata.
+struct Vocabulary<'a> {
+    m: &'a Metadata,
+    /// The kind of tokeniser.
+    model: &'a str,
+    tokens: Vec<&'a str>,
+    types: Vec<i64>,
+}
+
+impl<'a> Vocabulary<'a> {
+    fn new(m: &'a Metadata) -> Result<Vocabulary<'a>> {
+        let model = m.text(&key("model")).ok_or_else(|| missing("model"))?;
+        let list = |name: &str| m.get(&key(name)).and_then(|v| v.items());
+        let tokens: Option<Vec<&str>> = list("tokens").and_then(|all| all.iter().map(|v| v.text()).collect());
+        let tokens = tokens.ok_or_else(|| missing("tokens"))?;
+        let types = list("token_type").unwrap_or_default().iter().filter_map(|v| v.integer()).collect();
+        Ok(Vocabulary { m, model, tokens, types })
+    }
+
+    fn kind(&self, id: usize) -> i64 {
+        self.types.get(id).copied().unwrap_or(NORMAL)
+    }
+
+    /// Scores of all tokens.
+    fn scores(&self) -> Result<Vec<f32>> {
+        let list = self.m.get(&key("scores")).and_then(|v| v.items()).ok_or_else(|| missing("scores"))?;
+        let scores: Option<Vec<f32>> = list.iter().map(|v| v.number().map(|x| x as f32)).collect();
+        match scores.filter(|s| s.len() == self.tokens.len() && !s.iter().any(|x| x.is_nan())) {
+            Some(scores) => Ok(scores),
+            None => Err(Error::value("`tokenizer.ggml.scores`", "must be a number for each token")),
+        }
+    }
+
+    /// Whether texts begin with a space.
+    fn prefix(&self) -> bool {
+        self.m.flag(&key("add_space_prefix")).unwrap_or(true)
+    }
+
+    fn unknown(&self) -> Option<usize> {
+        let own = self.m.integer(&key("unknown_token_id")).and_then(|id| usize::try_from(id).ok());
+        own.or_else(|| self.types.iter().position(|t| *t == UNKNOWN)).filter(|id| *id < self.tokens.len())
+    }
+
+    /// A token around every text: `bos` or `eos`.
+    fn around(&self, name: &str, usual: bool) -> Option<(i64, &'a str)> {
+        let wanted = self.m.flag(&key(&format!("add_{name}_token"))).unwrap_or(usual);
+        let id = self.m.integer(&key(&format!("{name}_token_id"))).filter(|_| wanted)?;
+        Some((id, *self.tokens.get(usize::try_from(id).ok()?)?))
+    }
+
+    /// Pieces with their scores.
+    fn pieces(&self) -> Result<HashMap<String, (i64, f32)>> {
+        let scores = self.scores()?;
+        let own = |id: &usize| matches!(self.kind(*id), NORMAL | USER_DEFINED | UNUSED);
+        let ids = (0..self.tokens.len()).filter(own);
+        Ok(ids.map(|id| (self.tokens[id].to_string(), (id as i64, scores[id]))).collect())
+    }
+
+    fn is_scored(&self) -> bool {
+        self.model == "llama"
+    }
+
+    fn has_bytes(&self) -> bool {
+        self.types.contains(&BYTE)
+    }
+}
+
+/// Pieces with scores, if the tokeniser is one of these.
+pub(super) fn scored(m: &Metadata) -> Result<Option<Scored>> {
+    let v = Vocabulary::new(m)?;
+    if !v.is_scored() {
+        return Ok(None);
+    }
+    let spaced = |text: &str| text.replace(' ', &SPACE.to_string());
+    let whole = (0..v.tokens.len()).filter(|id| v.kind(*id) == USER_DEFINED && !v.tokens[*id].is_empty());
+    let mut whole: Vec<(String, i64)> = whole.map(|id| (spaced(v.tokens[id]), id as i64)).collect();
+    whole.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    let bytes = (0..=255u8).map(|byte| {
+        let name = format!("<0x{byte:02X}>");
+        v.tokens.iter().position(|t| *t == name).map(|id| id as i64)
+    });
+    let bytes: Option<Vec<i64>> = if v.has_bytes() { bytes.collect() } else { None };
+    let bytes = bytes.and_then(|b| b.into_boxed_slice().try_into().ok());
+    let unknown = v.unknown().unwrap_or(0) as i64;
+    let pieces = Pieces { known: v.pieces()?, whole, bytes, unknown, prefix: v.prefix() };
+    let (first, last) = (v.around("bos", true), v.around("eos", false));
+    Ok(Some(Scored { pieces, first: first.map(|(id, _)| id), last: last.map(|(id, _)| id) }))
+}
+
+/// The `tokenizer.json` of a GGUF file's metadata. Pairs that make scored pieces are listed only if `with_pairs`, because there
+/// are many.
+pub fn json_of_gguf(m: &Metadata, with_pairs: bool) -> Result<Json> {
+    let v = Vocabulary::new(m)?;
+    match v.model {
+        "gpt2" => v.byte_level(),
+        "llama" => v.by_scores(with_pairs),
+        "t5" => v.unigram(),
+        other => {
+            let why = "is not supported: gpt2, llama and t5 are";
+            Err(Error::value(format!("a tokeniser of the kind `{other}`"), why))
+        }
+    }
+}
+
+impl Vocabulary<'_> {
+    /// Tokens that are matched in text before all others.
+    fn added(&self) -> Vec<Json> {
+        let added = |(id, text): (usize, &&str)| {
+            let special = matches!(self.kind(id), CONTROL | UNKNOWN);
+            let added = special || self.kind(id) == USER_DEFINED;
+            added.then(|| {
+                json!({ "id": id, "content": text, "single_word": false, "lstrip": false, "rstrip": false,
+                        "normalized": false, "special": special })
+            })
+        };
+        self.tokens.iter().enumerate().filter_map(added).collect()
+    }
+
+    fn numbers(&self) -> Result<Map<String, Json>> {
+        let all: Map<String, Json> =
+            self.tokens.iter().enumerate().map(|(i, t)| (t.to_string(), json!(i))).collect();
+        match all.len() == self.tokens.len() {
+            true => Ok(all),
+            false => Err(Error::value("`tokenizer.ggml.tokens`", "has a token twice")),
+        }
+    }
+
+    /// Replaces the sign for a space, joins bytes of characters, and takes away the space before a text.
+    fn decoder(&self, prefix: bool) -> Json {
+        let mut steps = vec![
+            json!({ "type": "Replace", "pattern": { "String": SPACE.to_string() }, "content": " " }),
+            json!({ "type": "ByteFallback" }),
+            json!({ "type": "Fuse" }),
+        ];
+        if prefix {
+            steps.push(json!({ "type": "Strip", "content": " ", "start": 1, "stop": 0 }));
+        }
+        json!({ "type": "Sequence", "decoders": steps })
+    }
+
+    /// SentencePiece's BPE: pieces with scores.
+    fn by_scores(&self, with_pairs: bool) -> Result<Json> {
+        let pairs = if with_pairs { pairs_by_score(&self.pieces()?) } else { Vec::new() };
+        let space = SPACE.to_string();
+        let mut steps = Vec::new();
+        if self.prefix() {
+            steps.push(json!({ "type": "Prepend", "prepend": space }));
+        }
+        steps.push(json!({ "type": "Replace", "pattern": { "String": " " }, "content": space }));
+        Ok(json!({
+            "version": "1.0", "truncation": null, "padding": null,
+            "added_tokens": self.added(),
+            "normalizer": { "type": "Sequence", "normalizers": steps },
+            "pre_tokenizer": null,
+            "post_processor": self.around("bos", true).map(|(id, text)| begins_with(id, text)),
+            "decoder": self.decoder(self.prefix()),
+            "model": {
+                "type": "BPE", "dropout": null, "unk_token": self.unknown().map(|id| self.tokens[id]),
+                "continuing_subword_prefix": null, "end_of_word_suffix": null, "fuse_unk": true,
+                "byte_fallback": self.has_bytes(), "ignore_merges": false,
+                "vocab": self.numbers()?, "merges": pairs,
+            },
+        }))
+    }
+
+    /// SentencePiece's unigram models: the pieces of a text whose scores have the largest sum.
+    fn unigram(&self) -> Result<Json> {
+        let scores = self.scores()?;
+        let vocabulary: Vec<Json> = self.tokens.iter().zip(scores).map(|(t, s)| json!([t, s])).collect();
+        let map = self.m.get(&key("precompiled_charsmap")).and_then(|v| v.items()).unwrap_or_default();
+        let map: Vec<u8> = map.iter().filter_map(|v| v.integer()).map(|n| n as u8).collect();
+        let mut steps = Vec::new();
+        if !map.is_empty() {
+            steps.push(json!({ "type": "Precompiled", "precompiled_charsmap": base64(&map) }));
+        }
+        if self.m.flag(&key("remove_extra_whitespaces")) == Some(true) {
+            steps.push(json!({ "type": "Strip", "strip_left": true, "strip_right": true }));
+            steps.push(json!({ "type": "Replace", "pattern": { "Regex": " {2,}" }, "content": " " }));
+        }
+        let scheme = if self.prefix() { "always" } else { "never" };
+        let meta = json!({ "type": "Metaspace", "replacement": SPACE.to_string(), "prepend_scheme": scheme,
+                           "split": false });
+        let ends = (self.around("bos", false), self.around("eos", false));
+        Ok(json!({
+            "version": "1.0", "truncation": null, "padding": null,
+            "added_tokens": self.added(),
+            "normalizer": (!steps.is_empty()).then(|| json!({ "type": "Sequence", "normalizers": steps })),
+            "pre_tokenizer": meta,
+            "post_processor": surrounded(ends.0, ends.1),
+            "decoder": if self.has_bytes() { self.decoder(self.prefix()) } else { meta.clone() },
+            "model": { "type": "Unigram", "unk_id": self.unknown(), "vocab": vocabulary,
+                       "byte_fallback": self.has_bytes() },
+        }))
+    }
+
+    /// Byte-level merges, as GPT-2 has them.
+    fn byte_level(&self) -> Result<Json> {
+        let m = self.m;
+        let list = |name: &str| m.get(&key(name)).and_then(|v| v.items());
+        let merges = list("merges").ok_or_else(|| missing("merges"))?;
+        let merges: Option<Vec<Json>> = merges
+            .iter()
+            .map(|v| v.text().and_then(|pair| pair.split_once(' ')).map(|(a, b)| json!([a, b])))
+            .collect();
+        let merges = merges
+            .ok_or_else(|| Error::value("`tokenizer.ggml.merges`", "has an entry that is not a pair"))?;
+        let pre = m.text(&key("pre")).unwrap_or("gpt-2");
+        let (cut, ignore_merges) = cutting(pre)?;
+        let first = self.around("bos", false);
+        let vocabulary = self.numbers()?;
+        Ok(json!({
+            "version": "1.0",
+            "truncation": null,
+            "padding": null,
+            "added_tokens": self.added(),
+            "normalizer": null,
+            "pre_tokenizer": cut,
+            "post_processor": first.map(|(id, text)| begins_with(id, text)),
+            "decoder": { "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true },
+            "model": {
+                "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+                "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
+                "ignore_merges": ignore_merges, "vocab": vocabulary, "merges": merges,
+            },
+        }))
+    }
+}
+
+/// The way text is cut before merging, by the name that GGUF has for it, and whether a whole piece may be a token without
+/// merges.
+fn cutting(name: &str) -> Result<(Json, bool)> {
+    let bytes = |regex: bool| json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": regex });
+    let digits = json!({ "type": "Digits", "individual_digits": true });
+    let split = |regex: &str| json!({ "type": "Split", "pattern": { "Regex": regex }, "behavior": "Isolated", "invert": false });
+    let sequence = |parts: Vec<Json>| json!({ "type": "Sequence", "pretokenizers": parts });
+    match name {
+        "gpt-2" | "default" => Ok((bytes(true), false)),
+        "smollm" | "starcoder" => Ok((sequence(vec![digits, bytes(true)]), false)),
+        "llama-bpe" | "llama3" => Ok((sequence(vec![split(LLAMA3), bytes(false)]), true)),
+        "qwen2" => Ok((sequence(vec![split(&LLAMA3.replace("{1,3}", "")), bytes(false)]), false)),
+        other => {
+            let why = "is not supported: gpt-2, smollm, starcoder, llama-bpe and qwen2 are";
+            Err(Error::value(format!("cutting text as `{other}` does"), why))
+        }
+    }
+}
+
+/// The name that GGUF has for a way of cutting text, if it has one.
+pub(crate) fn cutting_name(json: &Json) -> Option<&'static str> {
+    let known = ["gpt-2", "smollm", "llama-bpe", "qwen2"];
+    known.into_iter().find(|name| cutting(name).is_ok_and(|(own, _)| own == *json))
+}
+
+/// Puts a token before every text.
+fn begins_with(id: i64, text: &str) -> Json {
+    surrounded(Some((id, text)), None)
+}
+
+/// Puts tokens before and after every text.
+fn surrounded(first: Option<(i64, &str)>, last: Option<(i64, &str)>) -> Json {
+    let special =
+        |t: Option<(i64, &str)>| t.map(|(_, text)| json!({ "SpecialToken": { "id": text, "type_id": 0 } }));
+    let sequence = |name: &str| json!({ "Sequence": { "id": name, "type_id": 0 } });
+    let around = |middle: Vec<Json>| -> Vec<Json> {
+        special(first).into_iter().chain(middle).chain(special(last)).collect()
+    };
+    let each =
+        |(id, text): (i64, &str)| (text.to_string(), json!({ "id": text, "ids": [id], "tokens": [text] }));
+    let tokens: Map<String, Json> = first.into_iter().chain(last).map(each).collect();
+    if tokens.is_empty() {
+        return Json::Null;
+    }
+    json!({
+        "type": "TemplateProcessing",
+        "single": around(vec![sequence("A")]),
+        "pair": around(vec![sequence("A"), sequence("B")]),
+        "special_tokens": tokens,
+    })
+}
+
+/// Bytes as text of 64 characters.
+fn base64(bytes: &[u8]) -> String {
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let all = three.iter().fold(0u32, |all, b| all << 8 | u32::from(*b)) << (8 * (3 - three.len()));
+        for i in 0..4 {
+            let letter = letters[(all >> (18 - 6 * i)) as usize & 63];
+            out.push(if i <= three.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
+}
