@@ -122,8 +122,6 @@ pub struct Packed {
 struct Rotations {
     cos: Tensor,
     sin: Tensor,
-    /// Which keys a query may see besides those that causality hides; all without it.
-    seen: Option<Tensor>,
 }
 
 impl Decoder {
@@ -216,24 +214,24 @@ impl Decoder {
                     Some(packed) => embedding(&packed.positions, &t.to(device), None).unsqueeze(1),
                     None => t.to(device),
                 };
-                let seen = packed.map(|p| p.segments.unsqueeze(2).eq(&p.segments.unsqueeze(1)).unsqueeze(1));
                 let tables = self.rotations(time).into_iter();
-                tables
-                    .map(|(cos, sin)| Rotations { cos: rows(cos), sin: rows(sin), seen: seen.clone() })
-                    .collect()
+                tables.map(|(cos, sin)| Rotations { cos: rows(cos), sin: rows(sin) }).collect()
             }
             Some((Texts { cache, .. }, at)) => {
                 let rows = |t: &Tensor| embedding(at, t, None).unsqueeze(2);
                 let tables = cache.cos.iter().zip(&cache.sin);
-                tables.map(|(cos, sin)| Rotations { cos: rows(cos), sin: rows(sin), seen: None }).collect()
+                tables.map(|(cos, sin)| Rotations { cos: rows(cos), sin: rows(sin) }).collect()
             }
         };
+        // Tokens of other texts of a row are hidden.
+        let seen = packed.map(|p| p.segments.unsqueeze(2).eq(&p.segments.unsqueeze(1)).unsqueeze(1));
         let mut x = self.model.embed_tokens.forward(ids);
         if c.embedding_scale != 1.0 {
             x = x * c.embedding_scale;
         }
         if let Some(positions) = &self.model.embed_positions {
-            let at = at.unwrap_or_else(|| Tensor::iota(DType::I64, [1, time], 1));
+            let own = packed.map(|p| p.positions.clone());
+            let at = at.or(own).unwrap_or_else(|| Tensor::iota(DType::I64, [1, time], 1));
             x = x + positions.forward(&at);
         }
         for (i, (block, reach)) in self.model.layers.iter().zip(&c.attention).enumerate() {
@@ -242,7 +240,7 @@ impl Decoder {
             let around = (rotations.get(reach.rope), reach);
             let a = match own {
                 Some(own) => self.attention_cached(&block.self_attn, &h, around, own),
-                None => self.attention(&block.self_attn, &h, around),
+                None => self.attention(&block.self_attn, &h, around, seen.as_ref()),
             };
             x = match (&block.pre_feedforward_layernorm, &block.post_feedforward_layernorm) {
                 (Some(before), Some(after)) => {
@@ -272,7 +270,14 @@ impl Decoder {
         ]
     }
 
-    fn attention(&self, a: &Attention, x: &Tensor, (r, reach): (Option<&Rotations>, &Reach)) -> Tensor {
+    /// Attention without a cache. `seen` tells which keys a query may see of those that causality does not hide; all without it.
+    fn attention(
+        &self,
+        a: &Attention,
+        x: &Tensor,
+        (r, reach): (Option<&Rotations>, &Reach),
+        seen: Option<&Tensor>,
+    ) -> Tensor {
         let c = &self.config;
         let [q, k, v] = self.by_head(a, x).map(|t| t.transpose(1, 2));
         let [q, k] = [q, k].map(|t| rotate(t, r));
@@ -282,7 +287,7 @@ impl Decoder {
             window: reach.window,
             scale: Some(reach.scale),
             softcap: c.attention_cap,
-            mask: r.seen.clone(),
+            mask: seen.cloned(),
             ..AttentionOptions::default()
         };
         let o = scaled_dot_product_attention(&q, &k, &v, &options).transpose(1, 2).flatten(2, 3);
