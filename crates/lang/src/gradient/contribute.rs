@@ -25,8 +25,15 @@ impl Walk<'_> {
             }
             _ => false,
         };
-        let arithmetic =
-            r.places.iter().any(|p| p.index.is_arithmetic()) || cut && r.places.iter().enumerate().any(moved);
+        // Ranges from the end or backwards cannot be written to.
+        let writable = |p: &Place| match &p.index {
+            Index::Slice(name, range) => {
+                name.is_some() && range[0].unwrap_or(0) >= 0 && range[2].unwrap_or(1) > 0
+            }
+            _ => true,
+        };
+        let cut_apart = || cut && r.places.iter().all(writable) && r.places.iter().enumerate().any(moved);
+        let arithmetic = r.places.iter().any(|p| p.index.is_arithmetic()) || cut_apart();
         // Whether an index that moves may go further than the tensor, or less far.
         let mut apart = false;
         if arithmetic {

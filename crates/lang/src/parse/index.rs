@@ -37,7 +37,8 @@ impl Parser<'_> {
         let (behind, mark) = (self.at, self.unclosed);
         (self.at, self.unclosed) = (at, unclosed);
         match self.inside_lines(Parser::expression) {
-            Ok(e) if self.place_ends() => {
+            // A number that is no position is better refused as such.
+            Ok(e) if !matches!(e.kind, Kind::Number(_) | Kind::Array(_)) && self.place_ends() => {
                 let index = Index::Computed(Box::new(e));
                 Ok(Place { index, dotted: false, span: start.to(self.last_span()) })
             }
