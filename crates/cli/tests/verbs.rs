@@ -332,7 +332,7 @@ fn query_binds_names() {
 
 #[test]
 fn repl_lives_through_errors() {
-    let typed = "A[i] = const([1, 2, 3])\nB = A[i] Q[i]\nB = A[i] A[i\nC = A[i] A[j]\nA\n:grad C\n:nonsense\n:drop C\n:list\n:quit\nnever";
+    let typed = "A[i] = const([1, 2, 3])\nB = A[i] Q[i]\nB = A[i] A[i*]\nC = A[i] A[j]\nA\n:grad C\n:nonsense\n:drop C\n:list\n:quit\nnever";
     let text = output(typed, &["repl"]);
     let expected = [
         "A[i]: f32 3\n[1. 2. 3.]\n",

@@ -411,7 +411,7 @@ fn wrong_options_and_files_are_refused_with_their_cause() {
     fails(own, Tuning { steps: 0, ..some() }, "`steps` 0 must be at least 1");
     fails(own, Tuning { rate: f64::NAN, ..some() }, "`rate` NaN must be positive");
     fails(own, Tuning { length: Some(65), ..some() }, "must be from 1 to 64, the context");
-    fails(own, Tuning { length: Some(1), ..some() }, "takes 2 positions of a row of 1");
+    fails(own, Tuning { length: Some(1), ..some() }, "takes 3 positions of a row of 1");
     let lora = |rank: usize, target: &str| Some(Lora { rank, alpha: 1.0, targets: vec![target.into()] });
     fails(own, Tuning { lora: lora(0, "q_proj"), ..some() }, "rank 0 must be from 1");
     fails(

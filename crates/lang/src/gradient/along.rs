@@ -15,10 +15,13 @@ pub(super) fn sized_key(place: &Place) -> Option<Name> {
     }
 }
 
+/// Gives the index of a place, if the place says its size.
+type Axis = fn(&Place) -> Option<Name>;
+
 /// A tensor with an index that is that of the expression it stands in.
-fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
+fn having<'e>(e: &'e Expr, index: &Name, axis: Axis, program: &Program) -> Option<&'e Ref> {
     match &e.kind {
-        Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| sized_key(p).as_ref() == Some(index))),
+        Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| axis(p).as_ref() == Some(index))),
         Kind::Reduce(_, axes, _) if axes.contains(index) => None,
         Kind::Call(c) => {
             let callee = builtin::find(&c.function, program)?;
@@ -28,9 +31,9 @@ fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
             // Nor does a reduction touch what it leaves.
             let left = || matches!(callee.shape(), Shape::Reduce | Shape::ReduceOne) && stays();
             let by_name = own || matches!(callee.shape(), Shape::Pointwise | Shape::Along) || left();
-            c.args.iter().filter(|_| by_name).find_map(|a| having(a, index, program))
+            c.args.iter().filter(|_| by_name).find_map(|a| having(a, index, axis, program))
         }
-        _ => e.parts().into_iter().find_map(|p| having(p, index, program)),
+        _ => e.parts().into_iter().find_map(|p| having(p, index, axis, program)),
     }
 }
 
@@ -42,7 +45,21 @@ pub(super) fn along(
     equation: &Equation,
     program: &Program,
 ) -> Option<Expr> {
-    let r = having(part, index, program)?;
+    Some(like(function, index, having(part, index, sized_key, program)?, equation, program))
+}
+
+/// Ones along an index that is only read at offsets: its size is that of the axis.
+pub(super) fn ones_at_offset(
+    index: &Name,
+    part: &Expr,
+    equation: &Equation,
+    program: &Program,
+) -> Option<Expr> {
+    Some(like("ones_like", index, having(part, index, key, program)?, equation, program))
+}
+
+/// `ones_like` or `zeros_like` along an index of a tensor.
+fn like(function: &str, index: &Name, r: &Ref, equation: &Equation, program: &Program) -> Expr {
     // What goes away has names that nothing in the equation has, also where time is at hand.
     let mut taken = occurrences(&equation.value);
     taken.extend(keys(&equation.target));
@@ -70,10 +87,10 @@ pub(super) fn along(
     let all = call(function.into(), vec![renamed(&like, &names)], Vec::new());
     gone.extend(names.into_values());
     gone.sort();
-    Some(match gone.is_empty() {
+    match gone.is_empty() {
         true => all,
         false => Kind::Reduce(Projection::Max, gone, Box::new(all)).bare(),
-    })
+    }
 }
 
 /// A part of an equation for a line of its own, where functions of an index may have lost what says how far it goes. What the

@@ -299,7 +299,8 @@ impl Walk<'_> {
             Kind::Sum(terms) => {
                 let all = free(e, keep, self.program);
                 for (term, beside) in terms.iter().zip(kept(keep, terms)) {
-                    self.back(term, self.repeated(e, &all, term, ct.clone(), keep), &beside);
+                    let own = self.repeated(e, &all, term, ct.clone(), keep);
+                    self.back(term, own, &beside);
                 }
             }
             Kind::Negative(one) => self.back(one, negative(ct), keep),

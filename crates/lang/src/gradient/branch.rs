@@ -3,7 +3,7 @@
 //! So a cotangent is chosen where it arrives at a tensor, not where it enters the branch: in between it meets the
 //! branch's derivative, which may be infinite where the branch is not taken, and 0 times that is no number.
 
-use super::along::along;
+use super::along::{along, ones_at_offset};
 use super::back::{Walk, times};
 use super::needed::Needed;
 use super::parts::Parts;
@@ -224,7 +224,14 @@ impl Walk<'_> {
 
     /// The cotangent of a part that is repeated along indices of its neighbours, among all that the whole has, which nothing else
     /// says: once for each place.
-    pub(super) fn repeated(&self, whole: &Expr, all: &Names, part: &Expr, ct: Expr, keep: &Names) -> Expr {
+    pub(super) fn repeated(
+        &mut self,
+        whole: &Expr,
+        all: &Names,
+        part: &Expr,
+        ct: Expr,
+        keep: &Names,
+    ) -> Expr {
         let around: Names = keep.union(all).cloned().collect();
         let mut said = free(part, &around, self.program);
         if all.iter().all(|n| said.contains(n)) {
@@ -232,17 +239,28 @@ impl Walk<'_> {
         }
         said.extend(free(&ct, &around, self.program));
         said.extend(self.masks.iter().flat_map(|m| m.indices.iter().cloned()));
-        let size = |index: &Name| Kind::Of("size".into(), index.clone()).bare();
-        // An index has one size in all of an equation.
-        let one = |n: &Name| {
-            let ones = self.equation.as_ref().and_then(|q| {
-                let near = [whole, &q.value];
-                near.into_iter().find_map(|e| along("ones_like", n, e, q, self.program))
-            });
-            ones.unwrap_or_else(|| size(n))
-        };
-        let ones: Vec<Expr> = all.iter().filter(|n| !said.contains(n)).map(one).collect();
+        let mut ones = Vec::new();
+        for n in all.iter().filter(|n| !said.contains(n)) {
+            ones.push(self.ones(whole, n).unwrap_or_else(|| Kind::Of("size".into(), n.clone()).bare()));
+        }
         times(ct, ones)
+    }
+
+    /// Ones along an index of the equation at hand. An index has one size in all of an equation: that of an axis, or else of an axis
+    /// that is read at an offset, or else the size that index arithmetic infers.
+    fn ones(&mut self, whole: &Expr, index: &Name) -> Option<Expr> {
+        let equation = self.equation.clone()?;
+        let parts = [whole, &equation.value];
+        let axis = parts.into_iter().find_map(|e| along("ones_like", index, e, &equation, self.program));
+        let declared = self.program.axes.contains_key(index);
+        let at_offset = || {
+            let found = |e| ones_at_offset(index, e, &equation, self.program);
+            parts.into_iter().find_map(found).filter(|_| !declared)
+        };
+        match axis.or_else(at_offset) {
+            None if !declared => self.inferred(&equation, index),
+            found => found,
+        }
     }
 
     /// A cotangent where the branches at hand are taken, beside which these indices stand. What a condition sums over stays

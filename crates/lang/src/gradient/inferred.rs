@@ -28,7 +28,7 @@ impl Walk<'_> {
     }
 
     /// Ones along an index whose size the equation infers, by a name of their own.
-    fn inferred(&mut self, equation: &Equation, index: &Name) -> Option<Expr> {
+    pub(super) fn inferred(&mut self, equation: &Equation, index: &Name) -> Option<Expr> {
         if !occurrences(&equation.value).contains(index) {
             return None;
         }

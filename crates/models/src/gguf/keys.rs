@@ -80,7 +80,8 @@ impl Model {
         let (sizes, numbers) = keys(&self.model_type);
         for (own, theirs) in sizes {
             if let Some(v) = get(own) {
-                put(theirs, json!(v.integer()));
+                let wrong = || Error::value(format!("`{own}` of the metadata"), "must be an integer");
+                put(theirs, json!(v.integer().ok_or_else(wrong)?));
             }
         }
         for (own, theirs) in numbers {
