@@ -120,8 +120,8 @@ fn computes(program: &Program, name: &Name) -> bool {
     own.iter().any(|i| !program.equations[*i].reads().is_empty())
 }
 
-/// Computes an equation that reads no names; returns its indices and value. Returns `None` if the target depends on time, or
-/// the value does not have the program's float dtype.
+/// Computes an equation that reads no names; returns its indices and value. Returns `None` if the target has a time index, the
+/// value comes from a file, or its dtype is not the program's float dtype.
 fn constant(
     program: &Program,
     e: &Equation,

@@ -226,8 +226,8 @@ impl Passes {
     }
 }
 
-/// The weighted sum of the losses of tokens. `batch` is `ids`, `targets`, `segments`, `positions` and `weights`, all `[batch,
-/// time]`.
+/// The weighted sum of the losses of tokens. `batch` holds `ids`, `targets`, `segments`, `positions` and `weights`, all of shape
+/// `[batch, time]`.
 pub fn token_loss(model: &Decoder, batch: &[Tensor]) -> Tensor {
     let [ids, targets, segments, positions, weights] = batch else {
         return Tensor::failed(Error::value(format!("{} tensors", batch.len()), "must be 5"));
