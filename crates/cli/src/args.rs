@@ -241,7 +241,7 @@ Examples:
 }
 
 impl Verb {
-    /// Where the verb keeps the command line, if its messages point at it.
+    /// The field in which the verb stores the command line, if its messages point at it.
     pub(crate) fn command(&mut self) -> Option<&mut Option<gradus::lang::Source>> {
         match self {
             Verb::Run(args) => Some(&mut args.given.command),
@@ -256,14 +256,14 @@ impl Verb {
     }
 }
 
-/// A name and something behind `=`.
+/// A name and a value, written `NAME=VALUE`.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
     pub(crate) name: String,
     pub(crate) value: String,
 }
 
-/// One of several names.
+/// Parses one name of a list; fails if it is empty.
 fn name(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("expected names with a comma between two of them".into()),
@@ -280,7 +280,7 @@ fn pair(text: &str) -> Result<Pair, String> {
     }
 }
 
-/// The language of GPU kernels.
+/// Parses the language of GPU kernels.
 fn dialect(text: &str) -> Result<Dialect, String> {
     match text {
         "wgsl" => Ok(Dialect::Wgsl),
@@ -289,18 +289,18 @@ fn dialect(text: &str) -> Result<Dialect, String> {
     }
 }
 
-/// A number of times.
+/// Parses an integer, 0 or more.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "expected a whole number, 0 or more".to_string())
 }
 
-/// A number that is not negative.
+/// Parses a finite number, 0 or more.
 pub(crate) fn size(text: &str) -> Result<f64, String> {
     let x: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
     if x.is_finite() && x >= 0.0 { Ok(x) } else { Err("expected a number from 0 on".into()) }
 }
 
-/// A part of everything.
+/// Parses a fraction: above 0, at most 1.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let x: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
     if x > 0.0 && x <= 1.0 { Ok(x) } else { Err("expected a number above 0, at most 1".into()) }
@@ -315,7 +315,7 @@ pub(crate) struct On {
 }
 
 impl On {
-    /// The device, opened.
+    /// Opens the device. An unknown name is a usage error.
     pub(crate) fn device(&self) -> crate::Done<gradus::Device> {
         gradus::Device::named(&self.name).map_err(|e| crate::Failure::Usage(e.to_string()))
     }

@@ -1,7 +1,7 @@
-//! `gradus check`: the program, then each of its gradients against what it must equal.
+//! `gradus check`: checks a program, then compares each of its gradients with finite differences and other modes.
 //!
-//! Every name gets one more term, an input that is zero (`Y[q0, q1] = Step_Y[q0, q1]`): the derivative for that input is the
-//! gradient of the name, whether it is an input, a constant or computed.
+//! Every name gets one more term, an input that is zero (`Y[q0, q1] = Step_Y[q0, q1]`). The derivative for that input is the
+//! gradient of the name, whether the name is an input, a constant or computed.
 
 mod device;
 mod probe;
@@ -25,9 +25,9 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut ready = args.given.ready_in(&opened, &wanted, DType::F64, true)?;
     random.fill(program, &wanted, &mut ready)?;
     let equations = program.equations.len();
-    // Differences of what is not quite at rest are off by a lot.
+    // Differences of values that have not converged are inaccurate.
     ready.settings.tolerance.get_or_insert(AT_REST);
-    // What is wrong with the program itself is not to be blamed on its gradient.
+    // Faults of the program itself are reported before its gradient is computed.
     program.run(&ready.inputs, &ready.settings, &wanted)?;
     writeln!(terminal.out, "{equations} equations, {} names: no fault found", program.names.len())?;
     let Some((program, gradient)) = differentiated(program, args, &mut random, &mut ready)? else {
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let exact = probe.exact(args.within);
     for part in &probe.parts {
         let found = probe.errors(part, args.within, &mut random)?;
-        // Where there is no derivative, the others have no say; beside that, differences have.
+        // If some elements have no derivative, only differences at the others count.
         let edges = found.edges > 0;
         let right = found.difference.is_none_or(|e| e <= args.within)
             && (edges || found.forward.is_none_or(|e| e <= exact))
@@ -101,13 +101,13 @@ impl Random {
         self.0.randn(shape.to_vec()).to_dtype(DType::F64)
     }
 
-    /// Along all numbers of a tensor, both parts of complex ones.
+    /// A random direction for a tensor; complex if the tensor is.
     fn direction(&mut self, of: &Tensor) -> Tensor {
         let real = self.tensor(&of.shape());
         if of.dtype().is_complex() { real.complex(&self.tensor(&of.shape())) } else { real }
     }
 
-    /// Inputs that are not given, where the sizes of all their indices are declared.
+    /// Draws missing inputs at random, if the sizes of all their indices are declared.
     fn fill(&mut self, program: &Program, wanted: &[Name], ready: &mut Ready) -> Done {
         let needed = program.needed(wanted);
         let numbers = program.numbers(&ready.settings.set).unwrap_or_default();
@@ -124,7 +124,7 @@ impl Random {
     }
 }
 
-/// A tensor at these indices.
+/// A reference to a tensor at these indices.
 fn at(name: &str, places: &[Index]) -> Ref {
     let place = |index: &Index| Place { index: index.clone(), dotted: false, span: Span::default() };
     Ref {
@@ -139,7 +139,7 @@ fn tensor(name: &str, places: &[Index]) -> Expr {
     Kind::Ref(at(name, places)).bare()
 }
 
-/// Indices that nobody else has.
+/// Index names that no program uses.
 fn indices(rank: usize) -> Vec<Index> {
     (0..rank).map(|i| Index::Named(format!("q{i}").into(), 0)).collect()
 }
@@ -157,7 +157,7 @@ fn equation(target: Ref, mut factors: Vec<Expr>) -> Equation {
     }
 }
 
-/// The program and its gradient. Without a loss, its outputs with random weights are one.
+/// The program and its gradient. If the program has no loss, the randomly weighted sum of its outputs is used.
 fn differentiated(
     program: &Program,
     args: &CheckArgs,
@@ -185,7 +185,7 @@ fn differentiated(
             DType::C128 => &[Some("real"), Some("imag")],
             _ => continue,
         };
-        // Of a state, its last moment is given.
+        // Of a state only the last time step is an output.
         let own = indices(value.rank());
         let mut places = own.clone();
         if let Some(axis) = d.time.filter(|_| value.rank() < d.rank) {
@@ -217,21 +217,21 @@ fn differentiated(
     }
 }
 
-/// A name whose gradient is looked at: by an input of its own, or by one more term.
+/// A name whose gradient is checked, through an input or through an added term.
 struct Sought {
     name: Name,
     label: String,
-    /// What gives this part of the gradient, time laid out behind the other indices.
+    /// The equation that selects this part of the gradient, with the time axis last.
     part: Equation,
-    /// Whether it is the first moment only.
+    /// Whether the part is the first time step only.
     first: bool,
     step: Name,
-    /// The term that takes the steps, unless the name is an input.
+    /// The term that adds the step to the name; `None` if the name is an input.
     term: Option<Equation>,
 }
 
-/// What of a name's gradient is looked at. A name that moves with time takes steps at every moment that its equations
-/// write: `H[i,*t+1] = Step[i,t]`, `H[i,*0] = Step[i]`.
+/// The parts of a name's gradient to check. A name that depends on time gets a step input for each time index that its equations
+/// define: `H[i,*t+1] = Step[i,t]`, `H[i,*0] = Step[i]`.
 fn sought(program: &Program, name: &Name, gradient: &Name, ready: &Ready) -> Vec<Sought> {
     let Some(d) = program.definition(name) else { return Vec::new() };
     let own = indices(d.rank);

@@ -1,4 +1,4 @@
-//! `gradus convert`: a model from a GGUF file to a Hugging Face folder, or back; or to a quantised GGUF file.
+//! `gradus convert`: converts a model from a GGUF file to a Hugging Face folder or back, or quantises it to a GGUF file.
 
 use crate::{Done, Failure, Terminal};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `gradus embed`: vectors of texts.
+//! `gradus embed`: prints the vectors of texts.
 
 use crate::args::On;
 use crate::{Done, Terminal};

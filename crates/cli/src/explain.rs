@@ -1,4 +1,4 @@
-//! `gradus explain`: what every equation costs on its own, and what the program costs as one plan.
+//! `gradus explain`: the cost of every equation on its own, and of the program as one plan.
 
 mod apart;
 mod code;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use unfolded::{Repeated, Rounds, Unfolded, is_closure};
 
-/// How many times a plan runs; the shortest time counts.
+/// Number of runs of a plan; the shortest time counts.
 const RUNS: usize = 5;
 
 pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
@@ -31,7 +31,7 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let wanted = run::wanted(&opened, &args.only, &args.given)?;
     let ready = args.given.ready(&opened, &wanted)?;
     let needed = program.needed(&wanted);
-    // Values of all names that are needed, for equations to be run one by one.
+    // Values of all needed names, so that equations can be run one by one.
     let computed: Vec<Name> = needed.iter().filter(|n| !ready.inputs.contains_key(*n)).cloned().collect();
     let mut values = program.run(&ready.inputs, &ready.settings, &computed)?;
     values.extend(ready.inputs.iter().map(|(n, t)| (n.clone(), t.clone())));
@@ -54,7 +54,7 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     if let Some(path) = &args.profile {
         let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
         let compiled = lowered.compiled()?;
-        // The first runs are those of cold caches.
+        // Warms the caches before the timeline is recorded.
         fastest(&compiled, &ins)?;
         atomic::write(path, &[compiled.timeline(&ins)?.trace().as_bytes()])?;
     }
@@ -70,7 +70,7 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut lines = Vec::new();
     for e in program.equations.iter().filter(|e| needed.contains(&e.target.name)) {
         if e.file().is_none() {
-            // A state begins once.
+            // The first value of a state is computed once.
             let begins = e.target.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
             let rounds = rounds.get(&e.target.name).filter(|_| !begins);
             let line = Line::new(program, e, &values, &settings_of(e, &ready.settings, steps), rounds)?;
@@ -88,7 +88,7 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// Whether something in a graph is repeated as often as values decide.
+/// Whether a graph has a loop whose number of rounds depends on values.
 fn repeats(graph: &Graph) -> bool {
     graph.nodes().iter().any(|node| {
         let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
@@ -107,7 +107,7 @@ fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
     tensors.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
 }
 
-/// A tensor as large as one with a slice for every step: what an equation costs depends on sizes alone.
+/// A tensor with the shape of one that has a slice for every step. Its values do not matter: costs depend on sizes.
 fn at_all_steps(t: &Tensor, axis: isize, rank: usize, steps: usize) -> Tensor {
     let moments = if t.rank() < rank { t.unsqueeze(axis) } else { t.narrow(axis, 0, t.dim(axis).min(1)) };
     let mut extents = moments.shape().to_vec();
@@ -115,14 +115,14 @@ fn at_all_steps(t: &Tensor, axis: isize, rank: usize, steps: usize) -> Tensor {
     moments.expand(extents).contiguous()
 }
 
-/// One equation of a program under another name.
+/// A program with only one equation of `program`, with another target.
 fn alone(
     program: &Program,
     e: &Equation,
     target: Ref,
     values: &BTreeMap<Name, Tensor>,
 ) -> Result<Program, Faults> {
-    // A term may lack an index of the left side, whose size then its neighbours know.
+    // Other terms of the program may determine the size of an index that this equation leaves open.
     let mut axes = program.axes.clone();
     let extents = values.get(&e.target.name).map(|t| t.shape().to_vec()).unwrap_or_default();
     for (place, n) in e.target.places.iter().zip(extents) {
@@ -140,14 +140,14 @@ fn alone(
     around.extended(&[Equation { target, ..e.clone() }])
 }
 
-/// What running something costs.
+/// The cost of a run.
 struct Cost {
     flops: u64,
     bytes: u64,
     time: Duration,
     steps: Vec<String>,
     arena: usize,
-    /// Products of two in the order they are computed, with their arithmetic.
+    /// Contractions in the order of computation, with their FLOPs.
     order: Vec<(String, u64)>,
 }
 
@@ -169,8 +169,8 @@ impl Cost {
         })
     }
 
-    /// The cost of something that is part of rounds, which change these of its inputs: what does not depend on them is
-    /// computed once. And how often the rest is, if there is any.
+    /// The cost of an equation that is computed in every round of a loop. `moves` tells which inputs change between rounds; parts
+    /// that do not depend on them are computed once. Also returns the number of rounds, if any part is repeated.
     fn of_rounds(
         lowered: &Lowered,
         inputs: &BTreeMap<Name, Tensor>,
@@ -208,7 +208,7 @@ impl Cost {
         Ok((cost, Some(rounds.repeated)))
     }
 
-    /// The same so many times.
+    /// The cost of `n` runs.
     fn times(mut self, n: u64) -> Cost {
         self.flops *= n;
         self.bytes *= n;
@@ -226,7 +226,7 @@ impl Cost {
         })
     }
 
-    /// The steps, equal ones once: `2 kernel [4], product 2×3×4`.
+    /// The steps, with equal ones counted: `2 kernel [4], product 2×3×4`.
     fn kinds(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for step in &self.steps {
@@ -251,7 +251,7 @@ fn fastest(compiled: &Compiled, ins: &[&Tensor]) -> Done<Duration> {
     Ok(best)
 }
 
-/// The contractions of a graph, in order.
+/// The contractions of a graph in order, with their FLOPs.
 fn order(graph: &Graph) -> Vec<(String, u64)> {
     let mut out = Vec::new();
     for node in graph.nodes() {
@@ -267,7 +267,7 @@ fn order(graph: &Graph) -> Vec<(String, u64)> {
     out
 }
 
-/// One equation.
+/// An equation and its cost.
 struct Line {
     text: String,
     einsum: Option<String>,
@@ -285,10 +285,10 @@ impl Line {
         settings: &Settings,
         rounds: Option<&Rounds>,
     ) -> Done<Line> {
-        // Under another name, so that what it reads of itself is an input: one round of a fixpoint.
+        // Under another name, the target as an operand is an input. This computes one round of a fixpoint.
         let name = Name::from(format!("{} of one equation", e.target.name));
         let target = Ref { name: name.clone(), ..e.target.clone() };
-        // The moment at hand is an input as well: rounds change it.
+        // The current time step becomes an input too, because rounds change it.
         let (mut moving, mut moments) = (e.clone(), BTreeMap::new());
         if let Some(time) = e.target.places.iter().find(|p| is_time(p)).filter(|_| rounds.is_some()) {
             let parts = [&mut moving.value].into_iter().chain(&mut moving.guard);
@@ -321,7 +321,7 @@ impl Line {
             object.insert("einsum".into(), json!(self.einsum));
             object.insert("order".into(), json!(order));
             object.insert("shape".into(), json!(self.shape));
-            // As many as new facts ask for, where rules say what follows.
+            // For rules over facts the number of rounds depends on the facts.
             let rounds = match self.repeated {
                 None => Some(1),
                 Some(Repeated::Rounds(n)) => Some(n),
@@ -337,7 +337,7 @@ fn is_time(place: &Place) -> bool {
     matches!(place.index, Index::Time(..))
 }
 
-/// An expression in which functions of time, like `index(t)`, are tensors that are read at each moment, and those tensors.
+/// Replaces functions of time, such as `index(t)`, by tensors read at each time step; `found` receives these tensors.
 fn at_moments(e: &Expr, time: &Place, settings: &Settings, found: &mut BTreeMap<Name, Tensor>) -> Expr {
     let Index::Time(own, _) = &time.index else { return e.clone() };
     match &e.kind {
@@ -351,8 +351,8 @@ fn at_moments(e: &Expr, time: &Place, settings: &Settings, found: &mut BTreeMap<
     }
 }
 
-/// The settings of a program for one of its equations alone, which may not say itself how many steps there are, and whose
-/// temperature may be that of another name.
+/// The settings of a program for one equation alone: the number of steps, if the equation depends on time, and the temperature
+/// of its target or of the name in `like`.
 fn settings_of(e: &Equation, all: &Settings, steps: usize) -> Settings {
     fn like(e: &Expr) -> Option<&Name> {
         let own = match &e.kind {
@@ -374,7 +374,7 @@ fn settings_of(e: &Equation, all: &Settings, steps: usize) -> Settings {
     }
 }
 
-/// Long lists of numbers are not what an explanation is about.
+/// Truncates the text of an equation to 80 characters, for long lists of numbers.
 fn shortened(text: &str) -> String {
     if text.chars().count() <= 80 {
         text.to_string()
@@ -383,7 +383,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The einsum of an equation that is a product of tensors.
+/// The einsum of an equation, if it is a product of tensors.
 fn einsum(e: &Equation) -> Option<String> {
     let factors: Vec<&Expr> = match &e.value.kind {
         Kind::Product(factors) => factors.iter().collect(),
@@ -398,7 +398,7 @@ fn einsum(e: &Equation) -> Option<String> {
         }
     }
     terms.push(labels(&e.target)?);
-    // Letters stand side by side, longer names apart.
+    // Single letters are joined; longer names are separated by spaces.
     let apart = if terms.iter().flatten().all(|l| l.chars().count() == 1) { "" } else { " " };
     let mut spelled: Vec<String> = terms.iter().map(|t| t.join(apart)).collect();
     let left = spelled.pop()?;

@@ -1,4 +1,4 @@
-//! `gradus export`: a program with its tensors, or a trained model, as a folder that a web page runs without the compiler.
+//! `gradus export`: writes a program with its tensors, or a trained model, as a folder that a web page runs without the compiler.
 
 use crate::args::Given;
 use crate::train::{CHECKPOINT, language::Language};
@@ -14,7 +14,7 @@ use gradus::{Aval, DType, Device, Tensor, compile};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Steps for which the optimiser's numbers are stored; the last are used afterwards.
+/// Number of steps for which the optimiser's step-dependent numbers are stored; later steps use the last ones.
 const STEPS: u64 = 10_000;
 
 #[derive(Args, Debug)]
@@ -56,12 +56,12 @@ pub(crate) fn run(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// The checkpoint of a run, which is given by its folder or as a file.
+/// The checkpoint of a run, from its folder or as a file.
 fn checkpoint(run: &Path) -> PathBuf {
     if run.is_dir() { run.join(CHECKPOINT) } else { run.to_path_buf() }
 }
 
-/// Writes a language model: the page gives tokens and gets their logits.
+/// Writes a language model whose page passes tokens and gets logits.
 fn model(args: &ExportArgs) -> Done {
     let given = &args.given;
     let of_programs = [
@@ -103,7 +103,7 @@ fn trained(run: &Path, program: &Program) -> Done<Vec<(String, Tensor)>> {
     let path = checkpoint(run);
     let file = Reader::open(&path)?;
     let names = file.names();
-    // Where averages of the parameters were kept, they are what is used.
+    // Averages of the parameters are used if the checkpoint has them.
     let prefix = if names.iter().any(|n| n.starts_with("average.")) { "average." } else { "model." };
     let mut found = Vec::new();
     for own in names.iter().filter_map(|n| n.strip_prefix(prefix)).filter(|n| program.is_input(n)) {
@@ -117,7 +117,7 @@ fn trained(run: &Path, program: &Program) -> Done<Vec<(String, Tensor)>> {
     Ok(found)
 }
 
-/// Writes a program of equations, and its training step if it is asked for.
+/// Writes a program of equations, and its training step if requested.
 fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program_for(&args.file, &args.given, &args.only, terminal)?;
     let program = &opened.program;
@@ -185,7 +185,7 @@ fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// The inputs that a page feeds, in the order of the graph's.
+/// The inputs that the page passes, in the order of the graph's inputs.
 fn fed<'a>(
     lowered: &'a Lowered,
     inputs: &'a BTreeMap<Name, Tensor>,
@@ -195,14 +195,14 @@ fn fed<'a>(
     names.filter_map(|n| Some((&**n, inputs.get(n)?))).collect()
 }
 
-/// The outputs of a program, with stored inputs read from their cells.
+/// Applies a program to the inputs from the page; stored inputs are read from their cells.
 fn applied(lowered: &Lowered, cells: &BTreeMap<Name, Tensor>, fed: &[Tensor]) -> Vec<Tensor> {
     let mut fed = fed.iter();
     let ins: Vec<&Tensor> =
         lowered.inputs.iter().filter_map(|n| cells.get(n).or_else(|| fed.next())).collect();
     match gradus::call("program", &lowered.graph, &ins) {
         Ok(mut outs) => {
-            // The graph's last results are error flags (no fixpoint, bad numbers). A page has no use for them.
+            // The last results of the graph are error flags (fixpoint not reached, bad numbers), which pages do not use.
             outs.truncate(lowered.outputs.len());
             outs
         }

@@ -1,4 +1,4 @@
-//! `gradus fmt`.
+//! `gradus fmt`: formats programs.
 
 use crate::args::FmtArgs;
 use crate::{Done, Failure, Terminal, open};

@@ -1,4 +1,4 @@
-//! `gradus generate` and `gradus chat`: text of a language model, as it comes.
+//! `gradus generate` and `gradus chat`: print the text of a language model while it is generated.
 
 use crate::args::{On, Precision, count, share, size};
 use crate::{Done, Failure, Terminal};
@@ -93,10 +93,10 @@ impl Choice {
     }
 }
 
-/// Most bytes of a schema's file.
+/// Largest schema file, in bytes.
 const MOST_SCHEMA: u64 = 4 << 20;
 
-/// The grammar of a file with a JSON schema, over the tokens of a model.
+/// Reads a JSON schema and makes its grammar over the tokens of a model.
 fn grammar(file: &Path, model: &LanguageModel) -> Done<Arc<Grammar>> {
     let failed = |why: String| Failure::Run(format!("{}: {why}", file.display()));
     let bytes = bytes_up_to(file, MOST_SCHEMA)?;
@@ -134,7 +134,7 @@ pub(crate) struct ChatArgs {
     pub(crate) on: On,
 }
 
-/// Writes pieces as they come. A reader that has seen enough (`| head`) ends the text.
+/// Prints pieces as they are generated. A closed pipe, as of `| head`, ends generation.
 fn shown<'a>(terminal: &'a mut Terminal<'_>) -> impl FnMut(&str) -> bool + 'a {
     |piece| write!(terminal.out, "{piece}").and_then(|()| terminal.out.flush()).is_ok()
 }
@@ -164,7 +164,7 @@ fn speed(done: &Generated) -> String {
     )
 }
 
-/// A conversation: a line of input is a message, `/clear` begins anew, `/exit` or the end of the input ends it.
+/// Holds a conversation: a line of input is a message, `/clear` starts a new conversation, `/exit` or end of input ends it.
 pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut model = args.choice.load(&args.model, &args.on)?;
     if model.template.is_none() {

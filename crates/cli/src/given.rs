@@ -1,4 +1,4 @@
-//! What a program is given: tensors from files and from the command line, parameters, settings.
+//! Inputs of a run: tensors from files and from the command line, parameters, settings.
 
 use crate::Done;
 use crate::args::{Given, Pair};
@@ -18,12 +18,12 @@ pub(crate) struct Ready {
 }
 
 impl Given {
-    /// Whether `--set` gives a tensor: an input, or the start of a state.
+    /// Whether `--set` of this name is a tensor: an input, or the first value of a state.
     fn is_tensor(program: &Program, p: &Pair) -> bool {
         program.is_input(&p.name) || program.is_state(&p.name)
     }
 
-    /// The settings alone, with numbers of this dtype, and what is wrong with what the command gives.
+    /// The settings, with floats of this dtype, and the faults of the options.
     pub(crate) fn settings(&self, program: &Program, float: DType) -> (Settings, Vec<Diagnostic>) {
         let number = |p: &Pair| {
             let x = p.value.parse::<f64>().map_err(|_| "expected a number")?;
@@ -78,13 +78,13 @@ impl Given {
         (settings, faults)
     }
 
-    /// Everything that these names of a program need.
+    /// Reads settings and all inputs that the wanted names need.
     pub(crate) fn ready(&self, opened: &Opened, wanted: &[Name]) -> Done<Ready> {
         let float = if self.f64 { DType::F64 } else { DType::F32 };
         self.ready_in(opened, wanted, float, false)
     }
 
-    /// The same with numbers of this dtype; what is not given may be drawn.
+    /// As `ready`, with floats of this dtype. If `drawn` is set, missing inputs may be drawn at random by the caller.
     pub(crate) fn ready_in(
         &self,
         opened: &Opened,
@@ -95,7 +95,7 @@ impl Given {
         self.ready_told(opened, wanted, float, drawn, Vec::new())
     }
 
-    /// The same where this is wrong already.
+    /// As `ready_in`, with faults that are already known.
     pub(crate) fn ready_told(
         &self,
         opened: &Opened,
@@ -120,11 +120,11 @@ impl Given {
         Err(settings.faults(program, found.faults).into())
     }
 
-    /// What is wrong with a program that cannot run, and with what it is given.
+    /// All faults of a program that cannot run, and of its inputs.
     pub(crate) fn faults(&self, unsound: Box<Unsound>, folder: &Path, only: &[String]) -> Faults {
         let program = unsound.program();
         let float = if self.f64 { DType::F64 } else { DType::F32 };
-        // Where what is exported is not there, all that is there may have been meant.
+        // If an exported name does not exist, all names may be meant.
         let there = program.exports.iter().all(|(n, _)| program.definition(n).is_some());
         let wanted: Vec<Name> = match only.is_empty() {
             true if there => program.outputs(),
@@ -145,13 +145,13 @@ impl Given {
         faults
     }
 
-    /// All inputs that can be read, and what is wrong with the others.
+    /// Reads all inputs that can be read, and collects faults for the others.
     fn read(&self, program: &Program, folder: &Path, wanted: &[Name], settings: &Settings) -> Found {
         let mut found = Found::default();
         for p in self.set.iter().filter(|p| Self::is_tensor(program, p)) {
             let name: Name = p.name.as_str().into();
             let whole = program.reads_as_given(&name);
-            // `nan` and `inf` are numbers here.
+            // `nan` and `inf` are accepted as numbers.
             match json::from_literal(&p.value, whole) {
                 Ok(tensor) => drop(found.inputs.insert(name, tensor)),
                 Err(why) => {
@@ -177,20 +177,20 @@ impl Given {
     }
 }
 
-/// What is wrong with a value that an option gives.
+/// The fault of an option's value.
 fn refused(option: &str, p: &Pair, why: &str, program: &Program, settings: &Settings) -> Diagnostic {
     let place = settings.place(&format!("{option} {}=", p.name), program);
     Diagnostic::error(place, format!("{}={}: {why}", p.name, p.value))
 }
 
-/// What was read.
+/// Inputs that were read, and faults.
 #[derive(Default)]
 struct Found {
     inputs: BTreeMap<Name, Tensor>,
-    /// The relations that tables give.
+    /// Relations that are given as tables.
     tables: BTreeMap<Name, Table>,
     faults: Vec<Diagnostic>,
-    /// The names that could not be.
+    /// Names whose inputs could not be read.
     unread: HashSet<Name>,
 }
 
@@ -214,19 +214,19 @@ impl Found {
 
 fn asked<'a>(program: &Program, name: &'a Name, extents: &'a [Option<usize>]) -> Wanted<'a> {
     let d = program.definition(name);
-    // A start that is given to a state has no axis for time.
+    // The first value of a state has no time axis.
     let rank = d.map(|d| d.rank - usize::from(d.time.is_some() && !d.equations.is_empty()));
     let whole = program.reads_as_given(name);
     Wanted { name, rank, relation: d.is_some_and(|d| d.relation), extents, whole }
 }
 
-/// The declared sizes of a name's axes.
+/// The declared sizes of a name's axes; `None` if a size is not declared.
 fn extents(program: &Program, name: &str, settings: &Settings) -> Vec<Option<usize>> {
     let Some(d) = program.definition(name) else { return Vec::new() };
     declared(program, &d.places, &program.numbers(&settings.set).unwrap_or_default())
 }
 
-/// The declared sizes of indices.
+/// The declared sizes of indices; `None` if a size is not declared.
 pub(crate) fn declared(
     program: &Program,
     places: &[Place],
@@ -239,8 +239,8 @@ pub(crate) fn declared(
     places.iter().map(size).collect()
 }
 
-/// Reads the files that needed names are given by, except those that were given otherwise. Tables of relations are handed to
-/// the program as they are: it knows the domains of their columns.
+/// Reads the files named by equations of needed names, except names that have other inputs. Tables of relations are passed to
+/// the program unconverted, because it knows the domains of their columns.
 fn sources(program: &Program, folder: &Path, wanted: &[Name], settings: &Settings, found: &mut Found) {
     let needed = program.needed(wanted);
     for e in &program.equations {

@@ -1,4 +1,4 @@
-//! `gradus grad`.
+//! `gradus grad`: writes the gradient of a program as equations.
 
 use crate::args::GradArgs;
 use crate::{Done, Terminal, open};
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
     };
     let pointed = |f| crate::pointed(f, args.command.as_ref(), &["--loss", "--wrt", "--complex"]);
     let gradient = program.gradient(&options).map_err(pointed)?;
-    // What cannot run has no gradient that can.
+    // A program that cannot run must not get a gradient program.
     program.check_sizes()?;
     open::warn(program, &gradient.warnings, terminal);
     let mut text = String::new();
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// The way from one folder to another; empty where it is the same, or one of them is not there.
+/// The relative path from one folder to another; empty if they are the same, or one of them does not exist.
 fn way(from: &Path, to: &Path) -> String {
     let (Ok(from), Ok(to)) = (from.canonicalize(), to.canonicalize()) else { return String::new() };
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();

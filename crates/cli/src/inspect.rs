@@ -1,4 +1,4 @@
-//! `gradus inspect`: what a file of weights holds.
+//! `gradus inspect`: lists the contents of a file of weights.
 
 use crate::show::table;
 use crate::{Done, Terminal};
@@ -25,7 +25,7 @@ struct Row {
     bytes: usize,
 }
 
-/// Most characters of a value that are shown.
+/// Largest number of characters shown of a value.
 const MOST_SHOWN: usize = 60;
 
 pub(crate) fn run(args: &InspectArgs, terminal: &mut Terminal<'_>) -> Done {
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &InspectArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// A value in one line.
+/// A value in one line, shortened.
 fn short(value: &Value) -> String {
     let text = match value {
         Value::Array(items) if items.len() > 8 => {

@@ -1,4 +1,4 @@
-//! The command `gradus`, as a library: `main` is a function of arguments and a terminal, so that tests call it.
+//! The command `gradus`, as a library: `main` is a function of arguments and a terminal, so that tests can call it.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -34,16 +34,16 @@ use gradus::lang::{Faults, Source, Span};
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// Why a verb did not do what it was asked to.
+/// The reason why a verb failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The program is wrong, or its run failed.
     Program(Faults),
-    /// Something else went wrong: a file, a size, a gradient that is not right.
+    /// Another error: a file, a size, a wrong gradient.
     Run(String),
     /// The command line is wrong.
     Usage(String),
-    /// The command line is wrong, at a place that can be shown.
+    /// The command line is wrong, at a position that the message shows.
     Told(Faults),
 }
 
@@ -67,18 +67,18 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Without the place in our own source, which says nothing to the user of a command.
+/// The first line of a message. The others name positions in the source of Gradus, which do not help users of the command.
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_string()
 }
 
-/// The command line as one text.
+/// The command line as one text, for messages that point at it.
 fn command(args: &[OsString]) -> Source {
     let words = args.iter().skip(1).map(|a| a.to_string_lossy());
     Source::new("command line", words.fold("gradus".to_string(), |all, word| format!("{all} {word}")))
 }
 
-/// Faults that are about an option of the command, pointed at it: at the one whose value they name.
+/// Points faults without a position at the command line: at the one of `options` whose value the fault names.
 pub(crate) fn pointed(mut faults: Faults, command: Option<&Source>, options: &[&str]) -> Faults {
     let Some(command) = command else { return faults };
     let file = faults.sources.len() as u32;
@@ -96,8 +96,7 @@ pub(crate) fn pointed(mut faults: Faults, command: Option<&Source>, options: &[&
     faults
 }
 
-/// Whether something that is wrong has to do with the command line: options that this program has nothing for, or that say
-/// something else than it does.
+/// Whether a fault points at the command line, for instance at an option that the program does not use.
 fn is_told(faults: &Faults, told: &Source) -> bool {
     let inside = |(span, _): &(Span, String)| {
         faults.sources.get(span.file as usize).is_some_and(|s| Arc::ptr_eq(&s.text, &told.text))
@@ -105,7 +104,7 @@ fn is_told(faults: &Faults, told: &Source) -> bool {
     faults.faults.iter().any(|f| f.labels.iter().any(inside))
 }
 
-/// Runs the command and gives its exit code: 0, 1 if the program or its run failed, 2 if the arguments are wrong.
+/// Runs the command and returns its exit code: 0, or 1 if the program or its run failed, or 2 if the arguments are wrong.
 pub fn main<I, T>(args: I, terminal: &mut Terminal<'_>) -> u8
 where
     I: IntoIterator<Item = T>,

@@ -1,4 +1,4 @@
-//! Programs from files and from standard input, with what they import.
+//! Reads programs and their imports, from files and from standard input.
 
 use crate::args::Given;
 use crate::{Done, Failure, Terminal};
@@ -7,10 +7,10 @@ use gradus::lang::{Diagnostic, Faults, Loader, Program, Source, Unsound};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// How long a program may be; the parser says the same with a place.
+/// Largest program, in bytes. The parser has the same limit and reports it with a position.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A program and the folder that its files are relative to.
+/// A program and the folder to which its file names are relative.
 pub(crate) struct Opened {
     pub(crate) program: Program,
     pub(crate) folder: PathBuf,
@@ -23,7 +23,7 @@ impl Loader for Beside<'_> {
     fn load(&self, path: &str) -> Result<String, String> {
         let path = self.0.join(path);
         let failed = |e: gradus::Error| {
-            // The message of a failed import names the file already.
+            // The message of a failed import already names the file.
             let text = e.to_string();
             text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_string()
         };
@@ -31,14 +31,14 @@ impl Loader for Beside<'_> {
     }
 }
 
-/// Reads the text of a program, one byte more than is allowed at most: the parser refuses it at the position.
+/// Reads the text of a program, at most one byte beyond the limit, so that the parser reports the limit with a position.
 pub(crate) fn read(path: &Path) -> gradus::Result<String> {
     let mut text = String::new();
     let read = files::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text);
     read.map(|_| text).map_err(|e| files::atomic::failed(path, format!("cannot be read: {e}")))
 }
 
-/// The text of a program; `-` is standard input.
+/// Reads the text of a program; `-` is standard input.
 pub(crate) fn text(file: &Path, terminal: &mut Terminal<'_>) -> Done<Source> {
     let mut text = String::new();
     if file == Path::new("-") {
@@ -49,7 +49,7 @@ pub(crate) fn text(file: &Path, terminal: &mut Terminal<'_>) -> Done<Source> {
     Ok(Source::new(file.display().to_string(), read(file)?))
 }
 
-/// The folder that the files of a program are relative to.
+/// The folder to which the file names of a program are relative.
 pub(crate) fn folder(file: &Path) -> PathBuf {
     match file.parent() {
         Some(folder) if file != Path::new("-") && !folder.as_os_str().is_empty() => folder.to_path_buf(),
@@ -57,12 +57,12 @@ pub(crate) fn folder(file: &Path) -> PathBuf {
     }
 }
 
-/// A program, checked as far as that goes without sizes; what is doubtful is said.
+/// Reads a program and checks everything that does not depend on sizes. Prints its warnings.
 pub(crate) fn program(file: &Path, terminal: &mut Terminal<'_>) -> Done<Opened> {
     opened(file, terminal, |unsound, _| unsound.faults())
 }
 
-/// A program to be run with what it is given: if it is wrong, what is wrong with that is said as well.
+/// Reads a program to be run with inputs. If it is wrong, faults of the inputs are reported too.
 pub(crate) fn program_for(
     file: &Path,
     given: &Given,
@@ -84,7 +84,7 @@ fn opened(
     Ok(Opened { program, folder })
 }
 
-/// Says what is doubtful about a program, as shortly as what is wrong.
+/// Prints the warnings of a program.
 pub(crate) fn warn(program: &Program, warnings: &[Diagnostic], terminal: &mut Terminal<'_>) {
     if !warnings.is_empty() {
         let all = Faults { sources: program.sources.clone(), faults: warnings.to_vec() };

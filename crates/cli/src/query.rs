@@ -1,4 +1,4 @@
-//! `gradus query`.
+//! `gradus query`: prints rows of a relation or elements of a tensor.
 
 use crate::args::QueryArgs;
 use crate::given::Ready;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &QueryArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// Symbols become their numbers.
+/// Replaces symbols by their numbers.
 fn numbered(query: &str, name: &Name, parts: Vec<Part>, symbols: &Symbols) -> Done<Vec<Part>> {
     let number = |(position, part): (usize, Part)| match part {
         Part::Symbol(symbol) => {
@@ -54,12 +54,12 @@ fn numbered(query: &str, name: &Name, parts: Vec<Part>, symbols: &Symbols) -> Do
     parts.into_iter().enumerate().map(number).collect()
 }
 
-/// The answer from the facts that the goal needs, if the name is a relation that is solved over tuples.
+/// Answers from facts, computing only those that the query needs; `None` unless the name is a relation solved over tuples.
 fn by_facts(program: &Program, name: &Name, parts: &[Part], ready: &Ready) -> Done<Option<Answer>> {
     if !program.definition(name).is_some_and(|d| d.relation) || ready.inputs.contains_key(name) {
         return Ok(None);
     }
-    // A number that counts from the end, or is outside, is left to the tensor.
+    // Negative numbers and numbers out of range are handled by the tensor path.
     let inside = |p: usize, at: i64| {
         let n = program.position_size(name, p, &ready.settings)?;
         u32::try_from(at).ok().filter(|x| (*x as usize) < n)
@@ -99,7 +99,7 @@ fn wrong(query: &str, fault: Diagnostic) -> Failure {
     Failure::Told(Faults { sources: vec![Source::new("query", query)], faults: vec![fault] })
 }
 
-/// The tensor asked for and its places.
+/// Parses a query: the name of the tensor, and its arguments.
 fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
     let source = Source::new("query", query);
     let expr =
@@ -135,7 +135,7 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
         let fault = Diagnostic::error(expr.span, what).nearest(&name, program.names.iter().map(|n| &**n));
         return Err(wrong(query, fault));
     };
-    // Of what moves with time, the last moment is asked for.
+    // Without a time index, the query is about the last time step.
     if parts.len() != d.rank && !(d.time.is_some() && parts.len() + 1 == d.rank) {
         let what = format!("`{name}` has {} indices, {} are given", d.rank, parts.len());
         return Err(wrong(query, Diagnostic::error(expr.span, what)));
@@ -143,11 +143,11 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
     Ok((name, parts))
 }
 
-/// What a query found.
+/// The result of a query.
 struct Answer {
-    /// The names, each with the position that it is bound at.
+    /// The bound names, each with its first position.
     names: Vec<(Name, usize)>,
-    /// What the names are bound to, with the value there.
+    /// The indices to which the names are bound, with the value there.
     rows: Vec<(Vec<usize>, String)>,
     truth: bool,
 }
@@ -189,7 +189,7 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
     Ok(Answer { names, rows: found, truth })
 }
 
-/// What names are bound to at a place, if the place fits the query.
+/// The indices to which names are bound at the element `at`; `None` if the element does not match the query.
 fn bound(parts: &[Part], names: &[(Name, usize)], at: &[usize], shape: &[usize]) -> Option<Vec<usize>> {
     let mut row: Vec<Option<usize>> = vec![None; names.len()];
     for ((part, i), n) in parts.iter().zip(at).zip(shape) {
@@ -234,7 +234,7 @@ impl Answer {
         show::table(&heading, &self.rows.iter().map(row).collect::<Vec<_>>())
     }
 
-    /// A list of rows, an object each; of a query without names, one value.
+    /// A list of rows as objects; a single value if the query binds no names.
     fn json(&self, name: &str, symbols: &Symbols) -> String {
         let value = |x: &str| serde_json::from_str(x).unwrap_or(serde_json::Value::Null);
         if self.names.is_empty() {

@@ -1,4 +1,4 @@
-//! `gradus repl`: equations are added one by one, and what they define is shown. A line that is wrong changes nothing.
+//! `gradus repl`: adds equations one by one and shows the values that they define. A line with an error changes nothing.
 
 use crate::args::{Given, ReplArgs};
 use crate::open::{Beside, Opened};
@@ -18,7 +18,7 @@ A line goes on while a bracket is open, and after a comma or an operator.
 :save FILE       writes the program
 :quit            ends (also Ctrl-D)";
 
-/// A program as it grows.
+/// The program so far.
 struct Session<'a> {
     text: String,
     folder: PathBuf,
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ReplArgs, terminal: &mut Terminal<'_>) -> Done {
         loop {
             let begun = line.len();
             terminal.input.read_line(&mut line)?;
-            // An empty line ends whatever was begun.
+            // An empty line ends an incomplete statement.
             if !line[begun..].trim().is_empty() && goes_on(&line) {
                 continue;
             }
@@ -55,13 +55,13 @@ pub(crate) fn run(args: &ReplArgs, terminal: &mut Terminal<'_>) -> Done {
     edited(&mut session, terminal)
 }
 
-/// Reads lines with editing and history until the end.
+/// Reads lines with editing and history until end of input.
 fn edited(session: &mut Session<'_>, terminal: &mut Terminal<'_>) -> Done {
     let failed = |e: rustyline::error::ReadlineError| Failure::Run(e.to_string());
     let mut editor = rustyline::DefaultEditor::new().map_err(failed)?;
     let history = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".gradus_history"));
     if let Some(history) = &history {
-        // The first time there is none.
+        // The history file does not exist in the first session.
         let _ = editor.load_history(history);
     }
     let mut begun = String::new();
@@ -69,7 +69,7 @@ fn edited(session: &mut Session<'_>, terminal: &mut Terminal<'_>) -> Done {
         match editor.readline(if begun.is_empty() { "gradus> " } else { "    ... " }) {
             Ok(more) => {
                 begun.push_str(&more);
-                // An empty line ends whatever was begun.
+                // An empty line ends an incomplete statement.
                 if goes_on(&begun) && !more.trim().is_empty() {
                     begun.push('\n');
                     continue;
@@ -91,7 +91,7 @@ fn edited(session: &mut Session<'_>, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// Whether what was typed so far cannot be all: a bracket is open, or a comma or an operator stands at the end.
+/// Whether a statement is incomplete: a bracket is open, or it ends with a comma or an operator.
 fn goes_on(text: &str) -> bool {
     if text.trim_start().starts_with(':') {
         return false;
@@ -118,7 +118,7 @@ fn goes_on(text: &str) -> bool {
 }
 
 impl Session<'_> {
-    /// What a line answers; nothing when it ends the session.
+    /// Processes a line and returns the answer; `None` if the line ends the session.
     fn line(&mut self, line: &str) -> Option<String> {
         let line = line.trim();
         let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -148,10 +148,10 @@ impl Session<'_> {
         Ok(Program::load(Source::new("repl", text), &Beside(&self.folder))?)
     }
 
-    /// A name to show, or statements to add.
+    /// Shows a name or an expression, or adds statements.
     fn equations(&mut self, line: &str) -> Done<String> {
         let word = line.trim_end_matches(';');
-        // What stands behind statements may be a question.
+        // Statements may be followed by an expression to show.
         if let Some((before, last)) = word.rsplit_once(';')
             && parse_query(&Source::new("repl", last)).is_ok()
         {
@@ -164,7 +164,7 @@ impl Session<'_> {
         if parse_query(&Source::new("repl", word)).is_ok() {
             let (grown, name) = program.ask(Source::new("repl", word))?;
             let shown = self.value(grown, std::slice::from_ref(&name))?;
-            // Its name says nothing to anyone.
+            // The generated name is not shown.
             return Ok(shown.strip_prefix(&*name).map_or(shown.clone(), str::to_string));
         }
         let text = format!(
@@ -182,11 +182,11 @@ impl Session<'_> {
                 defined.push(e.target.name);
             }
         }
-        // An equation whose inputs are not there yet waits for them.
+        // An equation with missing inputs is kept, and computed later.
         let waiting: Vec<&Name> =
             grown.needed(&defined).iter().filter_map(|n| grown.inputs().find(|i| *i == n)).collect();
         let given = |n: &Name| self.given.inputs.iter().chain(&self.given.set).any(|p| p.name == **n);
-        // So does what moves with a time that nothing ends yet.
+        // The same holds for names that depend on a virtual time without a number of steps.
         let waiting = waiting.into_iter().filter(|n| !given(n)).chain(grown.undecided(&defined));
         let waiting: Vec<String> = waiting.map(|n| format!("`{n}`")).collect();
         if !waiting.is_empty() {

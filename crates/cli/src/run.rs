@@ -1,4 +1,4 @@
-//! `gradus run`.
+//! `gradus run`: computes the values of a program, prints them, and writes files.
 
 use crate::args::{Given, RunArgs};
 use crate::given::Ready;
@@ -11,11 +11,11 @@ use gradus::{DType, Tensor};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// A file to write: where, and what of which name.
+/// A file to write: its path, and the name of its tensor.
 struct Sink<'a> {
     path: PathBuf,
     name: Name,
-    /// The largest of it only.
+    /// If set, only this number of the largest elements is written.
     top: Option<usize>,
     value: &'a Expr,
 }
@@ -30,7 +30,7 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     let shown = wanted(&opened, &args.only, &args.given)?;
     let sinks = match &args.out {
         Some(out) => sinks(program, out, &shown)?,
-        // What could never be written is wrong even where nothing is.
+        // Files that can never be written are reported even if none are written.
         None => sinks(program, Path::new("out"), &[]).map(|_| Vec::new())?,
     };
     let mut all = shown.clone();
@@ -40,7 +40,7 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
         }
     }
     let ready = args.given.ready(&opened, &all)?;
-    // A name that is given by a file or an input has its value already.
+    // A name that is given by a file or an input already has its value.
     let listed = listed(program, &shown, &ready)?;
     let written = |n: &Name| args.out.is_some() || sinks.iter().any(|s| s.name == *n);
     let computed: Vec<Name> = all
@@ -80,10 +80,10 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// Elements of a relation beyond which its facts are listed instead of its Boolean tensor.
+/// Relations with more elements than this are listed as facts instead of Boolean tensors.
 const MOST_DENSE: usize = 1 << 22;
 
-/// The relations to list fact by fact: those of symbols, and large ones.
+/// The facts of relations that are shown as lists: relations over symbols, and large ones.
 fn listed(program: &Program, shown: &[Name], ready: &Ready) -> Done<BTreeMap<Name, Facts>> {
     let symbols = program.symbols(&ready.settings);
     let named = |n: &Name, rank: usize| (0..rank).any(|p| symbols.of(n, p).is_some());
@@ -105,7 +105,7 @@ fn has_equations(program: &Program, name: &Name) -> bool {
     own.iter().any(|i| program.equations[*i].file().is_none())
 }
 
-/// The names asked for, or what the program gives.
+/// The names in `only`, or by default the outputs of the program.
 pub(crate) fn wanted(opened: &Opened, only: &[String], given: &Given) -> Done<Vec<Name>> {
     let program = &opened.program;
     if only.is_empty() {
@@ -119,14 +119,14 @@ pub(crate) fn wanted(opened: &Opened, only: &[String], given: &Given) -> Done<Ve
     }
     let absent = not_there(program, only, &given.settings(program, DType::F32).0);
     if !absent.is_empty() {
-        // What else is wrong is said with it; of nothing that is there, all of it may have been meant.
+        // Other faults are reported too. If no requested name exists, the outputs are checked.
         let meant = if names.is_empty() { program.outputs() } else { names.clone() };
         given.ready_told(opened, &meant, DType::F32, false, absent)?;
     }
     Ok(names)
 }
 
-/// Names that are asked for and that the program does not have.
+/// Faults for names in `only` that the program does not have.
 pub(crate) fn not_there(program: &Program, only: &[String], settings: &Settings) -> Vec<Diagnostic> {
     let missing = only.iter().filter(|n| program.definition(n).is_none());
     let fault = |name: &String| {
@@ -138,7 +138,7 @@ pub(crate) fn not_there(program: &Program, only: &[String], settings: &Settings)
     crate::pointed(faults, settings.command.as_ref(), &["--only"]).faults
 }
 
-/// The files that a program names, if all of them can be written below the folder, each of them once.
+/// The files that a program writes. Fails if a path is outside of the folder, has an unknown extension, or is used twice.
 fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<'a>>> {
     let mut faults = Vec::new();
     let mut sinks = Vec::new();
@@ -190,7 +190,8 @@ fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<
     }
 }
 
-/// What a file takes: a tensor, which other expressions have become, or the largest of one.
+/// The tensor that a file receives, and the number of elements if it is `topk` of one. Other expressions have been replaced by
+/// names before.
 fn written(value: &Expr) -> Option<(Name, Option<usize>)> {
     match &value.kind {
         Kind::Ref(r) => Some((r.name.clone(), None)),
@@ -207,11 +208,11 @@ fn written(value: &Expr) -> Option<(Name, Option<usize>)> {
     }
 }
 
-/// A path inside of a folder, unless it leaves it.
+/// A path inside a folder; `None` if it would leave the folder.
 fn below(folder: &Path, path: &str) -> Option<PathBuf> {
     let inside = Path::new(path).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
     let named = Path::new(path).file_name().is_some() && !path.contains('\\') && !path.contains('\0');
-    // One file has one path: without `.` on the way.
+    // `.` is removed, so that each file has one path.
     let parts = Path::new(path).components().filter(|c| matches!(c, Component::Normal(_)));
     (inside && named).then(|| folder.join(parts.collect::<PathBuf>()))
 }
@@ -244,7 +245,7 @@ fn write(
             None => files::write(&sink.path, &sink.name, &value)?,
         }
     }
-    // The vocabulary of a text, beside the values that were computed from it.
+    // The vocabulary of a text is written next to the values computed from it.
     for e in &program.equations {
         let Some(file) = e.file() else { continue };
         let path = folder.join(file.path);
@@ -256,7 +257,7 @@ fn write(
     Ok(())
 }
 
-/// The folder of a file, made if it is not there; a link that leads out of the output folder is refused.
+/// Creates the folder of a file. Fails if a symbolic link leads out of the output folder.
 fn inside(out: &Path, path: &Path) -> Done {
     let folder = path.parent().unwrap_or(out);
     std::fs::create_dir_all(folder)?;
@@ -266,7 +267,7 @@ fn inside(out: &Path, path: &Path) -> Done {
     Ok(())
 }
 
-/// A tensor with its axes in the order in which its indices are written.
+/// Permutes the axes of a tensor to the order in which its indices are written.
 fn in_order(program: &Program, name: &Name, value: &Expr, t: &Tensor) -> Tensor {
     let (Some(d), refs) = (program.definition(name), value.refs()) else { return t.clone() };
     let Some(r) = refs.first().filter(|r| r.places.len() == d.rank && d.rank == t.rank()) else {

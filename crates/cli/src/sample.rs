@@ -1,4 +1,4 @@
-//! `gradus sample`.
+//! `gradus sample`: prints texts of a trained language model.
 
 use crate::args::SampleArgs;
 use crate::train::{CHECKPOINT, language::Language};

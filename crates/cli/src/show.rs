@@ -1,4 +1,4 @@
-//! Values as people and as programs read them.
+//! Formats values as text and as JSON.
 
 use crate::Done;
 use gradus::files::json;
@@ -8,14 +8,14 @@ use gradus::{DType, Tensor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A name with its indices, dtype and shape, then the values.
+/// A tensor as text: its name with indices, dtype and shape, then the values.
 pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
     let indices = program.definition(name).map(|d| {
-        // Of a state its last moment is shown.
+        // Of a state only the last time step is shown.
         let last = t.rank() < d.places.len();
         let index = |p: &Place| match &p.index {
             Index::Time(..) | Index::Moment(_) if last => "*-1".to_string(),
-            // Written place by place, shown whole.
+            // Defined element by element, shown along the full axis.
             Index::At(_) | Index::Symbol(..) => ":".to_string(),
             index => index.to_string(),
         };
@@ -28,15 +28,15 @@ pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
     });
     let shape: Vec<String> = t.shape().iter().map(usize::to_string).collect();
     let shape = if shape.is_empty() { String::new() } else { format!(" {}", shape.join("×")) };
-    // As many digits as tell a number from its neighbours.
+    // Enough digits to distinguish a number from its neighbours.
     let most = if matches!(t.dtype(), DType::F64 | DType::C128) { 17 } else { 8 };
     format!("{name}{}: {}{shape}\n{t:.most$}\n", indices.unwrap_or_default(), t.dtype())
 }
 
-/// Facts that a list shows at most; the others are counted.
+/// Largest number of facts that are listed; the others are counted.
 const MOST_LISTED: usize = 1000;
 
-/// What a run gives: tensors, and relations as lists of facts.
+/// The results of a run: tensors, and relations as lists of facts.
 pub(crate) struct Values<'a> {
     pub(crate) program: &'a Program,
     pub(crate) symbols: &'a Symbols,
@@ -46,20 +46,20 @@ pub(crate) struct Values<'a> {
     pub(crate) facts: &'a BTreeMap<Name, Facts>,
 }
 
-/// Rows of names, or of numbers where a position has none, each with the value there.
+/// Rows of symbols, or of numbers at positions without symbols, each with its value.
 struct Rows {
     heading: Vec<String>,
     rows: Vec<(Vec<Cell>, Option<String>)>,
 }
 
-/// An argument: a symbol or a number.
+/// An argument of a fact: a symbol or a number.
 pub(crate) enum Cell {
     Symbol(Arc<str>),
     Number(usize),
 }
 
 impl Cell {
-    /// The argument at a position of a name.
+    /// The argument with index `at` in the domain of this position of a name.
     pub(crate) fn new(symbols: &Symbols, name: &str, position: usize, at: usize) -> Cell {
         match symbols.of(name, position).and_then(|all| all.get(at)) {
             Some(symbol) => Cell::Symbol(symbol.clone()),
@@ -83,7 +83,7 @@ impl Cell {
 }
 
 impl Values<'_> {
-    /// All values, one after the other.
+    /// All values as text, one after the other.
     pub(crate) fn text(&self) -> Done<String> {
         let mut all = Vec::new();
         for name in self.names {
@@ -110,7 +110,7 @@ impl Values<'_> {
         Ok(all.join("\n"))
     }
 
-    /// One object: name to shape, dtype and data, or to a list of rows.
+    /// All values as one JSON object: name to shape, dtype and data, or to a list of rows.
     pub(crate) fn json(&self) -> Done<String> {
         let mut all = Vec::new();
         for name in self.names {
@@ -136,7 +136,7 @@ impl Values<'_> {
         Ok(format!("{{{}}}", all.join(", ")))
     }
 
-    /// The rows of a name that is listed, or that symbols index.
+    /// The rows of a name that is a list of facts or has symbols at some position; `None` for other names.
     fn rows(&self, name: &Name) -> Done<Option<Rows>> {
         let Some(d) = self.program.definition(name) else { return Ok(None) };
         let cell = |position: usize, at: usize| Cell::new(self.symbols, name, position, at);
@@ -170,7 +170,7 @@ impl Values<'_> {
     }
 }
 
-/// A name for each column: its index, or its number if it has none or one that is there already.
+/// A name for each column: its index, or its position if the index has no name or the name is already used.
 fn heading(places: &[Place]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for (i, place) in places.iter().enumerate() {
@@ -183,7 +183,7 @@ fn heading(places: &[Place]) -> Vec<String> {
     out
 }
 
-/// Rows under a heading, in columns; numbers to the right.
+/// Formats rows under a heading, in aligned columns; columns of numbers are right-aligned.
 pub(crate) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     let width = |c: usize| {
         let cells = rows.iter().filter_map(|r| r.get(c)).map(|x| x.chars().count());

@@ -1,13 +1,12 @@
-//! Reads the tables of relations: facts as rows of integers or symbols.
-//! Takes a path and whether the first line is a header; returns columns. What the columns mean is up to the program.
+//! Reads tables of relations: facts as rows of integers or symbols.
+//! Takes a path and whether the first line is a header; returns columns, which the program interprets.
 
 use gradus::files::{self, atomic};
 use gradus::lang::Table;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The table of a relation. If the program does not say whether there is a header, the table holds integers, and a first line
-/// of words is left out.
+/// Reads the table of a relation. If `header` is `None`, the table holds integers, and a first line of words is skipped.
 pub(crate) fn read(path: &Path, header: Option<bool>) -> gradus::Result<Table> {
     let failed = |why: String| atomic::failed(path, why);
     let text = files::text(path)?;
@@ -35,7 +34,7 @@ pub(crate) fn read(path: &Path, header: Option<bool>) -> gradus::Result<Table> {
     Table::from_cells(cells.iter().map(|c| &**c), width.unwrap_or(0)).map_err(failed)
 }
 
-/// The fields of a line, between commas or spaces. Quotes may hold commas, and two of them stand for one.
+/// Splits a line into fields at commas or white space. Quoted fields may contain commas; `""` in them is a quote.
 fn fields(line: &str, comma: bool) -> Result<Vec<Cow<'_, str>>, String> {
     if !comma {
         return Ok(line.split_whitespace().map(Cow::from).collect());

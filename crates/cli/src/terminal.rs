@@ -1,23 +1,23 @@
-//! Where the command reads and writes: a terminal, files, or buffers in tests.
+//! The input and output of the command: a terminal, files, or buffers in tests.
 
 use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
 
-/// Standard input, output and errors, and what the output can show.
+/// Standard input, output and error, and the capabilities of the output.
 pub struct Terminal<'a> {
-    /// What `-` reads.
+    /// Standard input, read by `-`.
     pub input: Box<dyn BufRead + 'a>,
-    /// Results.
+    /// Standard output, for results.
     pub out: Box<dyn Write + 'a>,
-    /// What went wrong.
+    /// Standard error, for messages.
     pub err: Box<dyn Write + 'a>,
     /// Whether messages are coloured.
     pub colour: bool,
-    /// Whether a person types: then lines can be edited.
+    /// Whether input and output are a terminal, so that lines can be edited.
     pub interactive: bool,
 }
 
 impl Terminal<'_> {
-    /// Those of this process.
+    /// The standard streams of this process.
     pub fn of_process() -> Terminal<'static> {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         Terminal {
@@ -29,12 +29,12 @@ impl Terminal<'_> {
         }
     }
 
-    /// A message behind a word that says what kind it is.
+    /// A message after a word for its kind, such as `error: …`.
     pub(crate) fn marked(&self, word: &str, text: &str) -> String {
         if self.colour { format!("\x1b[1;31m{word}\x1b[0m: {text}") } else { format!("{word}: {text}") }
     }
 
-    /// The exit code when all is written. A reader that has seen enough (`| head`) is no failure.
+    /// Flushes the output and returns the exit code. A closed pipe, as of `| head`, is not a failure.
     pub(crate) fn flushed(&mut self) -> u8 {
         match self.out.flush() {
             Err(e) if e.kind() != io::ErrorKind::BrokenPipe => 1,

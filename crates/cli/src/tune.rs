@@ -128,7 +128,7 @@ pub(crate) fn run(args: &TuneArgs, terminal: &mut Terminal<'_>) -> Done {
         if p.step == 1 || last || p.step.is_multiple_of(args.every.max(1) as u64) {
             let line =
                 writeln!(out, "step {} of {}: loss {:.4}, {} tokens", p.step, p.steps, p.loss, p.tokens);
-            // A reader that has seen enough does not end the training.
+            // A closed pipe does not end the training.
             let _ = line.and_then(|()| out.flush());
         }
         if stopping() {

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Where `cargo xtask web` writes the page.
+/// The folder to which `cargo xtask web` writes the page.
 const PAGE: &str = "web/dist/page";
 /// Maximum size of a request's header, in bytes.
 const HEAD: u64 = 16 << 10;
@@ -49,10 +49,10 @@ pub(crate) fn run(args: &WebArgs, terminal: &mut Terminal<'_>) -> Done {
     }
     for (count, stream) in listener.incoming().enumerate() {
         let root = root.clone();
-        // A client that goes away is no reason to stop.
+        // Errors of a client do not stop the server.
         let answer = move || drop(stream.and_then(|stream| answer(stream, &root)));
         match args.requests {
-            // In order, so that all are answered when it ends.
+            // One after the other, so that all are answered when the loop ends.
             Some(_) => answer(),
             None => drop(std::thread::spawn(answer)),
         }
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &WebArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// Asks the system to show the page. If there is no browser, the address was printed.
+/// Asks the system to open the page in a browser. Failure is ignored, because the address has been printed.
 fn open(address: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let quiet = || Stdio::null();
@@ -77,7 +77,7 @@ fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?.take(HEAD));
     let mut first = String::new();
     reader.read_line(&mut first)?;
-    // All of the head is read, also so that closing does not reset the connection.
+    // The entire head is read, also because closing with unread data would reset the connection.
     let mut accepted = String::new();
     let mut line = String::new();
     while reader.read_line(&mut line)? > 2 {
@@ -111,8 +111,8 @@ fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
     }
 }
 
-/// The compressed form of a file that lies beside it, if the client takes it, else the file itself. One that is older than the
-/// file is not used.
+/// The compressed version of a file, from the same folder, if the client accepts it and it is not older than the file; else the
+/// file itself.
 fn encoded(root: &Path, path: &Path, accepted: &str) -> (Option<&'static str>, PathBuf) {
     let time = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
     for (encoding, ending) in [("br", "br"), ("gzip", "gz")] {
@@ -142,7 +142,7 @@ fn accepts(list: &str, encoding: &str) -> bool {
     })
 }
 
-/// The file that a request is for, if it is inside of the folder.
+/// The file that a request names, if it is inside the folder.
 fn file(root: &Path, target: &str) -> Option<PathBuf> {
     let path = target.split(['?', '#']).next()?.strip_prefix('/')?;
     let path = Path::new(path);
@@ -153,7 +153,7 @@ fn file(root: &Path, target: &str) -> Option<PathBuf> {
     if path.is_dir() {
         path.push("index.html");
     }
-    // A link may lead out of the folder.
+    // A symbolic link may point outside of the folder.
     path.canonicalize().ok().filter(|path| path.starts_with(root) && path.is_file())
 }
 

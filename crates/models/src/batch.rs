@@ -1,8 +1,9 @@
-//! Several texts at once: what a server needs of a model.
+//! Generates several texts of one model at the same time, as a server needs.
 //!
-//! A [`Batch`] has slots. A prompt is admitted to the free slot whose cache holds the longest beginning of it; every
-//! [`step`](Batch::step) gives at most one token to each running slot, and computes all slots together. Prompts are computed a
-//! piece per step, so that long ones do not delay the others. Which prompt gets a free slot is decided by the caller.
+//! A [`Batch`] has a fixed number of slots. [`admit`](Batch::admit) puts a prompt into the free slot whose cache shares the
+//! longest prefix with it. Each [`step`](Batch::step) computes all running slots together and generates at most one token for
+//! each. Prompts are computed in pieces, one per step, so that a long prompt does not delay other slots. The caller decides
+//! which prompt gets a free slot.
 
 use crate::decoder::Decoder;
 use crate::engine::Options;
@@ -12,10 +13,10 @@ use crate::session::Session;
 use gradus_ir::{Error, Result};
 use std::sync::Arc;
 
-/// Most tokens of a prompt that one step computes.
+/// Largest number of tokens of a prompt that one step computes for a slot.
 const PIECE: usize = 128;
 
-/// A slot that runs a text, until it is released.
+/// The number of a slot, from [`Batch::admit`]; valid until the slot is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(usize);
 
@@ -23,11 +24,11 @@ pub struct Slot(usize);
 enum Work {
     Free,
     Running(Box<Sequence>),
-    /// It has reported its end, and waits to be released.
+    /// The text has ended or failed; the slot is not yet released.
     Ended,
 }
 
-/// Texts of one model that grow together.
+/// Slots that generate texts of one model together. See the [module](self).
 pub struct Batch {
     session: Session,
     /// One entry per slot of the session.
@@ -35,7 +36,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Slots for texts, each with a cache of its own.
+    /// Makes a batch of `slots` slots (at least one), each with its own cache.
     pub fn new(model: Arc<Decoder>, slots: usize) -> Batch {
         let slots = slots.max(1);
         Batch { session: Session::new(model, slots), slots: (0..slots).map(|_| Work::Free).collect() }
@@ -51,17 +52,17 @@ impl Batch {
         self.slots.iter().filter(|work| matches!(work, Work::Free)).count()
     }
 
-    /// Whether no slot has anything to compute.
+    /// Whether no slot is running.
     pub fn is_idle(&self) -> bool {
         !self.slots.iter().any(|work| matches!(work, Work::Running(_)))
     }
 
-    /// Begins a text in a free slot: the one whose cache holds most of the prompt's beginning.
+    /// Starts a text in the free slot whose cache shares the longest prefix with the prompt. Fails if no slot is free.
     pub fn admit(&mut self, prompt: &[i64], options: &Options) -> Result<Slot> {
         let sequence = Sequence::new(&self.model().config, prompt, options)?;
         let held = |slot: usize| self.session.held(slot);
         let free = (0..self.slots.len()).filter(|slot| matches!(self.slots[*slot], Work::Free));
-        // Of equals the one with the shortest text, so that others keep what they hold.
+        // Among slots with equal prefixes, take the one with the shortest text, so that longer cached texts are kept.
         let best = free.max_by_key(|slot| {
             let held = held(*slot);
             (common(held, prompt), std::cmp::Reverse(held.len()))
@@ -73,8 +74,8 @@ impl Batch {
         Ok(Slot(slot))
     }
 
-    /// Gives one token to each running slot whose prompt is computed. A slot that has ended or failed reports it once. An error
-    /// concerns all slots.
+    /// Computes one step of every running slot. A slot whose prompt is complete gets one token; a slot that ends or fails
+    /// reports this once. An error of this function concerns all slots.
     pub fn step(&mut self) -> Result<Vec<(Slot, Event)>> {
         let mut events = Vec::new();
         for (slot, work) in self.slots.iter_mut().enumerate() {
@@ -110,7 +111,7 @@ impl Batch {
         Ok(events)
     }
 
-    /// Ends a text. The slot is free again, and keeps its cache for prompts that begin alike.
+    /// Frees a slot. Its cache is kept for later prompts with the same prefix.
     pub fn release(&mut self, slot: Slot) {
         if let Some(work) = self.slots.get_mut(slot.0) {
             *work = Work::Free;
@@ -118,7 +119,7 @@ impl Batch {
     }
 }
 
-/// Number of tokens at the beginning of a text that are held.
+/// Length of the longest common prefix of two texts.
 fn common(held: &[i64], text: &[i64]) -> usize {
     held.iter().zip(text).take_while(|(a, b)| a == b).count()
 }

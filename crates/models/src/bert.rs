@@ -1,4 +1,4 @@
-//! BERT and MiniLM: encoders that see the whole text, and the vectors of texts that sentence encoders make of their states.
+//! BERT and MiniLM encoders, and sentence encoders, which pool their states to one vector per text.
 
 use crate::language::read_json;
 use crate::tokenizer::Tokenizer;
@@ -10,46 +10,46 @@ use gradus_tensor::{AttentionOptions, Compiled, Device, Tensor, compile, scaled_
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// A block: attention and a network, each followed by a norm of its sum with the input.
+/// A block: attention and a feed-forward network. The sum of each with its input is normalised.
 pub struct Block {
-    /// Queries.
+    /// Projection to queries.
     pub query: Linear,
-    /// Keys.
+    /// Projection to keys.
     pub key: Linear,
-    /// Values.
+    /// Projection to values.
     pub value: Linear,
-    /// From all heads to the width.
+    /// Projection from all heads to the width.
     pub attention_output: Linear,
-    /// After attention.
+    /// Norm after attention.
     pub attention_norm: LayerNorm,
-    /// Into the hidden layer.
+    /// Projection to the hidden layer.
     pub intermediate: Linear,
-    /// Out of it.
+    /// Projection from the hidden layer to the width.
     pub output: Linear,
-    /// After the network.
+    /// Norm after the network.
     pub output_norm: LayerNorm,
 }
 module!(Block { query, key, value, attention_output, attention_norm, intermediate, output, output_norm });
 
-/// The encoder.
+/// A BERT encoder.
 pub struct Bert {
     /// Embeddings of tokens.
     pub words: Embedding,
     /// Embeddings of positions.
     pub positions: Embedding,
-    /// Embeddings of the first and second text of a pair.
+    /// Embeddings that distinguish the first and the second text of a pair.
     pub types: Embedding,
-    /// After the embeddings.
+    /// Norm after the embeddings.
     pub norm: LayerNorm,
     /// The blocks.
     pub layers: Vec<Block>,
-    /// Heads of attention.
+    /// Number of attention heads.
     pub heads: usize,
 }
 module!(Bert { words, positions, types, norm, layers; heads });
 
 impl Bert {
-    /// Builds the encoder that a `config.json` describes.
+    /// Builds the encoder that a `config.json` describes. Fails if weights do not fit.
     pub fn new(config: &Json, weights: &Weights) -> Result<Bert> {
         let size = |key: &str| match config[key].as_u64() {
             Some(n @ 1..=0x10_0000) => Ok(n as usize),
@@ -70,7 +70,7 @@ impl Bert {
             return Err(Error::value(format!("{heads} heads"), format!("do not divide the width of {d}")));
         }
         let eps = config["layer_norm_eps"].as_f64().filter(|e| *e > 0.0).unwrap_or(1e-12);
-        // Files of models with a head of their own have a prefix.
+        // Names have a prefix in files of models with a task head.
         let plain = Loader::new(weights);
         let prefixed = !plain.has("embeddings.word_embeddings.weight");
         let mut l = if prefixed { plain.prefixed("bert.") } else { plain };
@@ -107,13 +107,13 @@ impl Bert {
             layers: (0..size("num_hidden_layers")?).map(|i| block(&mut l, i)).collect(),
             heads,
         };
-        // The pooler and heads of other tasks are not part of the encoder.
+        // The pooler and task heads are not part of the encoder.
         let other = |n: &str| n.contains("pooler.") || n.contains("position_ids") || n.starts_with("cls.");
         l.finish(other)?;
         Ok(bert)
     }
 
-    /// The last states `[batch, time, width]` of tokens `[batch, time]`. The mask of booleans says which tokens are not padding.
+    /// The final states `[batch, time, width]` of tokens `[batch, time]`. The mask, of booleans, is false for padding.
     pub fn states(&self, ids: &Tensor, mask: &Tensor) -> Tensor {
         let (batch, time) = (ids.dim(0), ids.dim(1));
         let at = Tensor::iota(DType::I64, [time], 0);
@@ -133,35 +133,35 @@ impl Bert {
     }
 }
 
-/// Ways to make one vector of the states of a text.
+/// The way in which the states of a text become one vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
-    /// Their mean.
+    /// The mean of all states.
     Mean,
     /// The state of the first token.
     First,
 }
 
-/// Lengths that texts are padded to: each is a plan of its own.
+/// Lengths to which texts are padded; each length has its own plan.
 const LENGTHS: &[usize] = &[16, 32, 64, 128, 256, 512];
 
-/// A sentence encoder: texts to vectors.
+/// A sentence encoder, which maps texts to vectors.
 pub struct Embedder {
     /// The encoder.
     pub bert: Bert,
-    /// Text to tokens.
+    /// Converts text to tokens.
     pub tokenizer: Tokenizer,
-    /// The way states become one vector.
+    /// The way in which states become one vector.
     pub pooling: Pooling,
-    /// Vectors are scaled to length 1.
+    /// Whether vectors are scaled to length 1.
     pub normalize: bool,
-    /// Most tokens of a text; more are cut off.
+    /// Largest number of tokens of a text; longer texts are truncated.
     pub most: usize,
     plans: Vec<(usize, Compiled)>,
 }
 
 impl Embedder {
-    /// Loads a Hugging Face folder, with the pooling that sentence encoders state in files of their own.
+    /// Loads a Hugging Face folder. Pooling and normalisation are read from the files of `sentence-transformers`, if present.
     pub fn load(folder: impl AsRef<Path>, device: Device) -> Result<Embedder> {
         let folder = folder.as_ref();
         let optional = |name: &str| {
@@ -187,13 +187,13 @@ impl Embedder {
         Ok(Embedder { bert, tokenizer, pooling, normalize, most, plans: Vec::new() })
     }
 
-    /// The vector of a text.
+    /// Computes the vector of a text.
     pub fn embed(&mut self, text: &str) -> Result<Vec<f32>> {
         let ids = self.tokenizer.encode(text)?;
         self.embed_tokens(ids)
     }
 
-    /// The vector of a text by its tokens, with those that begin and end it.
+    /// Computes the vector of a text from its tokens, which must include the first and last special tokens.
     pub fn embed_tokens(&mut self, mut ids: Vec<i64>) -> Result<Vec<f32>> {
         let vocabulary = self.bert.words.weight.dim(0) as i64;
         if let Some(bad) = ids.iter().find(|t| !(0..vocabulary).contains(*t)) {
@@ -203,7 +203,7 @@ impl Embedder {
             ));
         }
         if ids.len() > self.most {
-            // The last token ends a text; it stays.
+            // Truncation keeps the last token, which marks the end of the text.
             let last = ids[ids.len() - 1];
             ids.truncate(self.most - 1);
             ids.push(last);

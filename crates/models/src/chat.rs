@@ -1,7 +1,7 @@
-//! Chat templates: messages to the tokens that a model was trained on.
+//! Chat templates, which convert conversations to the token format that a model was trained on.
 //!
-//! A template is a program from a file, run without access to anything and for a bounded number of steps. Where a message contains
-//! the text of a special token, that text is encoded as text, so that no message can end its turn or begin another.
+//! A template is a program from a file. It runs in a sandbox with a bounded number of steps. If a message contains the text of a
+//! special token, that text is encoded as plain text, so that no message can end its turn or start another.
 
 use crate::tokenizer::Tokenizer;
 use gradus_ir::{Error, Result};
@@ -10,38 +10,38 @@ use minijinja::{Environment, ErrorKind, context};
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Who speaks: `system`, `user` or `assistant`.
+    /// The author: `system`, `user` or `assistant`.
     pub role: String,
-    /// The text.
+    /// The text of the message.
     pub content: String,
 }
 
 impl Message {
-    /// A message of this role.
+    /// Makes a message.
     pub fn new(role: &str, content: impl Into<String>) -> Message {
         Message { role: role.to_string(), content: content.into() }
     }
 }
 
-/// Steps that a template may take.
+/// Largest number of steps that a template may execute.
 const MOST_STEPS: u64 = 1_000_000;
 
-/// Begins and ends a mark, which stands for the text of a special token in a message. From Unicode's private area.
+/// Delimiters, from Unicode's private use area, of a placeholder for the text of a special token in a message.
 const MARK: [char; 2] = ['\u{F8FE}', '\u{F8FF}'];
 
-/// A chat template, with the texts of the tokens that begin and end a conversation.
+/// A chat template, with the texts of the tokens that start and end a conversation.
 #[derive(Clone, Debug)]
 pub struct Template {
-    /// The program, in Jinja's language.
+    /// The program, in the Jinja language.
     pub source: String,
-    /// Begins a text.
+    /// Text of the token that starts a text.
     pub bos_token: String,
-    /// Ends one.
+    /// Text of the token that ends a text.
     pub eos_token: String,
 }
 
 impl Template {
-    /// The text of a conversation, up to where the model speaks next.
+    /// Renders a conversation as text, up to the start of the model's answer.
     pub fn render(&self, messages: &[Message]) -> Result<String> {
         let failed = |e: minijinja::Error| Error::value("the chat template", format!("failed: {e:#}"));
         let mut env = Environment::new();
@@ -61,9 +61,9 @@ impl Template {
         env.get_template("chat").and_then(|t| t.render(all)).map_err(failed)
     }
 
-    /// The tokens of a conversation, up to where the model speaks next.
+    /// Encodes a conversation as tokens, up to the start of the model's answer.
     pub fn encode(&self, messages: &[Message], tokenizer: &Tokenizer) -> Result<Vec<i64>> {
-        // Marks that a message brings along are marked too.
+        // Delimiters inside messages are replaced by placeholders too.
         let marks = MARK.map(String::from);
         let hidden: Vec<&str> = tokenizer.special().iter().chain(&marks).map(String::as_str).collect();
         let marked = |m: &Message| Message::new(&hide(&m.role, &hidden), hide(&m.content, &hidden));
@@ -84,7 +84,7 @@ impl Template {
     }
 }
 
-/// The number in a mark, and what follows it.
+/// The number in a placeholder, and the text after it.
 fn after_mark(part: &str) -> (Option<usize>, &str) {
     match part.split_once(MARK[1]) {
         Some((number, rest)) => (number.parse().ok(), rest),
@@ -92,7 +92,7 @@ fn after_mark(part: &str) -> (Option<usize>, &str) {
     }
 }
 
-/// Replaces texts by marks with their numbers, from left to right, the first that fits at each place.
+/// Replaces the texts in `hidden` by placeholders with their indices. At each position the first matching text is taken.
 fn hide(text: &str, hidden: &[&str]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

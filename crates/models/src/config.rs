@@ -1,107 +1,107 @@
-//! The sizes and variations of a decoder, read from the `config.json` of a Hugging Face folder.
+//! The configuration of a decoder, read from the `config.json` of a Hugging Face folder.
 //!
-//! GGUF metadata is brought into the same form first (`gguf.rs`), so that there is one reading of either. Rotations are read in
-//! `rope.rs`.
+//! GGUF metadata is first converted to the same form (`gguf/keys.rs`), so that one reader serves both. `rope.rs` reads the
+//! rotations.
 
 use crate::rope::Rope;
 use gradus_ir::{Error, Result};
 use gradus_tensor::Tensor;
 use serde_json::Value;
 
-/// Sizes and variations of a decoder: Llama and its relatives.
+/// Sizes and variations of a decoder of the Llama family.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The architecture by its name in `config.json`, such as `llama`.
+    /// The architecture: `model_type` of the `config.json`, such as `llama`.
     pub architecture: String,
-    /// Kinds of tokens.
+    /// Number of tokens in the vocabulary.
     pub vocabulary: usize,
-    /// Most positions.
+    /// Largest number of positions of a text.
     pub context: usize,
     /// Width of the residual stream.
     pub width: usize,
-    /// Blocks.
+    /// Number of blocks.
     pub layers: usize,
-    /// Heads of queries.
+    /// Number of query heads.
     pub heads: usize,
-    /// Heads of keys and values, which divide those of queries.
+    /// Number of heads of keys and values; it divides `heads`.
     pub kv_heads: usize,
-    /// Features of a head.
+    /// Number of features of a head.
     pub head: usize,
     /// Width of the hidden layer of a block's network.
     pub hidden: usize,
-    /// Added to the mean square or to the variance in norms.
+    /// Added to the mean square or to the variance in norms, to avoid division by zero.
     pub eps: f64,
     /// The kind of norms.
     pub norm: Norms,
-    /// The nonlinearity of the networks.
+    /// The activation of the networks.
     pub activation: Activation,
-    /// Networks multiply the nonlinearity of one projection by another projection.
+    /// Whether networks are gated: the activation of one projection is multiplied by another projection.
     pub gated: bool,
     /// Kinds of rotations; empty if positions are learned.
     pub ropes: Vec<Rope>,
-    /// Attention of each layer.
+    /// Attention options of each layer.
     pub attention: Vec<Reach>,
-    /// Limits attention scores to this, by a hyperbolic tangent.
+    /// Soft limit of attention scores: `cap · tanh(score / cap)`.
     pub attention_cap: Option<f64>,
-    /// Limits logits to this.
+    /// Soft limit of logits, by the same formula.
     pub logit_cap: Option<f64>,
-    /// Multiplies token embeddings; 1 changes nothing.
+    /// Factor of token embeddings; 1 has no effect.
     pub embedding_scale: f64,
-    /// The results of attention and network are normalised before they are added.
+    /// Whether the results of attention and network are normalised before they are added to the residual stream.
     pub post_norms: bool,
-    /// Networks of experts, and which layers have them.
+    /// Sizes of mixtures of experts, if some layers have them.
     pub experts: Option<Experts>,
-    /// The token embedding is also the output projection.
+    /// Whether the token embedding is also the output projection.
     pub tied: bool,
-    /// Queries, keys and values have biases.
+    /// Whether the projections to queries, keys and values have biases.
     pub qkv_bias: bool,
-    /// The output projection of attention has one.
+    /// Whether the output projection of attention has a bias.
     pub out_bias: bool,
-    /// The projections of networks have biases.
+    /// Whether the projections of networks have biases.
     pub mlp_bias: bool,
-    /// Queries and keys are normalised by head before they are rotated.
+    /// Whether queries and keys are normalised for each head before they are rotated.
     pub qk_norm: bool,
     /// Tokens that end a text.
     pub end: Vec<i64>,
 }
 
-/// Attention of a layer.
+/// Attention options of a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reach {
-    /// Positions see only this many positions up to their own.
+    /// Number of positions that a position attends to, including its own; `None` means all earlier ones.
     pub window: Option<usize>,
-    /// Number of its rotations among [`Config::ropes`].
+    /// Index of the layer's rotations in [`Config::ropes`].
     pub rope: usize,
-    /// Multiplies the scores.
+    /// Factor of attention scores.
     pub scale: f64,
 }
 
 /// Kinds of norms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norms {
-    /// By the root of the mean square, times the weight.
+    /// `x / rms(x) · weight`.
     Rms,
-    /// The same, times one plus the weight.
+    /// `x / rms(x) · (1 + weight)`.
     OnePlusRms,
-    /// By mean and variance, times the weight, plus a bias.
+    /// `(x - mean) / deviation · weight + bias`.
     Layer,
 }
 
-/// Nonlinearities of networks.
+/// Activations of networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// `x · sigmoid(x)`.
     Silu,
-    /// `x` times the normal distribution function.
+    /// `x · Φ(x)`, where `Φ` is the normal distribution function.
     Gelu,
-    /// The same, by a hyperbolic tangent.
+    /// GELU with `Φ` approximated by a hyperbolic tangent.
     GeluTanh,
     /// `max(x, 0)`.
     Relu,
 }
 
 impl Activation {
-    /// The nonlinearity with this name in a `config.json`.
+    /// The activation with this name in a `config.json`.
     pub fn of_name(name: &str) -> Option<Activation> {
         match name {
             "silu" | "swish" => Some(Activation::Silu),
@@ -112,7 +112,7 @@ impl Activation {
         }
     }
 
-    /// Applies it to every element.
+    /// Applies the activation to every element.
     #[track_caller]
     pub fn apply(self, x: &Tensor) -> Tensor {
         match self {
@@ -124,39 +124,39 @@ impl Activation {
     }
 }
 
-/// Networks of experts, of which a router chooses some for each token.
+/// Sizes of a mixture of experts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experts {
     /// Number of experts.
     pub count: usize,
-    /// Experts that each token has.
+    /// Number of experts chosen for each token.
     pub chosen: usize,
     /// Width of the hidden layer of an expert.
     pub hidden: usize,
-    /// The weights of the chosen experts are scaled to a sum of 1.
+    /// Whether the weights of the chosen experts are scaled to a sum of 1.
     pub normalize: bool,
-    /// For every layer whether its network is one of experts.
+    /// For every layer, whether its network is a mixture of experts.
     pub layers: Vec<bool>,
 }
 
-/// Architectures that are variations of one decoder.
+/// Supported architectures.
 pub const ARCHITECTURES: &[&str] =
     &["llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text", "gpt2"];
 
-/// Most layers, heads and features that are believed: beyond these a file is damaged, and would only exhaust memory.
+/// Largest value of a size. Larger values indicate a damaged file, and would exhaust memory.
 const MOST: u64 = 1 << 20;
 
-/// Most layers.
+/// Largest number of layers.
 const MOST_LAYERS: usize = 4096;
 
-/// Most elements of a weight.
+/// Largest number of elements of a weight.
 const MOST_WEIGHT: usize = 1 << 36;
 
 fn bad(key: &str, why: impl Into<String>) -> Error {
     Error::value(format!("`{key}` of the configuration"), why.into())
 }
 
-/// A `config.json` with the accessors that its readers share.
+/// A `config.json`, with functions to read its values.
 struct Json<'a>(&'a Value);
 
 impl Json<'_> {
@@ -194,7 +194,7 @@ impl Json<'_> {
         })
     }
 
-    /// For every layer whether it has a window.
+    /// Returns for every layer whether it has a sliding window.
     fn windowed(&self, architecture: &str, layers: usize) -> Result<Vec<bool>> {
         if let Some(types) = self.0["layer_types"].as_array() {
             let kind = |t: &Value| match t.as_str() {
@@ -207,7 +207,7 @@ impl Json<'_> {
             }
             return types.iter().map(kind).collect();
         }
-        // Qwen configurations state a window that is off unless they say so.
+        // Qwen configurations state a window even if `use_sliding_window` turns it off.
         let qwen = architecture.starts_with("qwen");
         if qwen && !self.flag("use_sliding_window", false) {
             return Ok(vec![false; layers]);
@@ -252,7 +252,7 @@ impl Json<'_> {
         Ok(Some(Experts { count, chosen, hidden, normalize, layers }))
     }
 
-    /// The rotations of layers without a window, and those of layers with one if they differ.
+    /// The rotations of layers without a window and, in Gemma 3, those of layers with one.
     fn ropes(&self, gemma3: bool, head: usize, context: usize) -> Result<Vec<Rope>> {
         if head == 0 || !head.is_multiple_of(2) {
             return Err(bad("head_dim", format!("is {head}; rotations need pairs of features")));
@@ -278,7 +278,7 @@ impl Json<'_> {
 }
 
 impl Config {
-    /// Reads the JSON of a `config.json`.
+    /// Reads the JSON of a `config.json`. Fails if the architecture is not supported or a size is out of range.
     pub fn from_json(json: &Value) -> Result<Config> {
         let architecture = json["model_type"].as_str().unwrap_or_default().to_string();
         if !ARCHITECTURES.contains(&architecture.as_str()) {
@@ -301,7 +301,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Llama and what differs from it by its configuration.
+    /// Reads the configuration of Llama and of architectures with the same keys.
     fn rotary(json: &Json<'_>, architecture: String) -> Result<Config> {
         let (width, heads) = (json.size("hidden_size")?, json.size("num_attention_heads")?);
         let kv_heads = json.size_or("num_key_value_heads", heads)?;
@@ -345,7 +345,7 @@ impl Config {
             gated: true,
             ropes: json.ropes(gemma3, head, context)?,
             attention: json.windowed(&architecture, layers)?.into_iter().map(reach).collect(),
-            // Gemma 3 has the key and does not use it.
+            // Gemma 3 has this key but does not use it.
             attention_cap: caps("attn_logit_softcapping")?.filter(|_| !gemma3),
             logit_cap: caps("final_logit_softcapping")?,
             embedding_scale: if gemma { (width as f64).sqrt() } else { 1.0 },
@@ -361,7 +361,7 @@ impl Config {
         })
     }
 
-    /// GPT-2, whose configuration has names of its own.
+    /// Reads the configuration of GPT-2, which has its own keys.
     fn gpt2(json: &Json<'_>) -> Result<Config> {
         let (width, heads) = (json.size("n_embd")?, json.size("n_head")?);
         if !width.is_multiple_of(heads) {
@@ -409,13 +409,13 @@ impl Config {
         })
     }
 
-    /// Divisors of the rotations that scaling makes, if it changes any, of layers without a window.
+    /// The divisors of the rates of layers without a window; `None` if no scaling changes them.
     pub fn rope_factors(&self) -> Option<Vec<f32>> {
         self.ropes.first().and_then(Rope::divisors)
     }
 }
 
-/// One token or a list of them.
+/// Reads a token or a list of tokens.
 pub(crate) fn tokens(json: &Value) -> Vec<i64> {
     match json {
         Value::Array(all) => all.iter().filter_map(Value::as_i64).collect(),

@@ -1,6 +1,6 @@
-//! Conversion of models between a GGUF file and a Hugging Face folder.
+//! Converts models between a GGUF file and a Hugging Face folder, and quantises them.
 //!
-//! Both directions go through the folder's form: `config.json`, `tokenizer.json` and weights by Hugging Face's names.
+//! Both directions use the folder's form: `config.json`, `tokenizer.json` and weights with Hugging Face's names.
 
 use crate::config::Config;
 use crate::gguf::{self, integers, reorder, rotated_heads};
@@ -15,14 +15,14 @@ use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Writes a GGUF file as a Hugging Face folder, with weights in this dtype.
+/// Writes a GGUF file as a Hugging Face folder, with weights of this dtype.
 pub fn to_folder(source: &Path, folder: &Path, dtype: DType) -> Result<()> {
     if dtype.class() != Class::Float {
         return Err(Error::dtype(dtype, "weights are floats: f32, bf16 or f16"));
     }
     let model = gguf::Model::open(source)?;
     let mut config = model.config()?;
-    // Refuses what this crate would not load again.
+    // Fails if this crate could not load the result.
     Config::from_json(&config).map_err(|e| atomic::failed(source, e))?;
     let m = model.file.metadata().clone();
     let tokenizer = json_of_gguf(&m, true).map_err(|e| atomic::failed(source, e))?;
@@ -42,7 +42,7 @@ pub fn to_folder(source: &Path, folder: &Path, dtype: DType) -> Result<()> {
     let word = words.iter().find(|(d, _)| *d == dtype).map_or("float32", |(_, word)| word);
     config["architectures"] = json!([name]);
     config["torch_dtype"] = json!(word);
-    // GPT-2 and Gemma have nonlinearities by a hyperbolic tangent.
+    // GPT-2 and Gemma use the GELU approximated by a hyperbolic tangent.
     match config["model_type"].as_str() {
         Some("gpt2") => config["activation_function"] = json!("gelu_new"),
         Some(name) if name.starts_with("gemma") => config["hidden_activation"] = json!("gelu_pytorch_tanh"),
@@ -74,7 +74,7 @@ pub fn to_folder(source: &Path, folder: &Path, dtype: DType) -> Result<()> {
     safetensors::write(folder.join("model.safetensors"), &tensors, &notes)?;
     put("tokenizer.json", &tokenizer)?;
     put("tokenizer_config.json", &tokenizer_config)?;
-    // Last: a folder with a configuration is complete.
+    // Written last: a folder that has a configuration is complete.
     put("config.json", &config)
 }
 
@@ -85,20 +85,20 @@ pub fn to_gguf(folder: &Path, out: &Path) -> Result<()> {
     write(out, &m, &tensors.into_iter().map(entry).collect::<Vec<_>>())
 }
 
-/// Differences that quantisation made.
+/// The rounding error of a quantisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantization {
-    /// Tensors that were quantised.
+    /// Number of tensors that were quantised.
     pub tensors: usize,
-    /// Tensors that keep their form: vectors, routers, embeddings of positions, and rows that do not fill blocks.
+    /// Number of tensors that were not: vectors, routers, position embeddings, and rows that do not fill blocks.
     pub kept: usize,
-    /// Root of the mean square of all differences, as a fraction of that of the values.
+    /// Root mean square of all errors, divided by the root mean square of the values.
     pub relative: f64,
-    /// The tensor with the largest such fraction, and that fraction.
+    /// The tensor with the largest relative error, and that error.
     pub worst: (String, f64),
 }
 
-/// Writes a model, a GGUF file or a Hugging Face folder, as a GGUF file whose matrices are in a quantised format.
+/// Writes a model (a GGUF file or a Hugging Face folder) as a GGUF file whose matrices are quantised to `format`.
 pub fn quantize(source: &Path, out: &Path, format: Format) -> Result<Quantization> {
     if !format.is_quantized() || !format.is_in_files() {
         return Err(Error::value(
@@ -162,7 +162,7 @@ pub fn quantize(source: &Path, out: &Path, format: Format) -> Result<Quantizatio
     Ok(report)
 }
 
-/// The number by which GGUF files state that most of their tensors are of a format.
+/// The value of `general.file_type` for files whose tensors are mostly of this format.
 fn file_type(format: Format) -> Option<u32> {
     match format {
         Format::Q4_0 => Some(2),
@@ -179,7 +179,7 @@ fn file_type(format: Format) -> Option<u32> {
     }
 }
 
-/// The metadata and the tensors that a GGUF file of a Hugging Face folder has.
+/// Converts a Hugging Face folder to the metadata and tensors of a GGUF file.
 fn of_folder(folder: &Path) -> Result<(Metadata, Vec<(String, Tensor)>)> {
     let json = read_json(&folder.join("config.json"))?;
     let config = Config::from_json(&json).map_err(|e| atomic::failed(folder, e))?;
@@ -211,7 +211,7 @@ fn of_folder(folder: &Path) -> Result<(Metadata, Vec<(String, Tensor)>)> {
         if name.ends_with("rotary_emb.inv_freq") || (config.tied && name == "lm_head.weight") {
             continue;
         }
-        // Masks that files of GPT-2 keep.
+        // Files of GPT-2 may store attention masks.
         if name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") {
             continue;
         }
@@ -250,7 +250,7 @@ fn of_folder(folder: &Path) -> Result<(Metadata, Vec<(String, Tensor)>)> {
     Ok((m, entries))
 }
 
-/// Scores of tokens in the order of the merges that make them: what is made earlier has a larger score.
+/// Scores of tokens from the order of the merges that produce them: earlier merges have higher scores.
 fn scores(tokens: &[(String, i32)], merges: &[String]) -> Value {
     let mut first = HashMap::new();
     for (i, merge) in merges.iter().enumerate() {
@@ -263,14 +263,14 @@ fn scores(tokens: &[(String, i32)], merges: &[String]) -> Value {
     Value::Array(Kind::F32, tokens.iter().map(|t| Value::F32(of(t))).collect())
 }
 
-/// The tokeniser in the metadata of a GGUF file.
+/// Writes a tokeniser to the metadata of a GGUF file. Fails if GGUF cannot express it.
 fn tokens(m: &mut Metadata, json: &Json, vocabulary: usize) -> Result<()> {
     let unfit = |why: &str| Error::value("the tokeniser", format!("cannot be written to a GGUF file: {why}"));
     let model = &json["model"];
     let (Some("BPE"), Some(words)) = (model["type"].as_str(), model["vocab"].as_object()) else {
         return Err(unfit("it is not one of merges"));
     };
-    // Pieces of SentencePiece, with bytes for characters that have none.
+    // SentencePiece models have byte tokens for characters that are not in any piece.
     let scored = model["byte_fallback"] == true;
     let pre = match scored {
         true => "default",
@@ -295,7 +295,7 @@ fn tokens(m: &mut Metadata, json: &Json, vocabulary: usize) -> Result<()> {
         let kind = if scored && model["unk_token"].as_str() == Some(text) { 2 } else { kind };
         place(&added["id"], text, kind)?;
     }
-    // A pair, or in older files two words in one text.
+    // A merge is a list of two texts or, in older files, one text with a space.
     let merge = |v: &Json| match v {
         Json::String(s) => Some(s.clone()),
         v => Some(format!("{} {}", v[0].as_str()?, v[1].as_str()?)),

@@ -1,7 +1,7 @@
-//! Llama and its relatives: blocks of attention and a network, each after a norm, with rotary or learned positions.
+//! Decoders of the Llama family: blocks of attention and a feed-forward network, with norms, and rotary or learned positions.
 //!
 //! Fields have the names of Hugging Face's weights of Llama. Differences between architectures are in the [`Config`]; networks
-//! are in `network.rs`, norms in `norm.rs`. GPT-2, whose weights have other names, is brought into this form by `gpt2.rs`.
+//! are in `network.rs`, norms in `norm.rs`. GPT-2, whose weights have other names, is loaded into this form by `gpt2.rs`.
 
 use crate::config::{Config, Reach};
 use crate::gpt2;
@@ -16,36 +16,36 @@ use gradus_tensor::{
     scaled_dot_product_attention,
 };
 
-/// Attention with grouped heads.
+/// Attention with grouped query heads: several query heads may share one head of keys and values.
 pub struct Attention {
-    /// Queries.
+    /// Projection to queries.
     pub q_proj: Projection,
-    /// Keys.
+    /// Projection to keys.
     pub k_proj: Projection,
-    /// Values.
+    /// Projection to values.
     pub v_proj: Projection,
-    /// From all heads to the width.
+    /// Projection from all heads to the width.
     pub o_proj: Projection,
-    /// Of queries, by head.
+    /// Norm of queries, for each head.
     pub q_norm: Option<Norm>,
-    /// Of keys, by head.
+    /// Norm of keys, for each head.
     pub k_norm: Option<Norm>,
 }
 module!(Attention { q_proj, k_proj, v_proj, o_proj, q_norm, k_norm });
 
-/// A block.
+/// A block of the decoder.
 pub struct Block {
     /// Attention.
     pub self_attn: Attention,
-    /// The network.
+    /// The feed-forward network.
     pub mlp: Network,
-    /// Before attention.
+    /// Norm before attention.
     pub input_layernorm: Norm,
-    /// Before the network; with the next two, of the result of attention.
+    /// Norm before the network; if the next two norms are present, norm of the result of attention instead.
     pub post_attention_layernorm: Norm,
-    /// Before the network, if results are normalised too.
+    /// Norm before the network, in architectures that also normalise results.
     pub pre_feedforward_layernorm: Option<Norm>,
-    /// Of the result of the network.
+    /// Norm of the result of the network.
     pub post_feedforward_layernorm: Option<Norm>,
 }
 module!(Block {
@@ -57,75 +57,74 @@ module!(Block {
     post_feedforward_layernorm
 });
 
-/// Everything but the output projection.
+/// The decoder without its output projection.
 pub struct Body {
     /// Embeddings of tokens.
     pub embed_tokens: Table,
-    /// Embeddings of positions, where these are learned.
+    /// Embeddings of positions, if these are learned.
     pub embed_positions: Option<Table>,
     /// The blocks.
     pub layers: Vec<Block>,
-    /// The last norm.
+    /// The norm after the last block.
     pub norm: Norm,
 }
 module!(Body { embed_tokens, embed_positions, layers, norm });
 
-/// The model.
+/// A language model of the Llama family. See the [module](self).
 pub struct Decoder {
-    /// Everything but the output projection.
+    /// The decoder without its output projection.
     pub model: Body,
-    /// Logits; absent where the token embedding serves.
+    /// The projection to logits; `None` if the token embedding is used for it.
     pub lm_head: Option<Projection>,
-    /// Sizes and variations.
+    /// Sizes and variations of the architecture.
     pub config: Config,
 }
 module!(Decoder { model, lm_head; config });
 
-/// Keys and values of the positions so far of several texts, each in a slot, with capacity for a fixed number, so that one plan
-/// serves every position.
+/// Cached keys and values of several texts, one text per slot. The capacity is fixed, so that one plan serves all positions.
 pub struct KvCache {
     /// Keys of each layer, `[slots, kv_heads, capacity, head]`.
     pub keys: Vec<Buffer>,
-    /// Values of each layer.
+    /// Values of each layer, `[slots, kv_heads, capacity, head]`.
     pub values: Vec<Buffer>,
-    /// Cosines of each position's rotations, `[capacity, head / 2]`, of every kind of rotations.
+    /// Cosines of the rotations at each position, `[capacity, head / 2]`, for each kind of rotation.
     pub cos: Vec<Buffer>,
-    /// Sines.
+    /// Sines of the rotations, as `cos`.
     pub sin: Vec<Buffer>,
-    /// Most positions of a slot.
+    /// Largest number of positions of a slot.
     pub capacity: usize,
 }
 module!(KvCache { keys, values, cos, sin; capacity });
 
-/// Where texts `[texts, time]` are in a cache: one integer for each text.
+/// The location of texts `[texts, time]` in a cache. Each tensor has one integer per text.
 pub struct Texts<'a> {
     /// The slot of each text.
     pub slots: &'a Tensor,
-    /// Positions that the slot holds already, which the text follows.
+    /// Number of positions that the slot already holds; the tokens follow them.
     pub first: &'a Tensor,
-    /// Tokens of the text; those from here on are padding.
+    /// Number of tokens of the text; later tokens of its row are padding.
     pub count: &'a Tensor,
     /// The cache.
     pub cache: &'a KvCache,
 }
 
-/// Several texts in each row of `[batch, time]`, for training: texts do not see each other.
+/// Layout of rows `[batch, time]` that hold several texts each, for training. Texts of a row do not attend to each other.
 #[derive(Clone, Debug)]
 pub struct Packed {
-    /// The number of the text that each token belongs to, `[batch, time]`.
+    /// The index of the text that each token belongs to, `[batch, time]`.
     pub segments: Tensor,
     /// The position of each token in its text, `[batch, time]`.
     pub positions: Tensor,
 }
 
-/// Rotations of one kind of the positions of tokens.
+/// Cosines and sines of one kind of rotation, at the positions of the tokens.
 struct Rotations {
     cos: Tensor,
     sin: Tensor,
 }
 
 impl Decoder {
-    /// Builds the model from weights by name, or lists those that do not fit.
+    /// Builds the model from weights by name. The error lists all weights that do not fit.
     pub fn new(config: Config, weights: &Weights) -> Result<Decoder> {
         if config.architecture == "gpt2" {
             return gpt2::load(config, weights);
@@ -166,14 +165,14 @@ impl Decoder {
         };
         let head = |weight: Matrix| Projection::new(weight, None);
         let lm_head = (!c.tied).then(|| head(l.matrix("lm_head.weight", [c.vocabulary, d])));
-        // Older files keep the rotations, which follow from the configuration; tied heads may be stored all the same.
+        // Older files store the rotary frequencies, which follow from the configuration. Files of tied models may store a head.
         let tied = c.tied;
         l.finish(|name| name.ends_with("rotary_emb.inv_freq") || (tied && name == "lm_head.weight"))?;
         Ok(Decoder { model, lm_head, config })
     }
 
-    /// Cosines and sines of the rotations of the first positions, for every kind of rotations. Angles are computed in `f64`, as
-    /// positions may be large.
+    /// Cosines and sines of the rotations of the first `positions` positions, for each kind of rotation. Angles are computed in
+    /// `f64`, because `f32` is too coarse for large positions.
     fn rotations(&self, positions: usize) -> Vec<(Tensor, Tensor)> {
         let tables = self.config.ropes.iter().map(|rope| {
             let angles = || (0..positions).flat_map(|p| rope.rates.iter().map(move |rate| p as f64 * rate));
@@ -186,7 +185,7 @@ impl Decoder {
         tables.collect()
     }
 
-    /// A cache of `slots` texts of up to `capacity` positions, on the model's device.
+    /// Makes a cache for `slots` texts of up to `capacity` positions, on the model's device.
     pub fn cache(&self, slots: usize, capacity: usize) -> KvCache {
         let c = &self.config;
         let device = self.device();
@@ -198,11 +197,11 @@ impl Decoder {
         KvCache { keys: each(), values: each(), cos, sin, capacity }
     }
 
-    /// The hidden states of all tokens `[texts, time]` before the last norm. With a cache the tokens follow those that their
-    /// slots hold, and their keys and values are written to it.
+    /// Hidden states of all tokens `[texts, time]` before the last norm. With a cache, the tokens follow those that their slots
+    /// hold, and their keys and values are written to the cache.
     fn hidden(&self, ids: &Tensor, texts: Option<&Texts<'_>>, packed: Option<&Packed>) -> Tensor {
         let (c, time) = (&self.config, ids.dim(1));
-        // Padding may be behind the last position.
+        // Positions of padding may exceed the capacity.
         let at = texts.map(|t| {
             let at = t.first.unsqueeze(1) + Tensor::iota(DType::I64, [1, time], 1);
             at.clamp(0.0, (t.cache.capacity - 1) as f64)
@@ -223,7 +222,7 @@ impl Decoder {
                 tables.map(|(cos, sin)| Rotations { cos: rows(cos), sin: rows(sin) }).collect()
             }
         };
-        // Tokens of other texts of a row are hidden.
+        // The mask that hides tokens of other texts of the same row.
         let seen = packed.map(|p| p.segments.unsqueeze(2).eq(&p.segments.unsqueeze(1)).unsqueeze(1));
         let mut x = self.model.embed_tokens.forward(ids);
         if c.embedding_scale != 1.0 {
@@ -270,7 +269,7 @@ impl Decoder {
         ]
     }
 
-    /// Attention without a cache. `seen` tells which keys a query may see of those that causality does not hide; all without it.
+    /// Attention without a cache. `seen` masks keys in addition to causality: a query attends to keys where it is true.
     fn attention(
         &self,
         a: &Attention,
@@ -319,7 +318,7 @@ impl Decoder {
         a.o_proj.forward(&o.flatten(2, 3))
     }
 
-    /// Logits of hidden states that the last norm has normalised.
+    /// Logits of hidden states, to which the last norm has been applied.
     pub fn head(&self, x: &Tensor) -> Tensor {
         let logits = match &self.lm_head {
             Some(head) => head.forward(x),
@@ -328,13 +327,13 @@ impl Decoder {
         self.config.logit_cap.map_or(logits.clone(), |cap| (logits / cap).tanh() * cap)
     }
 
-    /// Logits of every position `[batch, time, vocabulary]`, for tokens `[batch, time]`.
+    /// Logits of every position, `[batch, time, vocabulary]`, for tokens `[batch, time]`.
     pub fn logits(&self, ids: &Tensor) -> Tensor {
         self.head(&self.states(ids, None))
     }
 
     /// Hidden states of every position after the last norm, `[batch, time, width]`, for tokens `[batch, time]`. Each row is one
-    /// text, unless the rows are packed.
+    /// text, unless `packed` says otherwise. Fails if rows are longer than the context.
     pub fn states(&self, ids: &Tensor, packed: Option<&Packed>) -> Tensor {
         if ids.dim(1) > self.config.context {
             let why = format!("are more than the model's context of {}", self.config.context);
@@ -343,20 +342,20 @@ impl Decoder {
         self.model.norm.forward(&self.hidden(ids, None, packed))
     }
 
-    /// Logits `[texts, vocabulary]` behind the first `count` tokens of each text of `[texts, time]`, which follow those that its
-    /// slot holds; the slot then holds these too.
+    /// Logits `[texts, vocabulary]` after the first `count` tokens of each text of `[texts, time]`. The tokens follow those
+    /// that the slot of the text holds, and are added to the slot.
     pub fn step(&self, ids: &Tensor, texts: &Texts<'_>) -> Tensor {
         let mut x = self.hidden(ids, Some(texts), None);
         let time = ids.dim(1);
-        // A sum over one token that is not zero: taking a row by its number could fail, and then no cache could be
-        // written in place.
+        // Selects the last token by a masked sum. Indexing might fail, and a plan with ops that may fail cannot write to its
+        // cache in place.
         let last = Tensor::iota(DType::I64, [1, time, 1], 1).eq(&(texts.count - 1i64).reshape([-1, 1, 1]));
         x = if time == 1 { x.reshape([x.dim(0), x.dim(2)]) } else { last.select(&x, 0.0).sum(1) };
         self.head(&self.model.norm.forward(&x))
     }
 }
 
-/// Rotates queries or keys, where positions are not learned.
+/// Rotates queries or keys; returns them unchanged if positions are learned.
 fn rotate(t: Tensor, r: Option<&Rotations>) -> Tensor {
     r.map_or(t.clone(), |r| t.rope_with(&r.cos, &r.sin))
 }

@@ -1,7 +1,7 @@
-//! Generates tokens of one text. The cache and the compiled plans are those of a [`Session`] with one slot.
+//! Generates one text, with the cache and the compiled plans of a [`Session`] with one slot.
 //!
-//! [`Engine::logits_after`] takes the whole text every time and computes only what the cache does not hold yet. Prefill, decoding
-//! and reuse of a common beginning are that one function.
+//! [`Engine::logits_after`] takes the full text on every call and computes only the tokens that the cache does not hold. Prefill,
+//! decoding and reuse of a common prefix all use this function.
 
 use crate::constrain::Grammar;
 use crate::decoder::Decoder;
@@ -17,9 +17,9 @@ pub enum WhenFull {
     /// Generation ends.
     #[default]
     Stop,
-    /// The earlier half of what follows the first `keep` tokens is forgotten, and the rest computed again.
+    /// Of the tokens after the first `keep`, the earlier half is dropped and the rest computed again.
     Forget {
-        /// Tokens at the beginning that stay, such as instructions.
+        /// Number of tokens to keep at the beginning, such as instructions.
         keep: usize,
     },
 }
@@ -27,19 +27,19 @@ pub enum WhenFull {
 /// Options of generation.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Most new tokens.
+    /// Largest number of new tokens.
     pub tokens: usize,
-    /// Choice of tokens.
+    /// Sampling options: temperature and limits on the tokens considered.
     pub sampling: Sampling,
-    /// The seed of the choices.
+    /// Seed of the sampler.
     pub seed: u64,
     /// Behaviour when the context is full.
     pub when_full: WhenFull,
-    /// Numbers that are added to the logits of some tokens.
+    /// Pairs of a token and the bias added to its logit.
     pub bias: Vec<(i64, f64)>,
-    /// If log-probabilities are wanted, of how many of the likeliest tokens besides the chosen one.
+    /// If set, tokens come with log-probabilities: of the chosen token and of this number of the likeliest tokens.
     pub log_probabilities: Option<usize>,
-    /// The texts that may be generated; all without it.
+    /// Grammar that the generated text must match; `None` allows every text.
     pub grammar: Option<Arc<Grammar>>,
 }
 
@@ -58,16 +58,16 @@ impl Default for Options {
     }
 }
 
-/// Why generation ended.
+/// The reason why generation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// The model ended its text.
+    /// The model generated an end token.
     End,
-    /// There are as many tokens as were asked for.
+    /// The requested number of tokens was generated.
     Length,
     /// The context is full.
     Full,
-    /// The caller had enough, or a stop string came.
+    /// The caller stopped generation, or a stop string was generated.
     Stop,
 }
 
@@ -78,7 +78,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An empty cache for a model.
+    /// Makes an engine with an empty cache.
     pub fn new(model: Arc<Decoder>) -> Engine {
         Engine { session: Session::new(model.clone(), 1), model }
     }
@@ -88,7 +88,7 @@ impl Engine {
         &self.model
     }
 
-    /// The model, for another engine.
+    /// The model as a shared pointer, for use in another engine.
     pub fn shared(&self) -> Arc<Decoder> {
         self.model.clone()
     }
@@ -98,18 +98,18 @@ impl Engine {
         self.session.held(0)
     }
 
-    /// Plans compiled for the present capacity.
+    /// Number of plans compiled for the current capacity.
     pub fn plans(&self) -> usize {
         self.session.plans()
     }
 
-    /// Logits of the token that follows a text. What the cache holds of its beginning is not computed again.
+    /// Returns the logits of the token after `text`. The prefix that the cache holds is not computed again.
     pub fn logits_after(&mut self, text: &[i64]) -> Result<Vec<f32>> {
         Ok(self.session.logits_after(&[(0, text)])?.swap_remove(0))
     }
 
-    /// Generates tokens after a prompt. Calls `each` with every token except one that ends the text; generation stops if it
-    /// returns false.
+    /// Generates tokens after a prompt. Calls `each` with every token except an end token; generation stops if `each` returns
+    /// false.
     pub fn generate(
         &mut self,
         prompt: &[i64],

@@ -1,4 +1,4 @@
-//! A character GPT: learnt positions, blocks that normalise first.
+//! A character-level GPT with learned positions and pre-norm blocks.
 
 use gradus_ir::{DType, Error, Result};
 use gradus_nn::{
@@ -10,13 +10,13 @@ use gradus_tensor::{CrossEntropyOptions, Generator, Tensor, cross_entropy};
 /// Sizes of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Tokens it sees at once.
+    /// Number of tokens in the context window.
     pub context: usize,
     /// Width of every layer.
     pub width: usize,
-    /// Heads of attention.
+    /// Number of attention heads.
     pub heads: usize,
-    /// Blocks.
+    /// Number of blocks.
     pub layers: usize,
 }
 
@@ -26,25 +26,25 @@ impl Default for Sizes {
     }
 }
 
-/// The model.
+/// A character-level GPT.
 pub struct Gpt {
     /// Embeddings of tokens.
     pub tokens: Embedding,
-    /// Embeddings of places.
+    /// Embeddings of positions.
     pub positions: Embedding,
     /// The blocks.
     pub blocks: Vec<TransformerBlock>,
-    /// The last norm.
+    /// The norm before the head.
     pub norm: LayerNorm,
-    /// Logits.
+    /// The projection to logits.
     pub head: Linear,
-    /// Its sizes.
+    /// Sizes of the model.
     pub sizes: Sizes,
 }
 module!(Gpt { tokens, positions, blocks, norm, head; sizes });
 
 impl Gpt {
-    /// A model of so many kinds of tokens, with random weights.
+    /// Makes a model with random weights for a vocabulary of `vocabulary` tokens. Fails if `heads` does not divide `width`.
     pub fn new(vocabulary: usize, sizes: Sizes, g: &Generator) -> Result<Gpt> {
         let Sizes { context, width, heads, layers } = sizes;
         if heads == 0 || !width.is_multiple_of(heads) {
@@ -61,14 +61,14 @@ impl Gpt {
             head: Linear::new(width, vocabulary, g).without_bias(),
             sizes,
         };
-        // All matrices begin small.
+        // Initialise all matrices with a small standard deviation.
         for (_, p) in gpt.parameters().iter().filter(|(_, p)| p.rank() == 2) {
             p.data_().set_(&init::normal(p.shape(), 0.0, 0.05, g))?;
         }
         Ok(gpt)
     }
 
-    /// Logits of the next tokens, `[batch, time, vocabulary]`; with caches, of positions behind those that they hold.
+    /// Logits of the next tokens, `[batch, time, vocabulary]`. With caches, `ids` follow the positions that the caches hold.
     pub fn logits(&self, ids: &Tensor, caches: &[Cache]) -> Tensor {
         let time = Tensor::iota(DType::I64, [ids.dim(1)], 0);
         let at = caches.first().map_or_else(|| time.clone(), |c| &time + &*c.position);
@@ -82,8 +82,8 @@ impl Gpt {
         self.head.forward(&self.norm.forward(&x))
     }
 
-    /// So many tokens one after the other behind a first, each computed from the caches of those before. When the caches are
-    /// full, they begin again with the later half of what they held.
+    /// Samples `n` tokens after the token `first`, with a cache for each block. When the caches are full, they are cleared and
+    /// filled again with the later half of their tokens.
     pub fn sample(&self, first: i64, n: usize, sampling: &Sampling, g: &Generator) -> Result<Vec<i64>> {
         let context = self.sizes.context;
         let caches: Vec<Cache> = self.blocks.iter().map(|b| b.self_attn.cache(1, context)).collect();
@@ -109,7 +109,7 @@ impl Gpt {
     }
 }
 
-/// The loss on a batch of windows and the same one further.
+/// The cross-entropy loss on a batch: `batch[0]` holds windows of tokens, `batch[1]` the same windows shifted by one token.
 pub fn loss(gpt: &Gpt, batch: &[Tensor]) -> Tensor {
     let logits = gpt.logits(&batch[0], &[]).flatten(0, 1);
     cross_entropy(&logits, &batch[1].reshape([-1]), &CrossEntropyOptions::default())

@@ -1,7 +1,7 @@
-//! GPT-2: learned positions, norms with biases, networks without a gate.
+//! Loads GPT-2: learned positions, norms with biases, networks without a gate.
 //!
-//! Its files name weights in their own way, store matrices `[inputs, outputs]`, and queries, keys and values as one matrix. Here
-//! they become the blocks of [`Decoder`], with three matrices `[outputs, inputs]`.
+//! Its files have their own names, store matrices as `[inputs, outputs]`, and store queries, keys and values as one matrix. They
+//! are converted to the blocks of a [`Decoder`], with separate matrices `[outputs, inputs]`.
 
 use crate::config::Config;
 use crate::decoder::{Attention, Block, Body, Decoder};
@@ -12,9 +12,9 @@ use crate::weights::{Loader, Weights};
 use gradus_ir::Result;
 use gradus_nn::Param;
 
-/// Builds the model from weights by name, or lists those that do not fit.
+/// Builds the model from weights by name. The error lists all weights that do not fit.
 pub(crate) fn load(config: Config, weights: &Weights) -> Result<Decoder> {
-    // Files of the model without its head have no prefix.
+    // Names have no prefix in files of the model without its head.
     let plain = Loader::new(weights);
     let is_plain = plain.has("wte.weight") && !plain.has("transformer.wte.weight");
     let mut l = plain;
@@ -61,13 +61,13 @@ pub(crate) fn load(config: Config, weights: &Weights) -> Result<Decoder> {
     };
     let lm_head = (!c.tied).then(|| Projection::new(l.matrix("lm_head.weight", [c.vocabulary, d]), None));
     let tied = c.tied;
-    // Masks, which older files keep.
+    // Older files store attention masks.
     let mask = |name: &str| name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
     l.finish(|name| mask(name) || (tied && name == "lm_head.weight"))?;
     Ok(Decoder { model, lm_head, config })
 }
 
-/// Queries, keys and values of their common projection.
+/// Splits the common projection of queries, keys and values into three.
 fn thirds(all: &Projection, d: usize) -> [Projection; 3] {
     [0, 1, 2].map(|i| {
         let weight: Matrix = all.weight.rows_at(i * d, d);

@@ -1,4 +1,4 @@
-//! Language models from files: weights, tokeniser and chat template together, and text out of them.
+//! Language models from files: a decoder with its tokeniser and chat template, which together generate text.
 
 use crate::chat::{Message, Template};
 use crate::config::{Config, tokens};
@@ -17,19 +17,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Most bytes of a tokeniser's file.
+/// Largest tokeniser file, in bytes.
 const MOST_TOKENIZER: u64 = 256 << 20;
 
-/// Most bytes of other files of a folder.
+/// Largest other file of a model folder, in bytes.
 const MOST_CONFIG: u64 = 16 << 20;
 
 /// A model with its tokeniser and, if it has one, its chat template.
 pub struct LanguageModel {
-    /// The weights, with the cache of the last text.
+    /// The decoder, with the cache of the last text.
     pub engine: Engine,
-    /// Text to tokens and back.
+    /// Converts text to tokens and back.
     pub tokenizer: Tokenizer,
-    /// Messages to tokens.
+    /// Converts conversations to tokens.
     pub template: Option<Template>,
 }
 
@@ -38,27 +38,27 @@ pub struct LanguageModel {
 pub struct Generated {
     /// The text.
     pub text: String,
-    /// Tokens of the prompt.
+    /// Number of tokens of the prompt.
     pub prompt: usize,
-    /// New tokens.
+    /// Number of new tokens.
     pub tokens: usize,
-    /// Why it ended.
+    /// The reason why generation ended.
     pub finish: Finish,
-    /// Time until the first token.
+    /// Time from the start to the first token.
     pub prefill: Duration,
-    /// Time for the others.
+    /// Time from the first token to the end.
     pub decode: Duration,
 }
 
 impl LanguageModel {
-    /// Loads a GGUF file, or a Hugging Face folder. On the CPU quantised matrices stay as they are in the file, which is mapped
-    /// and must not change while the model is in use; other devices hold them as `f32`.
+    /// Loads a GGUF file or a Hugging Face folder. On the CPU, quantised matrices stay quantised and are read from the mapped
+    /// file, which must not change while the model is in use. On other devices they are dequantised to `f32`.
     pub fn load(path: impl AsRef<Path>, device: Device) -> Result<LanguageModel> {
         LanguageModel::load_computing(path, device, Compute::F32)
     }
 
-    /// As [`LanguageModel::load`], with a representation of activations in products with quantised weights. It has no effect on
-    /// weights that are floats, which are those of Hugging Face folders and of devices other than the CPU.
+    /// As [`LanguageModel::load`], with the representation of activations in products with quantised weights. Float weights
+    /// ignore it: these are all weights of Hugging Face folders, and all weights on devices other than the CPU.
     pub fn load_computing(path: impl AsRef<Path>, device: Device, compute: Compute) -> Result<LanguageModel> {
         LanguageModel::load_with(path.as_ref(), device, !device.is_cpu(), compute)
     }
@@ -116,7 +116,7 @@ impl LanguageModel {
         Ok(LanguageModel { engine: Engine::new(Arc::new(decoder)), tokenizer, template })
     }
 
-    /// The model for texts of at most `most` positions, if that is less than its context. Fails if its weights are shared.
+    /// Limits the context to `most` positions, if it is larger. Fails if another engine shares the weights.
     pub fn limit_context(self, most: usize) -> Result<LanguageModel> {
         let LanguageModel { engine, tokenizer, template } = self;
         let model = engine.shared();
@@ -128,7 +128,8 @@ impl LanguageModel {
         Ok(LanguageModel { engine: Engine::new(Arc::new(model)), tokenizer, template })
     }
 
-    /// The text that follows a prompt, piece by piece; `each` says whether to go on. A stop string ends the text before it.
+    /// Generates the text that follows a prompt. Calls `each` with every piece of text; generation stops if it returns false. A
+    /// stop string ends the text before it.
     pub fn generate(
         &mut self,
         prompt: &str,
@@ -140,7 +141,7 @@ impl LanguageModel {
         self.continue_tokens(&prompt, options, stop, each)
     }
 
-    /// The answer to a conversation.
+    /// Generates the answer to a conversation, as [`generate`](LanguageModel::generate) does for a prompt.
     pub fn chat(
         &mut self,
         messages: &[Message],
@@ -155,7 +156,7 @@ impl LanguageModel {
         self.continue_tokens(&prompt, options, stop, each)
     }
 
-    /// The text that follows tokens.
+    /// Generates the text that follows tokens, as [`generate`](LanguageModel::generate) does for a prompt.
     pub fn continue_tokens(
         &mut self,
         prompt: &[i64],
@@ -188,7 +189,7 @@ impl LanguageModel {
     }
 }
 
-/// The chat template of a folder: a file of its own, or an entry of the tokeniser's configuration.
+/// Reads the chat template of a folder, from its own file or from the tokeniser's configuration.
 pub(crate) fn template_of(folder: &Path, config: &Json) -> Result<Option<Template>> {
     let file = folder.join("chat_template.jinja");
     let source = match &config["chat_template"] {
@@ -197,7 +198,7 @@ pub(crate) fn template_of(folder: &Path, config: &Json) -> Result<Option<Templat
             Some(String::from_utf8(bytes).map_err(|_| atomic::failed(&file, "is not UTF-8"))?)
         }
         Json::String(text) => Some(text.clone()),
-        // Several by name.
+        // A list of named templates.
         Json::Array(all) => {
             let usual = all.iter().find(|t| t["name"] == "default");
             usual.and_then(|t| t["template"].as_str()).map(str::to_string)
@@ -216,7 +217,7 @@ pub(crate) fn read_json(path: &Path) -> Result<Json> {
     serde_json::from_slice(&bytes_up_to(path, MOST_CONFIG)?).map_err(|e| atomic::failed(path, e))
 }
 
-/// Whether a path is something that [`LanguageModel::load`] reads.
+/// Whether [`LanguageModel::load`] can read this path, judged by its configuration file or magic number.
 pub fn is_model(path: &Path) -> bool {
     path.join("config.json").exists() || file::is_gguf(path)
 }

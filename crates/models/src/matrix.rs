@@ -1,7 +1,7 @@
-//! Weight matrices that are floats or stay quantised, and layers of them.
+//! Weight matrices, as floats or quantised, and the layers that use them.
 //!
-//! Fields have the names of Hugging Face's weights, whichever form they have. Quantised weights are buffers: they are saved and
-//! moved with a model, but are not parameters.
+//! Fields have the names of Hugging Face's weights in both forms. Quantised weights are buffers: they are saved and moved with a
+//! model, but are not parameters.
 
 use gradus_ir::format::{Compute, Format};
 use gradus_ir::{DType, Shape};
@@ -11,7 +11,7 @@ use gradus_tensor::{Tensor, dequantize, embedding, func, quantized_dot};
 /// A matrix of weights, `[outputs, inputs]`.
 #[derive(Clone, Debug)]
 pub enum Matrix {
-    /// Numbers that can be trained.
+    /// Trainable floats.
     Float(Param),
     /// The bytes of a quantised format, row by row, and the representation of activations in products.
     Quantized(Buffer, Format, Compute),
@@ -36,7 +36,7 @@ impl Matrix {
         }
     }
 
-    /// The rows at integers of any shape, whose axes come first in the result.
+    /// The rows at indices `ids` of any shape; the result has the axes of `ids`, then the axis of a row.
     #[track_caller]
     pub fn rows(&self, ids: &Tensor) -> Tensor {
         match self {
@@ -45,7 +45,7 @@ impl Matrix {
         }
     }
 
-    /// The values, `f32` if they are quantised.
+    /// The values as floats; quantised values are dequantised to `f32`.
     #[track_caller]
     pub fn values(&self) -> Tensor {
         match self {
@@ -54,7 +54,7 @@ impl Matrix {
         }
     }
 
-    /// The shape of the values.
+    /// The shape of the values, `[outputs, inputs]`, also if they are quantised.
     pub fn shape(&self) -> Shape {
         match self {
             Matrix::Float(w) => w.shape(),
@@ -68,7 +68,7 @@ impl Matrix {
         }
     }
 
-    /// Rows from `from` on, as a matrix of its own.
+    /// Copies `count` rows from row `from` on into a new matrix.
     #[track_caller]
     pub fn rows_at(&self, from: usize, count: usize) -> Matrix {
         let part = |t: &Tensor| t.detach().narrow(0, from, count).contiguous();
@@ -93,12 +93,12 @@ pub struct Projection {
     pub weight: Matrix,
     /// `[outputs]`.
     pub bias: Option<Param>,
-    /// Slot for a low-rank addition.
+    /// Slot for a low-rank adapter.
     pub lora: LoraSlot,
 }
 
 impl Projection {
-    /// Makes a projection without a low-rank addition.
+    /// Makes a projection without a low-rank adapter.
     pub fn new(weight: Matrix, bias: Option<Param>) -> Projection {
         let shape = weight.shape();
         let extent = |axis: usize| shape.get(axis).copied().unwrap_or(0);
@@ -123,7 +123,7 @@ impl Forward for Projection {
     }
 }
 
-/// A row of `weight` for each index.
+/// An embedding: returns a row of `weight` for each index.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// `[rows, width]`.

@@ -1,4 +1,4 @@
-//! The language model of Bengio et al. (2003) on names: a few letters predict the next.
+//! The language model of Bengio et al. (2003) on names: predicts each letter from a few letters before it.
 
 use gradus_ir::{Error, Result};
 use gradus_nn::data::Tensors;
@@ -6,16 +6,16 @@ use gradus_nn::init::{Gain, kaiming_normal};
 use gradus_nn::{Embedding, Forward, Linear, Module, Sampling, compile_forward, module};
 use gradus_tensor::{CrossEntropyOptions, Generator, Tensor, cross_entropy};
 
-/// The end of a name, which is 0, and the letters.
+/// Number of tokens: 0 is the end of a name, 1 to 26 are the letters.
 pub const VOCABULARY: usize = 27;
 
-/// Longest name that is made.
+/// Largest length of a generated name.
 const LONGEST: usize = 20;
 
 /// Sizes of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Letters that predict the next.
+    /// Number of letters that predict the next one.
     pub context: usize,
     /// Width of embeddings.
     pub embed: usize,
@@ -29,19 +29,19 @@ impl Default for Sizes {
     }
 }
 
-/// The model: embeddings side by side, two hidden layers.
+/// The model: concatenated embeddings of the context, followed by two hidden layers.
 pub struct Bengio {
-    /// Of letters.
+    /// Embeddings of letters.
     pub embed: Embedding,
-    /// The last gives logits.
+    /// The two hidden layers and the output layer, which returns logits.
     pub layers: Vec<Linear>,
-    /// Letters that predict the next.
+    /// Number of letters that predict the next one.
     pub context: usize,
 }
 module!(Bengio { embed, layers; context });
 
 impl Bengio {
-    /// A model with random weights.
+    /// Makes a model with random weights.
     pub fn new(sizes: Sizes, g: &Generator) -> Result<Bengio> {
         let Sizes { context, embed, width } = sizes;
         let layers = [(context * embed, width), (width, width), (width, VOCABULARY)];
@@ -52,7 +52,7 @@ impl Bengio {
         Ok(Bengio { embed: Embedding::new(VOCABULARY, embed, g), layers: layers.into(), context })
     }
 
-    /// A new name, letter by letter.
+    /// Samples a new name, letter by letter.
     pub fn sample(&self, sampling: &Sampling, g: &Generator) -> Result<String> {
         let logits = compile_forward(self, |m, x| m.forward(&x[0]));
         let (mut context, mut name, device) = (vec![0i64; self.context], String::new(), self.device());
@@ -81,12 +81,12 @@ impl Forward for Bengio {
     }
 }
 
-/// The loss on a batch of contexts and the letters that follow.
+/// The cross-entropy loss on a batch: `batch[0]` holds contexts, `batch[1]` the letters that follow.
 pub fn loss(model: &Bengio, batch: &[Tensor]) -> Tensor {
     cross_entropy(&model.forward(&batch[0]), &batch[1], &CrossEntropyOptions::default())
 }
 
-/// Every context of names, and the letter that follows; 0 is the end of a name.
+/// All contexts of the names, and the letters that follow; 0 is the end of a name. Fails for characters other than a to z.
 pub fn examples(names: &[&str], context: usize) -> Result<Tensors> {
     let (mut contexts, mut targets) = (Vec::<i64>::new(), Vec::new());
     for name in names {
@@ -105,7 +105,8 @@ pub fn examples(names: &[&str], context: usize) -> Result<Tensors> {
     Tensors::new(vec![Tensor::from_slice(&contexts, [targets.len(), context]), Tensor::from(targets)])
 }
 
-/// Names to train on, and one in ten to test on: chosen by a hash, so that the split stays when names are added.
+/// Splits the lines of a text into names for training and about one in ten for testing. The choice is by a hash, so that it does
+/// not change when names are added.
 pub fn split(text: &str) -> (Vec<&str>, Vec<&str>) {
     let hash = |name: &str| name.bytes().fold(5381u32, |h, b| h.wrapping_mul(33) ^ u32::from(b));
     text.lines().map(str::trim).filter(|n| !n.is_empty()).partition(|n| !hash(n).is_multiple_of(10))

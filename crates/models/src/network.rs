@@ -1,6 +1,6 @@
-//! The networks of a decoder's blocks: one for all tokens, or experts that a router chooses for each.
+//! The feed-forward networks of a decoder's blocks: one network for all tokens, or experts chosen by a router for each token.
 //!
-//! Fields have the names of Hugging Face's weights; those of experts are stacked, as GGUF files have them.
+//! Fields have the names of Hugging Face's weights. The matrices of experts are stacked in one tensor, as in GGUF files.
 
 use crate::config::{Activation, Config, Experts as Sizes};
 use crate::matrix::Projection;
@@ -10,11 +10,11 @@ use gradus_nn::file::gguf::Format;
 use gradus_nn::{Buffer, Forward, Module, Param, Visitor, module};
 use gradus_tensor::{Tensor, grouped_dot, quantized_grouped_dot};
 
-/// The network of a block.
+/// The feed-forward network of a block.
 pub enum Network {
-    /// One for all tokens.
+    /// One network for all tokens.
     Dense(Mlp),
-    /// Experts.
+    /// A mixture of experts.
     Experts(Experts),
 }
 
@@ -28,7 +28,7 @@ impl Module for Network {
 }
 
 impl Network {
-    /// Takes the weights of the network of layer `i`.
+    /// Loads the weights of the network of layer `i`.
     pub fn load(l: &mut Loader<'_>, c: &Config, i: usize) -> Network {
         if let Some(sizes) = c.experts.as_ref().filter(|e| e.layers.get(i).copied().unwrap_or(false)) {
             return Network::Experts(Experts::load(l, c, sizes, i));
@@ -59,13 +59,13 @@ impl Forward for Network {
 
 /// `down(f(gate(x)) · up(x))`, or `down(f(up(x)))` without a gate.
 pub struct Mlp {
-    /// Goes through the nonlinearity `f` and multiplies.
+    /// Projection whose result goes through the activation `f` and multiplies `up`.
     pub gate_proj: Option<Projection>,
-    /// Into the hidden layer.
+    /// Projection to the hidden layer.
     pub up_proj: Projection,
-    /// Out of it.
+    /// Projection from the hidden layer to the width.
     pub down_proj: Projection,
-    /// The nonlinearity.
+    /// The activation `f`.
     pub activation: Activation,
 }
 module!(Mlp { gate_proj, up_proj, down_proj; activation });
@@ -82,10 +82,10 @@ impl Forward for Mlp {
     }
 }
 
-/// Matrices of one shape, of which each row of activations uses one: `[experts, outputs, inputs]`.
+/// Matrices of equal shape, `[experts, outputs, inputs]`. Each row of activations is multiplied by one of them.
 #[derive(Clone, Debug)]
 pub enum Stack {
-    /// Numbers that can be trained.
+    /// Trainable floats.
     Float(Param),
     /// The bytes of a quantised format, row by row.
     Quantized(Buffer, Format),
@@ -101,7 +101,7 @@ impl Module for Stack {
 }
 
 impl Stack {
-    /// `x[n] · matrices[groups[n]]ᵀ` of every row.
+    /// Multiplies each row by its matrix: `y[n] = x[n] · matrices[groups[n]]ᵀ`.
     #[track_caller]
     pub fn dot(&self, x: &Tensor, groups: &Tensor) -> Tensor {
         match self {
@@ -111,21 +111,21 @@ impl Stack {
     }
 }
 
-/// Gated networks, of which a router chooses some for each token; their results are added with the router's weights.
+/// A mixture of gated networks. A router chooses some of them for each token; their results are added with its weights.
 pub struct Experts {
-    /// The router.
+    /// The router: a score of each expert.
     pub gate: Projection,
-    /// Goes through the nonlinearity and multiplies.
+    /// Projections whose results go through the activation and multiply `up`.
     pub gate_proj: Stack,
-    /// Into the hidden layers.
+    /// Projections to the hidden layers.
     pub up_proj: Stack,
-    /// Out of them.
+    /// Projections from the hidden layers to the width.
     pub down_proj: Stack,
-    /// The nonlinearity.
+    /// The activation.
     pub activation: Activation,
-    /// Experts that each token has.
+    /// Number of experts chosen for each token.
     pub chosen: usize,
-    /// The weights of the chosen experts are scaled to a sum of 1.
+    /// Whether the weights of the chosen experts are scaled to a sum of 1.
     pub normalize: bool,
 }
 module!(Experts { gate, gate_proj, up_proj, down_proj; activation, chosen, normalize });
@@ -133,7 +133,7 @@ module!(Experts { gate, gate_proj, up_proj, down_proj; activation, chosen, norma
 impl Experts {
     fn load(l: &mut Loader<'_>, c: &Config, sizes: &Sizes, i: usize) -> Experts {
         let (d, h) = (c.width, sizes.hidden);
-        // Mixtral's names differ from those of others.
+        // Mixtral names its experts differently.
         let (part, names) = match c.architecture.as_str() {
             "mixtral" => ("block_sparse_moe", ["w1", "w3", "w2"]),
             _ => ("mlp", ["gate_proj", "up_proj", "down_proj"]),
@@ -156,16 +156,16 @@ impl Experts {
         }
     }
 
-    /// The numbers of the chosen experts of rows `[n, width]` and their weights, both `[n, chosen]`. Of experts with equal
-    /// weights the first ones are chosen.
+    /// Routes rows `[n, width]`: returns the indices of the chosen experts and their weights, both `[n, chosen]`. Among experts
+    /// with equal weights, lower indices are chosen first.
     pub fn route(&self, x: &Tensor) -> (Tensor, Tensor) {
         let p = self.gate.forward(x).softmax(-1);
         let count = p.dim(-1);
         let (own, other) = (p.unsqueeze(-1), p.unsqueeze(-2));
         let number = Tensor::iota(DType::I64, [1, count], 1);
         let earlier = number.unsqueeze(-2).lt(&number.unsqueeze(-1));
-        // Number of experts that come before each. Unlike sorting, comparisons cannot fail, so that a plan may write to its cache in
-        // place.
+        // The rank of an expert is the number of experts ordered before it. Comparisons are used because sorting may fail, and
+        // a plan with ops that may fail cannot write to its cache in place.
         let ahead = other.gt(&own).or(&other.eq(&own).and(&earlier));
         let rank = ahead.to_dtype(DType::I64).sum(-1);
         let order = Tensor::iota(DType::I64, [1, self.chosen, 1], 1);

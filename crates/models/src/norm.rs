@@ -1,4 +1,4 @@
-//! The norms of decoders: of Llama, of Gemma, of GPT-2.
+//! The norms of decoders: those of Llama, Gemma and GPT-2.
 
 use crate::config::Norms;
 use crate::weights::Loader;
@@ -8,16 +8,16 @@ use gradus_tensor::Tensor;
 /// A norm along the last axis.
 #[derive(Clone, Debug)]
 pub enum Norm {
-    /// By the root of the mean square, times the weight.
+    /// `x / rms(x) · weight`.
     Rms(RmsNorm),
-    /// The same, times one plus the weight.
+    /// `x / rms(x) · (1 + weight)`.
     OnePlusRms(RmsNorm),
-    /// By mean and variance, times the weight, plus a bias.
+    /// `(x - mean) / deviation · weight + bias`.
     Layer(LayerNorm),
 }
 
 impl Norm {
-    /// Takes `name.weight`, and `name.bias` where norms have one.
+    /// Loads `name.weight` and, for layer norms, `name.bias`.
     pub fn load(l: &mut Loader<'_>, kind: Norms, name: &str, width: usize, eps: f64) -> Norm {
         let weight = l.param(&format!("{name}.weight"), [width]);
         let rms = |weight| RmsNorm { weight, eps: Some(eps) };

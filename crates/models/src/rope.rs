@@ -1,24 +1,24 @@
-//! Rotary positions: how fast each pair of features rotates, read from the keys of a `config.json`.
+//! Rotary position embeddings: the angular rate of each pair of features, from the keys of a `config.json`.
 //!
-//! Takes the table that older files call `rope_scaling` and newer ones `rope_parameters`; returns rotations per position and a
-//! factor of the rotated features. Which layers use which rotations is decided by the configuration.
+//! Takes the table named `rope_scaling` in older files and `rope_parameters` in newer ones; returns the rates and a factor of the
+//! rotated features. The configuration decides which layers use which rotations.
 
 use gradus_ir::{Error, Result};
 use serde_json::Value;
 
-/// Rotations of a layer's queries and keys.
+/// The rotation of a layer's queries and keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rope {
-    /// The base before any scaling.
+    /// The base of the rates before scaling, `rope_theta`.
     pub base: f64,
-    /// Rotations per position of each pair of features, in radians.
+    /// Angle per position of each pair of features, in radians.
     pub rates: Vec<f64>,
-    /// Multiplies cosines and sines; 1 unless the scaling says otherwise.
+    /// Factor of cosines and sines; 1 unless the scaling sets it.
     pub factor: f64,
 }
 
 impl Rope {
-    /// Rotations of heads of `head` features without scaling.
+    /// Rotations of heads of `head` features, without scaling.
     pub fn plain(base: f64, head: usize) -> Result<Rope> {
         if !(base > 0.0 && base.is_finite()) {
             return Err(Error::value(format!("`rope_theta` {base}"), "must be positive and finite"));
@@ -26,7 +26,7 @@ impl Rope {
         Ok(Rope { base, rates: plain_rates(base, head).collect(), factor: 1.0 })
     }
 
-    /// Rotations with the scaling that stretches the context. `context` is the number of positions of the model.
+    /// Rotations with a scaling that extends the context. `context` is the largest number of positions of the model.
     pub fn scaled(base: f64, head: usize, scaling: &Value, context: usize) -> Result<Rope> {
         let plain = Rope::plain(base, head)?;
         let number = |key: &str| match scaling[key].as_f64().filter(|x| *x > 0.0 && x.is_finite()) {
@@ -51,7 +51,7 @@ impl Rope {
             "llama3" => {
                 let (factor, original) = (number("factor")?, number("original_max_position_embeddings")?);
                 let (low, high) = (number("low_freq_factor")?, number("high_freq_factor")?);
-                // Fast rotations stay, slow ones are stretched, those between change gradually.
+                // High rates stay, low rates are divided by the factor, and rates between are interpolated.
                 Ok(plain.map(|_, rate| {
                     let rotations = original * rate / (2.0 * std::f64::consts::PI);
                     let smooth = ((rotations - low) / (high - low)).clamp(0.0, 1.0);
@@ -59,7 +59,7 @@ impl Rope {
                 }))
             }
             "yarn" => yarn(plain, head, scaling, context),
-            // A divisor for each pair, as GGUF files store any scaling.
+            // One divisor for each pair of features; any scaling of a GGUF file is converted to this.
             "longrope" if scaling["short_factor"] == scaling["long_factor"] => {
                 let factors: Option<Vec<f64>> =
                     scaling["long_factor"].as_array().and_then(|a| a.iter().map(Value::as_f64).collect());
@@ -87,7 +87,7 @@ impl Rope {
         Rope { rates, ..self }
     }
 
-    /// Divisors of the rotations that scaling makes, if it changes any.
+    /// The divisors of the rates that the scaling amounts to; `None` if it changes no rate.
     pub fn divisors(&self) -> Option<Vec<f32>> {
         let plain = plain_rates(self.base, 2 * self.rates.len());
         let divisors: Vec<f32> = plain.zip(&self.rates).map(|(plain, rate)| (plain / rate) as f32).collect();
@@ -95,13 +95,13 @@ impl Rope {
     }
 }
 
-/// `base^(-2i/d)` for each pair of features.
+/// The rates without scaling: `base^(-2i/head)` for each pair `i`.
 fn plain_rates(base: f64, head: usize) -> impl Iterator<Item = f64> {
     (0..head / 2).map(move |i| base.powf(-2.0 * i as f64 / head as f64))
 }
 
-/// YaRN: pairs that rotate more than `beta_fast` times over the original context stay, those below `beta_slow` are divided by the
-/// factor, those between change linearly with their number.
+/// YaRN scaling. Pairs that rotate more than `beta_fast` times over the original context keep their rate; those that rotate less
+/// than `beta_slow` times have it divided by the factor; between them the change is linear in the index of the pair.
 fn yarn(plain: Rope, head: usize, scaling: &Value, context: usize) -> Result<Rope> {
     let bad = |key: &str| {
         Error::value(format!("`rope_scaling.{key}` {}", scaling[key]), "must be a positive number")
@@ -120,7 +120,7 @@ fn yarn(plain: Rope, head: usize, scaling: &Value, context: usize) -> Result<Rop
         (None, Some(one), Some(all)) => stretch(one) / stretch(all),
         _ => stretch(1.0),
     };
-    // The number of the pair that rotates this often over the original context.
+    // The index, possibly fractional, of the pair that rotates `rotations` times over the original context.
     let pair = |rotations: f64| {
         let turns = original / (rotations * 2.0 * std::f64::consts::PI);
         head as f64 * turns.ln() / (2.0 * plain.base.ln())

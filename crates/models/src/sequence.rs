@@ -1,6 +1,6 @@
-//! One text as it is generated: which token follows its logits, and when it ends.
+//! The state of one text during generation: chooses the next token from logits and decides when the text ends.
 //!
-//! Takes logits and gives events; who computes the logits, alone or together with those of other texts, is decided elsewhere.
+//! Takes logits; returns events. The caller computes the logits, for one text or for several together.
 
 use crate::config::Config;
 use crate::constrain::Matcher;
@@ -12,29 +12,29 @@ use gradus_tensor::Generator;
 /// A generated token.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
-    /// Its number.
+    /// The id of the token.
     pub id: i64,
-    /// Its log-probability by the model, before penalties, biases, temperature and limits; 0 if none were asked for.
+    /// Log-probability under the model, before penalties, biases, temperature and limits; 0 if it was not requested.
     pub log_probability: f64,
-    /// The likeliest tokens with theirs, as many as were asked for.
+    /// The likeliest tokens with their log-probabilities, as many as requested.
     pub top: Vec<(i64, f64)>,
 }
 
-/// Events of a text.
+/// An event of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// It grows by a token.
+    /// A token was generated.
     Token(Token),
-    /// It has ended.
+    /// The text has ended.
     Finished(Finish),
-    /// It cannot go on, for this reason; other texts can.
+    /// The text cannot continue, for this reason; other texts can.
     Failed(String),
 }
 
-/// A text that grows.
+/// A text during generation.
 pub(crate) struct Sequence {
     text: Vec<i64>,
-    /// Number of generated tokens, those that were forgotten included.
+    /// Number of generated tokens, including tokens that were dropped from the context.
     generated: usize,
     options: Options,
     context: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    /// Begins a text with a prompt. A prompt that is empty, too long or not of the vocabulary is refused.
+    /// Starts a text with a prompt. Fails if the prompt is empty, too long, or has tokens outside the vocabulary.
     pub(crate) fn new(config: &Config, prompt: &[i64], options: &Options) -> Result<Sequence> {
         options.sampling.check()?;
         let context = config.context;
@@ -67,12 +67,12 @@ impl Sequence {
         })
     }
 
-    /// The tokens whose logits come next.
+    /// The tokens so far; the next logits must be those after them.
     pub(crate) fn text(&self) -> &[i64] {
         &self.text
     }
 
-    /// Tokens that may still follow.
+    /// Largest number of tokens that may still follow.
     fn left(&self) -> usize {
         let left = self.options.tokens.saturating_sub(self.generated);
         match self.options.when_full {
@@ -81,7 +81,7 @@ impl Sequence {
         }
     }
 
-    /// Makes the text fit the context, or tells why it ends here.
+    /// Makes the text fit the context, or returns the reason why it ends here.
     pub(crate) fn prepare(&mut self) -> Option<Finish> {
         if self.generated >= self.options.tokens {
             let complete = self.matcher.as_ref().is_some_and(Matcher::is_complete);
@@ -102,7 +102,7 @@ impl Sequence {
         None
     }
 
-    /// Chooses the next token by the logits after the text.
+    /// Chooses the next token from the logits after the text.
     pub(crate) fn choose(&mut self, logits: &[f32]) -> Result<Event> {
         let allowed = match &self.matcher {
             None => None,

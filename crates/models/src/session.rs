@@ -1,8 +1,8 @@
-//! Texts of one model that grow together: a cache with a slot for each, and compiled plans.
+//! Computes the logits of several texts of one model, with a cache slot for each text and compiled plans.
 //!
-//! [`Session::logits_after`] takes whole texts every time and computes only what their slots do not hold yet. Prefill, decoding
-//! and reuse of a common beginning are that one function. Texts that lack one token are computed together, in one plan; longer
-//! pieces one text after the other. Which token follows is decided elsewhere.
+//! [`Session::logits_after`] takes the full texts on every call and computes only the tokens that their slots do not hold.
+//! Prefill, decoding and reuse of a common prefix all use this function. Texts that need one token are computed together in one
+//! plan; longer pieces are computed text by text. The caller chooses the next tokens.
 
 use crate::decoder::{Decoder, KvCache, Texts};
 use gradus_ir::{Error, Result};
@@ -10,20 +10,20 @@ use gradus_nn::Module;
 use gradus_tensor::{Compiled, Device, Tensor, compile};
 use std::sync::Arc;
 
-/// Lengths that pieces of a text are padded to: each is a plan of its own.
+/// Lengths to which pieces of a text are padded; each length has its own plan.
 const CHUNKS: &[usize] = &[1, 8, 32, 128, 512];
 
-/// Positions of the first cache. Its memory is provided by the system as positions are written.
+/// Initial capacity of a slot, in positions. The system commits memory only as positions are written.
 const FIRST_CAPACITY: usize = 2048;
 
-/// A model with the caches of several texts.
+/// A model with the caches of several texts. See the [module](self).
 pub struct Session {
     model: Arc<Decoder>,
     device: Device,
     cache: KvCache,
     /// The tokens whose keys and values each slot holds.
     held: Vec<Vec<i64>>,
-    /// Plans for this cache, by their number of texts and tokens.
+    /// Plans for the current cache, by number of texts and of tokens per text.
     plans: Vec<((usize, usize), Compiled)>,
 }
 
@@ -34,7 +34,7 @@ struct Piece<'a> {
 }
 
 impl Session {
-    /// Empty caches for `slots` texts.
+    /// Makes a session of `slots` empty slots (at least one).
     pub fn new(model: Arc<Decoder>, slots: usize) -> Session {
         let slots = slots.max(1);
         let device = model.device();
@@ -52,31 +52,31 @@ impl Session {
         self.held.len()
     }
 
-    /// Tokens that a slot holds; none if there is no such slot.
+    /// The tokens that a slot holds; empty if there is no such slot.
     pub fn held(&self, slot: usize) -> &[i64] {
         self.held.get(slot).map_or(&[], Vec::as_slice)
     }
 
-    /// Forgets all texts. Must be called when weights have changed, because the caches were computed with the old ones.
+    /// Empties all slots. Must be called after weights have changed, because the caches were computed with the old weights.
     pub fn forget(&mut self) {
         self.held.iter_mut().for_each(Vec::clear);
     }
 
-    /// Plans compiled for the present capacity.
+    /// Number of plans compiled for the current capacity.
     pub fn plans(&self) -> usize {
         self.plans.len()
     }
 
-    /// Logits of the token that follows each text, given with its slot. What a slot holds of the beginning of its text is not
-    /// computed again. All slots must be different.
+    /// Returns the logits of the token after each text. Each text is given with its slot; slots must be distinct. The common
+    /// prefix of a text and its slot is not computed again.
     pub fn logits_after(&mut self, texts: &[(usize, &[i64])]) -> Result<Vec<Vec<f32>>> {
         self.check(texts)?;
         let longest = texts.iter().map(|(_, text)| text.len()).max().unwrap_or(0);
         self.grow(longest);
         for (slot, text) in texts {
-            // The last token is always computed: its logits are not kept.
+            // The last token is always computed, because its logits are not stored.
             let same = self.held[*slot].iter().zip(*text).take_while(|(a, b)| a == b).count();
-            // The cache after this position is hidden, and overwritten later.
+            // Later positions of the cache are masked, and overwritten by new tokens.
             self.held[*slot].truncate(same.min(text.len() - 1));
         }
         let mut logits: Vec<Vec<f32>> = vec![Vec::new(); texts.len()];
@@ -124,16 +124,16 @@ impl Session {
         Ok(())
     }
 
-    /// The length of the next piece of a text: the shortest that holds `left` tokens, or else the longest.
+    /// The padded length of the next piece: the shortest that holds `left` tokens, or else the longest that fits.
     fn chunk(&self, slot: usize, left: usize) -> usize {
-        // Padding must fit the cache too.
+        // Padding must also fit into the cache.
         let capacity = self.cache.capacity - self.held[slot].len();
         let fits = || CHUNKS.iter().copied().filter(|n| *n <= capacity);
         fits().find(|n| *n >= left).or_else(|| fits().next_back()).unwrap_or(1)
     }
 
-    /// Makes the capacity sufficient for a text. All texts are then computed again: copying the caches would write, and so
-    /// commit, every page of every slot. Each growth doubles the capacity, so there are few.
+    /// Grows the capacity to at least `needed` positions. All slots are emptied and computed again: copying the caches would
+    /// write, and so commit, every page of every slot. Capacities are powers of two, so this is rare.
     fn grow(&mut self, needed: usize) {
         if needed <= self.cache.capacity {
             return;
@@ -144,9 +144,9 @@ impl Session {
         self.held.iter_mut().for_each(Vec::clear);
     }
 
-    /// Runs pieces of different texts in one plan, and gives the logits behind each.
+    /// Runs pieces of different texts in one plan, and returns the logits after each piece.
     fn run(&mut self, pieces: &[Piece<'_>], length: usize) -> Result<Vec<Vec<f32>>> {
-        // A few numbers of texts, so that there are few plans. Texts that fill up have no tokens.
+        // The number of texts is rounded up to a power of two, so that few plans are compiled. Padding texts have no tokens.
         let count = pieces.len().next_power_of_two();
         let (mut ids, mut numbers) = (vec![0i64; count * length], [const { Vec::new() }; 3]);
         for (i, Piece { slot, tokens }) in pieces.iter().enumerate() {

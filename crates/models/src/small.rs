@@ -1,6 +1,6 @@
-//! Small models to learn from scratch: a folder with a Llama of random weights and one token for each character.
+//! Writes small untrained models: a folder with a Llama of random weights and one token for each character.
 //!
-//! The folder loads like that of any other model. It serves examples and tests of tuning, where real weights are too large.
+//! The folder loads like that of any other model. It is used in examples and tests of tuning, where real weights are too large.
 
 use crate::config::Config;
 use crate::decoder::Decoder;
@@ -12,20 +12,20 @@ use gradus_tensor::Generator;
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
-/// Sizes of a small model.
+/// Options of a small model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Small {
-    /// The characters that texts may have; each is a token. Others become the token `<unknown>`.
+    /// The characters of texts; each is a token. Other characters become the token `<unknown>`.
     pub alphabet: String,
     /// Width of the residual stream.
     pub width: usize,
-    /// Blocks.
+    /// Number of blocks.
     pub layers: usize,
-    /// Heads of attention, which must divide the width into even parts.
+    /// Number of attention heads; `width / heads` must be an even integer.
     pub heads: usize,
-    /// Most tokens of a text.
+    /// Largest number of tokens of a text.
     pub context: usize,
-    /// Seed of the weights.
+    /// Seed of the random weights.
     pub seed: u64,
 }
 
@@ -35,7 +35,7 @@ impl Default for Small {
     }
 }
 
-/// Special tokens, before the characters.
+/// Special tokens; their ids precede those of the characters.
 const SPECIAL: [&str; 2] = ["<end>", "<unknown>"];
 
 /// Writes a model with random weights into a folder: `config.json`, `tokenizer.json` and `model.safetensors`.
@@ -60,11 +60,11 @@ pub fn create(folder: &Path, small: &Small) -> Result<()> {
     let put =
         |name: &str, json: &Json| atomic::write(&folder.join(name), &[format!("{json:#}\n").as_bytes()]);
     put("tokenizer.json", &tokenizer(&characters))?;
-    // Last: a folder with a configuration is complete.
+    // Written last: a folder that has a configuration is complete.
     put("config.json", &config)
 }
 
-/// The `tokenizer.json` of a tokeniser by characters.
+/// The `tokenizer.json` of a tokeniser with one token for each character.
 fn tokenizer(characters: &[char]) -> Json {
     let tokens = SPECIAL.iter().map(|s| s.to_string()).chain(characters.iter().map(|c| c.to_string()));
     let vocabulary: Map<String, Json> = tokens.enumerate().map(|(i, token)| (token, json!(i))).collect();

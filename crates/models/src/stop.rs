@@ -1,6 +1,6 @@
-//! Stop strings in a text that comes in pieces.
+//! Finds stop strings in a text that arrives in pieces.
 
-/// Holds back text that may be the beginning of a stop string.
+/// Passes text through up to the first stop string. Text that may be the start of a stop string is held back.
 pub struct StopStrings {
     stop: Vec<String>,
     waiting: String,
@@ -8,13 +8,13 @@ pub struct StopStrings {
 }
 
 impl StopStrings {
-    /// Ends a text before the first of these. Empty ones are ignored.
+    /// Makes a filter that ends the text before the first of these strings. Empty strings are ignored.
     pub fn new(stop: &[String]) -> StopStrings {
         let stop = stop.iter().filter(|s| !s.is_empty()).cloned().collect();
         StopStrings { stop, waiting: String::new(), stopped: false }
     }
 
-    /// Takes a piece. Gives the text that cannot be part of a stop string, and whether one has come.
+    /// Adds a piece. Returns the text that cannot be part of a stop string, and whether a stop string has been found.
     pub fn push(&mut self, piece: &str) -> (String, bool) {
         if self.stopped {
             return (String::new(), true);
@@ -31,12 +31,12 @@ impl StopStrings {
         (std::mem::replace(&mut self.waiting, rest), false)
     }
 
-    /// Whether a stop string has come.
+    /// Whether a stop string has been found.
     pub fn stopped(&self) -> bool {
         self.stopped
     }
 
-    /// The text that was held back.
+    /// Returns the text that was held back, at the end of the text.
     pub fn finish(&mut self) -> String {
         std::mem::take(&mut self.waiting)
     }

@@ -1,7 +1,7 @@
-//! Weights by name: from a GGUF file, from safetensors in one file or several, or random.
+//! Sources of weights by name: a GGUF file, one or several safetensors files, or random numbers.
 //!
-//! A model asks a [`Loader`] for each parameter with its name and shape, and is built of what comes. Everything that does not fit
-//! is collected, so that one message lists missing, misshapen and unknown tensors together.
+//! A model asks a [`Loader`] for each parameter by name and shape. The loader collects everything that does not fit, so that one
+//! message lists missing, misshapen and unknown tensors together.
 
 use crate::gguf;
 use crate::matrix::Matrix;
@@ -13,24 +13,24 @@ use gradus_tensor::{Generator, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Where weights come from. Names are those of Hugging Face's files.
+/// A source of weights. Names are those of Hugging Face's files.
 pub enum Weights {
-    /// A GGUF file. Its quantised matrices stay quantised, unless the file was opened to give `f32`.
+    /// A GGUF file. Its quantised matrices stay quantised unless `as_f32` of the file is set.
     Gguf(Box<gguf::Model>),
-    /// Safetensors files, and which has which tensor.
+    /// Safetensors files, and the index of the file that has each tensor.
     Safetensors(Vec<safetensors::Reader>, BTreeMap<String, usize>),
-    /// Random weights of any name, for tests and for training anew.
+    /// Random weights of any name, for tests and for training from scratch.
     Random(Generator),
 }
 
-/// Most bytes of an index of shards.
+/// Largest index of shards that is read, in bytes.
 const MOST_INDEX: u64 = 64 << 20;
 
-/// Most names that one message lists for each kind of problem.
+/// Largest number of names that one message lists for each kind of problem.
 const MOST_LISTED: usize = 20;
 
 impl Weights {
-    /// The safetensors of a Hugging Face folder: one file, or several with an index.
+    /// Opens the safetensors of a Hugging Face folder: one file, or several with an index.
     pub fn of_folder(folder: &Path) -> Result<Weights> {
         let one = folder.join("model.safetensors");
         let index = folder.join("model.safetensors.index.json");
@@ -44,14 +44,14 @@ impl Weights {
             let map = map.ok_or_else(|| atomic::failed(&index, "has no `weight_map`"))?;
             map.values().filter_map(|v| v.as_str()).map(str::to_string).collect()
         };
-        // A name in an index must not lead out of the folder.
+        // File names of an index must not point outside of the folder.
         if let Some(bad) = files.iter().find(|f| Path::new(f).file_name() != Some(f.as_ref())) {
             return Err(atomic::failed(&index, format!("names `{bad}`, which is not a file of this folder")));
         }
         Weights::of_files(&files.iter().map(|f| folder.join(f)).collect::<Vec<_>>())
     }
 
-    /// Safetensors files.
+    /// Opens safetensors files. Fails if two of them have a tensor of the same name.
     pub fn of_files(paths: &[impl AsRef<Path>]) -> Result<Weights> {
         let (mut files, mut names) = (Vec::new(), BTreeMap::new());
         for (i, path) in paths.iter().enumerate() {
@@ -84,7 +84,7 @@ impl Weights {
         }
     }
 
-    /// A tensor as it is stored; of quantised formats in `f32`.
+    /// Reads a tensor as it is stored, or dequantised to `f32`.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
         match self {
             Weights::Gguf(file) => file.tensor(name),
@@ -99,10 +99,10 @@ impl Weights {
     }
 }
 
-/// Hands out weights to a model that is being built.
+/// Hands out weights to a model under construction, and collects what does not fit.
 pub struct Loader<'a> {
     weights: &'a Weights,
-    /// Put before every name, such as `bert.` in files whose names have it.
+    /// Prefix of every name, such as `bert.` in files whose names have it.
     prefix: String,
     taken: BTreeSet<String>,
     missing: Vec<String>,
@@ -111,7 +111,7 @@ pub struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    /// Of these weights.
+    /// Makes a loader without a prefix.
     pub fn new(weights: &'a Weights) -> Loader<'a> {
         Loader {
             weights,
@@ -123,7 +123,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Puts a prefix before every name from now on.
+    /// Sets the prefix of every name from now on.
     pub fn prefixed(mut self, prefix: &str) -> Loader<'a> {
         self.prefix = prefix.to_string();
         self
@@ -135,14 +135,14 @@ impl<'a> Loader<'a> {
         matches!(self.weights, Weights::Random(_)) || self.weights.shape(&name).is_some()
     }
 
-    /// A parameter in `f32`. One that does not fit is noted, and zeros stand for it until [`finish`](Loader::finish).
+    /// Takes a parameter as `f32`. If it does not fit, this is noted for [`finish`](Loader::finish), and zeros are returned.
     pub fn param<const N: usize>(&mut self, name: &str, shape: [usize; N]) -> Param {
         let name = format!("{}{name}", self.prefix);
         let value = self.value(&name, &Shape::from(shape)).unwrap_or_else(|| Tensor::zeros([1]));
         Param::new(&value)
     }
 
-    /// A matrix of weights, which stays quantised if the file has it so.
+    /// Takes a matrix of weights, which stays quantised if the file stores it quantised.
     pub fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Matrix {
         let full = format!("{}{name}", self.prefix);
         if let Weights::Gguf(file) = self.weights
@@ -160,8 +160,8 @@ impl<'a> Loader<'a> {
         Matrix::Float(self.param(name, shape))
     }
 
-    /// A matrix `[outputs, inputs]` that Hugging Face's files store as `[inputs, outputs]`. GGUF files store it by rows, so that it
-    /// stays quantised if the file has it so.
+    /// Takes a matrix `[outputs, inputs]` that Hugging Face's files store as `[inputs, outputs]`. GGUF files store it as
+    /// `[outputs, inputs]`, so it can stay quantised.
     pub fn matrix_by_columns(&mut self, name: &str, [outputs, inputs]: [usize; 2]) -> Matrix {
         let full = format!("{}{name}", self.prefix);
         if let Weights::Gguf(file) = self.weights
@@ -182,7 +182,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Matrices of experts, each of a name of its own, as one tensor `[count, outputs, inputs]`.
+    /// Takes the matrices of `count` experts, each with its own name, as one tensor `[count, outputs, inputs]`.
     pub fn stack(
         &mut self,
         count: usize,
@@ -213,7 +213,7 @@ impl<'a> Loader<'a> {
 
     fn value(&mut self, name: &str, shape: &Shape) -> Option<Tensor> {
         if let Weights::Random(g) = self.weights {
-            // Vectors are norms' weights; matrices keep the size of what they are applied to.
+            // Vectors are weights of norms, near 1. Matrices are scaled so that results have the magnitude of their inputs.
             let scale = (*shape.last()? as f64).sqrt().recip();
             return Some(if shape.len() == 1 { g.randn(shape) * 0.1 + 1.0 } else { g.randn(shape) * scale });
         }
@@ -229,7 +229,8 @@ impl<'a> Loader<'a> {
         None
     }
 
-    /// Lists everything that did not fit. Tensors that nothing asked for are unknown, unless `ignored` accepts their name.
+    /// Returns an error that lists everything that did not fit. Tensors never asked for are unknown, unless `ignored` accepts
+    /// them.
     pub fn finish(self, ignored: impl Fn(&str) -> bool) -> Result<()> {
         if let Some(e) = self.failed {
             return Err(e);
@@ -251,7 +252,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Converts weights of any float dtype.
+/// Converts weights of any float dtype to `f32`.
 fn as_f32(t: &Tensor) -> Result<Tensor> {
     let t = if t.dtype() == DType::F32 { t.clone() } else { t.to_dtype(DType::F32) };
     t.check().cloned()

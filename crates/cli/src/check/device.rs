@@ -8,7 +8,7 @@ use gradus::lang::{Gradient, Program};
 use gradus::{DType, Device, Tensor};
 use std::collections::BTreeMap;
 
-/// Largest difference, relative to the largest element of the tensor. Devices sum in another order, in `f32`.
+/// Largest accepted difference, relative to the largest element of the tensor. Devices sum in another order, in `f32`.
 const TOLERANCE: f64 = 1e-4;
 
 /// Runs the program in `f32` on the CPU and on the device, and prints the differences. Does nothing if the device is the

@@ -1,4 +1,4 @@
-//! The loss as a function of steps, and each gradient beside what it must equal.
+//! Evaluates the loss as a function of steps, and compares each gradient with differences, forward mode and reverse mode.
 
 use super::slopes::{Slopes, settling};
 use super::{Random, Sought, avals, sought};
@@ -12,69 +12,69 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How far forward mode and reverse mode may be apart, relative to their size: both are exact up to rounding.
+/// Largest relative difference of forward and reverse mode; both are exact up to rounding.
 const EXACT: f64 = 1e-9;
-/// How near to rest fixpoints are brought.
+/// Tolerance to which fixpoints converge.
 pub(super) const AT_REST: f64 = 1e-14;
-/// So many places of a tensor at most are found that have an edge.
+/// Largest number of elements without a derivative that are searched for in a tensor.
 const PLACES: usize = 64;
-/// How long the steps of differences are at first.
+/// Initial step length of differences.
 const STEP: f64 = 1e-5;
-/// How many times steps are made shorter, eight times each, where longer ones do not agree.
+/// Number of times that steps are shortened, by a factor of 8 each, while longer ones do not agree.
 const SHORTER: i32 = 12;
-/// How far slopes back and ahead may be apart, relative to the gradient, before that is looked into.
+/// Difference of backward and forward slopes, relative to the gradient, from which on shorter steps are tried.
 const APART: f64 = 1e-3;
 
-/// How far a gradient is from what it must equal, relative to the sizes of both.
+/// The relative errors of a gradient.
 pub(super) struct Errors {
-    /// None where something is held constant that differences would move, and where they cannot tell.
+    /// Error against differences; `None` if a function holds values constant that differences would change, or they cannot tell.
     pub(super) difference: Option<f64>,
-    /// None where forward mode gives no number.
+    /// Error against forward mode; `None` if its result is not finite.
     pub(super) forward: Option<f64>,
-    /// None where the graph has none, or no number.
+    /// Error against reverse mode on the graph; `None` if there is none, or it is not finite.
     pub(super) graph: Option<f64>,
-    /// At how many places the loss has no derivative.
+    /// Number of elements at which the loss has no derivative.
     pub(super) edges: usize,
 }
 
-/// A gradient, or the part of one that belongs to one term of a name that moves with time.
+/// A gradient, or the part of one that belongs to one term of a name that depends on time.
 pub(super) struct Part {
     pub(super) name: Name,
     pub(super) label: String,
     pub(super) gradient: Tensor,
     /// The input that takes the steps.
     step: Name,
-    /// What it is a gradient by, where that has the same places.
+    /// The value whose gradient this is, if both have the same shape.
     value: Option<Tensor>,
 }
 
-/// The loss as a function of steps away from every name's value.
+/// The loss as a function of steps from the value of each name.
 pub(super) struct Probe {
     pub(super) lowered: Lowered,
     loss: Compiled,
     inputs: BTreeMap<Name, Tensor>,
     pub(super) parts: Vec<Part>,
     pub(super) skipped: Vec<(String, String)>,
-    /// A function of the program's own that holds something constant.
+    /// A function of the program that holds values constant, if there is one.
     pub(super) holds: Option<Name>,
-    /// What one rounding is, relative to a number: that of the smallest floats that the program holds numbers as.
+    /// Relative rounding error: that of the least precise float dtype of the program, or the tolerance of fixpoints.
     noise: f64,
 }
 
-/// Whether lines of a name combine by another reduction than a sum.
+/// Whether the equations of a name are combined by a reduction other than a sum.
 fn reduces(program: &Program, name: &Name) -> bool {
     let own = program.definition(name).map(|d| &d.equations[..]).unwrap_or_default();
     own.iter().any(|i| program.equations[*i].projection != Projection::Sum)
 }
 
-/// Whether a name needs itself, or moves with time.
+/// Whether a name depends on itself or on time.
 fn needs_itself(program: &Program, name: &Name) -> bool {
     let Some(d) = program.definition(name) else { return false };
     let reads = d.equations.iter().flat_map(|i| program.equations[*i].reads()).map(|r| r.name.clone());
     d.time.is_some() || program.needed(&reads.collect::<Vec<_>>()).contains(name)
 }
 
-/// Gives the lines of a name another name, so that a step can be added to what they come to: `M[i] = Lines_M[i] + Step[i]`.
+/// Renames the equations of a name, so that a step can be added to their result: `M[i] = Lines_M[i] + Step[i]`.
 fn moved_apart(open: &mut Program, mut term: Equation) -> Equation {
     let name = Name::from(format!("Lines_{}", term.target.name));
     for e in open.equations.iter_mut().filter(|e| e.target.name == term.target.name) {
@@ -99,7 +99,7 @@ impl Probe {
         }
         let gradients = program.extended(&lines)?.run(&ready.inputs, &ready.settings, &wanted)?;
         let mut inputs = ready.inputs;
-        // What is held constant stays what it is, wherever the steps lead.
+        // Values that are held constant must not change with the steps, so they become inputs.
         let (mut open, held) = program.held();
         let names: Vec<Name> = held.iter().map(|e| e.target.name.clone()).collect();
         let values = program.extended(&held)?.run(&inputs, &ready.settings, &names)?;
@@ -155,9 +155,9 @@ impl Probe {
         Ok(Probe { lowered, loss, inputs, parts, skipped, holds, noise })
     }
 
-    /// How far modes may be apart.
+    /// Largest accepted relative difference between modes.
     pub(super) fn exact(&self, within: f64) -> f64 {
-        // The rounds of a fixpoint come as near to its derivative as they come to rest.
+        // Derivatives of a fixpoint are only as accurate as its convergence.
         if self.lowered.has_fixpoints() { within } else { EXACT.max(64.0 * self.noise) }
     }
 
@@ -166,7 +166,7 @@ impl Probe {
         inputs.insert(name.clone(), moved);
         let ins: Vec<&Tensor> = self.lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
         let outs = self.loss.run(&ins)?;
-        // What is not at rest there, in its derivatives neither, is no value to take differences of.
+        // If a fixpoint or its derivatives have not converged, there is no value to take differences of.
         match outs.split_first() {
             Some((loss, verdicts)) if self.lowered.check(verdicts).is_ok() => {
                 Ok(loss.to(Device::CPU).to_dtype(DType::F64).item::<f64>()?)
@@ -180,13 +180,13 @@ impl Probe {
         let direction = random.direction(x);
         let along = (g.conj() * &direction).real();
         let slope = along.sum(()).item::<f64>()?;
-        // Relative to the terms that were added up, not to what is left of them.
+        // Errors are relative to the sum of absolute terms, because the terms may cancel.
         let size = along.abs().sum(()).item::<f64>()?.max(1e-3);
         let at = self.lowered.inputs.iter().position(|n| *n == part.step).unwrap_or_default();
-        // Reverse mode would keep all rounds that a fixpoint may take.
+        // Reverse mode through a fixpoint would have to store all its rounds.
         let graph = if self.lowered.has_fixpoints() { None } else { self.graph(at, g)? };
         let graph = graph.filter(|e| e.is_finite());
-        // Where a function is infinitely steep at a place that does not move, modes give 0 · ∞.
+        // Forward mode gives 0 · ∞ if a function is infinitely steep at an element that does not move.
         let forward = Some(self.forward(at, &direction)?);
         let forward = forward.filter(|f| f.is_finite()).map(|f| (f - slope).abs() / size);
         let exact = self.exact(within);
@@ -202,7 +202,7 @@ impl Probe {
         if !kinked {
             return Ok(found);
         }
-        // An edge excuses only the places that have it: halves of the tensor, down to those that have one.
+        // Only elements without a derivative are excused. They are found by bisection of the tensor.
         let (mut worst, mut smooth) = (0f64, 0);
         let mut work = Vec::from_iter([Range { start: 0, end: n }]);
         while let Some(range) = work.pop().filter(|_| found.edges < PLACES) {
@@ -225,14 +225,15 @@ impl Probe {
                 }
             }
         }
-        // Places that are smooth one by one may have an edge between them.
+        // Elements that are smooth one by one may have a kink together.
         found.edges = if found.edges < PLACES { found.edges.max(1) } else { n };
         found.difference = Some(worst).filter(|_| smooth > 0);
         Ok(found)
     }
 
-    /// How far a slope is from differences along a direction that moves some places, if they can tell, and whether there is no derivative. Where
-    /// there seems to be none, and numbers are smaller than the steps, shorter ones have a look.
+    /// The error of a slope against differences along a direction that moves the elements `places`, or `None` if differences
+    /// cannot tell; and whether the loss has no derivative there. If it seems to have none and values are smaller than the
+    /// steps, shorter steps are tried.
     fn difference(
         &self,
         part: &Part,
@@ -260,7 +261,7 @@ impl Probe {
         Ok(if tells { closer } else { found })
     }
 
-    /// The same by steps of this length and shorter ones.
+    /// As `difference`, with steps of length `first` and shorter ones.
     fn by_steps(
         &self,
         part: &Part,
@@ -278,7 +279,7 @@ impl Probe {
             if k > 1 && !telling {
                 break;
             }
-            // Of steps that agree by chance, others do not come nearer to each other as they shrink.
+            // Slopes may agree by chance. Shorter steps tell whether backward and forward slopes converge.
             if let Some(long) = all.last().filter(|_| least <= within) {
                 return Ok((Some(least), long.splits(short)));
             }
@@ -289,7 +290,7 @@ impl Probe {
                 return Ok((Some(error), false));
             }
         }
-        // What grows like a power that is not whole comes near to its slope slowly, but surely.
+        // For a fractional power, slopes converge slowly; their limit is extrapolated.
         if let [.., a, b, c] = &all[..]
             && let far = (settling([*a, *b, *c].map(Slopes::central)) - slope).abs() / size
             && far <= within
@@ -298,7 +299,7 @@ impl Probe {
         }
         let error = all.last().map_or(f64::NAN, |s| s.error(slope) / size);
         let kinked = matches!(&all[..], [.., long, short] if long.kinked(*short, slope, agreed));
-        // What bends more than steps can tell has a slope between those back and ahead.
+        // If the loss curves too much for these steps, the slope is between the backward and the forward slope.
         let bent = |s: &Slopes| s.gap() > within * size && s.contains(slope) && error > within;
         if !kinked && agreed && all.last().is_some_and(bent) {
             return Ok((None, false));
@@ -306,7 +307,7 @@ impl Probe {
         Ok((Some(if least.is_finite() { least } else { error }), kinked))
     }
 
-    /// Slopes by steps of this length.
+    /// Backward and forward slopes with steps of this length.
     fn slopes(&self, name: &Name, x: &Tensor, direction: &Tensor, step: f64) -> Done<Slopes> {
         let at = |by: f64| self.at(name, x + &(direction * by));
         let (here, back, ahead) = (self.at(name, x.clone())?, at(-step)?, at(step)?);
@@ -327,7 +328,8 @@ impl Probe {
         Ok(tangent.map_or(Ok(f64::NAN), |t| t.to(Device::CPU).to_dtype(DType::F64).item::<f64>())?)
     }
 
-    /// How far the gradient is from the graph's own; a loop that ends when it ends has none to compare with.
+    /// The relative error of the gradient against reverse mode on the graph; `None` if the graph has a loop without a reverse
+    /// mode.
     fn graph(&self, at: usize, g: &Tensor) -> Done<Option<f64>> {
         let graph = &self.lowered.graph;
         let Ok(pulled) = vjp(graph, &[at]) else { return Ok(None) };
@@ -346,16 +348,16 @@ impl Probe {
     }
 }
 
-/// How differences are judged.
+/// Criteria for comparing a slope with differences.
 struct Judge {
-    /// The size of what was added up to a slope.
+    /// The sum of the absolute terms of a slope.
     size: f64,
     within: f64,
-    /// Whether both modes agree on the gradient.
+    /// Whether forward and reverse mode agree on the gradient.
     agreed: bool,
 }
 
-/// 1 at some places in a row, 0 elsewhere.
+/// A mask: 1 at the elements of a range, 0 elsewhere.
 fn within_range(n: usize, range: &Range<usize>, shape: &[usize]) -> Tensor {
     let one: Vec<f64> = (0..n).map(|i| f64::from(u8::from(range.contains(&i)))).collect();
     Tensor::from_slice(&one, shape.to_vec())

@@ -1,11 +1,11 @@
-//! Slopes by differences, and whether there is a derivative between them.
+//! Slopes from finite differences, and a test whether a derivative exists.
 
-/// The slopes of the loss along a direction, by steps back and ahead.
+/// The backward and the forward slope of the loss along a direction.
 #[derive(Clone, Copy)]
 pub(super) struct Slopes {
     pub(super) back: f64,
     pub(super) ahead: f64,
-    /// What rounding can make of them.
+    /// Bound on the rounding error of the slopes.
     pub(super) rounding: f64,
 }
 
@@ -18,33 +18,33 @@ impl Slopes {
         (self.ahead - self.back).abs()
     }
 
-    /// Whether slopes back and ahead stay apart by shorter steps.
+    /// Whether backward and forward slopes do not converge to each other with shorter steps.
     pub(super) fn splits(self, shorter: Slopes) -> bool {
         shorter.gap() > 0.5 * self.gap() && shorter.gap() > 4.0 * shorter.rounding
     }
 
-    /// Whether a slope is between these, or hardly beyond.
+    /// Whether a slope is between these two, up to rounding and a small tolerance.
     pub(super) fn contains(self, slope: f64) -> bool {
         let spare = self.rounding + 1e-3 * self.gap();
         (self.back.min(self.ahead) - spare..=self.back.max(self.ahead) + spare).contains(&slope)
     }
 
-    /// How far a slope is from these.
+    /// The difference of a slope from the central slope, beyond rounding.
     pub(super) fn error(self, slope: f64) -> f64 {
         let far = (self.central() - slope).abs();
         if far <= self.rounding { 0.0 } else { far - self.rounding }
     }
 
-    /// Whether there is no derivative: shorter steps give slopes that are as far apart, or steeper without end, or none
-    /// at all. A slope that lies beyond both is wrong nevertheless, unless both modes agree on it: edges that work against
-    /// each other may each have theirs.
+    /// Whether there is no derivative: with shorter steps the slopes stay apart, grow without bound, or are not finite. A slope
+    /// outside of both counts as wrong instead, unless forward and reverse mode agree on it: several kinks that cancel may each
+    /// have their own slope.
     pub(super) fn kinked(self, shorter: Slopes, slope: f64, agreed: bool) -> bool {
         if !self.gap().is_finite() || !shorter.gap().is_finite() {
             return true;
         }
         let between = shorter.contains(slope);
         let apart = shorter.gap() > 0.5 * self.gap() && shorter.gap() > shorter.rounding;
-        // Across a jump slopes grow as steps shrink; two jumps may look the same from both sides.
+        // At a jump, slopes grow as steps shrink. Two jumps may give equal slopes on both sides.
         let jumps =
             |long: f64, short: f64| short.abs() > 6.0 * long.abs() && short.abs() > 4.0 * shorter.rounding;
         if jumps(self.back, shorter.back) || jumps(self.ahead, shorter.ahead) {
@@ -55,7 +55,7 @@ impl Slopes {
     }
 }
 
-/// Where numbers go of which each is nearer by the same factor than the one before; none where they come no nearer.
+/// The limit of a sequence that converges geometrically, by Aitken's extrapolation; NaN if it does not converge.
 pub(super) fn settling([a, b, c]: [f64; 3]) -> f64 {
     let shrinks = (c - b).abs() < 0.9 * (b - a).abs();
     if shrinks { c - (c - b) * (c - b) / ((c - b) - (b - a)) } else { f64::NAN }
@@ -69,7 +69,7 @@ mod tests {
         Slopes { back: (f(0.0) - f(-step)) / step, ahead: (f(step) - f(0.0)) / step, rounding: 1e-14 / step }
     }
 
-    /// An edge is no excuse for every gradient, and a curve for none.
+    /// A kink does not excuse every gradient, and a smooth curve excuses none.
     #[test]
     fn edges_and_faults() {
         let kinked =

@@ -1,10 +1,11 @@
-//! What an equation computes once, though it is part of a round: all that does not depend on what the rounds change.
+//! Separates the part of a loop body that does not depend on the values that the rounds change; it is computed once.
 
 use gradus::Graph;
 use gradus::ir::{Builder, Result, Var};
 
-/// A graph in two: what is computed before the rounds, and what each of them computes, which is given the same and then the
-/// results of the first. Nothing if all of it or no arithmetic moves with these inputs.
+/// Splits a graph into the part computed before the rounds and the part computed in each round. The second takes the inputs of
+/// the graph, then the results of the first. `moving` marks inputs that change between rounds. Returns `None` if no arithmetic
+/// is independent of them.
 pub(super) fn apart(graph: &Graph, moving: &[bool]) -> Result<Option<(Graph, Graph)>> {
     let nodes = graph.nodes();
     let input = |i: usize| graph.inputs().iter().position(|(_, id)| id.node as usize == i);
@@ -13,7 +14,7 @@ pub(super) fn apart(graph: &Graph, moving: &[bool]) -> Result<Option<(Graph, Gra
         let given = input(i).is_some_and(|at| moving[at]);
         moves.push(given || node.ins.iter().any(|id| moves[id.node as usize]));
     }
-    // Only arithmetic is worth keeping: a constant or a view is again whatever it was.
+    // Only arithmetic is hoisted: constants and views cost nothing to compute again.
     let still: Vec<bool> =
         nodes.iter().zip(&moves).map(|(node, moves)| !moves && graph.node_stats(node).flops > 0).collect();
     let mut read = vec![false; nodes.len()];

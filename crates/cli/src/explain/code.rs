@@ -1,4 +1,4 @@
-//! The generated code of a program: GPU kernels as text, and the CPU's instructions.
+//! Prints the generated code of a program: source of GPU kernels, or CPU instructions.
 
 use crate::{Done, Terminal};
 use gradus::gpu::{Dialect, Limits, program_of};
@@ -6,15 +6,15 @@ use gradus::lang::Lowered;
 use gradus::{CodeBody, Compiled, DType, Error, Graph};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Mnemonic, NasmFormatter};
 
-/// Prints the graph, the plan, the buffers and the source of every kernel. Needs no adapter: the limits are those that every
-/// WebGPU adapter has.
+/// Prints the graph, the plan, the buffers and the source of every kernel. Needs no adapter: the limits are those that all
+/// WebGPU adapters have.
 pub(super) fn kernels(
     graph: &Graph,
     lowered: &Lowered,
     dialect: Dialect,
     terminal: &mut Terminal<'_>,
 ) -> Done {
-    // WGSL has no such numbers. CUDA C has, but kernels are made for both.
+    // WGSL has no 64-bit floats. CUDA C has them, but kernels are generated for both.
     let wide = |d: &DType| matches!(d, DType::F64 | DType::C128);
     if let Some(aval) = graph.nodes().iter().flat_map(|n| &n.outs).find(|a| wide(&a.dtype)) {
         let why = "has no kernels for GPUs; use 32-bit inputs";
@@ -30,7 +30,7 @@ pub(super) fn kernels(
     Ok(())
 }
 
-/// Prints the instructions that were generated for each step on the CPU.
+/// Prints the instructions generated for each step on the CPU.
 pub(super) fn instructions(compiled: &Compiled, terminal: &mut Terminal<'_>) -> Done {
     let code = compiled.code();
     for (i, title) in compiled.steps().iter().enumerate() {
@@ -49,7 +49,7 @@ pub(super) fn instructions(compiled: &Compiled, terminal: &mut Terminal<'_>) -> 
     Ok(())
 }
 
-/// Prints 64-bit x86 instructions, one a line, with their offset. Constants follow the return.
+/// Prints x86-64 instructions, one per line, with their offsets. The constants after the return are only counted.
 fn disassemble(bytes: &[u8], terminal: &mut Terminal<'_>) -> Done {
     let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
     let mut formatter = NasmFormatter::new();

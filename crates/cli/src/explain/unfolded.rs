@@ -1,5 +1,5 @@
-//! A program with its constants as inputs: what depends on them alone would be computed before it is compiled, and nothing
-//! would be left to explain.
+//! A program with its constants as inputs. Otherwise everything that depends only on constants would be folded at compile time,
+//! and its cost would not be shown.
 
 use super::{alone, avals};
 use crate::Done;
@@ -13,27 +13,27 @@ use std::sync::Arc;
 
 pub(super) struct Unfolded<'a> {
     program: Program,
-    /// The values of all names, and of constants.
+    /// The values of all names and of the constants.
     values: BTreeMap<Name, Tensor>,
     ready: &'a Ready,
 }
 
-/// How often names are computed that need each other.
+/// The number of times that mutually dependent names are computed.
 #[derive(Clone, Copy)]
 pub(super) enum Repeated {
     Rounds(u64),
-    /// As facts that follow from others, each looked at once, as bits: what that takes is known by no size.
+    /// As facts derived by rules, as bits. Each fact is processed once, so the number of rounds does not determine the cost.
     Facts,
 }
 
-/// Names that need each other.
+/// Mutually dependent names, and how often they are computed.
 #[derive(Clone)]
 pub(super) struct Rounds {
     pub(super) repeated: Repeated,
     pub(super) names: Arc<HashSet<Name>>,
 }
 
-/// A graph and what it is given.
+/// A graph and its inputs.
 pub(super) type Given = (Lowered, BTreeMap<Name, Tensor>);
 
 impl<'a> Unfolded<'a> {
@@ -58,7 +58,7 @@ impl<'a> Unfolded<'a> {
         Ok(Unfolded { program: open.extended(&[])?, values, ready })
     }
 
-    /// The graph of some names.
+    /// Lowers the equations of some names to a graph.
     pub(super) fn lowered(&self, wanted: &[Name]) -> Done<Given> {
         let wanted: Vec<Name> = wanted.iter().filter(|n| computes(&self.program, n)).cloned().collect();
         Ok(self.of(&self.program, &wanted)?)
@@ -77,9 +77,9 @@ impl<'a> Unfolded<'a> {
         Ok((program.lower(&avals(&inputs), &self.ready.settings, wanted)?, inputs))
     }
 
-    /// The rounds of those names that need themselves, or move with a time that goes on while something holds.
+    /// The rounds of names that depend on themselves, or on a virtual time that ends by a condition.
     pub(super) fn rounds(&self, names: &HashSet<Name>) -> Done<HashMap<Name, Rounds>> {
-        // Everything but the equations, of which each part has its own.
+        // A program without equations; each group adds its own.
         let mut around = self.program.clone();
         let equations = std::mem::take(&mut around.equations);
         around.definitions.clear();
@@ -90,7 +90,7 @@ impl<'a> Unfolded<'a> {
             let mut own: Vec<usize> = own.copied().collect();
             own.sort_unstable();
             let own: Vec<Equation> = own.into_iter().map(|i| equations[i].clone()).collect();
-            // What cannot be taken apart counts once.
+            // A group that does not compile on its own counts as computed once.
             let part = around.clone().extended(&own);
             let Ok((lowered, inputs)) = part.and_then(|part| self.of(&part, &group)) else { continue };
             let ins: Vec<&Tensor> = lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
@@ -109,7 +109,7 @@ impl<'a> Unfolded<'a> {
     }
 }
 
-/// Whether an op derives facts by rules.
+/// Whether an op derives facts from rules.
 pub(super) fn is_closure(op: &Op) -> bool {
     op.name() == "closure"
 }
@@ -120,7 +120,8 @@ fn computes(program: &Program, name: &Name) -> bool {
     own.iter().any(|i| !program.equations[*i].reads().is_empty())
 }
 
-/// What an equation gives that reads nothing, and its indices, unless it has a moment for each step or a kind of its own.
+/// Computes an equation that reads no names; returns its indices and value. Returns `None` if the target has a time index, the
+/// value comes from a file, or its dtype is not the program's float dtype.
 fn constant(
     program: &Program,
     e: &Equation,

@@ -1,4 +1,4 @@
-//! Answers of `/v1/chat/completions` and `/v1/completions`: tokens of the engine to JSON objects, at once or as a stream.
+//! Answers of `/v1/chat/completions` and `/v1/completions`: converts generated tokens to JSON, as one object or as a stream.
 
 use super::ask::Ask;
 use super::error::ApiError;
@@ -23,16 +23,16 @@ struct Choice<'a> {
     stream: Stream<'a>,
     stop: StopStrings,
     text: String,
-    /// Tokens whose log-probabilities were not sent yet, with where they begin in the text.
+    /// Tokens whose log-probabilities have not been sent, with their start in the text, in characters.
     tokens: Vec<(Token, usize)>,
     count: usize,
-    /// Characters so far, those included that may belong to a stop string.
+    /// Number of characters so far, including those held back because they may belong to a stop string.
     characters: usize,
     finish: Option<&'static str>,
 }
 
 impl Choice<'_> {
-    /// Takes an event and gives the text that is complete with it.
+    /// Processes an event and returns the text that is complete with it.
     fn take(&mut self, event: Event) -> Result<String, ApiError> {
         let failed = |e: gradus::Error| ApiError::new(500, crate::first_line(&e.to_string()));
         let piece = match event {
@@ -79,7 +79,7 @@ struct Answer<'a> {
     heard: bool,
 }
 
-/// Whoever leaves, by whichever way, ends the texts.
+/// Cancels the texts, however the answer ends.
 impl Drop for Answer<'_> {
     fn drop(&mut self) {
         for flag in &self.cancelled {
@@ -95,11 +95,11 @@ pub(crate) enum Outcome {
     Body(Json),
     /// The response was streamed completely.
     Streamed,
-    /// The client has left; there is nobody to answer.
+    /// The client has disconnected.
     Left,
 }
 
-/// Generates what was asked for. Errors before the first byte of a response are returned; later ones are sent in the stream.
+/// Generates the requested texts. Errors before the first byte of a response are returned; later ones are sent in the stream.
 pub(crate) fn answer(
     server: &Server,
     language: &Language,
@@ -151,7 +151,7 @@ pub(crate) fn answer(
 }
 
 impl Answer<'_> {
-    /// Waits for the next event; `None` if the client has left.
+    /// Waits for the next event; `None` if the client has disconnected.
     fn next(&mut self, is_open: impl Fn() -> bool) -> Result<Option<(usize, Event)>, ApiError> {
         loop {
             let left = self.server.limits.time.saturating_sub(self.began.elapsed());
@@ -180,7 +180,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Takes an event of a text that goes on. Gives the new piece, if anything is new.
+    /// Processes an event of an unfinished text. Returns the new piece of text; `None` if the text was already finished.
     fn take(&mut self, index: usize, event: Event) -> Result<Option<String>, ApiError> {
         let choice = &mut self.choices[index];
         if choice.finish.is_some() {
@@ -197,7 +197,7 @@ impl Answer<'_> {
         self.choices.iter().all(|c| c.finish.is_some())
     }
 
-    /// The whole answer as one object.
+    /// Answers with one object.
     fn at_once(&mut self, connection: &Connection) -> Result<Outcome, ApiError> {
         let mut looked = Instant::now();
         while !self.is_done() {
@@ -229,7 +229,7 @@ impl Answer<'_> {
         Ok(Outcome::Body(body))
     }
 
-    /// The answer event by event; `None` if the client has left.
+    /// Answers with a stream of events; `None` if the client has disconnected.
     fn streamed(&mut self, stream: &mut EventStream<'_>) -> Result<Option<()>, ApiError> {
         let include_usage = self.ask.include_usage;
         let envelope = |answer: &Self, choices: Vec<Json>| {
@@ -301,7 +301,7 @@ impl Answer<'_> {
         json!({ "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion })
     }
 
-    /// Log-probabilities of the tokens since the last call, in the form of the endpoint.
+    /// Log-probabilities of the tokens since the last call, in the format of the endpoint.
     fn log_probabilities(&mut self, index: usize) -> Json {
         let tokens = std::mem::take(&mut self.choices[index].tokens);
         if !self.ask.log_probabilities || tokens.is_empty() {
@@ -323,7 +323,7 @@ impl Answer<'_> {
             };
             return json!({ "content": tokens.iter().map(each).collect::<Vec<_>>(), "refusal": null });
         }
-        // Tokens that are parts of characters have names by their bytes, since they would all look alike.
+        // Tokens that are parts of characters are named by their bytes; as text they would all be the replacement character.
         let text = |id: i64| match self.language.tokenizer.bytes(id).map(String::from_utf8) {
             Some(Ok(text)) => text,
             Some(Err(e)) => {
@@ -347,7 +347,7 @@ impl Answer<'_> {
     }
 }
 
-/// JSON has no infinity; this is what the interface states for tokens that are all but impossible.
+/// Clamps a log-probability, because JSON has no infinity. OpenAI's API uses -9999 for very unlikely tokens.
 fn finite(p: f64) -> f64 {
     p.max(-9999.0)
 }

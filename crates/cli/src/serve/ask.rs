@@ -1,4 +1,4 @@
-//! Bodies of `/v1/chat/completions` and `/v1/completions`: JSON to what the engine is asked for.
+//! Parses the bodies of `/v1/chat/completions` and `/v1/completions` to options of the engine.
 
 use super::Language;
 use super::error::ApiError;
@@ -9,35 +9,35 @@ use gradus::nn::Sampling;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// Most texts of one request.
+/// Largest number of texts of one request.
 const MOST_CHOICES: usize = 128;
 
-/// Most stop strings, and most bytes of one.
+/// Largest number of stop strings, and largest length of one, in bytes.
 const MOST_STOPS: usize = 16;
 const MOST_STOP: usize = 1024;
 
 /// The parsed body of a completion request.
 pub(crate) struct Ask {
     pub(crate) chat: bool,
-    /// Each is continued `n` times.
+    /// Prompts as tokens; each is continued `n` times.
     pub(crate) prompts: Vec<Arc<Vec<i64>>>,
     pub(crate) n: usize,
     pub(crate) options: Options,
     pub(crate) stop: Vec<String>,
     pub(crate) stream: bool,
-    /// A stream ends with the number of tokens.
+    /// Whether a stream ends with the number of tokens.
     pub(crate) include_usage: bool,
-    /// Log-probabilities are wanted.
+    /// Whether log-probabilities are requested.
     pub(crate) log_probabilities: bool,
 }
 
-/// Fields of a body.
+/// The fields of a body.
 struct Body<'a>(&'a serde_json::Map<String, Json>);
 
 type Found<T> = Result<T, ApiError>;
 
 impl<'a> Body<'a> {
-    /// A field that is there and not null.
+    /// The value of a field that is present and not null.
     fn get(&self, name: &str) -> Option<&'a Json> {
         self.0.get(name).filter(|v| !v.is_null())
     }
@@ -100,13 +100,13 @@ impl<'a> Body<'a> {
         let each = |(token, bias): (&String, &Json)| {
             let token = token.parse::<i64>().ok().filter(|t| (0..vocabulary as i64).contains(t))?;
             let bias = bias.as_f64().filter(|b| b.abs() <= 100.0)?;
-            // As far as the interface goes, 100 means "only this" and -100 "never".
+            // In OpenAI's API, 100 means "only this token" and -100 "never".
             Some((token, if bias == -100.0 { f64::NEG_INFINITY } else { bias }))
         };
         map.iter().map(each).collect::<Option<_>>().ok_or_else(wrong)
     }
 
-    /// Refuses a field that would change the answer and is not supported.
+    /// Returns an error if a field is set that would change the answer but is not supported.
     fn refuse(&self, names: &[&str]) -> Found<()> {
         let set = |name: &&&str| match self.get(name) {
             None | Some(Json::Bool(false)) => false,
@@ -121,7 +121,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Reads a body. `text` is the same body as JSON text, whose order of keys a schema keeps.
+/// Parses a body. `text` is the same body as JSON text, which keeps the order of keys of a schema.
 pub(crate) fn read(chat: bool, json: &Json, text: &[u8], language: &Language) -> Found<Ask> {
     let Json::Object(map) = json else { return Err(ApiError::new(400, "the body must be a JSON object")) };
     let body = Body(map);
@@ -210,7 +210,7 @@ pub(crate) fn read(chat: bool, json: &Json, text: &[u8], language: &Language) ->
     Ok(Ask { chat, prompts, n, options, stop, stream, include_usage, log_probabilities })
 }
 
-/// The tokens of a conversation.
+/// Encodes the conversation in `messages`.
 fn messages(body: &Body<'_>, language: &Language) -> Found<Arc<Vec<i64>>> {
     let wrong = |why: &str| ApiError::field("messages", why);
     let all = body.get("messages").and_then(Json::as_array).filter(|m| !m.is_empty());
@@ -242,7 +242,7 @@ fn messages(body: &Body<'_>, language: &Language) -> Found<Arc<Vec<i64>>> {
     Ok(Arc::new(tokens.map_err(|e| ApiError { param: Some("messages".into()), ..e.into() })?))
 }
 
-/// The tokens of prompts: a text or a list of texts, tokens or a list of such lists.
+/// Encodes the prompts: a text or a list of texts, tokens or a list of lists of tokens.
 fn prompts(body: &Body<'_>, language: &Language) -> Found<Vec<Arc<Vec<i64>>>> {
     let wrong =
         || ApiError::field("prompt", "must be text, texts, tokens, or lists of tokens of the vocabulary");
@@ -267,7 +267,7 @@ fn prompts(body: &Body<'_>, language: &Language) -> Found<Vec<Arc<Vec<i64>>>> {
     }
 }
 
-/// The texts that `response_format` permits.
+/// The grammar that `response_format` requires.
 fn grammar(body: &Body<'_>, text: &[u8], language: &Language) -> Found<Option<Arc<Grammar>>> {
     let Some(format) = body.get("response_format") else { return Ok(None) };
     let wrong = |why: String| ApiError::field("response_format", why);
@@ -275,7 +275,7 @@ fn grammar(body: &Body<'_>, text: &[u8], language: &Language) -> Found<Option<Ar
         Some("text") => Ok(None),
         Some("json_object") => Ok(Some(language.objects()?)),
         Some("json_schema") => {
-            // Once more with the order of its keys.
+            // The body is parsed again, because `Json` does not keep the order of keys.
             let document: Document =
                 serde_json::from_slice(text).map_err(|e| wrong(format!("cannot be read: {e}")))?;
             let schema = ["response_format", "json_schema", "schema"];

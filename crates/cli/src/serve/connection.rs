@@ -1,4 +1,4 @@
-//! Connections: requests one after the other, each checked, sent to its endpoint and answered.
+//! Serves a connection: reads its requests one after the other, checks them, and answers them by endpoint.
 
 use super::answer::{Outcome, answer};
 use super::error::ApiError;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Counts something while it lasts.
+/// Increments a counter for its own lifetime.
 struct Counted<'a>(&'a AtomicU64);
 
 impl<'a> Counted<'a> {
@@ -31,7 +31,7 @@ struct Response {
     status: u16,
     kind: &'static str,
     body: Vec<u8>,
-    /// A header besides the usual ones.
+    /// A header in addition to those that all responses have.
     extra: Option<(&'static str, &'static str)>,
 }
 
@@ -56,12 +56,12 @@ impl Response {
     }
 }
 
-/// Serves a new connection in a thread of its own, if there are not too many.
+/// Serves a new connection in its own thread, or refuses it if there are too many.
 pub(super) fn accept(server: &Arc<Server>, stream: TcpStream) {
     let Ok(mut connection) = Connection::new(stream, server.limits.http) else { return };
     let full = server.metrics.connections.load(Relaxed) >= server.limits.connections;
     let own = server.clone();
-    // Counted here, so that the next connection sees it.
+    // Counted before the thread starts, so that the next connection sees it.
     server.metrics.connections.fetch_add(1, Relaxed);
     let serve = move || {
         let server = own;
@@ -76,7 +76,7 @@ pub(super) fn accept(server: &Arc<Server>, stream: TcpStream) {
             false => serve(&server, connection),
         }
     };
-    // A connection that is refused takes a moment too, and a thread; beyond twice the limit they are just closed.
+    // Refusing a connection takes a thread too. Beyond twice the limit, connections are closed without a response.
     if server.metrics.connections.load(Relaxed) > 2 * server.limits.connections
         || std::thread::Builder::new().name("connection".into()).spawn(serve).is_err()
     {
@@ -84,7 +84,7 @@ pub(super) fn accept(server: &Arc<Server>, stream: TcpStream) {
     }
 }
 
-/// Answers requests until the client leaves.
+/// Answers requests until the client disconnects.
 fn serve(server: &Server, mut connection: Connection) {
     loop {
         let request = match connection.request() {
@@ -102,7 +102,7 @@ fn serve(server: &Server, mut connection: Connection) {
         let response = match respond(server, &request, &mut connection) {
             Ok(Some(response)) => response,
             Ok(None) => {
-                // Streamed; an old client reads to the end of the connection.
+                // A streamed response. A client without chunked encoding reads up to the end of the connection.
                 server.metrics.answered(endpoint, 200);
                 match keep_alive && request.chunks {
                     true => continue,
@@ -124,14 +124,14 @@ fn serve(server: &Server, mut connection: Connection) {
     }
 }
 
-/// The name of an endpoint in metrics: paths that do not exist must not make new ones.
+/// The name of an endpoint in metrics. Unknown paths share one name, so that clients cannot create new metrics.
 fn endpoint(path: &str) -> &'static str {
     let all =
         ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/models", "/metrics", "/health"];
     all.into_iter().find(|name| *name == path).unwrap_or("other")
 }
 
-/// A response; nothing where it was streamed; no error where the client has left.
+/// Answers a request. Returns `Ok(None)` if the response was streamed, and `Err(None)` if the client has disconnected.
 fn respond(
     server: &Server,
     request: &Request,
@@ -139,7 +139,7 @@ fn respond(
 ) -> Result<Option<Response>, Option<ApiError>> {
     let path = request.path.as_str();
     if server.loopback && server.key.is_none() && !request.header("host").is_none_or(is_local) {
-        // A page whose name was made to point here must not use the model.
+        // Prevents DNS rebinding: a web page whose host name resolves to this address must not use the model.
         return Err(Some(ApiError::new(403, "the Host header does not name this computer")));
     }
     if path != "/health" {
@@ -180,7 +180,7 @@ fn respond(
     }
 }
 
-/// Answers a request with a body.
+/// Answers a POST request.
 fn posted(
     server: &Server,
     request: &Request,
@@ -189,7 +189,7 @@ fn posted(
     if server.stopping.load(Relaxed) {
         return Err(Some(ApiError::new(503, "the server stops")));
     }
-    // A page of another site may send plain text without asking first, but not this.
+    // Browsers let pages of other sites send plain text without a preflight request, but not JSON.
     let kind = request.header("content-type").and_then(|t| t.split(';').next()).unwrap_or_default();
     if !kind.trim().eq_ignore_ascii_case("application/json") {
         return Err(Some(ApiError::new(415, "the Content-Type must be application/json")));
@@ -231,7 +231,7 @@ fn is_local(host: &str) -> bool {
         || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Refuses a request without the key.
+/// Returns an error if the request does not have the key.
 fn check_key(server: &Server, request: &Request) -> Result<(), ApiError> {
     let Some(key) = &server.key else { return Ok(()) };
     let given = request.header("authorization").and_then(|a| {
@@ -248,7 +248,7 @@ fn check_key(server: &Server, request: &Request) -> Result<(), ApiError> {
     }
 }
 
-/// Compares in a time that depends on the length of `given` only.
+/// Compares a key in a time that depends only on the length of `given`.
 fn equal(given: &[u8], key: &[u8]) -> bool {
     let mut difference = given.len() ^ key.len();
     for (i, byte) in given.iter().enumerate() {

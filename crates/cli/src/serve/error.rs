@@ -1,8 +1,8 @@
-//! Failures of requests: a status, and the error object that OpenAI's clients read.
+//! Errors of requests: an HTTP status, and the error object that OpenAI's clients expect.
 
 use serde_json::{Value, json};
 
-/// Why a request fails.
+/// The error of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiError {
     pub(crate) status: u16,
@@ -17,7 +17,7 @@ impl ApiError {
         ApiError { status, message: message.into(), param: None, code: None }
     }
 
-    /// A field of the body that is wrong.
+    /// An error of a field of the body.
     pub(crate) fn field(name: &str, message: impl std::fmt::Display) -> ApiError {
         let message = format!("`{name}` {message}");
         ApiError { status: 400, message, param: Some(name.to_string()), code: Some("invalid_value") }
@@ -27,7 +27,7 @@ impl ApiError {
         ApiError { code: Some(code), ..self }
     }
 
-    /// The object of the body.
+    /// The JSON object of the response body.
     pub(crate) fn body(&self) -> Value {
         let kind = match self.status {
             401 => "authentication_error",
@@ -41,7 +41,7 @@ impl ApiError {
 
 impl From<gradus::Error> for ApiError {
     fn from(e: gradus::Error) -> ApiError {
-        // Only the first line: the others name places in our source.
+        // Only the first line: the others name positions in the source of Gradus.
         ApiError::new(400, e.to_string().lines().next().unwrap_or_default())
     }
 }

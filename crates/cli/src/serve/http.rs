@@ -1,6 +1,6 @@
-//! HTTP/1.1 over one connection: reads requests strictly and within limits, writes responses and streams.
+//! HTTP/1.1 on one connection: parses requests strictly and within limits, writes responses and event streams.
 //!
-//! Gives methods, paths, headers and bodies; what they mean is decided elsewhere.
+//! Returns methods, paths, headers and bodies; `connection.rs` interprets them.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -9,39 +9,39 @@ use std::time::{Duration, Instant};
 /// Limits of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Most bytes of a request's line and headers.
+    /// Largest request line and headers together, in bytes.
     pub(crate) head: usize,
-    /// Most bytes of a body.
+    /// Largest body, in bytes.
     pub(crate) body: usize,
     /// Longest idle time of a connection between two requests.
     pub(crate) idle: Duration,
-    /// Time in which a request must arrive, from its first byte.
+    /// Longest time for a request to arrive, from its first byte.
     pub(crate) arrive: Duration,
-    /// Time in which a client may read nothing.
+    /// Longest time that a write may wait for the client to read.
     pub(crate) stall: Duration,
 }
 
-/// Most headers of a request.
+/// Largest number of headers of a request.
 const MOST_HEADERS: usize = 100;
 
-/// Most bytes that are read and thrown away before a connection is closed, so that the client sees the response.
+/// Largest number of bytes read and discarded before a connection is closed, so that the client can read the response.
 const MOST_DRAINED: usize = 1 << 20;
 
-/// Bytes that are read at once.
+/// Number of bytes read at once.
 const PIECE: usize = 16 << 10;
 
-/// A request.
+/// A parsed request.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// Without what follows `?`.
+    /// The path, without a query.
     pub(crate) path: String,
-    /// Names in lower case.
+    /// Header names in lower case, with their values.
     headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
     /// Whether the client wants to send more requests.
     pub(crate) keep_alive: bool,
-    /// Whether the client knows bodies in chunks.
+    /// Whether the client supports chunked bodies.
     pub(crate) chunks: bool,
 }
 
@@ -52,12 +52,12 @@ impl Request {
     }
 }
 
-/// Why there is no request.
+/// The reason why no request was read.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The client has closed the connection, or is too slow, or the network fails.
+    /// The client closed the connection or was too slow, or the network failed.
     Gone,
-    /// The request is wrong. After the response the connection is closed: where the next request begins is unknown.
+    /// The request is malformed. The connection is closed after the response, because the start of the next request is unknown.
     Bad(u16, &'static str),
 }
 
@@ -67,7 +67,7 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// A connection with what was read and not yet used.
+/// A connection, with the bytes that were read but not yet parsed.
 pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -81,7 +81,7 @@ impl Connection {
         Ok(Connection { stream, buffer: Vec::new(), limits })
     }
 
-    /// Reads some bytes into the buffer. Fails at the end of the stream and at the deadline.
+    /// Reads some bytes into the buffer. Fails at the end of the stream or at the deadline.
     fn fill(&mut self, deadline: Instant) -> Result<(), Failed> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -104,7 +104,7 @@ impl Connection {
 
     /// Reads the next request.
     pub(crate) fn request(&mut self) -> Result<Request, Failed> {
-        // Empty lines before a request are permitted, some clients send one.
+        // Empty lines before a request are permitted, because some clients send one.
         for _ in 0..4 {
             while self.buffer.len() < 2 {
                 self.fill(Instant::now() + self.limits.idle)?;
@@ -164,7 +164,7 @@ impl Connection {
         Ok(std::mem::replace(&mut self.buffer, rest))
     }
 
-    /// Takes a line of a chunked body, without its end.
+    /// Takes a line of a chunked body, without its line end.
     fn line(&mut self, deadline: Instant) -> Result<Vec<u8>, Failed> {
         loop {
             if let Some(at) = find(&self.buffer, b"\r\n") {
@@ -178,10 +178,10 @@ impl Connection {
         }
     }
 
-    /// Reads a body in chunks.
+    /// Reads a chunked body.
     fn chunked(&mut self, deadline: Instant) -> Result<Vec<u8>, Failed> {
         let mut body = Vec::new();
-        // Tiny chunks cost far more time than their bytes.
+        // Bounds the number of chunks, because tiny chunks cost far more time than their bytes.
         let mut chunks = 1024 + self.limits.body / 256;
         loop {
             chunks = chunks.checked_sub(1).ok_or(Failed::Bad(400, "the body has too many chunks"))?;
@@ -212,7 +212,7 @@ impl Connection {
         Err(Failed::Bad(431, "too many trailers"))
     }
 
-    /// Whether the client is still there, as far as can be seen without waiting.
+    /// Whether the client is still connected, as far as can be seen without waiting.
     pub(crate) fn is_open(&self) -> bool {
         if self.stream.set_nonblocking(true).is_err() {
             return false;
@@ -242,7 +242,7 @@ impl Connection {
         self.write(&[text.as_bytes(), body].concat())
     }
 
-    /// Begins a stream of events.
+    /// Starts an event stream.
     pub(crate) fn stream<'a>(&'a mut self, request: &Request) -> io::Result<EventStream<'a>> {
         let chunks = request.chunks;
         let mut text = head(200, request.keep_alive && chunks);
@@ -252,12 +252,12 @@ impl Connection {
         Ok(EventStream { connection: self, chunks })
     }
 
-    /// Writes everything, or fails if the client reads nothing for too long.
+    /// Writes all bytes. Fails if the client reads nothing for longer than the limit.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes)
     }
 
-    /// Closes the connection so that the client gets to see the response although it may still be sending.
+    /// Closes the connection after the client could read the response, even if it is still sending.
     pub(crate) fn close(mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
         let until = Instant::now() + Duration::from_millis(500);
@@ -272,7 +272,7 @@ impl Connection {
     }
 }
 
-/// A response that comes event by event.
+/// A response that is sent event by event.
 pub(crate) struct EventStream<'a> {
     connection: &'a mut Connection,
     chunks: bool,
@@ -288,18 +288,18 @@ impl EventStream<'_> {
         }
     }
 
-    /// Ends the stream. Without it the client sees that the stream was cut.
+    /// Ends the stream. Without this the client sees a truncated stream.
     pub(crate) fn end(self) -> io::Result<()> {
         if self.chunks { self.connection.write(b"0\r\n\r\n") } else { Ok(()) }
     }
 
-    /// Whether the client is still there.
+    /// Whether the client is still connected.
     pub(crate) fn is_open(&self) -> bool {
         self.connection.is_open()
     }
 }
 
-/// The first line of a response, and the headers that all have.
+/// The status line of a response, and the headers common to all.
 fn head(status: u16, keep_alive: bool) -> String {
     let reason = match status {
         200 => "OK",
@@ -336,13 +336,13 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|w| w == what)
 }
 
-/// Characters of methods and header names.
+/// Whether a text is a token of the HTTP grammar, as methods and header names must be.
 fn is_token(text: &str) -> bool {
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     !text.is_empty() && text.bytes().all(fits)
 }
 
-/// Reads the line and the headers of a request.
+/// Parses the request line and the headers.
 fn parse(head: &[u8]) -> Result<(Request, Length), Failed> {
     let bad = |why| Failed::Bad(400, why);
     let head = std::str::from_utf8(head).map_err(|_| bad("the headers are not UTF-8"))?;

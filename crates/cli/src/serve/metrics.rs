@@ -1,4 +1,4 @@
-//! Counters of a server, as Prometheus reads them.
+//! Metrics of a server, in the format of Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Upper ends of the buckets of times, in seconds.
+/// Upper bounds of the buckets of durations, in seconds.
 const BUCKETS: &[f64] = &[0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
 
-/// Counts of times by their length.
+/// A histogram of durations.
 #[derive(Default)]
 pub(crate) struct Histogram {
     counts: Mutex<(Vec<u64>, f64)>,
@@ -37,30 +37,30 @@ impl Histogram {
     }
 }
 
-/// Counters of a server's past and present work.
+/// Metrics of a server.
 #[derive(Default)]
 pub(crate) struct Metrics {
-    /// Answered requests by endpoint and status.
+    /// Number of answered requests, by endpoint and status.
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
-    /// Tokens of prompts.
+    /// Number of tokens of prompts.
     pub(crate) prompt_tokens: AtomicU64,
-    /// Generated tokens.
+    /// Number of generated tokens.
     pub(crate) generated_tokens: AtomicU64,
-    /// Requests whose client left.
+    /// Number of requests whose client disconnected.
     pub(crate) cancelled: AtomicU64,
-    /// Open connections.
+    /// Number of open connections.
     pub(crate) connections: AtomicU64,
-    /// Requests that are being answered.
+    /// Number of requests that are being answered.
     pub(crate) busy: AtomicU64,
-    /// Texts that wait for a slot.
+    /// Number of texts that wait for a slot.
     pub(crate) waiting: AtomicU64,
-    /// Texts that have one.
+    /// Number of texts that are being generated.
     pub(crate) running: AtomicU64,
-    /// Times that the engine was started anew after a fault.
+    /// Number of restarts of the engine after a panic or an error.
     pub(crate) restarts: AtomicU64,
-    /// From the arrival of requests to their first token.
+    /// Time from the arrival of a request to its first token.
     pub(crate) first_token: Histogram,
-    /// From the arrival of requests to their end.
+    /// Time from the arrival of a request to its end.
     pub(crate) duration: Histogram,
 }
 
@@ -70,7 +70,7 @@ impl Metrics {
         *requests.entry((endpoint, status)).or_default() += 1;
     }
 
-    /// All of them, in Prometheus' text format.
+    /// All metrics, in Prometheus' text format.
     pub(crate) fn text(&self) -> String {
         let mut out = String::new();
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
-//! `gradus serve`: a model behind the HTTP interface of OpenAI.
+//! `gradus serve`: serves a model over HTTP, with the API of OpenAI.
 //!
-//! Each connection has a thread, up to a limit; one thread runs the engine ([`schedule`]). Bodies are read in [`ask`], answers written
-//! in [`answer`]. The address is the loopback one unless another is given.
+//! Each connection has a thread, up to a limit; one thread runs the engine ([`schedule`]). Bodies are parsed in [`ask`], answers
+//! written in [`answer`]. The server listens on the loopback address unless another is given.
 
 mod answer;
 mod ask;
@@ -92,7 +92,7 @@ pub(crate) struct Limits {
     time: Duration,
 }
 
-/// A language model with all that requests need of it.
+/// A language model, with everything that requests need.
 pub(crate) struct Language {
     name: String,
     tokenizer: Tokenizer,
@@ -106,12 +106,12 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    /// The bytes of all tokens, which are collected when they are first needed.
+    /// The bytes of all tokens, collected at the first call.
     fn vocabulary(&self) -> &Arc<Vocabulary> {
         self.vocabulary.get_or_init(|| Arc::new(Vocabulary::new(&self.tokenizer, self.vocabulary_size)))
     }
 
-    /// The grammar of JSON objects.
+    /// The grammar of JSON objects, built at the first call.
     fn objects(&self) -> Result<Arc<Grammar>, ApiError> {
         if let Some(grammar) = self.objects.get() {
             return Ok(grammar.clone());
@@ -121,7 +121,7 @@ impl Language {
     }
 }
 
-/// State that all connections share.
+/// State shared by all connections.
 pub(crate) struct Server {
     language: Option<Language>,
     vectors: Option<Vectors>,
@@ -130,9 +130,9 @@ pub(crate) struct Server {
     loopback: bool,
     limits: Limits,
     metrics: Arc<Metrics>,
-    /// No new requests are taken.
+    /// Set when no new requests are accepted.
     stopping: AtomicBool,
-    /// Open requests end now.
+    /// Set when open requests must end at once.
     cancel: AtomicBool,
     created: u64,
 }
@@ -144,7 +144,7 @@ fn is_encoder(path: &Path) -> bool {
     config.is_some_and(|c| c["model_type"] == "bert")
 }
 
-/// The name of a model by its path.
+/// The name of a model, from its path.
 fn name_of(path: &Path) -> String {
     let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
     name.map_or("model".into(), |n| n.to_string_lossy().into_owned())
@@ -189,7 +189,7 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal<'_>) -> Done {
     if key.as_ref().is_some_and(String::is_empty) {
         return Err(Failure::Usage("the key must not be empty".into()));
     }
-    // Before the model is loaded: a port that is taken is said at once.
+    // Before the model is loaded, so that a port in use is reported at once.
     let listener = TcpListener::bind((args.host, args.port)).map_err(|e| {
         Failure::Run(format!("{}:{} cannot be used: {e}; choose another with --port", args.host, args.port))
     })?;
@@ -228,7 +228,7 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal<'_>) -> Done {
         }
         match stream {
             Ok(stream) => connection::accept(&server, stream),
-            // Too many open files, or a client that left already: the next one may fare better.
+            // Too many open files, or a client that has already disconnected; later connections may succeed.
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }
     }
@@ -238,18 +238,18 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// Stops the server at Ctrl-C and when the system asks the process to end; at the second time the process ends at once.
+/// Stops the server at Ctrl-C or a termination signal; the second signal ends the process at once.
 fn stop_on_signals(server: &Arc<Server>, address: SocketAddr) {
     static CURRENT: Mutex<Option<(Arc<Server>, SocketAddr)>> = Mutex::new(None);
     *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some((server.clone(), address));
-    // Fails if there is a handler already: it is this one, or that of a program around the command.
+    // Fails if a handler exists: an earlier call's, which uses `CURRENT`, or one of the program that embeds the command.
     let _ = ctrlc::set_handler(|| {
         let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((server, address)) = &*current else { return };
         if server.stopping.swap(true, Relaxed) {
             std::process::exit(130);
         }
-        // Wakes the thread that waits for connections. An address that means "all" is reached by the loopback one.
+        // Wakes the thread in `accept`. An unspecified address is reached through the loopback address.
         let mut address = *address;
         if address.ip().is_unspecified() {
             address.set_ip(if address.is_ipv4() {
@@ -263,13 +263,13 @@ fn stop_on_signals(server: &Arc<Server>, address: SocketAddr) {
 }
 
 impl Server {
-    /// Names of the models.
+    /// Names of the served models.
     fn names(&self) -> Vec<&str> {
         let language = self.language.as_ref().map(|l| l.name.as_str());
         language.into_iter().chain(self.vectors.as_ref().map(|v| v.name.as_str())).collect()
     }
 
-    /// Waits until open requests have ended, and cancels those that take too long.
+    /// Waits until open requests have ended; cancels those that take longer than `grace`.
     fn finish(&self, grace: Duration) {
         let wait = |most: Duration| {
             let until = Instant::now() + most;
@@ -283,7 +283,7 @@ impl Server {
     }
 }
 
-/// Refuses a request for another model. A request without a name gets the one there is.
+/// Returns an error if a request names another model. A request without a name gets the served model.
 fn check_model(model: Option<&Json>, name: &str) -> Result<(), ApiError> {
     match model.map(Json::as_str) {
         None => Ok(()),
@@ -296,12 +296,12 @@ fn check_model(model: Option<&Json>, name: &str) -> Result<(), ApiError> {
     }
 }
 
-/// A number that is different every time, for names and seeds.
+/// A random number for ids and seeds.
 fn random() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
-/// Seconds since 1970.
+/// Seconds since the Unix epoch.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs())
 }

@@ -1,6 +1,6 @@
-//! The thread that generates: texts wait in a bounded queue for a slot of the batch, and get their tokens through channels.
+//! The thread that generates. Texts wait in a bounded queue for a slot of the batch; their tokens are sent through channels.
 //!
-//! The thread never writes to a client: a slow one holds up nothing but its own connection.
+//! The thread never writes to a client, so a slow client delays only its own connection.
 
 use super::metrics::Metrics;
 use gradus::models::batch::{Batch, Event, Slot};
@@ -16,15 +16,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Job {
     pub(crate) prompt: Arc<Vec<i64>>,
     pub(crate) options: Options,
-    /// Which of the request's texts it is.
+    /// Index of the text in its request.
     pub(crate) index: usize,
-    /// Takes the events. If nobody receives them any more, the text ends.
+    /// Receives the events. If the receiver has been dropped, generation of the text ends.
     pub(crate) events: Sender<(usize, Event)>,
-    /// Set when the client has left or has enough.
+    /// Set when the client has disconnected or the text is complete.
     pub(crate) cancelled: Arc<AtomicBool>,
 }
 
-/// The queue before the engine.
+/// The queue of texts that wait for the engine.
 pub(crate) struct Scheduler {
     queue: Mutex<VecDeque<Job>>,
     wake: Condvar,
@@ -33,7 +33,7 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// Starts the thread of a model, with slots for texts and a queue of at most `most` others.
+    /// Starts the engine's thread with `slots` slots and a queue of at most `most` waiting texts.
     pub(crate) fn start(
         model: Arc<Decoder>,
         slots: usize,
@@ -44,7 +44,7 @@ impl Scheduler {
         let own = scheduler.clone();
         let run = move || {
             loop {
-                // A fault ends the texts that were running, and no others.
+                // A panic or an error ends only the texts that were running.
                 let batch = Batch::new(model.clone(), slots);
                 let _ = catch_unwind(AssertUnwindSafe(|| own.run(batch)));
                 own.metrics.restarts.fetch_add(1, Relaxed);
@@ -58,15 +58,15 @@ impl Scheduler {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Most texts that can wait.
+    /// Largest number of waiting texts.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// Queues all texts of a request, or none if they do not fit.
+    /// Queues all texts of a request. If they do not fit, queues none and returns false.
     pub(crate) fn submit(&self, jobs: Vec<Job>) -> bool {
         let mut queue = self.lock();
-        // Those whose client left no longer count.
+        // Texts of disconnected clients do not count.
         queue.retain(|job| !job.cancelled.load(Relaxed));
         if queue.len() + jobs.len() > self.most {
             return false;
@@ -77,7 +77,7 @@ impl Scheduler {
         true
     }
 
-    /// Generates until the process ends, or an error concerns all texts.
+    /// Generates until an error concerns all texts.
     fn run(&self, mut batch: Batch) {
         let mut running: Vec<(Slot, Job)> = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! `/v1/embeddings`: vectors of texts.
+//! `/v1/embeddings`: computes vectors of texts.
 
 use super::error::ApiError;
 use gradus::models::bert::Embedder;
@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Most texts of a request.
+/// Largest number of texts of a request.
 const MOST_TEXTS: usize = 2048;
 
 /// A sentence encoder with its name.
@@ -22,7 +22,8 @@ enum Input<'a> {
 }
 
 impl Vectors {
-    /// Answers a body. `go_on` says whether the client is still there.
+    /// Answers a request. `go_on` tells whether to continue; if it returns false, the result is `None`. Also returns the number
+    /// of tokens.
     pub(crate) fn answer(
         &self,
         body: &Json,
@@ -48,7 +49,7 @@ impl Vectors {
             if Instant::now() > deadline {
                 return Err(ApiError::new(504, "the request took too long").with_code("timeout"));
             }
-            // Released between texts, so that requests take turns.
+            // The lock is released after each text, so that concurrent requests alternate.
             let mut embedder = self.embedder.lock().unwrap_or_else(PoisonError::into_inner);
             let ids = match input {
                 Input::Text(text) => embedder.tokenizer.encode(text)?,
@@ -96,7 +97,7 @@ fn inputs(input: Option<&Json>) -> Result<Vec<Input<'_>>, ApiError> {
     found.ok_or_else(wrong)
 }
 
-/// Bytes as base64.
+/// Encodes bytes in base64, with padding.
 fn encode(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

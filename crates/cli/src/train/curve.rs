@@ -1,14 +1,14 @@
-//! The loss as a curve: a drawing, and dots in a terminal.
+//! Plots the loss: as an SVG drawing, and with dots in a terminal.
 
 use super::journal::Record;
 use std::fmt::Write;
 
-/// Bounds of what is finite: first and last step, smallest and largest loss.
+/// The bounds of the finite losses: first and last step, smallest and largest loss.
 struct Frame {
     steps: (f64, f64),
     losses: (f64, f64),
     points: Vec<(f64, f64)>,
-    /// Losses on what is held out.
+    /// Losses on held-out examples.
     validation: Vec<(f64, f64)>,
 }
 
@@ -25,20 +25,20 @@ impl Frame {
         Some(Frame { steps: (first, last), losses, points, validation })
     }
 
-    /// Points as parts of the frame, from the lower left.
+    /// Points as fractions of the frame, from its lower left corner.
     fn places(&self, points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
         let part = |x: f64, (low, high): (f64, f64)| if high > low { (x - low) / (high - low) } else { 0.5 };
         points.iter().map(move |(step, loss)| (part(*step, self.steps), part(*loss, self.losses)))
     }
 }
 
-/// Size of the drawing, and room for the numbers at its axes.
+/// Size of the drawing in pixels, and margins for the numbers at its axes.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 360.0;
 const LEFT: f64 = 70.0;
 const AROUND: f64 = 30.0;
 
-/// A drawing with both axes.
+/// An SVG drawing of the losses, with both axes.
 pub(crate) fn svg(records: &[Record]) -> String {
     let (w, h) = (WIDTH - LEFT - AROUND, HEIGHT - 2.0 * AROUND);
     let (right, bottom) = (LEFT + w, AROUND + h);
@@ -77,14 +77,14 @@ pub(crate) fn svg(records: &[Record]) -> String {
     s
 }
 
-/// Characters of the plot in a terminal, each of two by four dots.
+/// Size of the plot in a terminal, in characters of two by four dots each.
 const COLUMNS: usize = 60;
 const ROWS: usize = 8;
 
-/// Bits of a character's dots, from the upper left.
+/// Bits of the dots of a Braille character, by row and column from the upper left.
 const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
-/// A plot of dots; nothing if there is nothing to show.
+/// A plot of the losses as text; empty if no loss is finite.
 pub(crate) fn plot(records: &[Record]) -> String {
     let Some(frame) = Frame::of(records) else { return String::new() };
     let mut cells = [[0u32; COLUMNS]; ROWS];

@@ -1,11 +1,11 @@
-//! The event file that TensorBoard reads: records with checksums around protocol buffers, both written by hand.
+//! Writes event files for TensorBoard: records with checksums that contain protocol buffers.
 
 /// The first record of a file.
 pub(crate) fn version(time: f64) -> Vec<u8> {
     record(&event(time, 0, &bytes(3, b"brain.Event:2")))
 }
 
-/// A record of numbers at a step.
+/// A record of named numbers at a step.
 pub(crate) fn scalars(time: f64, step: u64, values: &[(&str, f64)]) -> Vec<u8> {
     let mut summary = Vec::new();
     for (tag, x) in values {
@@ -17,7 +17,7 @@ pub(crate) fn scalars(time: f64, step: u64, values: &[(&str, f64)]) -> Vec<u8> {
     record(&event(time, step, &bytes(5, &summary)))
 }
 
-/// An event: its time (field 1), its step (field 2), and what it says.
+/// An event: its time (field 1), its step (field 2), and its content, which is an encoded field.
 fn event(time: f64, step: u64, what: &[u8]) -> Vec<u8> {
     let mut out = vec![1 << 3 | 1];
     out.extend(time.to_le_bytes());
@@ -27,7 +27,7 @@ fn event(time: f64, step: u64, what: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A field of bytes.
+/// A field of bytes, with its tag and length.
 fn bytes(field: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![field << 3 | 2];
     varint(content.len() as u64, &mut out);
@@ -35,7 +35,7 @@ fn bytes(field: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Seven bits a byte, the lowest first.
+/// Appends an integer, seven bits per byte, lowest first.
 fn varint(mut n: u64, out: &mut Vec<u8>) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);
@@ -44,7 +44,7 @@ fn varint(mut n: u64, out: &mut Vec<u8>) {
     out.push(n as u8);
 }
 
-/// Length, checksum of the length, content, checksum of the content.
+/// A record: length, checksum of the length, content, checksum of the content.
 fn record(content: &[u8]) -> Vec<u8> {
     let length = (content.len() as u64).to_le_bytes();
     let mut out = length.to_vec();
@@ -54,12 +54,12 @@ fn record(content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A checksum that is not one of data with checksums in it.
+/// The masked checksum of TFRecord files: it stays reliable for data that contains checksums itself.
 fn masked(data: &[u8]) -> u32 {
     crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// Castagnoli's checksum, bit by bit: records are short.
+/// The CRC-32C (Castagnoli) checksum, computed bit by bit, because records are short.
 fn crc32c(data: &[u8]) -> u32 {
     let bit = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
     !data.iter().fold(!0u32, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), bit))
@@ -69,7 +69,7 @@ fn crc32c(data: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Values of the standard that defines the checksum (iSCSI, RFC 3720, B.4), and the usual one.
+    /// Test values of RFC 3720 (iSCSI), B.4, and the usual one of `123456789`.
     #[test]
     fn the_checksum_is_castagnolis() {
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
@@ -88,15 +88,15 @@ mod tests {
         assert_eq!(all[12 + length..], masked(content).to_le_bytes());
         let mut right = vec![0x09];
         right.extend(1.5f64.to_le_bytes());
-        // Step 300, a summary of 13 bytes, in it a value of 11: its tag and its number.
+        // Step 300, a summary of 13 bytes, which contains a value of 11 bytes: its tag and its number.
         right.extend([0x10, 0xac, 0x02, 0x2a, 13, 0x0a, 11, 0x0a, 4]);
         right.extend(b"loss");
         right.push(0x15);
         right.extend(0.25f32.to_le_bytes());
         assert_eq!(content, right);
     }
-    /// The bytes that TensorBoard's own writer makes of the same event (`RecordWriter` of its package, version 2.21), checksums
-    /// included.
+    /// The bytes that TensorBoard's own writer (`RecordWriter` of the package, version 2.21) produces for the same event,
+    /// including checksums.
     #[test]
     fn a_record_is_that_of_tensorboards_own_writer() {
         let found = scalars(1.5, 300, &[("loss", 0.25), ("validation", -2.0)]);

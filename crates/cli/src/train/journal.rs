@@ -1,4 +1,4 @@
-//! What a run leaves behind beside its checkpoint: a line of JSON per record, the same as events, and the loss as a curve.
+//! The log of a run, next to its checkpoint: a line of JSON per record, the same records as events, and a drawing of the loss.
 
 use super::{curve, events};
 use crate::{Done, Failure};
@@ -8,21 +8,21 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A moment of a run.
+/// The state of a run at a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Record {
     pub(crate) step: u64,
     pub(crate) loss: f64,
-    /// The loss on what is held out, where it was computed.
+    /// The loss on held-out examples, if it was computed.
     pub(crate) validation: Option<f64>,
     pub(crate) rate: f64,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     pub(crate) time: f64,
 }
 
 impl Record {
     fn line(&self) -> String {
-        // JSON has no numbers that are not finite.
+        // JSON cannot represent infinities and NaN as numbers.
         let shown = |x: f64| if x.is_finite() { json!(x) } else { json!(x.to_string()) };
         let mut all =
             json!({"step": self.step, "loss": shown(self.loss), "rate": self.rate, "time": self.time});
@@ -51,7 +51,7 @@ impl Record {
     }
 }
 
-/// The files of a run, open.
+/// The open files of a log.
 pub(crate) struct Journal {
     log: File,
     events: File,
@@ -61,19 +61,19 @@ fn log(folder: &Path) -> PathBuf {
     folder.join("log.jsonl")
 }
 
-/// The records of a folder. A line that was cut off is left out.
+/// Reads the records of a folder. An incomplete line is skipped.
 pub(crate) fn records(folder: &Path) -> Vec<Record> {
     let text = gradus::files::text(&log(folder)).unwrap_or_default();
     text.lines().filter_map(Record::parse).collect()
 }
 
-/// Draws the curve of a folder's records into it.
+/// Writes the drawing of the records into their folder.
 pub(crate) fn draw(folder: &Path, records: &[Record]) -> Done {
     Ok(atomic::write(&folder.join("loss.svg"), &[curve::svg(records).as_bytes()])?)
 }
 
 impl Journal {
-    /// Begins behind a step: what was written after it, by a run that went further than its checkpoint, goes.
+    /// Opens the log to continue after a step. Later records, of a run that went beyond its last checkpoint, are removed.
     pub(crate) fn begin(folder: &Path, after: u64) -> Done<Journal> {
         let kept: Vec<Record> = records(folder).into_iter().filter(|r| r.step <= after).collect();
         let lines: String = kept.iter().map(Record::line).collect();
@@ -89,7 +89,7 @@ impl Journal {
         Ok(Journal { log: open(&log(folder))?, events: open(&path)? })
     }
 
-    /// One more.
+    /// Appends a record to both files.
     pub(crate) fn write(&mut self, record: &Record) -> std::io::Result<()> {
         self.log.write_all(record.line().as_bytes())?;
         self.events.write_all(&record.event())
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn lines_are_read_back() {
-        // Sums of tenths need all their digits, and so do these times.
+        // Sums of tenths, and such times, need all digits to be read back exactly.
         for (loss, validation) in
             [(0.125, None), (f64::INFINITY, Some(-f64::INFINITY)), (0.1 + 0.2, Some(0.7 + 0.1))]
         {
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(Record::parse("{\"step\": 7, \"lo"), None);
     }
 
-    /// Every digit of a number is read: random ones are the same after being written and read.
+    /// Random numbers are the same after being written and read.
     #[test]
     fn numbers_are_read_exactly() {
         let mut bits = 0x9E37_79B9_7F4A_7C15u64;

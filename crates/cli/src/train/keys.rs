@@ -1,5 +1,5 @@
-//! A TOML table that is read key by key. A value of the wrong type, or a key that is never read, is an error that says what fits.
-//! The values that are read, defaults included, are recorded: a resumed run is compared with the run that it continues.
+//! Reads a TOML table key by key. A value of the wrong type, or a key that is never read, is an error that says what fits.
+//! The values that are read, including defaults, are recorded, so that a resumed run can be compared with the run it continues.
 
 use crate::{Done, Failure};
 use std::cell::RefCell;
@@ -11,19 +11,19 @@ use toml::{Table, Value};
 /// Values by the full name of their key, such as `optimizer.rate`.
 pub(crate) type Recorded = BTreeMap<String, String>;
 
-/// A table, its place in its file, and the keys that were asked for.
+/// A table of a file, and the keys that were read.
 pub(crate) struct Keys {
     file: String,
-    /// What stands before its keys: empty, or `optimizer.`.
+    /// Prefix of the table's keys in messages: empty, or for instance `optimizer.`.
     prefix: String,
     table: Table,
     asked: Vec<String>,
-    /// Shared with the tables inside.
+    /// The values read so far; shared with nested tables.
     recorded: Rc<RefCell<Recorded>>,
 }
 
 impl Keys {
-    /// Those of a file.
+    /// Reads a file.
     pub(crate) fn read(path: &Path) -> Done<Keys> {
         let file = path.display().to_string();
         let text = gradus::files::text(path)?;
@@ -31,12 +31,12 @@ impl Keys {
         Ok(Keys { file, prefix: String::new(), table, asked: Vec::new(), recorded: Rc::default() })
     }
 
-    /// A message about a key.
+    /// An error about a key.
     pub(crate) fn fault(&self, key: &str, why: &str) -> Failure {
         Failure::Run(format!("{}: `{}{key}` {why}", self.file, self.prefix))
     }
 
-    /// The value of a key, if it is there; it must be one that `f` takes.
+    /// The value of a key, if it is present. Fails if `f` does not accept the value; `fits` describes what it accepts.
     fn get<T>(&mut self, key: &str, fits: &str, f: impl Fn(&Value) -> Option<T>) -> Done<Option<T>> {
         self.asked.push(key.to_string());
         let Some(value) = self.table.get(key) else { return Ok(None) };
@@ -47,7 +47,7 @@ impl Keys {
         Ok(Some(found))
     }
 
-    /// As `get`, with the value of a key that is not there.
+    /// As `get`, with a default for a missing key.
     fn get_or<T: Copy + std::fmt::Debug>(
         &mut self,
         key: &str,
@@ -56,43 +56,43 @@ impl Keys {
         f: impl Fn(&Value) -> Option<T>,
     ) -> Done<T> {
         let found = self.get(key, fits, f)?.unwrap_or(without);
-        // In one form: 1 and 1.0 are the same number.
+        // Recorded in one form, because 1 and 1.0 are the same number.
         self.record(key, &format!("{found:?}"));
         Ok(found)
     }
 
-    /// Records the value of a key, in place of the one that was read.
+    /// Records a value of a key, in place of the value that was read.
     pub(crate) fn record(&self, key: &str, value: &str) {
         self.recorded.borrow_mut().insert(format!("{}{key}", self.prefix), value.to_string());
     }
 
-    /// All values that were read, defaults included, by the full names of their keys.
+    /// All values that were read, including defaults, by the full names of their keys.
     pub(crate) fn recorded(&self) -> Recorded {
         self.recorded.borrow().clone()
     }
 
-    /// A key that must be there.
+    /// Returns the value, or an error that the key is missing.
     pub(crate) fn need<T>(&self, key: &str, fits: &str, value: Option<T>) -> Done<T> {
         value.ok_or_else(|| self.fault(key, &format!("is missing: it is {fits}")))
     }
 
-    /// A text.
+    /// Reads a text.
     pub(crate) fn text(&mut self, key: &str, fits: &str) -> Done<Option<String>> {
         self.get(key, fits, |v| v.as_str().map(str::to_string))
     }
 
-    /// One of these words; the first of them if there is none.
+    /// Reads one of these words; the first is the default.
     pub(crate) fn word(&mut self, key: &str, words: &[&'static str]) -> Done<&'static str> {
         let fits = format!("one of {}", words.join(", "));
         self.get_or(key, &fits, words[0], |v| words.iter().find(|w| v.as_str() == Some(w)).copied())
     }
 
-    /// A number, or what it is without.
+    /// Reads a number, with a default.
     pub(crate) fn number(&mut self, key: &str, without: f64) -> Done<f64> {
         self.get_or(key, "a number", without, number)
     }
 
-    /// A number that need not be there.
+    /// Reads an optional number.
     pub(crate) fn maybe_number(&mut self, key: &str) -> Done<Option<f64>> {
         let found = self.get(key, "a number", number)?;
         if let Some(x) = found {
@@ -101,30 +101,30 @@ impl Keys {
         Ok(found)
     }
 
-    /// A whole number of at least this, if it is there.
+    /// Reads an optional integer of at least `least`.
     pub(crate) fn count(&mut self, key: &str, least: u64) -> Done<Option<u64>> {
         let whole = |v: &Value| v.as_integer().and_then(|n| u64::try_from(n).ok()).filter(|n| *n >= least);
         self.get(key, &format!("a whole number of {least} or more"), whole)
     }
 
-    /// A whole number of at least this, or what it is without.
+    /// Reads an integer of at least `least`, with a default.
     pub(crate) fn count_or(&mut self, key: &str, least: u64, without: u64) -> Done<u64> {
         let found = self.count(key, least)?.unwrap_or(without);
         self.record(key, &found.to_string());
         Ok(found)
     }
 
-    /// A size, or what it is without.
+    /// Reads an integer of at least 1, with a default.
     pub(crate) fn size(&mut self, key: &str, without: usize) -> Done<usize> {
         Ok(self.count_or(key, 1, without as u64)? as usize)
     }
 
-    /// Yes or no, or what it is without.
+    /// Reads a boolean, with a default.
     pub(crate) fn flag(&mut self, key: &str, without: bool) -> Done<bool> {
         self.get_or(key, "true or false", without, Value::as_bool)
     }
 
-    /// Two numbers, or what they are without.
+    /// Reads a list of two numbers, with a default.
     pub(crate) fn two(&mut self, key: &str, without: (f64, f64)) -> Done<(f64, f64)> {
         let pair = |v: &Value| match v.as_array()?.as_slice() {
             [a, b] => Some((number(a)?, number(b)?)),
@@ -133,13 +133,13 @@ impl Keys {
         self.get_or(key, "a list of two numbers", without, pair)
     }
 
-    /// A list of whole numbers.
+    /// Reads a list of integers, 0 or more.
     pub(crate) fn counts(&mut self, key: &str) -> Done<Option<Vec<u64>>> {
         let each = |v: &Value| v.as_array()?.iter().map(|n| u64::try_from(n.as_integer()?).ok()).collect();
         self.get(key, "a list of whole numbers", each)
     }
 
-    /// A list of steps, each with a number.
+    /// Reads a list of pairs of a step and a number.
     pub(crate) fn points(&mut self, key: &str) -> Done<Option<Vec<(u64, f64)>>> {
         let point = |v: &Value| match v.as_array()?.as_slice() {
             [at, x] => Some((u64::try_from(at.as_integer()?).ok()?, number(x)?)),
@@ -149,13 +149,13 @@ impl Keys {
         self.get(key, "a list of pairs of a whole number and a number", each)
     }
 
-    /// A list of names.
+    /// Reads a list of names; empty if the key is missing.
     pub(crate) fn names(&mut self, key: &str) -> Done<Vec<String>> {
         let each = |v: &Value| v.as_array()?.iter().map(|n| Some(n.as_str()?.to_string())).collect();
         Ok(self.get(key, "a list of names", each)?.unwrap_or_default())
     }
 
-    /// A table; an empty one if it is not there.
+    /// Reads a nested table; empty if the key is missing.
     pub(crate) fn table(&mut self, key: &str) -> Done<Keys> {
         let table = self.get(key, "a table", |v| v.as_table().cloned())?.unwrap_or_default();
         let prefix = format!("{}{key}.", self.prefix);
@@ -163,27 +163,27 @@ impl Keys {
         Ok(Keys { file: self.file.clone(), prefix, table, asked: Vec::new(), recorded })
     }
 
-    /// Whether a key is there.
+    /// Whether a key is present.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// The keys of a table whose keys are for the user to choose.
+    /// The keys of a table whose keys are chosen by the user.
     pub(crate) fn own(&self) -> Vec<String> {
         self.table.keys().cloned().collect()
     }
 
-    /// Whether a key has a table.
+    /// Whether the value of a key is a table.
     pub(crate) fn is_table(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(Value::is_table)
     }
 
-    /// Whether a key has a text.
+    /// Whether the value of a key is a text.
     pub(crate) fn is_text(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(Value::is_str)
     }
 
-    /// Nothing is left that nobody has asked for.
+    /// Returns an error if the table has a key that was never read.
     pub(crate) fn finish(self) -> Done {
         match self.table.keys().find(|key| !self.asked.contains(key)) {
             Some(key) => {
@@ -200,7 +200,7 @@ fn number(v: &Value) -> Option<f64> {
     v.as_float().or_else(|| v.as_integer().map(|n| n as f64)).filter(|x| x.is_finite())
 }
 
-/// A value as it is recorded.
+/// A value in its recorded form.
 fn written(v: &Value) -> String {
     match v {
         Value::Array(all) => format!("[{}]", all.iter().map(written).collect::<Vec<_>>().join(", ")),
@@ -209,7 +209,7 @@ fn written(v: &Value) -> String {
     }
 }
 
-/// A value in a message.
+/// A value in the form of messages.
 fn shown(v: &Value) -> String {
     match v {
         Value::String(s) => format!("{s:?}"),

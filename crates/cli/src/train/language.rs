@@ -1,4 +1,4 @@
-//! The language models that come with Gradus: made from a configuration, and again from a checkpoint.
+//! Builds the language models that come with Gradus, from a configuration or from a checkpoint.
 
 use super::Prepared;
 use super::keys::Keys;
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is common to all runs.
+/// Options common to all runs.
 pub(crate) struct Common<'a> {
     pub(crate) folder: &'a Path,
-    /// Updates in all.
+    /// Number of updates of the run.
     pub(crate) updates: u64,
     pub(crate) seed: u64,
-    /// Where the model and its batches are.
+    /// The device of the model and its batches.
     pub(crate) device: Device,
 }
 
@@ -29,12 +29,12 @@ fn text(keys: &mut Keys, folder: &Path) -> Done<String> {
     let fits = "the path of a text";
     let path = keys.text("data", fits)?;
     let text = files::text(&folder.join(keys.need("data", fits, path)?))?;
-    // A resumed run needs the same text, wherever it is.
+    // A resumed run needs the same text, but its path may differ.
     keys.record("data", &files::fingerprint_of(text.as_bytes())?);
     Ok(text)
 }
 
-/// The model of names.
+/// Prepares a run of the model of names.
 pub(crate) fn names(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
     let text = text(keys, common.folder)?;
     let batch = keys.size("batch", 32)?;
@@ -50,7 +50,7 @@ pub(crate) fn names(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
     let (train, test) = names::split(&text);
     let examples = names::examples(&train, sizes.context)?;
     let loader = Loader::new(examples, batch)?.shuffle(common.seed).to(common.device);
-    // One name in ten is held out in any case, so that runs with and without validation are the same.
+    // One name in ten is held out even without validation, so that validation does not change the run.
     let validation = match HeldOut::read(keys, true)? {
         Some(asked) => {
             let loss = compile_forward(model.clone(), names::loss);
@@ -63,7 +63,7 @@ pub(crate) fn names(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
     Prepared::new(loader, note, validation, |batch| compile_training(model, names::loss, optimizer, batch))
 }
 
-/// The character GPT.
+/// Prepares a run of the character GPT.
 pub(crate) fn gpt(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
     let text = text(keys, common.folder)?;
     let batch = keys.size("batch", 16)?;
@@ -91,7 +91,7 @@ pub(crate) fn gpt(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
     let loader = Loader::new(windows, batch)?.shuffle(common.seed).to(common.device);
     let validation = match asked {
         Some(asked) => {
-            // Windows side by side: every token of the end of the text once.
+            // Adjacent windows, so that every token of the held-out text is used once.
             let windows = Windows::new(test, sizes.context);
             let ids: Vec<usize> = (0..windows.len()).step_by(sizes.context).collect();
             let data = Tensors::new(windows.batch(&ids)?)?;
@@ -108,14 +108,14 @@ pub(crate) fn gpt(keys: &mut Keys, common: &Common<'_>) -> Done<Prepared> {
     Prepared::new(loader, note, validation, |batch| compile_training(model, gpt::loss, optimizer, batch))
 }
 
-/// A model that makes texts.
+/// A language model that can be sampled.
 pub(crate) enum Language {
     Names(Bengio),
     Gpt(Gpt, Characters),
 }
 
 impl Language {
-    /// The model of a checkpoint, on a device.
+    /// Loads the model of a checkpoint on a device.
     pub(crate) fn load(path: &Path, device: Device) -> Done<Language> {
         let file = Reader::open(path)?;
         let failed = |why: &str| Failure::Run(format!("{}: {why}", path.display()));
@@ -145,7 +145,7 @@ impl Language {
             }
             _ => return Err(failed("is no language model; those are names and gpt")),
         };
-        // Where averages of the parameters were kept, they are what is used.
+        // Averages of the parameters are used if the checkpoint has them.
         let averages = file.names().iter().any(|n| n.starts_with("average."));
         drop(file);
         let stored = |own: &str| format!("{}.{own}", if averages { "average" } else { "model" });
@@ -164,7 +164,7 @@ impl Language {
         }
     }
 
-    /// The characters of all tokens in their order. A name ends with token 0, which is a full stop here.
+    /// The characters of all tokens, in order. Token 0 of the model of names, the end of a name, is a full stop here.
     pub(crate) fn characters(&self) -> String {
         match self {
             Language::Names(_) => std::iter::once('.').chain('a'..='z').collect(),
@@ -174,7 +174,7 @@ impl Language {
         }
     }
 
-    /// A text: a name, or so many characters.
+    /// Samples a text: a name, or `length` characters.
     pub(crate) fn sample(&self, length: usize, sampling: &Sampling, g: &Generator) -> Result<String> {
         match self {
             Language::Names(m) => m.sample(sampling, g),

@@ -1,12 +1,12 @@
 //! A lock on the output folder of a run, so that two runs do not mix their logs and checkpoints.
-//! The operating system holds it for an open file and releases it when the process ends, in whatever way.
+//! The operating system ties it to an open file and releases it when the process ends, for whatever reason.
 
 use crate::{Done, Failure, Terminal};
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
-/// The locked file in the folder. It stays after the run: another run may have opened it meanwhile.
+/// The locked file in the folder. It is not deleted after the run, because another run may have opened it.
 const NAME: &str = ".lock";
 
 /// A locked folder. Dropping it releases the lock.
@@ -19,7 +19,7 @@ impl Lock {
     pub(crate) fn take(folder: &Path, terminal: &mut Terminal<'_>) -> Done<Lock> {
         let path = folder.join(NAME);
         let failed = |e: std::io::Error| Failure::Run(format!("{}: {e}", path.display()));
-        // Opening a named pipe for reading and writing does not wait.
+        // Opening for reading and writing does not block, even if the file is a named pipe.
         let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = opened.map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
@@ -35,14 +35,14 @@ impl Lock {
             }
             Err(TryLockError::Error(e)) => return Err(failed(e)),
         }
-        // For the message of a second run. The lock decides, not this text: it may be that of an earlier run.
+        // The process id is for the message of a second run. Only the lock counts: the text may be from an earlier run.
         let noted = file.set_len(0).and_then(|()| file.rewind());
         noted.and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
         Ok(Lock { _file: file })
     }
 }
 
-/// The message that a folder is locked, with the process if its number can be read.
+/// The error that a folder is locked, with the process id if it can be read.
 fn in_use(folder: &Path, file: File) -> Failure {
     let mut text = String::new();
     let _ = file.take(32).read_to_string(&mut text);

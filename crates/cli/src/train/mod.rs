@@ -1,4 +1,4 @@
-//! `gradus train`: a model, its data and its optimiser as a configuration says, with a log, a curve and checkpoints.
+//! `gradus train`: trains a model as a configuration describes, and writes a log, a plot of the loss and checkpoints.
 
 mod curve;
 mod events;
@@ -27,23 +27,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use validation::Validation;
 
-/// The checkpoint of an output folder.
+/// Name of the checkpoint in an output folder.
 pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
 
-/// A step that is compiled, and its batches.
+/// A compiled training step, and its batches.
 pub(crate) struct Prepared {
     step: Step<'static>,
     loader: Loader,
-    /// What a checkpoint says of its model.
+    /// The description of the model that is stored in checkpoints.
     note: serde_json::Value,
-    /// What is held out.
+    /// Loss on held-out examples, if requested.
     validation: Option<Validation>,
-    /// The program whose fixpoints are to be reached.
+    /// The program, for checking that its fixpoints have converged.
     program: Option<Arc<Lowered>>,
 }
 
 impl Prepared {
-    /// The step is compiled at the types of the first batch, which is not used up.
+    /// Compiles the step for the types of the first batch, then rewinds the loader.
     fn new(
         mut loader: Loader,
         note: serde_json::Value,
@@ -56,7 +56,7 @@ impl Prepared {
     }
 }
 
-/// Whether Ctrl-C was pressed: the run ends after the batch at hand. Pressed again, the process ends at once.
+/// Set by Ctrl-C: the run ends after the current batch. A second Ctrl-C ends the process at once.
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Whether Ctrl-C was pressed since [`listen`].
@@ -68,7 +68,7 @@ pub(crate) fn stopping() -> bool {
 pub(crate) fn listen() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
-        // Without a handler the process ends at Ctrl-C, and the last checkpoint is there.
+        // If the handler cannot be set, Ctrl-C ends the process; the last checkpoint remains.
         let _ = ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
@@ -94,7 +94,8 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
     let log_every = keys.count_or("log_every", 1, (steps / 100).max(1))?;
     let accumulate = keys.count_or("accumulate", 1, 1)?;
     let seed = keys.count_or("seed", 0, 0)?;
-    // Before the work of preparing a run; a folder that is not there yet is made when the configuration is known to be right.
+    // Locked before the run is prepared. A folder that does not exist is created only when the configuration is known to be
+    // valid.
     let lock = if out.is_dir() { Some(Lock::take(&out, terminal)?) } else { None };
     let device = args.on.device()?;
     let common = Common { folder: &folder, updates: steps / accumulate, seed, device };
@@ -142,7 +143,7 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
     follow(prepared, &config, &out, log_every, terminal)
 }
 
-/// Runs, and tells of it.
+/// Runs the training loop, and writes and shows its progress.
 fn follow(
     mut prepared: Prepared,
     config: &Config,
@@ -220,7 +221,7 @@ fn follow(
     Ok(())
 }
 
-/// A line that is written over in a terminal, and lines otherwise.
+/// Shows progress: on one line that is overwritten in a terminal, else on separate lines.
 fn show(r: &Record, steps: u64, left: f64, terminal: &mut Terminal<'_>) -> Done {
     let Record { step, loss, rate, .. } = r;
     let held_out = r.validation.map_or_else(String::new, |v| format!("  validation {v:.4}"));
@@ -237,7 +238,7 @@ fn show(r: &Record, steps: u64, left: f64, terminal: &mut Terminal<'_>) -> Done 
     Ok(())
 }
 
-/// Seconds as people say them.
+/// Formats a duration, for instance `1m01s`.
 fn duration(seconds: f64) -> String {
     let s = seconds.max(0.0).round() as u64;
     match (s / 3600, s / 60 % 60, s % 60) {

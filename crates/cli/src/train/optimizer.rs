@@ -1,4 +1,4 @@
-//! The optimiser and the schedule that a configuration asks for. What it does not say is as in `gradus::nn::optim`.
+//! Builds the optimiser and the schedule of a configuration. Defaults are those of `gradus::nn::optim`.
 
 use super::keys::Keys;
 use crate::Done;
@@ -8,7 +8,7 @@ use gradus::nn::{Clip, Optimizer, Schedule};
 
 type Parameters = Vec<(String, Tensor)>;
 
-/// The optimiser of these parameters, from the tables `optimizer` and `schedule`, for so many updates.
+/// The optimiser of these parameters, from the tables `optimizer` and `schedule`, for `steps` updates.
 pub(crate) fn optimizer(keys: &mut Keys, parameters: Parameters, steps: u64) -> Done<Optimizer> {
     let mut own = keys.table("optimizer")?;
     let mut optimizer = rule(&mut own, parameters)?;
@@ -30,14 +30,14 @@ pub(crate) fn optimizer(keys: &mut Keys, parameters: Parameters, steps: u64) -> 
     Ok(optimizer.schedule(schedule(keys.table("schedule")?, steps)?))
 }
 
-/// The kind of state that a configuration's optimiser has: a run goes on only with the one it began with.
+/// The kind of state that the optimiser has. A resumed run must have the same kind as the run that it continues.
 pub(crate) fn kind(keys: &mut Keys) -> Done<String> {
     let mut own = keys.table("optimizer")?;
     let averages = if own.has("average") { " with averages" } else { "" };
     Ok(format!("{}{averages}", own.word("name", NAMES)?))
 }
 
-/// Rules by name, with the keys that set their fields and what these hold. The first is the one without a name.
+/// Update rules by name, with the keys that set their fields and the kinds of these. The first rule is the default.
 macro_rules! rules {
     ($($name:literal => $rule:ident { $($field:ident: $kind:ident),+ })+) => {
         const NAMES: &[&str] = &[$($name),+];
@@ -65,7 +65,7 @@ rules! {
     "adafactor" => Adafactor { rate: number, decay: number, clip: number, weight_decay: number }
 }
 
-/// A schedule over so many steps, of which the first may warm up.
+/// The schedule over `steps` updates, after an optional warm-up.
 fn schedule(mut own: Keys, steps: u64) -> Done<Schedule> {
     let warm_up = own.count_or("warm_up", 0, 0)?;
     let left = steps.saturating_sub(warm_up);
@@ -99,6 +99,6 @@ fn schedule(mut own: Keys, steps: u64) -> Done<Schedule> {
         _ => Schedule::constant(),
     };
     own.finish()?;
-    // The first step is not one of rate 0.
+    // Warm-up starts at `1 / warm_up`, because a rate of 0 would waste the first update.
     Ok(if warm_up > 0 { Schedule::warm_up(1.0 / warm_up as f64, warm_up, then) } else { then })
 }

@@ -1,4 +1,4 @@
-//! Programs of equations with a loss: their gradient program, compiled once, gives the gradients of each step.
+//! Prepares training of a program of equations with a loss. Its gradient program is compiled once and computes the gradients.
 
 use super::Prepared;
 use super::keys::Keys;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Inputs of a program that are trained, by name.
+/// The trained inputs of a program, by name.
 struct Parameters(Vec<(Name, Param)>);
 
 impl Module for Parameters {
@@ -27,7 +27,7 @@ impl Module for Parameters {
     }
 }
 
-/// Inputs that are not trained: of some a batch takes examples along the first axis, the rest are in every batch.
+/// Inputs that are not trained. Batched ones are indexed along their first axis; the others are the same in every batch.
 struct Inputs {
     fields: Vec<(Tensor, bool)>,
     examples: usize,
@@ -48,7 +48,7 @@ impl Dataset for Inputs {
     }
 }
 
-/// A program, its parameters and inputs, as the table `program` says.
+/// Prepares a run of a program, with its parameters and inputs, from the table `program`.
 pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Terminal<'_>) -> Done<Prepared> {
     let batch = keys.count("batch", 1)?;
     let mut own = keys.table("program")?;
@@ -56,7 +56,7 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     let file = own.text("file", fits)?;
     let file = common.folder.join(own.need("file", fits, file)?);
     let opened = open::program(&file, terminal)?;
-    // A resumed run needs the same program with its imports, and the same inputs, wherever they are.
+    // A resumed run needs the same program, imports and inputs, but their paths may differ.
     let texts: Vec<&str> = opened.program.sources.iter().map(|s| &*s.text).collect();
     own.record("file", &files::fingerprint_of(texts.join("\0").as_bytes())?);
     let mut given = Given { f64: own.flag("f64", false)?, ..Given::default() };
@@ -188,7 +188,7 @@ fn pair(name: &str, folder: &Path, path: &str) -> Pair {
     Pair { name: name.to_string(), value: folder.join(path).display().to_string() }
 }
 
-/// A name is an input of the program.
+/// Returns an error unless `name` is an input of the program.
 fn known(keys: &Keys, program: &Program, name: &str) -> Done {
     if program.is_input(name) {
         return Ok(());
@@ -197,8 +197,8 @@ fn known(keys: &Keys, program: &Program, name: &str) -> Done {
     Err(keys.fault(name, &format!("is no input of the program; its inputs are {}", inputs.join(", "))))
 }
 
-/// The first value of a parameter: a number that fills it, or a table with a distribution. Axes have the sizes that are
-/// declared, else those of inputs with the same index.
+/// The initial value of a parameter: a number that fills it, or a table with a distribution. Axes have their declared sizes, else
+/// those of inputs with the same index.
 fn first(
     keys: &mut Keys,
     name: &Name,
@@ -243,7 +243,7 @@ fn first(
     Ok(value)
 }
 
-/// The size of the axis of any input that has this index.
+/// The size of an axis with this index in any input.
 fn of_inputs(program: &Program, inputs: &BTreeMap<Name, Tensor>, index: &Index) -> Option<usize> {
     inputs.iter().find_map(|(name, t)| {
         let at = program.definition(name)?.places.iter().position(|p| p.index == *index)?;
@@ -251,7 +251,8 @@ fn of_inputs(program: &Program, inputs: &BTreeMap<Name, Tensor>, index: &Index) 
     })
 }
 
-/// Loss and verdicts of fixpoints. The gradients are results of the same run, so that the rule only hands them on.
+/// Returns the loss and the convergence flags of fixpoints. The program also computes the gradients; the custom derivative rule
+/// returns these, scaled by the cotangent of the loss.
 fn stepped(run: &gradus::lang::Lowered, m: &Parameters, order: &[Name], batch: &[Tensor]) -> Vec<Tensor> {
     let parameter = |name: &Name| m.0.iter().position(|(n, _)| n == name);
     let mut operands: Vec<&Tensor> = Vec::new();

@@ -1,5 +1,5 @@
 //! Compares the settings of a resumed run with those of the run that wrote its checkpoint.
-//! Takes what `Keys` recorded; returns the note for new checkpoints, or an error that lists every difference.
+//! Takes the values that `Keys` recorded; returns the note for new checkpoints, or an error that lists all differences.
 
 use super::keys::Recorded;
 use crate::{Done, Failure};
@@ -9,13 +9,13 @@ use std::path::Path;
 /// The note of a checkpoint that holds the settings, as a JSON object.
 const NOTE: &str = "settings";
 
-/// Settings that may change between the parts of a run: they change neither weights nor rates.
+/// Settings that a resumed run may change, because they affect neither weights nor rates.
 const FREE: &[&str] = &["out", "checkpoint_every", "log_every", "validation.every"];
 
 /// Schedules whose rates depend on the number of steps.
 const STRETCHED: &[&str] = &["\"linear\"", "\"cosine\"", "\"one_cycle\""];
 
-/// The settings that decide what a run computes.
+/// Removes settings that do not affect the results of a run.
 fn decisive(mut all: Recorded) -> Recorded {
     all.retain(|key, _| !FREE.contains(&key.as_str()));
     if all.get("schedule.name").is_none_or(|name| !STRETCHED.contains(&name.as_str())) {
@@ -24,7 +24,7 @@ fn decisive(mut all: Recorded) -> Recorded {
     all
 }
 
-/// The note that a checkpoint of this run has.
+/// The note with the settings, for checkpoints of this run.
 pub(crate) fn remarks(recorded: &Recorded) -> Notes {
     let all = serde_json::json!(decisive(recorded.clone()));
     [(NOTE.to_string(), all.to_string())].into()

@@ -1,4 +1,4 @@
-//! The loss on examples that are held out of training.
+//! Computes the loss on examples that are held out of training.
 
 use super::keys::Keys;
 use crate::Done;
@@ -7,16 +7,16 @@ use gradus::nn::data::{Dataset, Loader};
 use gradus::nn::{Evaluate, Optimizer};
 use gradus::{DType, Device};
 
-/// What the table `validation` asks for.
+/// The options of the table `validation`.
 pub(crate) struct HeldOut {
-    /// Batches from one time to the next.
+    /// Number of batches between validations.
     every: u64,
-    /// How much of the data is held out.
+    /// Fraction of the data that is held out.
     part: f64,
 }
 
 impl HeldOut {
-    /// The table, if it is there. Where the part is `fixed`, there is no key for it.
+    /// Reads the table, if it is present. If the fraction is `fixed`, there is no key for it.
     pub(crate) fn read(keys: &mut Keys, fixed: bool) -> Done<Option<HeldOut>> {
         let there = keys.has("validation");
         let mut own = keys.table("validation")?;
@@ -33,12 +33,12 @@ impl HeldOut {
         Ok(Some(HeldOut { every, part }))
     }
 
-    /// How many of so many examples are left to train on: the first of them.
+    /// Number of examples that remain for training; they are the first ones.
     pub(crate) fn rest(&self, examples: usize) -> usize {
         examples - ((examples as f64 * self.part).ceil() as usize).min(examples)
     }
 
-    /// The loss function, compiled for use, over whole batches of what is held out.
+    /// Makes the validation of a compiled loss on held-out examples. Fails if these do not fill a batch.
     pub(crate) fn with(
         self,
         keys: &Keys,
@@ -64,12 +64,12 @@ pub(crate) struct Validation {
 }
 
 impl Validation {
-    /// Whether it is time.
+    /// Whether validation is due after this batch.
     pub(crate) fn due(&self, batch: u64, batches: u64) -> bool {
         batch.is_multiple_of(self.every) || batch == batches
     }
 
-    /// The mean loss over all batches; of the averaged parameters, if the optimiser keeps averages.
+    /// The mean loss over all held-out batches, with averaged parameters if the optimiser has them.
     pub(crate) fn run(&mut self, optimizer: &Optimizer, program: Option<&Lowered>) -> Done<f64> {
         if !optimizer.averages() {
             return self.mean(program);

@@ -1,52 +1,52 @@
-//! Follows texts byte by byte. A state is the set of ways in which a text may go on; states and transitions are made when they are
-//! first needed, and kept.
+//! Matches texts against expressions, byte by byte. A state is the set of paths on which a text may continue. States and
+//! transitions are computed when first needed, and cached.
 
 use super::expression::{Arena, Expression, Id, NEVER};
 use super::vocabulary::Vocabulary;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A way in which a text may go on: expressions to match, the next one last, each with its progress (index of the next byte or
-/// part, or number of repetitions).
+/// One way to continue a text: a stack of expressions to match, the next one last. Each has its progress: the index of the next
+/// byte or part, or the number of repetitions.
 type Path = Vec<(Id, u32)>;
 
-/// All ways in which a text may go on, sorted. An empty path means that the text is complete.
+/// All paths on which a text may continue, sorted. An empty path means that the text may end here.
 pub(super) type State = Arc<[Path]>;
 
-/// Most ways that are followed at once. Others are dropped: fewer texts can be made then, all of them valid.
+/// Largest number of paths of a state. Further paths are dropped: this permits fewer texts, but all of them are valid.
 const MOST_PATHS: usize = 256;
 
-/// Most states that are kept.
+/// Largest number of cached states.
 const MOST_STATES: usize = 4096;
 
-/// Most states whose mask of tokens is kept: a mask has a byte per token.
+/// Largest number of cached masks; a mask has a byte per token.
 const MOST_MASKS: usize = 256;
 
-/// Facts about a state.
+/// A cached state.
 struct Known {
     state: State,
-    /// Bytes of the shortest rest.
+    /// Number of bytes of the shortest text that completes this state.
     shortest: usize,
-    /// Number of the state after each byte: `UNKNOWN`, `DEAD` or a state.
+    /// Number of the state after each byte, or `UNKNOWN` or `DEAD`.
     next: Box<[u32; 256]>,
-    /// Permitted tokens, with the largest of the shortest rests after them.
+    /// Permitted tokens, and the largest `shortest` of the states after them.
     mask: Option<(Arc<[bool]>, usize)>,
 }
 
 const UNKNOWN: u32 = u32::MAX;
 const DEAD: u32 = u32::MAX - 1;
 
-/// Expressions, with the states seen so far.
+/// Expressions with the cache of their states.
 pub(super) struct Automaton {
     arena: Arena,
     states: Vec<Known>,
     numbers: HashMap<State, u32>,
-    /// Number of states with a mask.
+    /// Number of cached masks.
     masks: usize,
 }
 
 impl Automaton {
-    /// The automaton of an expression, and its first state.
+    /// Returns the automaton of an expression and its start state.
     pub(super) fn new(arena: Arena, root: Id) -> (Automaton, State) {
         let automaton = Automaton { arena, states: Vec::new(), numbers: HashMap::new(), masks: 0 };
         let start = automaton.close(vec![vec![(root, 0)]]);
@@ -63,12 +63,12 @@ impl Automaton {
         state.iter().all(Vec::is_empty)
     }
 
-    /// Bytes of the shortest rest.
+    /// Number of bytes of the shortest text that completes a state.
     pub(super) fn shortest(&self, state: &State) -> usize {
         state.iter().map(|path| self.rest(path)).min().unwrap_or(NEVER)
     }
 
-    /// Bytes of the shortest rest of one path.
+    /// Number of bytes of the shortest text that completes one path.
     fn rest(&self, path: &Path) -> usize {
         let each = |(id, at): &(Id, u32)| match self.arena.get(*id) {
             Expression::Literal(bytes) => bytes.len() - *at as usize,
@@ -85,7 +85,7 @@ impl Automaton {
         path.iter().fold(0, |sum: usize, frame| sum.saturating_add(each(frame)))
     }
 
-    /// Expands paths until each begins with a byte or is empty.
+    /// Expands paths until each is empty or its next expression is a byte or a literal.
     fn close(&self, mut open: Vec<Path>) -> State {
         let mut done: Vec<Path> = Vec::new();
         let mut seen = std::collections::HashSet::new();
@@ -115,7 +115,7 @@ impl Automaton {
                 }
                 Expression::Choice(parts) => {
                     path.pop();
-                    // Each part leads to at least one path, so the others would be dropped below.
+                    // Each part leads to at least one path, so further parts would be dropped by the limit above.
                     for part in parts.iter().take(MOST_PATHS).rev() {
                         let mut path = path.clone();
                         path.push((*part, 0));
@@ -128,7 +128,8 @@ impl Automaton {
                         open.push(path.clone());
                     }
                     if at < *max {
-                        // Without an upper limit the count matters only up to the lower one: this keeps states few.
+                        // Without an upper limit, counts above the lower limit are equivalent; merging them keeps the number of
+                        // states small.
                         let count = if *max == u32::MAX { (at + 1).min(*min) } else { at + 1 };
                         if count < *max {
                             path.push((id, count));
@@ -144,7 +145,7 @@ impl Automaton {
         done.into()
     }
 
-    /// The state after a byte, if the byte fits.
+    /// The state after a byte, or `None` if no text continues with it.
     pub(super) fn step(&mut self, state: &State, byte: u8) -> Option<State> {
         let from = self.number(state);
         match self.next(from, byte) {
@@ -153,7 +154,7 @@ impl Automaton {
         }
     }
 
-    /// The number of a state. All numbers change when too many states are known.
+    /// The number of a state in the cache. If the cache is full, it is cleared first, which invalidates all numbers.
     fn number(&mut self, state: &State) -> u32 {
         if self.states.len() >= MOST_STATES {
             self.states.clear();
@@ -211,7 +212,7 @@ impl Automaton {
         to
     }
 
-    /// For every token whether it may come next, and leaves at most `budget` bytes to the shortest end.
+    /// Returns for every token whether it may come next and leaves at most `budget` bytes to the shortest complete text.
     pub(super) fn mask(&mut self, state: &State, vocabulary: &Vocabulary, budget: usize) -> Vec<bool> {
         let number = self.number(state);
         if let Some((mask, longest)) = &self.states[number as usize].mask

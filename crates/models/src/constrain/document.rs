@@ -1,4 +1,4 @@
-//! JSON documents that keep the order of their keys, which is the order in which properties of a schema are written.
+//! JSON documents that keep the order of their keys, because properties of a schema are generated in this order.
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
@@ -8,15 +8,15 @@ use std::fmt;
 /// A JSON document.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Document {
-    /// Everything without parts: null, booleans, numbers, strings.
+    /// A null, boolean, number or string.
     Scalar(Json),
-    /// A list.
+    /// A list of values.
     Array(Vec<Document>),
     /// Values by key.
     Object(Fields),
 }
 
-/// Values by key, in the order of the text.
+/// Values by key, in the order in which they appear in the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields {
     all: Vec<(String, Document)>,
@@ -25,7 +25,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Adds a value. Returns false if there is one with this key already.
+    /// Adds a value. Returns false if the key already exists.
     fn push(&mut self, key: String, value: Document) -> bool {
         let is_new = self.positions.insert(key.clone(), self.all.len()).is_none();
         self.all.push((key, value));
@@ -64,7 +64,7 @@ impl Document {
         }
     }
 
-    /// The part that a JSON pointer such as `/$defs/Node` names.
+    /// The value at a JSON pointer such as `/$defs/Node`.
     pub(super) fn pointer(&self, path: &str) -> Option<&Document> {
         if path.is_empty() {
             return Some(self);
@@ -78,7 +78,7 @@ impl Document {
         })
     }
 
-    /// Number of values in the document, those inside of others included.
+    /// Number of values in the document, including nested values.
     pub(super) fn parts(&self) -> usize {
         match self {
             Document::Scalar(_) => 1,

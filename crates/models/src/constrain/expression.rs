@@ -1,4 +1,5 @@
-//! Expressions over bytes: what a grammar is made of. Expressions refer to each other by number, so that they may be recursive.
+//! Regular expressions over bytes, the building blocks of a grammar. They are stored in an arena and refer to each other by
+//! number.
 
 use gradus_ir::{Error, Result};
 
@@ -10,7 +11,7 @@ pub(super) type Id = u32;
 pub(super) struct Bytes([u64; 4]);
 
 impl Bytes {
-    /// All bytes of some ranges, both ends included.
+    /// The bytes of some ranges, both ends included.
     pub(super) fn of(ranges: &[(u8, u8)]) -> Bytes {
         let mut set = [0; 4];
         for byte in ranges.iter().flat_map(|(from, to)| *from..=*to) {
@@ -24,28 +25,28 @@ impl Bytes {
     }
 }
 
-/// An expression.
+/// An expression over bytes. It matches a set of texts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Expression {
-    /// One byte of a set.
+    /// Any one byte of a set.
     Byte(Bytes),
-    /// These bytes; not empty.
+    /// Exactly these bytes; not empty.
     Literal(Box<[u8]>),
-    /// One after the other; the empty sequence is the empty text.
+    /// The parts one after the other; the empty sequence matches the empty text.
     Sequence(Box<[Id]>),
-    /// Any of these; none means that no text fits.
+    /// Any one of the parts; the empty choice matches no text.
     Choice(Box<[Id]>),
-    /// An expression from `min` to `max` times; `u32::MAX` is any number of times.
+    /// `item` repeated `min` to `max` times; `u32::MAX` means without limit.
     Repeat { item: Id, min: u32, max: u32 },
 }
 
-/// Most expressions of a grammar.
+/// Largest number of expressions of a grammar.
 const MOST: usize = 200_000;
 
-/// The length of a text that does not exist.
+/// Length of the shortest text of an expression that matches no text.
 pub(super) const NEVER: usize = usize::MAX;
 
-/// Expressions by number, with the length of the shortest text of each.
+/// Expressions by number, with the length of the shortest text that each matches.
 #[derive(Default)]
 pub(super) struct Arena {
     all: Vec<Expression>,
@@ -54,7 +55,7 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// Adds an expression whose parts are in the arena already. Parts that fit no text are left out of choices.
+    /// Adds an expression whose parts are already in the arena. Parts of a choice that match no text are dropped.
     pub(super) fn add(&mut self, mut expression: Expression) -> Result<Id> {
         if let Expression::Choice(parts) = &mut expression {
             *parts = parts.iter().copied().filter(|p| self.shortest(*p) != NEVER).collect();
@@ -86,7 +87,7 @@ impl Arena {
         &self.all[id as usize]
     }
 
-    /// Number of bytes of the shortest text, or [`NEVER`].
+    /// Number of bytes of the shortest text that matches, or [`NEVER`].
     pub(super) fn shortest(&self, id: Id) -> usize {
         self.shortest[id as usize]
     }
@@ -111,7 +112,7 @@ impl Arena {
         self.add(Expression::Choice(parts.into()))
     }
 
-    /// An expression from `min` to `max` times. One that fits no text is repeated no times, if that is permitted.
+    /// `item` repeated `min` to `max` times. If `item` matches no text and `min` is 0, this is the empty text.
     pub(super) fn repeat(&mut self, item: Id, min: u32, max: u32) -> Result<Id> {
         match self.shortest(item) {
             _ if max == 0 => self.sequence(&[]),

@@ -1,7 +1,7 @@
 //! Constrains generated text to a grammar, such as the documents of a JSON schema.
 //!
-//! A [`Grammar`] is made from a schema and a [`Vocabulary`]; a [`Matcher`] follows one text and tells which tokens may come next.
-//! Which of them is taken is decided by sampling.
+//! A [`Grammar`] is made from a schema and a [`Vocabulary`]. A [`Matcher`] follows one text and returns the tokens that may come
+//! next; sampling chooses among them.
 
 mod automaton;
 mod document;
@@ -17,7 +17,7 @@ use automaton::{Automaton, State};
 use gradus_ir::{Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A set of texts, over the tokens of a vocabulary.
+/// A set of permitted texts, over the tokens of a vocabulary.
 pub struct Grammar {
     vocabulary: Arc<Vocabulary>,
     automaton: Mutex<Automaton>,
@@ -31,16 +31,17 @@ impl std::fmt::Debug for Grammar {
 }
 
 impl Grammar {
-    /// The JSON documents that a schema permits. A schema with a keyword that cannot be honoured is refused with its name.
+    /// The grammar of the JSON documents that a schema permits. Fails if the schema has an unsupported keyword, which the error
+    /// names.
     ///
-    /// Objects have the properties that the schema lists, in its order; optional ones may be absent. Numbers have at most 15 digits
-    /// before the point, and values nest at most [`MOST_DEPTH`] levels: all documents are valid, but not every valid document can
-    /// be made.
+    /// Objects have the properties that the schema lists, in its order; optional properties may be absent. Numbers have at most
+    /// 15 digits before the point, and values nest at most [`MOST_DEPTH`] levels. All documents of the grammar are valid, but
+    /// not every valid document is in it.
     pub fn json_schema(schema: &Document, vocabulary: &Arc<Vocabulary>) -> Result<Grammar> {
         Ok(Grammar::new(schema::expression(schema)?, vocabulary))
     }
 
-    /// All JSON objects.
+    /// The grammar of all JSON objects.
     pub fn json_object(vocabulary: &Arc<Vocabulary>) -> Result<Grammar> {
         Ok(Grammar::new(schema::any_object()?, vocabulary))
     }
@@ -50,21 +51,21 @@ impl Grammar {
         Grammar { vocabulary: vocabulary.clone(), automaton: Mutex::new(automaton), start }
     }
 
-    /// Number of bytes of the shortest text.
+    /// Number of bytes of the shortest text of the grammar.
     pub fn shortest(&self) -> usize {
         self.lock().shortest(&self.start)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Automaton> {
-        // The automaton is a cache: whatever a panicking thread left is valid.
+        // A panic leaves the automaton valid: it only caches states.
         self.automaton.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Most levels of arrays and objects in a document.
+/// Largest nesting depth of arrays and objects in a document.
 pub const MOST_DEPTH: usize = 32;
 
-/// One text of a grammar, as it grows token by token.
+/// Follows one text of a grammar, token by token.
 #[derive(Clone)]
 pub struct Matcher {
     grammar: Arc<Grammar>,
@@ -72,13 +73,13 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Begins a text.
+    /// Starts an empty text.
     pub fn new(grammar: &Arc<Grammar>) -> Matcher {
         Matcher { grammar: grammar.clone(), state: grammar.start.clone() }
     }
 
-    /// For every token whether it may come next, if `left` tokens may follow in all. The text can always be completed within
-    /// `left` tokens if it could before, provided that every byte is a token of its own.
+    /// Returns for every token whether it may come next, if at most `left` tokens may still be added. If the text can be
+    /// completed within `left` tokens, this stays so after each permitted token, provided that every byte has its own token.
     pub fn allowed(&self, left: usize) -> Vec<bool> {
         let mut automaton = self.grammar.lock();
         let feasible = automaton.shortest(&self.state) <= left;
@@ -86,17 +87,17 @@ impl Matcher {
         automaton.mask(&self.state, &self.grammar.vocabulary, budget)
     }
 
-    /// Whether the text is complete as it is.
+    /// Whether the text is complete; it may still be continued.
     pub fn is_complete(&self) -> bool {
         self.grammar.lock().accepts(&self.state)
     }
 
-    /// Whether nothing more can follow.
+    /// Whether the text is complete and cannot be continued.
     pub fn is_finished(&self) -> bool {
         self.grammar.lock().is_finished(&self.state)
     }
 
-    /// Takes the next token.
+    /// Appends a token. Fails if the grammar does not permit it; the matcher is then unchanged.
     pub fn push(&mut self, token: i64) -> Result<()> {
         let refused = || Error::value(format!("token {token}"), "does not continue a text of the grammar");
         let bytes = self.grammar.vocabulary.bytes(token).ok_or_else(refused)?;

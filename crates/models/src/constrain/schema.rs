@@ -1,7 +1,7 @@
-//! JSON schemas as expressions over bytes.
+//! Compiles JSON schemas to expressions over bytes.
 //!
-//! References are followed, and values at each level of nesting are expressions of their own: what would be deeper than
-//! [`MOST_DEPTH`](super::MOST_DEPTH) fits no text, so that recursive schemas end. Every keyword is either honoured or refused.
+//! References are resolved. Each level of nesting has its own expressions: values deeper than
+//! [`MOST_DEPTH`](super::MOST_DEPTH) match no text, so recursive schemas terminate. Every keyword is either honoured or refused.
 
 use super::MOST_DEPTH;
 use super::document::{Document, Fields};
@@ -11,7 +11,7 @@ use gradus_ir::{Error, Result};
 use serde_json::Value as Json;
 use std::collections::{HashMap, HashSet};
 
-/// Keywords without a meaning for texts.
+/// Keywords that do not constrain documents.
 const ANNOTATIONS: &[&str] = &[
     "title",
     "description",
@@ -29,7 +29,7 @@ const ANNOTATIONS: &[&str] = &[
     "definitions",
 ];
 
-/// Keywords of each type.
+/// Supported keywords of each type.
 const OF_TYPES: &[(&str, &[&str])] = &[
     ("object", &["properties", "required", "additionalProperties"]),
     ("array", &["items", "minItems", "maxItems"]),
@@ -40,16 +40,16 @@ const OF_TYPES: &[(&str, &[&str])] = &[
     ("null", &[]),
 ];
 
-/// Most levels of schemas inside of each other, references included.
+/// Largest nesting depth of schemas, including references.
 const MOST_NESTED: usize = 256;
 
-/// Most values in the document of a schema, those inside of others included.
+/// Largest number of values in the document of a schema, including nested values.
 const MOST_PARTS: usize = 20_000;
 
-/// Most characters and items that a schema may count.
+/// Largest number of characters or items in a limit of a schema.
 const MOST_COUNT: u64 = 1 << 20;
 
-/// The documents of a schema.
+/// Compiles a schema to an expression of the documents that it permits.
 pub(super) fn expression(schema: &Document) -> Result<(Arena, Id)> {
     if schema.parts() > MOST_PARTS {
         return Err(refused("document", format!("must have at most {MOST_PARTS} values")));
@@ -59,7 +59,7 @@ pub(super) fn expression(schema: &Document) -> Result<(Arena, Id)> {
     finish(compiler.arena, root)
 }
 
-/// All JSON objects.
+/// The expression of all JSON objects.
 pub(super) fn any_object() -> Result<(Arena, Id)> {
     let nothing = Document::Array(Vec::new());
     let mut compiler = Compiler::new(&nothing);
@@ -78,11 +78,11 @@ fn finish(arena: Arena, root: Id) -> Result<(Arena, Id)> {
 struct Compiler<'a> {
     root: &'a Document,
     arena: Arena,
-    /// Values by address of their schema and level of nesting.
+    /// Compiled values, by address of their schema and level of nesting.
     done: HashMap<(usize, usize), Id>,
-    /// Those that are being made: a reference to itself permits nothing more.
+    /// Values that are being compiled. A schema that refers to itself at the same level matches no text there.
     open: HashSet<(usize, usize)>,
-    /// Any values, by level.
+    /// The expressions of any value, by level of nesting.
     any: HashMap<usize, Id>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Compiler<'a> {
         Compiler { root, arena: Arena::default(), done, open, any }
     }
 
-    /// The values of a schema at a level of nesting.
+    /// The expression of the values of a schema at a level of nesting.
     fn value(&mut self, schema: &'a Document, depth: usize) -> Result<Id> {
         let key = (std::ptr::from_ref(schema) as usize, depth);
         if let Some(id) = self.done.get(&key) {
@@ -131,7 +131,7 @@ impl<'a> Compiler<'a> {
             let here = if types.is_empty() { "here".into() } else { format!("of {}", types.join(" or ")) };
             return Err(refused(format!("keyword `{key}`"), format!("is not supported {here}")));
         }
-        // One of these is the whole schema: texts that satisfy two schemas at once are not computed.
+        // Each of these keywords must be alone, because intersections of schemas are not supported.
         let keys = ["$ref", "anyOf", "allOf", "enum", "const"];
         let whole = keys.into_iter().find_map(|key| Some((key, map.get(key)?)));
         if let Some((key, _)) = whole {
@@ -184,7 +184,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The schema that a reference names: a path inside of the document.
+    /// The schema that a reference names: a JSON pointer into the root document.
     fn resolve(&self, reference: &Document) -> Result<&'a Document> {
         let failed = || refused(format!("reference {reference}"), "names nothing in the schema");
         let path = reference.as_str().and_then(|r| r.strip_prefix('#')).ok_or_else(failed)?;
@@ -224,7 +224,7 @@ impl<'a> Compiler<'a> {
         self.arena.choice(&all)
     }
 
-    /// Any value.
+    /// Any JSON value.
     fn any(&mut self, depth: usize) -> Result<Id> {
         if let Some(id) = self.any.get(&depth) {
             return Ok(*id);
@@ -241,7 +241,7 @@ impl<'a> Compiler<'a> {
         Ok(id)
     }
 
-    /// An object with any keys, whose values have a schema or are any.
+    /// An object with any keys, whose values match a schema, or any value if `values` is `None`.
     fn map(&mut self, values: Option<&'a Document>, depth: usize) -> Result<Id> {
         if depth >= MOST_DEPTH {
             return self.arena.choice(&[]);
@@ -259,7 +259,7 @@ impl<'a> Compiler<'a> {
         self.list("[", item, min, max, "]")
     }
 
-    /// Items with commas between brackets.
+    /// `min` to `max` items separated by commas, between brackets.
     fn list(&mut self, open: &str, item: Id, min: u32, max: u32, close: &str) -> Result<Id> {
         let (open, close) = (self.arena.literal(open)?, self.arena.literal(close)?);
         let (space, comma) = (self.space()?, self.comma()?);
@@ -278,7 +278,7 @@ impl<'a> Compiler<'a> {
         self.arena.sequence(&[open, inside, close])
     }
 
-    /// White space where a line may break: none, a space, or a new line with some indentation.
+    /// White space where a line may break: none, one space, or a new line with indentation.
     fn space(&mut self) -> Result<Id> {
         let (space, newline) = (self.arena.literal(" ")?, self.arena.literal("\n")?);
         let indentation = self.arena.repeat(space, 0, 24)?;
@@ -298,7 +298,7 @@ impl<'a> Compiler<'a> {
         self.arena.sequence(&[colon, space])
     }
 
-    /// An object with the properties that its schema lists, in order. Other properties are made only if it lists none.
+    /// An object with the properties that its schema lists, in order. Other properties are generated only if it lists none.
     fn object(&mut self, map: &'a Fields, depth: usize) -> Result<Id> {
         let listed = match map.get("properties") {
             None => None,
@@ -325,7 +325,7 @@ impl<'a> Compiler<'a> {
         }
         let (comma, space, colon) = (self.comma()?, self.space()?, self.colon()?);
         let close = self.arena.literal("}")?;
-        // From the last property to the first: what follows if some came before, and if none did.
+        // From the last property to the first: the rest of the object if some property came before, and if none did.
         let mut after_some = self.arena.sequence(&[space, close])?;
         let mut after_none = close;
         for (name, schema) in listed.into_iter().flat_map(Fields::iter).rev() {
@@ -350,7 +350,7 @@ impl<'a> Compiler<'a> {
         let a = &mut self.arena;
         let tail = a.byte(&[(0x80, 0xBF)])?;
         let mut chars = vec![a.byte(&[(0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7F)])?];
-        // First bytes with the ranges of the second; the others are any continuation.
+        // First bytes, the range of the second byte, and the number of further continuation bytes.
         let longer = [
             ((0xC2, 0xDF), (0x80, 0xBF), 0),
             ((0xE0, 0xE0), (0xA0, 0xBF), 1),
@@ -370,7 +370,7 @@ impl<'a> Compiler<'a> {
         let hex = a.byte(&[(b'0', b'9'), (b'A', b'F'), (b'a', b'f')])?;
         let short = a.byte(&[b'"', b'\\', b'/', b'b', b'f', b'n', b'r', b't'].map(|c| (c, c)))?;
         chars.push(a.sequence(&[backslash, short])?);
-        // Four digits, without the halves of characters beyond the first plane.
+        // `\u` with four hex digits, except surrogates (`\uD800` to `\uDFFF`).
         let (u, d) = (a.literal("u")?, a.byte(&[(b'D', b'D'), (b'd', b'd')])?);
         let not_d = a.byte(&[(b'0', b'9'), (b'A', b'C'), (b'E', b'F'), (b'a', b'c'), (b'e', b'f')])?;
         let low = a.byte(&[(b'0', b'7')])?;
@@ -407,7 +407,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// The types that a schema permits; none if it does not say and they do not follow from its keywords.
+/// The types that a schema permits, as stated or inferred from its keywords; empty if any type is permitted.
 fn types(map: &Fields) -> Result<Vec<&str>> {
     let known = |t: &&str| OF_TYPES.iter().any(|(name, _)| name == t);
     let one = |t: &Document| -> Result<()> {
@@ -421,7 +421,7 @@ fn types(map: &Fields) -> Result<Vec<&str>> {
     };
     match map.get("type") {
         None => {
-            // Of values of other types these keywords require nothing; none are made.
+            // JSON Schema lets values of other types pass these keywords; here they are not generated.
             let by_keyword = OF_TYPES.iter().find(|(_, keys)| map.keys().any(|k| keys.contains(&k)));
             Ok(by_keyword
                 .map(|(name, _)| if *name == "integer" { "number" } else { *name })
@@ -455,7 +455,7 @@ fn has_type(value: &Json, name: &str) -> bool {
     }
 }
 
-/// A least and a largest number of characters or items.
+/// The smallest and the largest number of characters or items, from the keywords `least` and `most`.
 fn counts(map: &Fields, least: &str, most: &str) -> Result<(u32, u32)> {
     let read = |key: &str, absent: u32| match map.get(key) {
         None => Ok(absent),

@@ -1,20 +1,20 @@
-//! The bytes of all tokens, as a tree of common beginnings.
+//! The bytes of all tokens, as a trie.
 
 use crate::tokenizer::Tokenizer;
 
-/// A byte of some tokens, in depth-first order.
+/// A node of the trie: one byte of some tokens. Nodes are stored in depth-first order.
 pub(super) struct Node {
     pub(super) byte: u8,
-    /// 1 for the first byte of tokens.
+    /// Depth in the trie; 1 for the first byte of tokens.
     pub(super) depth: u32,
-    /// Index of the node after all tokens that begin like this.
+    /// Index of the node after this node's subtree.
     pub(super) end: u32,
     /// Tokens that end here, as a range of `tokens`.
     from: u32,
     to: u32,
 }
 
-/// The bytes of all tokens that stand for text.
+/// The bytes of all tokens that represent text.
 pub struct Vocabulary {
     bytes: Vec<Option<Box<[u8]>>>,
     nodes: Vec<Node>,
@@ -28,19 +28,19 @@ impl std::fmt::Debug for Vocabulary {
 }
 
 impl Vocabulary {
-    /// The tokens of a tokeniser, for a model with logits of `count` tokens. Special tokens stand for no text.
+    /// The vocabulary of a tokeniser, for a model with `count` logits. Special tokens represent no text.
     pub fn new(tokenizer: &Tokenizer, count: usize) -> Vocabulary {
         Vocabulary::from_bytes((0..count as i64).map(|id| tokenizer.bytes(id)).collect())
     }
 
-    /// Tokens by their bytes; those without or with none are never permitted by a grammar.
+    /// A vocabulary from the bytes of each token. Grammars never permit tokens whose bytes are `None` or empty.
     pub fn from_bytes(bytes: Vec<Option<Vec<u8>>>) -> Vocabulary {
         let bytes: Vec<Option<Box<[u8]>>> =
             bytes.into_iter().map(|b| b.filter(|b| !b.is_empty()).map(Vec::into_boxed_slice)).collect();
         let mut sorted: Vec<u32> = (0..bytes.len() as u32).filter(|t| bytes[*t as usize].is_some()).collect();
         sorted.sort_by(|a, b| bytes[*a as usize].cmp(&bytes[*b as usize]));
         let mut nodes: Vec<Node> = Vec::new();
-        // Nodes on the way to the last token.
+        // The nodes from the root to the last token.
         let mut open: Vec<usize> = Vec::new();
         for (i, token) in sorted.iter().enumerate() {
             let text = bytes[*token as usize].as_deref().unwrap_or_default();
@@ -59,7 +59,7 @@ impl Vocabulary {
                     to: i as u32,
                 });
             }
-            // Tokens with equal bytes are neighbours.
+            // Tokens with equal bytes are adjacent.
             if let Some(last) = open.last() {
                 nodes[*last].to = i as u32 + 1;
             }
@@ -71,7 +71,7 @@ impl Vocabulary {
         Vocabulary { bytes, nodes, tokens: sorted }
     }
 
-    /// Number of tokens, those without text included.
+    /// Number of tokens, including tokens without text.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -81,7 +81,7 @@ impl Vocabulary {
         self.bytes.is_empty()
     }
 
-    /// The bytes of a token that stands for text.
+    /// The bytes of a token, or `None` if it does not represent text.
     pub fn bytes(&self, token: i64) -> Option<&[u8]> {
         self.bytes.get(usize::try_from(token).ok()?)?.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Metadata of GGUF files as the keys of a `config.json`, and back.
+//! Converts metadata of GGUF files to keys of a `config.json`, and back.
 
 use super::{Model, ROPE_FREQS};
 use crate::config::Config;
@@ -6,7 +6,7 @@ use gradus_ir::{Error, Result};
 use gradus_nn::file::gguf::{Kind, Metadata, Value};
 use serde_json::{Map, Value as Json, json};
 
-/// Keys of sizes: GGUF's, after the architecture, then Hugging Face's.
+/// Keys of sizes: pairs of GGUF's key, without the architecture prefix, and Hugging Face's.
 const SIZES: &[(&str, &str)] = &[
     ("block_count", "num_hidden_layers"),
     ("context_length", "max_position_embeddings"),
@@ -21,7 +21,7 @@ const SIZES: &[(&str, &str)] = &[
     ("expert_feed_forward_length", "moe_intermediate_size"),
 ];
 
-/// Keys of other numbers.
+/// Keys of other numbers, in pairs as in [`SIZES`].
 const NUMBERS: &[(&str, &str)] = &[
     ("attention.layer_norm_rms_epsilon", "rms_norm_eps"),
     ("rope.freq_base", "rope_theta"),
@@ -30,7 +30,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("final_logit_softcapping", "final_logit_softcapping"),
 ];
 
-/// The keys of GPT-2.
+/// Keys of the sizes of GPT-2.
 const GPT2: &[(&str, &str)] = &[
     ("block_count", "n_layer"),
     ("context_length", "n_positions"),
@@ -47,7 +47,7 @@ fn keys(model_type: &str) -> (Keys, Keys) {
     if model_type == "gpt2" { (GPT2, GPT2_NUMBERS) } else { (SIZES, NUMBERS) }
 }
 
-/// The `model_type` of a GGUF architecture.
+/// The `model_type` of a `config.json` for a GGUF architecture.
 pub(super) fn model_type(architecture: &str, m: &Metadata) -> String {
     let has = |key: &str| m.integer(&format!("{architecture}.{key}")).is_some_and(|n| n > 0);
     let name = match architecture {
@@ -71,7 +71,7 @@ fn architecture(model_type: &str) -> &str {
 }
 
 impl Model {
-    /// The configuration as a `config.json` has it.
+    /// The configuration in the form of a `config.json`.
     pub fn config(&self) -> Result<Json> {
         let (m, mut out) = (self.file.metadata(), Map::new());
         let get = |key: &str| m.get(&format!("{}.{key}", self.architecture));
@@ -125,8 +125,9 @@ impl Model {
         Ok(Json::Object(out))
     }
 
-    /// One over the square of the scale of attention scores. Files without the key have the size of a head, but the largest
-    /// models of each family the width for each head.
+    /// `query_pre_attn_scalar`: one over the square of the scale of attention scores. If the file has no `attention.scale`,
+    /// this is the size of a head; in the largest model of each Gemma family (46 or 62 layers) it is the width divided by the
+    /// heads.
     fn query_scalar(&self) -> Option<f64> {
         let m = self.file.metadata();
         let key = |end: &str| format!("{}.{end}", self.architecture);
@@ -162,7 +163,7 @@ impl Model {
     }
 }
 
-/// Keys of a scaling of rotations.
+/// Keys of the scaling of rotary frequencies.
 const SCALING: &[(&str, &str)] = &[
     ("factor", "factor"),
     ("original_context_length", "original_max_position_embeddings"),
@@ -170,7 +171,7 @@ const SCALING: &[(&str, &str)] = &[
     ("yarn_beta_slow", "beta_slow"),
 ];
 
-/// The metadata of a model with this `config.json`, without its tokeniser.
+/// Builds the GGUF metadata of a model with this `config.json`, without its tokeniser.
 pub(crate) fn metadata(json: &Json, config: &Config) -> Result<Metadata> {
     let mut m = Metadata::new();
     let model_type = config.architecture.as_str();
@@ -229,7 +230,7 @@ pub(crate) fn metadata(json: &Json, config: &Config) -> Result<Metadata> {
     let windows: Vec<bool> = config.attention.iter().map(|r| r.window.is_some()).collect();
     if let Some(window) = config.attention.iter().find_map(|r| r.window) {
         m.set(key("attention.sliding_window"), size(window));
-        // Readers assume no window for Qwen, and one in every layer of a file of the kind `llama` that states one.
+        // Without a pattern, readers assume no window for Qwen, and a window in every layer of a `llama` file that states one.
         if windows.contains(&false) || architecture.starts_with("qwen") {
             let layers = windows.into_iter().map(Value::Bool).collect();
             m.set(key("attention.sliding_window_pattern"), Value::Array(Kind::Bool, layers));
@@ -242,7 +243,7 @@ pub(crate) fn metadata(json: &Json, config: &Config) -> Result<Metadata> {
     Ok(m)
 }
 
-/// The scaling of rotations, if keys can state it; else the caller stores divisors.
+/// Writes the scaling of rotary frequencies if metadata keys can express it; otherwise the caller stores divisors.
 fn scaling(m: &mut Metadata, json: &Json, config: &Config, key: &impl Fn(&str) -> String) -> Result<()> {
     let joint = &json["rope_parameters"];
     let table = match (joint["full_attention"].is_object(), joint.is_object()) {
@@ -280,7 +281,7 @@ fn scaling(m: &mut Metadata, json: &Json, config: &Config, key: &impl Fn(&str) -
     Ok(())
 }
 
-/// Whether keys of the metadata state the scaling of rotations, so that no divisors are needed.
+/// Whether the metadata states the scaling of rotary frequencies, so that no divisors need to be stored.
 pub(crate) fn states_scaling(m: &Metadata) -> bool {
     let architecture = m.text("general.architecture").unwrap_or_default();
     m.text(&format!("{architecture}.rope.scaling.type")).is_some()

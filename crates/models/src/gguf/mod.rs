@@ -1,7 +1,7 @@
-//! GGUF files of models in the form of Hugging Face's: configuration, names of weights, order of rows.
+//! Reads GGUF files of language models in Hugging Face's form: configuration, names of weights, order of rows.
 //!
-//! Keys are in `keys.rs`, names in `names.rs`; both serve both directions. GGUF stores the rows of queries and keys of `llama` models so that
-//! features which rotate together are next to each other; here they are half a head apart.
+//! `keys.rs` converts metadata and `names.rs` names, both in both directions. In `llama` models, GGUF interleaves the rows of
+//! queries and keys: features that rotate together are adjacent. Hugging Face's order has them half a head apart.
 
 pub(crate) mod keys;
 mod names;
@@ -14,30 +14,30 @@ use gradus_nn::file::gguf::{Format, Info, Kind, Reader, Value};
 use gradus_tensor::Tensor;
 use std::path::Path;
 
-/// Divisors of the rotations, one for each pair of features.
+/// Name of the tensor with the divisors of rotary frequencies, one for each pair of features.
 pub(crate) const ROPE_FREQS: &str = "rope_freqs.weight";
 
-/// Most experts whose matrices are stacked in one tensor.
+/// Largest number of experts stacked in one tensor.
 const MOST_EXPERTS: usize = 4096;
 
 /// A GGUF file of a language model.
 pub struct Model {
-    /// The file.
+    /// The open file.
     pub file: Reader,
     architecture: String,
-    /// The architecture by its name in a `config.json`.
+    /// The architecture as `model_type` of a `config.json`.
     model_type: String,
     names: &'static Names,
     heads: usize,
     kv_heads: usize,
-    /// Whether quantised weights are given as `f32`.
+    /// Whether quantised weights are dequantised to `f32`.
     pub as_f32: bool,
     /// The representation of activations in products with quantised weights.
     pub compute: Compute,
 }
 
 impl Model {
-    /// Opens a file.
+    /// Opens a file. Fails if its metadata has no architecture.
     pub fn open(path: impl AsRef<Path>) -> Result<Model> {
         let file = Reader::open(path)?;
         let Some(architecture) = file.metadata().text("general.architecture").map(str::to_string) else {
@@ -63,7 +63,7 @@ impl Model {
         })
     }
 
-    /// Names of all weights; one that has no name in Hugging Face's files keeps its own.
+    /// Hugging Face's names of all weights; a weight without such a name keeps its GGUF name.
     pub fn names(&self) -> Vec<String> {
         let own = self.file.tensors().iter().filter(|t| t.name != ROPE_FREQS);
         let theirs = |t: &Info| {
@@ -73,12 +73,12 @@ impl Model {
         own.flat_map(theirs).collect()
     }
 
-    /// The name of a weight in the file, and its number among those of experts.
+    /// The GGUF name of a weight and, if it is stacked, the index of its expert.
     fn own(&self, name: &str) -> (String, Option<usize>) {
         self.names.to_gguf(name).unwrap_or_else(|| (name.to_string(), None))
     }
 
-    /// The shape of a weight.
+    /// The shape of a weight in Hugging Face's form; `None` if the file does not have it.
     pub fn shape(&self, name: &str) -> Option<Shape> {
         let (own, expert) = self.own(name);
         let shape = &self.file.info(&own).ok()?.shape;
@@ -89,12 +89,12 @@ impl Model {
         }
     }
 
-    /// Whether Hugging Face's file has this matrix as `[inputs, outputs]`.
+    /// Whether Hugging Face's files store this matrix as `[inputs, outputs]`.
     fn is_transposed(&self, name: &str) -> bool {
         is_transposed(&self.model_type, name)
     }
 
-    /// A weight, dequantised, in Hugging Face's form.
+    /// Reads a weight, dequantised, in Hugging Face's form.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
         let (own, expert) = self.own(name);
         let mut t = self.file.tensor(&own)?;
@@ -113,9 +113,9 @@ impl Model {
         t.check().cloned()
     }
 
-    /// The bytes of a quantised weight with their format, with its rows in Hugging Face's order; `None` if it is not quantised,
-    /// or floats were asked for. Bytes whose order is that of the file are read in place. Matrices that Hugging Face's files
-    /// have by columns are by rows here.
+    /// The bytes and the format of a quantised weight, with rows in Hugging Face's order. Returns `None` if the weight is not
+    /// quantised, belongs to an expert, or `as_f32` is set. Bytes that need no reordering are not copied. Matrices that Hugging
+    /// Face's files store as `[inputs, outputs]` are `[outputs, inputs]` here.
     pub fn quantized(&self, name: &str) -> Result<Option<(Tensor, Format)>> {
         let (own, expert) = self.own(name);
         let format = self.file.info(&own)?.format;
@@ -132,8 +132,8 @@ impl Model {
         Ok(Some((bytes, format)))
     }
 
-    /// The bytes of the stacked matrices of experts, by the name of the first one's matrix; `None` if they are not quantised or
-    /// have another shape.
+    /// The bytes and the format of the stacked matrices of all experts; `first` names the matrix of expert 0. Returns `None` if
+    /// they are not quantised, `as_f32` is set, or the shape differs.
     pub fn experts(
         &self,
         first: &str,
@@ -150,18 +150,18 @@ impl Model {
     }
 }
 
-/// Whether a `model_type` has this matrix as `[inputs, outputs]` in Hugging Face's files.
+/// Whether Hugging Face's files of a `model_type` store this matrix as `[inputs, outputs]`.
 pub(crate) fn is_transposed(model_type: &str, name: &str) -> bool {
     let ends = [".c_attn.weight", ".c_proj.weight", ".c_fc.weight"];
     model_type == "gpt2" && ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether GGUF files have this weight as one plus that of Hugging Face's: norms of Gemma.
+/// Whether GGUF files store this weight plus one, as they do for the norms of Gemma.
 pub(crate) fn is_one_plus(model_type: &str, name: &str) -> bool {
     model_type.starts_with("gemma") && name.ends_with("norm.weight")
 }
 
-/// Number of heads that the rows of a weight belong to, if GGUF orders them in its own way.
+/// Number of heads into which the rows of a weight are divided, if GGUF interleaves the rows of each head.
 pub(crate) fn rotated_heads(architecture: &str, name: &str, heads: usize, kv_heads: usize) -> Option<usize> {
     let is = |stem: &str| name.contains(&format!("self_attn.{stem}."));
     match architecture {
@@ -171,7 +171,7 @@ pub(crate) fn rotated_heads(architecture: &str, name: &str, heads: usize, kv_hea
     }
 }
 
-/// Orders the rows of each head: from pairs next to each other to pairs half a head apart, or back.
+/// Reorders the rows of each head: from adjacent pairs (GGUF) to pairs half a head apart, or back if `to_gguf` is set.
 pub(crate) fn reorder(t: &Tensor, heads: usize, to_gguf: bool) -> Result<Tensor> {
     let (rows, shape) = (t.dim(0), t.shape());
     if heads == 0 || !rows.is_multiple_of(2 * heads) {
@@ -186,7 +186,7 @@ pub(crate) fn reorder(t: &Tensor, heads: usize, to_gguf: bool) -> Result<Tensor>
     t.reshape(cut).transpose(1, 2).reshape(shape).check().cloned()
 }
 
-/// An array of integers.
+/// An array of `i32`, as a metadata value.
 pub(crate) fn integers(items: impl IntoIterator<Item = i32>) -> Value {
     Value::Array(Kind::I32, items.into_iter().map(Value::I32).collect())
 }

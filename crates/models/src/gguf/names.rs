@@ -1,16 +1,16 @@
-//! Names of weights: those of GGUF files and those of Hugging Face's, in both directions, from one table for each family.
+//! Converts names of weights between GGUF and Hugging Face, in both directions, from one table per family of architectures.
 
-/// Names of a family of architectures.
+/// The names of a family of architectures, as pairs of GGUF's name and Hugging Face's.
 pub struct Names {
-    /// Names outside of blocks, with their ends: GGUF's, then Hugging Face's.
+    /// Full names of weights outside of blocks.
     outer: &'static [(&'static str, &'static str)],
     /// Prefix of a block's names in Hugging Face's files.
     block: &'static str,
-    /// Names inside of a block, without `.weight` and `.bias`.
+    /// Names of weights in a block, without `.weight` and `.bias`.
     inner: &'static [(&'static str, &'static str)],
-    /// Norms of Gemma, or additions to the names of Llama.
+    /// More names of weights in a block, such as the norms, which differ between families.
     more: &'static [(&'static str, &'static str)],
-    /// Matrices of experts: GGUF stacks those of all experts; `{}` is the number of the expert.
+    /// Matrices of experts: GGUF stacks those of all experts; `{}` stands for the index of the expert.
     experts: &'static [(&'static str, &'static str)],
 }
 
@@ -92,7 +92,7 @@ const GPT2: Names = Names {
 };
 
 impl Names {
-    /// The names of an architecture, by its `model_type` in a `config.json`.
+    /// The names of an architecture, by the `model_type` of its `config.json`.
     pub fn of(model_type: &str) -> &'static Names {
         match model_type {
             "gpt2" => &GPT2,
@@ -107,7 +107,7 @@ impl Names {
         self.inner.iter().chain(self.more)
     }
 
-    /// The name that GGUF has for a weight, and the number of the expert if it stacks those of all.
+    /// The GGUF name of a weight and, if GGUF stacks it with other experts, the index of its expert.
     pub fn to_gguf(&self, name: &str) -> Option<(String, Option<usize>)> {
         if let Some((own, _)) = self.outer.iter().find(|(_, theirs)| *theirs == name) {
             return Some(((*own).to_string(), None));
@@ -124,7 +124,7 @@ impl Names {
         })
     }
 
-    /// The names that Hugging Face has for a weight: several if it stacks those of experts.
+    /// Hugging Face's names of a GGUF weight: `experts` names if the weight stacks the matrices of experts, else one.
     pub fn from_gguf(&self, name: &str, experts: usize) -> Option<Vec<String>> {
         if let Some((_, theirs)) = self.outer.iter().find(|(own, _)| *own == name) {
             return Some(vec![(*theirs).to_string()]);

@@ -1,46 +1,46 @@
-//! Text to tokens by the scores of pieces, as SentencePiece's BPE models do: the two neighbours whose joint piece has the largest
-//! score become one, the leftmost of equals first, until no joint piece is in the vocabulary.
+//! Encodes text by the scores of pieces, as SentencePiece's BPE models do. Of all adjacent pairs whose concatenation is a piece,
+//! the pair with the highest score is merged, the leftmost if scores are equal, until no pair can be merged.
 //!
-//! The library of tokenisers ranks pairs instead of pieces, which differs where one piece arises from several pairs.
+//! The `tokenizers` library ranks pairs instead of pieces, which differs if a piece can be merged from several pairs.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
-/// The character that stands for a space.
+/// The character that represents a space.
 pub(super) const SPACE: char = '\u{2581}';
 
-/// Pieces with their scores.
+/// The pieces of a vocabulary, with their scores.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
-    /// Pieces that text is made of, with their numbers and scores.
+    /// Pieces, with their ids and scores.
     pub(super) known: HashMap<String, (i64, f32)>,
-    /// Texts that are one token before anything else, the longest first.
+    /// Texts that are always one token and are matched first; longest first.
     pub(super) whole: Vec<(String, i64)>,
-    /// The token of each byte, for text without pieces.
+    /// The token of each byte, for text that is not in any piece.
     pub(super) bytes: Option<Box<[i64; 256]>>,
-    /// The token of text that has neither pieces nor bytes.
+    /// The token of text that has neither pieces nor byte tokens.
     pub(super) unknown: i64,
-    /// Texts begin with a space.
+    /// Whether a space is put before every text.
     pub(super) prefix: bool,
 }
 
-/// A piece of the text; empty once it is part of its left neighbour.
+/// A piece of the text. It is empty once it has been merged into its left neighbour.
 #[derive(Clone, Copy)]
 struct Symbol {
     from: usize,
     to: usize,
     before: Option<usize>,
     after: Option<usize>,
-    /// It never becomes part of another.
+    /// Whether this is one token that is never merged.
     is_whole: bool,
 }
 
-/// Two neighbours that could become one.
+/// Two adjacent symbols that can be merged.
 struct Pair {
     score: f32,
     left: usize,
     right: usize,
-    /// Bytes of both when the pair was found: it is outdated if these have changed.
+    /// Number of bytes of both symbols when the pair was found; the pair is outdated if this has changed.
     bytes: usize,
 }
 
@@ -65,7 +65,7 @@ impl PartialEq for Pair {
 impl Eq for Pair {}
 
 impl Pieces {
-    /// The tokens of a text. `first` says whether it begins a text, so that a space may come before it.
+    /// Encodes a text. `first` tells whether it is at the start of the input, where a space may be put before it.
     pub(super) fn encode(&self, text: &str, first: bool) -> Vec<i64> {
         if text.is_empty() {
             return Vec::new();
@@ -101,7 +101,7 @@ impl Pieces {
             match (known, &self.bytes) {
                 (Some(id), _) => tokens.push(id),
                 (None, Some(bytes)) => tokens.extend(piece.bytes().map(|b| bytes[usize::from(b)])),
-                // Several characters without tokens in a row are one.
+                // Consecutive characters without tokens become one unknown token.
                 (None, None) if !was_unknown => tokens.push(self.unknown),
                 _ => {}
             }
@@ -110,7 +110,7 @@ impl Pieces {
         tokens
     }
 
-    /// The characters of a text, and the texts that are one token.
+    /// Splits a text into characters and texts that are always one token.
     fn symbols(&self, text: &str) -> Vec<Symbol> {
         let (mut symbols, mut from): (Vec<Symbol>, usize) = (Vec::new(), 0);
         while let Some(c) = text[from..].chars().next() {
@@ -136,7 +136,7 @@ impl Pieces {
     }
 }
 
-/// The pairs of pieces that make each piece, best scores first: the form that `tokenizer.json` files have.
+/// All pairs of pieces that merge to a piece, highest score first, as in `tokenizer.json` files.
 pub(super) fn pairs_by_score(pieces: &HashMap<String, (i64, f32)>) -> Vec<(String, String)> {
     let mut all: Vec<(f32, i64, i64, &str, &str)> = Vec::new();
     for (piece, (_, score)) in pieces {

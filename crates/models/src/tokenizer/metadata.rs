@@ -1,4 +1,4 @@
-//! Tokenisers of GGUF metadata in the form of a `tokenizer.json`.
+//! Converts the tokenisers of GGUF metadata to the form of a `tokenizer.json`.
 
 use super::Scored;
 use super::merges::{Pieces, SPACE, pairs_by_score};
@@ -7,7 +7,7 @@ use gradus_nn::file::gguf::Metadata;
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashMap;
 
-/// Types of tokens in GGUF files. Control tokens are special; tokens of the user's are matched in text, and not hidden.
+/// Types of tokens in GGUF files. Control tokens are special; user-defined tokens are matched in text first, but are not special.
 const NORMAL: i64 = 1;
 const UNKNOWN: i64 = 2;
 const CONTROL: i64 = 3;
@@ -15,7 +15,7 @@ const USER_DEFINED: i64 = 4;
 const UNUSED: i64 = 5;
 const BYTE: i64 = 6;
 
-/// Pieces into which Llama 3 cuts text before merging; Qwen takes digits one by one.
+/// Regular expression by which Llama 3 splits text before merging. Qwen's differs in that digits are single.
 const LLAMA3: &str = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 fn key(name: &str) -> String {
@@ -29,7 +29,7 @@ fn missing(name: &str) -> Error {
 /// The vocabulary of a GGUF file's metadata.
 struct Vocabulary<'a> {
     m: &'a Metadata,
-    /// The kind of tokeniser.
+    /// The kind of tokeniser, such as `gpt2`.
     model: &'a str,
     tokens: Vec<&'a str>,
     types: Vec<i64>,
@@ -49,7 +49,7 @@ impl<'a> Vocabulary<'a> {
         self.types.get(id).copied().unwrap_or(NORMAL)
     }
 
-    /// Scores of all tokens.
+    /// The score of each token.
     fn scores(&self) -> Result<Vec<f32>> {
         let list = self.m.get(&key("scores")).and_then(|v| v.items()).ok_or_else(|| missing("scores"))?;
         let scores: Option<Vec<f32>> = list.iter().map(|v| v.number().map(|x| x as f32)).collect();
@@ -59,7 +59,7 @@ impl<'a> Vocabulary<'a> {
         }
     }
 
-    /// Whether texts begin with a space.
+    /// Whether a space is put before every text.
     fn prefix(&self) -> bool {
         self.m.flag(&key("add_space_prefix")).unwrap_or(true)
     }
@@ -69,14 +69,14 @@ impl<'a> Vocabulary<'a> {
         own.or_else(|| self.types.iter().position(|t| *t == UNKNOWN)).filter(|id| *id < self.tokens.len())
     }
 
-    /// A token around every text: `bos` or `eos`.
+    /// The token `bos` or `eos`, if it is put around every text; `usual` applies if the metadata does not say.
     fn around(&self, name: &str, usual: bool) -> Option<(i64, &'a str)> {
         let wanted = self.m.flag(&key(&format!("add_{name}_token"))).unwrap_or(usual);
         let id = self.m.integer(&key(&format!("{name}_token_id"))).filter(|_| wanted)?;
         Some((id, *self.tokens.get(usize::try_from(id).ok()?)?))
     }
 
-    /// Pieces with their scores.
+    /// The pieces that text is made of, with their ids and scores.
     fn pieces(&self) -> Result<HashMap<String, (i64, f32)>> {
         let scores = self.scores()?;
         let own = |id: &usize| matches!(self.kind(*id), NORMAL | USER_DEFINED | UNUSED);
@@ -93,7 +93,7 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// Pieces with scores, if the tokeniser is one of these.
+/// The pieces and surrounding tokens of a tokeniser with scores; `None` for other kinds.
 pub(super) fn scored(m: &Metadata) -> Result<Option<Scored>> {
     let v = Vocabulary::new(m)?;
     if !v.is_scored() {
@@ -115,8 +115,8 @@ pub(super) fn scored(m: &Metadata) -> Result<Option<Scored>> {
     Ok(Some(Scored { pieces, first: first.map(|(id, _)| id), last: last.map(|(id, _)| id) }))
 }
 
-/// The `tokenizer.json` of a GGUF file's metadata. Pairs that make scored pieces are listed only if `with_pairs`, because there
-/// are many.
+/// The `tokenizer.json` of a GGUF file's metadata. The pairs that merge to scored pieces are included only if `with_pairs` is
+/// set, because there are many.
 pub fn json_of_gguf(m: &Metadata, with_pairs: bool) -> Result<Json> {
     let v = Vocabulary::new(m)?;
     match v.model {
@@ -131,7 +131,7 @@ pub fn json_of_gguf(m: &Metadata, with_pairs: bool) -> Result<Json> {
 }
 
 impl Vocabulary<'_> {
-    /// Tokens that are matched in text before all others.
+    /// Tokens that are matched in text before all others: special and user-defined ones.
     fn added(&self) -> Vec<Json> {
         let added = |(id, text): (usize, &&str)| {
             let special = matches!(self.kind(id), CONTROL | UNKNOWN);
@@ -153,7 +153,7 @@ impl Vocabulary<'_> {
         }
     }
 
-    /// Replaces the sign for a space, joins bytes of characters, and takes away the space before a text.
+    /// A decoder that replaces the space character, joins byte tokens to characters, and strips the space before a text.
     fn decoder(&self, prefix: bool) -> Json {
         let mut steps = vec![
             json!({ "type": "Replace", "pattern": { "String": SPACE.to_string() }, "content": " " }),
@@ -166,7 +166,7 @@ impl Vocabulary<'_> {
         json!({ "type": "Sequence", "decoders": steps })
     }
 
-    /// SentencePiece's BPE: pieces with scores.
+    /// A SentencePiece BPE model: pieces with scores.
     fn by_scores(&self, with_pairs: bool) -> Result<Json> {
         let pairs = if with_pairs { pairs_by_score(&self.pieces()?) } else { Vec::new() };
         let space = SPACE.to_string();
@@ -191,7 +191,7 @@ impl Vocabulary<'_> {
         }))
     }
 
-    /// SentencePiece's unigram models: the pieces of a text whose scores have the largest sum.
+    /// A SentencePiece unigram model: a text is split into the pieces whose scores have the largest sum.
     fn unigram(&self) -> Result<Json> {
         let scores = self.scores()?;
         let vocabulary: Vec<Json> = self.tokens.iter().zip(scores).map(|(t, s)| json!([t, s])).collect();
@@ -221,7 +221,7 @@ impl Vocabulary<'_> {
         }))
     }
 
-    /// Byte-level merges, as GPT-2 has them.
+    /// A byte-level BPE model, as that of GPT-2.
     fn byte_level(&self) -> Result<Json> {
         let m = self.m;
         let list = |name: &str| m.get(&key(name)).and_then(|v| v.items());
@@ -254,8 +254,7 @@ impl Vocabulary<'_> {
     }
 }
 
-/// The way text is cut before merging, by the name that GGUF has for it, and whether a whole piece may be a token without
-/// merges.
+/// The pre-tokeniser with this GGUF name, and whether a piece that is in the vocabulary becomes a token without merges.
 fn cutting(name: &str) -> Result<(Json, bool)> {
     let bytes = |regex: bool| json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": regex });
     let digits = json!({ "type": "Digits", "individual_digits": true });
@@ -273,18 +272,18 @@ fn cutting(name: &str) -> Result<(Json, bool)> {
     }
 }
 
-/// The name that GGUF has for a way of cutting text, if it has one.
+/// The GGUF name of a pre-tokeniser, if it has one.
 pub(crate) fn cutting_name(json: &Json) -> Option<&'static str> {
     let known = ["gpt-2", "smollm", "llama-bpe", "qwen2"];
     known.into_iter().find(|name| cutting(name).is_ok_and(|(own, _)| own == *json))
 }
 
-/// Puts a token before every text.
+/// A post-processor that puts a token before every text.
 fn begins_with(id: i64, text: &str) -> Json {
     surrounded(Some((id, text)), None)
 }
 
-/// Puts tokens before and after every text.
+/// A post-processor that puts tokens before and after every text; null without tokens.
 fn surrounded(first: Option<(i64, &str)>, last: Option<(i64, &str)>) -> Json {
     let special =
         |t: Option<(i64, &str)>| t.map(|(_, text)| json!({ "SpecialToken": { "id": text, "type_id": 0 } }));
@@ -306,7 +305,7 @@ fn surrounded(first: Option<(i64, &str)>, last: Option<(i64, &str)>) -> Json {
     })
 }
 
-/// Bytes as text of 64 characters.
+/// Encodes bytes in base64, with padding.
 fn base64(bytes: &[u8]) -> String {
     let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

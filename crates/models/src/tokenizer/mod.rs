@@ -1,7 +1,8 @@
-//! Text to tokens and back: the tokenisers of `tokenizer.json` files, and of GGUF metadata in the same form.
+//! Converts text to tokens and back, with the tokenisers of `tokenizer.json` files and of GGUF metadata.
 //!
-//! Metadata is read in `metadata.rs`; pieces with scores are found in text in `merges.rs`, all others by the library.
-//! Text of users never becomes special tokens, whatever it contains. Text comes back piece by piece, each of whole characters.
+//! `metadata.rs` converts metadata to a `tokenizer.json`; `merges.rs` encodes with scored pieces; the `tokenizers` library does
+//! the rest. Text of users never becomes special tokens, whatever it contains. [`Stream`] decodes token by token, and returns
+//! only complete characters.
 
 mod merges;
 mod metadata;
@@ -16,24 +17,24 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokenizers::Tokenizer as Inner;
 
-/// A tokeniser.
+/// A tokeniser. See the [module](self).
 #[derive(Clone)]
 pub struct Tokenizer {
-    /// Takes special tokens in text for text.
+    /// Encodes the names of special tokens as plain text.
     plain: Inner,
-    /// Knows them.
+    /// Encodes the names of special tokens as special tokens.
     trusting: Inner,
-    /// Special tokens as they are written.
+    /// Texts of the special tokens, longest first.
     special: Vec<String>,
-    /// Tokens that are matched in text before all others, with whether they are special.
+    /// Tokens that are matched in text before all others: their text, and whether they are special.
     added: HashMap<i64, (String, bool)>,
-    /// Tokens are written as visible characters, one for each byte.
+    /// Whether tokens are written with one visible character for each byte.
     byte_level: bool,
-    /// Finds tokens by the scores of pieces, instead of the library.
+    /// Encodes by the scores of pieces, in place of the library.
     scored: Option<Arc<Scored>>,
 }
 
-/// Pieces with scores, and the tokens around every text.
+/// Pieces with scores, and the tokens put before and after every text.
 struct Scored {
     pieces: Pieces,
     first: Option<i64>,
@@ -45,11 +46,11 @@ fn refused(e: impl ToString) -> Error {
 }
 
 impl Tokenizer {
-    /// The tokeniser of a `tokenizer.json`.
+    /// Reads a tokeniser from a `tokenizer.json`.
     pub fn from_json(bytes: &[u8]) -> Result<Tokenizer> {
         let mut trusting = Inner::from_bytes(bytes)
             .map_err(|e| Error::value("the tokeniser", format!("cannot be read: {e}")))?;
-        // Lengths are the business of whoever runs the model.
+        // The caller decides about lengths.
         trusting.with_padding(None);
         trusting.with_truncation(None).map_err(refused)?;
         let mut plain = trusting.clone();
@@ -64,7 +65,7 @@ impl Tokenizer {
         Ok(Tokenizer { plain, trusting, special, added, byte_level, scored: None })
     }
 
-    /// The tokeniser of a GGUF file's metadata.
+    /// Makes the tokeniser of a GGUF file's metadata.
     pub fn from_metadata(m: &Metadata) -> Result<Tokenizer> {
         let json = json_of_gguf(m, false)?;
         let mut tokenizer = Tokenizer::from_json(json.to_string().as_bytes())?;
@@ -72,7 +73,7 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// The tokens of a user's text, with those that the tokeniser puts before or after every text.
+    /// Encodes a user's text, with the tokens that the tokeniser puts before and after every text.
     pub fn encode(&self, text: &str) -> Result<Vec<i64>> {
         match &self.scored {
             Some(s) => {
@@ -83,7 +84,7 @@ impl Tokenizer {
         }
     }
 
-    /// The tokens of a user's text, and nothing else.
+    /// Encodes a user's text, without tokens before and after it.
     pub fn encode_text(&self, text: &str) -> Result<Vec<i64>> {
         match &self.scored {
             Some(s) => Ok(s.pieces.encode(text, true)),
@@ -91,7 +92,7 @@ impl Tokenizer {
         }
     }
 
-    /// The tokens of a user's text inside of another text.
+    /// Encodes a user's text that is inside another text: no space is put before it.
     pub(crate) fn encode_inside(&self, text: &str) -> Result<Vec<i64>> {
         match &self.scored {
             Some(s) => Ok(s.pieces.encode(text, false)),
@@ -99,7 +100,7 @@ impl Tokenizer {
         }
     }
 
-    /// The tokens of text that may name special tokens: only for text that no user wrote.
+    /// Encodes text in which names of special tokens become special tokens. Not for text from users.
     pub fn encode_trusted(&self, text: &str) -> Result<Vec<i64>> {
         match &self.scored {
             Some(s) => Ok(self.encode_special(&s.pieces, text, true)),
@@ -107,7 +108,7 @@ impl Tokenizer {
         }
     }
 
-    /// The same of text inside of another text.
+    /// As [`encode_trusted`](Tokenizer::encode_trusted), for text that is inside another text.
     pub(crate) fn encode_trusted_inside(&self, text: &str) -> Result<Vec<i64>> {
         match &self.scored {
             Some(s) => Ok(self.encode_special(&s.pieces, text, false)),
@@ -115,7 +116,7 @@ impl Tokenizer {
         }
     }
 
-    /// Special tokens by their texts, and the text between them by its pieces.
+    /// Encodes special tokens by name, and the text between them with scored pieces.
     fn encode_special(&self, pieces: &Pieces, text: &str, mut first: bool) -> Vec<i64> {
         let (mut tokens, mut from, mut at) = (Vec::new(), 0, 0);
         while let Some(c) = text[at..].chars().next() {
@@ -134,12 +135,12 @@ impl Tokenizer {
         tokens
     }
 
-    /// Special tokens as they are written, long ones first.
+    /// Texts of the special tokens, longest first.
     pub fn special(&self) -> &[String] {
         &self.special
     }
 
-    /// The number of a token by its text.
+    /// The id of a token, by its text.
     pub fn id(&self, token: &str) -> Option<i64> {
         self.plain.token_to_id(token).map(i64::from)
     }
@@ -149,7 +150,7 @@ impl Tokenizer {
         self.plain.id_to_token(u32::try_from(id).ok()?)
     }
 
-    /// The bytes that a token stands for in text; `None` for special tokens and numbers without a token.
+    /// The bytes that a token represents in text; `None` for special tokens and unknown ids.
     pub fn bytes(&self, id: i64) -> Option<Vec<u8>> {
         if let Some((text, special)) = self.added.get(&id) {
             return (!special).then(|| text.clone().into_bytes());
@@ -158,7 +159,7 @@ impl Tokenizer {
         if self.byte_level {
             return text.chars().map(byte_of).collect();
         }
-        // A byte that is no character, or text with marks for spaces.
+        // The token is a byte, such as `<0x0A>`, or text with U+2581 for spaces.
         let byte = text.strip_prefix("<0x").and_then(|t| t.strip_suffix('>'));
         match byte.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
             Some(byte) => Some(vec![byte]),
@@ -166,30 +167,30 @@ impl Tokenizer {
         }
     }
 
-    /// Number of tokens.
+    /// Number of tokens in the vocabulary.
     pub fn len(&self) -> usize {
         self.plain.get_vocab_size(true)
     }
 
-    /// Whether there are none.
+    /// Whether the vocabulary is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The text of tokens, without special ones.
+    /// Decodes tokens to text; special tokens are skipped.
     pub fn decode(&self, tokens: &[i64]) -> Result<String> {
         let ids: Vec<u32> = tokens.iter().filter_map(|t| u32::try_from(*t).ok()).collect();
         self.plain.decode(&ids, true).map_err(refused)
     }
 
-    /// Starts a text that comes token by token.
+    /// Starts decoding token by token.
     pub fn stream(&self) -> Stream<'_> {
         Stream { tokenizer: self, tokens: Vec::new(), from: 0, complete: 0, given: 0 }
     }
 }
 
-/// The byte that a character stands for in byte-level tokens: visible bytes stand for themselves, the others for the characters
-/// from number 256 on, in order.
+/// The byte that a character of a byte-level token represents. Visible bytes are the characters with their value; the others are
+/// the characters from U+0100 on, in order.
 fn byte_of(c: char) -> Option<u8> {
     let visible = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
     match u32::from(c) {
@@ -203,32 +204,33 @@ fn encode(inner: &Inner, text: &str, special: bool) -> Result<Vec<i64>> {
     Ok(encoding.get_ids().iter().map(|id| i64::from(*id)).collect())
 }
 
-/// A text that comes token by token.
+/// Decodes a text token by token.
 pub struct Stream<'a> {
     tokenizer: &'a Tokenizer,
     tokens: Vec<i64>,
-    /// Tokens from here on are decoded together: what a token is may depend on the one before.
+    /// Index of the first token that is decoded together with new ones, because the text of a token may depend on the one
+    /// before it.
     from: usize,
-    /// Tokens up to here had been given out completely when `from` was last moved.
+    /// Number of tokens whose text had been returned in full when `from` was last moved.
     complete: usize,
-    /// Bytes of the text of these tokens that have been given out.
+    /// Number of bytes already returned of the text of the tokens from `from` on.
     given: usize,
 }
 
-/// Replacement characters at the end of a text that the bytes of a character may still replace: it has four at most.
+/// Largest number of trailing replacement characters that may still become a character; one has at most four bytes.
 const MOST_INCOMPLETE: usize = 3;
 
-/// Tokens that are decoded together at most, so that bytes which never become characters cost no more than others.
+/// Largest number of tokens decoded together. It bounds the cost of bytes that never form a character.
 const MOST_TOGETHER: usize = 64;
 
 impl Stream<'_> {
-    /// Takes a token and gives the text that is complete with it: whole characters, perhaps none.
+    /// Adds a token. Returns the text that is now complete: a number of full characters, possibly none.
     pub fn push(&mut self, token: i64) -> Result<String> {
         self.tokens.push(token);
         self.text(self.tokens.len() - self.from > MOST_TOGETHER)
     }
 
-    /// The text that was still waiting for the rest of a character.
+    /// Returns the text that was held back because its last character was incomplete.
     pub fn finish(&mut self) -> Result<String> {
         self.text(true)
     }

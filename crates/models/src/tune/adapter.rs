@@ -1,4 +1,4 @@
-//! Adapters: low-rank additions to the projections of a model, attached, merged, saved and loaded.
+//! Low-rank adapters of a model's projections: attaching, merging, saving and loading.
 //!
 //! An adapter is a folder with `adapter_config.json` and `adapter_model.safetensors`, in the layout of the Python package `peft`.
 
@@ -11,12 +11,12 @@ use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Which projections get a low-rank addition, and of which rank.
+/// Options of a new adapter: its rank, its scale and the projections that get it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lora {
-    /// Rank of the addition.
+    /// Rank of the two matrices.
     pub rank: usize,
-    /// The addition is multiplied by `alpha / rank`.
+    /// The product of the two matrices is multiplied by `alpha / rank`.
     pub alpha: f64,
     /// Names of projections, or ends of names, such as `q_proj`.
     pub targets: Vec<String>,
@@ -29,13 +29,13 @@ impl Default for Lora {
     }
 }
 
-/// Largest rank of an adapter in a file.
+/// Largest rank accepted.
 const MOST_RANK: usize = 1 << 16;
 
 const CONFIG: &str = "adapter_config.json";
 const TENSORS: &str = "adapter_model.safetensors";
 
-/// Put before names in the files of `peft`.
+/// Prefix of names in the files of `peft`.
 const PREFIX: &str = "base_model.model.";
 
 impl Lora {
@@ -63,7 +63,7 @@ pub(crate) fn is_adapter(name: &str) -> bool {
     name.ends_with(".lora_A.weight") || name.ends_with(".lora_B.weight")
 }
 
-/// The slots of a model that an adapter is for; fails if a target names none.
+/// The slots of the projections that the targets name. Fails if a target names none.
 fn slots_of(model: &impl Module, lora: &Lora) -> Result<Vec<(String, LoraSlot)>> {
     let all = model.lora_slots();
     let named = |target: &String| {
@@ -82,7 +82,7 @@ fn slots_of(model: &impl Module, lora: &Lora) -> Result<Vec<(String, LoraSlot)>>
     Ok(all.into_iter().filter(|(name, _)| lora.covers(name)).collect())
 }
 
-/// Attaches new adapters, which change nothing until they are trained. Those that a target has are replaced.
+/// Attaches new adapters, which change no result until they are trained. Existing adapters of the targets are replaced.
 pub fn attach(model: &impl Module, lora: &Lora, seed: u64) -> Result<()> {
     lora.check()?;
     let (g, device) = (Generator::new(seed), model.device());
@@ -94,12 +94,12 @@ pub fn attach(model: &impl Module, lora: &Lora, seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// Removes all adapters: the model is what it was without them.
+/// Removes all adapters.
 pub fn detach(model: &impl Module) -> Result<()> {
     model.lora_slots().iter().try_for_each(|(_, slot)| slot.set(None))
 }
 
-/// Adds all adapters to the weights, and removes them. Quantised weights cannot take them: the model must be loaded as `f32`.
+/// Adds all adapters to the weights, and removes them. Fails for quantised weights: the model must be loaded as `f32`.
 pub fn merge(model: &impl Module) -> Result<()> {
     let parameters: BTreeMap<String, Tensor> = model.parameters().into_iter().collect();
     let mut merged = Vec::new();
@@ -121,7 +121,7 @@ pub fn merge(model: &impl Module) -> Result<()> {
 }
 
 /// Saves the adapters of a model in a folder: `adapter_config.json` and `adapter_model.safetensors`, which `peft` reads too.
-/// `base` names the model that they are for.
+/// `base` names the base model.
 pub fn save_adapter(model: &impl Module, folder: &Path, base: Option<&str>) -> Result<()> {
     let slots = model.lora_slots().into_iter().filter_map(|(name, slot)| Some((name, slot.get()?)));
     let slots: Vec<(String, LowRank)> = slots.collect();
@@ -150,11 +150,11 @@ pub fn save_adapter(model: &impl Module, folder: &Path, base: Option<&str>) -> R
     std::fs::create_dir_all(folder).map_err(|e| atomic::failed(folder, e))?;
     let notes = [("format".to_string(), "pt".to_string())].into();
     safetensors::write(folder.join(TENSORS), &tensors, &notes)?;
-    // Last: a folder with a configuration is complete.
+    // Written last: a folder that has a configuration is complete.
     atomic::write(&folder.join(CONFIG), &[format!("{config:#}\n").as_bytes()])
 }
 
-/// The rank and the factor of an adapter's configuration, or why it is not supported.
+/// Reads the rank and the scale from an adapter's configuration. Fails if a setting is not supported.
 fn settings(path: &Path) -> Result<(usize, f64)> {
     let json = read_json(path)?;
     let failed = |why: String| atomic::failed(path, why);
@@ -181,8 +181,8 @@ fn settings(path: &Path) -> Result<(usize, f64)> {
     Ok((rank as usize, alpha / divisor))
 }
 
-/// Loads an adapter from a folder into a model; adapters that the model has are replaced. All tensors must fit projections of
-/// the model; if one does not, nothing changes.
+/// Loads an adapter from a folder into a model, in place of all existing adapters. If a tensor does not fit a projection, this
+/// fails and the model is unchanged.
 pub fn load_adapter(model: &impl Module, folder: &Path) -> Result<()> {
     let (rank, scale) = settings(&folder.join(CONFIG))?;
     let file = safetensors::Reader::open(folder.join(TENSORS))?;

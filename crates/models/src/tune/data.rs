@@ -8,19 +8,19 @@ use gradus_nn::file::{atomic, bytes_up_to};
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// Most bytes of a file of training data.
+/// Largest file of training data, in bytes.
 pub const MOST_DATA: u64 = 1 << 30;
 
-/// What a file of training data has.
+/// The items of a file of training data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// Texts to learn.
+    /// Texts to train on.
     Examples(Vec<Example>),
-    /// Pairs of answers.
+    /// Prompts with a better and a worse answer.
     Pairs(Vec<Pair>),
 }
 
-/// Reads a file with a JSON object in each line, all of one kind: `{"text"}`, `{"prompt", "completion"}`, `{"messages"}`, or
+/// Reads a file with a JSON object in each line, all of the same kind: `{"text"}`, `{"prompt", "completion"}`, `{"messages"}`, or
 /// `{"prompt", "chosen", "rejected"}`.
 pub fn read_data(path: &Path, model: &LanguageModel) -> Result<Data> {
     let bytes = bytes_up_to(path, MOST_DATA)?;
@@ -28,7 +28,7 @@ pub fn read_data(path: &Path, model: &LanguageModel) -> Result<Data> {
     parse_data(&text, model).map_err(|e| atomic::failed(path, first_line(&e)))
 }
 
-/// Reads training data from lines of JSON, as [`read_data`] does from a file.
+/// Parses training data from lines of JSON, as [`read_data`] does from a file.
 pub fn parse_data(text: &str, model: &LanguageModel) -> Result<Data> {
     let (mut examples, mut pairs) = (Vec::new(), Vec::new());
     for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -1,15 +1,15 @@
-//! What a model learns from, as tokens: texts, pairs of answers, prompts.
+//! Training items as tokens: texts, pairs of answers, prompts.
 
 use crate::chat::Message;
 use crate::language::LanguageModel;
 use gradus_ir::{Error, Result};
 
-/// A text to learn.
+/// A text to train on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The tokens of the text.
     pub tokens: Vec<i64>,
-    /// Tokens at the beginning that are given and not learned; at least 1.
+    /// Number of tokens at the beginning that are only context, without loss; at least 1.
     pub given: usize,
 }
 
@@ -22,22 +22,23 @@ pub struct Pair {
     pub rejected: Example,
 }
 
-/// The beginning of a text that the model continues.
+/// A text for the model to continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// As text.
+    /// The text; for a conversation, its last message.
     pub text: String,
-    /// Its tokens.
+    /// The tokens of the prompt.
     pub tokens: Vec<i64>,
 }
 
 impl Example {
-    /// Number of tokens that are learned.
+    /// Number of tokens that have a loss.
     pub fn learned(&self) -> usize {
         self.tokens.len().saturating_sub(self.given)
     }
 
-    /// Refuses an example without tokens to learn, or with tokens that the vocabulary lacks.
+    /// Returns an error if no token has a loss, or a token is not in the vocabulary. `number` is the example's index, for
+    /// messages.
     pub(crate) fn check(&self, number: usize, vocabulary: usize) -> Result<()> {
         let what = || format!("example {}", number + 1);
         if self.given == 0 || self.learned() == 0 {
@@ -54,19 +55,19 @@ impl Example {
 }
 
 impl LanguageModel {
-    /// The token that ends a text.
+    /// The first end token of the configuration.
     fn end_token(&self) -> Option<i64> {
         self.engine.model().config.end.first().copied()
     }
 
-    /// Makes an example of a whole text, which the end token follows.
+    /// Makes an example of a text, followed by the end token. All tokens but the first have a loss.
     pub fn text_example(&self, text: &str) -> Result<Example> {
         let mut tokens = self.tokenizer.encode(text)?;
         tokens.extend(self.end_token());
         Ok(Example { tokens, given: 1 })
     }
 
-    /// Makes an example of a prompt and the text that shall follow it, up to the end token.
+    /// Makes an example of a prompt and its completion, followed by the end token. The prompt has no loss.
     pub fn pair_example(&self, prompt: &str, completion: &str) -> Result<Example> {
         self.completed(self.tokenizer.encode(prompt)?, completion)
     }
@@ -78,13 +79,13 @@ impl LanguageModel {
         Ok(Example { tokens, given })
     }
 
-    /// Makes an example of a conversation whose last message, the assistant's, is learned.
+    /// Makes an example of a conversation. Its last message must be the assistant's; only this message has a loss.
     pub fn chat_example(&self, messages: &[Message]) -> Result<Example> {
         let Some((last, before)) = messages.split_last().filter(|(last, _)| last.role == "assistant") else {
             return Err(Error::value("the conversation", "must end with a message of the role `assistant`"));
         };
         let given = self.chat_prompt(before)?.tokens;
-        // The template decides what ends a message: the last end token after the answer.
+        // The template decides how a message ends. The example ends with the last end token after the answer.
         let all = self.chat_prompt(messages)?.tokens;
         let end = &self.engine.model().config.end;
         let until = all.iter().rposition(|t| end.contains(t)).map(|i| i + 1);
@@ -101,7 +102,7 @@ impl LanguageModel {
         Ok(Prompt { text: text.to_string(), tokens: self.tokenizer.encode(text)? })
     }
 
-    /// Makes a prompt of a conversation, which the assistant continues. Its text is the last message.
+    /// Makes a prompt of a conversation, to be continued by the assistant. Its text is the last message.
     pub fn chat_prompt(&self, messages: &[Message]) -> Result<Prompt> {
         let Some(template) = &self.template else {
             return Err(Error::value("the model", "has no chat template; give plain prompts instead"));
@@ -110,7 +111,7 @@ impl LanguageModel {
         Ok(Prompt { text, tokens: template.encode(messages, &self.tokenizer)? })
     }
 
-    /// Makes a pair of answers to a prompt.
+    /// Makes a pair of a better and a worse answer to a prompt.
     pub fn pair(&self, prompt: &str, chosen: &str, rejected: &str) -> Result<Pair> {
         Ok(Pair {
             chosen: self.pair_example(prompt, chosen)?,

@@ -1,4 +1,4 @@
-//! Raising a reward by comparing answers to the same prompt: group relative policy optimisation (GRPO).
+//! Group relative policy optimisation (GRPO): reinforcement learning that compares several answers to each prompt.
 
 use super::example::Prompt;
 use super::pack::{Row, Shape, numbers, tensors};
@@ -12,25 +12,25 @@ use gradus_ir::{Error, Result};
 use gradus_nn::{Module, Sampling, compile_training};
 use gradus_tensor::{Device, Tensor};
 
-/// Options of [`LanguageModel::grpo`]. A batch is as many prompts, each answered `group` times. The rows of a round are split into
-/// `accumulate` parts.
+/// Options of [`LanguageModel::grpo`]. In each round, `tuning.batch` prompts are answered `group` times each. The rows of a round
+/// are split into `tuning.accumulate` parts.
 #[derive(Clone, Debug)]
 pub struct Grpo {
-    /// Options of all tuning; a step is a round of answers.
+    /// Options common to all tuning; a step is one round of answers.
     pub tuning: Tuning,
-    /// Answers to each prompt.
+    /// Number of answers to each prompt.
     pub group: usize,
-    /// Updates with the answers of one round.
+    /// Number of updates with the answers of each round.
     pub epochs: usize,
-    /// How far below and above 1 the ratio of new to old probabilities counts.
+    /// The ratio of new to old probabilities is clipped to `[1 - clip.0, 1 + clip.1]`.
     pub clip: (f64, f64),
-    /// Weight of the divergence from the policy at the start.
+    /// Weight of the divergence from the initial policy in the loss.
     pub kl: f64,
     /// Whether rewards are divided by the standard deviation of their group.
     pub scaled: bool,
-    /// Most tokens of an answer.
+    /// Largest number of tokens of an answer.
     pub tokens: usize,
-    /// How answers are drawn. Ratios are those of the model's own probabilities, so limits and penalties bias them.
+    /// Sampling options of answers. Ratios use the model's own probabilities, so limits and penalties bias them.
     pub sampling: Sampling,
 }
 
@@ -52,23 +52,23 @@ impl Default for Grpo {
 
 /// Results of a round of answers.
 pub struct Round<'a> {
-    /// Rounds so far.
+    /// Number of rounds so far.
     pub step: u64,
     /// Number of rounds of the run.
     pub steps: u64,
     /// Mean reward of the answers, before the update.
     pub reward: f64,
-    /// Mean estimate of the divergence from the policy at the start, of each token.
+    /// Mean estimate per token of the divergence from the initial policy.
     pub kl: f64,
     /// Mean number of tokens of an answer.
     pub tokens: f64,
-    /// Share of answers that the model has ended itself.
+    /// Fraction of answers that ended with an end token.
     pub ended: f64,
     /// Loss of the last update.
     pub loss: f64,
     /// The answers.
     pub rollouts: &'a [Rollout],
-    /// Their rewards.
+    /// The reward of each answer.
     pub rewards: &'a [f64],
     /// The model, for checkpoints.
     pub model: &'a Decoder,
@@ -93,7 +93,7 @@ impl<'a> Round<'a> {
     }
 }
 
-/// The mean over texts of the mean estimate of the divergence of their tokens.
+/// The mean over all learned tokens of the estimated divergence from the reference.
 pub(super) fn mean_kl(rows: &[Row], new: &[Vec<f64>], reference: &[Vec<f64>]) -> f64 {
     let (mut total, mut count) = (0.0, 0.0);
     for ((row, new), reference) in rows.iter().zip(new).zip(reference) {
@@ -106,7 +106,7 @@ pub(super) fn mean_kl(rows: &[Row], new: &[Vec<f64>], reference: &[Vec<f64>]) ->
     total / f64::max(count, 1.0)
 }
 
-/// Computes log-probabilities of rows in parts of one size, so that there is one plan.
+/// Computes log-probabilities of rows in parts of `part` rows, so that one plan suffices; the last part is padded.
 pub(super) fn score_rows(
     scorer: &Scorer,
     rows: &[Row],
@@ -122,7 +122,7 @@ pub(super) fn score_rows(
     Ok(all)
 }
 
-/// The length of rows for answers of up to `tokens` tokens.
+/// The length of rows for the prompts and answers of up to `tokens` tokens.
 pub(super) fn row_length(
     prompts: &[Prompt],
     tokens: usize,
@@ -136,7 +136,7 @@ pub(super) fn row_length(
     Ok(Shape::of_longest((longest + tokens).min(config.context), tuning, config)?.length)
 }
 
-/// Refuses rewards that are not finite.
+/// Calls `reward`. Fails unless it returns one finite number for each answer.
 pub(super) fn rewarded(
     rollouts: &[Rollout],
     reward: &mut impl FnMut(&[Rollout]) -> Result<Vec<f64>>,
@@ -153,9 +153,9 @@ pub(super) fn rewarded(
 }
 
 impl LanguageModel {
-    /// Raises a reward: answers prompts, rewards the answers, and makes those likelier that are better than others to the same
-    /// prompt. `reward` takes the answers of a round and returns a number for each. Calls `each` after every round; the run ends
-    /// early if it returns false. Returns the mean reward of the last round.
+    /// Trains the model to raise a reward by GRPO. Each round samples answers, rewards them, and raises the probability of
+    /// answers that are better than others to the same prompt. `reward` takes the answers of a round and returns a number for
+    /// each. Calls `each` after every round; the run ends early if it returns false. Returns the mean reward of the last round.
     pub fn grpo(
         &mut self,
         prompts: &[Prompt],
@@ -202,7 +202,7 @@ impl LanguageModel {
             let rows: Vec<Row> = rollouts.iter().map(|r| Row::single(&r.example, length)).collect();
             let old = score_rows(&scorer, &rows, part, device)?;
             let reference = start.with(|| score_rows(&scorer, &rows, part, device))?;
-            // Each text counts the same, and so does each of its tokens. Parts are averaged by the step.
+            // Each text has the same weight, divided equally among its tokens. The step averages over parts, hence the factor.
             let scale = tuning.accumulate as f64 / count as f64;
             let mut loss = 0.0;
             for _ in 0..epochs {
@@ -233,13 +233,13 @@ impl LanguageModel {
 }
 
 impl Prompt {
-    /// The prompt as a row, for the shape of batches.
+    /// A short example that starts like the prompt; only its shape is used, to compile the step.
     pub(super) fn example(&self) -> super::Example {
         super::Example { tokens: [&self.tokens[..1], &self.tokens[..1]].concat(), given: 1 }
     }
 }
 
-/// The tensors of some rows, filled up to a fixed number.
+/// The tensors of some rows, padded to a fixed number of rows.
 pub(super) struct Batch<'a> {
     rows: &'a [Row],
     part: usize,
@@ -256,7 +256,7 @@ impl<'a> Batch<'a> {
         Batch { rows, part, length, device, tensors: tensors(&all, 1.0, device) }
     }
 
-    /// Sets the weights of tokens: those of each row, times a number of its own. Rows that fill up have none.
+    /// Sets the weights of tokens to those of their rows times `scale(row)`. Padding rows get weight 0.
     pub(super) fn weigh(&mut self, scale: impl Fn(&Row) -> f64) {
         let weights =
             |row: &Row| row.weights.iter().map(|w| f64::from(*w) * scale(row)).collect::<Vec<f64>>();
@@ -265,7 +265,7 @@ impl<'a> Batch<'a> {
         self.push(&all);
     }
 
-    /// Adds numbers for each position.
+    /// Adds a tensor with a number for each position.
     pub(super) fn push(&mut self, all: &[Vec<f64>]) {
         let mut all = all.to_vec();
         all.resize(self.part, Vec::new());

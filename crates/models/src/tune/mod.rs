@@ -1,9 +1,9 @@
-//! Fine-tuning of language models: on texts, on preferences, and by rewards of what they generate.
+//! Fine-tuning of language models: on texts, on preferences, and by rewards of generated answers.
 //!
-//! [`LanguageModel::tune`] learns texts ([`Example`]), [`LanguageModel::prefer`] learns from pairs of answers (DPO),
-//! [`RewardModel`] learns to score answers, [`LanguageModel::ppo`] and [`LanguageModel::grpo`] raise a reward. Each trains all
-//! weights, or a low-rank addition to some of them ([`Lora`]); the latter also where the weights are quantised. The losses are
-//! functions of tensors in [`objective`].
+//! [`LanguageModel::tune`] trains on texts ([`Example`]); [`LanguageModel::prefer`] on pairs of answers (DPO). [`RewardModel`]
+//! learns to score answers; [`LanguageModel::ppo`] and [`LanguageModel::grpo`] raise a reward. Each trains all weights, or
+//! low-rank adapters of some of them ([`Lora`]), which also works on quantised weights. The losses are functions of tensors in
+//! [`objective`].
 
 mod adapter;
 mod data;
@@ -38,44 +38,44 @@ use gradus_nn::{Clip, MOST_LOSS, Module, Optimizer, Part, Schedule, compile_trai
 use gradus_tensor::{Device, Generator, Tensor};
 use pack::Shape;
 
-/// How the rate changes after the warm-up.
+/// The schedule of the learning rate after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decay {
-    /// It stays.
+    /// The rate stays constant.
     Constant,
-    /// It falls to 0 in a straight line.
+    /// The rate falls linearly to 0.
     #[default]
     Linear,
-    /// It falls to 0 along half a cosine.
+    /// The rate falls to 0 along half a cosine.
     Cosine,
 }
 
-/// Options of every kind of tuning.
+/// Options common to all kinds of tuning.
 #[derive(Clone, Debug)]
 pub struct Tuning {
-    /// The low-rank additions to train; without them all weights are trained.
+    /// The low-rank adapters to train; `None` trains all weights.
     pub lora: Option<Lora>,
     /// Number of updates.
     pub steps: u64,
-    /// Rows of a batch: packed texts, or pairs or prompts where these are learned from.
+    /// Size of a batch, in rows of packed texts, in pairs, or in prompts.
     pub batch: usize,
-    /// Batches whose gradients are added before an update. Memory is that of one batch; the update is that of one large batch.
+    /// Number of batches whose gradients are added before an update: the effect of a larger batch with the memory of a small one.
     pub accumulate: u64,
-    /// Tokens of a row; by default those of the longest text.
+    /// Number of tokens of a row; by default the length of the longest text.
     pub length: Option<usize>,
-    /// Whether several texts share a row.
+    /// Whether several texts may share a row.
     pub pack: bool,
     /// The learning rate.
     pub rate: f64,
-    /// Updates in which the rate rises to its value.
+    /// Number of updates during which the rate rises from near 0 to its full value.
     pub warmup: u64,
-    /// How the rate changes then.
+    /// The schedule after the warm-up.
     pub decay: Decay,
     /// Weight decay.
     pub weight_decay: f64,
-    /// Largest norm of the gradients.
+    /// Largest norm of the gradients; larger gradients are scaled down to it.
     pub clip: f64,
-    /// Seed of the order of texts, of first values and of samples.
+    /// Seed of the order of texts, of initial values and of sampling.
     pub seed: u64,
 }
 
@@ -100,22 +100,22 @@ impl Default for Tuning {
 
 /// State of a run after an update.
 pub struct Progress<'a> {
-    /// Updates so far.
+    /// Number of updates so far.
     pub step: u64,
     /// Number of updates of the run.
     pub steps: u64,
-    /// Loss of the update's batches, before it.
+    /// Loss of the batches of this update, with the weights before it.
     pub loss: f64,
-    /// Tokens of the update that the loss counts.
+    /// Number of tokens of this update that have a loss.
     pub tokens: usize,
-    /// Rate of the next update.
+    /// Learning rate of the next update.
     pub rate: f64,
     /// The model, for checkpoints.
     pub model: &'a Decoder,
 }
 
 impl Tuning {
-    /// Refuses options that no run can have.
+    /// Returns an error if an option is out of range.
     pub(crate) fn check(&self) -> Result<()> {
         let counts = [("steps", self.steps), ("batch", self.batch as u64), ("accumulate", self.accumulate)];
         if let Some((name, _)) = counts.iter().find(|(_, n)| *n == 0) {
@@ -131,7 +131,7 @@ impl Tuning {
         self.lora.iter().try_for_each(Lora::check)
     }
 
-    /// Makes the optimiser of these parameters.
+    /// Makes the optimiser of `parameters`, with the schedule and clipping of the options.
     pub(crate) fn optimizer(&self, parameters: Vec<(String, Tensor)>) -> Optimizer {
         let left = self.steps.saturating_sub(self.warmup).max(1);
         let then = match self.decay {
@@ -145,8 +145,8 @@ impl Tuning {
         Optimizer::new(parameters, rule).schedule(schedule).clip(Clip::Norm(self.clip))
     }
 
-    /// Chooses the parameters to train and freezes all others: those of low-rank additions, which are attached if they are not
-    /// yet, or all.
+    /// Returns the parameters to train and freezes all others. These are the parameters of the adapters, which are attached if
+    /// the model has none, or all parameters if `lora` is `None`.
     pub(crate) fn prepare(&self, model: &Decoder) -> Result<Vec<(String, Tensor)>> {
         self.check()?;
         let attached = model.lora_slots().iter().any(|(_, slot)| slot.get().is_some());
@@ -176,7 +176,7 @@ impl Tuning {
     }
 }
 
-/// Returns an error if a loss shows that the run diverges.
+/// Returns the loss, or an error if it is so large that the run has diverged.
 pub(crate) fn finite(step: u64, loss: f64) -> Result<f64> {
     match loss.is_finite() && loss.abs() <= MOST_LOSS {
         true => Ok(loss),
@@ -187,18 +187,18 @@ pub(crate) fn finite(step: u64, loss: f64) -> Result<f64> {
     }
 }
 
-/// Reads one number of a tensor.
+/// Reads the single element of a tensor.
 pub(crate) fn number(t: &Tensor) -> Result<f64> {
     t.to(Device::CPU).to_dtype(DType::F64).item::<f64>()
 }
 
-/// The order of `n` items in pass number `epoch`.
+/// A random order of `n` items for pass `epoch` over the data.
 pub(crate) fn shuffled(n: usize, seed: u64, epoch: u64) -> Result<Vec<usize>> {
     let words = Generator::new(seed.wrapping_add(epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15))).bits([n]);
     Ok(words.argsort(0, false).to_vec::<i64>()?.into_iter().map(|i| i as usize).collect())
 }
 
-/// Items of a dataset, pass after pass, each in another order.
+/// An endless sequence of indices of a dataset: pass after pass, each in a new random order.
 pub(crate) struct Passes {
     order: Vec<usize>,
     at: usize,
@@ -211,7 +211,7 @@ impl Passes {
         Ok(Passes { order: shuffled(n, seed, 0)?, at: 0, epoch: 0, seed })
     }
 
-    /// Returns the next `count` items; a pass that ends is followed by the next.
+    /// Returns the next `count` indices; they may cross the end of a pass.
     pub(crate) fn take(&mut self, count: usize) -> Result<Vec<usize>> {
         let mut items = Vec::with_capacity(count);
         while items.len() < count {
@@ -226,7 +226,8 @@ impl Passes {
     }
 }
 
-/// The weighted sum of the losses of tokens: `ids`, `targets`, `segments`, `positions` and `weights`, all `[batch, time]`.
+/// The weighted sum of the losses of tokens. `batch` holds `ids`, `targets`, `segments`, `positions` and `weights`, all of shape
+/// `[batch, time]`.
 pub fn token_loss(model: &Decoder, batch: &[Tensor]) -> Tensor {
     let [ids, targets, segments, positions, weights] = batch else {
         return Tensor::failed(Error::value(format!("{} tensors", batch.len()), "must be 5"));
@@ -237,8 +238,8 @@ pub fn token_loss(model: &Decoder, batch: &[Tensor]) -> Tensor {
 }
 
 impl LanguageModel {
-    /// Trains the model on examples. Calls `each` after every update; the run ends early if it returns false. Returns the loss of
-    /// the last update.
+    /// Trains the model on examples. Calls `each` after every update; the run ends early if `each` returns false. Returns the
+    /// loss of the last update.
     pub fn tune(
         &mut self,
         examples: &[Example],
@@ -276,7 +277,7 @@ impl LanguageModel {
         Ok(last)
     }
 
-    /// Empties the cache of the last text and its plans: weights or adapters have changed.
+    /// Drops the cache and the compiled plans. Must be called after weights or adapters have changed.
     pub fn renew(&mut self) {
         self.engine = Engine::new(self.engine.shared());
     }

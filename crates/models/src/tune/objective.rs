@@ -1,10 +1,10 @@
-//! Losses of fine-tuning, as functions of tensors: each gives a loss for each token or pair, and the caller reduces them.
+//! Losses of fine-tuning, as functions of tensors. Each returns a loss for each token or pair; the caller reduces them.
 //!
-//! Advantages and returns of generated texts are computed on numbers.
+//! Advantages and returns of generated texts are functions of plain numbers.
 
 use gradus_tensor::{CrossEntropyOptions, Reduction, Tensor, cross_entropy};
 
-/// The log-probability of each target `[...]` by its logits `[..., vocabulary]`.
+/// The log-probability of each target `[...]`, from logits `[..., vocabulary]`.
 #[track_caller]
 pub fn token_log_probabilities(logits: &Tensor, targets: &Tensor) -> Tensor {
     let (shape, vocabulary) = (targets.shape(), logits.dim(-1));
@@ -13,8 +13,8 @@ pub fn token_log_probabilities(logits: &Tensor, targets: &Tensor) -> Tensor {
     -cross_entropy(&flat, &targets.reshape([-1]), &options).reshape(shape)
 }
 
-/// DPO's loss of each pair: `-(1 - ε) log σ(βΔ) - ε log σ(-βΔ)`, where `Δ` is how much more the policy prefers the chosen text
-/// than the reference does. Takes log-probabilities of whole answers; `ε` is the share of pairs whose order is doubted.
+/// The DPO loss of each pair: `-(1 - ε) log σ(Δ) - ε log σ(-Δ)`, where `Δ` is [`dpo_margin`]. Takes the log-probabilities of
+/// chosen and rejected answers; `ε` is `smoothing`, the assumed fraction of pairs in the wrong order.
 #[track_caller]
 pub fn dpo(policy: (&Tensor, &Tensor), reference: (&Tensor, &Tensor), beta: f64, smoothing: f64) -> Tensor {
     let margin = dpo_margin(policy, reference, beta);
@@ -22,7 +22,7 @@ pub fn dpo(policy: (&Tensor, &Tensor), reference: (&Tensor, &Tensor), beta: f64,
     if smoothing == 0.0 { loss } else { loss - (-&margin).logsigmoid() * smoothing }
 }
 
-/// `β` times how much more the policy prefers the chosen text than the reference does: the difference of DPO's implicit rewards.
+/// The difference of DPO's implicit rewards: `β ((policy.0 - policy.1) - (reference.0 - reference.1))`, chosen answers first.
 #[track_caller]
 pub fn dpo_margin(policy: (&Tensor, &Tensor), reference: (&Tensor, &Tensor), beta: f64) -> Tensor {
     ((policy.0 - policy.1) - (reference.0 - reference.1)) * beta
@@ -34,7 +34,7 @@ pub fn pairwise(chosen: &Tensor, rejected: &Tensor) -> Tensor {
     -(chosen - rejected).logsigmoid()
 }
 
-/// The clipped loss of each token of a policy: `-min(ρA, clip(ρ, 1 - low, 1 + high) A)` with `ρ = exp(new - old)`.
+/// The clipped policy loss of each token: `-min(ρA, clip(ρ, 1 - low, 1 + high) A)` with `ρ = exp(new - old)`.
 #[track_caller]
 pub fn clipped_policy(new: &Tensor, old: &Tensor, advantages: &Tensor, (low, high): (f64, f64)) -> Tensor {
     let ratio = (new - old).exp();
@@ -42,28 +42,29 @@ pub fn clipped_policy(new: &Tensor, old: &Tensor, advantages: &Tensor, (low, hig
     -(ratio * advantages).minimum(&clipped)
 }
 
-/// The clipped loss of each value: half the larger squared error of the value and of the value within `clip` of the old one.
+/// The clipped value loss of each token: half the larger squared error of the value and of the value clipped to `old ± clip`.
 #[track_caller]
 pub fn clipped_value(values: &Tensor, old: &Tensor, returns: &Tensor, clip: f64) -> Tensor {
     let near = old + (values - old).clamp(-clip, clip);
     (values - returns).square().maximum(&(near - returns).square()) * 0.5
 }
 
-/// An estimate of the divergence from a reference for each token, `exp(ref - new) - (ref - new) - 1`: unbiased for tokens of the
-/// policy, and never negative.
+/// An estimate of the divergence from a reference for each token: `exp(ref - new) - (ref - new) - 1`. It is never negative, and
+/// unbiased for tokens sampled from the policy.
 #[track_caller]
 pub fn kl_estimate(new: &Tensor, reference: &Tensor) -> Tensor {
     let ratio = reference - new;
     ratio.exp() - &ratio - 1.0
 }
 
-/// Rewards of consecutive groups, each less the mean of its group, and divided by its standard deviation if `scaled`.
+/// Subtracts from each reward the mean of its group of `group` consecutive rewards; divides by the group's standard deviation if
+/// `scaled`.
 pub fn group_advantages(rewards: &[f64], group: usize, scaled: bool) -> Vec<f64> {
     let advantages = |all: &[f64]| {
         let n = all.len() as f64;
         let mean = all.iter().sum::<f64>() / n;
         let squares = all.iter().map(|r| (r - mean).powi(2)).sum::<f64>();
-        // Of a sample, as PyTorch's `std`; one reward has no deviation.
+        // The sample standard deviation, as PyTorch's `std`; 0 for a single reward.
         let deviation = if all.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
         let scale = if scaled { 1.0 / (deviation + 1e-4) } else { 1.0 };
         all.iter().map(|r| (r - mean) * scale).collect::<Vec<f64>>()
@@ -71,8 +72,8 @@ pub fn group_advantages(rewards: &[f64], group: usize, scaled: bool) -> Vec<f64>
     rewards.chunks(group.max(1)).flat_map(advantages).collect()
 }
 
-/// Generalised advantages of the tokens of one text, and the returns that values are trained to give. The value after the last
-/// token is 0.
+/// Generalised advantage estimation (GAE) for the tokens of one text: returns the advantages and the returns, which are the
+/// targets of values. The value after the last token is 0.
 pub fn generalised_advantages(
     rewards: &[f64],
     values: &[f64],

@@ -1,7 +1,7 @@
-//! Rows of tokens for training: several texts in one row, whose attention and loss do not cross their borders.
+//! Packs texts into rows of tokens for training. Attention and loss do not cross the boundaries of texts in a row.
 //!
-//! Takes examples; gives rows of one length, and tensors of several rows. A text of `n` tokens takes `n - 1` positions: each has
-//! a token and, as its target, the next.
+//! Takes examples; returns rows of equal length, and tensors of several rows. A text of `n` tokens takes `n - 1` positions, each
+//! with a token and the next token as its target.
 
 use super::Tuning;
 use super::example::Example;
@@ -9,29 +9,29 @@ use crate::config::Config;
 use gradus_ir::{Error, Result};
 use gradus_tensor::{Device, Tensor};
 
-/// Lengths of rows are multiples of this, so that there are few plans.
+/// Row lengths are rounded up to a multiple of this, so that few plans are compiled.
 const GRAIN: usize = 8;
 
-/// Rows that are looked through for free positions, so that packing takes linear time.
+/// Number of last rows that are searched for free positions, so that packing takes linear time.
 const MOST_OPEN: usize = 64;
 
-/// A row of positions.
+/// A row of positions, with one entry per position in each list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Tokens.
+    /// The tokens.
     pub ids: Vec<i64>,
     /// The token that follows each in its text.
     pub targets: Vec<i64>,
-    /// The number of the text of each token, from 1; 0 is padding.
+    /// The number of each token's text in the row, from 1; 0 marks padding.
     pub segments: Vec<i64>,
     /// The position of each token in its text.
     pub positions: Vec<i64>,
-    /// 1 where the target is learned, else 0.
+    /// 1 where the target has a loss, else 0.
     pub weights: Vec<f32>,
 }
 
 impl Row {
-    /// Makes a row of one text.
+    /// Makes a row of one text, padded to `length`.
     pub fn single(example: &Example, length: usize) -> Row {
         let mut row = Row::default();
         row.push(example);
@@ -39,7 +39,7 @@ impl Row {
         row
     }
 
-    /// Number of targets that are learned.
+    /// Number of targets that have a loss.
     pub fn total(&self) -> f64 {
         self.weights.iter().map(|w| f64::from(*w)).sum()
     }
@@ -62,7 +62,8 @@ impl Row {
     }
 }
 
-/// Puts examples into rows of `length` positions, in order, each into the first row with enough free positions.
+/// Puts examples into rows of `length` positions: each into the first recent row with enough free positions, or into a new row.
+/// Without `several`, each example gets its own row.
 pub fn pack(examples: &[Example], length: usize, several: bool) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     for (i, example) in examples.iter().enumerate() {
@@ -97,21 +98,21 @@ pub(crate) fn tensors(rows: &[&Row], scale: f64, device: Device) -> Vec<Tensor> 
     vec![list(|r| &r.ids), list(|r| &r.targets), list(|r| &r.segments), list(|r| &r.positions), weights]
 }
 
-/// A tensor of numbers for each position of rows, `[rows, length]`; missing ones are 0.
+/// A tensor `[rows, length]` with a number for each position; missing numbers are 0.
 pub(crate) fn numbers(rows: &[Vec<f64>], length: usize, device: Device) -> Tensor {
     let row = |all: &Vec<f64>| (0..length).map(|i| all.get(i).map_or(0.0, |x| *x as f32)).collect::<Vec<_>>();
     let all: Vec<f32> = rows.iter().flat_map(row).collect();
     Tensor::from_slice(&all, [rows.len(), length]).to(device)
 }
 
-/// The length of rows.
+/// The shape of a row.
 pub(crate) struct Shape {
     pub(crate) length: usize,
 }
 
 impl Shape {
-    /// Chooses the length of rows for examples: as the options say, or that of the longest text. Refuses examples that the model
-    /// cannot take.
+    /// Chooses the row length for examples: that of the options, or that of the longest text, rounded up. Fails if an example
+    /// does not fit the model.
     pub(crate) fn of_examples(examples: &[Example], tuning: &Tuning, config: &Config) -> Result<Shape> {
         if examples.is_empty() {
             return Err(Error::value("no examples", "were given; training needs at least one"));
@@ -123,7 +124,7 @@ impl Shape {
         Shape::of_longest(longest, tuning, config)
     }
 
-    /// The same for texts of up to `longest` positions.
+    /// Chooses the row length for texts of up to `longest` positions.
     pub(crate) fn of_longest(longest: usize, tuning: &Tuning, config: &Config) -> Result<Shape> {
         let context = config.context;
         let length = match tuning.length {

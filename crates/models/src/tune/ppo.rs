@@ -1,4 +1,5 @@
-//! Raising a reward with a learned value of each token: proximal policy optimisation (PPO), held to the policy at the start.
+//! Proximal policy optimisation (PPO): reinforcement learning with a learned value per token and a penalty on the divergence
+//! from the initial policy.
 
 use super::example::Prompt;
 use super::grpo::{Batch, Round, mean_kl, rewarded, row_length};
@@ -12,28 +13,28 @@ use gradus_ir::{Error, Result};
 use gradus_nn::{Evaluate, Forward, Linear, Module, Param, Sampling, compile_forward, compile_training};
 use gradus_tensor::{Device, Tensor};
 
-/// Options of [`LanguageModel::ppo`]. A batch is as many prompts, each answered once.
+/// Options of [`LanguageModel::ppo`]. In each round, `tuning.batch` prompts are answered once each.
 #[derive(Clone, Debug)]
 pub struct Ppo {
-    /// Options of all tuning; a step is a round of answers.
+    /// Options common to all tuning; a step is one round of answers.
     pub tuning: Tuning,
-    /// Updates with the answers of one round.
+    /// Number of updates with the answers of each round.
     pub epochs: usize,
-    /// How far from 1 the ratio of new to old probabilities counts.
+    /// The ratio of new to old probabilities is clipped to `[1 - clip, 1 + clip]`.
     pub clip: f64,
-    /// How far from the old value a new one counts.
+    /// New values are clipped to within this distance of the old values.
     pub value_clip: f64,
-    /// Weight of the values' loss.
+    /// Weight of the value loss.
     pub value: f64,
-    /// What each nat of divergence from the policy at the start takes from the reward.
+    /// Penalty subtracted from the reward, per nat of divergence from the initial policy.
     pub kl: f64,
-    /// Discount of later rewards.
+    /// Discount factor of later rewards.
     pub discount: f64,
-    /// How far advantages look ahead before they trust values: 0 one token, 1 to the end.
+    /// The λ of generalised advantage estimation: 0 uses the value after one token, 1 all rewards to the end.
     pub lambda: f64,
-    /// Most tokens of an answer.
+    /// Largest number of tokens of an answer.
     pub tokens: usize,
-    /// How answers are drawn.
+    /// Sampling options of answers.
     pub sampling: Sampling,
 }
 
@@ -55,7 +56,7 @@ impl Default for Ppo {
     }
 }
 
-/// The log-probability of each target and the value before it, `[batch, time]` each.
+/// The log-probability of each target and the value at its position, `[batch, time]` each.
 fn judged(model: &Decoder, head: &Linear, x: &[Tensor]) -> [Tensor; 2] {
     let packed = Packed { segments: x[2].clone(), positions: x[3].clone() };
     let states = model.states(&x[0], Some(&packed));
@@ -63,7 +64,7 @@ fn judged(model: &Decoder, head: &Linear, x: &[Tensor]) -> [Tensor; 2] {
     [new, head.forward(&states).squeeze(2)]
 }
 
-/// Log-probabilities and values of rows.
+/// Computes log-probabilities and values of rows, in padded parts of `part` rows.
 fn judge(f: &Evaluate<'_>, rows: &[Row], part: usize, device: Device) -> Result<[Vec<Vec<f64>>; 2]> {
     let mut all = [Vec::new(), Vec::new()];
     for own in rows.chunks(part) {
@@ -78,7 +79,7 @@ fn judge(f: &Evaluate<'_>, rows: &[Row], part: usize, device: Device) -> Result<
     Ok(all)
 }
 
-/// Advantages and returns of the tokens of a row's answer; others are 0.
+/// Advantages and returns of the tokens of a row's answer; 0 at other positions.
 fn advantages(row: &Row, score: f64, values: &[f64], penalty: &[f64], options: &Ppo) -> [Vec<f64>; 2] {
     let mut all = [vec![0.0; row.ids.len()], vec![0.0; row.ids.len()]];
     let Some(first) = row.weights.iter().position(|w| *w > 0.0) else { return all };
@@ -94,7 +95,7 @@ fn advantages(row: &Row, score: f64, values: &[f64], penalty: &[f64], options: &
     all
 }
 
-/// Makes the advantages of all learned tokens have mean 0 and deviation 1.
+/// Shifts and scales the advantages of all learned tokens to mean 0 and standard deviation 1.
 fn whiten(rows: &[Row], advantages: &mut [Vec<f64>]) {
     let learned = |row: &Row, own: &[f64]| {
         row.weights.iter().zip(own).filter(|(w, _)| **w > 0.0).map(|(_, a)| *a).collect::<Vec<f64>>()
@@ -107,9 +108,10 @@ fn whiten(rows: &[Row], advantages: &mut [Vec<f64>]) {
 }
 
 impl LanguageModel {
-    /// Raises a reward by PPO: answers prompts, rewards the answers less their divergence from the policy at the start, and makes
-    /// tokens likelier that turned out better than the values expected. `reward` takes the answers of a round and returns a number
-    /// for each. Calls `each` after every round; the run ends early if it returns false. Returns the mean reward of the last round.
+    /// Trains the model to raise a reward by PPO. Each round samples answers, rewards them less their divergence from the
+    /// initial policy, and raises the probability of tokens that were better than their values predicted. `reward` takes the
+    /// answers of a round and returns a number for each. Calls `each` after every round; the run ends early if it returns
+    /// false. Returns the mean reward of the last round.
     pub fn ppo(
         &mut self,
         prompts: &[Prompt],

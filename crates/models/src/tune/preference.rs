@@ -1,4 +1,4 @@
-//! Learning from preferences without a reward model: direct preference optimisation (DPO).
+//! Direct preference optimisation (DPO): learns from pairs of answers without a reward model.
 
 use super::example::{Example, Pair};
 use super::pack::{Row, Shape, numbers, tensors};
@@ -11,14 +11,14 @@ use gradus_ir::{Error, Result};
 use gradus_nn::{Module, compile_training};
 use gradus_tensor::Tensor;
 
-/// Options of [`LanguageModel::prefer`]. A batch is as many pairs.
+/// Options of [`LanguageModel::prefer`]. A batch is `tuning.batch` pairs.
 #[derive(Clone, Debug)]
 pub struct Dpo {
-    /// Options of all tuning.
+    /// Options common to all tuning.
     pub tuning: Tuning,
-    /// How strongly the model is held to what it was: the inverse of how far it may go.
+    /// Strength of the pull towards the initial policy: larger values keep the model closer to it.
     pub beta: f64,
-    /// The share of pairs whose order is doubted; 0 trusts them all.
+    /// Assumed fraction of pairs in the wrong order; 0 trusts all pairs.
     pub smoothing: f64,
 }
 
@@ -29,7 +29,7 @@ impl Default for Dpo {
     }
 }
 
-/// Rows of pairs: the chosen texts, then the rejected ones.
+/// The rows of pairs: one row for each chosen and for each rejected text.
 pub(super) struct PairRows {
     pub(super) chosen: Vec<Row>,
     pub(super) rejected: Vec<Row>,
@@ -50,14 +50,14 @@ impl PairRows {
         Ok(PairRows { chosen: rows(|p| &p.chosen), rejected: rows(|p| &p.rejected) })
     }
 
-    /// The rows of some pairs, the chosen ones first.
+    /// The rows of the pairs with these indices: the chosen texts, then the rejected ones.
     pub(super) fn of(&self, pairs: &[usize]) -> Vec<&Row> {
         let chosen = pairs.iter().map(|i| &self.chosen[*i]);
         chosen.chain(pairs.iter().map(|i| &self.rejected[*i])).collect()
     }
 }
 
-/// Log-probabilities of whole answers, of rows of tokens; split into those of chosen and rejected texts.
+/// Sums log-probabilities of tokens to those of answers; returns those of chosen and of rejected texts.
 fn halves(tokens: &Tensor, weights: &Tensor) -> [Tensor; 2] {
     let texts = (tokens * weights).sum(1);
     let pairs = texts.dim(0) / 2;
@@ -65,8 +65,9 @@ fn halves(tokens: &Tensor, weights: &Tensor) -> [Tensor; 2] {
 }
 
 impl LanguageModel {
-    /// Trains the model to prefer the chosen answers of pairs, held to what it is now. Calls `each` after every update; the run
-    /// ends early if it returns false. Returns the loss of the last update: `ln 2` where nothing is learned.
+    /// Trains the model by DPO to prefer the chosen answers of pairs, with its current weights as the reference. Calls `each`
+    /// after every update; the run ends early if it returns false. Returns the loss of the last update, `ln 2` if nothing was
+    /// learned.
     pub fn prefer(
         &mut self,
         pairs: &[Pair],
@@ -85,7 +86,7 @@ impl LanguageModel {
         let device = model.device();
         let batch = tuning.batch.min(pairs.len());
         let length = rows.chosen[0].ids.len();
-        // The reference does not change: its log-probabilities are computed once.
+        // The reference does not change, so its log-probabilities are computed once.
         let scorer = Scorer::new(model.clone());
         let mut reference: Vec<[Vec<f64>; 2]> = Vec::with_capacity(pairs.len());
         let numbered: Vec<usize> = (0..pairs.len()).collect();

@@ -1,4 +1,4 @@
-//! The policy at the start of a run, which the trained one is held to: its parameters, exchanged for a moment.
+//! The reference policy of a run: the parameters at its start, and log-probabilities under them.
 
 use super::objective::token_log_probabilities;
 use crate::decoder::{Decoder, Packed};
@@ -7,7 +7,7 @@ use gradus_nn::{Evaluate, compile_forward};
 use gradus_tensor::{Device, Tensor};
 use std::sync::Arc;
 
-/// Values of parameters at some time. With adapters alone trained, these are small.
+/// A copy of parameter values. If only adapters are trained, the copy is small.
 pub(crate) struct Snapshot(Vec<(Tensor, Tensor)>);
 
 impl Snapshot {
@@ -15,7 +15,7 @@ impl Snapshot {
         Snapshot(parameters.iter().map(|(_, p)| (p.data_(), p.data_().detach())).collect())
     }
 
-    /// Calls a function while the parameters have the values of the snapshot.
+    /// Calls `f` while the parameters have the values of the snapshot, then restores their current values.
     pub(crate) fn with<T>(&self, f: impl FnOnce() -> Result<T>) -> Result<T> {
         let now: Vec<Tensor> = self.0.iter().map(|(cell, _)| cell.detach()).collect();
         self.0.iter().try_for_each(|(cell, value)| cell.set_(value))?;
@@ -25,7 +25,7 @@ impl Snapshot {
     }
 }
 
-/// Log-probabilities of the targets of rows, computed by one compiled function.
+/// A compiled function that computes the log-probabilities of the targets of rows.
 pub(crate) struct Scorer(Evaluate<'static>);
 
 impl Scorer {
@@ -33,14 +33,14 @@ impl Scorer {
         Scorer(compile_forward(model, |model: &Decoder, x: &[Tensor]| log_probabilities(model, x)))
     }
 
-    /// Computes the log-probability of each target, by row. Takes `ids`, `targets`, `segments` and `positions`.
+    /// Computes the log-probability of each target, row by row. Takes `ids`, `targets`, `segments` and `positions`.
     pub(crate) fn rows(&self, batch: &[Tensor]) -> Result<Vec<Vec<f64>>> {
         let out = self.0.run(&batch[..4])?.swap_remove(0).to(Device::CPU);
         Ok(out.to_vec2::<f32>()?.into_iter().map(|row| row.into_iter().map(f64::from).collect()).collect())
     }
 }
 
-/// The log-probability of each target: of `ids`, `targets`, `segments` and `positions`, `[batch, time]`.
+/// The log-probability of each target. Takes `ids`, `targets`, `segments` and `positions`, all `[batch, time]`.
 pub(crate) fn log_probabilities(model: &Decoder, x: &[Tensor]) -> Tensor {
     let [ids, targets, segments, positions, ..] = x else {
         return Tensor::failed(Error::value(format!("{} tensors", x.len()), "must be 4 or more"));

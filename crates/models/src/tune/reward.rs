@@ -1,4 +1,4 @@
-//! A model that scores answers, learned from preferences: a decoder whose last hidden state a linear map makes one number.
+//! A reward model, learned from preferences: a decoder with a linear map from its last hidden state to a score.
 
 use super::example::{Example, Pair};
 use super::pack::{Row, tensors};
@@ -10,20 +10,20 @@ use gradus_ir::{DType, Error, Result};
 use gradus_nn::{Forward, Linear, Module, Param, compile_training};
 use gradus_tensor::{Compiled, Device, Tensor, compile};
 
-/// Texts that are scored at once.
+/// Number of texts scored at once.
 const BATCH: usize = 16;
 
 /// A language model that scores answers.
 pub struct RewardModel {
     /// The decoder, with its tokeniser.
     pub model: LanguageModel,
-    /// From the last hidden state of a text to its score.
+    /// The map from the last hidden state of a text to its score.
     pub head: Linear,
-    /// The score as a compiled function, by the length of rows. It reads the present weights.
+    /// Compiled scoring functions, by row length. They read the current weights.
     plans: Vec<(usize, Compiled)>,
 }
 
-/// The score of each row's text: at its last position, which is where the text's last token is predicted.
+/// The score of each row's text, from the hidden state at its last position; [`whole`] makes this the text's last token.
 fn scores(model: &Decoder, head: &Linear, x: &[Tensor]) -> Tensor {
     let [ids, _, segments, positions, ..] = x else {
         return Tensor::failed(Error::value(format!("{} tensors", x.len()), "must be 4 or more"));
@@ -35,7 +35,7 @@ fn scores(model: &Decoder, head: &Linear, x: &[Tensor]) -> Tensor {
     head.forward(&at.select(&states, 0.0).sum(1)).squeeze(1)
 }
 
-/// A text whose last token is a position too: scores look at the whole text.
+/// Appends a dummy token. The last token of a text takes no position in a row, but the score is computed from it.
 fn whole(example: &Example) -> Example {
     let mut tokens = example.tokens.clone();
     tokens.push(0);
@@ -43,7 +43,7 @@ fn whole(example: &Example) -> Example {
 }
 
 impl RewardModel {
-    /// Makes a model that gives every text the score 0.
+    /// Makes a reward model that scores every text 0.
     pub fn new(model: LanguageModel) -> Result<RewardModel> {
         let decoder = model.engine.model();
         let (width, device) = (decoder.config.width, decoder.device());
@@ -51,15 +51,15 @@ impl RewardModel {
         Ok(RewardModel { model, head: Linear { weight, bias: None }, plans: Vec::new() })
     }
 
-    /// Trains the score on pairs, so that the chosen answer of each gets the higher one. Returns the loss of the last update:
-    /// `ln 2` where nothing is learned.
+    /// Trains the scores on pairs, so that the chosen answer of each pair gets the higher score. Returns the loss of the last
+    /// update, `ln 2` if nothing was learned.
     pub fn tune(
         &mut self,
         pairs: &[Pair],
         tuning: &Tuning,
         mut each: impl FnMut(&Progress<'_>) -> Result<bool>,
     ) -> Result<f64> {
-        // An adapter may be attached, which earlier plans lack.
+        // Compiled plans do not include an adapter that `prepare` may attach.
         self.plans.clear();
         let model = self.model.engine.shared();
         let pairs: Vec<Pair> =
@@ -97,7 +97,7 @@ impl RewardModel {
         Ok(last)
     }
 
-    /// Scores texts.
+    /// Scores texts. Fails if one does not fit the model.
     pub fn score(&mut self, examples: &[Example]) -> Result<Vec<f64>> {
         let model = self.model.engine.shared();
         let (context, vocabulary) = (model.config.context, model.config.vocabulary);
@@ -129,7 +129,7 @@ impl RewardModel {
         Ok(all)
     }
 
-    /// The share of pairs whose chosen answer has the higher score.
+    /// The fraction of pairs whose chosen answer has the higher score.
     pub fn accuracy(&mut self, pairs: &[Pair]) -> Result<f64> {
         let chosen = self.score(&pairs.iter().map(|p| p.chosen.clone()).collect::<Vec<_>>())?;
         let rejected = self.score(&pairs.iter().map(|p| p.rejected.clone()).collect::<Vec<_>>())?;

@@ -1,4 +1,4 @@
-//! Texts that a model generates to be rewarded: several at once, with its present weights.
+//! Samples answers of a model for rewards: several at once, with its current weights.
 
 use super::example::{Example, Prompt};
 use crate::decoder::Decoder;
@@ -9,23 +9,23 @@ use gradus_nn::{Choosing, Sampling};
 use gradus_tensor::Generator;
 use std::sync::Arc;
 
-/// Most texts that are generated at once.
+/// Largest number of texts generated at once.
 const MOST_SLOTS: usize = 32;
 
-/// A text that the model has generated after a prompt.
+/// An answer that the model has generated to a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollout {
-    /// The number of the prompt among those that were given.
+    /// The index of the prompt in the list of prompts.
     pub prompt: usize,
-    /// Tokens of the prompt and the answer, the end token included.
+    /// Tokens of the prompt and the answer, including the end token.
     pub example: Example,
-    /// The answer.
+    /// The text of the answer.
     pub text: String,
-    /// Whether the model has ended its answer itself.
+    /// Whether the answer ended with an end token.
     pub ended: bool,
 }
 
-/// Generates texts with the present weights of a model.
+/// Generates answers with the current weights of a model.
 pub struct Sampler {
     session: Session,
     tokenizer: Tokenizer,
@@ -35,7 +35,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Generates answers of up to `tokens` tokens.
+    /// Makes a sampler of answers of up to `tokens` tokens.
     pub fn new(
         model: Arc<Decoder>,
         tokenizer: Tokenizer,
@@ -51,7 +51,7 @@ impl Sampler {
         Ok(Sampler { session, tokenizer, sampling, tokens, generator: Generator::new(seed) })
     }
 
-    /// Generates one answer for each of these prompts, chosen by number; a number may occur several times.
+    /// Generates one answer for each index in `chosen` into `prompts`; an index may occur several times.
     pub fn sample(&mut self, prompts: &[Prompt], chosen: &[usize]) -> Result<Vec<Rollout>> {
         // Weights may have changed since the caches were computed.
         self.session.forget();
