@@ -374,7 +374,7 @@ pub(super) fn given(gives: &str, args: &[&[Name]], rank: Option<usize>) -> Optio
     })
 }
 
-/// A cotangent brought to the axes of the result it is for: what it has more is summed, what it lacks is repeated.
+/// Brings a cotangent to the axes of the result: extra axes are summed, missing ones repeated.
 fn cotangent_for(g: &Named, out: &Named, shape: Shape) -> Result<Tensor> {
     let extents = out.tensor.shape();
     let dtype = out.tensor.dtype();
@@ -385,7 +385,7 @@ fn cotangent_for(g: &Named, out: &Named, shape: Shape) -> Result<Tensor> {
         return Err(Error::gradient(format!("the cotangent {why}")));
     }
     let g = g.projected(&out.axes, Projection::Sum).aligned(&out.axes).to_dtype(dtype);
-    // An axis that was kept at extent 1 has been repeated since.
+    // If the result has extent 1 along an axis (`keepdims`) that was repeated afterwards, the cotangents are summed.
     let repeated = |i: &isize| extents[*i as usize] == 1 && g.dim(*i) != 1;
     let repeated: Vec<isize> = (0..g.rank() as isize).filter(repeated).collect();
     let g = if repeated.is_empty() { g } else { g.sum_keepdim(&repeated) };

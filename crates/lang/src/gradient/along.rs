@@ -1,4 +1,5 @@
-//! Ones and zeros along an index, from a tensor of the equation that has it: how far an index goes is told by tensors.
+//! Ones and zeros along an index, built from a tensor of the equation that has the index: sizes of indices come from
+//! tensors.
 
 use super::back::{call, plain};
 use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
@@ -7,7 +8,8 @@ use crate::program::Program;
 use crate::scope::{Names, distinct, free, fresh, key, keys, occurrences, place_keys, renamed};
 use std::collections::HashMap;
 
-/// The index of a place whose size is that of the axis: not one with an offset, which only has it if nothing else says it.
+/// The index of a place whose size is that of the axis. Not an index with an offset: it has that size only if nothing
+/// else determines it.
 pub(super) fn sized_key(place: &Place) -> Option<Name> {
     match &place.index {
         Index::Named(_, 1.. | ..=-1) => None,
@@ -15,17 +17,17 @@ pub(super) fn sized_key(place: &Place) -> Option<Name> {
     }
 }
 
-/// A tensor with an index that is that of the expression it stands in.
+/// Finds a tensor in an expression in which an index has the same size as in the entire expression.
 fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
     match &e.kind {
         Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| sized_key(p).as_ref() == Some(index))),
         Kind::Reduce(_, axes, _) if axes.contains(index) => None,
         Kind::Call(c) => {
             let callee = builtin::find(&c.function, program)?;
-            // A function of the program's own that leaves an index leaves it as it is.
+            // If a function of the program keeps an index, it keeps its size.
             let stays = || free(e, &Names::from_iter([index.clone()]), program).contains(index);
             let own = matches!(callee.base, Base::User(_)) && !builtin::leans(c, program) && stays();
-            // Nor does a reduction touch what it leaves.
+            // A reduction does not change the axes that it keeps.
             let left = || matches!(callee.shape(), Shape::Reduce | Shape::ReduceOne) && stays();
             let by_name = own || matches!(callee.shape(), Shape::Pointwise | Shape::Along) || left();
             c.args.iter().filter(|_| by_name).find_map(|a| having(a, index, program))
@@ -43,7 +45,7 @@ pub(super) fn along(
     program: &Program,
 ) -> Option<Expr> {
     let r = having(part, index, program)?;
-    // What goes away has names that nothing in the equation has, also where time is at hand.
+    // Indices that are reduced away get names that nothing in the equation has.
     let mut taken = occurrences(&equation.value);
     taken.extend(keys(&equation.target));
     taken.extend(equation.guard.iter().flat_map(occurrences));
@@ -54,7 +56,7 @@ pub(super) fn along(
         names.insert(other, new);
     }
     let mut places = plain(&r.places);
-    // Only the index at hand has its size from the line.
+    // Indices at an offset or in index arithmetic are reduced away too: the line determines only the size of `index`.
     let mut gone: Vec<Name> = Vec::new();
     for place in places
         .iter_mut()
@@ -76,14 +78,14 @@ pub(super) fn along(
     })
 }
 
-/// A part of an equation for a line of its own, where functions of an index may have lost what says how far it goes. What the
-/// right side does not say, its left side has from elsewhere.
+/// A part of an equation, for a line of its own. Adds zeros along the index of `even(i)` and the like if the part
+/// alone does not determine its size. If the right side does not either, the left side's size is used.
 pub(super) fn sized(e: &Expr, equation: &Equation, program: &Program) -> Expr {
     let left = Kind::Ref(equation.target.clone()).bare();
     let found = |index: &Name| {
         [&equation.value, &left].into_iter().find_map(|e| along("zeros_like", index, e, equation, program))
     };
-    // In a copy of a part, an inner index has primes, and the size of the one it stands for.
+    // In a copy of a part, an inner index has primes added; its size is that of the index without them.
     let zeros = |index: &Name| {
         let stem: Name = index.trim_end_matches('\'').into();
         let copied = || Some(renamed(&found(&stem)?, &HashMap::from([(stem.clone(), index.clone())])));
@@ -96,8 +98,8 @@ pub(super) fn sized(e: &Expr, equation: &Equation, program: &Program) -> Expr {
     with_sizes(e, &|index| if told(index) { None } else { zeros(index) })
 }
 
-/// The indices of a line that have no size there but by index arithmetic: those of sums of indices that are no tensor's axis,
-/// except for indices that are reduced inside of the line.
+/// The indices of a line whose size is only given by index arithmetic: those in sums of indices that are not the axis
+/// of any tensor, except for indices that are reduced inside the line.
 ///
 /// With `offsets`, also those that are read at offsets only.
 pub(super) fn unsized_indices(target: &Ref, value: &Expr, offsets: bool, program: &Program) -> Vec<Name> {
@@ -137,7 +139,7 @@ fn with_sizes(e: &Expr, zeros: &dyn Fn(&Name) -> Option<Expr>) -> Expr {
         Kind::Of(function, index) => match zeros(index) {
             Some(zeros) => {
                 let sum = Kind::Sum(vec![e.clone(), zeros]).at(e.span);
-                // A size is one number, wherever it comes from.
+                // A size is one number, so the added axis is reduced away.
                 let one = || Kind::Reduce(Projection::Max, vec![index.clone()], Box::new(sum.clone()));
                 if &**function == "size" { one().at(e.span) } else { sum }
             }

@@ -1,7 +1,7 @@
-//! Branches. What flows back through one is 0 where it is not taken, whatever the branch would give there.
+//! Branches. The gradient through a branch is 0 where it is not taken, whatever its derivative is there.
 //!
-//! So a cotangent is chosen where it arrives at a tensor, not where it enters the branch: in between it meets the
-//! branch's derivative, which may be infinite where the branch is not taken, and 0 times that is no number.
+//! So a cotangent is masked where it arrives at a tensor, not where it enters the branch. In between it is multiplied
+//! by the derivative of the branch, which may be infinite where the branch is not taken, and 0 times infinity is NaN.
 
 use super::along::along;
 use super::back::{Walk, times};
@@ -14,12 +14,12 @@ use crate::program::Program;
 use crate::scope::{Names, besides, bound_by, free, fresh, kept_within, laid, occurrences, renamed};
 use std::collections::HashMap;
 
-/// A condition, and whether a branch is taken where it holds or where it does not.
+/// A condition, and whether the branch is taken where it holds or where it does not.
 #[derive(Clone)]
 pub(super) struct Mask {
     condition: Expr,
     holds: bool,
-    /// The indices that the condition has where it stands.
+    /// The indices of the condition at its place in the equation.
     indices: Names,
 }
 
@@ -28,7 +28,7 @@ fn zero() -> Expr {
 }
 
 impl Mask {
-    /// Of a condition beside which these indices are kept.
+    /// The mask of a condition in a context that keeps these indices.
     pub(super) fn new(condition: &Expr, holds: bool, keep: &Names, program: &Program) -> Mask {
         Mask { condition: condition.clone(), holds, indices: free(condition, keep, program) }
     }
@@ -37,7 +37,7 @@ impl Mask {
         self.or(ct, 0.0)
     }
 
-    /// An expression where the branch is taken, and a number elsewhere.
+    /// The expression where the branch is taken, and `other` elsewhere.
     pub(super) fn or(&self, e: Expr, other: f64) -> Expr {
         let other = match other < 0.0 {
             true => Kind::Negative(Box::new(Kind::Number(-other).bare())).bare(),
@@ -47,7 +47,7 @@ impl Mask {
         Kind::Choose(Box::new([self.condition.clone(), yes, no])).bare()
     }
 
-    /// Whether the condition has an index, or had it before that was brought together.
+    /// True if the condition contains an index, even if it is reduced over it.
     pub(super) fn reads(&self, index: &Name) -> bool {
         occurrences(&self.condition).contains(index)
     }
@@ -59,7 +59,7 @@ impl Mask {
         }
     }
 
-    /// Where the branch is taken at some place of these indices at least.
+    /// The mask that holds where the branch is taken at some position along the indices selected by `gone`.
     pub(super) fn anywhere(&self, gone: impl Fn(&Name) -> bool) -> Mask {
         let (gone, indices): (Names, Names) = self.indices.iter().cloned().partition(gone);
         if gone.is_empty() {
@@ -71,10 +71,10 @@ impl Mask {
     }
 }
 
-/// So many choices stand one inside of the other at most: texts nest only so deep.
+/// The largest number of choices nested in each other; more become a `case`, because nesting depth is limited.
 const MOST_CHOICES: usize = 8;
 
-/// A cotangent where all of some branches are taken, one inside of the other or, where there are many, case by case.
+/// The cotangent where all of some branches are taken: as nested choices, or as one `case` if there are many.
 fn chosen(masks: &[Mask], ct: Expr) -> Expr {
     let (last, before) = match masks.split_last() {
         Some(parts) if masks.len() > MOST_CHOICES => parts,
@@ -86,14 +86,15 @@ fn chosen(masks: &[Mask], ct: Expr) -> Expr {
     Kind::Case(cases.collect(), Some(Box::new(no))).bare()
 }
 
-/// Where some branches are taken, for something with these indices, beside what has others.
+/// The condition under which some branches are taken, for an expression with the indices `names`, next to one with the
+/// indices `beside`.
 pub(super) fn guard(masks: &[Mask], names: &[Name], beside: Names, program: &Program) -> Option<Expr> {
     let each = masks.iter().map(|m| m.anywhere(|n| !names.contains(n)).truth());
     joined(each.collect(), |n| names.contains(n), Kind::And, beside, program)
 }
 
-/// Conditions with these indices as one. What each of them sums over is called otherwise than in the others, and than what
-/// is taken: an index that two have would be kept for the other.
+/// Joins conditions into one. Indices that a condition sums over are renamed if another condition or the context uses
+/// them: otherwise they would not be summed separately.
 pub(super) fn joined(
     conditions: Vec<Expr>,
     index: impl Fn(&Name) -> bool,
@@ -120,7 +121,8 @@ pub(super) fn joined(
     apart.into_iter().reduce(|a, b| join(Box::new([a, b])).bare())
 }
 
-/// Whether of many cases one holds at most, as they have numbers: 1, 2 and so on, the last maybe 0.
+/// True if there are many cases and at most one holds, because they compare one tensor with the numbers 1, 2 and so
+/// on; the last may be 0.
 fn are_numbered(cases: &[(&Expr, &Expr)]) -> bool {
     let of = |at: usize| match &cases[at].0.kind {
         Kind::Compare(Comparison::Eq, two) => match (&two[0].kind, &two[1].kind) {
@@ -134,7 +136,7 @@ fn are_numbered(cases: &[(&Expr, &Expr)]) -> bool {
     cases.len() > MOST_CHOICES && (0..cases.len()).all(same)
 }
 
-/// Those values of a choice that are wanted with the conditions of each: of cases, those before do not hold.
+/// The wanted values of a choice, each with its conditions: for a case, all earlier ones do not hold.
 pub(super) fn branches<'e>(
     e: &'e Expr,
     keep: &Names,
@@ -168,9 +170,9 @@ pub(super) fn branches<'e>(
     out
 }
 
-/// A choice with other conditions, given what is kept beside each.
+/// The choice with each condition replaced by `other`, which gets the condition and the indices it keeps.
 fn with_conditions(e: &Expr, keep: &Names, mut other: impl FnMut(&Expr, &Names) -> Expr) -> Expr {
-    // A condition and what it chooses between stand in turns.
+    // Conditions and values alternate.
     let mut kept = kept_within(e, keep).into_iter().step_by(2);
     let mut other = |c: &Expr| other(c, &kept.next().unwrap_or_default());
     let kind = match &e.kind {
@@ -186,13 +188,13 @@ fn with_conditions(e: &Expr, keep: &Names, mut other: impl FnMut(&Expr, &Names) 
     kind.at(e.span)
 }
 
-/// Whether a choice is written as a call.
+/// True if an expression contains a choice that is written as a call.
 pub(super) fn chooses(e: &Expr, program: &Program) -> bool {
     matches!(&e.kind, Kind::Call(c) if builtin::choice(c, program).is_some())
         || e.any_part(|p| chooses(p, program))
 }
 
-/// Makes a choice that is written as a call one that is not.
+/// Rewrites choices that are written as calls.
 pub(super) fn as_choice(e: &mut Expr, program: &Program) {
     e.change_parts(&mut |p| as_choice(p, program));
     if let Kind::Call(c) = &e.kind
@@ -203,7 +205,7 @@ pub(super) fn as_choice(e: &mut Expr, program: &Program) {
 }
 
 impl Walk<'_> {
-    /// Does something inside of branches.
+    /// Runs `f` inside branches.
     pub(super) fn under(&mut self, masks: &[Mask], f: impl FnOnce(&mut Self)) {
         let before = self.masks.len();
         self.masks.extend_from_slice(masks);
@@ -211,7 +213,7 @@ impl Walk<'_> {
         self.masks.truncate(before);
     }
 
-    /// Contributions of a choice.
+    /// Emits the contributions of a choice.
     pub(super) fn choice(&mut self, e: &Expr, ct: &Expr, keep: &Names) {
         let all = free(e, keep, self.program);
         for (masks, value, beside) in branches(e, keep, self.program, |v| self.reads_wanted(v)) {
@@ -222,8 +224,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The cotangent of a part that is repeated along indices of its neighbours, among all that the whole has, which nothing else
-    /// says: once for each place.
+    /// The cotangent of a part of `whole`. If the part is repeated along indices that only its neighbours have, ones
+    /// along these make the cotangent count every repetition.
     pub(super) fn repeated(&self, whole: &Expr, all: &Names, part: &Expr, ct: Expr, keep: &Names) -> Expr {
         let around: Names = keep.union(all).cloned().collect();
         let mut said = free(part, &around, self.program);
@@ -233,7 +235,7 @@ impl Walk<'_> {
         said.extend(free(&ct, &around, self.program));
         said.extend(self.masks.iter().flat_map(|m| m.indices.iter().cloned()));
         let size = |index: &Name| Kind::Of("size".into(), index.clone()).bare();
-        // An index has one size in all of an equation.
+        // An index has one size in the entire equation.
         let one = |n: &Name| {
             let ones = self.equation.as_ref().and_then(|q| {
                 let near = [whole, &q.value];
@@ -245,8 +247,8 @@ impl Walk<'_> {
         times(ct, ones)
     }
 
-    /// A cotangent where the branches at hand are taken, beside which these indices stand. What a condition sums over stays
-    /// apart where it stands; on another line only a sum around it says so.
+    /// Masks a cotangent by the current branches, in a context with the indices `around`. Indices that a condition
+    /// keeps in its equation, but would sum here, are summed around the masked cotangent.
     pub(super) fn chosen(&mut self, ct: Expr, around: &Names) -> Expr {
         if self.masks.is_empty() {
             return ct;
@@ -267,21 +269,21 @@ impl Walk<'_> {
         }
     }
 
-    /// Conditions for one more place: what they sum over is called otherwise there, or it would meet the same elsewhere.
+    /// Copies conditions for another line, with new names for the indices that they sum over.
     pub(super) fn masks_apart(&mut self, masks: &[Mask]) -> Vec<Mask> {
         let apart = |m: &Mask| Mask { condition: self.copy(&m.condition, &m.indices), ..m.clone() };
         masks.iter().map(apart).collect()
     }
 
-    /// Goes back through a call. Where its derivative is no mere factor, its cotangent is chosen before: what the call mixes,
-    /// and what an argument has not, cannot be told apart behind it.
+    /// Goes back through a call. If its derivative is not just a factor, the cotangent is masked before the call:
+    /// positions that the call mixes, and indices that an argument lacks, cannot be told apart after it.
     pub(super) fn through(&mut self, e: &Expr, c: &Call, ct: Expr, keep: &Names) {
         let (Some(callee), Some(equation)) = (builtin::find(&c.function, self.program), &self.equation)
         else {
             return;
         };
         let behind = behind(&self.masks, self.program, equation, &callee, c, keep);
-        // The program's own functions take their cotangent as an argument, also those of one number.
+        // The derivative of a program's own function takes the cotangent as an argument, even for one number.
         let factor = c.args.len() == 1 && !matches!(callee.base, Base::User(_));
         if self.masks.is_empty() {
             return self.call(e, c, ct, keep);
@@ -296,8 +298,8 @@ impl Walk<'_> {
         self.masks = before;
     }
 
-    /// Goes back into a part whose cotangent has no other indices than the part itself: behind that, what is left to say is
-    /// where nothing was taken at any of the others.
+    /// Goes back into a part whose cotangent has only the part's own indices. The masks are narrowed to these: the
+    /// part is needed where a branch is taken at any position of the other indices.
     pub(super) fn enter(&mut self, part: &Expr, ct: Expr, keep: &Names) {
         if self.masks.is_empty() {
             return self.back(part, ct, keep);
@@ -310,7 +312,7 @@ impl Walk<'_> {
     }
 }
 
-/// Where arguments of a call are needed that stands in branches, unless that is where the call is.
+/// The masks for the arguments of a call inside branches, or `None` if they are those of the call.
 pub(super) fn behind(
     masks: &[Mask],
     program: &Program,
@@ -334,12 +336,12 @@ pub(super) fn behind(
 }
 
 impl Parts<'_> {
-    /// A choice with names for parts of its branches: what they stand for is there where the branch is taken.
+    /// A choice with names for parts of its branches; these names have values only where the branch is taken.
     pub(super) fn choice(&mut self, e: &Expr, keep: &Names) -> Expr {
-        // Conditions first, since the names of parts read them.
+        // Conditions come first, because the equations of the new names read them.
         let e = with_conditions(e, keep, |c, kept| self.still(c, kept));
         let e = self.numbered(e, keep);
-        // Where they say on other lines which parts there are, they mean what they do here.
+        // On other lines, the conditions must mean the same as here.
         let elsewhere = with_conditions(&e, keep, |c, kept| movable(self.program, self.equation, c, kept));
         let mut values = Vec::new();
         for (masks, value, keep) in branches(&elsewhere, keep, self.program, |_| true) {
@@ -364,10 +366,11 @@ impl Parts<'_> {
         kind.at(e.span)
     }
 
-    /// Of many cases, which one it is has a name, so that each says so itself and not that all before it do not hold.
+    /// If there are many cases, names the number of the case that holds, so that each branch tests it instead of
+    /// negating all earlier conditions.
     fn numbered(&mut self, e: Expr, keep: &Names) -> Expr {
         let Kind::Case(cases, otherwise) = &e.kind else { return e };
-        // What is read elsewhere than at its own places may have other sizes on a line of its own.
+        // Indices with offsets or arithmetic may have other sizes on a line of their own.
         let here = |p: &Place| {
             matches!(p.index, Index::Named(_, 0) | Index::Time(_, 0) | Index::At(_) | Index::Symbol(..))
         };
@@ -391,7 +394,7 @@ impl Parts<'_> {
     }
 }
 
-/// Whether a derivative may be infinite where the numbers are finite.
+/// True if a derivative may be infinite at finite values.
 pub(super) fn may_be_infinite(e: &Expr) -> bool {
     match &e.kind {
         Kind::Quotient(two) if !matches!(two[1].kind, Kind::Number(_)) => true,
@@ -400,7 +403,7 @@ pub(super) fn may_be_infinite(e: &Expr) -> bool {
     }
 }
 
-/// Whether something that only branches need, and may be infinite elsewhere, is a factor.
+/// True if a product contains a name that only branches need and that may be infinite elsewhere.
 pub(super) fn multiplies(e: &Expr, needed: &Needed) -> bool {
     let doubtful = |e: &Expr| e.any_ref(&mut |r| needed.contains_key(&r.name));
     match &e.kind {

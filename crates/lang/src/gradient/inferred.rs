@@ -1,5 +1,6 @@
-//! Sizes of indices in lines of a gradient. In the equation that is differentiated, an index of `X[i+k]` has its size from other
-//! tensors, or the largest for which all reads are inside; a line of the gradient may lack what says so, and gets ones along it.
+//! Sizes of indices in lines of a gradient. In the original equation, an index of `X[i+k]` has its size from other
+//! tensors, or the largest for which all reads are in range. A line of the gradient may lack these tensors, so it is
+//! multiplied by ones along the index.
 
 use super::along::{along, unsized_indices};
 use super::back::{Walk, call, reference, times};
@@ -9,12 +10,13 @@ use crate::scope::{numbered, occurrences};
 use crate::source::Span;
 
 impl Walk<'_> {
-    /// A value with ones along indices that only index arithmetic has: their sizes are those of the equation.
+    /// Multiplies a value by ones along indices that occur only in index arithmetic, so that they have the sizes of
+    /// the equation.
     pub(super) fn with_sizes_of_arithmetic(&mut self, target: &Ref, value: Expr) -> Expr {
         let Some(equation) = self.equation.clone() else { return value };
         let mut ones = Vec::new();
         let open = unsized_indices(target, &value, false, self.program);
-        // Inner sums in copies of parts have all that says how far they go.
+        // Inner sums in copies of parts contain everything that determines their sizes.
         for index in open.into_iter().filter(|n| !self.introduced.contains(n)).collect::<Vec<_>>() {
             let left = Kind::Ref(equation.target.clone()).bare();
             let parts = [&equation.value].into_iter().chain(&equation.guard).chain([&left]);
@@ -27,7 +29,7 @@ impl Walk<'_> {
         if ones.is_empty() { value } else { times(value, ones) }
     }
 
-    /// Ones along an index whose size the equation infers, by a name of their own.
+    /// Ones along an index whose size the equation infers, under a new name.
     fn inferred(&mut self, equation: &Equation, index: &Name) -> Option<Expr> {
         if !occurrences(&equation.value).contains(index) {
             return None;
@@ -49,7 +51,7 @@ impl Walk<'_> {
     }
 }
 
-/// A line of ones along an index, as far as all reads of an equation are inside.
+/// A line of ones along an index, of the size for which all reads of an equation are in range.
 pub(super) fn ones_along(equation: &Equation, index: &Name, name: &Name) -> Equation {
     let reads = equation.reads().into_iter().map(|r| Kind::Ref(r.clone()).bare()).collect();
     let ones = call("ones_like".into(), vec![Kind::Product(reads).bare()], Vec::new());
