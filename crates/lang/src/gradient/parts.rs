@@ -231,7 +231,7 @@ impl Parts<'_> {
             self.masks = masks;
         }
         let mut new = Call { args, ..call.clone() };
-        // At a moment time is no axis; without the call that has a name now, it may be one.
+        // In a time step, time is not an axis, but on the new line it may be, so the axis is written out.
         let at_moment = || step_of(self.program, self.equation).is_some();
         // The same if naming an argument changes which of its axes is last.
         let lies_otherwise = || {
