@@ -1,4 +1,4 @@
-//! Programs as trees: what the parser makes of text, and what the printer makes text of.
+//! The syntax tree of programs: the output of the parser and the input of the printer.
 
 use crate::source::Span;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 /// A name of a tensor, an index or a function.
 pub type Name = Arc<str>;
 
-/// What stands at one place between the brackets of `A[…]`.
+/// One entry between the brackets of `A[…]`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Index {
     /// `i`, `p'`, `i+1`.
     Named(Name, i64),
     /// Virtual time: `*t`, `*t+1`.
     Time(Name, i64),
-    /// One moment: `*0` the first, `*-1` the last.
+    /// A fixed time step: `*0` is the first, `*-1` the last.
     Moment(i64),
-    /// One place: `0`, `-1`.
+    /// A fixed position: `0`, `-1`.
     At(i64),
     /// A symbol, `"ann"`, and its number in the domain of the position; -1 before domains are known.
     Symbol(Name, i64),
-    /// A range, from where to where in which steps: `0:2`, `1::2`, `-2:`; its axis is called by its own text, or by a name:
-    /// `s=0:2`. They are rare, and every index would be as large as one.
+    /// A range with optional start, end and stride: `0:2`, `1::2`, `-2:`. Its axis is named by the text of the range,
+    /// or explicitly: `s=0:2`. The bounds are boxed because ranges are rare and would make every `Index` larger.
     Slice(Option<Name>, Box<[Option<i64>; 3]>),
     /// Index arithmetic: `i+k`, `2*i`, `s*i+d*k-1`.
     Affine(Box<Affine>),
@@ -37,14 +37,14 @@ pub struct Affine {
     pub offset: Expr,
 }
 
-/// An index, where it stands, and whether it is the equation's default axis (`p'.`).
+/// An index, its location in the text, and whether it marks the equation's default axis (`p'.`).
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The index.
     pub index: Index,
-    /// Whether a dot follows.
+    /// True if a dot follows.
     pub dotted: bool,
-    /// Where.
+    /// Location in the source.
     pub span: Span,
 }
 
@@ -55,7 +55,7 @@ impl PartialEq for Place {
 }
 
 impl Index {
-    /// The position that a constant index stands for: `2` of `A[2]`, and the number of a symbol.
+    /// The position of a constant index: 2 for `A[2]`, and the number of a symbol.
     pub fn constant(&self) -> Option<i64> {
         match self {
             Index::At(at) | Index::Symbol(_, at) => Some(*at),
@@ -63,26 +63,26 @@ impl Index {
         }
     }
 
-    /// Whether positions are computed: index arithmetic, or an expression.
+    /// True if positions are computed, by index arithmetic or by an expression.
     pub(crate) fn is_arithmetic(&self) -> bool {
         matches!(self, Index::Affine(_) | Index::Computed(_))
     }
 }
 
 impl Ref {
-    /// The expressions among its indices.
+    /// The expressions among the indices.
     pub(crate) fn computed(&self) -> impl Iterator<Item = &Expr> {
         self.places.iter().filter_map(|p| if let Index::Computed(e) = &p.index { Some(&**e) } else { None })
     }
 
-    /// The same with the expressions among its indices changed.
+    /// Returns a copy with `f` applied to the expressions among the indices.
     pub(crate) fn map_computed(&self, f: &mut impl FnMut(&Expr) -> Expr) -> Ref {
         let mut out = self.clone();
         out.change_computed(&mut |e| *e = f(e));
         out
     }
 
-    /// Changes the expressions among its indices.
+    /// Applies `f` in place to the expressions among the indices.
     pub(crate) fn change_computed(&mut self, f: &mut impl FnMut(&mut Expr)) {
         for place in &mut self.places {
             if let Index::Computed(e) = &mut place.index {
@@ -93,13 +93,13 @@ impl Ref {
 }
 
 impl Place {
-    /// A plain index.
+    /// A plain index without offset or dot.
     pub fn named(name: &Name) -> Place {
         Place { index: Index::Named(name.clone(), 0), dotted: false, span: Span::default() }
     }
 }
 
-/// A tensor with its indices.
+/// A tensor with its indices, as read or written by an equation.
 #[derive(Clone, Debug)]
 pub struct Ref {
     /// The tensor.
@@ -108,7 +108,7 @@ pub struct Ref {
     pub places: Vec<Place>,
     /// Written with parentheses: a Boolean relation.
     pub relation: bool,
-    /// Where the name stands.
+    /// Location of the name.
     pub span: Span,
 }
 
@@ -118,7 +118,7 @@ impl PartialEq for Ref {
     }
 }
 
-/// How indices that are not on the left go away.
+/// The reduction over indices that are not on the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Projection {
     /// Added.
@@ -134,11 +134,11 @@ pub enum Projection {
 }
 
 impl Projection {
-    /// All of them.
+    /// All reductions.
     pub const ALL: [Projection; 5] =
         [Projection::Sum, Projection::Max, Projection::Min, Projection::Avg, Projection::Prod];
 
-    /// Its word, as in `max=`.
+    /// The word of the reduction, as in `max=`.
     pub fn word(self) -> &'static str {
         match self {
             Projection::Sum => "sum",
@@ -149,7 +149,7 @@ impl Projection {
         }
     }
 
-    /// Its value of no elements at all.
+    /// The value of the reduction over no elements.
     pub fn of_nothing(self) -> f64 {
         match self {
             Projection::Sum => 0.0,
@@ -160,7 +160,7 @@ impl Projection {
         }
     }
 
-    /// The one with this word.
+    /// Finds a reduction by its word; `mean` is another word for `avg`.
     pub fn from_word(word: &str) -> Option<Projection> {
         if word == "mean" {
             return Some(Projection::Avg);
@@ -187,7 +187,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// All of them with their signs.
+    /// All comparisons with their signs.
     pub const SIGNS: [(Comparison, &'static str); 6] = [
         (Comparison::Eq, "=="),
         (Comparison::Ne, "!="),
@@ -197,7 +197,7 @@ impl Comparison {
         (Comparison::Ge, ">="),
     ];
 
-    /// Whether it holds for two numbers.
+    /// True if the comparison of two numbers holds.
     pub(crate) fn holds(self, a: f64, b: f64) -> bool {
         match self {
             Comparison::Eq => a == b,
@@ -209,7 +209,7 @@ impl Comparison {
         }
     }
 
-    /// Its sign.
+    /// The sign of the comparison.
     pub fn sign(self) -> &'static str {
         Comparison::SIGNS.iter().find(|(c, _)| *c == self).map_or("", |(_, s)| s)
     }
@@ -222,22 +222,22 @@ pub struct Array {
     pub shape: Vec<usize>,
     /// The numbers, row by row.
     pub numbers: Arc<[f64]>,
-    /// The same with all their digits, where they are whole and floats do not hold them. One such number alone is a list
-    /// without extents.
+    /// The same numbers as exact integers, if all are integers and some are not representable as `f64`. A single such
+    /// number is an array without extents.
     pub whole: Option<Arc<[i64]>>,
 }
 
-/// Up to here floats hold every whole number, and what is read as this may be the next one.
+/// 2⁵³. Every integer below is exact in `f64`; a literal that parses to this value may have been 2⁵³ + 1.
 pub(crate) const WHOLE_FLOATS: f64 = 9_007_199_254_740_992.0;
 
 impl Array {
-    /// Numbers that floats hold.
+    /// An array of numbers that are exact as `f64`.
     pub fn new(shape: Vec<usize>, numbers: Vec<f64>) -> Array {
         Array { shape, numbers: numbers.into(), whole: None }
     }
 
-    /// Numbers of which some, at these places, are whole ones that floats do not hold. A fraction beside them makes floats of
-    /// all.
+    /// An array with large integers: `vast` lists the position and exact value of each number that `f64` cannot
+    /// represent. If the array also contains a fraction, all numbers are kept as floats.
     pub fn with_digits(shape: Vec<usize>, numbers: Vec<f64>, vast: &[(usize, i64)]) -> Array {
         let small = |x: &f64| x.fract() == 0.0 && x.abs() < WHOLE_FLOATS;
         let is_whole = !vast.is_empty() && numbers.iter().filter(|x| !small(x)).count() == vast.len();
@@ -250,12 +250,12 @@ impl Array {
     }
 }
 
-/// An expression and where it stands. Equality looks at the expression alone.
+/// An expression with its location. Equality ignores the location.
 #[derive(Clone, Debug)]
 pub struct Expr {
     /// The expression.
     pub kind: Kind,
-    /// Where.
+    /// Location in the source.
     pub span: Span,
 }
 
@@ -270,13 +270,13 @@ impl PartialEq for Expr {
 pub struct Call {
     /// The function.
     pub function: Name,
-    /// What it is applied to.
+    /// The positional arguments.
     pub args: Vec<Expr>,
-    /// What is given by name.
+    /// The arguments passed by name.
     pub named: Vec<(Name, Expr)>,
 }
 
-/// What an expression is.
+/// The kind of an expression, with its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A number.
@@ -320,12 +320,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As an expression that stands nowhere.
+    /// Makes an expression without a source location.
     pub fn bare(self) -> Expr {
         Expr { kind: self, span: Span::default() }
     }
 
-    /// As an expression at a place.
+    /// Makes an expression at a source location.
     pub fn at(self, span: Span) -> Expr {
         Expr { kind: self, span }
     }
@@ -342,12 +342,12 @@ impl Expr {
         out
     }
 
-    /// Whether it has no parts that are expressions: a number, a tensor, a function of an index.
+    /// True for a number, a function of an index, or a tensor (even if the tensor has computed indices).
     pub(crate) fn is_single(&self) -> bool {
         matches!(self.kind, Kind::Number(_) | Kind::Ref(_) | Kind::Of(..))
     }
 
-    /// Whether something holds for one of the parts; none are looked at behind it.
+    /// True if `f` holds for one of the parts; stops at the first such part.
     pub(crate) fn any_part<'a>(&'a self, mut f: impl FnMut(&'a Expr) -> bool) -> bool {
         match &self.kind {
             Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Of(..) => false,
@@ -365,7 +365,7 @@ impl Expr {
         }
     }
 
-    /// The same with every part changed.
+    /// Returns a copy with `f` applied to every part.
     pub fn map_parts(&self, f: &mut impl FnMut(&Expr) -> Expr) -> Expr {
         let two = |two: &[Expr; 2], f: &mut dyn FnMut(&Expr) -> Expr| Box::new([f(&two[0]), f(&two[1])]);
         let kind = match &self.kind {
@@ -396,7 +396,7 @@ impl Expr {
         Expr { kind, span: self.span }
     }
 
-    /// Changes every part where it stands.
+    /// Applies `f` to every part in place.
     pub(crate) fn change_parts(&mut self, f: &mut impl FnMut(&mut Expr)) {
         match &mut self.kind {
             Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Of(..) => {}
@@ -419,7 +419,7 @@ impl Expr {
         }
     }
 
-    /// Whether a function of an index itself stands in it.
+    /// True if the expression contains a function of an index itself, such as `even(i)`.
     pub(crate) fn is_of_index(&self) -> bool {
         matches!(self.kind, Kind::Of(..)) || self.any_part(Expr::is_of_index)
     }
@@ -434,7 +434,7 @@ impl Expr {
         out
     }
 
-    /// Whether something holds for one of the tensors read.
+    /// True if `f` holds for one of the tensors read.
     pub(crate) fn any_ref<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
         match &self.kind {
             Kind::Ref(r) => f(r) || self.any_part(|part| part.any_ref(f)),
@@ -448,17 +448,17 @@ impl Expr {
 pub struct Equation {
     /// The left side.
     pub target: Ref,
-    /// Where it holds (`when`); elsewhere it gives nothing.
+    /// The condition (`when`); elements at which it does not hold get no contribution from this line.
     pub guard: Option<Expr>,
-    /// How indices go away.
+    /// The reduction over indices that are not on the left.
     pub projection: Projection,
     /// True for `sum=`, which always sums over time. A plain `=` could also mean one value per time step.
     pub spelled: bool,
     /// The right side.
     pub value: Expr,
-    /// Whether the name is only for its neighbours (`let`).
+    /// True if the name is visible in its block only (`let`).
     pub local: bool,
-    /// All of it.
+    /// The span of the entire equation.
     pub span: Span,
 }
 
@@ -467,13 +467,13 @@ pub struct Equation {
 pub struct Function {
     /// Its name.
     pub name: Name,
-    /// What it is applied to.
+    /// The parameters.
     pub params: Vec<Ref>,
-    /// What it gives.
+    /// The result.
     pub result: Ref,
     /// Its equations.
     pub body: Vec<Equation>,
-    /// Its head.
+    /// The span of the head.
     pub span: Span,
 }
 
@@ -488,31 +488,31 @@ pub enum Statement {
     Export(Vec<(Name, Span)>),
     /// `axis i = 4`.
     Axis(Name, Expr, Span),
-    /// `axis t while Go`: a time that goes on while the name holds; `axis t = 100 while Go` for at most 100 steps.
+    /// `axis t while Go`: time ends when `Go` no longer holds. `axis t = 100 while Go` ends after at most 100 steps.
     While(Name, Option<Expr>, Name, Span),
-    /// `param D: int = 8`, `const K = 3` (which nobody may change).
+    /// `param D: int = 8`, `const K = 3`; a `const` cannot be changed from outside.
     Param {
         /// Its name.
         name: Name,
-        /// Whether it must be a whole number.
+        /// True if the value must be an integer.
         whole: bool,
-        /// Whether it may be changed from outside.
+        /// True for `const`: the value cannot be changed from outside.
         fixed: bool,
         /// Its value.
         value: Expr,
-        /// All of it.
+        /// The span of the entire statement.
         span: Span,
     },
     /// A function.
     Function(Function),
     /// `import "file" as name`.
     Import(Arc<str>, Option<Name>, Span),
-    /// `{ … }`: names given by `let` end with it.
+    /// `{ … }`: names defined by `let` inside are not visible outside.
     Block(Vec<Statement>, Span),
 }
 
 impl Statement {
-    /// Where it stands.
+    /// Location of the statement.
     pub fn span(&self) -> Span {
         match self {
             Statement::Equation(e) => e.span,

@@ -1,46 +1,46 @@
-//! What is wrong with a program, where, and what would fit; shown with the lines it is about.
+//! Diagnostics: what is wrong with a program, where, and how to fix it; rendered with the source lines.
 
 use crate::source::{Source, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-/// Result of anything that looks at programs: all that is wrong, not only the first.
+/// The result of a check: all errors, not only the first.
 pub type Result<T> = std::result::Result<T, Vec<Diagnostic>>;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The program is refused.
     Error,
-    /// The program is run, but hardly means what it says.
+    /// The program runs, but probably does not do what was intended.
     Warning,
 }
 
-/// One thing that is wrong.
+/// One error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Error or warning.
     pub severity: Severity,
-    /// What is wrong, in one line.
+    /// The message, in one line.
     pub message: String,
-    /// Where, with a word on each place; the first is the place itself.
+    /// Locations, each with a short text; the first is the primary one.
     pub labels: Vec<(Span, String)>,
-    /// What would fit.
+    /// A suggestion.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error at a place.
+    /// An error at a location.
     pub fn error(span: Span, message: impl Into<String>) -> Diagnostic {
         let labels = vec![(span, String::new())];
         Diagnostic { severity: Severity::Error, message: message.into(), labels, help: None }
     }
 
-    /// A warning at a place.
+    /// A warning at a location.
     pub fn warning(span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(span, message) }
     }
 
-    /// With a word at the place itself.
+    /// Sets the text at the primary location.
     pub fn here(mut self, text: impl Into<String>) -> Diagnostic {
         if let Some(first) = self.labels.first_mut() {
             first.1 = text.into();
@@ -48,19 +48,19 @@ impl Diagnostic {
         self
     }
 
-    /// With a second place.
+    /// Adds a second location.
     pub fn and(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.labels.push((span, text.into()));
         self
     }
 
-    /// With what would fit.
+    /// Sets the suggestion.
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.help = Some(text.into());
         self
     }
 
-    /// With the nearest of some names, if one is near.
+    /// Suggests the most similar of some names, if one is similar enough.
     pub fn nearest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
         match nearest(wrong, names) {
             Some(name) => self.help(format!("did you mean `{name}`?")),
@@ -68,12 +68,12 @@ impl Diagnostic {
         }
     }
 
-    /// The place itself.
+    /// The primary location.
     pub fn span(&self) -> Span {
         self.labels.first().map(|l| l.0).unwrap_or_default()
     }
 
-    /// The message with the lines it is about, in colour or not.
+    /// Renders the message with its source lines.
     pub fn render(&self, sources: &[Source], colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         let level = match self.severity {
@@ -105,10 +105,10 @@ impl Diagnostic {
     }
 }
 
-/// How many of many things that are wrong are shown.
+/// The most diagnostics shown; the number of the others is reported.
 pub(crate) const MOST_SHOWN: usize = 20;
 
-/// The first of some messages with the lines they are about, and how many more there are.
+/// Renders the first diagnostics and the number of further ones.
 pub(crate) fn rendered(all: &[Diagnostic], sources: &[Source], colour: bool) -> String {
     let mut each: Vec<String> = all.iter().take(MOST_SHOWN).map(|d| d.render(sources, colour)).collect();
     if all.len() > MOST_SHOWN {
@@ -117,8 +117,8 @@ pub(crate) fn rendered(all: &[Diagnostic], sources: &[Source], colour: bool) -> 
     each.join("\n\n")
 }
 
-/// Adds a fault with the nearest of some names, if one is near. Where there are so many faults that it will not be shown,
-/// nobody looks for a name.
+/// Adds a diagnostic that suggests the most similar name. Beyond `MOST_SHOWN` diagnostics nothing is suggested,
+/// because the search is slow and the diagnostic not shown.
 pub(crate) fn add_near<'a>(
     faults: &mut Vec<Diagnostic>,
     fault: Diagnostic,
@@ -129,12 +129,12 @@ pub(crate) fn add_near<'a>(
     faults.push(if shown { fault.nearest(wrong, names) } else { fault });
 }
 
-/// The nearest name, if it is near enough to be what was meant.
+/// The most similar name, if it is similar enough to be a misspelling.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Of a single letter, everything else would be near.
+    // A single letter has no near misspellings: every other letter would qualify.
     let limit = (1 + wrong.len() / 4).min(wrong.len().saturating_sub(1));
     let wrong = wrong.to_lowercase();
-    // What is called so in a library is as near as can be.
+    // A name in a library is compared without its prefix.
     let own =
         |name: &'a str| if wrong.contains("::") { name } else { name.rsplit("::").next().unwrap_or(name) };
     let near = |name: &'a str| (distance(&wrong, &own(name).to_lowercase()), name);
@@ -142,9 +142,9 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
     names.into_iter().filter(alike).map(near).filter(|(d, _)| *d <= limit).min().map(|(_, name)| name)
 }
 
-/// How many letters must be put in, left out, changed or swapped.
+/// The edit distance: insertions, deletions, substitutions and swaps of neighbours.
 fn distance(a: &str, b: &str) -> usize {
-    // Names are of plain letters, and long programs have many that begin and end alike.
+    // Names are ASCII. Common prefixes and suffixes are frequent in long programs and cost nothing.
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
     while let ([x, rest @ ..], [y, others @ ..]) = (a, b)
         && x == y

@@ -1,4 +1,4 @@
-//! One term of one equation: from its expression to a tensor with named axes.
+//! Evaluates one term of one equation, from its expression to a tensor with named axes.
 
 mod branch;
 mod call;
@@ -26,12 +26,12 @@ use gradus_tensor::Tensor;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Why something has no value.
+/// The reason why an expression has no value.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
-    /// Something is wrong here.
+    /// An error at this expression.
     Shown(Box<Diagnostic>),
-    /// Something it needs has no value, which was reported there.
+    /// Something it depends on has no value; the error was reported there.
     Silent,
 }
 
@@ -43,14 +43,14 @@ impl From<Diagnostic> for Fault {
 
 pub(crate) type Eval<T> = std::result::Result<T, Fault>;
 
-/// What a name stands for: axes that a call brought along first, then its own by place.
+/// The value of a name. Axes that a call added come first, then the name's own axes in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub(crate) tensor: Tensor,
     pub(crate) batch: Vec<Name>,
-    /// The moment of the first slice along the time axis, where there is one.
+    /// The time step of the first slice along the time axis, if there is one.
     pub(crate) start: i64,
-    /// Whether there is the last moment only: of a time that goes on while something holds.
+    /// True if only the last time step is stored, as for `axis t while Go`.
     pub(crate) ended: bool,
 }
 
@@ -60,36 +60,37 @@ impl Value {
     }
 }
 
-/// What names stand for; `None` where that failed.
+/// The values of names; `None` if the evaluation failed.
 pub(crate) type Values = HashMap<Name, Option<Value>>;
 
-/// The sizes of indices, and where each was first seen.
+/// The sizes of indices, each with the location that determined it.
 pub(crate) type Sizes = HashMap<Name, (usize, Span)>;
 
-/// What is around a term.
+/// The context in which a term is evaluated.
 pub(crate) struct Term<'a> {
     pub(crate) program: &'a Program,
     pub(crate) options: &'a Options,
     pub(crate) values: &'a Values,
-    /// Axes that a call brought along: they stay whatever the left side says.
+    /// Axes that a call added: they are kept in addition to those of the left side.
     pub(crate) batch: &'a [Name],
-    /// Values at the moment at hand, by name and offset, inside of a loop over time.
+    /// Inside a time loop: values at the current step, by name and offset.
     pub(crate) moment: Option<&'a HashMap<(Name, i64), Value>>,
     pub(crate) equation: &'a Equation,
     left: Vec<Name>,
     pub(crate) sizes: Sizes,
-    /// The sizes of the left side's places, as far as other equations of its name say them.
+    /// The sizes of the left side's indices, as far as other equations of the same name determine them.
     pub(crate) beside: Vec<Option<usize>>,
-    /// Where the branches are taken in which something is evaluated, if that is to be differentiated.
+    /// For differentiation: the conditions under which the branch being evaluated is taken.
     masks: RefCell<Vec<Named>>,
 }
 
-/// So many indices, in words.
+/// A number of indices, in words.
 pub(crate) fn indices(n: usize) -> String {
     if n == 1 { "1 index".into() } else { format!("{n} indices") }
 }
 
-/// A value that is computed of numbers. Of numbers that are written it is one, found without a tensor.
+/// Adds the literal to a value computed from literals, so that constants are folded without tensors. If not all
+/// operands are literals, keeps the exact integers of those that are.
 fn written(
     value: Named,
     of: &[Named],
@@ -103,29 +104,29 @@ fn written(
     }
 }
 
-/// The product of factors with these axes left.
+/// The product of factors, summed over all axes except `left`.
 fn product(factors: &[Named], left: &[Name], span: Span) -> Eval<Named> {
     let value = contracted(factors, left).map_err(|x| fault(span, &x))?;
     let times = |x: Number, y| x.of(y, i64::checked_mul, |x, y| x * y);
     Ok(written(value, factors, times, |all| contracted(all, left).ok()))
 }
 
-/// A tensor error at a place in the program.
+/// Converts a tensor error to a diagnostic at a location.
 pub(crate) fn fault(span: Span, e: &Error) -> Fault {
     let whole = e.to_string();
-    // Places in our own source say nothing to the writer of a program.
+    // Only the first line is kept: the others name locations in the implementation.
     let text = whole.split("\n").next().unwrap_or_default();
     Diagnostic::error(span, in_words(text, None)).into()
 }
 
-/// What an op says, in words of the language: a place that is not there.
+/// Rewrites an op's error about an index out of range in terms of the language.
 pub(crate) fn in_words(text: &str, called: Option<&str>) -> String {
     let no_program = Program::default();
     let place = || {
         let (before, behind) = text.split_once("index ")?;
         let (place, behind) = behind.split_once(" is out of range for extent ")?;
         let places: usize = behind.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
-        // What the core calls it is no word of a program.
+        // The name of the op is mentioned only if it is also a builtin.
         let own =
             before.split_once(':').map(|(op, _)| op).filter(|op| builtin::find(op, &no_program).is_some());
         let who = match called.or(own) {
@@ -138,7 +139,7 @@ pub(crate) fn in_words(text: &str, called: Option<&str>) -> String {
     place().unwrap_or_else(|| text.to_string())
 }
 
-/// A value that must not be complex.
+/// Returns an error if the value is complex.
 pub(crate) fn real(value: Named, span: Span, why: &str) -> Eval<Named> {
     if !value.tensor.dtype().is_complex() {
         return Ok(value);
@@ -148,7 +149,7 @@ pub(crate) fn real(value: Named, span: Span, why: &str) -> Eval<Named> {
 }
 
 impl<'a> Term<'a> {
-    /// The context of an equation; sizes of its indices are checked here.
+    /// Makes the context of an equation and checks that the sizes of its indices agree.
     pub(crate) fn new(
         program: &'a Program,
         options: &'a Options,
@@ -184,7 +185,7 @@ impl<'a> Term<'a> {
         Ok(term)
     }
 
-    /// The term, where it counts only where a condition holds.
+    /// Evaluates the term under a condition; elsewhere it receives no gradient.
     pub(crate) fn evaluate_where(&self, condition: Option<&Expr>) -> Eval<Named> {
         let Some(condition) = condition else { return self.evaluate() };
         let keep: Names = self.left.iter().chain(self.batch).cloned().collect();
@@ -192,7 +193,7 @@ impl<'a> Term<'a> {
         self.taken(&[mask], || self.evaluate())
     }
 
-    /// The term, with the axes of the left side only (and those a call brought along).
+    /// Evaluates the term, reduced to the axes of the left side and those that a call added.
     pub(crate) fn evaluate(&self) -> Eval<Named> {
         let e = self.equation;
         if let Kind::Sum(terms) = &e.value.kind
@@ -206,7 +207,7 @@ impl<'a> Term<'a> {
         wanted.extend(self.left.iter().filter(|l| !self.batch.contains(l)).cloned());
         let sums = e.projection == Projection::Sum;
         let scatters = e.target.places.iter().any(|p| p.index.is_arithmetic());
-        // A mean of what arrives at a position is its sum over its number.
+        // A mean over elements written to one position is their sum divided by their count.
         let mut count = None;
         let how = if scatters && e.projection == Projection::Avg { Projection::Sum } else { e.projection };
         let mut value = match (&e.value.kind, &e.guard) {
@@ -225,7 +226,7 @@ impl<'a> Term<'a> {
                 };
                 let mut value = self.taken(guard.as_slice(), || self.spine(&e.value, &beside, !sums))?;
                 if let Some(truth) = guard {
-                    // Where the guard does not hold, nothing is contributed.
+                    // Where the guard does not hold, the term contributes nothing.
                     let float = self.options.float;
                     let number = if sums { value.number(float) } else { value.float(float) };
                     let or = |other: f64| {
@@ -275,7 +276,7 @@ impl<'a> Term<'a> {
         Ok(value)
     }
 
-    /// The sum on the right of a relation: what the same equation of a tensor would be.
+    /// Evaluates a sum on the right of a relation as the same equation of a tensor would be: term by term.
     fn sum_of_a_rule(&self, terms: &[Expr]) -> Eval<Named> {
         let mut sum = Named::scalar(0.0, self.options.float);
         for term in terms {
@@ -288,20 +289,21 @@ impl<'a> Term<'a> {
         Ok(sum)
     }
 
-    /// Factors as numbers of one dtype, each keeping what the others use.
+    /// Evaluates factors as numbers of one dtype; each keeps the indices that the others use.
     fn factors(&self, factors: &[Expr], keep: &Names) -> Eval<Vec<Named>> {
         let one = |(f, keep): (&Expr, &Names)| self.eval(f, keep);
         let values: Vec<Named> = factors.iter().zip(&besides(keep, factors)).map(one).collect::<Eval<_>>()?;
         Ok(meeting(&values, self.options.float))
     }
 
-    /// As numbers that can be brought together: a mean is a float.
+    /// Converts to a dtype that the reduction accepts: a mean needs floats.
     fn reducible(&self, value: &Named, how: Projection) -> Named {
         let float = self.options.float;
         if how == Projection::Avg { value.float(float) } else { value.number(float) }
     }
 
-    /// The outermost part of a term. Where indices go away by something else than a sum, products leave them to it.
+    /// Evaluates the outermost part of a term. If `whole`, products keep all indices, because a reduction other than a
+    /// sum follows.
     fn spine(&self, e: &Expr, keep: &Names, whole: bool) -> Eval<Named> {
         match &e.kind {
             Kind::Product(factors) if whole => {
@@ -340,7 +342,7 @@ impl<'a> Term<'a> {
         )
     }
 
-    /// An expression's value: every index of it that appears once, or that something outside uses.
+    /// Evaluates an expression. Keeps every index that appears once or that is in `keep`; others are summed.
     pub(crate) fn eval(&self, e: &Expr, keep: &Names) -> Eval<Named> {
         let float = self.options.float;
         let part = |i: usize, parts: &[Expr]| self.eval(&parts[i], &beside(keep, parts, &parts[i]));
@@ -475,7 +477,7 @@ impl<'a> Term<'a> {
         Ok(Named { written: Some(written), ..self.by_left(tensor, span)? })
     }
 
-    /// A value without names takes those of the left side.
+    /// Names the axes of a value after the left side.
     fn by_left(&self, tensor: Tensor, span: Span) -> Eval<Named> {
         if tensor.rank() == self.left.len() || tensor.rank() == 0 {
             let axes = if tensor.rank() == 0 { Vec::new() } else { self.left.clone() };

@@ -1,16 +1,16 @@
-//! Programs in the one form that all are printed in. Comments and blank lines stay, and so do statements with a comment
-//! inside and statements that somebody has laid out over several lines because they are long.
+//! The formatter. Prints programs in one canonical form. Comments and blank lines are kept, and so is the text of
+//! statements with a comment inside and of long statements that are already broken over several lines.
 
 use crate::ast::Statement;
 use crate::parse::{Extent, parse_with_extents};
 use crate::program::Faults;
 use crate::source::Source;
 
-/// How long a line may become.
+/// The maximum length of a line.
 const WIDTH: usize = 100;
 const INDENT: &str = "    ";
 
-/// The same program in the one form.
+/// Formats a program.
 pub fn format(source: &Source) -> Result<String, Faults> {
     let faulty = |faults| Faults { sources: vec![source.clone()], faults };
     let (statements, extents) = parse_with_extents(source, 0).map_err(faulty)?;
@@ -33,7 +33,7 @@ struct Out<'a> {
 }
 
 impl Out<'_> {
-    /// Statements between two places of the text, and what stands around them.
+    /// Formats the statements between two offsets of the text, with the comments around them.
     fn block(&mut self, statements: &[Statement], extents: &[Extent], from: usize, to: usize, depth: usize) {
         let mut at = from;
         for (statement, extent) in statements.iter().zip(extents) {
@@ -44,7 +44,7 @@ impl Out<'_> {
         self.between(at, to, depth, at > from || depth > 0);
     }
 
-    /// Comments and blank lines between two statements; a comment behind a statement stays on its line.
+    /// Copies comments and blank lines between two statements; a comment after a statement stays on its line.
     fn between(&mut self, from: usize, to: usize, depth: usize, behind: bool) {
         let Some(gap) = self.text.get(from..to) else { return };
         let lines: Vec<&str> = gap.split('\n').map(|l| l.trim_matches([' ', '\t', '\r', ';'])).collect();
@@ -58,7 +58,7 @@ impl Out<'_> {
                         before.push_str(line);
                     }
                 }
-                // What stands before the next statement on its own line is no line.
+                // Space before the next statement on its line is not a blank line.
                 (false, true) if last => {}
                 (false, true) => self.lines.push(String::new()),
                 (false, false) => self.lines.push(format!("{}{line}", INDENT.repeat(depth))),
@@ -88,7 +88,7 @@ impl Out<'_> {
         let printed = statement.to_string();
         let long = written.contains('\n') && printed.lines().any(|l| indent.len() + l.len() > WIDTH);
         if long || has_comment(written) {
-            // As it was, from where it began on.
+            // Copied unchanged, apart from the indent of its first line.
             let mut lines = written.lines().map(|l| l.trim_end().to_string());
             self.lines.push(format!("{indent}{}", lines.next().unwrap_or_default()));
             self.lines.extend(lines);
@@ -98,7 +98,7 @@ impl Out<'_> {
     }
 }
 
-/// The statements inside of a block or function.
+/// The statements inside a block or function.
 fn inside(statement: &Statement) -> Vec<Statement> {
     match statement {
         Statement::Block(inside, _) => inside.clone(),
@@ -107,7 +107,7 @@ fn inside(statement: &Statement) -> Vec<Statement> {
     }
 }
 
-/// Whether `#` stands outside of a text.
+/// True if `#` occurs outside a string.
 fn has_comment(text: &str) -> bool {
     let mut quoted = false;
     text.chars().any(|c| {

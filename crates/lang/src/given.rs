@@ -1,4 +1,4 @@
-//! What programs are given: whether it is all there and fits, and of what kind it is.
+//! Checks the inputs of programs: whether all are given, with which rank, and as which dtype they are read.
 
 use crate::ast::{Equation, Expr, Index, Kind, Name};
 use crate::builtin;
@@ -11,7 +11,7 @@ use crate::time::moving;
 use gradus_ir::{Aval, Class, DType};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Words of other languages that look like names, and what they are here.
+/// Keywords of other languages that parse as names, with their equivalents here.
 const ELSEWHERE: [(&str, &str); 6] = [
     ("if", "a choice is written c ? x : y"),
     ("else", "a choice is written c ? x : y"),
@@ -22,8 +22,8 @@ const ELSEWHERE: [(&str, &str); 6] = [
 ];
 
 impl Program {
-    /// The dtype that an input has in the program: floats are the program's own and whole numbers have all bits, unless
-    /// nothing but `cast` and other functions that take numbers as they are read it.
+    /// The dtype of an input in the program: floats become the program's float dtype and integers `i64`, unless the
+    /// input is read only by `cast` and other functions that take numbers unconverted.
     pub fn input_dtype(&self, name: &Name, given: DType, float: DType) -> DType {
         let own = match given.class() {
             Class::Bool => DType::Bool,
@@ -34,7 +34,7 @@ impl Program {
         if own != given && self.reads_as_given(name) { given } else { own }
     }
 
-    /// The smallest kind of floats that some number of a program is held as, where its own are of this one.
+    /// The least precise float dtype that a program uses, where `float` is the dtype of its numbers.
     pub fn least_float(&self, float: DType) -> DType {
         fn casts(e: &Expr, least: DType) -> DType {
             let own = match &e.kind {
@@ -51,13 +51,13 @@ impl Program {
         self.equations.iter().chain(bodies).fold(float, |least, e| casts(&e.value, least))
     }
 
-    /// Whether nothing but `cast` and other functions that take numbers as they are read a name.
+    /// True if a name is read only by `cast` and other functions that take numbers unconverted.
     pub fn reads_as_given(&self, name: &Name) -> bool {
         let mut parts = self.equations.iter().flat_map(|e| [&e.value].into_iter().chain(&e.guard));
         parts.all(|e| builtin::reads_as_given(e, name, self))
     }
 
-    /// How many axes an input of a name has: of a state, what it begins with.
+    /// The number of axes of an input; for a state, that of its initial value.
     fn input_rank(&self, d: &Definition) -> usize {
         let file = |i: &usize| self.equations[*i].file().is_some();
         d.rank - usize::from(d.time.is_some() && !d.equations.iter().all(file))
@@ -67,8 +67,8 @@ impl Program {
         self.definition(name).is_some_and(|d| self.input_rank(d) == aval.shape.rank())
     }
 
-    /// Every input that is needed is given, nothing else is, and it has as many axes as indices. Of what is unknown nothing
-    /// is said.
+    /// Checks that every needed input is given, that nothing else is, and that ranks match. Inputs in `unknown` are
+    /// skipped.
     pub(crate) fn check_inputs(
         &self,
         inputs: &BTreeMap<Name, Aval>,
@@ -88,7 +88,7 @@ impl Program {
         for name in self.inputs().filter(missing) {
             let Some(d) = self.definition(name) else { continue };
             let what = format!("`{name}` has no equation, so it is an input, and none was given");
-            // What is missing itself was not meant.
+            // Names that are missing themselves are not suggested.
             let is_there = |n: &&Name| !self.is_input(n) || inputs.contains_key(*n);
             let others = self.names.iter().filter(is_there).map(|n| &**n);
             let fault = Diagnostic::error(d.span, what);
@@ -145,17 +145,17 @@ impl Program {
         faults
     }
 
-    /// The names that these need, themselves included.
+    /// The names that `wanted` depend on, including `wanted`.
     pub fn needed(&self, wanted: &[Name]) -> HashSet<Name> {
         let mut needed: HashSet<Name> = HashSet::new();
         let mut work: Vec<Name> = wanted.to_vec();
         while let Some(name) = work.pop() {
-            // A parameter is a number that is known, and no name of a tensor.
+            // Parameters are numbers, not tensors, so they have no definition.
             let Some(d) = self.definition(&name).filter(|_| !needed.contains(&name)) else { continue };
             for i in &d.equations {
                 let e = &self.equations[*i];
                 work.extend(e.reads().iter().map(|r| r.name.clone()));
-                // What says when its time ends.
+                // The condition that ends the time of this line.
                 work.extend(
                     moving(&e.target.places).and_then(|t| self.times.get(t.0)).map(|go| go.0.clone()),
                 );
@@ -165,8 +165,8 @@ impl Program {
         needed
     }
 
-    /// Those of some names that are computed together, round by round: they need themselves or each other, or move with one
-    /// time that goes on while something holds, which is one loop.
+    /// The groups of names that are computed together in rounds: they depend on themselves or each other, or share a
+    /// time that ends by a condition, which is one loop.
     pub fn repeated(&self, names: &HashSet<Name>) -> Vec<Vec<Name>> {
         let own: Vec<&Name> = self.names.iter().filter(|n| names.contains(*n) && !self.is_input(n)).collect();
         let at: HashMap<&Name, usize> = own.iter().enumerate().map(|(i, n)| (*n, i)).collect();

@@ -1,6 +1,7 @@
 //! The gradient of a program as a program: one line per contribution, in reverse order.
 //!
-//! Only index algebra is differentiated here. For a call, the line calls the function's gradient, which is the core's.
+//! Only index algebra is differentiated here. For a call, the line calls the function's derivative (`f_grad`), which
+//! is the vjp of its ops.
 
 mod along;
 mod assumed;
@@ -28,14 +29,14 @@ use crate::source::Span;
 use crate::time::moving;
 use std::collections::{BTreeMap, HashSet};
 
-/// What to differentiate.
+/// Options of `Program::gradient`.
 #[derive(Clone, Debug, Default)]
 pub struct GradientOptions {
     /// The scalar to differentiate; without, `Loss`, or the only scalar that nothing else uses.
     pub loss: Option<Name>,
-    /// The names whose gradients are wanted; none are all.
+    /// The names whose gradients are wanted; if empty, all.
     pub wrt: Vec<Name>,
-    /// Contributions to one gradient on one line.
+    /// True to write all contributions to one gradient on one line.
     pub merged: bool,
     /// The inputs that are complex numbers; the others are real.
     pub complex: Vec<Name>,
@@ -44,18 +45,18 @@ pub struct GradientOptions {
 /// Gradient equations.
 #[derive(Clone, Debug)]
 pub struct Gradient {
-    /// What was differentiated.
+    /// The scalar that was differentiated.
     pub loss: Name,
     /// The equations, in order.
     pub equations: Vec<Equation>,
-    /// The gradient's name of every name that has one.
+    /// The names that have a gradient, each with the gradient's name.
     pub names: BTreeMap<Name, Name>,
-    /// What has no derivative where one would be needed.
+    /// Warnings: expressions without a derivative where one would be needed.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Gradient {
-    /// The equations as text, a line each.
+    /// The equations as text, one per line.
     pub fn text(&self) -> String {
         self.equations.iter().map(|e| format!("{e}\n")).collect()
     }
@@ -67,7 +68,8 @@ impl Program {
         self.differentiated(options).map_err(|faults| Faults { sources: self.sources.clone(), faults })
     }
 
-    /// How long a time goes on that ends by a condition is known at its end only: there is no way back.
+    /// Refuses times that end by a condition only: the number of steps is not known before the run, so there is no
+    /// backward pass.
     fn check_ends(&self, reached: &HashSet<Name>) -> Result<(), Vec<Diagnostic>> {
         if self.times.is_empty() {
             return Ok(());
@@ -84,7 +86,7 @@ impl Program {
         Err(vec![Diagnostic::error(e.target.span, what).help(help.unwrap_or_default())])
     }
 
-    /// The program's own functions that an expression calls, and those that these call.
+    /// Collects the program's own functions that an expression calls, directly or through others.
     fn bodies<'a>(&'a self, e: &Expr, out: &mut Vec<&'a Function>) {
         if let Kind::Call(c) = &e.kind
             && let Some(f) = self.functions.get(crate::builtin::stem(&c.function).0)
@@ -96,7 +98,7 @@ impl Program {
         e.parts().into_iter().for_each(|p| self.bodies(p, out));
     }
 
-    /// What cannot be run for all its calls is not looked through call by call either.
+    /// Refuses programs with too many calls: these could not run, and differentiation would visit each call.
     fn check_calls(&self) -> Result<(), Diagnostic> {
         let mut known = BTreeMap::new();
         let mut all = 0usize;
@@ -110,7 +112,7 @@ impl Program {
         Ok(())
     }
 
-    /// How many calls of the program's own functions an expression comes to; functions have known ones once looked at.
+    /// The number of calls of the program's own functions that an expression leads to; `known` caches it by function.
     fn calls_in<'a>(&'a self, e: &'a Expr, known: &mut BTreeMap<&'a str, usize>) -> usize {
         let own = match &e.kind {
             Kind::Call(c) => self.functions.get(crate::builtin::stem(&c.function).0),
@@ -168,7 +170,7 @@ impl Program {
             true => (reached, wanted),
             false => (program.reached_from(&loss), program.leading_to(&options.wrt)),
         };
-        // Lists that got a name have no gradient that anyone asked for.
+        // Lists that were given names are constants, and their gradients were not requested.
         for list in parts.iter().filter(|p| p.value.refs().is_empty()) {
             wanted.remove(&list.target.name);
         }
@@ -251,7 +253,7 @@ impl Program {
         Ok(Gradient { loss, equations, names, warnings })
     }
 
-    /// A tensor that is called like a function that some lines call: they would read it instead.
+    /// Reports a tensor with the name of a function that some lines call: the lines would read the tensor instead.
     fn called_as_a_tensor(&self, lines: &[Equation]) -> Option<Diagnostic> {
         fn calls(e: &Expr, name: &Name) -> bool {
             matches!(&e.kind, Kind::Call(c) if c.function == *name)
@@ -314,7 +316,7 @@ impl Program {
         }
     }
 
-    /// The program with its choices that are written as calls as ones that are not, if it has any.
+    /// The program with `where`, `masked_fill` and `case` calls rewritten as choice expressions, if it has any.
     fn with_choices(&self) -> Option<Program> {
         if !self.equations.iter().any(|e| branch::chooses(&e.value, self)) {
             return None;
@@ -324,7 +326,7 @@ impl Program {
         Some(out)
     }
 
-    /// The names that a loss depends on in a way that has a derivative.
+    /// The names that a loss depends on differentiably.
     fn reached_from<'a>(&'a self, loss: &'a Name) -> HashSet<Name> {
         let mut reached: HashSet<Name> = HashSet::with_capacity(self.names.len());
         let mut work = vec![loss];
@@ -332,7 +334,7 @@ impl Program {
             if !reached.insert(name.clone()) {
                 continue;
             }
-            // Nothing flows through a threshold.
+            // No gradient flows through a relation, which is a threshold.
             let own = self.definition(name).filter(|d| !d.relation);
             for i in own.iter().flat_map(|d| &d.equations) {
                 back::flowing(&self.equations[*i].value, self, &mut work);
@@ -341,14 +343,14 @@ impl Program {
         reached
     }
 
-    /// What gradients are called: `Grad_`, or `Grad2_` and so on where the program has such names already.
+    /// The prefix of gradient names: `Grad_`, or `Grad2_` and so on if the program already has such names.
     fn prefix(&self) -> String {
         let taken = |p: &str| self.names.iter().any(|n| n.starts_with(p));
         let numbered = (2..).map(|n| format!("Grad{n}_"));
         std::iter::once("Grad_".to_string()).chain(numbered).find(|p| !taken(p)).unwrap_or_default()
     }
 
-    /// The names that depend on some of these, themselves included; all names if there are none.
+    /// The names that depend on some of `wrt`, including these; all names if `wrt` is empty.
     fn leading_to(&self, wrt: &[Name]) -> HashSet<Name> {
         if wrt.is_empty() {
             return self.names.iter().cloned().collect();
@@ -379,7 +381,7 @@ impl Program {
     }
 }
 
-/// Lines without those that read a gradient to which nothing contributes: it is 0.
+/// Removes lines that read a gradient to which nothing contributes: that gradient is 0.
 fn without_nothing(mut lines: Vec<Equation>, prefix: &str, program: &Program) -> Vec<Equation> {
     loop {
         let with: HashSet<&Name> = lines.iter().map(|e| &e.target.name).collect();
@@ -396,7 +398,7 @@ fn without_nothing(mut lines: Vec<Equation>, prefix: &str, program: &Program) ->
     }
 }
 
-/// A name with indices cannot be differentiated.
+/// The error for a loss that has indices.
 fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
     let indices: Vec<String> = d.places.iter().map(|p| p.index.to_string()).collect();
     let count = crate::eval::indices(d.rank);
@@ -406,14 +408,14 @@ fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
     Diagnostic::error(d.span, what).help(help)
 }
 
-/// An equation that was derived from what stands at a place: whatever is wrong with it is shown there.
+/// An equation derived from the expression at `span`; errors in it are reported there.
 fn line(target: Ref, mut value: Expr, span: Span) -> Equation {
     let target = Ref { span, ..target };
     stand(&mut value, span);
     Equation { target, guard: None, projection: Projection::Sum, spelled: false, value, local: false, span }
 }
 
-/// Gives everything in an expression that stands nowhere a place.
+/// Sets the location of all parts of an expression that have none.
 fn stand(e: &mut Expr, span: Span) {
     let own = |s: Span| if s == Span::default() { span } else { s };
     e.change_parts(&mut |p| stand(p, span));

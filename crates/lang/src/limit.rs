@@ -1,30 +1,31 @@
-//! How large things may become. Beyond, a program is refused with words instead of taking the machine along.
+//! Limits on the size of programs and values. Beyond these, a program is refused with an error message before it
+//! exhausts the machine.
 
 use gradus_ir::{Error, Result};
 use gradus_tensor::Tensor;
 
-/// How many elements one value may have.
+/// The most elements of one value.
 pub(crate) const MOST_ELEMENTS: usize = 1 << 28;
-/// How many combinations of indices one contraction may run over: a product of matrices of ten thousand rows.
+/// The most combinations of indices in one contraction: a product of matrices with ten thousand rows.
 pub(crate) const MOST_WORK: u64 = 1 << 40;
-/// How many calls of its own functions a program may make: calls of calls grow fast.
+/// The most calls of its own functions that a program may make: nested calls multiply.
 pub(crate) const MOST_CALLS: usize = 100_000;
-/// How many operations a function may have to be differentiated once more: derivatives of derivatives (`tanh_grad_grad`)
-/// grow by a factor each time.
+/// The most operations of a function that is differentiated again: higher derivatives (`tanh_grad_grad`) grow by a
+/// factor each time.
 pub(crate) const MOST_OPERATIONS: usize = 1 << 16;
-/// How many places the relations of rules may have together to be looked at fact by fact.
+/// The most elements that the relations of a group of rules may have together to be solved fact by fact.
 pub(crate) const MOST_FACTS: usize = 1 << 26;
-/// How many rounds a fixpoint may be allowed.
+/// The largest number of rounds that may be set for a fixpoint.
 pub(crate) const MOST_ROUNDS: usize = 1_000_000;
-/// How many steps a time may take that ends by a condition, unless it is said.
+/// The default limit on the steps of a time that ends by a condition.
 pub(crate) const MOST_STEPS: usize = 1_000_000;
-/// How many times `_grad` may follow a name: so deep derivatives nest on the stack.
+/// The most `_grad` suffixes of a name: each nests one derivative on the stack.
 pub(crate) const MOST_GRADS: usize = 64;
 
-/// Whether a value of these extents may be.
+/// Returns an error if a value of these extents is too large.
 pub(crate) fn fits(extents: &[usize]) -> Result<()> {
     let count = extents.iter().try_fold(1usize, |n, e| n.checked_mul(*e));
-    // Whatever the other extents are, nothing is no element at all.
+    // An empty value fits even if the product of the other extents overflows.
     if extents.contains(&0) || count.is_some_and(|n| n <= MOST_ELEMENTS) {
         return Ok(());
     }
@@ -33,7 +34,7 @@ pub(crate) fn fits(extents: &[usize]) -> Result<()> {
     Err(Error::value(format!("a value of {} places", each.join("×")), why))
 }
 
-/// A tensor of these extents, unless they are too large.
+/// Makes a tensor, unless these extents are too large.
 pub(crate) fn bounded(extents: &[usize], make: impl FnOnce() -> Tensor) -> Tensor {
     fits(extents).map_or_else(Tensor::failed, |()| make())
 }

@@ -1,4 +1,4 @@
-//! Tensors whose axes have names: what expressions evaluate to. Axes meet by name, never by position.
+//! Tensors whose axes have names: the values of expressions. Axes are matched by name, never by position.
 
 use crate::ast::{Name, Projection};
 use crate::eval::Positions;
@@ -7,23 +7,23 @@ use crate::written::{Number, Written};
 use gradus_ir::{Class, DType, Error, Result};
 use gradus_tensor::Tensor;
 
-/// A tensor with a name for every axis, each once.
+/// A tensor with a name for every axis; names are distinct.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) tensor: Tensor,
     pub(crate) axes: Vec<Name>,
-    /// Where it has no kind of its own: its numbers, which take the dtype of what they meet.
+    /// For values without a fixed dtype: their literal numbers, which take the dtype of the other operands.
     pub(crate) written: Option<Written>,
-    /// Where a term writes, if its left side has index arithmetic or computed indices.
+    /// The positions that a term writes to, if its left side has index arithmetic or computed indices.
     pub(crate) writes: Option<Box<Writes>>,
 }
 
-/// Where a term writes.
+/// The positions that a term writes to.
 #[derive(Clone, Debug)]
 pub(crate) struct Writes {
-    /// Places of the left side, by number, with their positions.
+    /// Entries of the left side, by number, with their positions.
     pub(crate) at: Vec<(usize, Positions)>,
-    /// The number of elements of a mean, whose sum is the term.
+    /// For a mean: the number of elements; the term is their sum.
     pub(crate) count: Option<Named>,
 }
 
@@ -32,34 +32,34 @@ impl Named {
         Named { tensor, axes, written: None, writes: None }
     }
 
-    /// A number that the program writes.
+    /// A number that is written in the program.
     pub(crate) fn scalar(x: f64, dtype: DType) -> Named {
         let one = gradus_ir::Literal::scalar(dtype, x);
         Named { written: Some(Written::One(x.into())), ..Named::new(Tensor::from_literal(&one), Vec::new()) }
     }
 
-    /// Whole numbers of no kind of their own, and as floats where they meet nothing.
+    /// Integers without a fixed dtype; they are floats unless other operands decide.
     pub(crate) fn whole(numbers: &Tensor, axes: Vec<Name>, float: DType) -> Named {
         let written = Some(Written::Whole(numbers.to_dtype(DType::I64)));
         Named { written, ..Named::new(numbers.to_dtype(float), axes) }
     }
 
-    /// Another tensor with the same axes.
+    /// The same axes with another tensor.
     pub(crate) fn with(&self, tensor: Tensor) -> Named {
         Named::new(tensor, self.axes.clone())
     }
 
-    /// Its number, if it is one that the program writes.
+    /// The number, if the value is a literal.
     pub(crate) fn literal(&self) -> Option<Number> {
         if let Some(Written::One(x)) = &self.written { Some(*x) } else { None }
     }
 
-    /// As it is: what the program writes with all its digits.
+    /// Literals with all their digits; other values unchanged.
     pub(crate) fn exact(&self) -> Named {
         self.written.as_ref().map_or_else(|| self.clone(), |w| self.with(w.exact()))
     }
 
-    /// Whole numbers without a kind of their own, with all their digits; others as they are.
+    /// Integers without a fixed dtype, as `i64`; other values unchanged.
     pub(crate) fn in_full(self) -> Named {
         if !self.is_whole_literal() {
             return self;
@@ -68,8 +68,8 @@ impl Named {
         Named { tensor, ..self }
     }
 
-    /// The same value, computed of some others: where none of them has a kind of its own, neither has it, and is what `whole`
-    /// makes of them as whole numbers.
+    /// Marks a value computed from `of`: if none of these has a fixed dtype, neither has the result. Its integers are
+    /// then `whole` of the operands as integers.
     pub(crate) fn of_no_kind(self, of: &[Named], whole: impl FnOnce(&[Named]) -> Option<Named>) -> Named {
         if !of.iter().all(Named::is_open) || self.tensor.dtype().class() != Class::Float {
             return self;
@@ -80,7 +80,7 @@ impl Named {
         Named { written: found.map(|n| Written::Whole(n.aligned(&self.axes))), ..self }
     }
 
-    /// In a dtype; whole numbers wrap.
+    /// Converts to a dtype; integers wrap.
     fn held(&self, dtype: DType) -> Named {
         if self.tensor.dtype() == dtype {
             return self.clone();
@@ -93,17 +93,17 @@ impl Named {
         self.with(if whole { exact.to_dtype(DType::I64).to_dtype(dtype) } else { exact.to_dtype(dtype) })
     }
 
-    /// Whether it is whole numbers without a kind of their own.
+    /// True for integers without a fixed dtype.
     pub(crate) fn is_whole_literal(&self) -> bool {
         self.written.as_ref().is_some_and(Written::is_whole)
     }
 
-    /// Whether it takes the dtype of what it meets whatever that is: so do truth values.
+    /// True if the value takes the dtype of any other operand: integer literals and booleans do.
     pub(crate) fn is_open(&self) -> bool {
         self.tensor.dtype() == DType::Bool || self.is_whole_literal()
     }
 
-    /// Whether it has a dtype of its own: what is written and truth values take that of what they meet.
+    /// True if the dtype is fixed: literals and booleans take the dtype of other operands.
     fn is_of_a_kind(&self) -> bool {
         self.written.is_none() && self.tensor.dtype() != DType::Bool
     }
@@ -116,12 +116,12 @@ impl Named {
         self.position(axis).map(|p| self.tensor.dim(p as isize))
     }
 
-    /// As floats, of this dtype unless they are floats already: truth values and integers count too.
+    /// Converts booleans and integers to floats of this dtype; floats are unchanged.
     pub(crate) fn float(&self, dtype: DType) -> Named {
         if self.tensor.dtype().class() >= Class::Float { self.clone() } else { self.held(dtype) }
     }
 
-    /// As numbers: truth values count as 0 and 1, of no kind of their own.
+    /// Converts booleans to 0 and 1 without a fixed dtype; numbers are unchanged.
     pub(crate) fn number(&self, float: DType) -> Named {
         if self.tensor.dtype() != DType::Bool {
             return self.clone();
@@ -129,12 +129,12 @@ impl Named {
         Named::whole(&self.tensor, self.axes.clone(), float)
     }
 
-    /// As truth values: whatever is not 0.
+    /// Converts to booleans: true if not 0.
     pub(crate) fn truth(&self) -> Named {
         self.with(self.tensor.to_dtype(DType::Bool))
     }
 
-    /// The tensor with exactly these axes: those it lacks have extent 1.
+    /// The tensor with exactly these axes in this order; missing ones have extent 1.
     pub(crate) fn aligned(&self, axes: &[Name]) -> Tensor {
         let order: Vec<isize> = axes.iter().filter_map(|a| self.position(a)).map(|p| p as isize).collect();
         let in_order = order.iter().enumerate().all(|(i, p)| i as isize == *p);
@@ -147,33 +147,33 @@ impl Named {
         out
     }
 
-    /// Axes gone that are not among these.
+    /// Reduces all axes that are not in `keep`.
     pub(crate) fn projected(&self, keep: &[Name], how: Projection) -> Named {
         let gone = |(_, a): &(usize, &Name)| !keep.contains(a);
         let gone: Vec<isize> = self.axes.iter().enumerate().filter(gone).map(|(i, _)| i as isize).collect();
         if gone.is_empty() {
             return self.clone();
         }
-        // What whole numbers without a kind come to has none either, but for a mean.
+        // A reduction of integers without a fixed dtype has none either, except for a mean.
         let whole = self.written.as_ref().filter(|w| w.is_whole() && how != Projection::Avg);
         let written = whole.map(|w| Written::Whole(reduced(&w.exact().to_dtype(DType::I64), &gone, how)));
         let axes = self.axes.iter().filter(|a| keep.contains(a)).cloned().collect();
         Named { written, ..Named::new(reduced(&self.tensor, &gone, how), axes) }
     }
 
-    /// The first place of a value with one axis.
+    /// The first element.
     pub(crate) fn first(&self) -> Named {
         Named::new(self.tensor.reshape([-1]).narrow(0, 0, 1).reshape(&[] as &[usize]), Vec::new())
     }
 
-    /// Of two axes with one name, their diagonal.
+    /// Replaces two axes with the same name by their diagonal.
     pub(crate) fn diagonal(mut self) -> Named {
         while let Some(j) = (1..self.axes.len()).find(|j| self.axes[..*j].contains(&self.axes[*j])) {
             let name = self.axes[j].clone();
             let i = self.axes.iter().position(|a| *a == name).unwrap_or(0);
             self.tensor = self.tensor.diagonal(0, i as isize, j as isize);
             self.axes.remove(j);
-            // The diagonal comes out last, and lies where its name first appears.
+            // The diagonal is the last axis; it is moved to the first position of its name.
             let last = self.axes.len() as isize - 1;
             self.tensor = self.tensor.movedim(last, i as isize);
         }
@@ -181,7 +181,7 @@ impl Named {
     }
 }
 
-/// Axes gone, one way or another.
+/// Reduces a tensor over axes.
 pub(crate) fn reduced(t: &Tensor, axes: &[isize], how: Projection) -> Tensor {
     let axes = axes.to_vec();
     match how {
@@ -193,7 +193,7 @@ pub(crate) fn reduced(t: &Tensor, axes: &[isize], how: Projection) -> Tensor {
     }
 }
 
-/// Two contributions to one element, under a reduction.
+/// Combines two contributions to one element under a reduction.
 pub(crate) fn combined(how: Projection, a: &Tensor, b: &Tensor) -> Tensor {
     match how {
         Projection::Sum | Projection::Avg if a.dtype() == DType::Bool => a.logical_or(b),
@@ -204,18 +204,18 @@ pub(crate) fn combined(how: Projection, a: &Tensor, b: &Tensor) -> Tensor {
     }
 }
 
-/// The value of elements that nothing contributes to: that of the empty reduction, as far as the dtype has it. A mean has
-/// none, and one line only, so nothing is ever combined with it.
+/// The value of elements without contributions: that of the empty reduction, converted to the dtype. A mean has no
+/// identity, but it has only one line, so nothing is combined with it.
 pub(crate) fn identity(how: Projection, dtype: DType, shape: &[usize]) -> Tensor {
     Tensor::full(shape.to_vec(), how.of_nothing()).to_dtype(dtype)
 }
 
-/// A name for an axis that nothing names: none that a program can write.
+/// A name for an unnamed axis; not one that a program can write.
 pub(crate) fn new_axis(at: usize) -> Name {
     format!("axis {at}").into()
 }
 
-/// An axis that nothing names meets nothing: beside an index that the call lacks, who knows what was meant.
+/// Returns an error if a call result with unnamed axes is combined with an index it lacks: axes are matched by name.
 pub(crate) fn check_meeting(operands: &[Named]) -> Result<()> {
     let nameless = |n: &&Named| n.axes.iter().any(|a| a.contains(' '));
     let Some(call) = operands.iter().find(nameless) else { return Ok(()) };
@@ -234,7 +234,7 @@ pub(crate) fn check_meeting(operands: &[Named]) -> Result<()> {
     }
 }
 
-/// All axes of some values, in order of appearance.
+/// The axes of all values, in order of appearance.
 pub(crate) fn union<'a>(values: impl IntoIterator<Item = &'a Named>) -> Vec<Name> {
     let mut axes: Vec<Name> = Vec::new();
     for v in values {
@@ -252,7 +252,7 @@ fn extents(values: &[Named], axes: &[Name]) -> Vec<usize> {
     axes.iter().filter_map(|a| values.iter().filter_map(|v| v.size(a)).max()).collect()
 }
 
-/// The product of all factors, summed over every axis that is not kept, in a cheap order.
+/// The product of all factors, summed over the axes that are not kept, in a cheap order of contractions.
 pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     let all = union(factors);
     check_meeting(factors)?;
@@ -277,7 +277,7 @@ pub(crate) fn contracted(factors: &[Named], keep: &[Name]) -> Result<Named> {
     Ok(Named::new(Tensor::einsum_within(&equation, &tensors, MOST_WORK as f64), axes))
 }
 
-/// A function of numbers at every place that the operands have together.
+/// Applies a pointwise function to operands broadcast by name.
 pub(crate) fn pointwise(operands: &[Named], f: impl FnOnce(&[&Tensor]) -> Tensor) -> Named {
     let axes = union(operands);
     if let Err(e) = check_meeting(operands) {
@@ -287,19 +287,19 @@ pub(crate) fn pointwise(operands: &[Named], f: impl FnOnce(&[&Tensor]) -> Tensor
         let aligned: Vec<Tensor> = operands.iter().map(|o| o.aligned(&axes)).collect();
         f(&aligned.iter().collect::<Vec<_>>())
     });
-    // A loss leaves one number.
+    // A loss returns one number.
     let axes = if tensor.rank() == 0 { Vec::new() } else { axes };
     Named::new(tensor, axes)
 }
 
-/// Numbers that meet, in one dtype: the one that holds all of theirs. What the program writes takes it too, unless it has a
-/// fraction and the others are whole; where nothing has a dtype of its own, it is the program's.
+/// Converts operands to a common dtype that holds all of theirs. Literals take it too, except that a literal with a
+/// fraction makes integers floats. If no operand has a fixed dtype, the result has the program's float dtype.
 pub(crate) fn meeting(values: &[Named], float: DType) -> Vec<Named> {
     let dtype = common(values, float);
     values.iter().map(|v| v.held(dtype)).collect()
 }
 
-/// The dtype of numbers that meet.
+/// The common dtype of operands.
 pub(crate) fn common(values: &[Named], float: DType) -> DType {
     let own = values.iter().filter(|v| v.is_of_a_kind()).map(|v| v.tensor.dtype());
     let own = own.reduce(DType::promote).unwrap_or(float);

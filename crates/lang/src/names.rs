@@ -1,8 +1,8 @@
-//! Sets of index names: few at a time, and many sets. A list in order takes one allocation, and less time than a tree.
+//! Sets of index names. Sets are small and numerous: a sorted list needs one allocation and is faster than a tree.
 
 use crate::ast::Name;
 
-/// A set of index names, in order.
+/// A sorted set of index names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Names(Vec<Name>);
 
@@ -12,7 +12,7 @@ impl Names {
     }
 
     fn place(&self, name: &str) -> Result<usize, usize> {
-        // Most sets have a handful of names of one letter.
+        // Linear search: most sets have a few names of one letter.
         match self.0.iter().position(|n| **n >= *name) {
             Some(at) if *self.0[at] == *name => Ok(at),
             Some(at) => Err(at),
@@ -24,7 +24,7 @@ impl Names {
         self.0.iter().any(|n| **n == *name)
     }
 
-    /// Whether it was not among them before.
+    /// Inserts a name. Returns true if it was not in the set before.
     pub(crate) fn insert(&mut self, name: Name) -> bool {
         let place = self.place(&name);
         if let Err(at) = place {
@@ -41,7 +41,7 @@ impl Names {
         self.0.is_empty()
     }
 
-    /// Those of both.
+    /// The names in either set.
     pub(crate) fn union<'a>(&'a self, other: &'a Names) -> impl Iterator<Item = &'a Name> {
         self.0.iter().chain(other.0.iter().filter(|n| !self.contains(n)))
     }

@@ -1,7 +1,7 @@
-//! Which names must be known before which: groups of names that need each other, in order.
+//! Dependency order: strongly connected components of a graph.
 
-/// The groups of mutually dependent nodes of a graph given by what each node needs, those needed first. Linear, and
-/// without recursion: a chain may have any length.
+/// The strongly connected components of a graph, dependencies first; `needs` lists the dependencies of each node. Runs
+/// in linear time and without recursion, since chains may be long.
 pub(crate) fn components(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let n = needs.len();
     let (mut index, mut low, mut on_stack) = (vec![usize::MAX; n], vec![0; n], vec![false; n]);

@@ -1,4 +1,4 @@
-//! Trees to text: the one form that `fmt`, gradient programs and raised graphs are written in.
+//! The printer: syntax trees to text, in the one form that `fmt`, gradient programs and raised graphs use.
 
 use crate::ast::{
     Affine, Array, Call, Equation, Expr, Function, Index, Kind, Place, Projection, Ref, Statement,
@@ -41,7 +41,7 @@ impl Display for Index {
     }
 }
 
-/// An expression between brackets without spaces around its signs: `2*i+k`.
+/// Prints an expression between brackets without spaces around its operators: `2*i+k`.
 fn compact(e: &Expr) -> String {
     let part = |e: &Expr| match &e.kind {
         Kind::Number(0.0..) | Kind::Ref(_) | Kind::Call(_) | Kind::Of(..) | Kind::Array(_) => e.to_string(),
@@ -66,7 +66,7 @@ fn compact(e: &Expr) -> String {
     }
 }
 
-/// `2*i+k-1`, as it is parsed.
+/// Prints `2*i+k-1` so that it parses to the same form.
 fn affine(f: &mut Formatter<'_>, sum: &Affine) -> fmt::Result {
     let is_single = |e: &Expr| matches!(e.kind, Kind::Ref(_) | Kind::Number(0.0..));
     for (i, (by, name)) in sum.terms.iter().enumerate() {
@@ -157,12 +157,12 @@ fn number(f: &mut Formatter<'_>, x: f64) -> fmt::Result {
     }
 }
 
-/// Whether it is one number.
+/// True if the expression is a single number.
 fn is_number(kind: &Kind) -> bool {
     matches!(kind, Kind::Number(_)) || matches!(kind, Kind::Array(a) if a.shape.is_empty())
 }
 
-/// How tightly an expression binds.
+/// The precedence of an expression: higher binds tighter.
 fn tightness(kind: &Kind) -> u8 {
     match kind {
         Kind::Choose(_) => 0,
@@ -171,7 +171,7 @@ fn tightness(kind: &Kind) -> u8 {
         Kind::Compare(..) => 3,
         Kind::Sum(_) => 4,
         Kind::Negative(_) => 5,
-        // A sum between parentheses.
+        // A sum in parentheses.
         Kind::Product(factors) if factors.len() == 1 => 9,
         Kind::Product(_) | Kind::Quotient(_) => 6,
         Kind::Not(_) => 7,
@@ -182,7 +182,7 @@ fn tightness(kind: &Kind) -> u8 {
     }
 }
 
-/// An expression where at least some tightness is needed.
+/// Prints an expression, in parentheses if its precedence is below the given one.
 struct AtLeast<'a>(u8, &'a Expr);
 
 impl Display for AtLeast<'_> {
@@ -193,7 +193,7 @@ impl Display for AtLeast<'_> {
 
 impl Display for Call {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // A constant is a tensor of numbers, and looks like one.
+        // Printed with a decimal point: a constant is a float.
         if let ("const", [Expr { kind: Kind::Number(x), .. }]) = (&*self.function, &self.args[..]) {
             return write!(f, "const({x:?})");
         }
@@ -250,7 +250,7 @@ impl Display for Expr {
                 Ok(())
             }
             Kind::Negative(e) => {
-                // `-2` is a number of its own.
+                // `-2` would parse as a number.
                 let number =
                     is_number(&e.kind) || matches!(&e.kind, Kind::Product(p) if is_number(&p[0].kind));
                 if number { write!(f, "-({e})") } else { write!(f, "-{}", AtLeast(6, e)) }

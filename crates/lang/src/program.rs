@@ -1,5 +1,4 @@
-//! A program: what its texts say, one equation per term, every name looked up and every call checked before any
-//! size is known.
+//! A program: its equations, one per term, with every name resolved and every call checked before sizes are known.
 
 mod ask;
 mod block;
@@ -24,78 +23,78 @@ use gradus_ir::Aval;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// A number that a program names.
+/// A named number (`param` or `const`).
 #[derive(Clone, Debug)]
 pub struct Param {
-    /// Its value, in numbers and parameters before it.
+    /// Its value, in terms of numbers and earlier parameters.
     pub value: Expr,
-    /// Whether it must be whole.
+    /// True if it must be an integer.
     pub whole: bool,
-    /// Whether nobody may change it.
+    /// True for `const`: it cannot be changed from outside.
     pub fixed: bool,
-    /// Where.
+    /// Location in the source.
     pub span: Span,
 }
 
-/// What is known of a name.
+/// The definition of a name.
 #[derive(Clone, Debug, Default)]
 pub struct Definition {
-    /// Its equations, in order; none for an input.
+    /// The equations that define the name, in order; empty for an input.
     pub equations: Vec<usize>,
-    /// How many indices it has.
+    /// The number of indices.
     pub rank: usize,
-    /// Whether it is a Boolean relation.
+    /// True for a Boolean relation.
     pub relation: bool,
-    /// Whether it moves with virtual time, and at which place its time index stands.
+    /// The position of the time index, if the name depends on virtual time.
     pub time: Option<usize>,
-    /// Whether it is for its neighbours only.
+    /// True if the name is visible in its block only (`let`).
     pub local: bool,
-    /// Where it first stands.
+    /// Location of the definition, or of the first read.
     pub span: Span,
-    /// Its indices where it is first defined, or first read.
+    /// The indices in the first definition, or in the first read.
     pub places: Vec<crate::ast::Place>,
 }
 
 /// A program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// The text and what it imports.
+    /// The text of the program and those it imports.
     pub sources: Vec<Source>,
     /// The equations, one per term of a sum.
     pub equations: Vec<Equation>,
     /// The names that equations define or read, in order of appearance.
     pub names: Vec<Name>,
-    /// What is known of each.
+    /// The definition of each name.
     pub definitions: HashMap<Name, Definition>,
-    /// The names that have a value at every step without a time on their left, with the name of that time.
+    /// The names that have a value at every step without time on their left, each with its time.
     pub per_step: HashMap<Name, Name>,
     /// The functions.
     pub functions: HashMap<Name, Arc<Function>>,
-    /// The sizes that were declared.
+    /// The declared sizes of indices.
     pub axes: BTreeMap<Name, (Expr, Span)>,
-    /// The times that go on while a name holds, by that name.
+    /// The times that end by a condition only: for each time, the name of its condition.
     pub times: BTreeMap<Name, (Name, Span)>,
-    /// The times that end at the first step at which a name does not hold, at the latest after as many steps as their axis.
+    /// The times that end by a condition, but at the latest after the number of steps that `axes` has.
     pub bounded: BTreeMap<Name, (Name, Span)>,
     /// The parameters and constants, in order.
     pub params: Vec<(Name, Param)>,
-    /// The names to give.
+    /// The exported names.
     pub exports: Vec<(Name, Span)>,
     /// The files to write.
     pub sinks: Vec<(Arc<str>, Expr, Span)>,
     /// What is doubtful.
     pub warnings: Vec<Diagnostic>,
-    /// The names that blocks give.
+    /// The names that `let` defines in blocks.
     pub locals: Vec<Local>,
 }
 
-/// Reads the texts that a program imports.
+/// Loads the texts that a program imports.
 pub trait Loader {
-    /// The text under a path, relative to the program.
+    /// Returns the text at a path relative to the program.
     fn load(&self, path: &str) -> std::result::Result<String, String>;
 }
 
-/// No imports.
+/// A loader without files: every import is an error.
 pub struct NoImports;
 
 impl Loader for NoImports {
@@ -105,17 +104,17 @@ impl Loader for NoImports {
 }
 
 impl Program {
-    /// A program without imports.
+    /// Parses and checks a program without imports.
     pub fn parse(source: Source) -> std::result::Result<Program, Faults> {
         Program::load(source, &NoImports)
     }
 
-    /// A program with what it imports, checked as far as that goes without sizes.
+    /// Loads a program and its imports, and makes all checks that do not need sizes.
     pub fn load(source: Source, loader: &dyn Loader) -> std::result::Result<Program, Faults> {
         Program::read(source, loader).map_err(|unsound| unsound.faults())
     }
 
-    /// The same; of one that is wrong, with what could be read of it.
+    /// As `load`; on errors, returns what could be parsed as well.
     pub fn read(source: Source, loader: &dyn Loader) -> std::result::Result<Program, Box<Unsound>> {
         let mut program = Program { sources: vec![source], ..Program::default() };
         let mut parsed = crate::parse::parse_all(&program.sources[0], 0);
@@ -127,14 +126,14 @@ impl Program {
         if faults.is_empty() && parsed.faults.is_empty() {
             return Ok(program);
         }
-        // All that is wrong counts here, said or not: a function that calls itself must not be called.
+        // All errors count here, even those that are not shown: a function that calls itself must not be called.
         let unknown = program.concerned(&faults, &parsed);
         Err(Box::new(Unsound { program, faults, unknown, parsed }))
     }
 
-    /// The names that faults are about; nothing if a declaration has one, which may concern all of them.
+    /// The names that errors concern; `None` if an error is in a declaration, which may affect all names.
     fn concerned(&self, faults: &[Diagnostic], parsed: &Parsed) -> Option<HashSet<Name>> {
-        // Terms of one equation begin at the same place, and equations do not overlap.
+        // The terms of one equation start at the same offset, and equations do not overlap.
         let mut begin: BTreeMap<(u32, u32), Vec<&Equation>> = BTreeMap::new();
         for e in &self.equations {
             begin.entry((e.span.file, e.span.start)).or_default().push(e);
@@ -157,7 +156,7 @@ impl Program {
         Some(bad)
     }
 
-    /// The same, looked up again after equations were added.
+    /// Resolves names again after equations were added.
     pub(crate) fn again(mut self) -> std::result::Result<Program, Faults> {
         let mut faults = Vec::new();
         self.definitions.clear();
@@ -166,17 +165,18 @@ impl Program {
         if faults.is_empty() { Ok(self) } else { Err(Faults { sources: self.sources, faults }) }
     }
 
-    /// The statements of the text, read again: few ask for them, and a copy of each costs everyone.
+    /// Parses the statements of the text again. They are not stored, because they are rarely needed and would double
+    /// the memory.
     pub fn statements(&self) -> Vec<Statement> {
         self.sources.first().map(|text| crate::parse::parse_all(text, 0).statements).unwrap_or_default()
     }
 
-    /// What is known of a name.
+    /// The definition of a name.
     pub fn definition(&self, name: &str) -> Option<&Definition> {
         self.definitions.get(name)
     }
 
-    /// Whether no equation defines a name that some equation reads.
+    /// True if some equation reads a name that none defines.
     pub fn is_input(&self, name: &str) -> bool {
         self.definition(name).is_some_and(|d| d.equations.is_empty())
     }
@@ -186,13 +186,13 @@ impl Program {
         self.names.iter().filter(|n| self.is_input(n))
     }
 
-    /// What a run gives: the exports, or else all names that nothing else uses.
+    /// The outputs of a run: the exports, or else all names that nothing else reads.
     pub fn outputs(&self) -> Vec<Name> {
         if !self.exports.is_empty() {
             return self.exports.iter().map(|e| e.0.clone()).collect();
         }
         let mut read: HashSet<&Name> = HashSet::new();
-        // What is written to a file is not used by the program.
+        // A name that is only written to a file counts as unread.
         let written: HashSet<&Name> =
             self.sinks.iter().flat_map(|(_, value, _)| value.refs()).map(|r| &r.name).collect();
         for e in self.equations.iter().filter(|e| !(e.local && written.contains(&e.target.name))) {
@@ -209,17 +209,17 @@ impl Program {
     }
 }
 
-/// A file that gives a name its value.
+/// A file that a name is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct File<'a> {
     /// Its path, relative to the program.
     pub path: &'a str,
-    /// Whether its first line is a header, if the program says it: `table("facts.tsv", header=true)`.
+    /// Whether the first line is a header, if the program states it: `table("facts.tsv", header=true)`.
     pub header: Option<bool>,
 }
 
 impl Equation {
-    /// The file that gives the name its value.
+    /// The file that the name is read from, if the right side is one.
     pub fn file(&self) -> Option<File<'_>> {
         match &self.value.kind {
             Kind::Text(path) => Some(File { path, header: None }),
@@ -234,7 +234,7 @@ impl Equation {
         }
     }
 
-    /// Every tensor that its right side, its guard and positions on its left read.
+    /// All tensors that the right side, the guard and computed indices on the left read.
     pub fn reads(&self) -> Vec<&Ref> {
         let mut refs = self.value.refs();
         refs.extend(self.guard.iter().flat_map(Expr::refs));
@@ -242,7 +242,7 @@ impl Equation {
         refs
     }
 
-    /// Whether something holds for one of them.
+    /// True if `f` holds for one of the tensors read.
     pub(crate) fn any_read<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
         self.value.any_ref(f)
             || self.guard.as_ref().is_some_and(|g| g.any_ref(f))
@@ -250,24 +250,24 @@ impl Equation {
     }
 }
 
-/// A program that something is wrong with, as far as it could be read.
+/// A program with errors, as far as it could be parsed.
 pub struct Unsound {
     program: Program,
     faults: Vec<Diagnostic>,
-    /// The names that it is about, if that is known.
+    /// The names that errors concern, if that is known.
     unknown: Option<HashSet<Name>>,
     parsed: Parsed,
 }
 
 impl Unsound {
-    /// What could be read.
+    /// The part of the program that could be parsed.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// What is wrong, with sizes too where that does not depend on inputs.
+    /// All errors, including those about sizes that do not depend on inputs.
     pub fn faults(self) -> Faults {
-        // How many steps there are is not known yet.
+        // Without settings, the number of time steps is not known.
         let timed = self.program.definitions.values().any(|d| d.time.is_some());
         let more = match &self.unknown {
             Some(unknown) if !timed => self.program.faults_beside(unknown),
@@ -276,8 +276,8 @@ impl Unsound {
         self.and(more)
     }
 
-    /// What is wrong, with inputs, sizes and what the command was told too; besides names that could not be read, those that
-    /// could not be given are unknown.
+    /// All errors, including those about inputs, sizes and the command line (`told`). Names in `unread`, whose inputs
+    /// could not be read, are treated as unknown.
     pub fn faults_given(
         self,
         inputs: &BTreeMap<Name, Aval>,
@@ -296,7 +296,7 @@ impl Unsound {
     fn and(self, more: Vec<Diagnostic>) -> Faults {
         let Unsound { program, mut faults, parsed, .. } = self;
         faults.extend(more);
-        // Of names in lines that could not be read nothing is known, so nothing is wrong with them either.
+        // Nothing is known about names in lines that could not be parsed, so errors about them are dropped.
         faults.retain(|d| !d.message.split('`').skip(1).step_by(2).any(|n| parsed.skipped.contains(n)));
         faults.extend(parsed.faults);
         faults.sort_by_key(Diagnostic::span);
@@ -305,17 +305,17 @@ impl Unsound {
     }
 }
 
-/// All that is wrong with a program, with the texts it is about.
+/// All errors of a program, with its source texts.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    /// The texts.
+    /// The source texts.
     pub sources: Vec<Source>,
-    /// What is wrong.
+    /// The errors.
     pub faults: Vec<Diagnostic>,
 }
 
 impl Faults {
-    /// The first messages with the lines they are about, and how many more there are.
+    /// Renders the first errors with their source lines, and the number of further ones.
     pub fn render(&self, colour: bool) -> String {
         rendered(&self.faults, &self.sources, colour)
     }

@@ -1,4 +1,4 @@
-//! Running programs: options, inputs, and the graph that everything is lowered to.
+//! Runs programs: settings, inputs, and the graph that a program is lowered to.
 
 use crate::ast::{Expr, Kind, Name};
 use crate::builtin;
@@ -19,31 +19,30 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-/// How a program runs.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The dtype of its numbers.
     pub float: DType,
     /// Parameters given from outside.
     pub set: HashMap<Name, f64>,
-    /// Steps of virtual time; without, as many as the inputs have. Of a time that ends by a condition, the most.
+    /// The number of time steps; if `None`, that of the inputs. For a time that ends by a condition, the maximum.
     pub steps: Option<usize>,
     /// Temperatures by the name on the left, `*` for all.
     pub temperatures: HashMap<Name, f64>,
-    /// How far numbers may still have to go when a fixpoint counts as reached, relative to their size; without, what
-    /// the dtype can tell.
+    /// The remaining relative distance at which a fixpoint counts as converged; if `None`, it depends on the dtype.
     pub tolerance: Option<f64>,
-    /// How many rounds a fixpoint may take.
+    /// The most rounds of a fixpoint.
     pub rounds: usize,
-    /// Whether a fixpoint that is not reached is no error.
+    /// True if a fixpoint that has not converged is not an error.
     pub allow_unconverged: bool,
     /// Tables of relations, which the program reads by name.
     pub tables: Tables,
     /// Whether rules that read only relations, constants and tables are solved over tuples before lowering.
     pub sparse: bool,
-    /// Whether the graph is to be differentiated: its fixpoints come to rest in their derivatives as well.
+    /// True if the graph will be differentiated: the derivatives of its fixpoints must converge too.
     pub differentiated: bool,
-    /// The text that all this was said in, such as a command line, for messages to point at.
+    /// The text of the settings, such as a command line, for error messages.
     pub command: Option<Source>,
 }
 
@@ -66,26 +65,26 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Where the command says something (`--steps`, `--set K=`), in a text behind those of the program.
+    /// The span of an option (`--steps`, `--set K=`) in the command, whose file number follows those of the program.
     pub fn place(&self, option: &str, program: &Program) -> Span {
         let file = program.sources.len() as u32;
         self.command.as_ref().and_then(|c| c.option(option, file)).unwrap_or(Span::NOWHERE)
     }
 
-    /// What is wrong, with the program's texts and the command.
+    /// Errors with the program's texts and the command.
     pub fn faults(&self, program: &Program, faults: Vec<Diagnostic>) -> Faults {
         Faults { sources: program.sources.iter().chain(&self.command).cloned().collect(), faults }
     }
 }
 
-/// The settings with everything worked out.
+/// The settings with everything evaluated.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) float: DType,
     pub(crate) numbers: HashMap<Name, f64>,
     pub(crate) axes: HashMap<Name, (usize, Span)>,
     pub(crate) steps: usize,
-    /// How many steps a time may take that ends by a condition.
+    /// The most steps of a time that ends by a condition.
     pub(crate) most_steps: usize,
     pub(crate) temperatures: HashMap<Name, f64>,
     pub(crate) tolerance: f64,
@@ -94,17 +93,17 @@ pub(crate) struct Options {
     pub(crate) tables: Tables,
     pub(crate) domains: Arc<Domains>,
     pub(crate) sparse: bool,
-    /// Calls of the program's own functions so far.
+    /// The number of calls of the program's own functions so far.
     pub(crate) calls: Arc<AtomicUsize>,
-    /// Whether a fixpoint that is not reached is no error.
+    /// True if a fixpoint that has not converged is not an error.
     pub(crate) allow_unconverged: bool,
-    /// What was said about fixpoints inside of functions, and about numbers.
+    /// Run-time checks of fixpoints inside functions, and of numbers.
     pub(crate) verdicts: Rc<RefCell<Vec<Verdict>>>,
-    /// How many loops and derivatives are being traced, out of which no verdict comes.
+    /// The number of loops and derivatives being traced; checks inside them do not reach the run.
     traced: Rc<Cell<usize>>,
-    /// How many of them are steps that hand their verdicts on.
+    /// The number of these that are loops over steps, which return their checks.
     read_at: Rc<Cell<usize>>,
-    /// How many derivatives among them.
+    /// The number of these that are derivatives.
     derived: Rc<Cell<usize>>,
 }
 
@@ -115,12 +114,12 @@ impl Options {
         self.domains.size(domain, |n| self.axes.get(n).map(|a| a.0))
     }
 
-    /// The same for a time of so many steps.
+    /// The same options with another number of time steps.
     pub(crate) fn lasting(self, steps: usize) -> Options {
         Options { steps, ..self }
     }
 
-    /// Does something that is traced into a graph of its own.
+    /// Runs `f`, which traces into a graph of its own.
     pub(crate) fn within<R>(&self, f: impl FnOnce() -> R) -> R {
         self.traced.set(self.traced.get() + 1);
         let done = f();
@@ -128,7 +127,7 @@ impl Options {
         done
     }
 
-    /// Does something that is traced to be differentiated.
+    /// Runs `f`, which is traced for differentiation.
     pub(crate) fn derived<R>(&self, f: impl FnOnce() -> R) -> R {
         self.derived.set(self.derived.get() + 1);
         let done = self.within(f);
@@ -136,12 +135,12 @@ impl Options {
         done
     }
 
-    /// Whether what is done is to be differentiated.
+    /// True inside something that will be differentiated.
     pub(crate) fn is_derived(&self) -> bool {
         self.derived.get() > 0
     }
 
-    /// Does something that is traced step by step, out of which verdicts come for each step.
+    /// Runs `f`, which is traced step by step and returns the checks of each step.
     pub(crate) fn by_steps<R>(&self, f: impl FnOnce() -> R) -> R {
         let read = self.read_at.get();
         if self.is_read() {
@@ -152,39 +151,38 @@ impl Options {
         done
     }
 
-    /// Whether what is said here about fixpoints and numbers reaches the run.
+    /// True if checks of fixpoints and numbers made here reach the run.
     pub(crate) fn is_read(&self) -> bool {
         self.traced.get() == self.read_at.get()
     }
 }
 
-/// A program lowered to one graph: from its inputs to the values of names.
+/// A program lowered to one graph, from its inputs to the values of names.
 pub struct Lowered {
     /// The inputs, in order.
     pub inputs: Vec<Name>,
-    /// The names whose values are given, in order.
+    /// The names of the outputs, in order.
     pub outputs: Vec<Name>,
-    /// The graph; behind the outputs come the verdicts on fixpoints.
+    /// The graph; after the outputs come the results of run-time checks.
     pub graph: Arc<Graph>,
     verdicts: Vec<(Judged, Name, Span)>,
-    /// The calls of functions that take places.
+    /// The calls of functions that take positions.
     by_places: Vec<(Name, Span)>,
     allow_unconverged: bool,
     sources: Vec<Source>,
 }
 
-/// Equations that were solved.
+/// The result of solving equations.
 struct Solved {
     traced: gradus_ir::Result<TracedFunction>,
     faults: Vec<Diagnostic>,
-    /// The names that were wanted and have a value.
+    /// The requested names that have a value.
     outputs: Vec<Name>,
     verdicts: Vec<Verdict>,
 }
 
 impl Program {
-    /// What is wrong with sizes whatever the inputs are, where some names have no meaning: said besides what is wrong
-    /// with those.
+    /// Errors about sizes that do not depend on inputs, except for those that involve the names in `bad`.
     pub(crate) fn faults_beside(&self, bad: &HashSet<Name>) -> Vec<Diagnostic> {
         let none = BTreeMap::new();
         let Some(options) = self.options(&none, &Settings::default(), &mut Vec::new()) else {
@@ -196,8 +194,7 @@ impl Program {
         self.solved(&none, &unknown, &options, None).faults
     }
 
-    /// What is wrong with inputs and sizes, as far as it does not concern names of which nothing is known: said besides
-    /// what is wrong with those.
+    /// Errors about inputs and sizes, except for those that involve the names in `unknown`.
     pub fn faults_besides(
         &self,
         inputs: &BTreeMap<Name, Aval>,
@@ -206,7 +203,7 @@ impl Program {
         wanted: &[Name],
     ) -> Vec<Diagnostic> {
         let mut faults = self.check_inputs(inputs, unknown, settings, wanted);
-        // How many steps there are may be what the unknown would say.
+        // The number of time steps may depend on the unknown names.
         if self.definitions.values().any(|d| d.time.is_some()) {
             return faults;
         }
@@ -216,14 +213,14 @@ impl Program {
         faults
     }
 
-    /// Whether something is wrong with sizes whatever the inputs are, as far as that can be told before steps are known.
+    /// Checks sizes as far as they do not depend on inputs; programs with time are not checked.
     pub fn check_sizes(&self) -> Result<(), Faults> {
         let timed = self.definitions.values().any(|d| d.time.is_some());
         let faults = if timed { Vec::new() } else { self.faults_beside(&HashSet::new()) };
         if faults.is_empty() { Ok(()) } else { Err(Faults { sources: self.sources.clone(), faults }) }
     }
 
-    /// The graph of a program for inputs of these types.
+    /// Lowers a program to a graph for inputs of these types.
     pub fn lower(
         &self,
         inputs: &BTreeMap<Name, Aval>,
@@ -259,8 +256,8 @@ impl Program {
         })
     }
 
-    /// All equations solved for inputs of these types, or those that some names need. What is unknown has no value, nor
-    /// has what needs it, and nothing is wrong with that.
+    /// Solves all equations for inputs of these types, or those that `wanted` depends on. Names in `unknown`, and
+    /// those that depend on them, have no value, which is not an error.
     fn solved(
         &self,
         inputs: &BTreeMap<Name, Aval>,
@@ -280,7 +277,8 @@ impl Program {
                 let own = self.input_dtype(name, node.dtype(), options.float);
                 values.insert(name.clone(), Some(Value::new(node.to_dtype(own))));
             }
-            // What is wrong with inputs is said; what needs them has no value, and the rest is looked at as well.
+            // Errors in inputs have been reported. Names that depend on them have no value; all others are still
+            // checked.
             let usable = |n: &&Name| inputs.get(*n).is_some_and(|a| self.fits_input(n, a));
             for name in self.inputs().filter(|n| !usable(n)).chain(unknown) {
                 values.insert(name.clone(), None);
@@ -310,7 +308,7 @@ impl Program {
         Solved { traced, faults, outputs, verdicts }
     }
 
-    /// The calls of functions that take places, among what these names need.
+    /// The calls of functions that take positions, among what `wanted` depends on.
     fn calls_by_places(&self, wanted: &[Name]) -> Vec<(Name, Span)> {
         fn look(e: &Expr, program: &Program, out: &mut Vec<(Name, Span)>) {
             if let Kind::Call(c) = &e.kind
@@ -328,7 +326,7 @@ impl Program {
         out
     }
 
-    /// Runs a program: the values of these names.
+    /// Runs a program and returns the values of `wanted`.
     pub fn run(
         &self,
         inputs: &BTreeMap<Name, Tensor>,
@@ -340,8 +338,8 @@ impl Program {
         lowered.run(inputs)
     }
 
-    /// What is shown of a name: of a state, which is written ahead of its time, of what has a value at every step without
-    /// saying so, and where the time ends by a condition, the last moment.
+    /// The value shown for a name. For a state, a per-step name, or a time that ends by a condition, it is that of the
+    /// last step.
     fn shown(&self, name: &Name, value: &Value) -> Tensor {
         let ahead = |e: &crate::ast::Equation| {
             e.target.name == *name && moving(&e.target.places).is_some_and(|t| t.1 > 0)
@@ -350,7 +348,7 @@ impl Program {
             Some(axis)
                 if value.ended || self.per_step.contains_key(name) || self.equations.iter().any(ahead) =>
             {
-                // Before the first of no steps at all a state is 0.
+                // With no steps at all, the value is 0.
                 let last = value.tensor.dim(axis as isize) as i64 - 1;
                 window(&value.tensor, axis, last, 1).squeeze([axis as isize])
             }
@@ -358,21 +356,21 @@ impl Program {
         }
     }
 
-    /// Whether a name is a state: it moves with time, and begins with what is given.
+    /// True if a name is a state: it depends on time, and its start may be an input.
     pub fn is_state(&self, name: &str) -> bool {
         let own =
             |d: &Definition| d.equations.iter().any(|i| moving(&self.equations[*i].target.places).is_some());
         !self.per_step.contains_key(name) && self.definition(name).is_some_and(own)
     }
 
-    /// How many steps virtual time has for inputs of these types.
+    /// The number of time steps for inputs of these types.
     pub fn time_steps(&self, inputs: &BTreeMap<Name, Aval>, settings: &Settings) -> Result<usize, Faults> {
         let mut faults = Vec::new();
         let options = self.options(inputs, settings, &mut faults);
         options.map(|o| o.steps).ok_or_else(|| settings.faults(self, faults))
     }
 
-    /// The settings worked out; what is wrong with them is added to the faults.
+    /// Evaluates the settings; errors in them are added to `faults`.
     pub(crate) fn options(
         &self,
         inputs: &BTreeMap<Name, Aval>,
@@ -424,7 +422,7 @@ impl Program {
             axes,
             temperatures: settings.temperatures.clone(),
             tolerance,
-            // What is refused is not tried.
+            // A refused number of rounds is not tried.
             rounds: if settings.rounds > MOST_ROUNDS { 1 } else { settings.rounds },
             tables: settings.tables.clone(),
             domains: Arc::new(if self.has_facts() {
@@ -442,7 +440,7 @@ impl Program {
         })
     }
 
-    /// A temperature is for something that has one.
+    /// Checks that a temperature is set for something that uses one.
     fn check_temperature(&self, name: &Name, place: Span, faults: &mut Vec<Diagnostic>) {
         let all = &**name == "*";
         if !all && self.definition(name).is_none_or(|d| d.equations.is_empty()) {
@@ -498,13 +496,12 @@ impl Lowered {
         Ok(self.outputs.iter().cloned().zip(outs).collect())
     }
 
-    /// Whether some names need themselves and are found by rounds.
+    /// True if some names depend on themselves and are computed in rounds.
     pub fn has_fixpoints(&self) -> bool {
         self.verdicts.iter().any(|v| v.0 == Judged::Rest)
     }
 
-    /// Whether fixpoints were reached, and numbers are what they stand for: `verdicts` is what the graph gives behind the
-    /// outputs.
+    /// Checks that fixpoints converged and numbers are valid; `verdicts` are the graph's results after the outputs.
     pub fn check(&self, verdicts: &[Tensor]) -> Result<(), Faults> {
         let failed = |e: gradus_ir::Error| self.failed(&e);
         for ((judged, name, span), verdict) in self.verdicts.iter().zip(verdicts) {
@@ -518,14 +515,14 @@ impl Lowered {
         Ok(())
     }
 
-    /// What a run says that failed. A place that is not there is that of a function of places: where there is one such call,
-    /// of that.
+    /// The error of a failed run. An index out of range is attributed to the call of a function of positions, if there
+    /// is only one.
     fn failed(&self, e: &gradus_ir::Error) -> Faults {
         let (function, span) = match &self.by_places[..] {
             [(function, span)] => (Some(&**function), *span),
             _ => (None, Span::NOWHERE),
         };
-        // Places in our own source say nothing to the writer of a program.
+        // Only the first line is kept: the others name locations in the implementation.
         let whole = e.to_string();
         let text = whole.lines().next().unwrap_or_default();
         let plain = in_words(text, None);

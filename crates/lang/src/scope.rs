@@ -1,5 +1,5 @@
-//! Which indices meet where. An index that appears twice in a product is summed at the innermost place that holds all
-//! its appearances; an index that appears once stays, and goes away at the left side.
+//! The scopes of indices. An index that appears twice in a product is summed at the innermost expression that contains
+//! all its appearances; an index that appears once is kept, and reduced at the left side.
 
 use crate::ast::{Affine, Expr, Index, Kind, Name, Place, Ref};
 pub(crate) use crate::names::Names;
@@ -7,10 +7,10 @@ use crate::program::Program;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-/// The name of the axis that a place leaves.
+/// The name of the axis that an index entry leaves.
 pub(crate) fn key(place: &Place) -> Option<Name> {
     match &place.index {
-        // Time laid out is an axis like any other: `All[i,t] = H[i,*t]`.
+        // Outside its steps, time is an axis like any other: `All[i,t] = H[i,*t]`.
         Index::Named(name, _) | Index::Time(name, _) => Some(name.clone()),
         Index::Slice(Some(name), ..) => Some(name.clone()),
         Index::Slice(None, ..) => Some(place.index.to_string().into()),
@@ -18,7 +18,7 @@ pub(crate) fn key(place: &Place) -> Option<Name> {
     }
 }
 
-/// The names of all axes that a place leaves: several for `i+k` and for `Idx[i,k]`.
+/// The names of all axes that an index entry leaves: several for `i+k` and for `Idx[i,k]`.
 pub(crate) fn place_keys(place: &Place) -> Vec<Name> {
     match &place.index {
         Index::Affine(sum) => sum.terms.iter().map(|t| t.1.clone()).collect(),
@@ -50,7 +50,7 @@ pub(crate) fn keys(r: &Ref) -> Vec<Name> {
     out
 }
 
-/// Every index name in an expression, those given as axes included.
+/// All index names in an expression, including those given as axes.
 pub(crate) fn occurrences(e: &Expr) -> Names {
     let mut out = Names::new();
     gather(e, &mut out);
@@ -82,7 +82,7 @@ fn gather(e: &Expr, out: &mut Names) {
     }
 }
 
-/// Words in a setting.
+/// Collects the words of a setting.
 fn words(e: &Expr, out: &mut Names) {
     match &e.kind {
         Kind::Text(t) => {
@@ -93,14 +93,14 @@ fn words(e: &Expr, out: &mut Names) {
     }
 }
 
-/// The names of the ranges in `at="s=1:3, :"`: their own, or their text.
+/// The names of the ranges in `at="s=1:3, :"`: explicit, or their text.
 fn range_names(e: &Expr) -> Names {
     let Kind::Text(t) = &e.kind else { return Names::new() };
     let ranges = t.split(',').map(str::trim).filter(|r| r.contains(':') && *r != ":");
     ranges.map(|r| r.split_once('=').map_or(r, |(name, _)| name).into()).collect()
 }
 
-/// The names that the settings of a call bind: its axes and ranges.
+/// The index names in the settings of a call: its axes and ranges.
 pub(crate) fn bound_by(call: &crate::ast::Call) -> Names {
     let mut out = Names::new();
     for (k, value) in &call.named {
@@ -113,7 +113,7 @@ pub(crate) fn bound_by(call: &crate::ast::Call) -> Names {
     out
 }
 
-/// The indices of an expression as they appear.
+/// The indices of an expression in order of appearance.
 pub(crate) fn in_order(e: &Expr, among: &Names) -> Vec<Name> {
     let mut out: Vec<Name> = Vec::new();
     for r in e.refs() {
@@ -123,13 +123,13 @@ pub(crate) fn in_order(e: &Expr, among: &Names) -> Vec<Name> {
             }
         }
     }
-    // Those of functions of an index alone.
+    // Indices that appear only in functions of an index come last.
     let rest: Vec<Name> = among.iter().filter(|n| !out.contains(n)).cloned().collect();
     out.extend(rest);
     out
 }
 
-/// Names without repetition.
+/// Removes repetitions.
 pub(crate) fn distinct(names: impl IntoIterator<Item = Name>) -> Vec<Name> {
     let mut out = Vec::new();
     for name in names {
@@ -140,8 +140,8 @@ pub(crate) fn distinct(names: impl IntoIterator<Item = Name>) -> Vec<Name> {
     out
 }
 
-/// The indices that are left of an expression, given what is kept around it, as they lie where it is an argument: as they
-/// first appear in it, those of a call as that call gives them.
+/// The free indices of an expression, given the indices kept around it, in axis order: that of first appearance, or
+/// that of a call's result.
 pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
     match &e.kind {
         Kind::Ref(r) => return keys(r),
@@ -158,12 +158,12 @@ pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
         Kind::Call(call) => call.args.iter().collect(),
         _ => e.parts(),
     };
-    // Of many conditions, one inside of the other, all are neighbours: so each is looked at once.
+    // Chains of `&&` or `||` are flattened, so that each condition is visited once.
     let nested = matches!(&e.kind, Kind::And(two) | Kind::Or(two) if same(e, &two[0]));
     if nested {
         parts = members(e);
     }
-    // What has no parts has no sums inside, whatever is kept around it.
+    // Parts without parts have no inner sums, so `keep` does not matter.
     let each: Vec<Vec<Name>> = match parts.iter().all(|p| p.is_single()) {
         true => parts.iter().map(|p| laid(p, keep, program)).collect(),
         false if nested => {
@@ -183,7 +183,7 @@ pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
             distinct(each.iter().flatten().filter(|n| keep.contains(n) || once(n)).cloned())
         }
         Kind::Reduce(_, axes, _) => distinct(each.into_iter().flatten().filter(|n| !axes.contains(n))),
-        // A choice lies as what it chooses from; conditions, every other part, come after that.
+        // The axes of a choice are those of its values, then those of its conditions.
         Kind::Choose(_) | Kind::Case(..) => {
             let conditions = match &e.kind {
                 Kind::Case(cases, _) => 2 * cases.len(),
@@ -201,7 +201,7 @@ fn same(a: &Expr, b: &Expr) -> bool {
     std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
 }
 
-/// The conditions that are joined by one sign, in order.
+/// The conditions of a chain of `&&` or `||`, in order.
 fn members(e: &Expr) -> Vec<&Expr> {
     let (mut out, mut first) = (Vec::new(), e);
     while let Kind::And(two) | Kind::Or(two) = &first.kind
@@ -215,15 +215,15 @@ fn members(e: &Expr) -> Vec<&Expr> {
     out
 }
 
-/// The axes that an expression came out with, as they lie where it is an argument. What has a name from the left side only
-/// appears nowhere: the call that gave it knows where it belongs.
+/// The axes `own` of an evaluated expression, in the order that `laid` gives. If some axis is named only by the left
+/// side, `own` is returned unchanged.
 pub(crate) fn relaid(e: &Expr, own: Vec<Name>, keep: &Names, program: &Program) -> Vec<Name> {
     let mut out = laid(e, keep, program);
     out.retain(|n| own.contains(n));
     if out.len() == own.len() { out } else { own }
 }
 
-/// The indices of an argument in the order in which a function finds them, where the call keeps these.
+/// The index names of an argument in axis order, given the indices that the call keeps.
 pub(crate) fn names_of(
     arg: &Expr,
     args: &[Expr],
@@ -240,7 +240,7 @@ pub(crate) fn names_of(
     }
 }
 
-/// What a part of an expression must keep: what is kept around it, and what its neighbours use.
+/// The indices that a part must keep: those kept around the expression, and those that its neighbours use.
 pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>, me: &Expr) -> Names {
     let mut out = keep.clone();
     for part in parts {
@@ -251,10 +251,10 @@ pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>
     out
 }
 
-/// So few parts are looked at again for each of their neighbours.
+/// Up to this many parts, each part visits all its neighbours.
 const FEW: usize = 4;
 
-/// The same for each of some parts, however many there are.
+/// As `beside`, for each of some parts; linear if there are many.
 pub(crate) fn besides(keep: &Names, parts: &[impl Borrow<Expr>]) -> Vec<Names> {
     let own: Vec<Names> = parts.iter().map(|p| occurrences(p.borrow())).collect();
     if own.len() <= FEW {
@@ -274,7 +274,7 @@ pub(crate) fn besides(keep: &Names, parts: &[impl Borrow<Expr>]) -> Vec<Names> {
     own.iter().map(others).collect()
 }
 
-/// What each part of an expression must keep, in their order.
+/// The indices that each part of an expression must keep, in order.
 pub(crate) fn kept_within(e: &Expr, keep: &Names) -> Vec<Names> {
     let mut around = keep.clone();
     match &e.kind {
@@ -290,13 +290,12 @@ pub(crate) fn kept_within(e: &Expr, keep: &Names) -> Vec<Names> {
     besides(&around, &e.parts())
 }
 
-/// The indices that are left of an expression, given what is kept around it.
+/// The free indices of an expression, given the indices kept around it.
 pub(crate) fn free(e: &Expr, keep: &Names, program: &Program) -> Names {
     laid(e, keep, program).into_iter().collect()
 }
 
-/// The indices that are left of a whole right side where they go away by something else than a sum: its outermost
-/// product leaves them to it.
+/// The free indices of an entire right side whose reduction is not a sum: the outermost product does not sum them.
 pub(crate) fn outermost(e: &Expr, keep: &Names, program: &Program) -> Names {
     match &e.kind {
         Kind::Product(factors) => {
@@ -313,7 +312,7 @@ pub(crate) fn outermost(e: &Expr, keep: &Names, program: &Program) -> Names {
     }
 }
 
-/// An expression with index names changed.
+/// Renames the indices of an expression.
 pub(crate) fn renamed(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Expr {
     let new = |n: &Name| names.get(n).unwrap_or(n).clone();
     let place = |p: &Place| {
@@ -361,7 +360,7 @@ fn renamed_words(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Exp
     }
 }
 
-/// `at="s=1:3, :"` with its ranges called otherwise.
+/// Renames the ranges of `at="s=1:3, :"`.
 fn renamed_ranges(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Expr {
     let Kind::Text(t) = &e.kind else { return e.clone() };
     let one = |r: &str| {
@@ -375,15 +374,15 @@ fn renamed_ranges(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Ex
     Kind::Text(all.join(", ").into()).at(e.span)
 }
 
-/// The same name with numbers, its primes behind them: `Y_2`, `Y_3`, …
+/// The name with numbers appended, before its primes: `Y_2`, `Y_3`, …
 pub(crate) fn numbered(name: &str, from: usize) -> impl Iterator<Item = Name> {
     let base = name.trim_end_matches('\'');
     let primes = &name[base.len()..];
     (from..).map(move |n| format!("{base}_{n}{primes}").into())
 }
 
-/// A name that is not taken: the same with primes. What the program declares has a size of its own, which is not that of
-/// another index.
+/// A name that is not taken, made by adding primes. Names of declared axes are skipped, because they have their own
+/// sizes.
 pub(crate) fn fresh(name: &str, taken: &Names, program: &Program) -> Name {
     let base =
         if name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') { name } else { "s" };

@@ -1,8 +1,8 @@
-//! Texts and places in them.
+//! Source texts and locations in them.
 
 use std::sync::Arc;
 
-/// A stretch of bytes in one of a program's texts.
+/// A byte range in one of a program's texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// Which text: 0 is the program itself, the others are imported.
@@ -14,21 +14,21 @@ pub struct Span {
 }
 
 impl Span {
-    /// Not in any text: of what came from outside, or is about all of a program.
+    /// No location: for errors about the entire program or its environment.
     pub const NOWHERE: Span = Span { file: u32::MAX, start: 0, end: 0 };
 
-    /// Whether another is part of it.
+    /// True if the other span is part of this one.
     pub fn holds(self, other: Span) -> bool {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }
 
-    /// From the beginning of one to the end of the other.
+    /// The span from the start of this one to the end of the other.
     pub fn to(self, other: Span) -> Span {
         Span { end: other.end.max(self.end), ..self }
     }
 }
 
-/// A text with the name it is shown under.
+/// A text with its name in messages.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The name in messages.
@@ -40,7 +40,7 @@ pub struct Source {
 impl Source {
     /// A text under a name.
     pub fn new(name: impl AsRef<str>, text: impl AsRef<str>) -> Source {
-        // Some editors begin texts with a mark that says nothing.
+        // Removes the byte order mark that some editors write.
         let text = text.as_ref().trim_start_matches('\u{feff}');
         Source { name: name.as_ref().into(), text: text.into() }
     }
@@ -53,7 +53,7 @@ impl Source {
         (line, before.chars().rev().take_while(|c| *c != '\n').count() + 1)
     }
 
-    /// Where an option stands in a command (`--steps`, `--set K=`), with its value.
+    /// The span of an option in a command (`--steps`, `--set K=`), including its value.
     pub fn option(&self, option: &str, file: u32) -> Option<Span> {
         let start = self.text.find(option)?;
         let rest = &self.text[start + option.len()..];
@@ -65,7 +65,7 @@ impl Source {
         Some(Span { file, start: start as u32, end: end as u32 })
     }
 
-    /// What stands in a span.
+    /// The text of a span.
     pub fn slice(&self, span: Span) -> &str {
         let (start, end) = (span.start as usize, span.end as usize);
         self.text.get(start.min(self.text.len())..end.min(self.text.len())).unwrap_or("")

@@ -1,4 +1,4 @@
-//! Virtual time: names that have a value at every step without saying so, and how many steps there are.
+//! Virtual time: names that have a value at every step without time on their left, and the number of steps.
 
 use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::diagnostic::Diagnostic;
@@ -9,7 +9,7 @@ use crate::source::Span;
 use gradus_ir::Aval;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The time index among some places, if they are at a moment that moves.
+/// The time index among some places and its offset.
 pub(crate) fn moving(places: &[Place]) -> Option<(&Name, i64)> {
     places.iter().find_map(|p| match &p.index {
         Index::Time(name, by) => Some((name, *by)),
@@ -17,8 +17,8 @@ pub(crate) fn moving(places: &[Place]) -> Option<(&Name, i64)> {
     })
 }
 
-/// How many moments after the one at hand a place is, in an equation with this left side. Another name for time is another
-/// index: all moments, as outside of steps. What is laid out along time is read at the same moment.
+/// The time offset of an index entry from the current step, in an equation with this left side. A time with another
+/// name is an ordinary index over all steps. A plain index with the name of the time is read at the current step.
 fn own_time(target: &Ref, place: &Place) -> Option<i64> {
     let own = moving(&target.places)?.0;
     match &place.index {
@@ -27,25 +27,25 @@ fn own_time(target: &Ref, place: &Place) -> Option<i64> {
     }
 }
 
-/// The same for all places of a tensor.
+/// The time offset of a tensor from the current step.
 pub(crate) fn from_moment(target: &Ref, places: &[Place]) -> Option<i64> {
     places.iter().find_map(|p| own_time(target, p))
 }
 
-/// Whether a place is the time of an equation with this left side.
+/// True if an index entry is the time of an equation with this left side.
 pub(crate) fn is_time(target: &Ref, place: &Place) -> bool {
     own_time(target, place).is_some()
 }
 
-/// Whether a place is one in time.
+/// True if an index entry is a time or a fixed step.
 pub(crate) fn is_timed(p: &Place) -> bool {
     matches!(p.index, Index::Time(..) | Index::Moment(_))
 }
 
 impl Program {
-    /// Writes time out. A name that a state needs for its next moment, and that needs that state, has a value at every
-    /// step: `Pre[i] = W[i,j] H[j,*t]` is `Pre[i,*t] = …`, and whoever reads it at no moment reads it at the same step,
-    /// or the last of it where there are no steps.
+    /// Adds time to names that depend on a state and that the state's next step depends on: they have a value at every
+    /// step. `Pre[i] = W[i,j] H[j,*t]` becomes `Pre[i,*t] = …`. Lines with time read it at the same step, others at
+    /// the last step.
     pub(crate) fn write_time_out(&mut self) {
         let found = self.steps_without_time();
         self.per_step.extend(found);
@@ -81,11 +81,11 @@ impl Program {
         }
     }
 
-    /// The names that need themselves through a state, but have no time on their left, with the name of that time.
+    /// The names that depend on themselves through a state, but have no time on their left, with their time.
     fn steps_without_time(&self) -> HashMap<Name, Name> {
         let mut out = HashMap::new();
         let has_time = |e: &Equation| e.target.places.iter().any(is_timed);
-        // Most programs have no time at all.
+        // Fast path: most programs have no time.
         if !self.equations.iter().any(has_time) {
             return out;
         }
@@ -114,8 +114,8 @@ impl Program {
         out
     }
 
-    /// Time is one: an equation calls it by one name. Primes make another index of it, as of others.
-    /// Only functions are looked at if no equation of the program has a time.
+    /// Checks that each equation uses one name for time; a primed name is another index. If `some` is false, only
+    /// functions are checked.
     pub(crate) fn check_times(&self, some: bool, faults: &mut Vec<Diagnostic>) {
         let bodies = self.functions.values().flat_map(|f| &f.body);
         let has = |r: &Ref| r.places.iter().any(|p| matches!(p.index, Index::Time(..)));
@@ -164,7 +164,7 @@ impl Program {
         }
     }
 
-    /// What the steps of a state read beyond the end of what is given: there it is 0, and so is most likely the state.
+    /// Warnings for states whose steps read past the end of an input: the value there is 0.
     pub(crate) fn doubtful_ends(&self) -> Vec<Diagnostic> {
         let ahead = |e: &Equation| moving(&e.target.places).map_or(0, |t| t.1);
         let states: HashSet<&Name> =
@@ -191,8 +191,8 @@ impl Program {
         out
     }
 
-    /// How many steps virtual time has: as many as asked for, declared, and in inputs and constants with an axis for
-    /// it, which all must agree; else one, unless there is a state.
+    /// The number of time steps: that of `--steps`, of `axis`, and of inputs and constants with time, which must
+    /// agree. If there is none, it is one; an error for a state without a start.
     pub(crate) fn steps(
         &self,
         inputs: &BTreeMap<Name, Aval>,
@@ -220,13 +220,13 @@ impl Program {
                 return Err(Diagnostic::error(settings.place("--steps", self), what)
                     .help("a name moves with time where an index has a star: H[i,*t+1] = …"));
             }
-            // Of a time that ends by a condition this is how many steps it has at most.
+            // For a time that ends by a condition, `--steps` is the maximum.
             let ends = |(time, _): (&Name, i64)| self.times.contains_key(time);
             if moves && !self.equations.iter().flat_map(timed_refs).any(ends) {
                 say(n, settings.place("--steps", self), "by --steps".into())?;
             }
         }
-        // `--steps` replaces what the program declares.
+        // `--steps` replaces the declared number.
         for (time, _) in self.equations.iter().flat_map(timed_refs).filter(|_| settings.steps.is_none()) {
             if let Some((n, span)) = axes.get(time) {
                 say(*n, *span, format!("by `axis {time}`"))?;
@@ -246,7 +246,7 @@ impl Program {
                 say(n, span, format!("in `{}`", e.target.name))?;
             }
         }
-        // A state needs to know when to stop; whatever else moves with time has one moment.
+        // A state needs a number of steps; other names with time have one step by default.
         let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
         match (said, self.equations.iter().find(ahead)) {
             (Some((n, ..)), _) => Ok(n),
@@ -274,7 +274,7 @@ impl Program {
         }
     }
 
-    /// Whether a state has a start: a line at the first moment, or what is given.
+    /// True if a state has a start: a line at the first step, or an input.
     fn starts(&self, name: &Name, inputs: &BTreeMap<Name, Aval>) -> bool {
         let at_first = |e: &Equation| e.target.places.iter().any(|p| p.index == Index::Moment(0));
         inputs.contains_key(name) || self.equations.iter().any(|e| e.target.name == *name && at_first(e))
@@ -285,13 +285,13 @@ impl Program {
         let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
         let state = self.equations.iter().find(ahead).filter(|_| self.times.is_empty())?;
         let one = self.time_steps(inputs, settings).is_ok_and(|n| n == 1);
-        // With another number of steps nothing else would disagree.
+        // True if another number of steps would be consistent, so that nothing determines it.
         let two = Settings { steps: Some(2), ..settings.clone() };
         let open = settings.steps.is_none() && self.time_steps(inputs, &two).is_ok();
         (one && open).then_some(&state.target.name)
     }
 
-    /// What is to say when the times end that these names need, and is not defined.
+    /// The undefined conditions of times that these names depend on.
     pub fn undecided(&self, names: &[Name]) -> Vec<&Name> {
         let needed = self.needed(names);
         let own = self.equations.iter().filter(|e| needed.contains(&e.target.name));
@@ -301,7 +301,7 @@ impl Program {
         open
     }
 
-    /// A name that an equation reads at its moment, but that has a plain index there, with that index.
+    /// A name that an equation reads with time, but that is defined with a plain index there, and that index.
     fn read_as_time(&self, e: &Equation) -> Option<(Name, Name)> {
         let own = self.equations.iter().filter(|other| other.target.name == e.target.name);
         own.flat_map(Equation::reads).find_map(|r| {
@@ -313,8 +313,8 @@ impl Program {
         })
     }
 
-    /// The extent of time in an equation whose left side moves: that of a constant, or of a tensor that is read with
-    /// time as a plain index.
+    /// The extent of time in an equation with time on its left: that of a constant, or of a tensor read with time as a
+    /// plain index.
     fn extent_of(&self, time: &Name, e: &Equation, inputs: &BTreeMap<Name, Aval>) -> Option<(usize, Span)> {
         let keys = crate::scope::keys(&e.target);
         if let Some(shape) = array(&e.value).filter(|s| s.len() == keys.len()) {
@@ -365,20 +365,20 @@ impl Equation {
     }
 }
 
-/// The time that an equation without time on its left sums over, and where it is read.
+/// The time that an equation without time on its left sums over, and the location of the read.
 pub(crate) fn summed_time(e: &Equation) -> Option<(Name, Span)> {
     if e.projection != Projection::Sum || e.spelled || e.target.places.iter().any(is_timed) {
         return None;
     }
     let left = crate::scope::keys(&e.target);
-    // A primed time is another index, of which there is nothing but the sum.
+    // A primed time is another index, which is always summed.
     let own = |name: &Name| !name.ends_with('\'') && !left.contains(name);
     let mut reads = e.reads().into_iter();
     reads
         .find_map(|r| moving(&r.places).filter(|(name, _)| own(name)).map(|(name, _)| (name.clone(), r.span)))
 }
 
-/// The equations that sum over time without saying so, and that lines with time read, directly or through names without
+/// The equations that sum over time by a plain `=` and that lines with time read, directly or through names without
 /// time.
 fn ambiguous_sums(equations: &[&Equation]) -> Vec<usize> {
     let sums: Vec<usize> = (0..equations.len()).filter(|i| summed_time(equations[*i]).is_some()).collect();
@@ -401,7 +401,7 @@ fn ambiguous_sums(equations: &[&Equation]) -> Vec<usize> {
     sums.into_iter().filter(|i| read.contains(&equations[*i].target.name)).collect()
 }
 
-/// Notes at which place a name has its time.
+/// Notes the position of a name's time index.
 fn note_time(r: &Ref, times: &mut HashMap<Name, usize>) -> bool {
     if let Some(at) = r.places.iter().position(is_timed) {
         times.entry(r.name.clone()).or_insert(at);
@@ -409,7 +409,7 @@ fn note_time(r: &Ref, times: &mut HashMap<Name, usize>) -> bool {
     false
 }
 
-/// Everything in an equation that moves with time.
+/// All uses of time in an equation, with their offsets.
 pub(crate) fn timed_refs(e: &Equation) -> impl Iterator<Item = (&Name, i64)> {
     e.reads().into_iter().chain([&e.target]).filter_map(|r| moving(&r.places))
 }

@@ -1,10 +1,10 @@
-//! Text to tokens.
+//! The tokenizer.
 
 use crate::diagnostic::Diagnostic;
 use crate::parse::MOST_FAULTS;
 use crate::source::Span;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Token {
     /// A name: letters, digits, underscores, then primes.
@@ -26,10 +26,10 @@ const PAIRS: &[&str] = &["**", "->", "::", "+=", "==", "!=", "<=", ">=", "&&", "
 const SINGLE: &[&str] =
     &["[", "]", ",", "(", ")", "=", "+", "-", "*", "/", ".", ":", "<", ">", "!", "?", "{", "}", ";", "@"];
 
-/// A token and where it stands.
+/// A token and its location.
 pub(crate) type Spanned = (Token, Span);
 
-/// All tokens of a text, comments left out, ending in `End`; what is no token is reported and skipped.
+/// The tokens of a text without comments, ending in `End`; characters that form no token are reported and skipped.
 pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec<Spanned> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(text.len() / 3 + 1);
@@ -112,12 +112,12 @@ pub(crate) fn tokens(text: &str, file: u32, faults: &mut Vec<Diagnostic>) -> Vec
 /// The longest sign that bytes begin with.
 fn sign(bytes: &[u8]) -> Option<&'static str> {
     let among = |signs: &'static [&'static str]| signs.iter().find(|s| begins(bytes, s)).copied();
-    // Most signs are followed by something that is none.
+    // Fast path: most signs are not followed by another sign.
     let pair = matches!(bytes.get(1), Some(b'*' | b'>' | b':' | b'=' | b'&' | b'|'));
     pair.then(|| among(PAIRS)).flatten().or_else(|| among(SINGLE))
 }
 
-/// Whether bytes begin with a sign. Signs have one or two characters, which is quicker to compare than any text.
+/// True if bytes begin with a sign; faster than a string comparison, since signs have one or two characters.
 pub(crate) fn begins(bytes: &[u8], sign: &str) -> bool {
     match sign.as_bytes() {
         [a] => bytes.first() == Some(a),
@@ -126,7 +126,7 @@ pub(crate) fn begins(bytes: &[u8], sign: &str) -> bool {
     }
 }
 
-/// A number, or what is wrong with it.
+/// Parses a number; reports an error if it is invalid or too large.
 fn number(text: &str, span: Span, faults: &mut Vec<Diagnostic>) -> Token {
     let written = &text[span.start as usize..span.end as usize];
     let what = match written.parse::<f64>() {
@@ -140,8 +140,8 @@ fn number(text: &str, span: Span, faults: &mut Vec<Diagnostic>) -> Token {
     Token::Number(0.0)
 }
 
-/// Where a number that begins here ends: digits, a point with digits or nothing behind it, an exponent. Points with digits
-/// behind them belong to it, however many: there is no other way to read them.
+/// The end of a number: digits, a point with optional digits, an exponent. Further points with digits are included, so
+/// that `1.2.3` is reported as one invalid number.
 fn number_end(bytes: &[u8], mut at: usize) -> usize {
     let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
     at += digits(at);

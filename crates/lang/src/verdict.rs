@@ -1,5 +1,5 @@
-//! What only a run can tell: whether fixpoints came to rest, whether numbers that stand for places or classes are such.
-//! The graph gives it behind its outputs, for the run to read.
+//! Run-time checks: whether fixpoints converged, and whether numbers are valid positions or classes. The graph returns
+//! them after its outputs, and the run reads them.
 
 use crate::ast::Name;
 use crate::diagnostic::Diagnostic;
@@ -12,23 +12,23 @@ use gradus_ir::{DType, Result};
 use gradus_tensor::{Device, Tensor, while_loop};
 use std::cell::RefCell;
 
-/// What is judged.
+/// The kind of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
-    /// Whether the numbers of a fixpoint are at rest.
+    /// A fixpoint has converged.
     Rest,
-    /// Whether a time that ends by a condition has ended within so many steps.
+    /// A time that ends by a condition has ended within this number of steps.
     Ends(usize),
-    /// Whether numbers are whole.
+    /// Numbers are integers.
     Whole,
-    /// Whether numbers are whole and one of so many.
+    /// Numbers are integers below this number of classes, and not negative.
     Class(usize),
-    /// Whether computed indices are positions of an axis with this extent.
+    /// Computed indices are positions of an axis with this extent.
     Position(usize),
 }
 
 impl Judged {
-    /// What the graph says where all is as it should be.
+    /// The result of a successful check.
     fn fine(self) -> Tensor {
         match self {
             Judged::Rest => Tensor::zeros([3]).to_dtype(DType::F32),
@@ -38,16 +38,16 @@ impl Judged {
     }
 }
 
-/// Which turn of a loop counts for what is said in each.
+/// The iteration of a loop whose check counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counts {
-    /// The first that was not as it should be: every turn is part of the result.
+    /// The first that failed: every iteration is part of the result.
     Each,
-    /// The last: those before it were guesses.
+    /// The last: earlier ones were approximations.
     Last,
 }
 
-/// What was judged, where, and what the graph has to say.
+/// A check with its name, location and result in the graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     pub(crate) judged: Judged,
@@ -57,7 +57,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Of the verdicts at each step of a loop, that on the first which was not as it should be.
+    /// From the checks at each step of a loop, that of the first step that failed.
     pub(crate) fn of_steps(self, rows: &Tensor) -> Verdict {
         let part = |i| rows.narrow(1, i, 1).squeeze([1]);
         let bad = match self.judged {
@@ -68,7 +68,7 @@ impl Verdict {
         Verdict { verdict: rows.index_select(0, &first).squeeze([0]), ..self }
     }
 
-    /// What is wrong, if something is.
+    /// The error, if the check failed.
     pub(crate) fn fault(
         judged: Judged,
         name: &Name,
@@ -105,14 +105,14 @@ impl Verdict {
 }
 
 impl Options {
-    /// Keeps a verdict for the run to read; nothing comes out of derivatives and of rounds.
+    /// Keeps a check for the run to read; those inside derivatives and rounds are dropped.
     pub(crate) fn keep(&self, verdict: Verdict) {
         if self.is_read() {
             self.verdicts.borrow_mut().push(verdict);
         }
     }
 
-    /// A loop while a condition holds, whose turns may say something for the run to read: it is carried along.
+    /// A loop while a condition holds. Checks made inside are carried along and kept for the run.
     pub(crate) fn turns(
         &self,
         counts: Counts,
@@ -149,7 +149,7 @@ impl Options {
                 )
             });
             let (mut result, heard) = (result?, heard.into_inner());
-            // What there is to carry is known once a turn has been written down.
+            // Which checks to carry is known only after the body has been traced once, so it is traced again.
             if heard.len() == said.len() {
                 for (v, verdict) in said.into_iter().zip(result.split_off(own)) {
                     self.keep(Verdict { verdict, ..v });
@@ -161,8 +161,8 @@ impl Options {
         }
     }
 
-    /// Keeps verdicts on fixpoints and times inside of a function for the run to read. Where it cannot read them, what was
-    /// not reached becomes NaN.
+    /// Keeps checks of fixpoints and times inside a function for the run to read. If the run cannot read them, a
+    /// failed check makes the value NaN.
     pub(crate) fn judge(&self, value: Tensor, verdicts: Vec<Verdict>) -> Tensor {
         if self.is_read() {
             self.verdicts.borrow_mut().extend(verdicts);
@@ -170,11 +170,11 @@ impl Options {
         }
         let all = verdicts.iter().filter(|v| v.judged != Judged::Rest || !self.allow_unconverged);
         let number = |x: f64| Tensor::full([], x).to_dtype(value.dtype());
-        // A factor, so that derivatives become NaN as well.
+        // Multiplied, so that derivatives become NaN as well.
         all.fold(value.clone(), |out, v| &out * &v.is_fine().select(&number(1.0), &number(f64::NAN)))
     }
 
-    /// Looks at numbers that stand for places or classes. `step` is the time step in which they are computed.
+    /// Checks numbers that are positions or classes. `step` is the time step in which they are computed.
     pub(crate) fn watch(
         &self,
         judged: Judged,

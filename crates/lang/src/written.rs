@@ -1,11 +1,11 @@
-//! Numbers that have no kind of their own: what a program writes, and the places of indices. They take the kind of what they
-//! meet, with all their digits.
+//! Numbers without a fixed dtype: literals and index values. They take the dtype of the operands they are combined
+//! with, exactly.
 
 use crate::ast::{Array, WHOLE_FLOATS};
 use gradus_ir::{DType, Literal};
 use gradus_tensor::Tensor;
 
-/// A number as it is written.
+/// A literal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
     Whole(i64),
@@ -26,7 +26,7 @@ impl Number {
         }
     }
 
-    /// A number of two: whole where both are and the result has a place among such numbers.
+    /// Combines two numbers: as integers if both are and the result fits, else as floats.
     pub(crate) fn of(
         self,
         other: Number,
@@ -38,17 +38,17 @@ impl Number {
     }
 }
 
-/// Numbers without a kind of their own.
+/// Numbers without a fixed dtype.
 #[derive(Clone, Debug)]
 pub(crate) enum Written {
     One(Number),
     List(Array),
-    /// Whole numbers that follow from something else: places, truth values that count.
+    /// Computed integers: index values, and booleans used as numbers.
     Whole(Tensor),
 }
 
 impl Written {
-    /// Whether all of them are whole numbers of 64 bits.
+    /// True if all are 64-bit integers.
     pub(crate) fn is_whole(&self) -> bool {
         match self {
             Written::One(x) => matches!(x, Number::Whole(_)),
@@ -59,7 +59,7 @@ impl Written {
         }
     }
 
-    /// One of them that is beyond all whole numbers of 64 bits.
+    /// A number beyond the range of 64-bit integers, if there is one.
     pub(crate) fn beyond(&self) -> Option<f64> {
         let is = |x: &f64| x.abs() >= 2f64.powi(63) && *x != i64::MIN as f64;
         match self {
@@ -69,7 +69,7 @@ impl Written {
         }
     }
 
-    /// With all digits: as floats of 64 bits, or whole numbers of as many where floats do not hold them.
+    /// The exact values: as `f64`, or as `i64` if `f64` cannot represent them.
     pub(crate) fn exact(&self) -> Tensor {
         match self {
             Written::One(Number::Whole(n)) if n.unsigned_abs() as f64 >= WHOLE_FLOATS => Tensor::full([], *n),

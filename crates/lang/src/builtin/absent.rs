@@ -1,8 +1,7 @@
-//! What the core has and the language does without, and what to write instead: an unknown function of such a name is
-//! answered with it, the page of the language lists it, and a test fails if the core has something that is neither
-//! here nor in the table.
+//! Functions of the core that the language does not have, with their replacements. Used in error messages for unknown
+//! functions and in the language reference. A test fails if a function of the core is neither here nor in the table.
 
-/// Names in the core, and what to write instead.
+/// Names of functions of the core, and what to write instead.
 pub static ABSENT: &[(&[&str], &str)] = &[
     (
         &["permute", "movedim", "swapaxes", "t", "adjoint"],
@@ -93,7 +92,7 @@ pub static ABSENT: &[(&[&str], &str)] = &[
     (&["contiguous", "barrier"], "how values are held is no part of a program"),
 ];
 
-/// What to write instead of a function of the core that is no builtin.
+/// The replacement for a function of the core that is not a builtin.
 pub(crate) fn instead(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     ABSENT.iter().find(|(names, _)| names.contains(&lower.as_str())).map(|(_, why)| *why)

@@ -1,4 +1,4 @@
-//! Applying a function, or its derivative, to tensors with named axes.
+//! Applies a function, or its derivative, to tensors with named axes.
 
 use super::family::arrays;
 use super::param::Occurs;
@@ -12,21 +12,21 @@ use gradus_tensor::{Tensor, apply1, trace_function, vjp_within};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Runs a function of the program's own, for a left side with these names.
+/// Runs one of the program's own functions, for a left side with these index names.
 type Own<'a> = &'a dyn Fn(&Function, &[Named], &[Name]) -> Result<Named>;
 
-/// What applying needs from around the call.
+/// The context of a call that `apply` needs.
 pub(crate) struct Around<'a> {
-    /// The names of the left side: they name the axes of functions that know places only.
+    /// The index names of the left side: they name result axes of positional functions.
     pub(crate) left: &'a [Name],
-    /// Whether the call is all of the right side.
+    /// True if the call is the entire right side.
     pub(crate) whole: bool,
-    /// What runs functions of the program's own.
+    /// Runs the program's own functions.
     pub(crate) own: Own<'a>,
 }
 
 impl Callee {
-    /// The function of these arguments.
+    /// Applies the function to these arguments.
     pub(crate) fn apply(&self, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
         let s = &s.completed(&self.keys())?;
         if self.order == 0 {
@@ -43,7 +43,7 @@ impl Callee {
         self.pulled(self.order, &wrt, args, s, around)
     }
 
-    /// The derivative of a function of one number, number by number.
+    /// The derivative of a pointwise function of one argument, element by element.
     fn slope(&self, order: usize, args: &[Named], s: &Settings, around: &Around<'_>) -> Result<Named> {
         if order == 0 {
             return self.plain(args, s, around);
@@ -51,7 +51,7 @@ impl Callee {
         self.vjp_of(args, 0, |args| self.slope(order - 1, args, s, around), |out| Ok(out.tensor.ones_like()))
     }
 
-    /// The cotangent of one argument from that of the result: the last argument.
+    /// The cotangent of one argument, from the cotangent of the result, which is the last argument.
     fn pulled(
         &self,
         order: usize,
@@ -67,7 +67,7 @@ impl Callee {
             return Err(Error::value(self.name().to_string(), "needs a cotangent as last argument"));
         };
         let before = Callee { order: order - 1, ..self.clone() };
-        // The cotangent has the indices that the left side has where the function is called.
+        // The cotangent has the indices of the left side of the line that calls the function.
         let there = Around { left: &g.axes, whole: true, own: around.own };
         let bound = before.bound(args.len(), order > 1);
         let at = bound.iter().position(|p| p.name == *last).ok_or_else(|| {
@@ -187,13 +187,13 @@ impl Callee {
     }
 }
 
-/// A function of the table, unless something about it is too large.
+/// Runs a function of the table, or returns an error if an argument or the result is too large.
 fn run(b: &Builtin, tensors: &[Tensor], s: &Settings) -> Result<Tensor> {
     let apply = |t: &[Tensor]| (b.apply)(&t.iter().collect::<Vec<_>>(), s);
     tensors.iter().try_for_each(|t| fits(&t.shape()))?;
     let avals: Option<Vec<_>> = tensors.iter().map(Tensor::aval).collect();
     if let Some(avals) = avals.filter(|_| !tensors.iter().any(Tensor::is_traced)) {
-        // What is made of constants is computed at once: how large it will be is looked at before.
+        // Untraced arguments are constants, for which `apply` computes at once, so the result's size is checked first.
         let traced = trace_function(&avals, |t: &[Tensor]| apply(t));
         let outs = traced.iter().flat_map(|t| t.graph.output_avals());
         outs.into_iter().try_for_each(|out| fits(&out.shape))?;
@@ -203,7 +203,7 @@ fn run(b: &Builtin, tensors: &[Tensor], s: &Settings) -> Result<Tensor> {
     Ok(out)
 }
 
-/// Arguments as the function takes them.
+/// Converts arguments to what the function takes: positions to `i64`, conditions to booleans.
 fn taken(b: &Builtin, args: &[Named]) -> Vec<Named> {
     let one = |(i, arg): (usize, &Named)| match b.params.get(i).map(|p| p.takes) {
         Some(Takes::Ids) => arg.with(arg.tensor.to_dtype(DType::I64)),
@@ -213,8 +213,9 @@ fn taken(b: &Builtin, args: &[Named]) -> Vec<Named> {
     args.iter().enumerate().map(one).collect()
 }
 
-/// A function of places along an axis. It sees tensors with the axes that both share as one, then that axis or those
-/// of the places as one, then the others as one: `[s, v, r]`, places `[s, k]`, what goes there `[s, k, r]`.
+/// Runs a gather or scatter along an axis. The function sees three merged axes: those shared by `x` and the positions,
+/// then the axis (or the axes of the positions), then all others. So `x` is `[s, v, r]`, the positions are `[s, k]`,
+/// and the values to write are `[s, k, r]`.
 fn by_ids(b: &Builtin, args: &[Named], s: &Settings) -> Result<Named> {
     let [x, ids, more @ ..] = args else { return Err(Error::value(b.name, "needs places")) };
     let along = &x.axes[wrapped(s.axis(), x.axes.len()).min(x.axes.len() - 1)];
@@ -252,8 +253,8 @@ fn wrapped(axis: isize, rank: usize) -> usize {
     if axis < 0 { (axis + rank as isize).max(0) as usize } else { axis as usize }
 }
 
-/// An axis of another extent is called as the left side calls it: by its own name if that stands there, else by the one
-/// name that is new.
+/// Renames a resized axis after the left side: it keeps its own name if the left side has it, else takes the only name
+/// of the left side that is not an axis yet.
 fn rename(axes: &mut [Name], at: usize, left: &[Name]) {
     let new: Vec<&Name> = left.iter().filter(|l| !axes.contains(l)).collect();
     if let ([name], Some(axis)) = (&new[..], axes.get(at))
@@ -263,7 +264,7 @@ fn rename(axes: &mut [Name], at: usize, left: &[Name]) {
     }
 }
 
-/// The same for several axes, where the left side has as many new names.
+/// Renames several axes after the left side, if it has as many new names as there are axes to rename.
 fn rename_all(axes: &mut [Name], at: &[usize], left: &[Name]) {
     let open: Vec<usize> = at.iter().copied().filter(|i| !left.contains(&axes[*i])).collect();
     let new: Vec<&Name> = left.iter().filter(|l| !axes.contains(l)).collect();
@@ -272,7 +273,7 @@ fn rename_all(axes: &mut [Name], at: &[usize], left: &[Name]) {
     }
 }
 
-/// New axes at the end are called as `axis=` says, else as the left side calls what is new there.
+/// Names new last axes as `axis=` says, else by the new names of the left side.
 fn grow(axes: &mut Vec<Name>, rank: usize, said: &[Name], left: &[Name]) {
     let count = rank.saturating_sub(axes.len());
     let new: Vec<Name> = left.iter().filter(|l| !axes.contains(l)).cloned().collect();
@@ -282,14 +283,14 @@ fn grow(axes: &mut Vec<Name>, rank: usize, said: &[Name], left: &[Name]) {
     }
 }
 
-/// An argument repeated along axes that only the others have.
+/// Repeats an argument along axes that only the other arguments have.
 fn broadcast(x: &Named, axes: &[Name], all: &[Named]) -> Tensor {
     let extent = |a: &Name| all.iter().find_map(|n| n.size(a)).unwrap_or(1);
     let extents: Vec<usize> = axes.iter().map(extent).collect();
     x.aligned(axes).expand(extents)
 }
 
-/// A function of the catalog; one of truth values or integers takes numbers for them, and gives numbers.
+/// Applies a pointwise op. If it takes booleans or integers only, numbers are converted to them and the result back.
 fn row_of(row: &'static Pointwise, operands: &[&Tensor]) -> Tensor {
     let own = operands.first().map_or(DType::F32, |t| t.dtype());
     if row.name == "abs" && own.is_complex() {
@@ -303,7 +304,7 @@ fn row_of(row: &'static Pointwise, operands: &[&Tensor]) -> Tensor {
     apply1(row, &converted.iter().collect::<Vec<_>>()).to_dtype(own)
 }
 
-/// All operands at the extents they have together, which the ops of the catalog ask for.
+/// Broadcasts all operands to a common shape, as the catalog's pointwise ops require.
 fn spread(operands: &[&Tensor], f: impl FnOnce(&[&Tensor]) -> Tensor) -> Tensor {
     let rank = operands.first().map_or(0, |t| t.rank());
     let extent = |i: usize| operands.iter().map(|t| t.dim(i as isize)).find(|n| *n != 1).unwrap_or(1);
@@ -317,10 +318,10 @@ fn checked(v: Named) -> Result<Named> {
     Ok(v)
 }
 
-/// Names for the axes of a function that knows places only. What the table says comes out keeps its name, and what is new
-/// is called as the left side calls what is left there, whether or not something stands beside the call. All of the right
-/// side may be called otherwise on the left, but never with the same names at other places. Where the table says nothing,
-/// or one name would come out twice, all of it is new.
+/// Names the result axes of a positional function. Axes that the table maps from an argument keep their names. New
+/// axes take the names of the left side that are still free, even if the call is only part of the right side. If the
+/// call is the entire right side, kept axes may be renamed too, but names that both have are never permuted. If the
+/// table says nothing, or a name would occur twice, all axes take the names of the left side in order.
 fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) -> Vec<Name> {
     let axes: Vec<&[Name]> = args.iter().map(|a| &a.axes[..]).collect();
     let (own, left) = (given(b.gives, &axes, Some(rank)), around.left);
@@ -340,13 +341,13 @@ fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) ->
     own.iter().map(|n| if is_open(n) { others.next().unwrap_or(n) } else { n }.clone()).collect()
 }
 
-/// Whether a name stands twice.
+/// True if a name occurs twice.
 pub(super) fn has_twins(names: &[Name]) -> bool {
     (1..names.len()).any(|i| names[..i].contains(&names[i]))
 }
 
-/// The names that come out as a table's line says, those of new axes being none that a program can write; of several ways
-/// the one for this rank.
+/// The names of the result axes according to a table entry, from the alternative that fits `rank`. New axes get names
+/// that contain a space, which no program can write.
 pub(super) fn given(gives: &str, args: &[&[Name]], rank: Option<usize>) -> Option<Vec<Name>> {
     let fits = |names: &Vec<Name>| rank.is_none_or(|rank| names.len() == rank);
     if gives.is_empty() {
@@ -373,7 +374,7 @@ pub(super) fn given(gives: &str, args: &[&[Name]], rank: Option<usize>) -> Optio
     })
 }
 
-/// A cotangent brought to the axes of the result it is for: what it has more is summed, what it lacks is repeated.
+/// Brings a cotangent to the axes of the result: extra axes are summed, missing ones repeated.
 fn cotangent_for(g: &Named, out: &Named, shape: Shape) -> Result<Tensor> {
     let extents = out.tensor.shape();
     let dtype = out.tensor.dtype();
@@ -384,7 +385,7 @@ fn cotangent_for(g: &Named, out: &Named, shape: Shape) -> Result<Tensor> {
         return Err(Error::gradient(format!("the cotangent {why}")));
     }
     let g = g.projected(&out.axes, Projection::Sum).aligned(&out.axes).to_dtype(dtype);
-    // An axis that was kept at extent 1 has been repeated since.
+    // If the result has extent 1 along an axis (`keepdims`) that was repeated afterwards, the cotangents are summed.
     let repeated = |i: &isize| extents[*i as usize] == 1 && g.dim(*i) != 1;
     let repeated: Vec<isize> = (0..g.rank() as isize).filter(repeated).collect();
     let g = if repeated.is_empty() { g } else { g.sum_keepdim(&repeated) };

@@ -1,5 +1,5 @@
-//! What branches ask of functions: which of them choose, and which bring places together, so that what is taken at one needs
-//! others.
+//! Properties of functions that the differentiation of branches needs: which calls choose between their arguments, and
+//! which combine several positions of an argument, so that a result at one position needs the argument at others.
 
 use super::{Base, Callee, Shape, find};
 use crate::ast::{Call, Expr, Function, Kind, Name, Ref};
@@ -7,23 +7,24 @@ use crate::program::Program;
 use crate::scope::{Names, keys};
 use std::sync::Arc;
 
-/// Which places of its arguments a call brings together in one of its result.
+/// The axes along which a call combines positions of its arguments into one element of the result.
 pub(crate) enum Mixes {
     Nothing,
-    /// Those along some axes.
+    /// Positions along these axes.
     Along(Names),
     Everything,
 }
 
 impl Callee {
-    /// What a call mixes that has these axes, and whose arguments have these names.
+    /// The axes along which this call mixes positions. `axes` are those that the call names; `names` returns the axis
+    /// names of an argument.
     pub(crate) fn mixes(&self, call: &Call, axes: Names, names: &dyn Fn(&Expr) -> Vec<Name>) -> Mixes {
         if let Base::User(f) = &self.base {
             let known: Vec<Name> = f.params.iter().flat_map(keys).collect();
             if keys(&f.result).iter().any(|k| !known.contains(k)) {
                 return Mixes::Everything;
             }
-            // The last axes of an argument are the function's own.
+            // The last axes of an argument are those that the parameter names.
             let own =
                 |(p, a): (&Ref, &Expr)| names(a).into_iter().rev().take(p.places.len()).collect::<Vec<_>>();
             let mixed: Names = f.params.iter().zip(&call.args).flat_map(own).collect();
@@ -37,8 +38,8 @@ impl Callee {
     }
 }
 
-/// Whether a function of the program makes one number of numbers, whatever it is called with: neither it nor what it calls has an
-/// index or a time inside, or looks at more than one place.
+/// True if a function of the program maps numbers to one number: neither it nor any function it calls has an index or
+/// time, or combines several positions.
 pub(crate) fn is_of_numbers(f: &Arc<Function>, program: &Program) -> bool {
     fn each(e: &Expr, program: &Program, calls: &mut Vec<Arc<Function>>) -> bool {
         let alone = match &e.kind {
@@ -70,7 +71,8 @@ pub(crate) fn is_of_numbers(f: &Arc<Function>, program: &Program) -> bool {
     true
 }
 
-/// A call that chooses between its arguments, as a choice: that is what it means, how it lies and what it differentiates as.
+/// Rewrites a call that chooses between its arguments (`where`, `masked_fill`, `case`) as a choice expression, which
+/// then determines its meaning, its axes and its derivative.
 pub(crate) fn choice(call: &Call, program: &Program) -> Option<Kind> {
     let Some(Callee { base: Base::Table(b), order: 0 }) = find(&call.function, program) else { return None };
     let choose =
@@ -79,7 +81,7 @@ pub(crate) fn choice(call: &Call, program: &Program) -> Option<Kind> {
         ("where", [c, x, y]) => Some(choose(c, x, y)),
         ("masked_fill", [x, mask, value]) => Some(choose(mask, value, x)),
         ("case", args) => {
-            // The last that holds, where `case { … }` takes the first.
+            // The function `case` takes the last condition that holds, `case { … }` the first; so pairs are reversed.
             let pairs = args.chunks_exact(2).rev().map(|two| [two[0].clone(), two[1].clone()]).collect();
             let last = args.chunks_exact(2).remainder().first();
             Some(Kind::Case(pairs, last.map(|e| Box::new(e.clone()))))

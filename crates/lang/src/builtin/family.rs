@@ -1,4 +1,4 @@
-//! The builtins by family, a line each.
+//! The builtins by family, one table entry each.
 
 pub(super) mod along;
 pub(super) mod arrays;

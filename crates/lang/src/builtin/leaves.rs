@@ -1,4 +1,4 @@
-//! Which indices of its arguments a call leaves, as far as that is known before anything runs.
+//! The indices of its arguments that remain in the result of a call, as far as they are known before the run.
 
 use super::apply::{given, has_twins};
 use super::{Base, Callee, Shape, along, find, given_to};
@@ -8,7 +8,7 @@ use crate::scope::{Names, bound_by, distinct, key, keys};
 use crate::time::moving;
 use std::collections::HashMap;
 
-/// The indices that come out of a function by place, where the table and its arguments say so.
+/// The indices of the result of a positional function, if the table and the arguments determine them.
 fn known(callee: &Callee, call: &Call, each: &[Vec<Name>]) -> Option<Names> {
     if let Base::User(f) = &callee.base {
         return known_of_own(f, call, each);
@@ -18,8 +18,9 @@ fn known(callee: &Callee, call: &Call, each: &[Vec<Name>]) -> Option<Names> {
     Some(names.into_iter().filter(|n| !n.contains(' ')).collect())
 }
 
-/// The same of a function of the program's own: axes before those that it names stay, and of these what its result has. Time
-/// for which it has no place stays too: it is called at every moment.
+/// As `known`, for the program's own functions. Leading axes that a parameter does not name remain, and of the named
+/// ones those that the result has. Time that a parameter does not name remains too: the function is called at every
+/// time step.
 fn known_of_own(f: &Function, call: &Call, each: &[Vec<Name>]) -> Option<Names> {
     let left = keys(&f.result);
     let (mut out, mut taken) = (Names::new(), Names::new());
@@ -33,7 +34,7 @@ fn known_of_own(f: &Function, call: &Call, each: &[Vec<Name>]) -> Option<Names> 
         let spare = own.len().checked_sub(param.places.len())?;
         out.extend(own[..spare].iter().cloned());
         for (place, name) in param.places.iter().filter_map(key).zip(&own[spare..]) {
-            // An index of several parameters is called as the first of them has it.
+            // An index of several parameters has the name from the first argument.
             if !taken.contains(&place) && left.contains(&place) {
                 out.insert(name.clone());
             }
@@ -43,15 +44,14 @@ fn known_of_own(f: &Function, call: &Call, each: &[Vec<Name>]) -> Option<Names> 
     Some(out)
 }
 
-/// Whether a function of the program's own gives an index that none of its parameters has: what it is called, the left side
-/// says.
+/// True if a function of the program returns an index that none of its parameters has. The left side then names it.
 pub(super) fn gives_new(f: &Function) -> bool {
     let known: Vec<_> = f.params.iter().flat_map(keys).collect();
     keys(&f.result).iter().any(|k| !known.contains(k))
 }
 
-/// What comes out of a function of the program's own, by place, where its arguments have these names: axes before those that
-/// it names, then those of its result; new ones are called as inside.
+/// The axis names of the result of a function of the program, in order, for arguments with these axis names: leading
+/// axes that the parameters do not name, then those of the result. New axes have the names used inside the function.
 pub(crate) fn own_names(f: &Function, args: &[Vec<Name>]) -> Option<Vec<Name>> {
     let (mut out, mut actual) = (Vec::new(), HashMap::new());
     for (param, arg) in f.params.iter().zip(args) {
@@ -69,7 +69,7 @@ pub(crate) fn own_names(f: &Function, args: &[Vec<Name>]) -> Option<Vec<Name>> {
     Some(out)
 }
 
-/// Which argument of its function a derivative is by, as far as a call of it says so.
+/// The position of the argument that a derivative is taken for, if the call says so by `wrt`.
 pub(crate) fn differentiated(callee: &Callee, call: &Call) -> Option<usize> {
     let last = match call.named.iter().find(|(k, _)| &**k == "wrt").map(|(_, v)| &v.kind) {
         Some(Kind::List(all)) => all.last().map(|e| &e.kind),
@@ -81,7 +81,7 @@ pub(crate) fn differentiated(callee: &Callee, call: &Call) -> Option<usize> {
     bound.iter().position(|p| p.name == *last)
 }
 
-/// The indices that a call leaves of those that its arguments have.
+/// The indices of the result of a call, from those of its arguments.
 pub(crate) fn leaves(call: &Call, each: &[Vec<Name>], program: &Program) -> Names {
     let all = || each.iter().flatten().cloned().collect::<Names>();
     let Some(callee) = find(&call.function, program) else { return all() };
@@ -109,8 +109,8 @@ pub(crate) fn leaves(call: &Call, each: &[Vec<Name>], program: &Program) -> Name
     }
 }
 
-/// The indices that come out of a call whose arguments have these, in the order in which they do, and maybe further ones that
-/// do not.
+/// The indices of the result of a call in axis order, for arguments with these indices. May include indices that the
+/// result does not have.
 pub(crate) fn laid_out(call: &Call, each: &[Vec<Name>], program: &Program) -> Vec<Name> {
     let all = || distinct(each.iter().flatten().cloned());
     let Some(callee) = find(&call.function, program) else { return all() };
@@ -126,7 +126,7 @@ pub(crate) fn laid_out(call: &Call, each: &[Vec<Name>], program: &Program) -> Ve
         Base::Table(b) if b.shape == Shape::Gather => gathered(call, each),
         _ => None,
     };
-    // Axes that are new are called as the left side calls them: no argument knows how.
+    // New axes take their names from the left side, so no argument has them.
     let known = |names: &Vec<Name>| !has_twins(names);
     match given.filter(known) {
         Some(names) => names.into_iter().filter(|n| all().contains(n)).collect(),
@@ -134,7 +134,7 @@ pub(crate) fn laid_out(call: &Call, each: &[Vec<Name>], program: &Program) -> Ve
     }
 }
 
-/// What comes out of looking up places: axes that both share, those of the places, then the others.
+/// The axes of the result of `gather`: those that both arguments share, those of the positions, then the others.
 fn gathered(call: &Call, each: &[Vec<Name>]) -> Option<Vec<Name>> {
     let [x, ids, ..] = each else { return None };
     let axis = bound_by(call).into_iter().next().or(x.last().cloned());

@@ -28,73 +28,73 @@ use param::{Is, Key, Keys, Params, flag, optional};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// How a builtin sees the axes of its arguments.
+/// The way a builtin treats the axes of its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
-    /// Number by number, arguments brought together by name.
+    /// Element by element; arguments are broadcast by name.
     Pointwise,
-    /// Along an axis, which stays; arguments are brought together by name.
+    /// Along one axis, which keeps its size, as `softmax`; arguments are broadcast by name.
     Along,
-    /// Along an axis that comes out longer or shorter; arguments are brought together by name.
+    /// Along one axis, whose size changes; arguments are broadcast by name.
     Resize,
-    /// Over axes that go away, all unless it is said which; arguments are brought together by name.
+    /// Reduces over the axes given by `axis`, else over all; arguments are broadcast by name.
     Reduce,
-    /// Over one axis that goes away.
+    /// Reduces over one axis.
     ReduceOne,
-    /// A new axis at the end; arguments are brought together by name.
+    /// Adds a new last axis; arguments are broadcast by name.
     Grow,
-    /// Along an axis of the first argument, whose places the second holds: its axes come instead.
+    /// Reads along an axis of the first argument at the positions in the second argument, whose axes replace it.
     Gather,
-    /// As `Gather`, but the third argument goes to those places of the first.
+    /// Writes the third argument to the positions of the first that `Gather` would read.
     Scatter,
-    /// By position: names mean nothing to it.
+    /// Matches axes by position; names are ignored.
     Positional,
-    /// The part of one tensor that a text describes.
+    /// Takes the part of one tensor that a text describes.
     Part,
-    /// Of an index itself.
+    /// A function of an index itself, such as `even(i)`.
     OfIndex,
 }
 
 impl Shape {
-    /// Whether there is one axis in particular.
+    /// True if the function works along exactly one axis.
     pub(crate) fn has_one_axis(self) -> bool {
         use Shape::{Along, Gather, ReduceOne, Resize, Scatter};
         matches!(self, Along | Resize | ReduceOne | Gather | Scatter)
     }
 
-    /// Whether there are axes in particular.
+    /// True if the function works along axes, as `softmax` does and `exp` does not.
     pub(crate) fn has_axes(self) -> bool {
         self.has_one_axis() || self == Shape::Reduce
     }
 
-    /// Whether an index may have one size in an argument and another elsewhere.
+    /// True if an index may have different sizes inside and outside an argument.
     pub(crate) fn is_of_any_size(self) -> bool {
         matches!(self, Shape::Positional | Shape::Resize)
     }
 }
 
-/// What a builtin's derivative is.
+/// The derivative of a builtin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Derivative {
-    /// `f_grad`, from the core.
+    /// `f_grad`, computed by the vjp of the ops.
     Core,
     /// A function of its result and the cotangent, under its own name: `softmax_grad(y, g)`.
     OfResult,
-    /// Of a function of the parts of complex numbers, written with such functions.
+    /// For functions of real and imaginary parts: the derivative is written with such functions.
     Parts(Part),
-    /// None, on purpose: nothing flows.
+    /// Defined as zero: no gradient flows.
     Stop,
-    /// None: an error if it is needed.
+    /// Not available: an error if it is needed.
     None,
 }
 
-/// What a function does with the parts of complex numbers.
+/// The action of a function on the parts of complex numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     Real,
     Imag,
     Conjugate,
-    /// Makes a number of both.
+    /// Combines a real and an imaginary part into one number.
     Both,
 }
 
@@ -104,26 +104,26 @@ pub(crate) struct Builtin {
     pub(crate) params: Params,
     pub(crate) settings: Keys,
     pub(crate) shape: Shape,
-    /// For functions by position, which of the arguments' last axes come out: `ij,jk->ik`, or `…|…` for other numbers of
-    /// axes; a letter that is new is an axis of its own. Axes before those come out first. Nothing says: as the first
-    /// argument has them.
+    /// For positional functions, how the last axes of the result follow from those of the arguments: `ij,jk->ik`, with
+    /// alternatives for other ranks separated by `|`. A letter that only the result has is a new axis. Leading axes of
+    /// the arguments come first in the result. If empty, the result has the axes of the first argument.
     pub(crate) gives: &'static str,
     pub(crate) derivative: Derivative,
-    /// Whether what comes out is real, of complex numbers too.
+    /// True if the result is real even for complex arguments.
     pub(crate) real: bool,
     pub(crate) apply: fn(&[&Tensor], &Settings) -> Tensor,
 }
 
-/// Functions of one kind, as the page of the language has them.
+/// A section of the function table in the language reference.
 pub struct Family {
-    /// What they are.
+    /// The heading.
     pub title: &'static str,
-    /// What they have in common.
+    /// The introduction of the section.
     pub about: &'static str,
     table: &'static [Builtin],
 }
 
-/// What a call calls.
+/// The function that a call refers to, without derivatives.
 #[derive(Clone)]
 pub(crate) enum Base {
     Table(&'static Builtin),
@@ -135,11 +135,11 @@ pub(crate) enum Base {
 #[derive(Clone)]
 pub(crate) struct Callee {
     pub(crate) base: Base,
-    /// How many times `_grad`.
+    /// The number of `_grad` suffixes.
     pub(crate) order: usize,
 }
 
-/// A name without its endings `_grad`, and how many there were.
+/// Strips the suffixes `_grad` from a name. Returns the rest and the number of suffixes.
 pub(crate) fn stem(name: &str) -> (&str, usize) {
     let (mut name, mut order) = (name, 0);
     while let Some(rest) = name.strip_suffix("_grad") {
@@ -152,7 +152,7 @@ fn all() -> impl Iterator<Item = &'static Builtin> {
     table::FAMILIES.iter().flat_map(|f| f.table)
 }
 
-/// The table by name.
+/// The table of builtins by name.
 fn by_name() -> &'static HashMap<&'static str, &'static Builtin> {
     static ALL: OnceLock<HashMap<&'static str, &'static Builtin>> = OnceLock::new();
     ALL.get_or_init(|| all().map(|b| (b.name, b)).collect())
@@ -163,7 +163,7 @@ pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
     all().map(|b| b.name).chain(pointwise::all().map(|r| r.name)).chain(table::ALIASES.iter().map(|a| a.0))
 }
 
-/// The functions of the language, each as it is called: `softmax(x, axis=)`.
+/// The functions of the language, each with its signature: `softmax(x, axis=)`.
 pub fn builtins() -> Vec<(&'static str, String)> {
     let own = families().iter().flat_map(Family::functions);
     own.chain(pointwise::all().map(|r| shown(r.name))).collect()
@@ -179,7 +179,7 @@ pub fn families() -> &'static [Family] {
     table::FAMILIES
 }
 
-/// Other names of builtins, each with the one it stands for.
+/// Other names of builtins, each with the name it is an alias of.
 pub fn aliases() -> &'static [(&'static str, &'static str)] {
     table::ALIASES
 }
@@ -188,13 +188,14 @@ pub use absent::ABSENT;
 pub(crate) use absent::instead;
 
 impl Family {
-    /// Its functions, each as it is called.
+    /// The functions of the section, each with its signature.
     pub fn functions(&self) -> impl Iterator<Item = (&'static str, String)> + use<> {
         self.table.iter().map(|b| shown(b.name))
     }
 }
 
-/// The function of this name: the program's own before builtins, capitals aside, itself before a derivative.
+/// Finds a function by name. The program's own functions shadow builtins, which are found regardless of case; a
+/// function called `f_grad` shadows the derivative of `f`.
 pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
     let base = |name: &str| {
         if let Some(f) = program.functions.get(name) {
@@ -219,7 +220,7 @@ pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
 }
 
 impl Callee {
-    /// Its name as programs are printed.
+    /// The name in printed programs.
     pub(crate) fn name(&self) -> Name {
         let base = match &self.base {
             Base::Table(b) => b.name.to_string(),
@@ -249,7 +250,7 @@ impl Callee {
         }
     }
 
-    /// The tensors it takes, cotangents included.
+    /// The tensor parameters, including cotangents.
     pub(crate) fn params(&self) -> Vec<Param<Name>> {
         let mut params: Vec<Param<Name>> = match &self.base {
             Base::Table(b) => b.params.iter().map(Param::named).collect(),
@@ -260,15 +261,15 @@ impl Callee {
             }
             Base::User(f) => f.params.iter().map(|p| Param::plain(p.name.clone())).collect(),
         };
-        // `softmax_grad(y, g)` has a `g` of its own.
+        // `softmax_grad(y, g)` already has a parameter `g`, so cotangents avoid names in use.
         let free: Vec<Name> =
             (1..).map(cotangent).filter(|g| params.iter().all(|p| p.name != *g)).take(self.order).collect();
         params.extend(free.into_iter().map(Param::plain));
         params
     }
 
-    /// What each of so many arguments is, `pulled` if the last of them are cotangents. Of any number of arguments each is
-    /// called by its place.
+    /// The parameter of each of `count` arguments; if `pulled`, the last ones are cotangents. The arguments of a
+    /// variadic function are named by their position.
     pub(crate) fn bound(&self, count: usize, pulled: bool) -> Vec<Param<Name>> {
         let mut params = self.params();
         let cotangents = params.split_off(params.len() - self.order);
@@ -281,7 +282,7 @@ impl Callee {
         params
     }
 
-    /// The settings it takes.
+    /// The settings that the function takes.
     pub(crate) fn keys(&self) -> Vec<Key> {
         let mut keys = match &self.base {
             Base::Table(b) => b.settings.to_vec(),
@@ -304,7 +305,7 @@ impl Callee {
         Signature { params: self.params(), keys: self.keys(), order: self.order }
     }
 
-    /// Which arguments of a call nothing flows into.
+    /// True for each argument of a call that receives no gradient.
     pub(crate) fn still(&self, call: &Call) -> Vec<bool> {
         let (count, axis) = (call.args.len(), along(call));
         let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");
@@ -316,7 +317,8 @@ impl Callee {
         params.map(is).collect()
     }
 
-    /// What numbers must be that stand for places or classes, as an argument: nothing else stops others.
+    /// The run-time check for argument `at` if its values are positions or classes; the ops themselves do not check
+    /// them.
     pub(crate) fn judges(
         &self,
         at: usize,
@@ -333,19 +335,20 @@ impl Callee {
         }
     }
 
-    /// Whether some argument stands for places or classes.
+    /// True if some argument holds positions or classes.
     pub(crate) fn takes_places(&self) -> bool {
         self.params().iter().any(|p| matches!(p.takes, Takes::Ids | Takes::Classes))
     }
 
-    /// Whether a call has the temperature of its equation, and says none of its own.
+    /// True if a call uses the temperature of its equation, because it has none of its own.
     pub(crate) fn has_temperature(&self, call: &Call) -> bool {
         let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");
         let own = || self.bound(call.args.len(), pulled).iter().any(|p| &*p.name == "T");
         self.keys().iter().any(|k| k.name == "like") && !own()
     }
 
-    /// Whether a call, or what it is a derivative of, leaves one number of all: a loss, unless it says otherwise.
+    /// True if a call, or the function it is a derivative of, reduces to one number: a loss, unless
+    /// `reduction="none"`.
     pub(crate) fn gives_one_number(&self, call: &Call) -> bool {
         let Base::Table(b) = &self.base else { return false };
         let each = |(k, v): &(Name, Expr)| {
@@ -354,7 +357,7 @@ impl Callee {
         b.settings.iter().any(|k| k.name == "reduction") && !call.named.iter().any(each)
     }
 
-    /// The derivative of a call: with some settings there is none.
+    /// The derivative of a call; some settings make it unavailable.
     pub(crate) fn derivative_of(&self, call: &Call) -> Derivative {
         let stops = |k: &Key| {
             let is = |v: &Expr| matches!(&v.kind, Kind::Text(t) if k.flat.contains(&&**t));
@@ -367,7 +370,8 @@ impl Callee {
     }
 }
 
-/// The axis that a call is along, as far as it says so: as given, else the last of a tensor.
+/// The axis that a call works along, if known: that of `axis=`, else the last axis of a first argument that is a
+/// tensor.
 fn along(call: &Call) -> Option<Name> {
     let own = match call.args.first().map(|a| &a.kind) {
         Some(Kind::Ref(r)) => keys(r),
@@ -384,7 +388,8 @@ fn along(call: &Call) -> Option<Name> {
     }
 }
 
-/// Whether what comes out of a call is called as the left side calls it: on another line it would be called otherwise.
+/// True if the axes of a call's result take names from the left side, so that moving the call to another line could
+/// rename them.
 pub(crate) fn leans(call: &Call, program: &Program) -> bool {
     let Some(callee) = find(&call.function, program).filter(|c| c.order == 0) else { return false };
     let b = match &callee.base {
@@ -407,7 +412,7 @@ pub(crate) fn leans(call: &Call, program: &Program) -> bool {
     }
 }
 
-/// The names that come out of a function by place whose arguments are tensors.
+/// The names of the result axes of a positional function, if all arguments are tensors.
 fn given_to(b: &Builtin, call: &Call) -> Option<Vec<Name>> {
     let own = |a: &Expr| match &a.kind {
         Kind::Ref(r) => Some(keys(r)),
@@ -417,8 +422,8 @@ fn given_to(b: &Builtin, call: &Call) -> Option<Vec<Name>> {
     apply::given(b.gives, &args.iter().map(|a| &a[..]).collect::<Vec<_>>(), None)
 }
 
-/// The names of what comes out of a call that leans on the left side, whose arguments have these: as `apply` gives them, as
-/// far as that can be said before sizes are known.
+/// The names of the result axes of a call that takes names from the left side. `args` are the names of the arguments'
+/// axes. Agrees with `apply`, as far as names are known before sizes are.
 pub(crate) fn result_names(
     call: &Call,
     args: &[Vec<Name>],
@@ -463,7 +468,7 @@ pub(crate) fn result_names(
     }
 }
 
-/// A call within an expression whose indices are those of the left side.
+/// Finds a call within an expression whose result takes its names from the left side.
 pub(crate) fn leaning<'e>(e: &'e Expr, program: &Program) -> Option<&'e Call> {
     match &e.kind {
         Kind::Call(call) if leans(call, program) => Some(call),
@@ -471,7 +476,7 @@ pub(crate) fn leaning<'e>(e: &'e Expr, program: &Program) -> Option<&'e Call> {
     }
 }
 
-/// Whether an expression reads a name only where a function takes numbers as they are.
+/// True if an expression reads `name` only as arguments that a function takes unconverted.
 pub(crate) fn reads_as_given(e: &Expr, name: &Name, program: &Program) -> bool {
     let is = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.name == *name);
     let raw = |call: &Call, i: usize| {
@@ -487,7 +492,7 @@ pub(crate) fn reads_as_given(e: &Expr, name: &Name, program: &Program) -> bool {
     }
 }
 
-/// Whether something in an expression has the temperature that is given from outside.
+/// True if an expression contains a call that uses the temperature of its equation.
 pub(crate) fn has_temperature(e: &Expr, program: &Program) -> bool {
     let here = || match &e.kind {
         Kind::Call(call) => find(&call.function, program).is_some_and(|c| c.has_temperature(call)),
@@ -496,7 +501,7 @@ pub(crate) fn has_temperature(e: &Expr, program: &Program) -> bool {
     here() || e.parts().into_iter().any(|p| has_temperature(p, program))
 }
 
-/// What gradient programs call besides derivatives of what the program calls.
+/// Functions that gradient programs call in addition to derivatives of the functions that the program calls.
 const GENERATED: [&str; 14] = [
     "const",
     "ones_like",
@@ -514,8 +519,8 @@ const GENERATED: [&str; 14] = [
     "complex",
 ];
 
-/// Why nothing may be called so: lines of a gradient program would call it instead of what they mean. A tensor is only in
-/// the way where such a line calls its very name.
+/// Explains why `name` is reserved: a line of a gradient program would call it instead of the builtin. Tensors
+/// conflict only with the names that such lines use for tensors as well.
 pub(crate) fn taken(name: &str, is_function: bool, program: &Program) -> Option<String> {
     let generated = if is_function { &GENERATED[..] } else { &GENERATED[..3] };
     if generated.contains(&name) {
@@ -525,12 +530,12 @@ pub(crate) fn taken(name: &str, is_function: bool, program: &Program) -> Option<
     find(of, program).map(|_| format!("`{name}` is the derivative of `{of}`, which lines of gradients call"))
 }
 
-/// The name of the cotangent of a derivative of some order.
+/// The name of the cotangent parameter of a derivative of this order.
 fn cotangent(order: usize) -> Name {
     if order == 1 { "g".into() } else { format!("g{order}").into() }
 }
 
-/// What a function can be given.
+/// The parameters and settings of a function.
 pub(crate) struct Signature {
     params: Vec<Param<Name>>,
     keys: Vec<Key>,
@@ -550,7 +555,7 @@ impl Signature {
         self.params.iter().map(|p| &*p.name).chain(self.keys.iter().map(|k| k.name))
     }
 
-    /// How many tensors must be there; a derivative of a pointwise function stands without cotangents as well.
+    /// The least number of tensor arguments. Derivatives can also be called without cotangents.
     pub(crate) fn least(&self) -> usize {
         let needed = self.params.iter().filter(|p| p.occurs == param::Occurs::Once).count();
         needed.saturating_sub(self.order)
@@ -560,7 +565,7 @@ impl Signature {
         self.keys.iter().map(|k| k.name)
     }
 
-    /// The settings as a person reads them: `softmax(x, axis=)`.
+    /// The signature as shown to users: `softmax(x, axis=)`.
     pub(crate) fn text(&self, name: &str) -> String {
         let params = self.params.iter().map(Param::to_string);
         let each: Vec<String> = params.chain(self.keys.iter().map(Key::to_string)).collect();

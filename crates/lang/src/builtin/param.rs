@@ -1,33 +1,33 @@
-//! What a function of the table can be given: tensors by place or name, everything else by key. Kinds and defaults stand
-//! here once; calls are checked against them, and the page of the language is written from them.
+//! The parameters of functions in the table: tensors by position or name, settings by key. Types and defaults are
+//! declared here once; calls are checked against them, and the language reference is generated from them.
 
 use super::Setting;
 use crate::ast::{Expr, Kind, Name};
 use gradus_ir::{Error, Result};
 use std::fmt;
 
-/// What becomes of an argument, and whether a derivative flows into it.
+/// The conversion of an argument, and whether it receives a gradient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Takes {
     /// Floats.
     Numbers,
-    /// Floats that are held constant.
+    /// Floats without a gradient.
     Still,
-    /// Numbers, whole or not.
+    /// Floats or integers, as they are.
     Any,
-    /// Whatever it is.
+    /// Any dtype, unconverted.
     AsIs,
-    /// Whole numbers: places and classes.
+    /// Integers: positions and classes.
     Ids,
-    /// Truth values.
+    /// Booleans; numbers are converted.
     Truth,
-    /// Truth values, and never numbers in place of them.
+    /// Booleans; numbers are an error.
     Mask,
-    /// Classes, as `Ids`, where it lacks the axis of the call; else whatever it is.
+    /// Classes as in `Ids` if the argument lacks the axis of the call, else any dtype.
     Classes,
 }
 
-/// How often an argument stands.
+/// How often an argument occurs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Occurs {
     Once,
@@ -35,11 +35,11 @@ pub(crate) enum Occurs {
     Maybe,
     /// Any number of times.
     Many,
-    /// Any number of times, conditions and values in turn, a last value without a condition.
+    /// Any number of alternating conditions and values; a last value without a condition is the default.
     Pairs,
 }
 
-/// A tensor that a function takes.
+/// A tensor parameter of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Param<N = &'static str> {
     pub(crate) name: N,
@@ -53,7 +53,7 @@ pub(super) const fn tensor(name: &'static str) -> Param {
     Param { name, takes: Takes::Numbers, occurs: Occurs::Once }
 }
 
-/// Numbers, whole or not.
+/// Floats or integers.
 pub(super) const fn any(name: &'static str) -> Param {
     tensor(name).taking(Takes::Any)
 }
@@ -85,7 +85,7 @@ impl Param {
 }
 
 impl Param<Name> {
-    /// One of numbers, needed.
+    /// A required parameter that takes floats.
     pub(super) fn plain(name: Name) -> Param<Name> {
         Param { name, takes: Takes::Numbers, occurs: Occurs::Once }
     }
@@ -94,7 +94,7 @@ impl Param<Name> {
         matches!(self.occurs, Occurs::Many | Occurs::Pairs)
     }
 
-    /// Whether nothing flows into the argument at this place of so many.
+    /// True if argument `at` of `count` receives no gradient.
     pub(crate) fn is_still(&self, at: usize, count: usize) -> bool {
         let condition = self.occurs == Occurs::Pairs && at.is_multiple_of(2) && at + 1 < count;
         condition || matches!(self.takes, Takes::Still | Takes::Ids | Takes::Truth | Takes::Mask)
@@ -111,37 +111,37 @@ impl fmt::Display for Param<Name> {
     }
 }
 
-/// What a setting is.
+/// The type of a setting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Is {
     Number,
-    /// A whole number from 0 on.
+    /// An integer from 0 on.
     Whole,
-    /// A whole number of either sign.
+    /// An integer of either sign.
     Integer,
     /// `true` or `false`.
     Flag,
-    /// One of these.
+    /// One of these words.
     Word(&'static [&'static str]),
-    /// One whole number from 0 on, or a list of them.
+    /// One integer from 0 on, or a list of them.
     Wholes,
-    /// The same, or this word.
+    /// As `Wholes`, or this word.
     WholesOr(&'static str),
-    /// A whole number of either sign, or a list of them.
+    /// An integer of either sign, or a list of them.
     Integers,
     Text,
-    /// The names or places of axes, or of arguments: looked up elsewhere.
+    /// Names or positions of axes, or names of arguments; checked elsewhere.
     Names,
 }
 
-/// What holds where a setting is not given.
+/// The default of a setting.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Otherwise {
     Number(f64),
     Word(&'static str),
-    /// It may be left out, and then is not there.
+    /// It may be omitted and then has no value.
     Nothing,
-    /// It must be given.
+    /// It is required.
     Needed,
 }
 
@@ -151,7 +151,7 @@ pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) is: Is,
     pub(crate) otherwise: Otherwise,
-    /// The words with which there is no derivative.
+    /// The values of the setting for which the function has no derivative.
     pub(crate) flat: &'static [&'static str],
 }
 
@@ -161,7 +161,7 @@ const fn key(name: &'static str, is: Is, otherwise: Otherwise) -> Key {
     Key { name, is, otherwise, flat: &[] }
 }
 
-/// The values that are found, or their places, which have no derivative.
+/// Selects the values that are found or their positions, which have no derivative.
 pub(super) const VALUES_OR_INDICES: Key = Key { flat: &["indices"], ..word("part", &["values", "indices"]) };
 
 pub(super) const fn number(name: &'static str, otherwise: f64) -> Key {
@@ -176,7 +176,7 @@ pub(super) const fn integer(name: &'static str, otherwise: i64) -> Key {
     key(name, Is::Integer, Otherwise::Number(otherwise as f64))
 }
 
-/// One whole number for all axes, or a list of one for each.
+/// One integer for all axes, or a list with one per axis.
 pub(super) const fn each(name: &'static str, otherwise: usize) -> Key {
     key(name, Is::Wholes, Otherwise::Number(otherwise as f64))
 }
@@ -185,7 +185,7 @@ pub(super) const fn flag(name: &'static str, otherwise: bool) -> Key {
     key(name, Is::Flag, Otherwise::Word(if otherwise { "true" } else { "false" }))
 }
 
-/// One of some words: the first, if none is given.
+/// One of some words; the first is the default.
 pub(super) const fn word(name: &'static str, words: &'static [&'static str]) -> Key {
     key(name, Is::Word(words), Otherwise::Word(words[0]))
 }
@@ -199,7 +199,7 @@ pub(super) const fn optional(name: &'static str, is: Is) -> Key {
 }
 
 impl Key {
-    /// Whether what a program gives can stand here, as far as it says so itself.
+    /// Checks the setting as far as it is literal: parameters of the program are not known yet.
     pub(crate) fn literally(&self, given: Option<&Expr>) -> Result<()> {
         match given.map(literal) {
             Some(Some(setting)) => self.check(&setting),
@@ -211,7 +211,7 @@ impl Key {
         }
     }
 
-    /// What holds where it is not given.
+    /// The default value, if there is one.
     pub(super) fn default(&self) -> Option<Setting> {
         match self.otherwise {
             Otherwise::Number(x) => Some(Setting::Number(x)),
@@ -220,7 +220,7 @@ impl Key {
         }
     }
 
-    /// Whether a value can stand here.
+    /// Checks the type of a value.
     pub(super) fn check(&self, given: &Setting) -> Result<()> {
         let whole = |s: &Setting| matches!(s, Setting::Number(x) if x.fract() == 0.0 && x.abs() < 9.0e15);
         let count = |s: &Setting| whole(s) && matches!(s, Setting::Number(x) if *x >= 0.0);
@@ -263,7 +263,7 @@ fn either(words: &[&str]) -> String {
     }
 }
 
-/// A setting that is known without the program's parameters.
+/// The value of a setting that does not depend on the program's parameters.
 pub(super) fn literal(e: &Expr) -> Option<Setting> {
     Some(match &e.kind {
         Kind::Text(t) => Setting::Word(t.clone()),

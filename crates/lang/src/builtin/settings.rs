@@ -1,4 +1,4 @@
-//! What a call is given besides tensors: numbers, words, lists of them.
+//! The settings of a call: numbers, words, and lists of them.
 
 use super::param::{Key, Otherwise};
 use crate::ast::Name;
@@ -45,20 +45,20 @@ impl fmt::Display for Setting {
     }
 }
 
-/// The settings of one call, with its axes looked up.
+/// The settings of one call, with its axes resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) given: Vec<(Name, Setting)>,
-    /// The axes as places in the first argument.
+    /// The axes as positions in the first argument.
     pub(crate) axes: Vec<isize>,
     /// The dtype of the program's numbers.
     pub(crate) float: DType,
-    /// The temperature in force, where one was set from outside.
+    /// The temperature of the equation, if set from outside.
     pub(crate) temperature: Option<f64>,
 }
 
 impl Settings {
-    /// With every setting checked and those that are not given as the table has them.
+    /// Checks every setting and adds the defaults of those that are not given.
     pub(super) fn completed(&self, keys: &[Key]) -> Result<Settings> {
         let mut out = self.clone();
         for key in keys {
@@ -77,7 +77,7 @@ impl Settings {
         self.given.iter().find(|(k, _)| **k == *key).map(|(_, s)| s)
     }
 
-    /// The one axis.
+    /// The axis of a function along one axis.
     pub(crate) fn axis(&self) -> isize {
         self.axes.first().copied().unwrap_or(-1)
     }
@@ -90,7 +90,7 @@ impl Settings {
         self.get(key).and_then(Setting::number)
     }
 
-    /// A number that is there: given, or from the table.
+    /// The number of a setting that is given or has a default.
     pub(crate) fn number(&self, key: &str) -> f64 {
         self.optional(key).unwrap_or(f64::NAN)
     }
@@ -114,12 +114,12 @@ impl Settings {
         }
     }
 
-    /// One whole number for all axes, or one for each.
+    /// One integer for all axes, or one per axis.
     pub(crate) fn each(&self, key: &str) -> Each {
         Each(self.wholes(key).unwrap_or_default())
     }
 
-    /// The same, written out for so many axes.
+    /// As `each`, with a single number repeated for each of `axes` axes.
     pub(crate) fn for_axes(&self, key: &str, axes: usize) -> Vec<usize> {
         match (self.get(key), self.wholes(key)) {
             (Some(Setting::List(_)), Some(each)) => each,
@@ -140,7 +140,7 @@ impl Settings {
         }
     }
 
-    /// Words of a list, or the one word.
+    /// The words of a list, or the single word.
     pub(crate) fn words(&self, key: &str) -> Vec<Name> {
         let word = |s: &Setting| match s {
             Setting::Word(w) => Some(w.clone()),

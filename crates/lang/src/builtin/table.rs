@@ -1,12 +1,12 @@
-//! The table of builtins: how a line of it is written, its families, other names. Whatever is not here but in the
-//! catalog of pointwise ops (`exp`, `tanh`, `erf`, …) is called by its name there.
+//! The table of builtins: constructors of its entries, families, and aliases. Pointwise ops of the catalog (`exp`,
+//! `tanh`, `erf`, …) that are not listed here can be called by their names there.
 
 use super::family::{along, arrays, fourier, images, kinds, linalg, losses, numbers, reductions};
 use super::param::{Keys, Params, any, tensor};
 use super::{Builtin, Derivative, Family, Settings, Shape};
 use gradus_tensor::Tensor;
 
-/// Other names for the same.
+/// Other names of builtins.
 pub(super) const ALIASES: &[(&str, &str)] = &[
     ("amax", "max"),
     ("amin", "min"),
@@ -128,10 +128,10 @@ impl Builtin {
 }
 
 pub(super) const X: Params = &[tensor("x")];
-/// Numbers, whole or not.
+/// Floats or integers.
 pub(super) const ANY: Params = &[any("x")];
 pub(super) const XY: Params = &[tensor("x"), tensor("y")];
-/// What comes out has the axes of the first argument.
+/// The result has the axes of the first argument.
 pub(super) const SAME: &str = "->";
 pub(super) const NONE: Params = &[];
 pub(super) const NO: Keys = &[];

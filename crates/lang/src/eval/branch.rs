@@ -1,4 +1,5 @@
-//! Branches that are to be differentiated: nothing flows through one where it is not taken, not even what is no number.
+//! Evaluates branches so that they can be differentiated: no gradient flows through a branch where it is not taken,
+//! even if the branch is NaN there.
 
 use super::{Eval, Fault, Term, real};
 use crate::ast::{Call, Expr, Name};
@@ -8,12 +9,12 @@ use crate::scope::{Names, besides, bound_by, distinct, names_of, occurrences};
 use crate::time::moving;
 use gradus_ir::Class;
 
-/// Where something does not hold.
+/// The negation of a condition.
 pub(super) fn not(truth: &Named) -> Named {
     truth.with(truth.tensor.logical_not())
 }
 
-/// Where something holds at some place at least along all axes but those that stay.
+/// True where the condition holds at some position along the axes that do not stay.
 fn anywhere(truth: &Named, stays: impl Fn(&Name) -> bool) -> Named {
     let gone = truth.axes.iter().enumerate().filter(|(_, a)| !stays(a));
     let gone: Vec<isize> = gone.map(|(i, _)| i as isize).collect();
@@ -25,7 +26,7 @@ fn anywhere(truth: &Named, stays: impl Fn(&Name) -> bool) -> Named {
 }
 
 impl Term<'_> {
-    /// Evaluates something that counts where all of these hold.
+    /// Evaluates `f` in a branch that is taken where all of `masks` hold.
     pub(super) fn taken<R>(&self, masks: &[Named], f: impl FnOnce() -> Eval<R>) -> Eval<R> {
         if !self.options.is_derived() {
             return f();
@@ -37,7 +38,8 @@ impl Term<'_> {
         out
     }
 
-    /// Evaluates arguments of a call. What it mixes is needed wherever the branch is taken at some of the places.
+    /// Evaluates arguments of a call. Along axes that the call mixes, an argument is needed everywhere if the branch
+    /// is taken anywhere.
     pub(super) fn mixed<R>(
         &self,
         callee: &Callee,
@@ -62,7 +64,7 @@ impl Term<'_> {
         self.brought_together(|a| gone.as_ref().is_none_or(|gone| gone.contains(a)), f)
     }
 
-    /// Evaluates something whose places along some axes come together.
+    /// Evaluates an expression whose positions along some axes are combined afterwards.
     pub(super) fn brought_together<R>(
         &self,
         gone: impl Fn(&Name) -> bool,
@@ -75,14 +77,14 @@ impl Term<'_> {
         out
     }
 
-    /// A tensor that branches read. It is the same everywhere, but constant where they are not taken: what flows back to it
-    /// from there is 0, whatever the derivative of the branch is.
+    /// A tensor that a branch reads. Its value is unchanged, but it is constant where the branch is not taken, so the
+    /// gradient from there is 0 even if the derivative of the branch is not finite.
     pub(super) fn where_taken(&self, x: Named) -> Named {
         if x.tensor.dtype().class() < Class::Float {
             return x;
         }
         let masked = |x: Named, mask: &Named| {
-            // Whatever axes a condition has, the branch keeps them; a function's own are the last.
+            // The branch keeps all axes of a condition. They come first, because a function's own axes are the last.
             let more = mask.axes.iter().filter(|a| !x.axes.contains(a)).cloned();
             let order: Vec<Name> = more.chain(x.axes.iter().cloned()).collect();
             let both = pointwise(&[x, mask.clone()], |t| t[1].select(t[0], &t[0].stop_gradient()));
@@ -91,7 +93,7 @@ impl Term<'_> {
         self.masks.borrow().iter().fold(x, masked)
     }
 
-    /// The value of the first case whose condition holds.
+    /// Evaluates the first case whose condition holds.
     pub(super) fn cases(
         &self,
         e: &Expr,
@@ -126,7 +128,7 @@ impl Term<'_> {
         };
         let values = meeting(&values, float);
         let value = chosen(&values).ok_or(Fault::Silent)?;
-        // It lies as what it chooses from; what only conditions have comes after that.
+        // The axes are in the order of the values; axes that only conditions have come last.
         let own = occurrences(e);
         let by_condition = |a: &&Name| {
             self.options.is_derived() && !own.contains(a) && choices.iter().any(|c| c.axes.contains(a))

@@ -16,17 +16,17 @@ use gradus_tensor::Tensor;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-/// What the moment at hand is called among values at it: nothing that a program can write.
+/// The key of the current time step among the values at that step; not a name that a program can write.
 pub(crate) const NOW: &str = "*";
 
-/// A function has no meaning for a complex number.
+/// The error for a function that does not accept complex numbers.
 fn no_complex(function: &Name, span: Span) -> Fault {
     let what = format!("`{function}` has no meaning for complex numbers");
     let fault = Diagnostic::error(span, what).here("complex");
     fault.help("write its parts, real(…) and imag(…), or its size, abs(…)").into()
 }
 
-/// What a function refuses, under its own name, and what it was given: operands of ops are no words of a program.
+/// The error of a builtin, with the builtin's name and its arguments instead of the op and its operands.
 fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
     let whole = in_words(e.to_string().lines().next().unwrap_or_default(), Some(function));
     let why = whole.rsplit_once(" (operands ").map_or(&*whole, |(why, _)| why);
@@ -76,9 +76,9 @@ impl Term<'_> {
         let beside = left.and_then(|p| self.beside.get(p).copied().flatten());
         let declared = |name: &str| self.options.axes.get(name).map(|a| a.0);
         let said = self.sizes.get(index).map(|s| s.0).or(time).or(declared(index)).or(beside);
-        // Where nothing else says how far a primed index goes, the name that it has its primes behind does.
+        // A primed index without a size has the declared size of its name without primes.
         let Some(n) = said.or(declared(index.trim_end_matches('\''))) else {
-            // What another term would say, had it a value, is wrong there.
+            // If a term that would determine the size has failed, the error was reported there.
             let failed =
                 |e: &&Equation| e.reads().iter().any(|r| matches!(self.values.get(&r.name), Some(None)));
             let beside = self.program.equations.iter().filter(|e| e.target.name == self.equation.target.name);
@@ -98,7 +98,7 @@ impl Term<'_> {
         self.moment?.get(&(NOW.into(), 0)).map(|v| &v.tensor)
     }
 
-    /// The moment at hand, if an index is time that moves.
+    /// The number of the current time step, if `index` is the time of this line.
     pub(super) fn at_hand(&self, index: &Name) -> Option<&Tensor> {
         moving(&self.equation.target.places).filter(|t| t.0 == index)?;
         self.step()
@@ -142,8 +142,8 @@ impl Term<'_> {
         for (i, (arg, keep)) in call.args.iter().zip(besides(&around, &call.args)).enumerate() {
             let mut value = self.mixed(&callee, call, &around, || self.eval(arg, &keep))?;
             if !matches!(arg.kind, Kind::Ref(_)) && value.axes.len() > 1 {
-                // The indices of what is computed on the way lie as it is written, behind what a call or a branch brought:
-                // that is no function's own.
+                // The axes of a computed argument are in the order in which its indices are written. Axes that a call
+                // or branch added come first, because a function's own axes are the last.
                 let own = occurrences(arg);
                 let brought = |a: &Name| {
                     let by_branch = || self.masks.borrow().iter().any(|m| m.axes.contains(a));
@@ -183,7 +183,7 @@ impl Term<'_> {
         }
         let is_complex = |(_, v): &(&Expr, &Named)| v.tensor.dtype().is_complex();
         let complex = call.args.iter().zip(&args).find(is_complex).map(|(a, _)| a.span);
-        // What meets complex numbers becomes one, and what flows back into it is real again.
+        // Arguments next to complex ones become complex; the cotangent of a real argument is made real again.
         let by = (callee.order > 0).then(|| builtin::differentiated(&callee, call)).flatten();
         let real_again = by.and_then(|at| args.get(at)).is_some_and(|x| !x.tensor.dtype().is_complex());
         let args = self.meeting(&callee, &params, &args);
@@ -210,7 +210,7 @@ impl Term<'_> {
             true => value.with(value.tensor.real()),
             false => value,
         });
-        // Functions that take numbers as they are leave whole ones whole, but for two that then are others.
+        // Functions that take integers as they are return integers, except `div` and `pow`.
         let closed = callee.order == 0 && !matches!(&*call.function, "div" | "pow");
         let is_number = |i: &usize| params.get(*i).is_some_and(|p| p.takes == Takes::Any);
         let numbers: Vec<usize> = (0..args.len()).filter(is_number).collect();
@@ -227,7 +227,7 @@ impl Term<'_> {
             (Some(Fault::Silent), _) => Err(Fault::Silent),
             (None, result) => result.map_err(|x| match (complex, x.kind()) {
                 (Some(at), ErrorKind::DType { .. }) => no_complex(&call.function, at),
-                // Places and what they are places of are easily taken for each other.
+                // Positions and the tensor they index are easily confused, so the error shows the signature.
                 _ if params.iter().any(|p| p.takes == Takes::Ids) => {
                     let what =
                         in_words(x.to_string().lines().next().unwrap_or_default(), Some(&call.function));
@@ -240,8 +240,8 @@ impl Term<'_> {
         }
     }
 
-    /// Arguments in the dtypes that a function takes: numbers of one dtype, everything else as it is. The program's own
-    /// functions take each as it is.
+    /// Converts arguments to the dtypes that a function takes: numbers to a common dtype, others unchanged. The
+    /// program's own functions take each number in its own dtype.
     fn meeting(&self, callee: &builtin::Callee, params: &[Param<Name>], args: &[Named]) -> Vec<Named> {
         let float = self.options.float;
         if matches!(callee.base, Base::User(_)) {
@@ -283,8 +283,8 @@ impl Term<'_> {
         })
     }
 
-    /// The axes of a call as places in its first argument: as given, else the dotted index, else the last; a
-    /// reduction without any goes over all of them.
+    /// The axes of a call as positions in its first argument: those of `axis=`, else the dotted index, else the last.
+    /// A reduction without either is over all axes.
     fn axes(
         &self,
         given: &[(Name, Setting)],
@@ -331,7 +331,7 @@ impl Term<'_> {
         Ok(vec![last])
     }
 
-    /// A function of the program's own: its parameters take the last axes of the arguments, axes before those stay.
+    /// Calls a function of the program. Its parameters take the last axes of the arguments; leading axes are kept.
     fn own(&self, f: &Function, args: &[Named], left: &[Name]) -> Eval<Named> {
         if self.options.calls.fetch_add(1, Ordering::Relaxed) >= MOST_CALLS {
             let what = format!("the program calls its own functions more than {MOST_CALLS} times");
@@ -377,7 +377,7 @@ impl Term<'_> {
         }
         let Some(Some(value)) = solver.values.remove(&f.result.name) else { return Err(Fault::Silent) };
         let tensor = self.options.judge(value.tensor, solver.verdicts);
-        // One call deep: what was brought to the caller stays brought.
+        // Removes one prefix only: an axis may have been added by several nested calls.
         let within = |b: &Name| Name::from(b.strip_prefix('^').unwrap_or(b));
         let mut axes: Vec<Name> = value.batch.iter().map(within).collect();
         let own = keys(&f.result);
@@ -390,8 +390,8 @@ impl Term<'_> {
         Ok(Named::new(tensor, axes).diagonal())
     }
 
-    /// How many steps the time of a function has: as many as `axis` says, or as a parameter has that names it among its
-    /// indices. Without either, the function is called within the time of its caller.
+    /// The number of time steps of a function: that of `axis`, or the extent of a parameter that has the time among
+    /// its indices. If neither exists, the function runs within the time of its caller.
     fn steps_of(&self, f: &Function, values: &Values) -> Option<usize> {
         let (time, _) = f.body.iter().find_map(|e| moving(&e.target.places))?;
         if let Some((n, _)) = self.options.axes.get(time) {

@@ -1,4 +1,4 @@
-//! Positions that index arithmetic and computed indices stand for, and reads there. Takes a tensor with one axis for each
+//! Evaluates index arithmetic and computed indices to positions, and reads there. Takes a tensor with one axis per
 //! such index; returns it with the axes of the indices instead. Writes at positions are in `solve::scatter`.
 
 use super::{Eval, Term, fault};
@@ -12,22 +12,22 @@ use crate::verdict::Judged;
 use gradus_ir::{Class, DType};
 use gradus_tensor::Tensor;
 
-/// The positions that a place stands for, along an axis.
+/// The positions of one index entry, along an axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
-    /// Integers, by index.
+    /// The positions, as integers by index.
     pub(crate) at: Named,
-    /// The least and the largest, where they are known before the run: those of index arithmetic.
+    /// The least and the largest position, if known before the run: only for index arithmetic.
     pub(crate) range: Option<(i64, i64)>,
-    /// Whether positions outside are an error, as of computed indices.
+    /// True if a position out of range is an error, as for computed indices.
     pub(crate) strict: bool,
     pub(crate) span: Span,
-    /// The time step in which they are computed.
+    /// The time step in which the positions are computed.
     pub(crate) step: Option<Tensor>,
 }
 
 impl Positions {
-    /// Whether each is inside of an extent; nothing if all are.
+    /// Whether each position is within an extent, or `None` if all are known to be.
     pub(crate) fn inside(&self, extent: usize) -> Option<Named> {
         let n = extent as i64;
         match self.range {
@@ -43,7 +43,7 @@ impl Positions {
 }
 
 impl Term<'_> {
-    /// The positions that index arithmetic or a computed index stands for.
+    /// Evaluates index arithmetic or a computed index to positions.
     pub(super) fn positions(&self, place: &Place) -> Eval<Positions> {
         match &place.index {
             Index::Affine(sum) => {
@@ -90,7 +90,8 @@ impl Term<'_> {
     }
 }
 
-/// Computed positions as integers inside of an extent. Others are reported by the run, or else by the op that reads them.
+/// Converts computed positions to integers in range. Others are reported by the run if it reads checks, else by the
+/// op.
 pub(crate) fn checked(p: &Positions, extent: usize, name: &Name, options: &crate::run::Options) -> Positions {
     if !p.strict {
         return p.clone();
@@ -104,16 +105,16 @@ pub(crate) fn checked(p: &Positions, extent: usize, name: &Name, options: &crate
     let zero = Tensor::full([], 0.0).to_dtype(x.dtype());
     let end = Tensor::full([], extent as f64).to_dtype(x.dtype());
     let good = whole.logical_and(&x.ge(&zero)).logical_and(&x.lt(&end));
-    // Where the run does not read the check, a position behind the end makes the read fail.
+    // If the run does not read checks, an out-of-range position makes the op fail.
     let otherwise = if options.is_read() { zero } else { end };
     let at = p.at.with(good.select(x, &otherwise).to_dtype(DType::I64).stop_gradient());
     Positions { at, range: Some((0, extent.max(1) as i64 - 1)), ..p.clone() }
 }
 
-/// Reads a tensor at positions. `reads` holds the axis, by a name that nothing else has, and the positions along it.
+/// Reads a tensor at positions. `reads` holds axes, under unique names, with the positions along each.
 pub(super) fn gathered(mut value: Named, mut reads: Vec<(Name, Positions)>) -> gradus_ir::Result<Named> {
     while !reads.is_empty() {
-        // Positions that share an index with each other, or with an axis of the tensor, are read together.
+        // Positions that share an index with each other are read together.
         let mut group = vec![reads.remove(0)];
         while let Some(at) = reads
             .iter()

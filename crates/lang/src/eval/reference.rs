@@ -1,4 +1,5 @@
-//! Tensors at their indices: sizes noted and checked, places taken, offsets filled with 0.
+//! Reads tensors at their indices: notes and checks sizes, takes positions and ranges, fills offsets out of range with
+//! 0.
 
 use super::positions::{checked, gathered};
 use super::{Eval, Fault, Sizes, Term, Value, fault};
@@ -12,8 +13,8 @@ use crate::time::{from_moment, is_time};
 use gradus_tensor::{Ix, Tensor};
 
 impl<'a> Term<'a> {
-    /// The sizes that tensors give to the indices of an expression; they must agree. A function that knows places only,
-    /// or changes an axis, may have one size in an argument and another elsewhere.
+    /// Notes the sizes that tensors give to the indices of an expression; they must agree. In arguments of functions
+    /// that are positional or resize an axis, an index may have another size than elsewhere.
     pub(super) fn note_sizes(&self, e: &Expr, sizes: &mut Sizes) -> Eval<()> {
         match &e.kind {
             Kind::Ref(r) => {
@@ -33,7 +34,7 @@ impl<'a> Term<'a> {
         callee.is_some_and(|c| c.shape().is_of_any_size() && !matches!(c.base, Base::User(_)))
     }
 
-    /// The sizes of one tensor.
+    /// Notes the sizes of one tensor's indices.
     fn note_size(&self, r: &Ref, sizes: &mut Sizes) -> Eval<()> {
         if self.options.numbers.contains_key(&r.name) && r.places.is_empty() {
             return Ok(());
@@ -88,7 +89,7 @@ impl<'a> Term<'a> {
         Ok(())
     }
 
-    /// The sizes of a list, whose axes are those of the left side.
+    /// Notes the sizes of a list, whose axes are those of the left side.
     fn note_list(&self, array: &Array, span: Span, sizes: &mut Sizes) -> Eval<()> {
         if array.shape.len() != self.left.len() {
             return Ok(());
@@ -111,7 +112,7 @@ impl<'a> Term<'a> {
         Ok(())
     }
 
-    /// Whether a tensor is looked up at the moment at hand, without its time axis.
+    /// True if a tensor is read at the current time step, without its time axis.
     pub(super) fn timed(&self, r: &Ref) -> bool {
         self.moment.is_some() && from_moment(&self.equation.target, &r.places).is_some()
     }
@@ -129,7 +130,7 @@ impl<'a> Term<'a> {
         }
     }
 
-    /// A tensor at its indices.
+    /// Reads a tensor at its indices.
     pub(super) fn reference(&self, r: &Ref) -> Eval<Named> {
         if let Some(x) = self.options.numbers.get(&r.name).filter(|_| r.places.is_empty()) {
             return Ok(Named::scalar(*x, self.options.float));
@@ -177,7 +178,7 @@ impl<'a> Term<'a> {
                     if (0..n).contains(&from) {
                         Ix::At(from as isize)
                     } else {
-                        // Before the first moment that it has, and behind the last, there is 0.
+                        // Outside its time steps a value is 0.
                         whole = window(&whole, value.batch.len() + i, from, 1);
                         Ix::At(0)
                     }
@@ -206,7 +207,7 @@ impl<'a> Term<'a> {
         let mut out = Named::new(tensor, axes.into_iter().map(|a| a.0).collect()).diagonal();
         if !reads.is_empty() {
             out = gathered(out, reads).map_err(|x| fault(r.span, &x))?;
-            // Axes are in the order in which indices appear.
+            // Axes are in the order in which the indices appear.
             let order = distinct(value.batch.iter().cloned().chain(keys(r)));
             let order: Vec<Name> = order.into_iter().filter(|a| out.axes.contains(a)).collect();
             out = Named::new(out.aligned(&order), order);
@@ -215,7 +216,7 @@ impl<'a> Term<'a> {
     }
 }
 
-/// How many of `n` places a range has.
+/// The number of positions of a range within `n`.
 fn range_len(n: usize, from: Option<i64>, to: Option<i64>, by: i64) -> usize {
     let n = n as i64;
     let within = |x: i64, low: i64, high: i64| (if x < 0 { x + n } else { x }).clamp(low, high);
@@ -228,7 +229,7 @@ fn range_len(n: usize, from: Option<i64>, to: Option<i64>, by: i64) -> usize {
     count.max(0) as usize
 }
 
-/// Elements `from..from + len` along an axis; 0 where there are none.
+/// Elements `from..from + len` along an axis, with 0 outside the tensor.
 pub(crate) fn window(t: &Tensor, axis: usize, from: i64, len: usize) -> Tensor {
     let (n, len) = (t.dim(axis as isize) as i64, len as i64);
     let (first, last) = (from.clamp(0, n), (from + len).clamp(0, n));

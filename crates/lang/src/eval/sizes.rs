@@ -1,5 +1,6 @@
-//! Sizes of indices that no tensor has as an axis of its own. Takes the reads of a term, with sizes that are known; gives an
-//! index of `V[i+1]` the size of that axis, and one of other index arithmetic the largest for which all reads are inside.
+//! Infers sizes of indices that appear only in offsets and index arithmetic. Takes the reads of a term and the known
+//! sizes. The index of `V[i+1]` gets the size of that axis; others get the largest size for which all reads are in
+//! range.
 
 use super::{Eval, Term};
 use crate::ast::{Affine, Expr, Index, Name, Place, Ref};
@@ -8,7 +9,7 @@ use crate::program::number;
 use crate::source::Span;
 use crate::time::is_time;
 
-/// Index arithmetic with its factors as numbers, and the extent that it reads.
+/// One read by index arithmetic, with its factors as numbers and the extent of the axis.
 struct Read<'e> {
     terms: Vec<(i64, &'e Name)>,
     offset: i64,
@@ -30,7 +31,7 @@ impl Term<'_> {
         Ok((terms, whole(&sum.offset)?))
     }
 
-    /// The size of an index, where something says it.
+    /// The size of an index, if known.
     pub(super) fn size_of(&self, index: &Name) -> Option<usize> {
         let declared = |name: &str| self.options.axes.get(name).map(|a| a.0);
         let said = self.sizes.get(index).map(|s| s.0).or_else(|| declared(index));
@@ -47,7 +48,7 @@ impl Term<'_> {
         said.or_else(left).or_else(brought).or_else(|| declared(index.trim_end_matches('\'')))
     }
 
-    /// Infers the sizes of indices that only offsets and index arithmetic have.
+    /// Infers the sizes of indices that appear only in offsets and index arithmetic.
     pub(crate) fn infer_sizes(&mut self) -> Eval<()> {
         let mut refs: Vec<&Ref> = self.equation.reads();
         let arithmetic = |p: &Place| matches!(p.index, Index::Affine(_) | Index::Named(_, 1.. | ..=-1));
@@ -96,7 +97,7 @@ impl Term<'_> {
         self.size_of(name).is_none() && self.at_hand(name).is_none()
     }
 
-    /// The largest size of an index for which a read is inside, whatever its other indices are.
+    /// The largest size of an index for which a read is in range for all values of the other indices.
     fn largest(&self, read: &Read<'_>, name: &Name) -> usize {
         let (mut low, mut high) = (read.offset, read.offset);
         let mut own = 0;
@@ -115,7 +116,7 @@ impl Term<'_> {
         most as usize + 1
     }
 
-    /// The index of `V[i+1]` has the size of that axis, unless something else says it.
+    /// Gives the index of `V[i+1]` the size of that axis, unless its size is known otherwise.
     fn offsets(&mut self, refs: &[&Ref]) -> Eval<()> {
         let mut found: Vec<(&Name, usize, Span)> = Vec::new();
         for r in refs {
@@ -149,7 +150,7 @@ impl Term<'_> {
         Ok(())
     }
 
-    /// The places of a tensor with their extents, without its time where it is read at the current step.
+    /// The indices of a tensor with their extents, without its time if it is read at the current step.
     pub(super) fn extents_of<'e>(&self, r: &'e Ref) -> Eval<Vec<(&'e Place, usize)>> {
         if self.options.numbers.contains_key(&r.name) && r.places.is_empty() {
             return Ok(Vec::new());
@@ -161,7 +162,7 @@ impl Term<'_> {
         Ok(places.zip(extents).collect())
     }
 
-    /// Reports an index of a left side whose size nothing says.
+    /// The size of an index; an error if it is unknown.
     pub(super) fn sized(&self, name: &Name, span: Span) -> Eval<usize> {
         self.size_of(name).ok_or_else(|| {
             let what = format!("the size of index `{name}` is not known");

@@ -1,5 +1,5 @@
-//! What lines of a gradient take for granted: they were written for inputs that are real, unless these were said to be
-//! complex. Which lines would be others is found by writing them again.
+//! Checks an assumption of gradient lines: inputs are real unless declared complex. Lines that would differ for
+//! complex inputs are found by differentiating again.
 
 use crate::ast::{Equation, Kind, Name};
 use crate::diagnostic::Diagnostic;
@@ -7,7 +7,7 @@ use crate::gradient::GradientOptions;
 use crate::program::Program;
 use std::collections::HashSet;
 
-/// Whether a line is where a gradient begins: `Grad_Loss = const(1.0)`, with its prefix and the name behind it.
+/// The prefix and the loss of a gradient, if this line is its start: `Grad_Loss = const(1.0)`.
 fn seed<'e>(e: &'e Equation, program: &Program) -> Option<(&'e str, Name)> {
     let name = &e.target.name;
     let Kind::Call(c) = &e.value.kind else { return None };
@@ -19,7 +19,7 @@ fn seed<'e>(e: &'e Equation, program: &Program) -> Option<(&'e str, Name)> {
 }
 
 impl Program {
-    /// Lines of gradients that take some inputs for real which are complex, and are needed for some names.
+    /// Errors for lines of gradients that assume real inputs which are complex, and that `wanted` depends on.
     pub(crate) fn taken_for_real(&self, complex: &[Name], wanted: &[Name]) -> Vec<Diagnostic> {
         if complex.is_empty() {
             return Vec::new();
@@ -27,7 +27,7 @@ impl Program {
         let needed = self.needed(wanted);
         let mut found = Vec::new();
         for (prefix, loss) in self.equations.iter().filter_map(|e| seed(e, self)) {
-            // What the loss needs is all of the program that was differentiated, whatever stands beside it by now.
+            // The program that was differentiated is what the loss depends on; other lines may have been added since.
             let own = self.needed(std::slice::from_ref(&loss));
             let base = self.equations.iter().filter(|e| own.contains(&e.target.name)).cloned().collect();
             let (exports, sinks) = (Vec::new(), Vec::new());

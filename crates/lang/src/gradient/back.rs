@@ -1,4 +1,4 @@
-//! From a cotangent to contributions: one walk over an expression, down to the tensors it reads.
+//! Walks an expression from the cotangent of its value down to the tensors it reads, and emits their contributions.
 
 use super::along::sized;
 use super::branch::{Mask, may_be_infinite, multiplies};
@@ -20,38 +20,38 @@ use std::sync::Arc;
 pub(super) struct Walk<'a> {
     pub(super) program: &'a Program,
     pub(super) prefix: String,
-    /// Where names are needed that only branches read.
+    /// The conditions under which names are needed that only branches read.
     pub(super) needed: Needed,
     /// The names that the loss depends on.
     pub(super) reached: HashSet<Name>,
-    /// The names that depend on what is asked for.
+    /// The names that depend on the names whose gradients are wanted.
     pub(super) wanted: HashSet<Name>,
-    /// What cannot be written on another line than its own.
+    /// Errors for expressions that cannot be moved to another line.
     pub(super) refused: Vec<Diagnostic>,
     pub(super) lines: Vec<Equation>,
-    /// Where a derivative would be needed and there is none.
+    /// Errors for derivatives that are needed but do not exist.
     pub(super) blocked: Vec<Diagnostic>,
-    /// Where a derivative is there, but hardly what is meant.
+    /// Warnings for derivatives that exist but are probably not what is meant.
     pub(super) doubtful: Vec<Diagnostic>,
-    /// The equation at hand.
+    /// The current equation.
     pub(super) equation: Option<Arc<Equation>>,
-    /// Where what is differentiated stands.
+    /// The location of the expression being differentiated.
     pub(super) at: Span,
-    /// The tensors whose gradients have all moments.
+    /// The tensors whose gradients have all time steps or elements.
     pub(super) laid_out: HashSet<Name>,
-    /// What adds up behind the last moments of tensors, or moment by moment.
+    /// The names of helper sums: contributions from after the last time step, or per step.
     pub(super) ahead: HashSet<Name>,
-    /// The indices that its right side leaves to its left.
+    /// The indices that the right side leaves to be reduced at the left side.
     pub(super) outer: Names,
-    /// Names given to indices of inner sums in copies of its parts.
+    /// New names of inner summation indices in copies of parts.
     pub(super) introduced: Names,
-    /// The branches that what is differentiated stands in.
+    /// The conditions of the branches around the current expression.
     pub(super) masks: Vec<Mask>,
-    /// The time of the current equation, if it is taken step by step: there it is no axis.
+    /// The time index of the current equation, if it is evaluated step by step; it is not an axis then.
     pub(super) step: Option<Name>,
     /// The names of ones along inferred indices, by equation and index.
     pub(super) inferred: Vec<((Span, Name), Name)>,
-    /// The names whose numbers are complex, gradients included.
+    /// The names whose values are complex, including gradients.
     pub(super) complex: HashSet<Name>,
 }
 
@@ -74,7 +74,7 @@ fn negative(e: Expr) -> Expr {
     }
 }
 
-/// A product, with its sign in front.
+/// A product; the sign of the cotangent moves to the front.
 pub(super) fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
     let others: Vec<Expr> = others.into_iter().collect();
     if others.is_empty() {
@@ -98,7 +98,7 @@ pub(super) fn over(ct: Expr, under: Expr) -> Expr {
     }
 }
 
-/// Places without the dot of a default axis.
+/// Indices without the dot of a default axis.
 pub(super) fn plain(places: &[Place]) -> Vec<Place> {
     places.iter().map(|p| Place { dotted: false, ..p.clone() }).collect()
 }
@@ -119,8 +119,9 @@ impl Walk<'_> {
         self.lines.push(line(target, value, self.at));
     }
 
-    /// A value whose indices are summed where they were in the equation: around all of it, but for those that are kept. One that
-    /// was kept there for a neighbour that does not stand beside the value would be summed further inside.
+    /// Sums a value over those indices that the equation sums at its left side, except for kept ones. Without the sum,
+    /// an index that was only kept because of a neighbouring factor, which the value lacks, would be summed further
+    /// inside.
     pub(super) fn summed_outside(&self, value: Expr, keep: &Names) -> Expr {
         let lost = self.lost_outside(&value, keep);
         match lost.is_empty() {
@@ -146,14 +147,14 @@ impl Walk<'_> {
         outermost(value, &all, self.program).into_iter().filter(is_lost).collect()
     }
 
-    /// The names that were introduced for inner sums, with no more primes than this line needs.
+    /// Renames the new inner indices so that they have no more primes than this line needs.
     fn with_few_primes(&self, target: &Ref, value: Expr) -> Expr {
         if self.introduced.is_empty() {
             return value;
         }
         let (all, left) = (occurrences(&value), keys(target));
-        // What the left side is called by is no inner sum, whatever those of other lines are called.
-        // Nor is one with fewer primes the same where the program declares sizes of both.
+        // Indices of the left side are not inner sums, even if other lines have introduced the name. Indices whose
+        // sizes the program declares with primes keep their names too.
         let stem = |n: &str| Name::from(n.trim_end_matches('\''));
         let declared = |n: &Name| self.program.axes.keys().any(|a| a.ends_with('\'') && stem(a) == stem(n));
         let inner = |n: &Name| self.introduced.contains(n) && !left.contains(n) && !declared(n);
@@ -171,7 +172,7 @@ impl Walk<'_> {
         renamed(&value, &names)
     }
 
-    /// All contributions of one equation.
+    /// Emits all contributions of one equation.
     pub(super) fn equation(&mut self, e: &Equation) {
         let target = &e.target.name;
         if !self.reached.contains(target) || !self.wanted.contains(target) || !e.value.any_ref(&mut |_| true)
@@ -195,16 +196,16 @@ impl Walk<'_> {
             return;
         }
         let mut ct = reference(self.name(target), plain(&e.target.places));
-        // Only parts of parts have sums that could be another line's.
+        // Only nested parts can contain sums that move to another line.
         let nested = e.value.any_part(|p| !p.is_single());
         self.outer = if nested { outermost(&e.value, &keep, self.program) } else { Names::new() };
-        // Within a step there is no sum over time.
+        // Within a time step there is no sum over time.
         self.step = step_of(self.program, &e).cloned();
         if let Some(time) = &self.step {
             self.outer = self.outer.iter().filter(|n| *n != time).cloned().collect();
         }
         let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
-        // What has its names from the left side cannot be chosen beside names of others.
+        // A call that takes its names from the left side cannot be inside a choice whose condition has other names.
         let infinite = may_be_infinite(&e.value) || multiplies(&e.value, &self.needed);
         let leaning = builtin::leaning(&e.value, self.program);
         let own = |c: &Call| self.program.functions.contains_key(&c.function);
@@ -221,13 +222,13 @@ impl Walk<'_> {
             let gone: Vec<Name> = gone.into_iter().filter(|n| !left.contains(n)).collect();
             if !gone.is_empty() {
                 keep.extend(gone.iter().cloned());
-                // Where the guard does not hold, nothing is among what goes away.
+                // Elements at which the guard does not hold are not part of the reduction.
                 let body = self.apart(&e.value, &keep);
                 let nothing = e.projection.of_nothing();
                 let masked = self.masks_apart(&masks);
                 let under = |x: Expr, or: f64| masked.iter().rev().fold(x, |x, mask| mask.or(x, or));
                 ct = if e.projection == Projection::Avg && e.guard.is_some() {
-                    // The mean is over the elements that the guard holds for.
+                    // The mean is over the elements at which the guard holds.
                     let held = under(call("ones_like".into(), vec![body], Vec::new()), 0.0);
                     let held = Kind::Product(vec![held]).bare();
                     let count = Kind::Reduce(Projection::Sum, gone.clone(), Box::new(held)).bare();
@@ -240,7 +241,7 @@ impl Walk<'_> {
         self.under(&masks, |walk| walk.back(&e.value, ct, &keep));
     }
 
-    /// Whether a gradient is wanted at a tensor.
+    /// True if the gradient of a tensor is wanted.
     pub(super) fn flows(&self, r: &Ref) -> bool {
         let relation = || self.program.definition(&r.name).is_some_and(|d| d.relation);
         self.wanted.contains(&r.name) && !relation()
@@ -250,7 +251,7 @@ impl Walk<'_> {
         e.any_ref(&mut |r| self.flows(r))
     }
 
-    /// Contributions of an expression whose cotangent is given.
+    /// Emits the contributions of an expression with cotangent `ct`.
     pub(super) fn back(&mut self, e: &Expr, ct: Expr, keep: &Names) {
         if !self.reads_wanted(e) {
             return;
@@ -258,7 +259,7 @@ impl Walk<'_> {
         let ct = self.fitting(e, ct);
         match &e.kind {
             Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::List(_) | Kind::Of(..) => {}
-            // Conditions carry nothing; as a number, one is a threshold.
+            // A condition has no derivative; used as a number, it is a threshold.
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {
                 let help = "stop_gradient(…) around it says that none is meant";
                 let fault = Diagnostic::error(e.span, "a comparison has no derivative");
@@ -307,7 +308,7 @@ impl Walk<'_> {
             Kind::Power(two) => self.power(two, ct, keep),
             Kind::Choose(_) | Kind::Case(..) => self.choice(e, &ct, keep),
             Kind::Reduce(how, axes, body) => {
-                // Its indices are its own, whatever else is called so; what comes out of it needs other names.
+                // The indices of a `reduce` are local, so those that are also used outside get new names.
                 let mut taken = keep.clone();
                 taken.extend(self.introduced.iter().cloned());
                 taken.extend(occurrences(e));
@@ -322,7 +323,7 @@ impl Walk<'_> {
                 let mut around = keep.clone();
                 around.extend(axes.iter().cloned());
                 if *how == Projection::Sum {
-                    // Nothing in the cotangent says that they are kept within the body.
+                    // The cotangent does not show that these indices are kept within the body.
                     let before = self.outer.clone();
                     self.outer.extend(axes.iter().cloned());
                     self.back(body, ct, &around);
@@ -338,13 +339,13 @@ impl Walk<'_> {
         }
     }
 
-    /// A copy of a part whose inner sums keep to themselves: their indices get names that nothing else has.
+    /// Copies a part to another line, with new names for the indices that it sums over.
     fn apart(&mut self, e: &Expr, keep: &Names) -> Expr {
         self.refuse_leaning(e);
         self.copy(e, keep)
     }
 
-    /// What has its names from the left side means something else on another line.
+    /// Refuses an expression that takes names from the left side: it would mean something else on another line.
     fn refuse_leaning(&mut self, e: &Expr) {
         if let Some(call) = builtin::leaning(e, self.program) {
             let what = format!("`{}` has its indices from the left side of this equation", call.function);
@@ -359,14 +360,14 @@ impl Walk<'_> {
         let left = self.free_here(e, keep);
         let mut bound =
             occurrences(e).into_iter().filter(|n| !left.contains(n) && !keep.contains(n)).peekable();
-        // All of an equation is looked at only where something is called otherwise.
+        // Collects the names of the entire equation only if something has to be renamed.
         if bound.peek().is_none() {
             return e.clone();
         }
         let mut taken = occurrences(&equation.value);
         taken.extend(keys(&equation.target));
         taken.extend(equation.guard.iter().flat_map(occurrences));
-        // Two copies must not share a name either, or their sums would meet.
+        // Two copies must not share a summation index either, or they would be summed together.
         taken.extend(self.introduced.iter().cloned());
         let mut names = HashMap::new();
         for bound in bound {
@@ -385,7 +386,7 @@ impl Walk<'_> {
         if let Kind::Number(n) = exponent.kind {
             let mut factors = vec![Kind::Number(n).bare()];
             match n {
-                // 0 times an infinite slope is none, and so is the first power of what is infinite.
+                // For n = 0, 0 times an infinite slope must not give NaN; for n = 1, neither must a zeroth power.
                 0.0 => {}
                 1.0 => factors.clear(),
                 2.0 => factors.push(x),
@@ -433,7 +434,7 @@ impl Walk<'_> {
             args: Vec::new(),
             named: named.clone(),
         }));
-        // Where all goes away, it does not matter what it was called.
+        // If all axes are reduced, their names do not matter, so the argument may take them from the left side.
         let all = callee.shape() == Shape::Reduce && !c.named.iter().any(|(k, _)| &**k == "axis");
         let mut args = Vec::with_capacity(c.args.len());
         for a in &c.args {
@@ -442,13 +443,13 @@ impl Walk<'_> {
         }
         let function = format!("{}_grad", c.function);
         let pulled = named.iter().any(|(k, _)| &**k == "wrt");
-        // Of complex numbers a derivative is a factor only for some functions, and not for derivatives.
+        // The derivative of a complex function is a factor only for some functions, and never for derivatives.
         let one = callee.shape() == Shape::Pointwise && c.args.len() == 1 && !pulled;
         let factor = one && !self.is_complex(&c.args[0]) && callee.derivative_of(c) != Derivative::OfResult;
         let own = free(e, keep, self.program);
         let lost = if factor { Vec::new() } else { self.lost_outside(&ct, &own) };
         let ct = if factor { ct } else { self.summed_outside(ct, &own) };
-        // Behind a sum over places, a branch counts where it is taken at some of them.
+        // After a sum over positions, the branch counts as taken if it is taken at any of them.
         self.masks = self.masks.iter().map(|m| m.anywhere(|n| lost.contains(n))).collect();
         if callee.derivative_of(c) == Derivative::OfResult {
             let y = self.result(e).unwrap_or_else(|| call(c.function.to_string(), args, named.clone()));
@@ -466,7 +467,7 @@ impl Walk<'_> {
                 }
                 self.called_apart(f, c, ct, keep)
             }
-            // Only a builtin that is all of the right side may be called otherwise on the left.
+            // Only a builtin call that is the entire right side may have its axes renamed by the left side.
             Base::User(_) => self.without_others(e, c, ct, keep),
             _ if callee.shape() == Shape::Positional && !whole => self.without_others(e, c, ct, keep),
             _ => ct,
@@ -483,8 +484,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The cotangent of a function by place that is a part of something: indices that its result has not are summed, or they
-    /// would be taken for names of its axes.
+    /// Sums the cotangent of a positional call, if the call is only part of an expression, over indices that the
+    /// result lacks: they would be taken for names of its axes.
     fn without_others(&self, e: &Expr, c: &Call, ct: Expr, keep: &Names) -> Expr {
         let own = self.free_here(e, keep);
         let is_other =
@@ -496,8 +497,9 @@ impl Walk<'_> {
         Kind::Reduce(Projection::Sum, others, Box::new(ct)).bare()
     }
 
-    /// The cotangent of a function of the program's own that has its names from the left side: where the left side calls a new
-    /// index like one of an argument, of maybe another size, the two are no longer one.
+    /// Renames the cotangent of a call of the program's own function that takes names from the left side. If the left
+    /// side gives a new axis the name of an index of an argument, possibly of another size, the two must be different
+    /// names here.
     fn called_apart(&self, f: &Function, c: &Call, ct: Expr, keep: &Names) -> Expr {
         let Some(equation) = &self.equation else { return ct };
         let Some((own, left)) = own_result(self.program, equation, f, c, keep) else { return ct };
@@ -516,7 +518,7 @@ impl Walk<'_> {
         renamed(&ct, &names)
     }
 
-    /// The left side, where it is this expression's value and nothing else.
+    /// A read of the left side, if it equals this expression.
     fn result(&self, e: &Expr) -> Option<Expr> {
         let equation = self.equation.as_ref()?;
         let d = self.program.definition(&equation.target.name)?;
@@ -530,7 +532,7 @@ impl Walk<'_> {
     }
 }
 
-/// What parts must keep; those that have no parts themselves need nothing.
+/// The indices that each part keeps; parts without parts of their own need none.
 fn kept(keep: &Names, parts: &[Expr]) -> Vec<Names> {
     match parts.iter().all(Expr::is_single) {
         true => vec![Names::new(); parts.len()],
@@ -538,7 +540,7 @@ fn kept(keep: &Names, parts: &[Expr]) -> Vec<Names> {
     }
 }
 
-/// The names of tensors through which a derivative flows.
+/// Collects the names of tensors through which a derivative flows.
 pub(super) fn flowing<'e>(e: &'e Expr, program: &Program, out: &mut Vec<&'e Name>) {
     match &e.kind {
         Kind::Ref(r) => out.push(&r.name),
@@ -577,7 +579,7 @@ pub(super) fn reduced(how: Projection, body: Expr, ct: Expr, axes: &[Name]) -> E
     call(function.into(), vec![body, ct], vec![("axis".into(), axis), ("wrt".into(), text("x"))])
 }
 
-/// Settings that say which argument a derivative is by; for higher ones, one after the other.
+/// The settings of a derivative for the argument `which`; for higher orders, `wrt` lists the arguments in order.
 fn with_respect_to(named: &[(Name, Expr)], which: &str) -> Vec<(Name, Expr)> {
     let mut out: Vec<(Name, Expr)> = named.iter().filter(|(k, _)| &**k != "wrt").cloned().collect();
     let before = named.iter().find(|(k, _)| &**k == "wrt").map(|(_, v)| &v.kind);

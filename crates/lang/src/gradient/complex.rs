@@ -1,5 +1,6 @@
-//! Complex numbers. The gradient of one is the `g` for which the loss moves by the real part of `conj(g) dz`, as in the core: a
-//! factor hands on the conjugates of the others, and a real part of something complex takes the real part of what arrives.
+//! Complex numbers. The gradient of `z` is the `g` for which the loss changes by the real part of `conj(g) dz`, as in
+//! the core. So the cotangent of a factor contains the conjugates of the others, and that of a real part is the real
+//! part.
 
 use super::back::{Walk, call};
 use crate::ast::{Call, Equation, Expr, Kind, Name};
@@ -9,14 +10,14 @@ use crate::program::Program;
 use crate::scope::{Names, beside};
 use std::collections::{HashMap, HashSet};
 
-/// The names of equations whose numbers are complex, and those that are known to be. Inputs are not.
+/// The names of equations with complex values, in addition to `known`. Inputs are real unless they are in `known`.
 pub(super) fn complex_among(
     equations: &[Equation],
     known: HashSet<Name>,
     program: &Program,
 ) -> HashSet<Name> {
     let mut found = known;
-    // Most programs have no complex numbers at all.
+    // Fast path: most programs have no complex numbers.
     if !equations.iter().any(|e| is_complex(&e.value, &found, program)) {
         return found;
     }
@@ -34,7 +35,7 @@ pub(super) fn complex_among(
     found
 }
 
-/// Whether an expression is a complex number, where these names are.
+/// True if an expression is complex, given the complex names.
 fn is_complex(e: &Expr, names: &HashSet<Name>, program: &Program) -> bool {
     let is = |e: &Expr| is_complex(e, names, program);
     match &e.kind {
@@ -52,11 +53,11 @@ fn is_complex(e: &Expr, names: &HashSet<Name>, program: &Program) -> bool {
     }
 }
 
-/// Whether a call gives complex numbers, by its arguments.
+/// True if a call returns complex numbers, given which arguments are complex.
 fn gives(callee: &Callee, c: &Call, each: &[bool], program: &Program) -> bool {
     let any = each.contains(&true);
     if callee.order > 0 {
-        // A derivative is of the kind of what it is by.
+        // A derivative has the dtype of the argument that it is for.
         let by = builtin::differentiated(callee, c);
         return by.map_or(any, |at| each.get(at).copied().unwrap_or_default());
     }
@@ -70,7 +71,8 @@ fn gives(callee: &Callee, c: &Call, each: &[bool], program: &Program) -> bool {
     }
 }
 
-/// Where parts are taken of what is not known to be complex: an input may be, and then its gradient is another.
+/// Warnings for real and imaginary parts of values that are not known to be complex: an input may be complex, and its
+/// gradient would differ.
 pub(super) fn parts_of_real(
     equations: &[&Equation],
     complex: &HashSet<Name>,
@@ -119,12 +121,12 @@ impl Walk<'_> {
         !self.complex.is_empty() && is_complex(e, &self.complex, self.program)
     }
 
-    /// A cotangent as an expression takes it: what is real moves along the real numbers only.
+    /// Converts a cotangent to the dtype of the expression: that of a real expression is real.
     pub(super) fn fitting(&self, e: &Expr, ct: Expr) -> Expr {
         if !self.is_complex(&ct) || self.is_complex(e) { ct } else { of("real", ct) }
     }
 
-    /// A factor as it stands beside the cotangent of another.
+    /// The conjugate of a factor, if it is complex.
     pub(super) fn conjugate(&self, e: Expr) -> Expr {
         match e.kind {
             Kind::Call(c) if &*c.function == "conj" => c.args[0].clone(),
@@ -133,9 +135,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Goes back through a function that takes parts of complex numbers, or makes them of parts.
+    /// Goes back through a function that extracts parts of complex numbers, or combines them.
     pub(super) fn part(&mut self, part: Part, c: &Call, ct: Expr, keep: &Names) {
-        // Of what is real a part is all of it or nothing.
+        // The real part or conjugate of a real number is the number itself; its imaginary part has no gradient.
         if part != Part::Both && !self.is_complex(&c.args[0]) {
             if part != Part::Imag {
                 self.back(&c.args[0], ct, keep);

@@ -1,4 +1,4 @@
-//! From a cotangent that has arrived at a tensor to the line that adds it to that tensor's gradient.
+//! Turns a cotangent that has arrived at a tensor into the line that adds it to the tensor's gradient.
 
 use super::along::sized_key;
 use super::back::{Walk, call, plain, reference, text, times};
@@ -11,7 +11,7 @@ use crate::source::Span;
 use crate::time::moving;
 
 impl Walk<'_> {
-    /// The line that adds a cotangent to the gradient of a tensor.
+    /// Emits the line that adds a cotangent to the gradient of a tensor.
     pub(super) fn contribute(&mut self, r: &Ref, ct: Expr) {
         if !self.flows(r) {
             return;
@@ -25,7 +25,7 @@ impl Walk<'_> {
             }
             _ => false,
         };
-        // Ranges from the end or backwards cannot be written to.
+        // Ranges that count from the end or backwards cannot be written to.
         let writable = |p: &Place| match &p.index {
             Index::Slice(name, range) => {
                 name.is_some() && range[0].unwrap_or(0) >= 0 && range[2].unwrap_or(1) > 0
@@ -34,7 +34,7 @@ impl Walk<'_> {
         };
         let cut_apart = || cut && r.places.iter().all(writable) && r.places.iter().enumerate().any(moved);
         let arithmetic = r.places.iter().any(|p| p.index.is_arithmetic()) || cut_apart();
-        // Whether an index that moves may go further than the tensor, or less far.
+        // True if an index at an offset may have another size than the tensor's axis.
         let mut apart = false;
         if arithmetic {
             // The gradient of a read at positions is the write to them.
@@ -45,7 +45,7 @@ impl Walk<'_> {
             (places, ct) = self.uncut(r, ct);
         } else {
             let mut sized_elsewhere = false;
-            // A size must come from a tensor: `even(i)` has none, and index arithmetic does not say it.
+            // Sizes must come from tensors: `even(i)` has none, and index arithmetic does not determine one.
             let sized: Vec<Name> =
                 ct.refs().into_iter().flat_map(|r| r.places.iter().filter_map(sized_key)).collect();
             for (axis, place) in places.iter_mut().enumerate() {
@@ -54,10 +54,10 @@ impl Walk<'_> {
                     apart = true;
                     continue;
                 }
-                // What else says how far the index goes may say something other than this tensor.
+                // Other tensors may give the index another size than this one.
                 let elsewhere = *by != 0 && self.is_sized_elsewhere(r, axis, name);
                 let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
-                // Only what reads the index unmoved says, once moved, where it ends.
+                // After the shift, a size can come only from tensors that read the index without an offset.
                 let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
                 if *by != 0 && once && shiftable(&ct, name) && ct.refs().into_iter().any(ends) {
                     ct = shifted(&ct, name, -by);
@@ -88,18 +88,20 @@ impl Walk<'_> {
         }
         let name = self.name(&r.name);
         if by > self.last_moment(&r.name) {
-            // Moments behind the last one that the tensor has are read as 0, so nothing flows into them: they end here.
+            // Steps after the tensor's last are read as 0 and have no gradient. Contributions to them are dropped by a
+            // helper name that has only the existing steps.
             let ahead = Name::from(format!("{name}_ahead"));
             let now: Vec<Place> = self.all_places(&r.name, &places).iter().map(at_hand).collect();
             self.emit(Ref { name: ahead.clone(), places, relation: false, span: Span::default() }, ct);
-            // All that is read ahead adds up there, and comes back once.
+            // All reads ahead are added to the helper name, which is read back once.
             if !self.ahead.insert(ahead.clone()) {
                 return;
             }
             ct = reference(ahead, now.clone());
             places = now;
         }
-        // A function that has no place for time is called at every moment, and what it gives there adds up.
+        // A function without time among its parameters is called at every step, so its contributions are summed over
+        // the steps.
         let time = self.equation.as_ref().and_then(|e| moving(&e.target.places)).map(|t| t.0.clone());
         if let Some(time) = time.filter(|t| moving(&places).is_none() && sees_time(&ct, t, self.program)) {
             let steps = Name::from(format!("{name}_steps"));
@@ -115,7 +117,7 @@ impl Walk<'_> {
         self.emit(Ref { name, places, relation: false, span: Span::default() }, ct);
     }
 
-    /// The indices that are left of an expression. Functions by place do not see the time of a step.
+    /// The free indices of an expression. Positional functions do not see the time of the current step.
     pub(super) fn free_here(&self, e: &Expr, keep: &Names) -> Names {
         let Some(time) = &self.step else { return free(e, keep, self.program) };
         let is_time = |p: &Place| matches!(&p.index, Index::Time(n, _) if n == time);
@@ -129,8 +131,8 @@ impl Walk<'_> {
         out
     }
 
-    /// Contributes to a fixed step that the steps themselves compute and read: what later steps give adds up on the way back, and
-    /// arrives at that step. Returns false for other reads.
+    /// Contributes to a fixed step that the steps themselves compute and read. Contributions of later steps are
+    /// accumulated backwards and added at that step. Returns false for other reads.
     fn fixed_step(&mut self, r: &Ref, places: &[Place], ct: &Expr) -> bool {
         let moment = |p: &Place| if let Index::Moment(m) = p.index { Some(m) } else { None };
         let Some((axis, m)) = places.iter().enumerate().find_map(|(i, p)| Some((i, moment(p)?))) else {
@@ -169,7 +171,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether something other than an axis of a tensor says how far an index goes with which it is read at an offset.
+    /// True if something other than this axis of `r` determines the size of an index that `r` is read at with an
+    /// offset.
     fn is_sized_elsewhere(&self, r: &Ref, axis: usize, name: &Name) -> bool {
         let Some(e) = &self.equation else { return false };
         let plain = Index::Named(name.clone(), 0);
@@ -184,7 +187,7 @@ impl Walk<'_> {
         left || e.any_read(&mut |o| has(o))
     }
 
-    /// A range as index arithmetic, which the left side can have.
+    /// Rewrites a range as index arithmetic, which is allowed on the left side.
     fn written_range(&mut self, place: &mut Place) {
         let Index::Slice(_, range) = &place.index else { return };
         let (from, by) = (range[0].unwrap_or(0), range[2].unwrap_or(1));
@@ -202,7 +205,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Gives the gradient of a tensor that is read at positions all elements of the tensor.
+    /// Adds zeros of the tensor's shape to its gradient, so that it has all elements even if it is only written at
+    /// positions.
     pub(super) fn all_elements(&mut self, r: &Ref) {
         if !self.laid_out.insert(r.name.clone()) {
             return;
@@ -222,7 +226,7 @@ impl Walk<'_> {
         self.equation = equation;
     }
 
-    /// Indices for all places of a tensor: these, unless they leave some out.
+    /// Indices for all elements of a tensor: `places`, or new ones if these select only some.
     pub(super) fn all_places(&self, name: &Name, places: &[Place]) -> Vec<Place> {
         let named = |p: &Place| match &p.index {
             Index::Named(n, 0) => Some(n.clone()),
@@ -248,23 +252,23 @@ impl Walk<'_> {
         places.iter().enumerate().map(&mut one).collect()
     }
 
-    /// What an axis is called that the program has no name for: nothing that it declares.
+    /// A name for an axis that the program has no name for; not one that it declares.
     fn unnamed(&self) -> Name {
         fresh("i", &self.program.axes.keys().cloned().collect(), self.program)
     }
 
-    /// The left sides of a tensor's equations, if it moves with time.
+    /// The left sides of a tensor's equations, if it depends on time.
     fn moments(&self, name: &Name) -> impl Iterator<Item = &Ref> {
         let d = self.program.definition(name).filter(|d| d.time.is_some());
         d.into_iter().flat_map(|d| &d.equations).map(|i| &self.program.equations[*i].target)
     }
 
-    /// How many moments after the steps a tensor still has.
+    /// The number of time steps that a tensor has after the last step of the loop.
     fn last_moment(&self, name: &Name) -> i64 {
         self.moments(name).filter_map(|t| moving(&t.places)).map(|t| t.1).max().unwrap_or(0)
     }
 
-    /// The gradient of a part of a tensor, as one of all of it.
+    /// The cotangent of an entire tensor, from that of a slice of it.
     fn uncut(&self, r: &Ref, ct: Expr) -> (Vec<Place>, Expr) {
         let mut taken = occurrences(&ct);
         taken.extend(keys(r));
@@ -283,14 +287,14 @@ impl Walk<'_> {
                     let constant = place.index.constant().map(|at| at.to_string());
                     at.push(constant.unwrap_or_else(|| place.index.to_string()));
                 }
-                // A moment is chosen before the axes that are left are cut.
+                // The time step is selected before the remaining axes are sliced.
                 Index::Moment(_) => places.push(Place { dotted: false, ..place.clone() }),
                 Index::Time(..) => {
                     places.push(Place { dotted: false, ..place.clone() });
                     at.push("*".into());
                 }
                 _ => {
-                    // An index that stands twice is one axis, where it first appears; those of ranges got other names.
+                    // A repeated index is one axis, at its first appearance; ranges have got other names.
                     if !places.iter().any(|p| key(p) == key(place)) {
                         at.push(":".into());
                     }
@@ -303,7 +307,8 @@ impl Walk<'_> {
         (places, call("slice_grad".into(), vec![whole, ct], named))
     }
 
-    /// A gradient at some moments must have all the moments that the tensor has.
+    /// Adds zeros to a gradient that is contributed to at some time steps only, so that it has all of the tensor's
+    /// steps.
     fn all_moments(&mut self, r: &Ref) {
         if !self.laid_out.insert(r.name.clone()) {
             return;

@@ -1,5 +1,5 @@
-//! What `stop_gradient` holds constant, as names of its own: a loss in which these are inputs has the derivatives that
-//! the gradient program states.
+//! Gives names to the arguments of `stop_gradient`. A loss in which these names are inputs has exactly the derivatives
+//! that the gradient program computes; tests compare the two.
 
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::builtin::{self, Derivative};
@@ -22,7 +22,7 @@ impl Program {
         (open, found)
     }
 
-    /// A function of the program's own that holds something constant, where nobody outside can see it.
+    /// A function of the program that uses `stop_gradient` inside, where `held` does not see it.
     pub fn holds_inside(&self) -> Option<&Name> {
         fn holds(e: &Expr) -> bool {
             matches!(&e.kind, Kind::Call(c) if &*c.function == "stop_gradient")
@@ -66,7 +66,7 @@ impl Hold<'_> {
         &*call.function == "stop_gradient" && callee.is_some_and(|c| c.derivative() == Derivative::Stop)
     }
 
-    /// A name for what is held, at its own indices.
+    /// A name for the held expression, with its own indices.
     fn name(&mut self, value: &Expr, keep: &Names) -> Expr {
         let time = moving(&self.equation.target.places).map(|t| t.0);
         let place = |n: &Name| match time {

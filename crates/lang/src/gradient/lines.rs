@@ -1,6 +1,6 @@
-//! Gives lines of one name that combine by `max=`, `min=` or `prod=` names of their own before they are differentiated, so
-//! that the extreme is first one of the lines, and then one within a line. Takes a program; returns one in which every such
-//! name has one line, and the equations that were added.
+//! Gives lines of one name that combine by `max=`, `min=` or `prod=` names of their own before differentiation. So a
+//! tie is shared first between the lines, then within a line. Takes a program; returns one in which every such name
+//! has one line, and the added equations.
 
 use crate::ast::{Equation, Index, Kind, Name, Place, Projection, Ref};
 use crate::diagnostic::Diagnostic;
@@ -12,7 +12,7 @@ use crate::source::Span;
 type Added = (Program, Vec<Equation>);
 
 impl Program {
-    /// The program with one line for each of these names; nothing if all have one.
+    /// The program with one line for each of these names, or `None` if all have one.
     pub(super) fn with_single_lines(
         &self,
         among: impl Fn(&Name) -> bool,
@@ -76,7 +76,7 @@ fn sum(target: Ref, value: crate::ast::Expr, span: Span) -> Equation {
     Equation { target, guard: None, projection: Projection::Sum, spelled: false, value, local: true, span }
 }
 
-/// The places of a left side that writes to all elements of its name, without dots.
+/// The indices of a left side that writes to all elements of its name, without dots.
 fn plain(target: &Ref) -> Option<Vec<Place>> {
     let all = keys(target);
     let distinct = (1..all.len()).all(|i| !all[..i].contains(&all[i]));
@@ -85,7 +85,7 @@ fn plain(target: &Ref) -> Option<Vec<Place>> {
     (distinct && target.places.iter().all(whole)).then(|| places.collect())
 }
 
-/// The offset in time of each place.
+/// The time offset of each index.
 fn offsets(places: &[Place]) -> Vec<Option<i64>> {
     let one = |p: &Place| if let Index::Time(_, by) = p.index { Some(by) } else { None };
     places.iter().map(one).collect()

@@ -1,4 +1,4 @@
-//! Contributions to one gradient on one line, at the place of the first.
+//! Merges all contributions to one gradient into one line, at the position of the first.
 
 use crate::ast::{Equation, Expr, Index, Kind, Name};
 use crate::program::Program;
@@ -26,13 +26,13 @@ pub(super) fn merged(lines: Vec<Equation>, program: &Program) -> Vec<Equation> {
     out
 }
 
-/// Whether the left side has nothing but names, each once.
+/// True if the left side consists of plain indices, each once.
 fn plain(e: &Equation) -> bool {
     let named = e.target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0) | Index::Time(_, 0)));
     named && keys(&e.target).len() == e.target.places.len()
 }
 
-/// The right side of an equation in the indices of another left side.
+/// The right side of an equation, renamed to the indices of another left side.
 fn in_terms_of(e: &Equation, other: &Equation, program: &Program) -> Expr {
     let (own, new) = (keys(&e.target), keys(&other.target));
     if own == new {

@@ -1,5 +1,6 @@
-//! Where names are needed: what only branches read counts where they are taken, so its derivative, which may be infinite
-//! elsewhere, has no say there. The same as if it were written in the branch.
+//! Finds where names are needed. A name that only branches read is needed only where they are taken, so its
+//! derivative, which may be infinite elsewhere, must not contribute there. The result is the same as if the expression
+//! were written inside the branch.
 
 use super::branch::{Mask, behind, branches, guard, joined};
 use super::settled::movable_equation;
@@ -10,10 +11,10 @@ use crate::program::Program;
 use crate::scope::{Names, besides, fresh, key, keys, occurrences, renamed};
 use std::collections::{HashMap, HashSet};
 
-/// Conditions by name; their indices are those of the left side, by place.
+/// Conditions by name. Their indices are `#0`, `#1` and so on: positions in the left side.
 pub(crate) type Needed = HashMap<Name, Expr>;
 
-/// What the index at a place of a left side is called in a condition.
+/// The name of the index at a position of the left side, in a condition.
 fn at(place: usize) -> Name {
     format!("#{place}").into()
 }
@@ -26,7 +27,7 @@ fn has_list(e: &Expr) -> bool {
     matches!(e.kind, Kind::Array(_)) || e.any_part(has_list)
 }
 
-/// Places that are plain indices, each another.
+/// The index names, if all are plain and distinct.
 fn plain_keys(places: &[Place]) -> Option<Vec<Name>> {
     let plain = |p: &Place| match p.index {
         Index::Named(_, 0) | Index::Time(_, 0) => key(p),
@@ -36,7 +37,8 @@ fn plain_keys(places: &[Place]) -> Option<Vec<Name>> {
     (1..all.len()).all(|i| !all[..i].contains(&all[i])).then_some(all)
 }
 
-/// Where names are needed by equations; nothing is said about results, and names that are needed everywhere.
+/// The conditions under which names are needed by equations. Results and names that are needed everywhere have no
+/// entry.
 pub(crate) fn where_needed(
     equations: &[&Equation],
     results: impl Fn(&Name) -> bool,
@@ -46,7 +48,7 @@ pub(crate) fn where_needed(
     if !equations.iter().any(|e| e.guard.is_some() || has_branches(&e.value)) {
         return out;
     }
-    // Conditions stand on other lines.
+    // Conditions are moved to other lines.
     let equations: Vec<Equation> = equations.iter().map(|e| movable_equation(program, e)).collect();
     let mut names: Vec<&Name> = Vec::new();
     let mut at: HashMap<&Name, usize> = HashMap::new();
@@ -79,7 +81,7 @@ pub(crate) fn where_needed(
     out
 }
 
-/// The condition under which an equation's value is needed, in its own indices, unless that is its guard.
+/// The condition under which an equation's value is needed, in its own indices, unless it equals the guard.
 pub(crate) fn condition(e: &Equation, needed: &Needed, program: &Program) -> Option<Expr> {
     let condition = needed.get(&e.target.name)?;
     let own = plain_keys(&e.target.places)?;
@@ -87,7 +89,7 @@ pub(crate) fn condition(e: &Equation, needed: &Needed, program: &Program) -> Opt
     if e.guard.as_ref() == Some(&renamed(condition, &names)) {
         return None;
     }
-    // What it sums over is none of the equation's indices.
+    // Indices that the condition sums over must not be indices of the equation.
     let mut taken = occurrences(&e.value);
     taken.extend(own);
     taken.extend(e.guard.iter().flat_map(occurrences));
@@ -102,7 +104,7 @@ pub(crate) fn condition(e: &Equation, needed: &Needed, program: &Program) -> Opt
     Some(renamed(condition, &names))
 }
 
-/// The conditions under which an equation reads a name, into `all`; whether there is one at every reading.
+/// Adds to `all` the conditions under which an equation reads a name. Returns false if some read has no condition.
 fn read_in(e: &Equation, name: &Name, needed: &Needed, program: &Program, all: &mut Vec<Expr>) -> bool {
     let left: Names = keys(&e.target).into_iter().collect();
     let mut keep = left.clone();
@@ -159,7 +161,7 @@ impl Readings<'_> {
     fn note(&mut self, r: &Ref, masks: &[Mask]) {
         let found = plain_keys(&r.places).and_then(|keys| {
             let condition = guard(masks, &keys, Names::new(), self.program)?;
-            // What has its indices from the left side has none of them elsewhere.
+            // An expression that takes its indices from the left side cannot be moved to another line.
             if has_list(&condition) || builtin::leaning(&condition, self.program).is_some() {
                 return None;
             }

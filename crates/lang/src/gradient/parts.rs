@@ -1,6 +1,6 @@
-//! Calls within calls get names before they are differentiated, as if their parts had equations of their own: every value
-//! on the way is then computed once, and the next derivative differentiates a line for each instead of all of them again
-//! in every line. So do arguments by place that are no tensors yet.
+//! Gives names to calls inside calls before differentiation, as if they had equations of their own. So every
+//! intermediate value is computed once, and a second derivative differentiates one line per value. Without names,
+//! every line would contain all inner calls again. Positional arguments that are not tensors get names too.
 
 use super::along::{along, sized, unsized_indices};
 use super::back::times;
@@ -19,8 +19,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 impl Program {
-    /// The program with names for such arguments, and what defines those names. Only equations of
-    /// these names are looked at.
+    /// The program with names for such arguments, and the equations of those names. Only equations of the names in
+    /// `among` are changed.
     pub(super) fn with_parts(&self, among: impl Fn(&Name) -> bool) -> Option<(Program, Vec<Equation>)> {
         let (mut equations, mut found) = (Vec::with_capacity(self.equations.len()), Vec::new());
         let mut taken: HashSet<Name> = HashSet::new();
@@ -37,7 +37,7 @@ impl Program {
             around.extend(e.guard.iter().flat_map(occurrences));
             let (found_here, masks) = (Vec::new(), Vec::new());
             let mut parts = Parts { program: self, equation: e, taken: &mut taken, found: found_here, masks };
-            // What a guard has twice itself is summed in it, unless the rest of the equation has it as well.
+            // An index that occurs twice in a guard is summed in it, unless the rest of the equation has it too.
             let left: Names = keys(&e.target).into_iter().collect();
             let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
             let guard = e.guard.as_ref().map(|g| parts.still(g, &beside));
@@ -48,7 +48,7 @@ impl Program {
                 equations.push(Cow::Borrowed(e));
                 continue;
             }
-            // A guard that kept an index for what has a name by now gets one too.
+            // If the guard kept an index only for an expression that now has a name, the guard gets a name too.
             let there: Names = left.union(&occurrences(&value)).cloned().collect();
             let guard = guard.map(|g| match free(&g, &there, self) == free(&g, &beside, self) {
                 true => g,
@@ -57,7 +57,8 @@ impl Program {
                     parts.named(g, names, &beside)
                 }
             });
-            // What parts kept for arguments of a call is still kept where these have gone with it.
+            // An index that was kept only for arguments that now have names is reduced here, at the left side as
+            // before.
             let before = outermost(&e.value, &around, self);
             let all = around.union(&before).cloned().collect();
             let here = outermost(&value, &around, self);
@@ -80,7 +81,7 @@ impl Program {
     }
 }
 
-/// Those parts that some lines read, directly or through others, which stand behind what they read.
+/// The parts that some lines read, directly or through other parts. Parts are in dependency order.
 pub(super) fn read(parts: &[Equation], lines: &[Equation]) -> Vec<Equation> {
     if parts.is_empty() {
         return Vec::new();
@@ -97,7 +98,7 @@ pub(super) fn read(parts: &[Equation], lines: &[Equation]) -> Vec<Equation> {
     out
 }
 
-/// Whether an expression has no parts that could get names.
+/// True if an expression has no parts that could get names.
 fn is_flat(e: &Expr) -> bool {
     e.is_single() || matches!(e.kind, Kind::Product(_) | Kind::Sum(_)) && !e.any_part(|p| !p.is_single())
 }
@@ -107,13 +108,13 @@ pub(super) struct Parts<'a> {
     pub(super) equation: &'a Equation,
     taken: &'a mut HashSet<Name>,
     found: Vec<Equation>,
-    /// The branches that what is looked at stands in.
+    /// The conditions of the branches around the current expression.
     pub(super) masks: Vec<Mask>,
 }
 
 impl Parts<'_> {
-    /// An expression with names for arguments of its calls, and for what is called as the left side calls it, unless that
-    /// is all of the right side.
+    /// Replaces arguments of calls by names, and expressions that take names from the left side, unless they are the
+    /// entire right side.
     pub(super) fn part(&mut self, e: &Expr, keep: &Names) -> Expr {
         let whole = std::ptr::eq(e, &self.equation.value)
             && self.equation.guard.is_none()
@@ -139,7 +140,7 @@ impl Parts<'_> {
             _ => {}
         }
         let mut kept = kept_within(e, keep).into_iter();
-        // A power of something that is no number is a call to its derivative.
+        // The derivative of a power with a non-constant exponent is a call, so its operands are arguments.
         if let Kind::Power(two) = &e.kind
             && !matches!(two[1].kind, Kind::Number(_))
         {
@@ -154,7 +155,7 @@ impl Parts<'_> {
         }
         let masks = self.masks.clone();
         if let Kind::Reduce(_, axes, _) = &e.kind {
-            // Its indices are its own, whatever those of conditions around it are called.
+            // The indices of a `reduce` are local, so masks are reduced over them.
             self.masks.iter_mut().for_each(|m| *m = m.anywhere(|n| axes.contains(n)));
         }
         let out = e.map_parts(&mut |p| self.part(p, &kept.next().unwrap_or_default()));
@@ -162,8 +163,8 @@ impl Parts<'_> {
         out
     }
 
-    /// An expression that no derivative passes through: it is copied as well, so what is called as the left side calls it
-    /// needs a name.
+    /// As `part`, for an expression that no gradient passes through. It may be copied to other lines too, so calls
+    /// that take names from the left side get names.
     pub(super) fn still(&mut self, e: &Expr, keep: &Names) -> Expr {
         if e.is_single() {
             return e.clone();
@@ -195,7 +196,7 @@ impl Parts<'_> {
         }
     }
 
-    /// A name for a list, whose axes are those of the left side; time is one of them only where it is laid out.
+    /// A name for a list, whose axes are those of the left side; without time, if the list has one axis less.
     fn list(&mut self, e: &Expr, list: &Array) -> Expr {
         let mut names = keys(&self.equation.target);
         if list.shape.len() < names.len() {
@@ -205,7 +206,7 @@ impl Parts<'_> {
         if list.shape.len() == names.len() { self.named(e.clone(), names, &Names::new()) } else { e.clone() }
     }
 
-    /// A call with names for those of its arguments that hold calls, or that it takes by place.
+    /// A call with names for those arguments that contain calls or that it takes by position.
     fn arguments(&mut self, e: &Expr, call: &Call, callee: &Callee, keep: &Names) -> Expr {
         if matches!(callee.derivative_of(call), Derivative::None | Derivative::Stop) {
             let kept = kept_within(e, keep);
@@ -230,9 +231,9 @@ impl Parts<'_> {
             self.masks = masks;
         }
         let mut new = Call { args, ..call.clone() };
-        // At a moment time is no axis; without the call that has a name now, it may be one.
+        // In a time step, time is not an axis, but on the new line it may be, so the axis is written out.
         let at_moment = || step_of(self.program, self.equation).is_some();
-        // Nor does an index that a function has from the left side appear before there is a name for what it gives.
+        // The same if naming an argument changes which of its axes is last.
         let lies_otherwise = || {
             let names = |c: &Call| c.args.first().map(|a| names_in(self.program, self.equation, c, a, keep));
             let (Some(before), Some(after)) = (names(call), names(&new)) else { return false };
@@ -244,7 +245,7 @@ impl Parts<'_> {
         Kind::Call(Box::new(new)).at(e.span)
     }
 
-    /// What arguments of a call keep that stands alone, where those of them that are no tensors yet may get names.
+    /// For each argument, the indices that are kept by the left side and by the other arguments that cannot get names.
     fn alone(&self, args: &[Expr], bound: Names) -> Vec<Names> {
         let left: Names = keys(&self.equation.target).into_iter().chain(bound).collect();
         let single = |i: usize| args.iter().enumerate().filter(move |(j, a)| *j != i && a.is_single());
@@ -252,8 +253,8 @@ impl Parts<'_> {
         (0..args.len()).map(|i| beside(i).collect()).collect()
     }
 
-    /// Whether an argument with these names is named: one by place of several axes is, and one that would be another on another
-    /// line, where what it keeps for what stands beside the call would be summed.
+    /// True if an argument must get a name: it is positional with several axes, or on another line it would be summed
+    /// over an index that it keeps here for a neighbour.
     fn lies(&self, callee: &Callee, new: &Expr, names: &[Name], alone: &Names) -> bool {
         if matches!(new.kind, Kind::Ref(_)) {
             return false;
@@ -262,8 +263,8 @@ impl Parts<'_> {
         callee.shape() == Shape::Positional && names.len() > 1 || names.iter().any(|n| !there.contains(n))
     }
 
-    /// The names of what comes out of a call that has them from the left side, as far as that can be said before sizes are
-    /// known.
+    /// The names of the result axes of a call that takes them from the left side, as far as they are known before
+    /// sizes are.
     fn result(&self, e: &Expr, callee: &Callee, keep: &Names) -> Option<Vec<Name>> {
         let Kind::Call(call) = &e.kind else { return None };
         let left = keys(&self.equation.target);
@@ -281,7 +282,7 @@ impl Parts<'_> {
         builtin::result_names(call, &call.args.iter().map(of).collect::<Vec<_>>(), axis, &left, self.program)
     }
 
-    /// The same of a function of the program's own. Where it is called at every moment, there is a value at each.
+    /// As `result`, for the program's own functions. If one is called at every time step, the result has time as well.
     fn own_result(&self, e: &Expr, call: &Call, f: &Function, keep: &Names) -> Option<Vec<Name>> {
         if !builtin::leans(call, self.program) {
             return None;
@@ -298,9 +299,9 @@ impl Parts<'_> {
         Some(names)
     }
 
-    /// A name for an expression inside of branches: what it stands for is there where these are taken.
+    /// A name for an expression inside branches, with a guard: it has values only where the branches are taken.
     fn taken_only(&mut self, value: Expr, names: Vec<Name>, keep: &Names) -> Expr {
-        // What is the same at all moments does not wait for what the steps decide: the state would need itself.
+        // An expression without time must not depend on a condition with time, or the state would depend on itself.
         let time = moving(&self.equation.target.places).map(|t| t.0).filter(|t| !names.contains(t));
         let known = |m: &&Mask| !time.is_some_and(|t| m.reads(t));
         let masks: Vec<Mask> = self.masks.iter().filter(known).cloned().collect();
@@ -311,8 +312,8 @@ impl Parts<'_> {
         out
     }
 
-    /// A name for an expression at these indices, which kept some where it stood. It stays where it is if they are no plain
-    /// names.
+    /// A name for an expression with the indices `names`, which kept the indices `keep` in its context. Returns the
+    /// expression unchanged if the indices are not plain names.
     pub(super) fn named(&mut self, value: Expr, names: Vec<Name>, keep: &Names) -> Expr {
         let (equation, program) = (self.equation, self.program);
         let time = moving(&equation.target.places).map(|t| t.0);
@@ -344,8 +345,8 @@ impl Parts<'_> {
         Kind::Ref(target).at(span)
     }
 
-    /// A value on a line of its own, with ones along indices of that line which only index arithmetic has there: their sizes are
-    /// those of the equation.
+    /// Multiplies a value on a line of its own by ones along indices that only index arithmetic has there, so that
+    /// they have the sizes of the equation.
     fn with_sizes(&mut self, value: Expr, target: &Ref) -> Expr {
         let equation = self.equation;
         let left = keys(target);
@@ -358,7 +359,7 @@ impl Parts<'_> {
                 ones.push(known);
                 continue;
             }
-            // Other reads of the equation may reach less far.
+            // Other reads of the equation may allow only a smaller size.
             let has = |r: &&&Ref| keys(r).contains(&index);
             if equation.reads().iter().filter(has).count() > value.refs().iter().filter(has).count() {
                 let free = |n: &Name| self.program.definition(n).is_none() && !self.taken.contains(n);
@@ -373,7 +374,7 @@ impl Parts<'_> {
         if ones.is_empty() { value } else { times(value, ones) }
     }
 
-    /// An expression whose calls say what they have from the equation around them.
+    /// Writes out the settings that calls inherit from their equation.
     fn settled(&self, e: &Expr, keep: &Names) -> Expr {
         if e.is_single() {
             return e.clone();
@@ -388,7 +389,7 @@ impl Parts<'_> {
         out
     }
 
-    /// Whether a derivative that goes back to tensors passes through calls in an expression.
+    /// True if a gradient passes through a call in this expression to a tensor.
     fn passes(&self, e: &Expr) -> bool {
         match &e.kind {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => false,
@@ -403,7 +404,8 @@ impl Parts<'_> {
         }
     }
 
-    /// Whether something in an expression is called as the left side calls it: there it must stay.
+    /// True if an expression contains something that takes its names from the left side, so that it must stay on its
+    /// line.
     fn leans(&self, e: &Expr) -> bool {
         matches!(&e.kind, Kind::Array(_))
             || builtin::leaning(e, self.program).is_some()

@@ -1,5 +1,5 @@
-//! Gradients of lines that write at positions, or to parts of a name, under `max=`, `min=`, `avg=` and `prod=`. Takes a
-//! program; gives what such lines write names of their own, and cotangents to those. Sums need nothing of this.
+//! Gradients of lines under `max=`, `min=`, `avg=` and `prod=` that write at positions, or to parts of a name. Takes a
+//! program; gives names to the values that such lines write, and cotangents to those names. Sums do not need this.
 
 use super::back::{Walk, call, over, plain, reduced, reference, times};
 use super::line;
@@ -11,7 +11,8 @@ use crate::source::Span;
 use crate::time::is_timed;
 use std::collections::HashSet;
 
-/// Whether a line is combined otherwise than by a sum, and it writes at positions, or some line of its name writes to a part.
+/// True if a line has a reduction other than a sum, and writes at positions or shares its name with a line that writes
+/// to a part.
 pub(super) fn is_written_in_parts(program: &Program, e: &Equation) -> bool {
     if e.projection == Projection::Sum || e.target.relation {
         return false;
@@ -33,7 +34,8 @@ pub(super) fn is_written_in_parts(program: &Program, e: &Equation) -> bool {
 }
 
 impl Program {
-    /// The program with names for what such lines write, and the equations of those names; nothing if there are none.
+    /// The program with names for the values that such lines write, and the equations of those names; `None` if there
+    /// are none.
     pub(super) fn with_written_values(
         &self,
         among: impl Fn(&Name) -> bool,
@@ -50,7 +52,7 @@ impl Program {
         let mut taken: Names = self.names.iter().cloned().collect();
         let (mut equations, mut found) = (Vec::new(), Vec::new());
         for e in &self.equations {
-            // A mean is of all that arrives, so its terms are not combined before.
+            // A mean is over all values that arrive, so its terms are not combined before.
             let keeps = matches!(e.projection, Projection::Sum | Projection::Avg) || is_read(e);
             if !names.contains(&e.target.name) || keeps {
                 equations.push(e.clone());
@@ -74,7 +76,7 @@ impl Program {
     }
 }
 
-/// Whether a line writes one tensor as it is.
+/// True if a line writes one tensor, unchanged.
 fn is_read(e: &Equation) -> bool {
     let Kind::Ref(r) = &e.value.kind else { return false };
     let plain = |p: &Place| matches!(p.index, Index::Named(_, 0) | Index::Time(..));
@@ -90,12 +92,12 @@ fn number(x: f64) -> Expr {
     Kind::Number(x).bare()
 }
 
-/// Division by a number of elements: where there are none, nothing is divided.
+/// Divides by a count; a count of 0 is replaced by 1.
 fn by_count(value: Expr, count: Expr) -> Expr {
     over(value, call("maximum".into(), vec![count, number(1.0)], Vec::new()))
 }
 
-/// The position of a place as an expression.
+/// The position of an index entry, as an expression.
 fn position(place: &Place) -> Option<Expr> {
     let index = |n: &Name| Kind::Of("index".into(), n.clone()).bare();
     match &place.index {
@@ -113,7 +115,8 @@ fn position(place: &Place) -> Option<Expr> {
 }
 
 impl Walk<'_> {
-    /// The cotangent of what a line writes at positions or to parts of its name, unless it is added there.
+    /// The cotangent of the value that a line writes at positions or to parts of its name; `None` if the line is a
+    /// sum.
     pub(super) fn written_at_positions(&mut self, e: &Equation, ct: &Expr) -> Option<Expr> {
         if !is_written_in_parts(self.program, e) {
             return None;
@@ -152,7 +155,7 @@ impl Walk<'_> {
                 let shared = times(ct.clone(), [hit.clone()]);
                 let mut ct = by_count(shared, reference(count, places.clone()));
                 if self.program.definition(&e.target.name).is_some_and(|d| d.equations.len() > 1) {
-                    // Lines that reach the extreme share it first.
+                    // A tie is shared first between the lines that reach the extreme.
                     let reached = self.helper(e, &places, hit, "reached", Projection::Max);
                     let all = self.all_places(&e.target.name, &places);
                     let lines = Name::from(format!("{}{}_lines", self.prefix, e.target.name));
@@ -172,8 +175,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The derivative of a product by one of its factors that arrive at positions, with the factors compared one by one: where
-    /// one is 0, the product of the others counts.
+    /// The derivative of a product of values written at positions, for one of them. It is computed from the other
+    /// factors instead of by division, so that factors of 0 are correct.
     fn factor_of_product(&mut self, e: &Equation, written: &[Place]) -> Option<Expr> {
         let mut taken: Names = occurrences(&e.value);
         taken.extend(keys(&e.target));
@@ -202,7 +205,7 @@ impl Walk<'_> {
         Some(Kind::Reduce(Projection::Sum, gone, Box::new(chosen)).bare())
     }
 
-    /// A line for a gradient to read, with 0 at elements that it does not write.
+    /// Adds a helper line that gradient lines read, with 0 at elements that it does not write. Returns its name.
     fn helper(&mut self, e: &Equation, places: &[Place], value: Expr, word: &str, how: Projection) -> Name {
         let base = format!("{}{}_{word}", self.prefix, e.target.name);
         let free = |n: &Name| {

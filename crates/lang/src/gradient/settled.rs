@@ -1,4 +1,4 @@
-//! The settings of a call that it has from its equation, written out: on another line it means the same.
+//! Writes out the settings that a call inherits from its equation, so that it means the same on another line.
 
 use crate::ast::{Call, Equation, Expr, Function, Kind, Name};
 use crate::builtin::{self, Callee};
@@ -10,8 +10,8 @@ fn text(t: &str) -> Expr {
     Kind::Text(t.into()).bare()
 }
 
-/// The settings of a call in an equation, its axis and whose temperature it has among them. What is kept around the call
-/// decides which indices its arguments have.
+/// The settings of a call in an equation, including its axis and the name whose temperature it uses. `keep` are the
+/// indices kept around the call; they decide which indices its arguments have.
 pub(super) fn settled(
     program: &Program,
     equation: &Equation,
@@ -21,7 +21,7 @@ pub(super) fn settled(
 ) -> Vec<(Name, Expr)> {
     let mut named = c.named.clone();
     if let Some(axis) = axis(program, equation, callee, c, keep) {
-        // Beside `wrt`, and before it.
+        // `axis` comes before `wrt`.
         let at = named.iter().position(|(k, _)| &**k == "wrt").unwrap_or(named.len());
         named.insert(at, ("axis".into(), axis));
     }
@@ -31,8 +31,8 @@ pub(super) fn settled(
     named
 }
 
-/// An expression that means the same on another line, as far as its calls go: those say whose temperature they have, and
-/// which axis, where that is not the last of a tensor wherever it stands.
+/// An expression whose calls mean the same on another line: they name the equation whose temperature they use, and the
+/// axis, unless it is the last axis of a tensor in any case.
 pub(super) fn movable(program: &Program, equation: &Equation, e: &Expr, keep: &Names) -> Expr {
     fn calls(e: &Expr) -> bool {
         matches!(e.kind, Kind::Call(_)) || e.any_part(calls)
@@ -67,12 +67,12 @@ pub(super) fn movable_equation(program: &Program, e: &Equation) -> Equation {
     Equation { target: e.target.clone(), guard, value: movable(program, e, &e.value, &keep), ..*e }
 }
 
-/// Whether a call has the temperature of its equation, and says neither another nor whose.
+/// True if a call uses the temperature of its equation and has neither its own nor `like`.
 fn follows(callee: &Callee, c: &Call) -> bool {
     callee.has_temperature(c) && !c.named.iter().any(|(k, _)| &**k == "like")
 }
 
-/// The time of an equation that is taken step by step: there it is no axis.
+/// The time of an equation that is evaluated step by step; it is not an axis then.
 pub(super) fn step_of<'a>(program: &Program, equation: &'a Equation) -> Option<&'a Name> {
     let (time, _) = moving(&equation.target.places)?;
     let reads = || -> Vec<Name> { equation.reads().iter().map(|r| r.name.clone()).collect() };
@@ -80,7 +80,7 @@ pub(super) fn step_of<'a>(program: &Program, equation: &'a Equation) -> Option<&
     (program.is_by_moment(equation) || loops()).then_some(time)
 }
 
-/// The indices of an argument where its equation is computed.
+/// The index names of an argument when its equation is evaluated.
 pub(super) fn names_in(
     program: &Program,
     equation: &Equation,
@@ -95,8 +95,8 @@ pub(super) fn names_in(
     names
 }
 
-/// What comes out of a function of the program's own in an equation, by place: as the function calls it, and the left side that
-/// it has there, which has no time where the call is made at every moment.
+/// The result axes of a program's own function in an equation: their names according to the function, and the left
+/// side. Neither has time if the function is called at every step.
 pub(super) fn own_result(
     program: &Program,
     equation: &Equation,
@@ -113,7 +113,7 @@ pub(super) fn own_result(
     Some((builtin::own_names(f, &args)?, left))
 }
 
-/// The axis of a call that says none.
+/// The axis of a call that does not state it.
 fn axis(program: &Program, equation: &Equation, callee: &Callee, c: &Call, keep: &Names) -> Option<Expr> {
     if !callee.shape().has_axes() || c.named.iter().any(|(k, _)| &**k == "axis") {
         return None;

@@ -1,4 +1,4 @@
-//! Indices moved: by offsets, to the moment at hand, from ranges to names.
+//! Rewrites of indices: shifts by offsets, changes to the current time step, names instead of ranges.
 
 use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Ref};
 use crate::program::Program;
@@ -6,8 +6,7 @@ use crate::scope::{fresh, key, keys, occurrences, place_keys, renamed};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Whether an expression is a product of tensors and numbers, in which an index can be moved. A range has no offset that
-/// could be.
+/// True if an expression is a product of tensors and numbers in which an index can be shifted. A range cannot be.
 pub(super) fn shiftable(e: &Expr, name: &Name) -> bool {
     match &e.kind {
         Kind::Ref(r) => {
@@ -22,7 +21,7 @@ pub(super) fn shiftable(e: &Expr, name: &Name) -> bool {
     }
 }
 
-/// A place at the moment at hand.
+/// The index without its time offset.
 pub(super) fn at_hand(p: &Place) -> Place {
     match &p.index {
         Index::Time(name, _) => Place { index: Index::Time(name.clone(), 0), ..p.clone() },
@@ -30,7 +29,7 @@ pub(super) fn at_hand(p: &Place) -> Place {
     }
 }
 
-/// A place without its offset.
+/// The index without its offset.
 pub(super) fn unmoved(p: &Place) -> Place {
     match &p.index {
         Index::Named(name, _) => Place { index: Index::Named(name.clone(), 0), ..p.clone() },
@@ -51,8 +50,8 @@ pub(super) fn shifted(e: &Expr, name: &Name, by: i64) -> Expr {
     }
 }
 
-/// An equation whose left side has ranges, which are names there, with names instead; the right side's ranges of the
-/// same text get the same names.
+/// Replaces ranges on the left side of an equation, which are names there, by plain names; ranges with the same text
+/// on the right side get the same names.
 pub(super) fn with_named_ranges<'e>(e: &'e Equation, program: &Program) -> Cow<'e, Equation> {
     let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, r) if r[0].unwrap_or(0) != 0 || r[2].unwrap_or(1) != 1);
     if e.target.places.iter().all(from_start) {

@@ -21,7 +21,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Deeper by one, with ends of lines as they were.
+    /// Nests one level deeper without changing the meaning of line ends.
     pub(super) fn inside_lines<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         let open = self.open;
         self.inside(|p| {
@@ -64,7 +64,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// After an operator the line may end.
+    /// Consumes an operator; the line may end after it.
     fn eat_operator(&mut self, sign: &str) -> bool {
         let eaten = self.eat(sign);
         if eaten {
@@ -97,10 +97,10 @@ impl Parser<'_> {
         Ok(Kind::Sum(terms).at(start.to(self.last_span())))
     }
 
-    /// Whether a factor can begin here, side by side with the one before.
+    /// True if a factor can begin here, next to the one before.
     fn factor_begins(&mut self) -> bool {
         match self.peek() {
-            // The `max` of `max=` is no factor.
+            // The `max` of `max=` is not a factor.
             Token::Name => {
                 let joins =
                     self.peek_after() == Token::Sign("=") && Projection::from_word(self.word()).is_some();
@@ -113,7 +113,7 @@ impl Parser<'_> {
 
     fn term(&mut self) -> Read<Expr> {
         let start = self.span();
-        // A minus before a term is a minus before all of it, but a minus before a number is the number's.
+        // A minus before a term negates the entire term, but a minus before a number belongs to the number.
         if self.is("-") && !self.negative_number() {
             self.next();
             let term = self.inside_lines(Self::term)?;
@@ -200,7 +200,7 @@ impl Parser<'_> {
                     Ok(e)
                 })?;
                 let span = start.to(self.last_span());
-                // A sum between parentheses is one factor: it is not split into terms.
+                // A sum in parentheses is one factor: it is not split into terms.
                 Ok(match e.kind {
                     Kind::Sum(_) => Kind::Product(vec![e]).at(span),
                     kind => kind.at(span),
@@ -242,7 +242,7 @@ impl Parser<'_> {
         Ok(Kind::Ref(Ref { name, places, relation: false, span }).at(span.to(all)))
     }
 
-    /// What is wrong with `A.T` and `np.exp`.
+    /// The error for `A.T` and `np.exp`.
     fn attribute(&mut self, name: &str) -> Diagnostic {
         let dot = self.next().1;
         let word = self.word();
@@ -287,7 +287,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `reduce(max, j) A[i,j]`: tighter than a product.
+    /// `reduce(max, j) A[i,j]`; binds tighter than a product.
     fn reduce(&mut self) -> Read<Expr> {
         let start = self.next().1;
         self.next();
@@ -315,7 +315,7 @@ impl Parser<'_> {
         Ok(Kind::Reduce(how, axes, Box::new(body)).at(span))
     }
 
-    /// Whether the last case begins here.
+    /// True if the `default` case begins here.
     fn is_default(&mut self) -> bool {
         self.is_word("default") && self.peek_after() == Token::Sign("->")
     }
@@ -371,7 +371,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The number of `true`, `false` or `inf`.
+    /// The value of `true`, `false` or `inf`.
     fn truth(&mut self) -> Option<f64> {
         let known = [("true", 1.0), ("false", 0.0), ("inf", f64::INFINITY)]
             .into_iter()
@@ -379,7 +379,7 @@ impl Parser<'_> {
         known.map(|(_, x)| x)
     }
 
-    /// The digits of the number here, if it is a whole one that floats may not hold.
+    /// The exact value of the number at the current token, if it is an integer that `f64` may not represent.
     fn vast(&mut self, x: f64, negative: bool) -> Option<i64> {
         if x < WHOLE_FLOATS {
             return None;
@@ -388,7 +388,8 @@ impl Parser<'_> {
         if negative { format!("-{digits}").parse().ok() } else { digits.parse().ok() }
     }
 
-    /// The rest of a nested list of numbers, and those that floats may not hold with their places; gives its shape.
+    /// Parses the rest of a nested list of numbers. `vast` gets the integers that `f64` may not represent, with their
+    /// positions. Returns the shape.
     fn rows(&mut self, numbers: &mut Vec<f64>, vast: &mut Vec<(usize, i64)>) -> Read<Vec<usize>> {
         let mut inner: Option<Vec<usize>> = None;
         let mut count = 0;
@@ -407,7 +408,7 @@ impl Parser<'_> {
                 numbers.push(if negative { -x } else { x });
                 Vec::new()
             };
-            // Most are numbers, which have no shape to compare.
+            // Fast path: most items are numbers, which have no shape to compare.
             if let Some(before) = &inner
                 && (before.len() != shape.len() || !shape.is_empty() && *before != shape)
             {
@@ -430,7 +431,7 @@ impl Parser<'_> {
     }
 }
 
-/// A number, with all its digits where floats may not hold it.
+/// A number; exact if it is an integer that `f64` may not represent.
 fn number(x: f64, vast: Option<i64>) -> Kind {
     vast.map_or(Kind::Number(x), |n| Kind::Array(Array::with_digits(Vec::new(), vec![x], &[(0, n)])))
 }

@@ -1,4 +1,4 @@
-//! What stands between the brackets of a tensor.
+//! Parses the indices between the brackets of a tensor.
 
 use super::{Parser, Read};
 use crate::ast::{Expr, Index, Kind, Name, Place};
@@ -7,11 +7,11 @@ use crate::source::Span;
 use crate::token::Token;
 
 impl Parser<'_> {
-    /// The places after an opening bracket, up to and with the closing one. Lines go on after a comma, and before a comma
-    /// or the closing bracket, so that a bracket left open is noticed where it is.
+    /// Parses indices after an opening bracket, including the closing one. Line ends are allowed after a comma, and
+    /// before a comma or the closing bracket only, so that a missing bracket is reported on its line.
     pub(super) fn places(&mut self) -> Read<(Vec<Place>, Span)> {
         self.inside_lines(|p| {
-            // Most have two; what grows by itself begins with room for four, of which there are many.
+            // Most tensors have two indices; the default capacity of four would waste memory.
             let mut places = Vec::with_capacity(2);
             p.skip_lines();
             while !p.is("]") {
@@ -26,7 +26,7 @@ impl Parser<'_> {
         })
     }
 
-    /// One index. What is not one of the plain forms is an expression: `i+k`, `2*i`, `Idx[i]`.
+    /// Parses one index. If it is not one of the plain forms, it is an expression: `i+k`, `2*i`, `Idx[i]`.
     fn place(&mut self) -> Read<Place> {
         let (start, at, unclosed) = (self.span(), self.at, self.unclosed);
         let plain = self.plain_place();
@@ -37,7 +37,7 @@ impl Parser<'_> {
         let (behind, mark) = (self.at, self.unclosed);
         (self.at, self.unclosed) = (at, unclosed);
         match self.inside_lines(Parser::expression) {
-            // A number that is no position is better refused as such.
+            // For a number that is not a valid position, the error of the plain form is better.
             Ok(e) if !matches!(e.kind, Kind::Number(_) | Kind::Array(_)) && self.place_ends() => {
                 let index = Index::Computed(Box::new(e));
                 Ok(Place { index, dotted: false, span: start.to(self.last_span()) })
@@ -49,7 +49,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a comma or the closing bracket follows, also on a later line.
+    /// True if a comma or the closing bracket follows, possibly on a later line.
     fn place_ends(&mut self) -> bool {
         let ahead = self.tokens[self.at..].iter().position(|t| t.0 != Token::Line).unwrap_or(0);
         let ends = matches!(self.tokens[self.at + ahead].0, Token::Sign("," | "]"));
@@ -95,7 +95,7 @@ impl Parser<'_> {
         if self.is("-") { self.whole("a whole number") } else { Ok(0) }
     }
 
-    /// `=1:3` after a name; any other `=` means that the bracket was left open.
+    /// True if `=1:3` follows a name; any other `=` means that the closing bracket is missing.
     fn range_follows(&mut self) -> bool {
         if !self.is("=") {
             return false;
@@ -106,7 +106,7 @@ impl Parser<'_> {
         matches!(rest.next(), Some(Token::Sign(":" | "::")))
     }
 
-    /// A range, perhaps with a name, or one place.
+    /// A range, with an optional name, or a single position.
     fn range(&mut self, name: Option<Name>) -> Read<Index> {
         if self.is(":") || self.is("::") {
             return self.slice(name, None);
@@ -139,7 +139,7 @@ impl Parser<'_> {
     }
 }
 
-/// The places that expressions between parentheses stand for, as in `Anc(x, y')`, `Anc(1, x)`, `Next(x+1)`.
+/// The indices that arguments in parentheses represent, as in `Anc(x, y')`, `Anc(1, x)`, `Next(x+1)`.
 pub(crate) fn places_of(args: &[Expr]) -> Option<Vec<Place>> {
     args.iter().map(place_of).collect()
 }

@@ -1,4 +1,5 @@
-//! Tokens to trees. A statement that cannot be read is reported and skipped, so that one run shows every fault.
+//! The parser: tokens to syntax trees. A statement that cannot be parsed is reported and skipped, so that one run
+//! shows all errors.
 
 mod expression;
 mod index;
@@ -11,15 +12,15 @@ use crate::source::{Source, Span};
 use crate::token::{Spanned, Token, begins, tokens};
 use std::collections::{HashMap, HashSet};
 
-/// How deep parentheses, lists, blocks and calls of functions may nest: far beyond what anyone writes, far below what a
-/// stack holds.
+/// The most levels of nested parentheses, lists, blocks and function calls: more than any real program has, and few
+/// enough for the stack.
 pub(crate) const MOST_NESTED: usize = 100;
-/// How long a text may be.
+/// The longest text, in bytes.
 const MOST_BYTES: usize = 64 << 20;
-/// How many faults one run shows.
+/// The most errors that one run shows.
 pub(crate) const MOST_FAULTS: usize = 50;
 
-/// Where a statement stands, from its first to its last token, and where those inside of it stand.
+/// The byte range of a statement, and those of the statements inside it.
 #[derive(Clone, Debug)]
 pub(crate) struct Extent {
     pub(crate) start: usize,
@@ -32,23 +33,23 @@ pub(crate) fn parse(source: &Source, file: u32) -> Result<Vec<Statement>> {
     Ok(parse_with_extents(source, file)?.0)
 }
 
-/// The statements of a text, and where they stand.
+/// The statements of a text, with their byte ranges.
 pub(crate) fn parse_with_extents(source: &Source, file: u32) -> Result<(Vec<Statement>, Vec<Extent>)> {
     let parsed = parse_all(source, file);
     if parsed.faults.is_empty() { Ok((parsed.statements, parsed.extents)) } else { Err(parsed.faults) }
 }
 
-/// What could be read of a text, and what is wrong with the rest.
+/// The statements that could be parsed, and the errors in the others.
 #[derive(Default)]
 pub(crate) struct Parsed {
     pub(crate) statements: Vec<Statement>,
     pub(crate) extents: Vec<Extent>,
     pub(crate) faults: Vec<Diagnostic>,
-    /// The names in what could not be read: nothing is known of them.
+    /// The names in statements that could not be parsed: nothing is known about them.
     pub(crate) skipped: HashSet<Name>,
 }
 
-/// All that can be read of a text.
+/// Parses as much of a text as possible.
 pub(crate) fn parse_all(source: &Source, file: u32) -> Parsed {
     let mut faults = Vec::new();
     if source.text.len() > MOST_BYTES {
@@ -64,8 +65,8 @@ pub(crate) fn parse_all(source: &Source, file: u32) -> Parsed {
     Parsed { statements, extents: parser.inside, faults: parser.faults, skipped: parser.skipped }
 }
 
-/// One expression, as in a query: `Anc(1, x)`. What would be a statement is none, though names side by side look like a
-/// product.
+/// Parses one expression, as in a query: `Anc(1, x)`. Refuses statements such as `export A`, which would parse as a
+/// product of names.
 pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
     let mut words = source.text.split_whitespace();
     let statement = matches!(words.next(), Some("axis" | "export"));
@@ -77,7 +78,7 @@ pub fn parse_query(source: &Source) -> Result<crate::ast::Expr> {
     parse_expression(source, 0)
 }
 
-/// A text that is one expression.
+/// Parses a text that is one expression.
 pub(crate) fn parse_expression(source: &Source, file: u32) -> Result<crate::ast::Expr> {
     let mut faults = Vec::new();
     let tokens = tokens(&source.text, file, &mut faults);
@@ -99,19 +100,19 @@ struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Spanned>,
     at: usize,
-    /// Open parentheses and brackets: inside them the end of a line means nothing.
+    /// The number of open parentheses and brackets: inside them line ends are ignored.
     open: usize,
     nested: usize,
     faults: Vec<Diagnostic>,
-    /// Where the statements of the block read last stand.
+    /// The byte ranges of the statements of the block that was parsed last.
     inside: Vec<Extent>,
-    /// The token before the innermost part that could not be read.
+    /// The opening token of the innermost bracket in which an error occurred.
     unclosed: Option<usize>,
     /// The names in statements that could not be read.
     skipped: HashSet<Name>,
-    /// Whether the end of the text came too early, which has been said.
+    /// True if the text ended inside a statement, which has been reported.
     cut_short: bool,
-    /// The names read so far: one that stands in many places is one piece of memory.
+    /// Interned names: equal names share memory.
     names: HashMap<&'a str, Name>,
 }
 
@@ -132,7 +133,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The token at hand.
+    /// The current token.
     fn peek(&mut self) -> Token {
         if self.open > 0 {
             self.skip_lines();
@@ -140,7 +141,7 @@ impl<'a> Parser<'a> {
         self.tokens[self.at].0
     }
 
-    /// The token after the one at hand.
+    /// The token after the current one.
     fn peek_after(&mut self) -> Token {
         self.peek();
         let rest = &self.tokens[(self.at + 1).min(self.tokens.len() - 1)..];
@@ -189,14 +190,14 @@ impl<'a> Parser<'a> {
         if self.is(sign) { Ok(self.next().1) } else { Err(self.expected(what)) }
     }
 
-    /// Opens a parenthesis or bracket that has just been read; `close` must follow.
+    /// Parses what follows an opening bracket that has just been read; `read` also consumes the closing one.
     fn inside<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         let opening = self.at.saturating_sub(1);
         self.open += 1;
         self.nested += 1;
         let result = if self.nested > MOST_NESTED {
             let span = self.span();
-            // What is nested like that was not written by hand: the rest is not looked at.
+            // Text nested this deeply is not a real program, so the rest is skipped.
             self.at = self.tokens.len() - 1;
             Err(Diagnostic::error(span, format!("nested more than {MOST_NESTED} deep")))
         } else {
@@ -214,7 +215,7 @@ impl<'a> Parser<'a> {
         self.peek() == Token::Name && self.word() == word
     }
 
-    /// The text of the token at hand.
+    /// The text of the current token.
     fn word(&mut self) -> &'a str {
         let span = self.span();
         &self.text[span.start as usize..span.end as usize]
@@ -229,7 +230,7 @@ impl<'a> Parser<'a> {
         Ok((name, self.next().1))
     }
 
-    /// The text between the quotes of the token at hand.
+    /// The current token's text without its quotes.
     fn quoted(&mut self, what: &str) -> Read<(std::sync::Arc<str>, Span)> {
         if self.peek() != Token::Text {
             return Err(self.expected(what));
@@ -254,12 +255,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What was expected, and what is there instead.
+    /// The error that `what` was expected, but something else found.
     fn expected(&mut self, what: &str) -> Diagnostic {
         let mut span = self.span();
         let found = match self.peek() {
             Token::Line => {
-                // Before the line ends, not across it.
+                // Mark the end of this line, not the start of the next.
                 span.end = span.start;
                 "the end of the line".into()
             }

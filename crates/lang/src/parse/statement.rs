@@ -35,7 +35,7 @@ impl Parser<'_> {
                     if !self.cut_short {
                         self.faults.push(fault);
                     }
-                    // Blocks around one that never ends do not end either.
+                    // Blocks around an unclosed one are unclosed too; that is reported once.
                     self.cut_short |= self.tokens[self.at].0 == Token::End;
                     self.recover();
                     let names = self.tokens[first..self.at].iter().filter(|t| t.0 == Token::Name);
@@ -57,8 +57,8 @@ impl Parser<'_> {
         }
     }
 
-    /// If the fault is that a bracket on a line before is never closed: that, and back to its line, since those behind it are
-    /// statements of their own.
+    /// If the error is due to a bracket on an earlier line that is never closed, returns that error and goes back to
+    /// the bracket's line, since the following lines are separate statements.
     fn not_closed(&mut self) -> Option<Diagnostic> {
         let opening = self.unclosed.take()?;
         let sign = match self.tokens.get(opening)?.0 {
@@ -78,15 +78,14 @@ impl Parser<'_> {
         if closed || (!before && self.tokens[self.at].0 != Token::End) {
             return None;
         }
-        // The statements of a block have been read already.
+        // The statements of a block have been parsed already.
         if sign != "{" {
             self.at = opening;
         }
         Some(Diagnostic::error(self.tokens[opening].1, format!("this `{sign}` is never closed")))
     }
 
-    /// Skips to the end of the statement: the first end of line outside all brackets opened since; with more faults than
-    /// are shown, to the end of the text.
+    /// Skips to the end of the line or statement; to the end of the text if there are more errors than are shown.
     fn recover(&mut self) {
         self.open = 0;
         if self.faults.len() >= MOST_FAULTS {
@@ -173,10 +172,10 @@ impl Parser<'_> {
         Ok(Statement::Block(inside, start.to(self.last_span())))
     }
 
-    /// Statements up to and with `}`.
+    /// Parses statements up to and including `}`.
     fn inside_block(&mut self) -> Read<Vec<Statement>> {
         self.inside(|p| {
-            // Lines mean something in here, whatever is open outside.
+            // Line ends separate statements in a block, even inside open brackets.
             let open = std::mem::take(&mut p.open);
             let statements = p.statements();
             p.open = open;
@@ -190,7 +189,7 @@ impl Parser<'_> {
         let mut names = Vec::new();
         loop {
             names.push(self.name("a name")?);
-            // Indices after an exported name are allowed, and say nothing new.
+            // Indices after an exported name are allowed and ignored.
             if self.eat("[") {
                 self.places()?;
             }
@@ -320,7 +319,7 @@ impl Parser<'_> {
         Ok(Equation { target, guard, projection, spelled, value, local: false, span })
     }
 
-    /// `=`, `+=`, `max=` and the like; whether it is a word.
+    /// Parses `=`, `+=`, `max=` and the like. Returns the reduction and whether it is written as a word.
     fn projection(&mut self) -> Read<(Projection, bool)> {
         if self.eat("=") || self.eat("+=") {
             return Ok((Projection::Sum, false));

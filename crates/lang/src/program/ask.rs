@@ -1,5 +1,5 @@
-//! Expressions that no equation names: what a file takes, what somebody asks for. They become equations whose left sides
-//! have the indices that appear once.
+//! Expressions without a name: those written to files, and queries. They become equations whose left sides have the
+//! indices that appear once.
 
 use super::{Faults, Program};
 use crate::ast::{Call, Equation, Expr, Kind, Name, Projection, Ref};
@@ -7,7 +7,7 @@ use crate::scope::{Names, free, in_order};
 use crate::source::Source;
 
 impl Program {
-    /// The equations that give an expression a name, and that name at its indices.
+    /// The equations that define an expression under a name, and that name with its indices.
     pub(super) fn named(&self, name: Name, value: &Expr) -> (Ref, Vec<Equation>) {
         let open = free(value, &Names::new(), self);
         let places = in_order(value, &open).iter().map(crate::ast::Place::named).collect();
@@ -26,7 +26,7 @@ impl Program {
         (target, equations)
     }
 
-    /// Files take tensors, or the largest of one; other expressions become tensors here.
+    /// Gives names to expressions that are written to files, except for tensors and `topk` of tensors.
     pub(super) fn name_sinks(&mut self) {
         let mut sinks = std::mem::take(&mut self.sinks);
         let mut equations = Vec::new();
@@ -55,7 +55,7 @@ impl Program {
         self.equations.extend(equations);
     }
 
-    /// The program with the value of an expression under a name of its own.
+    /// The program with an equation for an expression under a new name.
     pub fn ask(&self, source: Source) -> Result<(Program, Name), Faults> {
         let mut grown = self.clone();
         let file = grown.sources.len() as u32;

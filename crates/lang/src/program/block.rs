@@ -1,5 +1,5 @@
-//! Blocks: what `let` names in a block ends with it. Each such name is one of the program's own, called as it is written
-//! unless somebody else is called so; lines behind the program, such as gradients, can then read it.
+//! Blocks: names that `let` defines in a block are visible only there. In the program each such name is unique: it is
+//! renamed if the name is used elsewhere, so that appended lines, such as gradients, can read it.
 
 use super::Program;
 use crate::ast::{Equation, Expr, Kind, Name, Ref, Statement};
@@ -9,31 +9,31 @@ use crate::source::Span;
 use crate::time::summed_time;
 use std::collections::{HashMap, HashSet};
 
-/// A name that `let` gives inside of a block.
+/// A name that `let` defines inside a block.
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// What it is called in its block.
+    /// The name as written in its block.
     written: Name,
-    /// What the program calls it.
+    /// The name in the program.
     name: Name,
-    /// What stands in its equations before the name: the word `let`.
+    /// The spans from the start of its equations to the name: the word `let`.
     lets: Vec<Span>,
-    /// Where it is written.
+    /// The spans of all its uses.
     uses: Vec<Span>,
 }
 
-/// The names of enclosing blocks, as they are written, with their places among the locals.
+/// The names of the enclosing blocks, as written, with their positions in `Program::locals`.
 pub(super) type Scope = HashMap<Name, usize>;
 
-/// Every name in a program, as far as blocks need to know.
+/// The names in a program, as needed to resolve blocks.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Names that no block gives.
+    /// Names that are used where no block defines them.
     outside: HashSet<Name>,
-    /// Names on the left.
+    /// Names that equations define.
     targets: HashSet<Name>,
     functions: HashSet<Name>,
-    /// What is taken: all of these, and what locals are called.
+    /// All names in use, including those of locals.
     taken: HashSet<Name>,
 }
 
@@ -87,7 +87,7 @@ impl Names {
         e.parts().into_iter().for_each(|p| self.expression(p, blocks));
     }
 
-    /// A name for what is written like this: the same, unless that is somebody else.
+    /// The name of a local in the program: as written, unless that is in use.
     fn fresh(&mut self, written: &Name, locals: &[Local]) -> Name {
         if !self.outside.contains(written) && !locals.iter().any(|l| l.name == *written) {
             return written.clone();
@@ -98,7 +98,7 @@ impl Names {
     }
 }
 
-/// Whether some block gives names.
+/// True if some block defines names by `let`.
 pub(super) fn any_local(statements: &[Statement]) -> bool {
     statements.iter().any(|s| match s {
         Statement::Block(inside, _) => given(inside).next().is_some() || any_local(inside),
@@ -106,7 +106,7 @@ pub(super) fn any_local(statements: &[Statement]) -> bool {
     })
 }
 
-/// The names that the statements of a block give, not those of blocks within.
+/// The names that `let` defines directly in a block, not in blocks within.
 fn given(inside: &[Statement]) -> impl Iterator<Item = &Name> {
     inside.iter().filter_map(|s| match s {
         Statement::Equation(e) if e.local => Some(&e.target.name),
@@ -115,7 +115,7 @@ fn given(inside: &[Statement]) -> impl Iterator<Item = &Name> {
 }
 
 impl Program {
-    /// The names inside of a block.
+    /// The scope inside a block.
     pub(super) fn inner_scope(&mut self, inside: &[Statement], outer: &Scope, names: &mut Names) -> Scope {
         let (mut scope, mut own) = (outer.clone(), HashSet::new());
         for written in given(inside).filter(|n| own.insert(*n)) {
@@ -126,7 +126,7 @@ impl Program {
         scope
     }
 
-    /// What a name is called that is written at a place.
+    /// Resolves a name at a location.
     fn local(&mut self, written: &Name, span: Span, scope: &Scope) -> Name {
         let Some(at) = scope.get(written) else { return written.clone() };
         let local = &mut self.locals[*at];
@@ -134,7 +134,7 @@ impl Program {
         local.name.clone()
     }
 
-    /// An equation with the names of blocks around it.
+    /// Resolves the names of an equation in a block.
     pub(super) fn in_block(&mut self, e: &Equation, scope: &Scope, names: &Names) -> Equation {
         if let Some(at) = scope.get(&e.target.name).filter(|_| e.local) {
             self.locals[*at].lets.push(Span { end: e.target.span.start, ..e.span });
@@ -150,7 +150,7 @@ impl Program {
         }
     }
 
-    /// The same for an expression; `relation` if it stands on the right of a Boolean one.
+    /// Resolves the names of an expression; `relation` is true on the right side of a relation.
     pub(super) fn part_in_block(&mut self, e: &Expr, scope: &Scope, names: &Names, relation: bool) -> Expr {
         match &e.kind {
             Kind::Ref(r) => {
@@ -161,7 +161,7 @@ impl Program {
             Kind::Call(c) => {
                 let callee = builtin::find(&c.function, self);
                 let bare = |a: &Expr| matches!(&a.kind, Kind::Ref(r) if r.places.is_empty());
-                // Between the parentheses of a relation stand indices, and behind most keywords words.
+                // Bare names are indices in the parentheses of a relation, and words after most keywords.
                 let known = callee.is_some() || names.functions.contains(&c.function);
                 let facts = names.targets.contains(&c.function) || relation && c.named.is_empty() && !known;
                 let of_index = facts || callee.as_ref().is_some_and(builtin::Callee::is_of_index);
@@ -182,24 +182,24 @@ impl Program {
         }
     }
 
-    /// What an exported name is called, unless another of the same name is outside of the block.
+    /// The exported name; `None` if the name was changed because another one exists outside the block.
     pub(super) fn exported(&mut self, written: &Name, span: Span, scope: &Scope) -> Option<Name> {
         Some(self.local(written, span, scope)).filter(|name| name == written)
     }
 
-    /// Whether some block gives a name.
+    /// True if some block defines the name by `let`.
     pub(crate) fn ends_with_a_block(&self, name: &str) -> bool {
         self.locals.iter().any(|l| *l.written == *name)
     }
 
-    /// The text of the program for lines to stand behind it that read its names, such as those of a gradient: what blocks
-    /// give and something reads is everybody's there, under the name that the program has for it.
+    /// The text of the program, for appending lines that read its names, such as a gradient. Names defined by `let`
+    /// that are read get their unique names and lose `let`.
     pub fn open_text(&self) -> String {
         self.open_text_from("")
     }
 
-    /// The same for a text that lies elsewhere, from where this is the way to the folder of the program: files that it reads
-    /// are looked for beside it.
+    /// As `open_text`, for a text in another folder: `way` is the path from there to the program's folder, and is put
+    /// before the paths of files.
     pub fn open_text_from(&self, way: &str) -> String {
         let text = self.sources.first().map_or("", |s| &*s.text);
         let read: HashSet<&Name> = self.equations.iter().flat_map(Equation::reads).map(|r| &r.name).collect();
@@ -213,11 +213,11 @@ impl Program {
             edits.extend(local.lets.iter().map(|s| (*s, "")));
             edits.extend(local.uses.iter().map(|s| (*s, &*local.name)));
         }
-        // Appended lines with time may read this sum, and there a plain `=` would be ambiguous.
+        // Appended lines with time may read this sum over time, and a plain `=` would then be ambiguous.
         for e in self.equations.iter().filter(|e| e.span.file == 0 && read.contains(&e.target.name)) {
             let sign = || {
                 let before = text.get(e.target.span.start as usize..e.value.span.start as usize)?;
-                // Each term is an equation of its own, but only the first one follows the `=` in the text.
+                // Each term is an equation, but only the first one follows the `=` in the text.
                 let end = before.rfind('=').filter(|at| !before[*at..].contains(['+', '-']))?;
                 let start = if before[..end].ends_with('+') { end - 1 } else { end };
                 let at = |n: usize| e.target.span.start + n as u32;
@@ -242,7 +242,7 @@ impl Program {
     }
 }
 
-/// The files that statements read, by paths that are relative, and where the paths stand in the text.
+/// The relative paths of files that statements read, with their spans in the text.
 fn read_files<'a>(statements: &'a [Statement], text: &str, out: &mut Vec<(Span, &'a str)>) {
     for statement in statements {
         let (path, span) = match statement {

@@ -94,13 +94,13 @@ impl Program {
     }
 }
 
-/// Whether a name is that of a gradient: `Grad_X`, `Grad2_X`.
+/// True if a name is that of a gradient: `Grad_X`, `Grad2_X`.
 fn is_gradient(name: &str) -> bool {
     let rest = name.strip_prefix("Grad").map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit()));
     rest.is_some_and(|r| r.starts_with('_'))
 }
 
-/// Whether a guard reads the condition of its time.
+/// True if a guard already reads the condition of its time.
 fn reads(guard: &Expr, go: &Name) -> bool {
     guard.any_ref(&mut |r| r.name == *go)
 }

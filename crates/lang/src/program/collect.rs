@@ -1,4 +1,4 @@
-//! Statements to equations: blocks opened, sums split into one equation per term.
+//! Collects statements into a program: flattens blocks and splits sums into one equation per term.
 
 use super::block::{self, Names, Scope};
 use super::library::{Imports, Library};
@@ -9,19 +9,19 @@ use crate::time::is_timed;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What some equation of a program has, so that nobody looks for the rest in all of them.
+/// Features that occur in some equation; checks for absent features are skipped.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Seen {
-    /// A name with fewer indices here than there.
+    /// A name is used with different numbers of indices.
     pub(super) uneven: bool,
-    /// A place in time.
+    /// A time index.
     pub(super) timed: bool,
     /// A relation.
     pub(super) relations: bool,
 }
 
 impl Program {
-    /// Fills everything but the names.
+    /// Fills everything except for names and definitions.
     pub(super) fn collect(
         &mut self,
         statements: Vec<Statement>,
@@ -127,7 +127,7 @@ impl Program {
         self.functions.insert(f.name.clone(), Arc::new(Function { body, ..f }));
     }
 
-    /// The names in order of appearance, and what the equations say of each.
+    /// Collects the names in order of appearance, and their definitions.
     pub(super) fn define(&mut self) -> Seen {
         let mut names = Vec::with_capacity(self.equations.len());
         let mut definitions = std::mem::take(&mut self.definitions);
@@ -186,9 +186,9 @@ impl Program {
     }
 }
 
-/// One equation per term of the sum on the right. Under another reduction than a sum the right side is one value, as if in
-/// parentheses. Of a relation the sum as a whole is compared with 0, unless it is one of
-/// truth values, which is greater than 0 where one of them is.
+/// Splits the sum on the right into one equation per term. Under reductions other than a sum, the right side is one
+/// value, as if in parentheses. In a relation the entire sum is compared with 0, unless no term can be negative: then
+/// it is greater than 0 where some term is.
 pub(super) fn terms(e: Equation, out: &mut Vec<Equation>) {
     match e.value.kind {
         Kind::Sum(_) if e.projection != Projection::Sum => {
@@ -208,7 +208,7 @@ pub(super) fn terms(e: Equation, out: &mut Vec<Equation>) {
     }
 }
 
-/// Whether an expression cannot be less than 0, as far as its form says so.
+/// True if the form of an expression shows that it cannot be negative.
 fn never_negative(e: &Expr) -> bool {
     match &e.kind {
         Kind::Ref(r) => r.relation,
@@ -220,7 +220,7 @@ fn never_negative(e: &Expr) -> bool {
 }
 
 impl Expr {
-    /// The same with some tensors changed.
+    /// Returns a copy with some tensors replaced.
     pub(crate) fn with_refs(&self, change: &impl Fn(&Ref) -> Option<Ref>) -> Expr {
         match &self.kind {
             Kind::Ref(r) => {

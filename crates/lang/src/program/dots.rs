@@ -1,4 +1,5 @@
-//! Dots: one on the left chooses the axis that functions on the right work along. A dot that chooses nothing is a fault.
+//! Dots: one on the left selects the axis that functions on the right work along. A dot that selects nothing is an
+//! error.
 
 use super::Program;
 use crate::ast::{Equation, Expr, Kind, Name};
@@ -9,7 +10,7 @@ use crate::scope::{key, occurrences};
 const MEANS: &str = "a dot on the left chooses the axis that functions on the right work along";
 
 impl Program {
-    /// The dots of an equation, as it is written.
+    /// Checks the dots of an equation as written.
     pub(super) fn check_dots(&self, e: &Equation, faults: &mut Vec<Diagnostic>) {
         let mut dotted = e.target.places.iter().filter(|p| p.dotted);
         let first = dotted.next();
@@ -38,7 +39,7 @@ impl Program {
         }
     }
 
-    /// The dots of an expression that has no left side.
+    /// Refuses dots in an expression without a left side.
     pub(super) fn check_no_dots(e: &Expr, faults: &mut Vec<Diagnostic>) {
         for place in e.refs().into_iter().flat_map(|r| &r.places).filter(|p| p.dotted) {
             let fault = Diagnostic::error(place.span, "a dot means nothing where there is no left side");
@@ -46,8 +47,8 @@ impl Program {
         }
     }
 
-    /// Whether an expression has a function that works along an axis, and tensors with this one; of a function that is not
-    /// known yet nothing is said.
+    /// True if an expression contains a function along axes whose arguments have this axis. Unknown functions count
+    /// too, since they are reported elsewhere.
     fn works_along(&self, e: &Expr, axis: &Name) -> bool {
         if let Kind::Call(c) = &e.kind {
             let has_axes = match builtin::find(&c.function, self) {

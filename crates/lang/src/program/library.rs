@@ -1,5 +1,5 @@
-//! Libraries: texts of functions, with the numbers (`const`, `param`) and tensors (`let`) that these share, and imports of
-//! their own. What a library calls by its own name has the importer's name for the library before it in the program.
+//! Libraries: texts with functions, the numbers (`const`, `param`) and tensors (`let`) that these share, and imports.
+//! In the program, names of a library have the importer's alias as prefix.
 
 use super::collect::terms;
 use super::{Loader, Param, Program};
@@ -9,15 +9,15 @@ use crate::diagnostic::Diagnostic;
 use crate::source::{Source, Span};
 use std::collections::{HashMap, HashSet};
 
-/// How many texts a program may import.
+/// The most texts that a program may import.
 const MOST_IMPORTS: usize = 100;
 
-/// What has been imported so far.
+/// The state of importing.
 pub(super) struct Imports<'a> {
     loader: &'a dyn Loader,
-    /// The texts that are being read, each imported by the one before.
+    /// The paths of the texts being loaded, each imported by the one before.
     trail: Vec<String>,
-    /// Those that have been, under the names they were given.
+    /// The libraries already imported, with their aliases.
     done: HashSet<Library>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Imports<'a> {
     }
 }
 
-/// A text, and what the program calls it.
+/// The path of a text, and its alias in the program.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Library {
     path: String,
@@ -35,12 +35,12 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// One that the program imports.
+    /// A library that the program imports.
     pub(super) fn of(path: &str, alias: Option<Name>) -> Library {
         Library { path: path.into(), alias }
     }
 
-    /// One that this one imports, relative to it.
+    /// A library that this one imports, by a path relative to it.
     fn inner(&self, path: &str, alias: Option<Name>) -> Library {
         let alias = alias.map(|a| self.name(&a)).or_else(|| self.alias.clone());
         if path.starts_with('/') {
@@ -58,7 +58,7 @@ impl Library {
         Library { path: parts.join("/"), alias }
     }
 
-    /// The program's name for something of it.
+    /// The program's name for a name of the library.
     fn name(&self, own: &Name) -> Name {
         match &self.alias {
             Some(alias) => format!("{alias}::{own}").into(),
@@ -67,16 +67,16 @@ impl Library {
     }
 }
 
-/// The name of a tensor that functions of a library share: none that a program can write.
+/// The name of a tensor that functions of a library share; not one that a program can write.
 fn shared(name: &Name) -> Name {
     format!("::{name}").into()
 }
 
-/// What the functions of a library know by names of their own.
+/// The names that functions of a library can use.
 struct Known {
-    /// Functions and numbers, with the program's names for them.
+    /// Functions and numbers, with their names in the program.
     names: HashMap<Name, Name>,
-    /// Tensors, with what defines each.
+    /// Tensors, with their equations.
     tensors: HashMap<Name, Vec<Equation>>,
 }
 
@@ -98,7 +98,7 @@ impl Program {
             faults.push(Diagnostic::error(span, what));
             return;
         }
-        // Two libraries may both need a third.
+        // Two libraries may both import a third, which is loaded once.
         if !imports.done.insert(library.clone()) {
             return;
         }
@@ -161,7 +161,7 @@ impl Program {
 
     fn known(&self, library: &Library, statements: &[Statement]) -> Known {
         let mut known = Known { names: HashMap::new(), tensors: HashMap::new() };
-        // What it has imported is called as if it were its own.
+        // Imported names can be used as if they were the library's own.
         let imported = self.functions.keys().chain(self.params.iter().map(|p| &p.0));
         let prefix = library.alias.as_ref().map(|a| format!("{a}::")).unwrap_or_default();
         for full in imported {
@@ -185,7 +185,7 @@ impl Program {
 }
 
 impl Known {
-    /// The equations of a function with the program's names, and those of the tensors that it shares with others.
+    /// The equations of a function with the program's names, followed by those of the shared tensors that it reads.
     fn body(&self, f: &Function) -> Vec<Equation> {
         let own = f.params.iter().map(|p| &p.name).chain(f.body.iter().map(|e| &e.target.name));
         let own: HashSet<&Name> = own.collect();
@@ -217,7 +217,7 @@ impl Known {
         }
     }
 
-    /// An expression with the program's names, except for what is a function's own.
+    /// Renames an expression to the program's names, except for the function's own names.
     fn part(&self, e: &Expr, own: &HashSet<&Name>) -> Expr {
         let mut out = e.map_parts(&mut |p| self.part(p, own));
         match &mut out.kind {
@@ -238,7 +238,7 @@ impl Known {
         out
     }
 
-    /// The program's name for a function, for its derivative, or for a tensor that is written like one.
+    /// The program's name for a function, a derivative, or a relation that is written like a call.
     fn function(&self, name: &Name) -> Option<Name> {
         if self.tensors.contains_key(name) {
             return Some(shared(name));
@@ -251,7 +251,7 @@ impl Known {
     }
 }
 
-/// The names of everything that is called in an expression.
+/// Collects the names of all functions that an expression calls.
 fn calls(e: &Expr, out: &mut Vec<Name>) {
     if let Kind::Call(c) = &e.kind {
         out.push(c.function.clone());

@@ -79,8 +79,8 @@ fn linear(e: &Expr, is: &Meaning<'_>) -> Option<Affine> {
     }
 }
 
-/// The index that an expression between brackets stands for, if it is index arithmetic. A tensor without indices makes it an
-/// expression.
+/// The index that an expression between brackets represents, if it is index arithmetic. An expression that reads a
+/// tensor is not.
 pub(super) fn resolved(e: &Expr, is: &Meaning<'_>) -> Option<Index> {
     let form = linear(e, is)?;
     let whole = |e: &Expr| if let Kind::Number(x) = e.kind { Some(x as i64) } else { None };
@@ -108,7 +108,7 @@ pub(super) fn indices_as_numbers(e: &mut Expr, is_index: &dyn Fn(&Name) -> bool)
     }
 }
 
-/// Reports an index that is summed inside of a computed index: `T[A[i,k] B[k]]`. Its place would be easy to misread.
+/// Reports an index that is summed inside a computed index, `T[A[i,k] B[k]]`: it would be easy to misread where.
 pub(super) fn summed_inside(e: &Equation) -> Option<Diagnostic> {
     let mut found = None;
     let mut look = |r: &Ref| {
@@ -152,7 +152,7 @@ fn outside(e: &Equation, inside: &Expr, name: &Name) -> bool {
     left || has(&e.value, inside, name) || e.guard.as_ref().is_some_and(|g| occurrences(g).contains(name))
 }
 
-/// Returns true if two places of left sides never name the same position, as far as integer factors say so.
+/// True if two entries of left sides never name the same position, as far as integer factors show it.
 pub(super) fn never_equal(a: &Index, b: &Index) -> bool {
     fn form(index: &Index) -> Option<(i64, i64)> {
         match index {

@@ -1,4 +1,4 @@
-//! What names mean: relations among calls, functions, keywords, ranks, exports. All of it before any size is known.
+//! Name resolution: relations among calls, functions, keywords, ranks, exports. Runs before sizes are known.
 
 use super::Program;
 use super::collect::Seen;
@@ -64,7 +64,7 @@ impl Program {
         seen
     }
 
-    /// An expression with its names looked up.
+    /// Resolves the names of an expression.
     pub(super) fn looked_up(&self, e: &Expr, faults: &mut Vec<Diagnostic>) -> Expr {
         let defined = self.equations.iter().map(|e| e.target.name.clone()).collect();
         let params = self.params.iter().map(|(n, p)| (n.clone(), p.span)).collect();
@@ -73,14 +73,14 @@ impl Program {
         out
     }
 
-    /// What several equations define, in order.
+    /// The names with several equations, in order.
     fn joined(&self) -> Vec<&super::Definition> {
         let mut out: Vec<_> = self.definitions.values().filter(|d| d.equations.len() > 1).collect();
         out.sort_by_key(|d| d.equations[0]);
         out
     }
 
-    /// A range on the left is a name for all places of an axis: it does not choose some of them.
+    /// Refuses ranges on the left that seem to select a part: such a range is a name for the entire axis.
     fn check_left_ranges(&self, joined: &[&super::Definition], faults: &mut Vec<Diagnostic>) {
         let range = |p: &&Place| matches!(p.index, Index::Slice(None, ..));
         for d in joined {
@@ -97,7 +97,7 @@ impl Program {
         }
     }
 
-    /// Names that lines of a gradient program call belong to them.
+    /// Refuses names that lines of gradient programs call.
     fn check_names(&self, faults: &mut Vec<Diagnostic>) {
         let help = |what: &str| format!("give the {what} another name");
         for (name, f) in &self.functions {
@@ -154,7 +154,7 @@ impl Program {
                 faults.extend(group.iter().map(own));
                 continue;
             }
-            // Calls nest on the stack.
+            // Calls nest on the stack, so their depth is limited.
             let at = group[0];
             deep[at] = needs[at].iter().map(|i| deep[*i] + 1).max().unwrap_or(0);
             if deep[at] == MOST_NESTED {
@@ -165,7 +165,8 @@ impl Program {
         }
     }
 
-    /// Lines that contribute to one element agree how they combine. The mean of means is not the mean.
+    /// Checks that lines which write to the same element have the same reduction, and that at most one of them is a
+    /// mean.
     fn check_reductions(&self, joined: &[&super::Definition], faults: &mut Vec<Diagnostic>) {
         let word = |p: Projection| if p == Projection::Sum { "=".into() } else { format!("{}=", p.word()) };
         for d in joined.iter().filter(|d| !d.relation) {
@@ -193,7 +194,7 @@ impl Program {
         }
     }
 
-    /// A name is a relation or a tensor on the left: what its equations are joined by must be clear.
+    /// Checks that the left sides of a name are all relations or all tensors.
     fn check_kinds(&self, joined: &[&super::Definition], faults: &mut Vec<Diagnostic>) {
         for d in joined {
             let mut targets = d.equations.iter().map(|i| &self.equations[*i].target);
@@ -254,13 +255,13 @@ impl Program {
         }
     }
 
-    /// The declared size of an index, with these values of the parameters.
+    /// The declared size of an index for these values of the parameters.
     pub fn size(&self, index: &str, numbers: &HashMap<Name, f64>) -> Option<usize> {
         let (size, _) = self.axes.get(index)?;
         number(size, numbers).ok().filter(|x| x.fract() == 0.0 && *x >= 0.0).map(|x| x as usize)
     }
 
-    /// The parameters' values, some of them given from outside.
+    /// The values of the parameters; `set` overrides some.
     pub fn numbers(&self, set: &HashMap<Name, f64>) -> Result<HashMap<Name, f64>, Diagnostic> {
         let mut out = HashMap::new();
         for (name, p) in &self.params {
@@ -308,7 +309,7 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
     })
 }
 
-/// Returns true if two left sides of the same name can write to the same element.
+/// True if two left sides of the same name can write to the same element.
 fn can_meet(a: &Ref, b: &Ref) -> bool {
     let apart = |(a, b): (&Place, &Place)| match (&a.index, &b.index) {
         (Index::Symbol(x, _), Index::Symbol(y, _)) => x != y,
@@ -322,7 +323,7 @@ fn can_meet(a: &Ref, b: &Ref) -> bool {
     !a.places.iter().zip(&b.places).any(apart)
 }
 
-/// The functions that an expression calls, and those whose derivatives it calls.
+/// Collects the functions that an expression calls, and those whose derivatives it calls.
 fn callees(e: &Expr, out: &mut Vec<Name>) {
     if let Kind::Call(call) = &e.kind {
         out.push(builtin::stem(&call.function).0.into());
@@ -331,18 +332,19 @@ fn callees(e: &Expr, out: &mut Vec<Name>) {
     e.parts().into_iter().for_each(|p| callees(p, out));
 }
 
-/// Where names are looked up.
+/// The context of name resolution.
 struct Look<'a> {
     program: &'a Program,
     defined: &'a HashSet<Name>,
-    /// The parameters, and where they are declared.
+    /// The parameters, with the locations of their declarations.
     params: &'a HashMap<Name, Span>,
-    /// Whether the left side is a relation: then unknown names with indices between parentheses are relations too.
+    /// True if the left side is a relation: then unknown calls with indices as arguments are relations too.
     relation: bool,
 }
 
 impl Look<'_> {
-    /// An equation with its names looked up; of a relation only then it is known which terms are truth values.
+    /// Resolves the names of an equation. A relation is split into terms only then, because it is known which terms
+    /// are Boolean.
     fn equation(&self, mut e: Equation, out: &mut Vec<Equation>, faults: &mut Vec<Diagnostic>) {
         let look = Look { relation: e.target.relation, ..*self };
         look.expr(&mut e.value, faults);
@@ -386,7 +388,7 @@ impl Look<'_> {
             *e = self.relation(call, e, faults);
             return;
         }
-        // A bare name here is a word, such as `true`.
+        // A bare name after a keyword is a word, such as `true`.
         let bare = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.places.is_empty());
         let span = e.span;
         let Kind::Call(call) = &mut e.kind else { return };
@@ -416,7 +418,7 @@ impl Look<'_> {
         }
     }
 
-    /// `true` and `false`, unless the program has something of that name.
+    /// The value of `true`, `false` and `inf`, unless the program defines the name.
     fn truth(&self, e: &Expr) -> Option<Expr> {
         let Kind::Ref(r) = &e.kind else { return None };
         let known =
@@ -436,7 +438,7 @@ impl Look<'_> {
         Some(Kind::Compare(holds, Box::new([one(), one()])).at(e.span))
     }
 
-    /// `Par(x, y)` on the right of a relation, where nothing is called `Par`.
+    /// True for `Par(x, y)` on the right of a relation, if nothing defines `Par`: it is an input.
     fn is_input_relation(&self, call: &Call) -> bool {
         let known = || builtin::find(&call.function, self.program).is_some();
         let table = &*call.function == "table";
@@ -455,7 +457,7 @@ impl Look<'_> {
         Kind::Ref(Ref { name: call.function.clone(), places, relation: true, span: e.span }).at(e.span)
     }
 
-    /// Writes a call out, unless something is wrong with it; what it is instead, if it is one of an index itself.
+    /// Normalises a call, or reports an error. Returns a replacement if it is a function of an index.
     fn call(&self, call: &mut Call, span: Span, faults: &mut Vec<Diagnostic>) -> Option<Kind> {
         if &*call.function == "table" && builtin::find("table", self.program).is_none() {
             faults.extend(super::symbols::check_table(call, span));
@@ -524,7 +526,7 @@ impl Look<'_> {
         index.map(|index| Kind::Of(call.function.clone(), index))
     }
 
-    /// Brings the tensors of a call in order and everything else under its keyword, or says what is wrong with it.
+    /// Puts the tensors of a call in order and all other arguments under their keywords, or returns an error.
     fn arrange(&self, callee: &Callee, call: &mut Call, at: Span) -> Result<(), Diagnostic> {
         let signature = callee.signature();
         let is = || format!("it is {}", signature.text(&call.function));
@@ -574,14 +576,14 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Where a keyword stands: before its value.
+    /// The span of a keyword, searched before its value.
     fn keyword(&self, key: &Name, value: &Expr) -> Span {
         let text = self.program.sources.get(value.span.file as usize).map(|s| &s.text);
         let start = text.and_then(|t| t.get(..value.span.start as usize)).and_then(|t| t.rfind(&**key));
         start.map_or(value.span, |at| Span { start: at as u32, end: (at + key.len()) as u32, ..value.span })
     }
 
-    /// A setting: a bare name that is no parameter of the program is a word.
+    /// A setting: a bare name that is not a parameter of the program is a word.
     fn word(&self, e: &Expr) -> Expr {
         match &e.kind {
             Kind::Ref(r) if r.places.is_empty() && !self.params.contains_key(&r.name) => {

@@ -1,4 +1,4 @@
-//! Rules that need their own negation have no meaning: what a rule negates must be known before it.
+//! Refuses rules that depend on their own negation: a relation must be complete before a rule negates it.
 
 use super::Program;
 use crate::ast::{Comparison, Equation, Expr, Kind, Name, Ref};
@@ -6,14 +6,14 @@ use crate::diagnostic::Diagnostic;
 use crate::order::components;
 use std::collections::HashMap;
 
-/// How a rule depends on what it reads.
+/// The monotonicity of a rule in a relation that it reads.
 #[derive(Clone, Copy, PartialEq)]
 enum Sign {
-    /// More of it never takes anything away.
+    /// Increasing: more facts never remove a conclusion.
     Plus,
-    /// More of it may take something away.
+    /// Decreasing: more facts may remove conclusions.
     Minus,
-    /// Both.
+    /// Neither.
     Mixed,
 }
 
@@ -27,7 +27,7 @@ impl Sign {
     }
 }
 
-/// Every tensor that an expression reads, with how it depends on it.
+/// Collects the tensors that an expression reads, with its monotonicity in each.
 fn signed<'a>(e: &'a Expr, sign: Sign, out: &mut Vec<(&'a Ref, Sign)>) {
     match &e.kind {
         Kind::Ref(r) => {
@@ -58,7 +58,7 @@ fn signed<'a>(e: &'a Expr, sign: Sign, out: &mut Vec<(&'a Ref, Sign)>) {
 }
 
 impl Program {
-    /// Relations that need their own negation, one fault for each group of names that need each other.
+    /// Reports relations that depend on their own negation, one error per group of mutually dependent names.
     pub(super) fn check_negation(&self, faults: &mut Vec<Diagnostic>) {
         let relation = |n: &Name| self.definition(n).is_some_and(|d| d.relation);
         let rules: Vec<&Equation> = self.equations.iter().filter(|e| relation(&e.target.name)).collect();
@@ -99,7 +99,7 @@ impl Program {
     }
 }
 
-/// A shortest way from one node to another that it needs, both included.
+/// A shortest path from one node to another along dependencies, including both.
 fn path(needs: &[Vec<usize>], from: usize, to: usize) -> Vec<usize> {
     let mut before: HashMap<usize, usize> = HashMap::new();
     let mut work = std::collections::VecDeque::from([from]);

@@ -1,49 +1,50 @@
-//! When numbers that are computed again and again are at rest.
+//! Convergence of fixpoints.
 //!
-//! How little they move says nothing alone: what creeps may have a long way to go. If moves halve every `n` rounds, all
-//! that are still to come add up to about `n / ln 2` times the last one, and that is what must be small. It is relative to
-//! the largest that each number has been, so that small numbers are found as well as large ones, and 0 is found too.
+//! A small change alone does not show convergence: slow iterations may have far to go. If changes halve every `n`
+//! rounds, all future ones add up to about `n / ln 2` times the last one, and this sum must be small. It is relative
+//! to the largest magnitude that each number has had, so small numbers converge as precisely as large ones, and 0 is
+//! found too.
 
 use crate::verdict::{Judged, Verdict};
 use gradus_ir::{DType, Result};
 use gradus_tensor::{Device, Tensor};
 use std::f64::consts::LOG2_E;
 
-/// How many carries a watch has behind one for each name.
+/// The number of carries of a watch, in addition to one for each name.
 const OWN: usize = 7;
 
-/// Moves of so many roundings are rounding.
+/// Changes of up to this many rounding errors count as rounding.
 const ROUNDINGS: f64 = 4.0;
 
-/// Watches numbers from round to round.
+/// Watches the changes of numbers from round to round.
 pub(super) struct Watch {
     pub(super) float: DType,
     pub(super) tolerance: f64,
-    /// Whether infinities are values: of a largest or smallest, to which nothing has contributed yet.
+    /// True if infinities are valid values: a maximum or minimum without contributions so far.
     pub(super) infinite: bool,
 }
 
 impl Watch {
-    /// The carries before the first round, for names that begin with these values.
+    /// The carries before the first round, for names that start with these values.
     pub(super) fn start(&self, begin: &[Tensor]) -> Vec<Tensor> {
         let largest = begin.iter().map(|t| self.size(&t.to_dtype(self.float)));
-        // The first round moves numbers by all of their size, which is less than half of this.
+        // The first round changes numbers by up to their full size, which is less than half of this mark.
         let (last, mark, since, halving, moved, left, allowed) =
             (1.0, 4.0, 0.0, 1.0, 1.0, f64::INFINITY, 0.0);
         largest.chain([last, mark, since, halving, moved, left, allowed].map(scalar)).collect()
     }
 
-    /// The sizes of numbers; an infinity that is a value has none.
+    /// The magnitudes of numbers; 0 for an infinity that is a valid value.
     fn size(&self, t: &Tensor) -> Tensor {
         if self.infinite { t.is_inf().select(&t.zeros_like(), &t.abs()) } else { t.abs() }
     }
 
-    /// The carries behind a round that led from some values to others.
+    /// The carries after a round from `before` to `now`.
     pub(super) fn after(&self, carries: &[Tensor], before: &[Tensor], now: &[Tensor]) -> Vec<Tensor> {
         let (mut largest, own) = (carries[..now.len()].to_vec(), &carries[now.len()..]);
         let mut move_now = scalar(0.0);
         for ((a, b), largest) in now.iter().zip(before).zip(&mut largest) {
-            // Watching is no part of what may be differentiated.
+            // The convergence check is not differentiated.
             let (a, b) = (a.to_dtype(self.float).stop_gradient(), b.to_dtype(self.float).stop_gradient());
             *largest = largest.maximum(&self.size(&a));
             let mut by = (&a - &b).abs();
@@ -52,22 +53,22 @@ impl Watch {
             }
             let mut relative = &by / &*largest;
             if self.infinite {
-                // From an infinity to a number is a move by all of its size.
+                // A change from an infinity to a number counts as its full size.
                 relative = by.is_inf().select(&by.ones_like(), &relative);
             }
             let relative = by.eq(0.0).select(&by, &relative);
             move_now = move_now.maximum(&relative.max(()).to_dtype(DType::F32));
         }
         let [last, mark, since, halving] = [0, 1, 2, 3].map(|i| &own[i]);
-        // Of two moves the larger: what swings around its place is hardly moving when it turns.
+        // The larger of two changes: an oscillating number hardly changes at its turning points.
         let moved = move_now.maximum(last);
         let since = since + 1.0;
         let halved = moved.le(&(mark * 0.5));
         let (mark, halving) = (halved.select(&moved, mark), halved.select(&since, halving));
         let since = halved.select(0.0f32, &since);
         let to_come = |size: &Tensor, rounds: &Tensor| &(size * rounds) * LOG2_E;
-        // Moves that no longer halve as those before, and are what roundings add up to, hide slower ones, and so does
-        // standing still behind them: then half of the digits must be right.
+        // If changes no longer halve as before and are as small as accumulated rounding, they may hide slower ones; so
+        // may no change at all after those. Then half of the digits must be right.
         let epsilon = self.float.epsilon();
         let hidden = to_come(&scalar(epsilon), &halving);
         let (still, tiny) = (move_now.eq(0.0), scalar(ROUNDINGS * epsilon));
@@ -80,13 +81,13 @@ impl Watch {
         largest
     }
 
-    /// Whether another round is needed: not if the last one changed nothing, whatever that means.
+    /// True if another round is needed; false if the last one changed nothing.
     pub(super) fn restless(carries: &[Tensor]) -> Tensor {
         let own = &carries[carries.len() - OWN..];
         own[5].gt(&own[6]).logical_and(&own[0].ne(0.0))
     }
 
-    /// What a run reads to judge the last round.
+    /// The result of the convergence check after the last round.
     pub(super) fn verdict(carries: &[Tensor]) -> Tensor {
         let own = &carries[carries.len() - OWN..];
         Tensor::stack(&[&own[4], &own[5], &own[6]], 0)
@@ -94,7 +95,7 @@ impl Watch {
 }
 
 impl Verdict {
-    /// Whether all is as it should be, as a graph says it.
+    /// True in the graph if the check succeeded.
     pub(crate) fn is_fine(&self) -> Tensor {
         let part = |i| self.verdict.narrow(0, i, 1).squeeze([0]);
         if self.judged == Judged::Rest { part(1).le(&part(2)) } else { part(0).eq(0.0) }
@@ -105,7 +106,7 @@ fn scalar(x: f64) -> Tensor {
     Tensor::full([], x as f32)
 }
 
-/// Why the numbers of a fixpoint are not at rest, and what to do; nothing if they are.
+/// The reason why a fixpoint has not converged and a suggestion; `None` if it has.
 pub(crate) fn unrest(verdict: &Tensor) -> Result<Option<(String, &'static str)>> {
     let read = verdict.to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>()?;
     let [moved, left, allowed] = [0, 1, 2].map(|i| read.get(i).copied().unwrap_or(f64::NAN));
@@ -119,7 +120,7 @@ pub(crate) fn unrest(verdict: &Tensor) -> Result<Option<(String, &'static str)>>
     let moves = format!("in the last round it moved by {moved:.1e} relative to its size{far}");
     let more = "allow more rounds, a larger tolerance, or values that did not come to rest";
     Ok(Some(match moved.is_nan() {
-        // NaN is never at rest.
+        // NaN never converges.
         true => {
             ("its numbers grew beyond bounds".into(), "no number of rounds helps: each leads further away")
         }

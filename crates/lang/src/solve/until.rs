@@ -1,5 +1,5 @@
-//! Runs a time that goes on while a name holds: one loop that carries the moment at hand and all names at it. Takes a frame
-//! with a schedule by moments; gives every name its last moment. `stream` computes a step.
+//! Runs a time that ends by a condition: one loop that carries the step number and all names at that step. Takes a
+//! frame with a schedule by steps; gives every name its value at the last step. `stream` computes a step.
 
 use super::Solver;
 use super::stream::{Frame, Inputs, Line, count};
@@ -14,7 +14,7 @@ use gradus_tensor::Tensor;
 use std::cell::RefCell;
 
 impl<'a> Solver<'a> {
-    /// A time that ends by a condition: the moment at hand and all names at it are carried.
+    /// Runs the loop of a time that ends by a condition.
     pub(super) fn walk_while(
         &mut self,
         frame: &Frame<'_, 'a>,
@@ -49,7 +49,7 @@ impl<'a> Solver<'a> {
         let begin = Tensor::full([], 0i64);
         let most = self.options.most_steps;
         let holds = |c: &[Tensor]| c[1 + go_at].to_dtype(DType::Bool).any(());
-        // At the first moment no state has been computed from another.
+        // At the first step no state has been computed from another.
         let at_first: Vec<&Line<'a>> = frame.lines.iter().filter(|l| l.steps.0 <= 0).collect();
         let always: Vec<&Line<'a>> = frame.lines.iter().collect();
         let start = step(&begin, &at_first, &zeros, &first);
@@ -75,7 +75,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The time of a group and the name that holds as long as it goes on, if its end is not known before.
+    /// The time of a group and its condition, if it ends by a condition only.
     pub(super) fn goes_on(&self, group: &[usize]) -> Option<(&'a Name, &'a Name, Span)> {
         let mut own = group.iter().flat_map(|i| self.own(*i));
         let (time, _) = own.find_map(|e| moving(&e.target.places))?;

@@ -75,8 +75,8 @@ pub(crate) static TABLE: &[Builtin] = &[
     }),
 ];
 
-/// Softmax over what the mask keeps; 0 elsewhere, and everywhere in a row without anything kept. What it does not keep
-/// counts as `fill` in the sum, which is nothing unless something else is said.
+/// Softmax over the elements that the mask keeps; 0 elsewhere, also if nothing along the axis is kept. Masked elements
+/// count as `fill` in the sum; the default of −inf contributes nothing.
 fn masked_softmax(a: &[&Tensor], s: &Settings) -> Tensor {
     let (x, keep) = (a[0], a[1]);
     let shown = keep.select(x, &x.full_like(s.number("fill")));
@@ -93,18 +93,19 @@ fn standardized(x: &Tensor, s: &Settings, eps: f64) -> Tensor {
     &centred * &(centred.square().mean_keepdim(&axes) + eps).rsqrt()
 }
 
-/// Scaled and moved, as far as weight and bias are there.
+/// Multiplies by the weight and adds the bias, if they are given.
 fn affine(x: Tensor, by: &[&Tensor]) -> Tensor {
     let scaled = by.first().map_or_else(|| x.clone(), |w| &x * *w);
     by.get(1).map_or_else(|| scaled.clone(), |b| &scaled + *b)
 }
 
-/// Rotary positions along the features' axis: given ones, or those of the axis before it.
+/// Rotary position embedding along the feature axis. Positions are the second argument, or those along the axis before
+/// it.
 fn rope(a: &[&Tensor], s: &Settings) -> Tensor {
     let x = a[0].movedim(s.axis(), -1);
     let base = s.number("base");
     let turned = match a.get(1) {
-        // Brought to the axes of x, the positions repeat along the features.
+        // Broadcast to the axes of x, the positions are constant along the features, so the first one is taken.
         Some(pos) => x.rope_at(&pos.movedim(s.axis(), -1).narrow(-1, 0, 1).squeeze([-1]), base),
         None => x.rope(base, 0),
     };

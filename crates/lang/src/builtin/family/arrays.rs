@@ -1,4 +1,4 @@
-//! Making, joining, cutting and addressing tensors, and functions of an index itself.
+//! Functions that create, join, slice and index tensors, and functions of an index itself.
 
 use crate::ast::Name;
 use crate::builtin::param::{
@@ -102,12 +102,12 @@ pub(crate) static OF_INDEX: &[Builtin] = &[
     of_index("size", |a, _| Tensor::full([], a[0].dim(0) as f64).to_dtype(a[0].dtype())),
 ];
 
-/// Places `[s, k]` for all that lies behind an axis: `[s, k, r]`.
+/// Repeats positions `[s, k]` along the last axis of `x`, to `[s, k, r]`.
 fn behind(ids: &Tensor, x: &Tensor) -> Tensor {
     ids.unsqueeze(-1).expand([ids.dim(0), ids.dim(1), x.dim(2)])
 }
 
-/// Of `[s, v, r]` what stands at the places `[s, k]`.
+/// Reads `[s, v, r]` at the positions `[s, k]`.
 fn gather(a: &[&Tensor], _: &Settings) -> Tensor {
     match a[0].dim(0) {
         1 => a[0].index_select(1, &a[1].reshape([-1])),
@@ -115,7 +115,7 @@ fn gather(a: &[&Tensor], _: &Settings) -> Tensor {
     }
 }
 
-/// The part of a tensor at places and ranges written as text: `slice(A[i, j], at="0, 1:3")`.
+/// Slices a tensor by indices and ranges written as text: `slice(A[i, j], at="0, 1:3")`.
 fn slice(a: &[&Tensor], s: &Settings) -> Tensor {
     match places(&slice_at(s.word("at"), a[0].rank())) {
         Some(places) => a[0].at(places),
@@ -123,8 +123,8 @@ fn slice(a: &[&Tensor], s: &Settings) -> Tensor {
     }
 }
 
-/// The same text for a tensor with so many axes: `*` stands for its time, all of it where time is laid out. Step by step there
-/// is no such axis.
+/// Adapts the text to a tensor of this rank. `*` means all of the time axis; inside a time step there is no such axis,
+/// and the entry is dropped.
 pub(crate) fn slice_at(text: &str, rank: usize) -> String {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     let laid_out = parts.len() == rank;
@@ -132,7 +132,7 @@ pub(crate) fn slice_at(text: &str, rank: usize) -> String {
     here.collect::<Vec<_>>().join(", ")
 }
 
-/// The names of the axes that are left: a range's own name or text, the tensor's where all of an axis stays.
+/// The names of the remaining axes: a range's own name or text, or the tensor's name for an axis that is kept in full.
 pub(crate) fn slice_axes(text: &str, axes: &[Name]) -> Vec<Name> {
     let left = |(i, t): (usize, &str)| match t.trim() {
         ":" => axes.get(i).cloned(),
@@ -160,8 +160,8 @@ fn places(text: &str) -> Option<Vec<Ix>> {
     text.split(',').map(place).collect()
 }
 
-/// A graph written as text, its quotes turned, applied to tensors: what raised programs are made of where the language
-/// has no words of its own.
+/// Applies a graph that is given as text, with its quotes replaced. Raised programs use it for ops that the language
+/// cannot express otherwise.
 fn graph(a: &[&Tensor], s: &Settings) -> Tensor {
     let apply = || {
         crate::rules::register();

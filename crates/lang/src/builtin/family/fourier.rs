@@ -1,4 +1,5 @@
-//! Fourier transforms. A program's numbers are real: a spectrum is two tensors.
+//! Fourier transforms. Numbers of a program are real by default, so a spectrum is two tensors: real and imaginary
+//! part.
 
 use crate::builtin::param::{Is, Key, Params, needed, number, optional, tensor, word};
 use crate::builtin::table::{NO, NONE, X, XY, along, positional, resize};
@@ -6,7 +7,7 @@ use crate::builtin::{Builtin, Derivative, Settings};
 use crate::limit::bounded;
 use gradus_tensor::{FftNorm, Tensor};
 
-/// A real and perhaps an imaginary part.
+/// A real part and an optional imaginary part.
 const BOTH: Params = &[tensor("x"), tensor("imag").maybe()];
 pub(super) const PART: Key = word("part", &["real", "imag"]);
 const NORM: Key = word("norm", &["backward", "ortho", "forward"]);
@@ -39,7 +40,7 @@ fn complex(a: &[&Tensor]) -> Tensor {
     a.get(1).map_or_else(|| a[0].clone(), |imag| a[0].complex(*imag))
 }
 
-/// The part of a complex tensor that is asked for.
+/// The part of a complex tensor that the setting `part` selects.
 pub(super) fn part(z: &Tensor, s: &Settings) -> Tensor {
     if s.word("part").starts_with("imag") { z.imag() } else { z.real() }
 }

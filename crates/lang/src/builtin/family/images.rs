@@ -1,4 +1,4 @@
-//! Attention, normalisation by channels, convolutions, pooling, resampling: axes by position.
+//! Attention, normalisation over channels, convolutions, pooling and resampling. Axes are matched by position.
 
 use crate::builtin::param::{
     Is, Key, Param, Params, Takes, VALUES_OR_INDICES, each, flag, ids, needed, number, optional, tensor,
@@ -81,7 +81,7 @@ pub(crate) static TABLE: &[Builtin] = &[
         a[0].instance_norm(a.get(1).copied(), a.get(2).copied(), s.number("eps"))
     })
     .giving(SAME),
-    // With the batch's own statistics; with given ones it is an equation.
+    // Uses the statistics of the batch; with given statistics, batch normalisation can be written as an equation.
     positional("batch_norm", AFFINE, &[number("eps", 1e-5)], |a, s| {
         let options =
             BatchNormOptions { training: true, eps: s.number("eps"), ..BatchNormOptions::default() };
@@ -178,7 +178,7 @@ pub(crate) static TABLE: &[Builtin] = &[
         ],
         |a, s| {
             let listed = |key| matches!(s.get(key), Some(Setting::List(_)));
-            // One number each: a picture.
+            // If both settings are single numbers, the image has two axes.
             let all = ["size", "kernel"].into_iter().filter(|k| listed(k)).filter_map(|k| s.wholes(k));
             let axes = all.map(|each| each.len()).next().unwrap_or(2);
             image::fold(a[0], &s.for_axes("size", axes), &s.for_axes("kernel", axes), &unfold_options(s))
@@ -257,7 +257,7 @@ fn avg_pool_options(s: &Settings) -> AvgPoolOptions {
     }
 }
 
-/// How many axes an image has: those behind items and channels, all where there are no such.
+/// The number of axes of an image: all after the batch and channel axes, or all axes if the rank is at most 2.
 fn image_axes(x: &Tensor) -> usize {
     if x.rank() > 2 { x.rank() - 2 } else { x.rank() }
 }

@@ -1,4 +1,4 @@
-//! Numbers of other kinds than the program's own: complex ones, what fewer bits can hold, bits at random.
+//! Functions on other dtypes than the program's own: complex numbers, casts, random bits.
 
 use crate::builtin::param::{Is, Key, Params, Takes, needed, tensor, word};
 use crate::builtin::table::{NO, XY, pointwise, positional};
@@ -8,7 +8,7 @@ use gradus_ir::DType;
 use gradus_ir::ops::source::RandomBits;
 use gradus_tensor::{Tensor, apply_n};
 
-/// What numbers can be held as; those that are no floats move by steps.
+/// The dtypes of `cast`. Casts to integers and booleans are piecewise constant, so they have no derivative.
 const HELD: Key = Key {
     flat: &["i8", "u8", "i32", "u32", "i64", "bool"],
     ..needed("to", Is::Word(&["f32", "f64", "bf16", "f16", "i8", "u8", "i32", "u32", "i64", "bool"]))
@@ -35,7 +35,7 @@ pub(crate) static TABLE: &[Builtin] = &[
 
 const Z: Params = &[tensor("z")];
 
-/// Philox words at a state (two words of a key, two of an offset), or the state behind them.
+/// Philox random words for a state (two words of key, two of offset), or the state that follows.
 fn random_bits(a: &[&Tensor], s: &Settings) -> Tensor {
     let shape = s.wholes("shape").unwrap_or_default();
     let state = a[0].to_dtype(DType::I64).to_dtype(DType::U32);

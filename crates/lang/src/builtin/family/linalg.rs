@@ -1,4 +1,4 @@
-//! Linear algebra, of the last two axes.
+//! Linear algebra on the last two axes.
 
 use super::fourier::{PART, part};
 use crate::builtin::param::{Is, any, flag, integer, needed, number, optional, word};
@@ -99,13 +99,14 @@ pub(crate) static TABLE: &[Builtin] = &[
         .with(Derivative::None),
 ];
 
-/// The part that is asked for.
+/// The result that the setting `part` selects.
 fn chosen<const N: usize>(s: &Settings, parts: [(&str, Tensor); N]) -> Tensor {
     let asked = parts.iter().position(|p| p.0 == s.word("part")).unwrap_or(0);
     parts[asked].1.clone()
 }
 
-/// Truncated higher-order singular value decomposition, put together again, minus a threshold, as 0 and 1.
+/// Truncated higher-order singular value decomposition: reconstructs the tensor and returns 1 where it exceeds the
+/// threshold, else 0.
 fn tucker_dense(a: &[&Tensor], s: &Settings) -> Tensor {
     let mut out = a[0].clone();
     for axis in 0..out.rank() {

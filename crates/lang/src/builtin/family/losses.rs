@@ -126,7 +126,7 @@ pub(crate) static TABLE: &[Builtin] = &[
         &[tensor("x"), tensor("target").taking(Takes::Classes), WEIGHT],
         &[number("label_smoothing", 0.0), integer("ignore_index", -100), REDUCTION],
         |a, s| {
-            // What has no index for the classes is one of them.
+            // A target without the class axis holds class numbers.
             let is_class = a[1].dim(s.axis()) == 1 && a[0].dim(s.axis()) != 1;
             let target = if is_class { labels(a, s) } else { classes(&a[1].expand_as(a[0]), s) };
             let options = CrossEntropyOptions {
@@ -140,11 +140,11 @@ pub(crate) static TABLE: &[Builtin] = &[
     ),
 ];
 
-/// Targets that are compared, not measured.
+/// A target that receives no gradient.
 const LABELS: Params = &[tensor("x"), tensor("target").taking(Takes::Still)];
 const POISSON: &[Key] = &[flag("log_input", true), flag("full", false), number("eps", 1e-8), REDUCTION];
 
-/// The mean, the sum or all of a loss's terms.
+/// The reduction of a loss: its mean, its sum, or none.
 fn reduction(s: &Settings) -> Reduction {
     match s.word("reduction") {
         "sum" => Reduction::Sum,
@@ -153,7 +153,7 @@ fn reduction(s: &Settings) -> Reduction {
     }
 }
 
-/// Observations by classes, where the core looks for them.
+/// Moves the class axis last and flattens all others, as the core expects.
 fn classes(x: &Tensor, s: &Settings) -> Tensor {
     let last = x.movedim(s.axis(), -1);
     last.reshape([-1, last.dim(-1) as i64])
@@ -170,7 +170,7 @@ fn class_weights(a: &[&Tensor], s: &Settings) -> Option<Tensor> {
     a.get(2).map(|w| w.movedim(s.axis(), -1).reshape([-1]))
 }
 
-/// Rows along the last axis, as many as all arguments have together.
+/// Broadcasts to the common shape of all arguments and moves the axis of the call last.
 fn rows(x: &Tensor, all: &[&Tensor], s: &Settings) -> Tensor {
     let extent = |i: usize| all.iter().map(|t| t.dim(i as isize)).find(|n| *n != 1).unwrap_or(1);
     x.expand((0..x.rank()).map(extent).collect::<Vec<_>>()).movedim(s.axis(), -1)

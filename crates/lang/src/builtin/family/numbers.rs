@@ -1,4 +1,4 @@
-//! Functions number by number.
+//! Pointwise functions.
 
 use crate::builtin::param::{Is, Occurs, any, flag, number, optional, tensor, truth, word};
 use crate::builtin::table::{ANY, NO, X, XY, pointwise};
@@ -9,7 +9,7 @@ use gradus_tensor::Tensor;
 pub(crate) static TABLE: &[Builtin] = &[
     pointwise("step", ANY, NO, |a, _| a[0].gt(0.0).to_dtype(a[0].dtype())).with(Derivative::None),
     pointwise("heaviside", &[tensor("x"), tensor("value")], NO, |a, _| a[0].heaviside(a[1])),
-    // On another line than its own it has the temperature of the name that is said.
+    // Uses the temperature of its equation; `like` names another equation whose temperature to use.
     pointwise("sig", &[tensor("x"), tensor("T").maybe()], &[optional("like", Is::Text)], |a, s| {
         sigmoid_at(a[0], a.get(1).copied(), s.temperature)
     }),
@@ -18,7 +18,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("leaky_relu", X, &[number("negative_slope", 0.01)], |a, s| {
         a[0].leaky_relu(s.number("negative_slope"))
     }),
-    // The weight's index says which channel it is for.
+    // The index of the weight decides which channel a weight belongs to.
     pointwise("prelu", &[tensor("x"), tensor("weight")], NO, |a, _| {
         a[0].gt(0.0).select(a[0], &(a[1] * a[0]))
     }),
@@ -50,7 +50,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     }),
     pointwise("clamp", ANY, &[optional("min", Is::Number), optional("max", Is::Number)], |a, s| {
         let (min, max) = (s.optional("min"), s.optional("max"));
-        // Whole numbers stay whole between whole bounds.
+        // Integers stay integers if the bounds are integers.
         let broken = min.into_iter().chain(max).any(|b| b.fract() != 0.0);
         let whole = a[0].dtype().class() == Class::Int && broken;
         if whole { a[0].to_dtype(s.float).clamp(min, max) } else { a[0].clamp(min, max) }
@@ -84,7 +84,7 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("stop_gradient", ANY, NO, |a, _| a[0].stop_gradient()).with(Derivative::Stop),
 ];
 
-/// `1 / (1 + exp(-x / T))`; without a temperature, or at one that is 0 for all purposes, the hard step.
+/// `1 / (1 + exp(-x / T))`; the hard step without a temperature, or if it is too small to divide by.
 fn sigmoid_at(x: &Tensor, t: Option<&Tensor>, outside: Option<f64>) -> Tensor {
     let hard = || x.gt(0.0).to_dtype(x.dtype());
     match (t, outside) {

@@ -1,4 +1,4 @@
-//! Functions over axes that go away.
+//! Reductions over axes.
 
 use crate::builtin::param::{Key, flag, number};
 use crate::builtin::table::{ANY, NO, X, XY, reduce, reduce_one};
