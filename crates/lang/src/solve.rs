@@ -124,14 +124,14 @@ impl<'a> Solver<'a> {
             })
             .collect();
         // Names that say how large others are at computed indices come before those, unless they need them.
-        for i in 0..self.names.len() {
+        for (i, needs) in needs.iter_mut().enumerate() {
             let own = &self.names[i].0;
             for name in self.sized_by(i) {
                 if let Some(&other) = at.get(name)
                     && !self.program.needed(std::slice::from_ref(name)).contains(own)
-                    && !needs[i].contains(&other)
+                    && !needs.contains(&other)
                 {
-                    needs[i].push(other);
+                    needs.push(other);
                 }
             }
         }

@@ -226,7 +226,7 @@ impl Decoder {
         let seen = packed.map(|p| p.segments.unsqueeze(2).eq(&p.segments.unsqueeze(1)).unsqueeze(1));
         let mut x = self.model.embed_tokens.forward(ids);
         if c.embedding_scale != 1.0 {
-            x = x * c.embedding_scale;
+            x *= c.embedding_scale;
         }
         if let Some(positions) = &self.model.embed_positions {
             let own = packed.map(|p| p.positions.clone());

@@ -108,7 +108,7 @@ impl Model {
             t = t.t().contiguous();
         }
         if is_one_plus(&self.model_type, name) {
-            t = t - 1.0;
+            t -= 1.0;
         }
         t.check().cloned()
     }

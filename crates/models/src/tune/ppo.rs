@@ -122,7 +122,8 @@ impl LanguageModel {
         let o = options.clone();
         let positive = [o.clip, o.value_clip].iter().all(|x| *x > 0.0 && x.is_finite());
         let shares = [o.discount, o.lambda].iter().all(|x| (0.0..=1.0).contains(x));
-        if o.epochs == 0 || !positive || !shares || !(o.kl >= 0.0 && o.value >= 0.0) {
+        let penalties = o.kl >= 0.0 && o.value >= 0.0;
+        if o.epochs == 0 || !positive || !shares || !penalties {
             let why = "must have at least 1 epoch, positive clips, and a discount and lambda from 0 to 1";
             return Err(Error::value("the options", why));
         }
