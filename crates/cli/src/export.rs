@@ -92,7 +92,7 @@ fn model(args: &ExportArgs) -> Done {
     let title = args.file.file_stem().map_or_else(|| "model".into(), |s| s.to_string_lossy().into_owned());
     let bundle = Bundle::new(title)
         .cells(parameters)
-        .note("model", &model.name())
+        .note("model", model.name())
         .note("characters", &model.characters());
     bundle.program("run", &compiled, &["tokens"], &["logits"])?.write(&args.web)?;
     Ok(())
