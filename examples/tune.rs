@@ -92,8 +92,11 @@ fn padded(text: &str, _: &str) -> bool {
     text.len() == 2 && text.starts_with('0')
 }
 
+/// A prompt and its answer.
+type Prompted = (String, String);
+
 /// A model that writes small sums with and without a leading zero, the sums, and pairs that prefer them with one.
-fn two_formats(folder: &Path) -> Result<(LanguageModel, Vec<(String, String)>, Vec<Pair>)> {
+fn two_formats(folder: &Path) -> Result<(LanguageModel, Vec<Prompted>, Vec<Pair>)> {
     let mut model = small(folder)?;
     let plain: Vec<(String, String)> = sums().into_iter().filter(|(_, s)| s.len() == 1).collect();
     let both = plain.iter().flat_map(|(p, s)| [(p.clone(), format!("0{s}")), (p.clone(), s.clone())]);

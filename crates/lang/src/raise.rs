@@ -1,5 +1,5 @@
-//! The other direction: any graph as equations. What is index algebra becomes index algebra, what has a name is called by
-//! it, and whatever is left is written as the graph of one op.
+//! Raising: writes any graph as equations. Index algebra becomes index algebra, ops with a name in the language become
+//! calls, and all others are written as the graph of one op.
 
 mod arrays;
 mod control;
@@ -20,31 +20,32 @@ use gradus_ir::ops::Form;
 use gradus_ir::{Class, DType, Graph, Result};
 use std::collections::{BTreeSet, HashMap};
 
-/// Where an axis of a tensor is read.
+/// The way in which an axis of a tensor is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Source {
     /// Along an axis of the value.
     Axis(usize),
-    /// At one place.
+    /// At a fixed position.
     At(i64),
 }
 
-/// What a value is made of.
+/// The source of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Base {
-    /// The same number everywhere, of a dtype that has to be said.
+    /// One number for all elements, with its dtype if it must be stated.
     Number(f64, Option<DType>),
-    /// A tensor of the program, with where each of its axes is read; axes of the value that none reads repeat it.
+    /// A tensor of the program, with how each of its axes is read; it is repeated along axes of the value that none
+    /// reads.
     Tensor(Name, Vec<Source>),
 }
 
-/// A value of the graph as the program sees it.
+/// A value of the graph as the program reads it.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) base: Base,
-    /// Which kind of index each axis is; kinds are joined as axes meet.
+    /// The index class of each axis; classes are joined when axes are combined.
     pub(crate) kinds: Vec<usize>,
-    /// The moment at which the tensor is read, where it has time behind its other indices.
+    /// The time step at which the tensor is read, if it has time after its other indices.
     pub(crate) when: Option<Index>,
 }
 
@@ -54,24 +55,24 @@ impl Seen {
         Seen { base: Base::Tensor(name, (0..kinds.len()).map(Source::Axis).collect()), kinds, when }
     }
 
-    /// The place in time at which it is read.
+    /// The time index at which it is read.
     pub(crate) fn moment(&self) -> Option<Place> {
         self.when.clone().map(|index| Place { index, dotted: false, span: Span::default() })
     }
 
-    /// Whether an axis is read at all.
+    /// True if an axis is read at all.
     pub(crate) fn reads(&self, axis: usize) -> bool {
         matches!(&self.base, Base::Tensor(_, sources) if sources.contains(&Source::Axis(axis)))
     }
 
-    /// A tensor with all its axes in order.
+    /// True for a tensor with all its axes in order.
     pub(crate) fn is_plain(&self) -> bool {
         let in_order = |sources: &[Source]| sources.iter().enumerate().all(|(i, s)| *s == Source::Axis(i));
         matches!(&self.base, Base::Tensor(_, sources) if sources.len() == self.kinds.len() && in_order(sources))
     }
 }
 
-/// A graph as a program: inputs keep their names as far as they can, outputs get these.
+/// Writes a graph as a program. Inputs keep their names if possible; outputs get these names.
 pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
     let mut taken: BTreeSet<Name> = BTreeSet::new();
     let mut drafts = Drafts::new(float_of(graph));
@@ -104,7 +105,7 @@ pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
     let results = forms::walk(graph, &given, &mut drafts)?;
     let mut names: HashMap<Name, Name> = HashMap::new();
     for ((seen, id), out) in results.into_iter().zip(graph.outputs()).zip(&wanted) {
-        // Truth values may have become numbers on the way.
+        // Booleans may have become numbers on the way.
         let truth = graph.aval(*id).dtype == DType::Bool;
         let seen = if truth && !drafts.is_truth(&seen) { drafts.cast(&seen, DType::Bool) } else { seen };
         match seen.name() {
@@ -141,7 +142,7 @@ impl Seen {
     }
 }
 
-/// The one dtype of a graph's floats: such programs have no other, and need not say it.
+/// The dtype of a graph's floats, if there is only one: the program then need not state it.
 fn float_of(graph: &Graph) -> Option<DType> {
     fn note(graph: &Graph, found: &mut Vec<DType>) {
         for node in graph.nodes() {
@@ -165,7 +166,7 @@ fn float_of(graph: &Graph) -> Option<DType> {
     one.filter(|one| found.iter().all(|d| d == one))
 }
 
-/// A name like this one that the language can read and that is not taken.
+/// A similar name that the language can parse and that is not taken.
 fn unused(like: &str, taken: &mut BTreeSet<Name>) -> Name {
     let clean: String = like.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let starts = clean.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
@@ -182,7 +183,7 @@ fn unused(like: &str, taken: &mut BTreeSet<Name>) -> Name {
 /// Values by node and result.
 pub(crate) type Known = HashMap<Id, Seen>;
 
-/// A number as an expression. What is not finite has no digits, and is a quotient by 0.
+/// A number as an expression. Infinities and NaN have no digits, so they are quotients by 0.
 pub(crate) fn number(x: f64) -> crate::ast::Expr {
     if x.is_finite() {
         return Kind::Number(x).bare();

@@ -1,4 +1,4 @@
-//! All equations in the order they need each other: names with their equations, groups that need themselves as
+//! Solves all equations in dependency order: plain names by their equations, groups that depend on themselves as
 //! fixpoints or loops over time.
 
 mod closure;
@@ -40,13 +40,13 @@ pub(crate) struct Solver<'a> {
     pub(crate) faults: Vec<Diagnostic>,
     pub(crate) verdicts: Vec<Verdict>,
     only: Option<HashSet<Name>>,
-    /// Where names are needed that only branches read, if that is to be differentiated.
+    /// For differentiation: the conditions under which names are needed that only branches read.
     needed: Needed,
-    /// The sizes of names' places, where terms may need them that do not have them.
+    /// The sizes of names' indices, for terms that cannot determine them alone.
     extents: HashMap<Name, Vec<Option<usize>>>,
 }
 
-/// Whether something in an expression says of what dtype it is.
+/// True if an expression contains a `cast`.
 fn casts(e: &Expr) -> bool {
     let here = matches!(&e.kind, Kind::Call(call) if &*call.function == "cast");
     here || e.parts().into_iter().any(casts)
@@ -63,7 +63,7 @@ impl<'a> Solver<'a> {
         let mut names: Vec<(Name, Vec<usize>)> = Vec::new();
         let mut at: HashMap<&Name, usize> = HashMap::new();
         for (i, e) in equations.iter().enumerate() {
-            // What a file holds was read before.
+            // Names that are read from files have values already.
             if e.file().is_some() {
                 continue;
             }
@@ -89,18 +89,18 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Leaves out names whose values are known.
+    /// Removes names whose values are known.
     pub(crate) fn leave_out(&mut self, known: &HashSet<Name>) {
         self.names.retain(|(name, _)| !known.contains(name));
     }
 
-    /// Nothing but these names and what they need.
+    /// Restricts solving to these names and what they depend on.
     pub(crate) fn only(&mut self, wanted: &[Name]) {
         self.only = Some(self.program.needed(wanted));
         self.results(wanted);
     }
 
-    /// These names are all that is read of the equations.
+    /// Declares that only these names are read from the equations.
     pub(crate) fn results(&mut self, wanted: &[Name]) {
         if self.options.is_derived() {
             let read = |e: &&Equation| self.only.as_ref().is_none_or(|only| only.contains(&e.target.name));
@@ -109,7 +109,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Values for all names; what fails is reported once, and what needs it has none.
+    /// Computes the values of all names. An error is reported once; names that depend on it have no value.
     pub(crate) fn solve(&mut self) {
         let at: HashMap<&Name, usize> = self.names.iter().enumerate().map(|(i, n)| (&n.0, i)).collect();
         let mut needs: Vec<Vec<usize>> = self
@@ -123,7 +123,8 @@ impl<'a> Solver<'a> {
                 needs
             })
             .collect();
-        // Names that say how large others are at computed indices come before those, unless they need them.
+        // At computed indices, sizes come from names that read the result there; these are solved first, unless they
+        // depend on it.
         for (i, needs) in needs.iter_mut().enumerate() {
             let own = &self.names[i].0;
             for name in self.sized_by(i) {
@@ -135,7 +136,7 @@ impl<'a> Solver<'a> {
                 }
             }
         }
-        // What moves with a time that ends by a condition is one loop.
+        // All names with a time that ends by a condition are one loop.
         for (time, (go, _)) in &self.program.times {
             let moves = |i: &usize| {
                 let own = self.names[*i].1.iter().map(|e| moving(&self.equations[*e].target.places));
@@ -152,7 +153,7 @@ impl<'a> Solver<'a> {
             {
                 continue;
             }
-            // What has no meaning has been reported.
+            // Names with a previous error have no value; the error has been reported.
             if group.iter().any(|i| matches!(self.values.get(&self.names[*i].0), Some(None))) {
                 group.iter().for_each(|i| drop(self.values.insert(self.names[*i].0.clone(), None)));
                 continue;
@@ -177,7 +178,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Whether some name of a group moves with virtual time.
+    /// True if some name of a group depends on virtual time.
     fn moves(&self, group: &[usize]) -> bool {
         let own = group.iter().flat_map(|i| &self.names[*i].1);
         own.flat_map(|i| &self.equations[*i].target.places).any(|p| matches!(p.index, Index::Time(..)))
@@ -187,7 +188,7 @@ impl<'a> Solver<'a> {
         self.names[name].1.iter().any(|i| self.equations[*i].target.relation)
     }
 
-    /// Whether all that a group reads are the program's own floats, so that its names are too.
+    /// True if a group reads only booleans and the program's own floats, so that its names are floats too.
     fn is_plain(&self, group: &[usize]) -> bool {
         let plain = |r: &&Ref| match self.values.get(&r.name) {
             Some(Some(v)) => {
@@ -212,14 +213,14 @@ impl<'a> Solver<'a> {
         let mut term = Term::new(self.program, self.options, values, &self.batch, moment, e)?;
         term.beside = self.extents.get(&e.target.name).cloned().unwrap_or_default();
         term.infer_sizes()?;
-        // A condition that is known by now.
+        // Only conditions whose tensors have values by now can be used.
         let known = |c: &Expr| c.refs().iter().all(|r| matches!(values.get(&r.name), Some(Some(_))));
         let condition = condition(e, &self.needed, self.program).filter(|c| moment.is_none() && known(c));
         term.evaluate_where(condition.as_ref())
     }
 
-    /// The sizes that the equations of a name give to its places, where some term is of an index only, `A[i] + even(i)`, or
-    /// has index arithmetic.
+    /// Notes the sizes that the equations of a name give to its indices, if some term has only functions of an index,
+    /// `A[i] + even(i)`, or index arithmetic.
     fn note_extents(&mut self, name: usize) {
         let own = self.own(name);
         let of_index = |e: &&Equation| [&e.value].into_iter().chain(&e.guard).any(Expr::is_of_index);
@@ -233,7 +234,7 @@ impl<'a> Solver<'a> {
             let term = Term::new(self.program, self.options, &self.values, &self.batch, None, e);
             let Ok(term) = term else { continue };
             for (place, n) in e.target.places.iter().zip(&mut extents) {
-                // An offset makes no place: only what stands unmoved says how many there are.
+                // Only an index without offset determines the size.
                 if let Index::Named(index, 0) = &place.index {
                     *n = n.or(term.sizes.get(index).map(|s| s.0));
                 }
@@ -242,7 +243,7 @@ impl<'a> Solver<'a> {
         self.extents.insert(self.names[name].0.clone(), extents);
     }
 
-    /// A name that does not need itself.
+    /// Evaluates a name that does not depend on itself.
     fn plain(&mut self, name: usize) -> Eval<()> {
         self.note_extents(name);
         let mut terms = Vec::new();

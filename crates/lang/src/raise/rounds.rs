@@ -1,4 +1,4 @@
-//! Loops that go on while a condition holds: functions with a time of their own, which does.
+//! Raises loops that end by a condition: functions with a time of their own that ends by it.
 
 use super::draft::{Drafts, operand};
 use super::forms::{Raise, call, walk};

@@ -1,4 +1,4 @@
-//! All that follows by rules: relations, and the rules as equations.
+//! Raises the closure op: relations, and its rules as equations.
 
 use super::Seen;
 use super::draft::{Drafts, operand};
@@ -8,14 +8,14 @@ use crate::rules::Closure;
 use gradus_ir::ops::Declared;
 
 impl Raise<'_> {
-    /// The relations that grow, if this is the op that makes them grow.
+    /// The relations that grow, if this node is a closure op.
     pub(super) fn closure(&self, drafts: &mut Drafts) -> Option<Vec<Seen>> {
         let def = self.node.op.def();
         let attrs = def.attrs();
         let attr = |key: &str| attrs.iter().find(|(k, _)| *k == key).map(|(_, a)| a.clone());
         let op = Some(attr).filter(|_| def.name() == Closure::NAME).and_then(|a| Closure::from_attrs(&a))?;
         let rules = op.parsed().ok()?;
-        // What is of a moment would need itself there.
+        // Inside a time step, a relation would depend on itself at that step.
         if drafts.clock.within || self.ins.iter().any(|s| s.when.is_some()) {
             return None;
         }

@@ -1,5 +1,6 @@
-//! Makes rules of equations. Takes a program and the domains of its positions; returns the names that can be solved
-//! sparsely, with their rules. A name that reads anything else is left to the dense evaluation, which also reports errors.
+//! Compiles equations to rules. Takes a program and the domains of its positions; returns the names that can be solved
+//! sparsely, with their rules. A name that reads anything else is left to the dense evaluation, which also reports
+//! errors.
 
 use super::domains::{Domains, list_of};
 use super::rule::{Arg, Atom, Kind as Known, Literal, Number, Predicate, Rule, Rules};
@@ -10,17 +11,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Most alternatives that the right side of one rule may have: `(A + B) (C + D)` has 4.
 const MOST_ALTERNATIVES: usize = 64;
-/// Most elements of a tensor that takes part.
+/// Most elements of a tensor that rules may read.
 const MOST_ELEMENTS: usize = 1 << 26;
 
-/// What rules are made from.
+/// The inputs of the compilation.
 pub(super) struct Source<'a> {
     pub(super) program: &'a Program,
     pub(super) domains: &'a Domains,
     pub(super) tables: &'a BTreeMap<Name, Table>,
     pub(super) numbers: &'a HashMap<Name, f64>,
     pub(super) axes: &'a dyn Fn(&Name) -> Option<usize>,
-    /// The names that have a value from elsewhere, or none.
+    /// True for names that have a value from elsewhere, or none.
     pub(super) excluded: &'a dyn Fn(&Name) -> bool,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Compiled {
     pub(super) rules: Rules,
 }
 
-/// What a name can be.
+/// The kind of a name in rules.
 #[derive(Clone, Copy, PartialEq)]
 enum Sort {
     Relation,
@@ -38,11 +39,11 @@ enum Sort {
     Reduced(Projection),
 }
 
-/// The names that take part.
+/// The kinds of the names that take part.
 type Sorts = HashMap<Name, Sort>;
 
 impl<'a> Source<'a> {
-    /// All names of which every equation can be made a rule, among those that are needed.
+    /// Compiles the needed names all of whose equations can be made rules.
     pub(super) fn compile(&self, needed: &HashSet<Name>) -> Option<Compiled> {
         let mut sorts: Sorts = HashMap::new();
         for name in self.program.names.iter().filter(|n| needed.contains(*n)) {
@@ -80,7 +81,7 @@ impl<'a> Source<'a> {
         own.iter().map(|i| &program.equations[*i])
     }
 
-    /// What a name can be, by the form of its equations.
+    /// The kind of a name, by the form of its equations.
     fn sort(&self, name: &Name) -> Option<Sort> {
         let d = self.program.definition(name)?;
         if d.equations.is_empty() || d.time.is_some() || (self.excluded)(name) {
@@ -97,7 +98,7 @@ impl<'a> Source<'a> {
             return Some(Sort::Array);
         }
         let how = self.own(name).next()?.projection;
-        // A line that reads no relation at all is better off as a tensor.
+        // A name whose lines read no relation is better evaluated as a tensor.
         let reads =
             |e: &Equation| e.any_read(&mut |r| self.program.definition(&r.name).is_some_and(|d| d.relation));
         let all = self.own(name).all(|e| e.projection == how) && self.own(name).any(reads);
@@ -187,7 +188,7 @@ impl<'a> Source<'a> {
         Some(())
     }
 
-    /// The elements of a tensor that is written out.
+    /// The elements of a tensor that is given by constants.
     fn array(&self, name: &Name, sizes: &[u32], count: usize) -> Option<Vec<f64>> {
         let mut numbers = vec![0.0; count];
         for (i, e) in self.own(name).enumerate() {
@@ -236,7 +237,7 @@ fn push_unravelled(at: usize, sizes: &[u32], out: &mut Vec<u32>) {
     }
 }
 
-/// Whether a left side has each index once and nothing else.
+/// True if the indices of a left side are distinct; `None` if some are not plain.
 fn plain(r: &Ref) -> Option<bool> {
     let named =
         |p: &crate::ast::Place| if let Index::Named(n, 0) = &p.index { Some(n.clone()) } else { None };
@@ -256,7 +257,7 @@ fn constant(index: &Index, size: u32) -> Option<u32> {
     }
 }
 
-/// A number that is written out.
+/// The value of a numeric literal.
 fn number_of(e: &Expr) -> Option<f64> {
     match &e.kind {
         Kind::Number(x) => Some(*x),
@@ -269,7 +270,7 @@ fn number_of(e: &Expr) -> Option<f64> {
 /// Alternatives, each a list of conditions that hold together.
 type Alternatives = Vec<Vec<Literal>>;
 
-/// One equation on its way to rules.
+/// One equation being compiled to rules.
 struct Line<'s, 'a> {
     source: &'s Source<'a>,
     equation: &'a Equation,
@@ -335,8 +336,8 @@ impl<'s, 'a> Line<'s, 'a> {
         Rule { head: head.clone(), body, value, sizes: self.sizes.clone() }
     }
 
-    /// Whether every sum closes around all conditions. An index that only one number has, and more than once, is summed inside
-    /// of it, which rules do not express.
+    /// True if every sum is around all conditions. An index that occurs several times in one number, and nowhere else,
+    /// is summed inside that number, which rules cannot express.
     fn closes(&self, head: &Atom, body: &[Literal], value: Option<&Number>) -> bool {
         let mut bound: Vec<usize> = head.variables().collect();
         let mut numbers: Vec<Vec<usize>> = Vec::new();
@@ -371,7 +372,7 @@ impl<'s, 'a> Line<'s, 'a> {
             }
             Kind::Ref(r) if self.sort(r) == Some(Sort::Array) => {
                 let Kind::Ref(_) = &e.kind else { return None };
-                // A negative number takes away from a sum.
+                // A negative number could cancel others in a sum.
                 let small = self.source.own(&r.name).all(|own| match list_of(own) {
                     Some(list) => list.numbers.iter().all(|x| *x >= 0.0 && x.is_finite()),
                     None => number_of(&own.value).is_some_and(|x| x >= 0.0 && x.is_finite()),
@@ -460,7 +461,7 @@ impl<'s, 'a> Line<'s, 'a> {
             }
             Kind::Product(parts) => {
                 let mut all: Vec<Number> = parts.iter().map(|p| self.number(p)).collect::<Option<_>>()?;
-                // `terms` wraps the right side of a maximum.
+                // `terms` wraps the right side of a maximum in a product.
                 Some(if all.len() == 1 { all.remove(0) } else { Number::Product(all) })
             }
             Kind::Negative(one) => Some(Number::Negative(Box::new(self.number(one)?))),
@@ -468,14 +469,14 @@ impl<'s, 'a> Line<'s, 'a> {
         }
     }
 
-    /// The rule of an equation of a tensor: what each solution contributes.
+    /// The rule of an equation of a tensor: the value that each solution contributes.
     fn reduced(mut self) -> Option<Rule> {
         let equation = self.equation;
         let head = self.atom(&equation.target)?;
         let mut body = Vec::new();
         if let Some(guard) = &equation.guard {
             let mut all = self.conditions(guard)?;
-            // Indices of the guard alone are summed inside of it if they appear twice.
+            // Indices that only the guard has are summed inside it if they appear twice.
             let counted = !matches!(equation.projection, Projection::Min | Projection::Max);
             if all.len() != 1 || counted && self.sums_inside(guard) {
                 return None;
@@ -523,7 +524,7 @@ impl<'s, 'a> Line<'s, 'a> {
         self.source.own(name).any(|e| e.any_read(&mut |r| r.name == *name))
     }
 
-    /// Whether a guard has an index twice that the rest of its line lacks.
+    /// True if an index that the rest of the line lacks appears twice in the guard.
     fn sums_inside(&self, guard: &Expr) -> bool {
         let outside = |n: &Name| {
             crate::scope::keys(&self.equation.target).contains(n)

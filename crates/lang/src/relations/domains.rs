@@ -14,7 +14,7 @@ pub(crate) struct Domain {
     /// In order of first appearance.
     pub(crate) symbols: Vec<Arc<str>>,
     codes: HashMap<Arc<str>, u32>,
-    /// One more than the largest integer that is written, and where.
+    /// One more than the largest integer that is written, and its location.
     least: Option<(usize, Span)>,
     /// Where the first symbol is written.
     named_at: Option<Span>,
@@ -22,12 +22,12 @@ pub(crate) struct Domain {
     listed: Vec<usize>,
     /// The indices at its positions.
     indices: Vec<Name>,
-    /// Whether a table gives one of its positions.
+    /// True if a table gives one of its positions.
     tabled: bool,
 }
 
 impl Domain {
-    /// The number of a symbol, which it gets if it is new.
+    /// The number of a symbol; a new symbol gets the next number.
     fn code(&mut self, symbol: &Arc<str>) -> u32 {
         match self.codes.get(symbol) {
             Some(code) => *code,
@@ -54,7 +54,7 @@ pub(crate) struct Domains {
     tables: usize,
 }
 
-/// Sets of positions that are joined one by one.
+/// Disjoint sets of positions (union-find).
 #[derive(Default)]
 struct Joins {
     parents: Vec<usize>,
@@ -89,7 +89,7 @@ impl Joins {
     }
 }
 
-/// Calls `f` with every tensor of an expression outside of calls, whose arguments may have axes of other sizes.
+/// Calls `f` with every tensor of an expression, except in calls, whose arguments may have axes of other sizes.
 fn each_ref<'a>(e: &'a Expr, f: &mut impl FnMut(&'a Ref)) {
     match &e.kind {
         Kind::Ref(r) => f(r),
@@ -105,7 +105,7 @@ fn refs(e: &Equation) -> Vec<&Ref> {
     out
 }
 
-/// The list of numbers that is all of an equation's right side.
+/// The list of numbers that is the entire right side of an equation.
 pub(super) fn list_of(e: &Equation) -> Option<&crate::ast::Array> {
     match &e.value.kind {
         Kind::Array(array) => Some(array),
@@ -187,7 +187,7 @@ impl Domains {
         }
     }
 
-    /// Positions that have symbols as well as integers.
+    /// Reports positions that have symbols as well as integers.
     pub(crate) fn check(&self, faults: &mut Vec<Diagnostic>) {
         for domain in &self.all {
             if let (Some(named), Some((_, numbered))) = (domain.named_at, domain.least) {

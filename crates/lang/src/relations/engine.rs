@@ -13,7 +13,7 @@ const MOST_CELLS: usize = 1 << 30;
 /// Length of a buffer of results, in columns, at which repetitions are first removed.
 const MOST_BUFFERED: usize = 1 << 20;
 
-/// What is known of a predicate.
+/// The tuples or numbers of a predicate.
 #[derive(Debug)]
 pub(super) enum Store {
     /// Tuples by several orders of columns, and those found in the last round.
@@ -22,9 +22,9 @@ pub(super) enum Store {
     Numbers(Vec<f64>),
 }
 
-/// Why rules were not solved.
+/// The reason why rules were not solved.
 pub(super) enum Stopped {
-    /// A recursion of numbers that only the dense evaluation knows, or reports as not converging.
+    /// A recursion of numbers that only the dense evaluation supports, or reports as not converging.
     Unsupported,
     Failed(Error),
 }
@@ -38,7 +38,7 @@ impl From<Error> for Stopped {
 pub(super) struct Engine<'a> {
     rules: &'a Rules,
     pub(super) stores: Vec<Store>,
-    /// Whether numbers are rounded to `f32`.
+    /// True if numbers are rounded to `f32`.
     narrow: bool,
     rounds: usize,
 }
@@ -54,7 +54,7 @@ impl<'a> Engine<'a> {
         let store = |p: &super::rule::Predicate| match &p.kind {
             Kind::Relation(facts) => {
                 let mut trie = Trie::new(&p.sizes, &(0..p.sizes.len()).collect::<Vec<_>>());
-                // A relation without arguments that holds is written as one cell.
+                // A relation without arguments that holds is stored as one cell.
                 let width = p.sizes.len();
                 for tuple in facts.chunks_exact(width.max(1)) {
                     trie.insert(&tuple[..width]);
@@ -135,7 +135,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// All facts of relations that need each other.
+    /// Finds all facts of relations that depend on each other.
     fn facts(&mut self, rules: &[&Rule], group: &[usize], recursive: bool) -> Result<()> {
         for rule in rules {
             let plan = self.plan(rule, None, None);
@@ -156,7 +156,7 @@ impl<'a> Engine<'a> {
                 }
             }
         }
-        // Facts from the start take part in the first round as well.
+        // Initial facts take part in the first round as well.
         for g in group {
             let all = self.trie(*g).map(Trie::tuples).unwrap_or_default();
             let holds = self.count(*g) > 0 && self.rules.predicates[*g].sizes.is_empty();
@@ -193,7 +193,7 @@ impl<'a> Engine<'a> {
         Ok(walk.found)
     }
 
-    /// A tensor that does not need itself.
+    /// Evaluates a tensor that does not depend on itself.
     fn reduce(&mut self, rules: &[&Rule], of: usize) -> Result<()> {
         let Kind::Reduced(how) = self.rules.predicates[of].kind else { return Ok(()) };
         let Store::Numbers(mut sums) = std::mem::replace(&mut self.stores[of], Store::Numbers(Vec::new()))
@@ -219,7 +219,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Minima or maxima that need each other: every element that becomes better is read again.
+    /// Evaluates minima or maxima that depend on each other: rules that read an improved element run again.
     fn extremes(&mut self, rules: &[&Rule], group: &[usize]) -> std::result::Result<(), Stopped> {
         let how = |p: &usize| match self.rules.predicates[*p].kind {
             Kind::Reduced(how @ (Projection::Min | Projection::Max)) => Some(how),
@@ -246,7 +246,7 @@ impl<'a> Engine<'a> {
                 }
                 _ => false,
             });
-            // An element outside of the domain counts as 0 and never changes, so no plan would start from it.
+            // An element out of range is 0 and never changes, so no plan would start from it.
             let is_shifted = |a: &&Atom| a.args.iter().any(|x| matches!(x, Arg::Var(_, by) if *by != 0));
             if tests || own.iter().any(is_shifted) || !value.grows(group) {
                 return Err(Stopped::Unsupported);
@@ -281,7 +281,7 @@ impl<'a> Engine<'a> {
         Err(Stopped::Unsupported)
     }
 
-    /// Runs a plan from elements that changed, and notes those that become better.
+    /// Runs a plan from changed elements, and collects the elements that improve.
     fn improve(
         &mut self,
         plan: &Plan,
@@ -310,7 +310,7 @@ impl<'a> Engine<'a> {
                     changed[at].insert(from, (left % *n as usize) as u32);
                     left /= *n as usize;
                 }
-                // One cell stands for the only element of a scalar.
+                // A scalar's only element is represented by one cell.
                 changed[at].extend(sizes.is_empty().then_some(0));
             }
         }
@@ -352,7 +352,7 @@ fn too_many(width: usize) -> Error {
     Error::value("a relation", format!("has more than {} facts", MOST_CELLS / width.max(1)))
 }
 
-/// One run of a plan: the variables so far, and what was found.
+/// One run of a plan: the variables so far, and the results.
 struct Walk<'a> {
     engine: &'a Engine<'a>,
     plan: &'a Plan,
@@ -367,10 +367,10 @@ struct Walk<'a> {
     how: Option<Projection>,
     sums: Vec<f64>,
     counts: Vec<u32>,
-    /// Whether better elements are listed instead of written: the rule reads them.
+    /// True if improved elements are listed instead of written, because the rule reads them.
     apart: bool,
     better: Vec<(usize, f64)>,
-    /// Why the run ended early.
+    /// The error that ended the run early.
     ended: Option<Error>,
 }
 
@@ -435,7 +435,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Gives a variable a value, unless that is outside of its domain.
+    /// Binds a variable to a value, unless the value is out of its domain.
     fn bind(&mut self, v: usize, x: i64) -> bool {
         let inside = (0..i64::from(self.plan.rule.sizes[v])).contains(&x);
         if inside {

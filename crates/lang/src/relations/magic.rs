@@ -8,7 +8,7 @@ use super::rule::{Arg, Atom, Kind, Literal, Predicate, Rule, Rules};
 use crate::order::components;
 use std::collections::HashMap;
 
-/// Which arguments of a call are known.
+/// True for each argument of a call that is known.
 type Pattern = Vec<bool>;
 
 /// Rules being specialised.
@@ -36,7 +36,7 @@ pub(super) fn specialise(rules: &Rules, goal: usize, args: &[Option<u32>]) -> (R
         return (rules.clone(), goal);
     }
     let mut magic = Magic { rules, out: Rules::default(), made: HashMap::new(), work: Vec::new(), open };
-    // Everything that is solved completely keeps its number.
+    // Predicates that are solved completely keep their numbers.
     magic.out.predicates = rules.predicates.clone();
     magic.out.rules = rules.rules.iter().filter(|r| !magic.open[r.head.of]).cloned().collect();
     let (answer, asked) = magic.call(goal, &pattern);
@@ -48,7 +48,7 @@ pub(super) fn specialise(rules: &Rules, goal: usize, args: &[Option<u32>]) -> (R
     while let Some((of, pattern)) = magic.work.pop() {
         magic.define(of, &pattern, &asked_for);
     }
-    // Open predicates have become others.
+    // Open predicates have been replaced by specialised ones.
     for p in 0..rules.predicates.len() {
         if magic.open[p]
             && let Kind::Relation(facts) = &mut magic.out.predicates[p].kind
@@ -59,7 +59,8 @@ pub(super) fn specialise(rules: &Rules, goal: usize, args: &[Option<u32>]) -> (R
     (magic.out, answer)
 }
 
-/// The predicates that must be solved completely: what is negated, read as numbers or counted, and all they need.
+/// The predicates that must be solved completely: those that are negated, read as numbers or counted, and all they
+/// depend on.
 fn completely(rules: &Rules) -> Vec<bool> {
     let needs = rules.needs();
     let mut all = vec![false; rules.predicates.len()];
@@ -90,7 +91,7 @@ impl Magic<'_> {
         self.out.predicates.len() - 1
     }
 
-    /// The predicates of a call: its answers, and the arguments that are asked for.
+    /// The predicates of a call: its answers, and the arguments that are requested.
     fn call(&mut self, of: usize, pattern: &Pattern) -> (usize, usize) {
         if let Some(made) = self.made.get(&(of, pattern.clone())) {
             return *made;
@@ -106,7 +107,7 @@ impl Magic<'_> {
     /// The rules of a call.
     fn define(&mut self, of: usize, pattern: &Pattern, goal: &(usize, Pattern)) {
         let (answer, asked) = self.call(of, pattern);
-        // What is known from the start is read from a predicate of its own.
+        // Initial facts are read from a predicate of their own.
         if let Kind::Relation(facts) = &self.rules.predicates[of].kind
             && !facts.is_empty()
         {
@@ -121,7 +122,7 @@ impl Magic<'_> {
             self.out.rules.push(Rule { head: Atom { of: answer, args }, body, value: None, sizes });
         }
         let rules = self.rules;
-        // Other calls of the same relation are not asked for by the goal alone.
+        // Other calls of the relation may have other free arguments than the goal.
         let passes = (of, pattern) == (goal.0, &goal.1) && self.passes_on(of, pattern);
         for rule in rules.rules.iter().filter(|r| r.head.of == of) {
             self.specialise(rule, pattern, answer, asked, passes);
@@ -169,7 +170,7 @@ impl Magic<'_> {
             atom.args.iter().for_each(|a| note(a, &mut known));
             body.push(Literal::Holds(Atom { of: found, args: atom.args.clone() }));
         }
-        // The arguments that are asked for lead to the answers, whichever of them the goal has.
+        // The requested arguments lead to answers of the goal, so the head has the goal's bound arguments.
         let head = match (ends, passes) {
             (true, _) => return,
             (false, true) => self.goal_head(rule, pattern, answer, asked),

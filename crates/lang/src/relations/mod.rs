@@ -28,7 +28,7 @@ use rule::Kind;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Tables by the name of the relation that each one gives.
+/// Tables by the name of the relation that each defines.
 pub type Tables = Arc<BTreeMap<Name, Table>>;
 
 /// The facts of a relation, sorted.
@@ -36,19 +36,19 @@ pub type Tables = Arc<BTreeMap<Name, Table>>;
 pub struct Facts {
     /// Number of arguments.
     pub width: usize,
-    /// Whether it holds, if it has no arguments.
+    /// For a relation without arguments: true if it holds.
     pub holds: bool,
     /// The arguments of all facts, one fact after the other.
     pub tuples: Vec<u32>,
 }
 
 impl Facts {
-    /// How many facts there are.
+    /// The number of facts.
     pub fn len(&self) -> usize {
         self.tuples.len().checked_div(self.width).unwrap_or(usize::from(self.holds))
     }
 
-    /// Whether nothing holds.
+    /// True if there are no facts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -59,7 +59,7 @@ impl Facts {
 pub struct Symbols(Domains);
 
 impl Symbols {
-    /// The symbols that a position of a name counts, if it has any.
+    /// The symbols at an argument position of a name, if it has any.
     pub fn of(&self, name: &str, position: usize) -> Option<&[Arc<str>]> {
         self.0.symbols(name, position)
     }
@@ -76,17 +76,17 @@ impl Symbols {
     }
 }
 
-/// Names that were solved.
+/// The solution of rules.
 pub(crate) struct Solution {
     names: HashMap<Name, usize>,
     stores: Vec<Store>,
     sizes: Vec<Vec<u32>>,
-    /// The names whose elements the program writes out, which are tensors anyway.
+    /// The names whose elements are given by constants; they are evaluated as tensors too.
     arrays: HashSet<Name>,
 }
 
 impl Solution {
-    /// Whether a name needs no other evaluation.
+    /// True if a name needs no other evaluation.
     pub(crate) fn holds(&self, name: &Name) -> bool {
         self.names.contains_key(name) && !self.arrays.contains(name)
     }
@@ -129,7 +129,7 @@ fn dense(tuples: &[u32], holds: bool, shape: &[usize]) -> Tensor {
 }
 
 impl Program {
-    /// Whether an equation writes a relation, a symbol or a table.
+    /// True if an equation writes a relation, a symbol or a table.
     pub(crate) fn has_facts(&self) -> bool {
         let symbol = |p: &crate::ast::Place| matches!(p.index, Index::Symbol(..));
         self.equations.iter().any(|e| e.target.relation || e.target.places.iter().any(symbol))
@@ -143,7 +143,7 @@ impl Program {
         domains
     }
 
-    /// The symbols that argument positions count.
+    /// The symbols of all argument positions.
     pub fn symbols(&self, settings: &Settings) -> Symbols {
         if !self.has_facts() {
             return Symbols::default();
@@ -151,13 +151,13 @@ impl Program {
         Symbols(self.domains(&settings.tables))
     }
 
-    /// The size of the domain of an argument position, if anything gives it.
+    /// The size of the domain of an argument position, if known.
     pub fn position_size(&self, name: &str, position: usize, settings: &Settings) -> Option<usize> {
         let options = self.options(&BTreeMap::new(), settings, &mut Vec::new())?;
         options.domain_size(name, position)
     }
 
-    /// How many elements a relation has as a tensor, if the domains of its arguments give their sizes.
+    /// The number of elements of a relation as a tensor, if the domains of its arguments have sizes.
     pub fn relation_size(&self, name: &str, settings: &Settings) -> Option<usize> {
         let rank = self.definition(name).filter(|d| d.relation)?.rank;
         let options = self.options(&BTreeMap::new(), settings, &mut Vec::new())?;
@@ -229,8 +229,8 @@ impl Program {
         Ok(wanted.iter().filter_map(facts).collect())
     }
 
-    /// The facts of a relation that match some arguments, found without those that they do not need; `None` if the relation
-    /// is not solved sparsely. `goal` has the argument of each position, or `None` where any is asked for.
+    /// The facts of a relation that match some arguments, found without evaluating facts they do not depend on; `None`
+    /// if the relation is not solved sparsely. `goal` has the argument of each position, or `None` if it is free.
     pub fn facts_matching(
         &self,
         settings: &Settings,
@@ -273,7 +273,7 @@ impl Program {
         Ok(Some(Facts { width, holds: trie.len() > 0, tuples }))
     }
 
-    /// The tensor of a table that rules did not take.
+    /// The tensor of a table that is not used by rules.
     pub(crate) fn table_tensor(&self, name: &Name, options: &Options) -> Result<Option<Tensor>, Diagnostic> {
         let Some(table) = options.tables.get(name) else { return Ok(None) };
         let own = self.definition(name).map(|d| (&d.equations[..], d.rank, d.span));

@@ -5,12 +5,12 @@
 use super::rule::{Arg, Atom, Literal, Number, Rule};
 use crate::ast::Comparison;
 
-/// How a column is read.
+/// The way in which a column is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Level {
     /// Its value is known.
     Key(Arg),
-    /// It gives a variable its value, which is smaller by this offset.
+    /// It binds a variable, whose value is smaller by this offset.
     Bind(usize, i64),
 }
 
@@ -18,9 +18,9 @@ pub(super) enum Level {
 pub(super) enum Step {
     /// Goes through the matching tuples of a relation, by a trie of this order of columns.
     Find { of: usize, order: Vec<usize>, levels: Vec<Level> },
-    /// Goes on if the relation does not hold.
+    /// Continues if the relation does not hold.
     Absent(Atom),
-    /// Goes on if two numbers compare so.
+    /// Continues if the comparison holds.
     Test(Comparison, Number, Number),
     /// Goes through the domain of a variable.
     Any(usize),
@@ -29,7 +29,7 @@ pub(super) enum Step {
 /// The steps of one rule.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// How the columns of a new tuple are read, and of which predicate it is.
+    /// The predicate of a new tuple, and how its columns are read.
     pub(super) start: Option<(usize, Vec<Level>)>,
     pub(super) steps: Vec<Step>,
     /// From this step on the head is known, so one solution of the rest suffices.
@@ -72,7 +72,7 @@ impl Plan {
         let is_head_known = |known: &[bool]| rule.head.variables().all(|v| known[v]);
         let mut closed = None;
         loop {
-            // Conditions on known variables first: they cost the least.
+            // Conditions on known variables come first: they are cheapest.
             let ready = |l: &&Literal, known: &[bool]| {
                 !matches!(l, Literal::Holds(_)) && l.variables().iter().all(|v| known[*v])
             };
@@ -98,7 +98,7 @@ impl Plan {
             {
                 let is_known = |c: &usize| !matches!(atom.args[*c], Arg::Var(v, _) if !known[v]);
                 let (mut order, open): (Vec<usize>, Vec<usize>) = (0..atom.args.len()).partition(is_known);
-                // Columns that the head needs come first, so that the rest only has to exist.
+                // Columns that the head needs come first; for the others, existence is enough.
                 let (early, late): (Vec<usize>, Vec<usize>) = open.into_iter().partition(
                     |c| matches!(atom.args[*c], Arg::Var(v, _) if rule.head.variables().any(|h| h == v)),
                 );

@@ -30,9 +30,9 @@ pub(super) enum Number {
     Constant(f64),
     /// The value of a variable: `index(x)`.
     Index(usize),
-    /// 1 where the value of a variable is odd, else 0.
+    /// 1 if the value of a variable is odd, else 0.
     Odd(usize),
-    /// An element of a tensor; 0 outside of it.
+    /// An element of a tensor; 0 if out of range.
     Read(Atom),
     Sum(Vec<Number>),
     Product(Vec<Number>),
@@ -40,7 +40,8 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Whether it grows with each element of the group that it reads: they are read alone or as a term of a sum.
+    /// True if the number is increasing in each element of the group that it reads: these are read alone or as terms
+    /// of a sum.
     pub(super) fn grows(&self, group: &[usize]) -> bool {
         let mut reads = false;
         self.reads(&mut |r| reads |= group.contains(&r.of));
@@ -79,7 +80,7 @@ pub(super) enum Literal {
     Holds(Atom),
     /// The relation does not hold.
     Not(Atom),
-    /// Two numbers compare so.
+    /// The comparison holds.
     Compare(Comparison, Number, Number),
 }
 
@@ -111,31 +112,31 @@ impl Literal {
 pub(super) struct Rule {
     pub(super) head: Atom,
     pub(super) body: Vec<Literal>,
-    /// What a solution contributes to a tensor; `None` in a rule for a relation.
+    /// The value that a solution contributes to a tensor; `None` in a rule for a relation.
     pub(super) value: Option<Number>,
     /// The size of the domain of each variable.
     pub(super) sizes: Vec<u32>,
 }
 
-/// What is known of a name before its rules run.
+/// The kind of a name, and its initial value.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// A relation, and the facts that are known from the start, one after the other.
+    /// A relation with its initial facts, one after the other.
     Relation(Vec<u32>),
-    /// A tensor of which elements combine by a reduction.
+    /// A tensor whose elements combine by a reduction.
     Reduced(Projection),
     /// A tensor whose elements are known.
     Array(Vec<f64>),
 }
 
-/// A name that takes part: its sizes and what it is.
+/// A name in rules: its sizes and kind.
 #[derive(Clone, Debug)]
 pub(super) struct Predicate {
     pub(super) sizes: Vec<u32>,
     pub(super) kind: Kind,
 }
 
-/// Everything that is solved together.
+/// All rules that are solved together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     pub(super) predicates: Vec<Predicate>,

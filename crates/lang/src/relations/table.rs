@@ -70,7 +70,7 @@ impl Table {
         Ok(Table { columns })
     }
 
-    /// How many rows it has.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, Column::len)
     }

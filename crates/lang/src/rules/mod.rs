@@ -1,7 +1,7 @@
-//! Rules that need themselves, as one op: from the facts that are there at first to all that follow.
+//! Recursive rules as one op: from the initial facts to all that follow.
 //!
-//! The dense way takes a product of whole relations in every round, and there may be as many rounds as facts follow from each
-//! other. Here a round costs what is new in it.
+//! Dense evaluation takes a product of entire relations in every round, and there may be as many rounds as the longest
+//! chain of facts. Here the cost of a round is proportional to its new facts.
 
 mod engine;
 
@@ -11,14 +11,14 @@ use gradus_ir::{Aval, DType, Error, Literal, Op, Result, op_struct};
 use std::fmt;
 use std::sync::{Arc, Once};
 
-/// A relation at variables: by its number, and theirs.
+/// A relation with variables, all by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Atom {
     pub(crate) relation: usize,
     pub(crate) variables: Vec<usize>,
 }
 
-/// The first holds where all others do.
+/// The head holds where all atoms of the body do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     pub(crate) head: Atom,
@@ -72,7 +72,7 @@ impl Closure {
         Closure { grow, rules: rules.iter().map(Rule::to_string).collect::<Vec<_>>().join("; ") }
     }
 
-    /// The op, which text may name from now on.
+    /// The op; registers it, so that text can name it.
     pub(crate) fn op(self) -> Op {
         register();
         Op::user(self)
@@ -83,7 +83,7 @@ impl Closure {
         all.collect::<Option<_>>().ok_or_else(|| Error::value("the rules", "are not written as rules are"))
     }
 
-    /// Every variable of a rule has one extent, and every relation as many variables as axes, each once.
+    /// Checks that every variable of a rule has one extent, and that every atom has distinct variables, one per axis.
     fn check(&self, ins: &[Aval]) -> Result<()> {
         if let Some(other) = ins.iter().find(|a| a.dtype != DType::Bool) {
             return Err(Error::dtype(other.dtype, "relations are truth values"));
@@ -111,7 +111,7 @@ impl Closure {
     }
 }
 
-/// Makes text that names the op parse.
+/// Registers the op for parsing.
 pub(crate) fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| registry::register(Closure::NAME, |attrs| Closure::from_attrs(attrs).map(Op::user)));

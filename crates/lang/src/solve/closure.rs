@@ -1,4 +1,4 @@
-//! Rules whose factors are all truth values, as one op that looks at what is new only.
+//! Solves rules whose factors are all Boolean by one op, which visits new facts only.
 
 use super::Solver;
 use super::fixpoint::Extents;
@@ -18,7 +18,8 @@ fn factors(e: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// The terms of a right side, each as its factors. Truth is never negative, so that a sum of it holds where a term does.
+/// The terms of a right side, each as its factors. Booleans are never negative, so a sum of them holds where some term
+/// does.
 fn terms(e: &Equation) -> Vec<Vec<&Expr>> {
     match &e.value.kind {
         Kind::Sum(terms) => terms.iter().map(factors).collect(),
@@ -26,7 +27,7 @@ fn terms(e: &Equation) -> Vec<Vec<&Expr>> {
     }
 }
 
-/// Indices that are plain names, each once.
+/// The index names, if all are plain and distinct.
 fn plain(r: &Ref) -> Option<Vec<Name>> {
     let mut names: Vec<Name> = Vec::new();
     for p in &r.places {
@@ -38,16 +39,16 @@ fn plain(r: &Ref) -> Option<Vec<Name>> {
     Some(names)
 }
 
-/// All that follows by rules from what relations hold at first.
+/// Computes all facts that follow by rules from the initial ones.
 pub(super) fn closed(first: &[Tensor], still: &[Tensor], rules: &[Rule]) -> gradus_ir::Result<Vec<Tensor>> {
     let ins: Vec<&Tensor> = first.iter().chain(still).collect();
     try_apply(Closure::new(first.len(), rules).op(), &ins)
 }
 
-/// The relations that rules read and that do not grow, found on the way.
+/// The relations that rules read and that do not grow, collected on the way.
 struct Still {
     values: Vec<Tensor>,
-    /// What they are called, if they are relations as they are.
+    /// Their names, if they are read unchanged.
     names: Vec<Option<Name>>,
 }
 
@@ -60,7 +61,7 @@ impl Still {
 }
 
 impl<'a> Solver<'a> {
-    /// The rules of a group and what they read besides, if all of that is truth values.
+    /// The rules of a group and the other relations they read, if all of these are Boolean.
     pub(super) fn closure(
         &self,
         group: &[usize],
@@ -83,7 +84,7 @@ impl<'a> Solver<'a> {
         Ok((places <= MOST_FACTS).then_some((rules, still.values)))
     }
 
-    /// What a relation holds before anything follows from what grows.
+    /// The facts of a relation that do not follow from relations that grow.
     pub(super) fn first(&self, name: usize, names: &[Name], known: &Values, sizes: &Extents) -> Eval<Tensor> {
         let grows = |e: &Expr| e.any_ref(&mut |r| names.contains(&r.name));
         let mut found = Vec::new();
@@ -105,7 +106,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The rules that an equation stands for.
+    /// The rules of an equation.
     fn rules_of(
         &self,
         e: &'a Equation,
@@ -114,7 +115,7 @@ impl<'a> Solver<'a> {
         known: &Values,
         still: &mut Still,
     ) -> Eval<Option<Vec<Rule>>> {
-        // Sizes that do not fit are said as everywhere.
+        // Reports sizes that do not agree, as for other equations.
         let mut whole = Term::new(self.program, self.options, known, &self.batch, None, e)?;
         whole.infer_sizes()?;
         let Some(left) = plain(&e.target).filter(|_| e.projection == Projection::Sum && e.guard.is_none())
@@ -148,7 +149,7 @@ impl<'a> Solver<'a> {
                 };
                 body.push(Atom { relation, variables: own.iter().map(&mut number).collect() });
             }
-            // What reads nothing that grows is there from the first.
+            // Terms that read nothing that grows are among the initial facts.
             if body.iter().any(|a| a.relation < names.len()) {
                 rules
                     .push(Rule { head: Atom { relation: head, variables: (0..left.len()).collect() }, body });
@@ -157,7 +158,7 @@ impl<'a> Solver<'a> {
         Ok(Some(rules))
     }
 
-    /// A factor that does not grow, at all its indices, if it is truth values: which of them it is.
+    /// The number and indices of a factor that does not grow, if it is Boolean.
     fn still(
         &self,
         whole: &Term<'_>,
@@ -180,7 +181,7 @@ impl<'a> Solver<'a> {
         let target = Ref { places, relation: false, ..whole.equation.target.clone() };
         let alone = Equation { target, value: factor.clone(), ..whole.equation.clone() };
         let mut term = Term::new(self.program, self.options, whole.values, &self.batch, None, &alone).ok()?;
-        // How far an index goes, others may say.
+        // Other tensors of the equation may determine the size of an index.
         term.sizes.extend(whole.sizes.clone());
         term.infer_sizes().ok()?;
         let value: Named = term.evaluate().ok().filter(|v| v.tensor.dtype() == DType::Bool)?;

@@ -1,5 +1,5 @@
-//! Names that need themselves: rounds until nothing moves. Truth only grows, so rules look at what is new (semi-naive);
-//! numbers are repeated until they are at rest, and the run says whether they were.
+//! Solves names that depend on themselves, in rounds until nothing changes. Relations only grow, so rules read new
+//! facts only (semi-naive evaluation); numbers are repeated until they converge, and the run checks that they did.
 
 use super::Solver;
 use super::closure::closed;
@@ -18,17 +18,17 @@ use gradus_tensor::{Tensor, jvp};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-/// The extents of a name's places, as far as they are known.
+/// The extents of a name's indices, as far as they are known.
 pub(super) type Extents = Vec<Option<usize>>;
 
-/// Notes the sizes that a term gives to the places of its left side.
+/// Notes the sizes that a term gives to the indices of its left side.
 fn note_sizes(e: &Equation, term: &Named, known: &mut Extents) {
     for (p, place) in e.target.places.iter().enumerate().filter(|(_, p)| !is_timed(p)) {
         known[p] = known[p].or(key(place).and_then(|k| term.size(&k)));
     }
 }
 
-/// Gives names their values, with the axes that a call brought.
+/// Sets the values of names, with the axes that a call added.
 fn give(values: &mut Values, names: &[Name], given: &[Tensor], brought: &[Vec<Name>]) {
     for ((name, t), batch) in names.iter().zip(given).zip(brought) {
         values.insert(name.clone(), Some(Value { batch: batch.clone(), ..Value::new(t.clone()) }));
@@ -46,7 +46,7 @@ impl<'a> Solver<'a> {
         if relations && self.grows(group) { self.rules(group, &sizes) } else { self.numbers(group, &sizes) }
     }
 
-    /// The extents of names that need themselves are known to each of their terms.
+    /// Makes the extents of names that depend on themselves known to each of their terms.
     pub(super) fn keep_extents(&mut self, group: &[usize], sizes: &[Extents]) {
         let names = self.group_names(group);
         self.extents.extend(names.into_iter().zip(sizes.iter().cloned()));
@@ -56,7 +56,7 @@ impl<'a> Solver<'a> {
         group.iter().map(|i| self.names[*i].0.clone()).collect()
     }
 
-    /// The extents of names that need themselves, from whatever else their indices meet.
+    /// The extents of names that depend on themselves, from all other uses of their indices.
     pub(super) fn group_sizes(&self, group: &[usize]) -> Eval<Vec<Extents>> {
         let names = self.group_names(group);
         let rank = |i: &usize| self.own(*i).first().copied().map_or(0, |e| e.target.places.len());
@@ -71,7 +71,7 @@ impl<'a> Solver<'a> {
             self.sizes_met(group, &names, &mut known)?;
         }
         for (g, i) in group.iter().enumerate() {
-            // Places that are all written one by one are as many as the last of them says.
+            // If all positions are written one by one, the largest determines the size.
             for p in 0..known[g].len() {
                 if self.is_relation(*i) {
                     known[g][p] = known[g][p].or_else(|| self.options.domain_size(&self.names[*i].0, p));
@@ -118,7 +118,7 @@ impl<'a> Solver<'a> {
         Ok(known)
     }
 
-    /// The extents that indices of the group's names have elsewhere in their equations, as far as those are known.
+    /// Infers extents from other tensors in the group's equations that have the same indices.
     fn sizes_met(&self, group: &[usize], names: &[Name], known: &mut [Extents]) -> Eval<()> {
         let at: HashMap<&Name, usize> = names.iter().enumerate().map(|(g, n)| (n, g)).collect();
         loop {
@@ -169,7 +169,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The extents of what names of the group begin with: a start that is given, and equations that read none of them.
+    /// The extents of initial values: given starts, and equations that read none of the group.
     fn sizes_at_start(&self, group: &[usize], names: &[Name], known: &mut [Extents]) -> Eval<()> {
         let all: HashSet<&Name> = names.iter().collect();
         for (g, i) in group.iter().enumerate() {
@@ -186,7 +186,7 @@ impl<'a> Solver<'a> {
                     false => None,
                 };
                 let term = match self.term(e, &self.values, moment.as_ref()) {
-                    // What is of an index takes its size from others.
+                    // A function of an index takes the size from other terms.
                     Err(_) if e.value.is_of_index() => continue,
                     term => term?,
                 };
@@ -219,7 +219,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// Whether every rule reads the names of its group as plain factors, so that truth can only grow.
+    /// True if every rule reads the names of its group as plain factors, so that relations can only grow.
     fn grows(&self, group: &[usize]) -> bool {
         let names: HashSet<Name> = self.group_names(group).into_iter().collect();
         let reads = |e: &Expr| e.refs().iter().any(|r| names.contains(&r.name));
@@ -234,14 +234,14 @@ impl<'a> Solver<'a> {
         group.iter().flat_map(|i| self.own(*i)).all(plain)
     }
 
-    /// How many places an axis has that a call brought.
+    /// The extent of an axis that a call added.
     pub(super) fn brought_extent(&self, axis: &Name) -> usize {
         let all = self.values.values().flatten();
         let mut found = all.filter_map(|v| Some((v, v.batch.iter().position(|b| b == axis)?)));
         found.next().map_or(1, |(v, at)| v.tensor.dim(at as isize))
     }
 
-    /// What names of a group begin with: nothing, at all places, and along all axes that a call brought.
+    /// The initial values of a group: empty, with all indices and all axes that a call added.
     fn start(
         &self,
         group: &[usize],
@@ -257,8 +257,8 @@ impl<'a> Solver<'a> {
         (0..group.len()).map(one).collect()
     }
 
-    /// The dtypes of names that need themselves: those that a round gives. What is not known yet takes that of what it
-    /// meets, as truth values do.
+    /// The dtypes of names that depend on themselves: those that a round gives. A name without a known dtype takes
+    /// that of the other operands, as booleans do.
     fn kinds(
         &self,
         group: &[usize],
@@ -286,7 +286,7 @@ impl<'a> Solver<'a> {
         Ok(group.iter().zip(kinds).map(known).collect())
     }
 
-    /// The axes that calls bring to the names of a group: what one has, those that read it have too.
+    /// The axes that calls add to the names of a group: a name that reads another has its axes too.
     fn brought(&self, group: &[usize], names: &[Name], sizes: &[Extents]) -> Eval<Vec<Vec<Name>>> {
         let mut brought = vec![Vec::new(); group.len()];
         let dtype = |i: &usize| if self.is_relation(*i) { DType::Bool } else { self.options.float };
@@ -304,14 +304,14 @@ impl<'a> Solver<'a> {
         Ok(brought)
     }
 
-    /// Values with some names given, with the axes that a call brought.
+    /// The values with some names set, with the axes that a call added.
     fn with(&self, names: &[Name], given: &[Tensor], brought: &[Vec<Name>]) -> Values {
         let mut values = self.values.clone();
         give(&mut values, names, given, brought);
         values
     }
 
-    /// Rules that are all truth values, fact by fact; whether they were such.
+    /// Solves rules that are all Boolean, fact by fact. Returns false if they are not.
     fn follows(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<bool> {
         let names = self.group_names(group);
         let brought = vec![Vec::new(); group.len()];
@@ -327,7 +327,8 @@ impl<'a> Solver<'a> {
         Ok(true)
     }
 
-    /// Rules: in every round, each rule once for each of its recursive factors, which then stands for what is new.
+    /// Solves rules: in every round, each rule runs once for each of its recursive factors, with only the new facts of
+    /// that factor.
     fn rules(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
         let brought = self.brought(group, &names, sizes)?;
@@ -383,7 +384,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// One name from all its equations, with values as given.
+    /// One name from all its equations, with these values.
     fn round(&self, name: usize, values: &Values) -> Eval<Value> {
         let mut terms: Vec<(&'a Equation, Named)> = Vec::new();
         for e in self.own(name) {
@@ -393,7 +394,7 @@ impl<'a> Solver<'a> {
         self.joined(&terms, self.is_relation(name), None)
     }
 
-    /// What follows from what is new.
+    /// The facts that follow from new ones.
     fn derived(
         &self,
         group: &[usize],
@@ -437,7 +438,7 @@ impl<'a> Solver<'a> {
         Ok(self.joined(&[(e, term)], true, None)?.tensor)
     }
 
-    /// Numbers: all names again and again from 0, until they are at rest.
+    /// Solves numbers: repeats all names, from 0 on, until they converge.
     fn numbers(&mut self, group: &[usize], sizes: &[Extents]) -> Eval<()> {
         let names = self.group_names(group);
         let extreme = |e: &Equation| matches!(e.projection, Projection::Max | Projection::Min);
@@ -447,7 +448,7 @@ impl<'a> Solver<'a> {
         let dtypes = self.kinds(group, &names, sizes, &brought)?;
         let mut init = self.start(group, sizes, &brought, &dtypes);
         self.start_from_nothing(group, &names, &mut init)?;
-        // Numbers may be at rest before their derivatives are, 0 at once: where these are wanted, both must be.
+        // Values may converge before their derivatives do, 0 at once; if derivatives are needed, both must converge.
         let pushed = self.options.is_derived() && !group.iter().any(|i| self.is_relation(*i));
         if pushed {
             init.extend(init.clone());
@@ -481,7 +482,7 @@ impl<'a> Solver<'a> {
         self.finish(group, &names, &brought, inside, result)
     }
 
-    /// A largest or smallest that needs itself begins with the lines that do not need the group; elements without any have the
+    /// A recursive maximum or minimum starts with the lines that do not read the group; elements without any have the
     /// value of the empty reduction.
     fn start_from_nothing(&self, group: &[usize], names: &[Name], init: &mut [Tensor]) -> Eval<()> {
         for (i, init) in group.iter().zip(init) {
@@ -507,7 +508,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// One round of all names of a group; each sees what those before it have come to.
+    /// One round of all names of a group; each reads the new values of those before it.
     fn rounds(
         &self,
         group: &[usize],
@@ -526,7 +527,7 @@ impl<'a> Solver<'a> {
         Ok(out)
     }
 
-    /// What a round makes of a tangent, with the same everywhere added: it comes to rest as derivatives do.
+    /// The tangent after a round, with the same tangent added to all elements: it converges as derivatives do.
     fn pushed(
         &self,
         group: &[usize],

@@ -1,18 +1,18 @@
-//! Of what dtypes names are that move with time: those that a step gives them.
+//! Determines the dtypes of names with time: those that a step gives them.
 
 use super::Solver;
 use crate::eval::{Eval, Fault};
 use gradus_ir::DType;
 use std::cell::RefCell;
 
-/// What is known of a name before its steps.
+/// The dtype of a name before its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// There is nothing but steps.
+    /// The name has no value before its steps.
     Nothing,
-    /// Whole numbers that the program writes, which take the dtype of what they meet.
+    /// Integer literals, which take the dtype of the operands they are combined with.
     Open,
-    /// Numbers of a dtype.
+    /// A fixed dtype.
     Known(DType),
 }
 

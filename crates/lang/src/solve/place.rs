@@ -1,4 +1,5 @@
-//! From the terms of a name to its value: sizes, places on the left, and the sum (or the disjunction) of all.
+//! Combines the terms of a name into its value: determines sizes, writes terms at the left side's indices, and reduces
+//! them.
 
 use super::Solver;
 use crate::ast::{Equation, Expr, Index, Kind, Name, Projection};
@@ -12,12 +13,12 @@ use crate::scope::key;
 use crate::source::Span;
 use gradus_tensor::Tensor;
 
-/// First and last moment of something that moves with time.
+/// The first and last time step of a name.
 pub(super) type Moments = (i64, i64);
 
 impl<'a> Solver<'a> {
-    /// The value of a name from the terms of all its equations. Inside of a loop over time (`sizes` given) there is
-    /// no time axis.
+    /// The value of a name from the terms of all its equations. Inside a loop over time (`sizes` given) there is no
+    /// time axis.
     pub(super) fn joined(
         &self,
         terms: &[(&'a Equation, Named)],
@@ -73,7 +74,7 @@ impl<'a> Solver<'a> {
             };
             add(&mut sums, Joined { how, value, covers });
         }
-        // Lines that combine otherwise meet nowhere.
+        // Lines with different reductions never write to the same element.
         let joined = sums.into_iter().reduce(|a, b| {
             let dtype = a.value.dtype().promote(b.value.dtype());
             let value = match &b.covers {
@@ -87,15 +88,15 @@ impl<'a> Solver<'a> {
         Ok(Value { batch, start, ..Value::new(tensor) })
     }
 
-    /// A call that is all of an equation and works along axes that stay.
+    /// The function, if the right side is a call along axes that it keeps.
     fn keeps_names(&self, e: &Equation) -> Option<Name> {
         let Kind::Call(call) = &e.value.kind else { return None };
         let callee = builtin::find(&call.function, self.program)?;
         (callee.shape() == Shape::Along).then(|| call.function.clone())
     }
 
-    /// The moments that some equations define, if their left sides have any. Time begins at 0: what is written before
-    /// is dropped, as it is beyond the ends of other indices.
+    /// The time steps that some equations define, if their left sides have time. Time starts at 0: writes before it
+    /// are dropped, as they are out of range of other indices.
     pub(super) fn moments<'e>(&self, equations: impl Iterator<Item = &'e Equation>) -> Option<Moments> {
         let mut all: Option<Moments> = None;
         let mut absolute = Vec::new();
@@ -116,7 +117,7 @@ impl<'a> Solver<'a> {
         all
     }
 
-    /// One size for every place of the left side.
+    /// One size for every index of the left side.
     fn sizes(
         &self,
         terms: &[(&'a Equation, Named)],
@@ -128,7 +129,7 @@ impl<'a> Solver<'a> {
         for p in 0..rank {
             let mut found: Option<(usize, Span)> =
                 inside.and_then(|s| s.get(p).copied().flatten()).map(|n| (n, Span::default()));
-            // The furthest places that equations name, from the front and from the end.
+            // The furthest positions that equations write, from the front and from the end.
             let [mut first, mut last]: [Option<(i64, Span)>; 2] = [None; 2];
             let (mut missing, mut reach, mut moved) = (None, None, None);
             for (e, value) in terms {
@@ -154,12 +155,12 @@ impl<'a> Solver<'a> {
                     Index::Time(..) | Index::Moment(_) => {
                         moments.map(|m| ((m.1 - m.0 + 1).max(0) as usize, place.span))
                     }
-                    // The term is what has the size; the left side is that of all terms.
+                    // The size comes from this term; the left side is shared by all terms.
                     _ => key(place).and_then(|k| {
                         Some((value.size(&k)?, seen(&e.value, &k, self.program).unwrap_or(e.value.span)))
                     }),
                 };
-                // An offset says how far a name goes if nothing else does.
+                // An offset determines a size only if nothing else does.
                 if matches!(place.index, Index::Named(_, 1.. | ..=-1)) {
                     moved = moved.or(own.or(declared));
                     missing = missing.or(Some(place).filter(|_| moved.is_none()));
@@ -181,7 +182,7 @@ impl<'a> Solver<'a> {
                         let fault = Diagnostic::error(at, what).here(format!("{n} here"));
                         let other = if other == Span::default() { e.target.span } else { other };
                         let fault = fault.and(other, format!("{before} here"));
-                        // As NumPy has it; here what lacks an index is repeated along it.
+                        // NumPy would broadcast; here a tensor without the index is repeated along it.
                         let one = n.min(before) == 1;
                         let help =
                             "a size of 1 is not stretched: leave the index out there (no keepdims=true)";
@@ -213,7 +214,7 @@ impl<'a> Solver<'a> {
                 let help = "write the place from the front (0 is the first), or give all of it a value";
                 return Err(Diagnostic::error(span, what).help(help).into());
             }
-            // What stands alone here may be a term beside others, which say it.
+            // The size may come from other terms of the name.
             let beside = || self.extents.get(name)?.get(p).copied().flatten();
             // Positions that share a domain have its size.
             let domain = || {
@@ -266,7 +267,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Where an expression has an index; of a call that may change sizes, all of the call.
+/// The location of an index in an expression; the entire call, if the call may change sizes.
 fn seen(e: &Expr, index: &Name, program: &Program) -> Option<Span> {
     match &e.kind {
         Kind::Ref(r) => r.places.iter().find(|p| key(p).as_ref() == Some(index)).map(|p| p.span),
@@ -288,14 +289,14 @@ pub(super) fn bare(index: &Index) -> String {
     }
 }
 
-/// What lines of one name that combine alike come to, and which elements they contribute to, if that matters.
+/// The combined value of lines of one name with the same reduction, and the elements they contribute to, if needed.
 struct Joined {
     how: Projection,
     value: Tensor,
     covers: Option<Tensor>,
 }
 
-/// Combines a line with those before it that combine alike.
+/// Combines a line with earlier ones that have the same reduction.
 fn add(sums: &mut Vec<Joined>, line: Joined) {
     let Some(sum) = sums.iter_mut().find(|s| s.how == line.how) else { return sums.push(line) };
     let dtype = sum.value.dtype().promote(line.value.dtype());
@@ -303,16 +304,16 @@ fn add(sums: &mut Vec<Joined>, line: Joined) {
     sum.covers = sum.covers.as_ref().zip(line.covers).map(|(a, b)| a.logical_or(&b));
 }
 
-/// The sizes of a name that terms are placed in.
+/// The shape of a name that terms are written to.
 pub(super) struct Ground<'s> {
-    /// The axes that a call brought, and their extents.
+    /// The axes that a call added, and their extents.
     pub(super) batch: &'s [Name],
     pub(super) extents: &'s [usize],
-    /// The sizes of the left side's places.
+    /// The sizes of the left side's indices.
     pub(super) sizes: &'s [usize],
     /// The first time step.
     pub(super) start: i64,
-    /// Whether terms are of one time step.
+    /// True if terms are of one time step.
     pub(super) inside: bool,
 }
 
@@ -322,14 +323,15 @@ impl Ground<'_> {
     }
 }
 
-/// Whether a left side leaves out elements of its name.
+/// True if a left side does not write to all elements of its name.
 fn is_partial(e: &Equation) -> bool {
     let keys = crate::scope::keys(&e.target);
     let moved = |p: &crate::ast::Place| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Moment(_) | Index::Named(_, 1.. | ..=-1) | Index::Time(_, 1.. | ..=-1));
     e.target.places.iter().any(moved) || (1..keys.len()).any(|i| keys[..i].contains(&keys[i]))
 }
 
-/// A term at its places: repeated where the left side has more indices, moved by offsets, on diagonals, at one place.
+/// A term at the indices of the left side: repeated along missing ones, shifted by offsets, on diagonals, at fixed
+/// positions.
 fn placed_at(
     e: &Equation,
     value: &Named,
@@ -363,7 +365,7 @@ fn placed_at(
         let k = key(place);
         match (&place.index, k) {
             (_, Some(k)) if seen.contains(&k) => {
-                // A second axis of the same name: the value stands on the diagonal.
+                // A repeated index: the value is on the diagonal.
                 let first = batch.len() + seen.iter().position(|s| *s == k).unwrap_or(0);
                 out = on_diagonal(&out, first, at, sizes[p]);
                 seen.push(k);
@@ -396,7 +398,7 @@ fn placed_at(
     out
 }
 
-/// A new axis at which the value is 0 except where its index equals that of another axis.
+/// Adds an axis along which the value is 0, except where its index equals that of another axis.
 fn on_diagonal(t: &Tensor, first: usize, at: usize, n: usize) -> Tensor {
     let extents: Vec<usize> = {
         let mut e: Vec<usize> = t.shape().to_vec();

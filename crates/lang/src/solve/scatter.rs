@@ -11,7 +11,7 @@ use crate::scope::place_keys;
 use gradus_ir::DType;
 use gradus_tensor::{Reduce, Tensor};
 
-/// A place of the left side with positions, and its size.
+/// An index entry of the left side with positions, and its size.
 struct Write {
     place: usize,
     size: usize,
@@ -19,7 +19,7 @@ struct Write {
 }
 
 impl<'a> Solver<'a> {
-    /// A term at its positions, and, if wanted, which elements it contributes to.
+    /// A term written at its positions and, if requested, which elements it contributes to.
     pub(super) fn scattered(
         &self,
         e: &'a Equation,
@@ -34,7 +34,7 @@ impl<'a> Solver<'a> {
             let size = ground.sizes[*place];
             group.push(Write { place: *place, size, at: checked(at, size, name, self.options) });
         }
-        // Plain places whose index also computes positions are positions too.
+        // Plain indices that also occur in positions are treated as positions.
         let indices = union(group.iter().map(|w| &w.at.at));
         let extent = |n: &Name| value.size(n).or_else(|| group.iter().find_map(|w| w.at.at.size(n)));
         let mut plain = Vec::new();
@@ -89,7 +89,7 @@ impl<'a> Solver<'a> {
         let failed = |x: &gradus_ir::Error| fault(e.span, x);
         let is_written = |p: &usize| group.iter().any(|w| w.place == *p);
         let others: Vec<usize> = (0..e.target.places.len()).filter(|p| !is_written(p)).collect();
-        // First as if the indices of positions were axes.
+        // First the value is evaluated as if the indices of positions were axes.
         let own: Vec<Place> = indices.iter().map(Place::named).collect();
         let places = own.into_iter().chain(others.iter().map(|p| e.target.places[*p].clone())).collect();
         let target = Ref { places, ..e.target.clone() };
@@ -121,7 +121,7 @@ impl<'a> Solver<'a> {
             };
             linear = pointwise(&[linear, w.at.at.clone()], |t| t[0] * &scalar(w.size) + t[1]);
         }
-        // What is written outside goes to one more row, which is cut off.
+        // Writes out of range go to an extra row, which is cut off.
         if let Some(inside) = inside {
             linear = pointwise(&[inside, linear], |t| t[0].select(t[1], &scalar(flat)));
         }
@@ -144,7 +144,7 @@ impl<'a> Solver<'a> {
         };
         let written: Vec<usize> = group.iter().map(|w| w.size).collect();
         let out = out.narrow(0, 0, flat).reshape([&written[..], &rest].concat());
-        // Back to the order of the left side: axes that a call brought, then places.
+        // Back to the order of the left side: axes that a call added, then the indices.
         let mut order: Vec<isize> = (0..lead).map(|b| (group.len() + b) as isize).collect();
         let mut other = group.len() + lead;
         for (p, place) in e.target.places.iter().enumerate() {
@@ -158,7 +158,7 @@ impl<'a> Solver<'a> {
         Ok(out.permute(order))
     }
 
-    /// The size of a name at a place, from lines that read it there with an index of known size.
+    /// The size of an axis of a name, from lines that read it there with an index of known size.
     pub(super) fn size_by_readers(&self, name: &Name, at: usize) -> Option<usize> {
         self.equations.iter().find_map(|e| {
             let reads = e.reads().into_iter().filter(|r| r.name == *name);
@@ -183,7 +183,7 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// The names that could say how large a name is at its computed indices.
+    /// The names that could determine the sizes of a name at its computed indices.
     pub(super) fn sized_by(&self, name: usize) -> Vec<&'a Name> {
         let own = self.own(name);
         let places: Vec<usize> = own
@@ -205,7 +205,7 @@ impl<'a> Solver<'a> {
                 .filter(|r| r.name == *name)
                 .flat_map(|r| places.iter().filter_map(|p| r.places.get(*p)).flat_map(place_keys))
                 .collect();
-            // Where the size is declared, nothing else is asked.
+            // If the size is declared, no other name is needed.
             if indices.iter().any(|n| self.options.axes.contains_key(n)) {
                 return Vec::new();
             }
@@ -214,7 +214,7 @@ impl<'a> Solver<'a> {
             };
             out.extend(e.reads().into_iter().filter(has).map(|r| &r.name));
         }
-        // Two such names would wait for each other.
+        // Two such names would depend on each other.
         let computed = |e: &&Equation| e.target.places.iter().any(|p| matches!(p.index, Index::Computed(_)));
         let open: Vec<&Name> = self.equations.iter().filter(computed).map(|e| &e.target.name).collect();
         out.retain(|n| !open.contains(n));

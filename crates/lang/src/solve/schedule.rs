@@ -1,5 +1,5 @@
-//! Schedules names that move with time: which step computes which moment of each name, in which order, forwards or
-//! backwards. Takes the equations of a group; returns a `Schedule`, or the error that no order exists. `stream` runs it.
+//! Schedules names with time: which step computes which time step of each name, in which order, forwards or backwards.
+//! Takes the equations of a group; returns a `Schedule`, or the error that no order exists. `stream` runs it.
 
 use super::Solver;
 use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Ref};
@@ -13,12 +13,12 @@ use crate::source::Span;
 use crate::time::{from_moment, moving};
 use std::collections::HashMap;
 
-/// The offset of a moving time index: 1 of `*t+1`.
+/// The offset of a time index: 1 for `*t+1`.
 pub(super) fn offset(places: &[Place]) -> Option<i64> {
     moving(places).map(|t| t.1)
 }
 
-/// The fixed moment among some places: 0 of `*0`.
+/// The fixed time step among some indices: 0 for `*0`.
 pub(super) fn fixed(places: &[Place]) -> Option<i64> {
     places.iter().find_map(|p| match p.index {
         Index::Moment(at) => Some(at),
@@ -26,10 +26,10 @@ pub(super) fn fixed(places: &[Place]) -> Option<i64> {
     })
 }
 
-/// The names of a group, and which each is.
+/// The names of a group, with their numbers.
 pub(super) type Group = HashMap<Name, usize>;
 
-/// Whether a call brings several elements of its arguments together, as `softmax` does and `exp` does not.
+/// True if a call combines several elements of its arguments, as `softmax` does and `exp` does not.
 fn mixes(call: &Call, program: &Program) -> bool {
     match builtin::find(&call.function, program) {
         Some(callee) => match &callee.base {
@@ -40,8 +40,8 @@ fn mixes(call: &Call, program: &Program) -> bool {
     }
 }
 
-/// Whether an expression holds something that would see time as an axis if all steps were computed at once: a call that
-/// mixes elements of an argument that moves with this time, or a reduction over it.
+/// True if an expression would see time as an axis if all steps were computed at once: it contains a call that mixes
+/// elements of an argument with this time, or a reduction over it.
 pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
     let moves = |e: &Expr| e.any_ref(&mut |r| moving(&r.places).is_some_and(|t| t.0 == time));
     let here = match &e.kind {
@@ -52,15 +52,15 @@ pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
     here || e.any_part(|part| sees_time(part, time, program))
 }
 
-/// Whether an expression calls a function that the program defines.
+/// True if an expression calls one of the program's own functions.
 pub(super) fn calls_own(e: &Expr, program: &Program) -> bool {
     let own = |c: &Call| program.functions.contains_key(builtin::stem(&c.function).0);
     matches!(&e.kind, Kind::Call(c) if own(c)) || e.any_part(|part| calls_own(part, program))
 }
 
 impl Program {
-    /// Whether an equation is evaluated step by step though it may not need itself: computed for all steps at once its value
-    /// would be another, or its time ends by a condition.
+    /// True if an equation must be evaluated step by step even if it does not depend on itself: its value for all
+    /// steps at once would differ, or its time ends by a condition.
     pub(crate) fn is_by_moment(&self, e: &Equation) -> bool {
         let Some((time, _)) = moving(&e.target.places) else { return false };
         let mut parts = [&e.value].into_iter().chain(&e.guard);
@@ -68,14 +68,14 @@ impl Program {
     }
 }
 
-/// One reading of a name of the group by an equation of another: how many moments before.
+/// A read of a name of the group by an equation of another, and by how many time steps earlier.
 struct Edge {
     reader: usize,
     read: usize,
     lag: i64,
 }
 
-/// A name of the group that is read at a fixed moment.
+/// A read of a name of the group at a fixed time step.
 pub(super) struct FixedRead<'a> {
     pub(super) equation: &'a Equation,
     pub(super) read: &'a Ref,
@@ -87,29 +87,29 @@ pub(super) struct FixedRead<'a> {
 pub(super) struct Schedule<'a> {
     pub(super) names: Vec<Name>,
     pub(super) at: Group,
-    /// Step `k` computes the value of a name at moment `k + shift`.
+    /// Step `k` computes the value of a name at time step `k + shift`.
     pub(super) shift: Vec<i64>,
-    /// The names within a step, each behind those it needs.
+    /// The names within a step, in dependency order.
     pub(super) order: Vec<usize>,
-    /// Whether later steps need earlier ones, and not the other way round.
+    /// True if later steps depend on earlier ones, false for the opposite.
     pub(super) forwards: bool,
-    /// How many steps back values are read.
+    /// The largest number of steps back at which values are read.
     pub(super) lags: usize,
-    /// Whether no step needs another.
+    /// True if no step depends on another.
     pub(super) independent: bool,
-    /// Readings at fixed moments inside of steps.
+    /// Reads at fixed time steps inside the loop.
     pub(super) fixed: Vec<FixedRead<'a>>,
     pub(super) span: Span,
 }
 
 impl<'a> Solver<'a> {
-    /// Whether an equation is one of the steps of a group: it moves with time and needs the group, or is evaluated step by
-    /// step anyway.
+    /// True if an equation is part of the loop of a group: it has time on its left and depends on the group, or must
+    /// be evaluated step by step anyway.
     pub(super) fn steps(&self, e: &Equation, names: &Group) -> bool {
         offset(&e.target.places).is_some() && (self.needs(e, names) || self.program.is_by_moment(e))
     }
 
-    /// Whether an equation reads any of these names.
+    /// True if an equation reads any of these names.
     pub(super) fn needs(&self, e: &Equation, names: &Group) -> bool {
         e.any_read(&mut |r| names.contains_key(&r.name))
     }
@@ -120,8 +120,8 @@ impl<'a> Solver<'a> {
         let at: Group = names.iter().enumerate().map(|(g, n)| (n.clone(), g)).collect();
         let span = self.own(group[0]).first().copied().map(|e| e.span).unwrap_or_default();
         let (edges, fixed) = self.edges(group, &at)?;
-        // A step computes what its equations write: the state of the next moment, and whatever else has time of this one. So
-        // all equations of a step hold at the same steps, and none is computed of a state that does not exist.
+        // A step computes what its equations write: the next value of states, and the current value of other names. So
+        // all equations of a step apply to the same steps, and none reads a state that does not exist.
         let last = |i: &usize| {
             let own = self.own(*i).into_iter().filter(|e| self.steps(e, &at));
             own.filter_map(|e| offset(&e.target.places)).max().unwrap_or(0)
@@ -144,7 +144,7 @@ impl<'a> Solver<'a> {
         let lags = lags(&shift);
         let mut now = vec![Vec::new(); group.len()];
         edges.iter().zip(&lags).filter(|(_, lag)| **lag == 0).for_each(|(e, _)| now[e.reader].push(e.read));
-        // A fixed moment that the same step computes is known if its name comes before.
+        // A fixed time step that the same step computes can be read if its name is computed before.
         for f in &fixed {
             let reader = at.get(&f.equation.target.name).copied().unwrap_or(0);
             now[reader].push(f.of);
@@ -166,14 +166,14 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// Whether no name needs itself within a step.
+    /// True if no name depends on itself within a step.
     fn ordered(&self, edges: &[Edge], lags: &[i64], names: usize) -> bool {
         let mut now = vec![Vec::new(); names];
         edges.iter().zip(lags).filter(|(_, lag)| **lag == 0).for_each(|(e, _)| now[e.reader].push(e.read));
         components(&now).iter().all(|c| c.len() == 1 && !now[c[0]].contains(&c[0]))
     }
 
-    /// Why there is no order.
+    /// The error that no order exists.
     fn unordered(&self, group: &[usize], names: &[Name], edges: &[Edge], span: Span) -> crate::eval::Fault {
         if !edges.iter().all(|e| e.lag >= 0) && !edges.iter().all(|e| e.lag <= 0) {
             let what = "these equations need both earlier and later moments of themselves";
@@ -224,7 +224,7 @@ impl<'a> Solver<'a> {
         Ok((edges, fixed_reads))
     }
 
-    /// Time is either at hand or laid out, not both in one equation of a loop.
+    /// Refuses equations of a loop that read the group both at the current step and along all of time.
     fn check_times(&self, e: &Equation, names: &Group) -> Eval<()> {
         let time = moving(&e.target.places).map(|t| t.0);
         for r in e.reads().into_iter().filter(|r| names.contains_key(&r.name)) {

@@ -1,5 +1,5 @@
-//! Finds what names that move with time are at single moments and outside of the steps: starts that are given, lines at fixed
-//! moments, and lines that read nothing of their group. `stream` runs the steps between.
+//! Finds the values of names with time at fixed steps and outside the loop: given starts, lines at fixed steps, and
+//! lines that read nothing of their group. `stream` runs the steps between.
 
 use super::Solver;
 use super::kinds::Before;
@@ -14,16 +14,16 @@ use gradus_ir::DType;
 use gradus_tensor::Tensor;
 use std::collections::HashMap;
 
-/// A contribution to the moments of a name.
+/// A contribution to a range of time steps of a name.
 struct Row {
-    /// By moment, from the first that it covers.
+    /// The values by time step, from the first step that it covers.
     value: Named,
     covers: Range,
     how: Projection,
 }
 
 impl Row {
-    /// Combines it with the values at all moments from `low` on.
+    /// Combines the contribution with the values at all steps from `low` on.
     fn added(&self, all: &Tensor, low: i64) -> Tensor {
         self.with(all, low, |from, count, there| {
             let own = self.value.tensor.narrow(0, (from as i64 + low - self.covers.0) as usize, count);
@@ -31,12 +31,12 @@ impl Row {
         })
     }
 
-    /// The values at all moments, with others where this contributes.
+    /// Takes the values from `others` at the steps of this contribution.
     fn replaced(&self, all: &Tensor, others: &Tensor, low: i64) -> Tensor {
         self.with(all, low, |from, count, _| others.narrow(0, from, count))
     }
 
-    /// The values at all moments, changed where this contributes.
+    /// Applies `f` to the values at the steps of this contribution.
     fn with(&self, all: &Tensor, low: i64, f: impl Fn(usize, usize, &Tensor) -> Tensor) -> Tensor {
         let (first, last) = (self.covers.0.max(low), self.covers.1.min(low + all.dim(0) as i64 - 1));
         if first > last {
@@ -51,7 +51,7 @@ impl Row {
 }
 
 impl<'a> Solver<'a> {
-    /// What is known of a name without the loop, by moment: a start that was given, single moments, and equations that read
+    /// The values of a name without the loop, by time step: a given start, fixed steps, and equations that read
     /// nothing of the group.
     pub(super) fn known(&self, frame: &Frame<'_, 'a>, g: usize) -> Eval<(Tensor, Before)> {
         let (names, name): (&Group, usize) = (&frame.schedule.at, frame.group[g]);
@@ -104,13 +104,13 @@ impl<'a> Solver<'a> {
         }
         let shape = [&[length], &extents[..]].concat();
         let empty = identity(how, dtype, &shape);
-        // Contributions under another reduction meet none under this one.
+        // Elements that other reductions contribute to start from the empty value of those reductions.
         let others = rows.iter().filter(|r| r.how != how);
         let empty = others.fold(empty, |all, row| row.replaced(&all, &identity(row.how, dtype, &shape), low));
         Ok((rows.iter().fold(empty, |all, row| row.added(&all, low)), own))
     }
 
-    /// The value of a line at a fixed moment, without time.
+    /// The value of a line at a fixed step, without time.
     fn row(
         &self,
         e: &'a Equation,
@@ -126,7 +126,7 @@ impl<'a> Solver<'a> {
         Ok((self.with_all_brought(&value), written))
     }
 
-    /// Adds lines at fixed moments that read other fixed moments of the group, before the first step.
+    /// Adds lines at fixed steps that read other fixed steps of the group, before the first step.
     pub(super) fn known_starts(
         &self,
         frame: &Frame<'_, 'a>,
@@ -136,7 +136,7 @@ impl<'a> Solver<'a> {
         let mut open = self.fixed_lines(frame);
         open.retain(|(_, e)| !self.is_late(frame, e));
         while !open.is_empty() {
-            // A line is ready if no other that is still open writes a moment that it reads.
+            // A line is ready if no other remaining line writes a step that it reads.
             let reads = |e: &Equation, name: &Name, at: i64| {
                 e.reads().iter().any(|r| r.name == *name && fixed(&r.places) == Some(at))
             };
@@ -174,7 +174,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// The lines at fixed moments that read the group.
+    /// The lines at fixed steps that read the group.
     fn fixed_lines(&self, frame: &Frame<'_, 'a>) -> Vec<(usize, &'a Equation)> {
         let own = |(g, i): (usize, &usize)| self.own(*i).into_iter().map(move |e| (g, e)).collect::<Vec<_>>();
         let mut all: Vec<(usize, &'a Equation)> = frame.group.iter().enumerate().flat_map(own).collect();
@@ -182,7 +182,7 @@ impl<'a> Solver<'a> {
         all
     }
 
-    /// Whether a line at a fixed moment reads more of the group than exists before the first step.
+    /// True if a line at a fixed step reads values of the group that do not exist before the first step.
     fn is_late(&self, frame: &Frame<'_, 'a>, e: &Equation) -> bool {
         e.reads().into_iter().any(|r| match (frame.schedule.at.get(&r.name), fixed(&r.places)) {
             (Some(&g), Some(at)) => {
@@ -195,7 +195,7 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// Adds lines at fixed moments that read what steps have computed.
+    /// Adds lines at fixed steps that read values computed by the steps.
     pub(super) fn late(&mut self, frame: &Frame<'_, 'a>) -> Eval<()> {
         for (g, e) in
             self.fixed_lines(frame).into_iter().filter(|(_, e)| self.is_late(frame, e)).collect::<Vec<_>>()

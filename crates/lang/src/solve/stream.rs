@@ -1,5 +1,5 @@
-//! Runs names that move with time step by step. Takes a schedule; gives every name of the group its values at all moments,
-//! by one loop over the steps, or by one batch of them where no step needs another. `schedule` decides the order.
+//! Runs names with time step by step. Takes a schedule; gives every name of the group its values at all time steps, by
+//! one loop over the steps, or by one batch of them if no step depends on another. `schedule` decides the order.
 
 use super::Solver;
 use super::kinds::Before;
@@ -17,14 +17,14 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// First and last of some steps or moments.
+/// The first and last of a range of steps.
 pub(super) type Range = (i64, i64);
 
 pub(super) fn count((first, last): Range) -> usize {
     (last - first + 1).max(0) as usize
 }
 
-/// An equation of the steps, with the steps at which it holds.
+/// An equation of the loop, with the steps at which it applies.
 pub(super) struct Line<'a> {
     pub(super) equation: &'a Equation,
     pub(super) of: usize,
@@ -34,13 +34,13 @@ pub(super) struct Line<'a> {
 
 /// Inputs of the steps of a group.
 pub(super) struct Inputs {
-    /// Step numbers, slices of names outside of the group, and what is known of each name of the group, by step.
+    /// Step numbers, slices of names outside the group, and known values of each name of the group, by step.
     pub(super) stacks: Vec<Tensor>,
-    /// Which stack holds a name outside of the group, so many moments behind the step.
+    /// The stack that holds a name outside the group, by name and time offset.
     pub(super) slices: HashMap<(Name, i64), usize>,
-    /// The first of the stacks with what is known.
+    /// The first of the stacks with known values.
     pub(super) first_known: usize,
-    /// What is known of each name, by moment from the first one on.
+    /// The known values of each name, by time step from the first one on.
     pub(super) known: Vec<Tensor>,
     pub(super) before: Vec<Before>,
 }
@@ -51,9 +51,9 @@ pub(super) struct Frame<'s, 'a> {
     pub(super) schedule: &'s Schedule<'a>,
     pub(super) sizes: &'s [Vec<Option<usize>>],
     pub(super) lines: Vec<Line<'a>>,
-    /// The steps that there are.
+    /// The range of steps.
     pub(super) steps: Range,
-    /// The moments that names of the group have together, and those of each.
+    /// The time steps that names of the group have together, and those of each.
     pub(super) moments: Range,
     pub(super) spans: Vec<Range>,
 }
@@ -106,7 +106,7 @@ impl<'a> Solver<'a> {
         Ok(Frame { group, schedule, sizes, lines, steps, moments: (low, high), spans })
     }
 
-    /// Everything that steps read from outside, as stacks of slices over the steps.
+    /// Everything that steps read from outside the group, as stacks of slices over the steps.
     fn inputs(&self, frame: &Frame<'_, 'a>) -> Eval<Inputs> {
         let (first, length) = (frame.steps.0, count(frame.steps));
         let mut stacks = vec![Tensor::iota(self.options.float, [length], 0) + first as f64];
@@ -149,15 +149,15 @@ impl<'a> Solver<'a> {
         Ok(Inputs { stacks, slices, first_known, known, before })
     }
 
-    /// The extents of a name of the group at one moment, behind those of all axes that a call brought.
+    /// The extents of a name of the group at one time step, after those of all axes that a call added.
     pub(super) fn extents(&self, frame: &Frame<'_, 'a>, g: usize) -> Vec<usize> {
         let own = frame.sizes[g].iter().zip(self.time_places(frame.group[g])).filter(|(_, time)| !time);
         let lead = self.batch.iter().map(|b| self.brought_extent(b));
         lead.chain(own.map(|(n, _)| n.unwrap_or(1))).collect()
     }
 
-    /// One step: the values of all names, for the dtypes that they have. Only these lines hold at it. As long as dtypes are
-    /// `open`, truth values stand for numbers of any.
+    /// Computes one step: the values of all names, converted to their dtypes. Only `lines` apply at this step. While
+    /// dtypes are `open`, booleans represent numbers of an unknown dtype.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn step(
         &self,
@@ -269,7 +269,7 @@ impl<'a> Solver<'a> {
         moves.or(own.first()).map_or(Projection::Sum, |e| e.projection)
     }
 
-    /// The carries behind a step.
+    /// The carries after a step.
     fn carried(lags: usize, carries: &[Tensor], now: &[Tensor]) -> Vec<Tensor> {
         let mut next = Vec::new();
         for (g, value) in now.iter().enumerate() {
@@ -316,7 +316,7 @@ impl<'a> Solver<'a> {
         self.kinds_of_steps(&inputs.before, &inside, round)
     }
 
-    /// The values that names have had before the first step, as many moments as are read; 0 where there are none.
+    /// The values of names before the first step, as many as are read; 0 if there are none.
     fn starts(&self, frame: &Frame<'_, 'a>, inputs: &Inputs, dtypes: &[DType]) -> Vec<Tensor> {
         let mut out = Vec::new();
         for (g, dtype) in dtypes.iter().enumerate() {
@@ -333,7 +333,7 @@ impl<'a> Solver<'a> {
         out
     }
 
-    /// Steps at which the same lines hold, in the order in which they are computed.
+    /// Ranges of steps at which the same lines apply, in the order in which they are computed.
     fn segments(&self, frame: &Frame<'_, 'a>) -> Vec<Range> {
         let (first, last) = frame.steps;
         let mut cuts: Vec<i64> = frame.lines.iter().flat_map(|l| [l.steps.0, l.steps.1 + 1]).collect();
@@ -441,7 +441,7 @@ impl<'a> Solver<'a> {
         self.late(frame)
     }
 
-    /// All values, with those of the group at the moments that are computed already.
+    /// All values, with those of the group at the time steps computed so far.
     pub(super) fn so_far(
         &self,
         frame: &Frame<'_, 'a>,
@@ -487,7 +487,7 @@ impl<'a> Solver<'a> {
         out
     }
 
-    /// What is read at a fixed moment must exist before the steps that read it.
+    /// Checks that values read at a fixed time step exist before the steps that read them.
     fn check_fixed(&self, frame: &Frame<'_, 'a>, lines: &[&Line<'a>], segment: Range) -> Eval<()> {
         for f in &frame.schedule.fixed {
             if !lines.iter().any(|l| std::ptr::eq(l.equation, f.equation)) {
@@ -516,7 +516,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// A value with all axes that a call brought.
+    /// A value with all axes that a call added.
     pub(super) fn with_all_brought(&self, value: &Value) -> Tensor {
         let own = value.tensor.shape()[value.batch.len()..].to_vec();
         let (mut tensor, mut extents) = (value.tensor.clone(), Vec::new());
@@ -531,13 +531,14 @@ impl<'a> Solver<'a> {
         if value.batch.len() == self.batch.len() { tensor } else { tensor.expand([extents, own].concat()) }
     }
 
-    /// Which places of a name are its time.
+    /// True for each index of a name that is its time.
     pub(super) fn time_places(&self, name: usize) -> impl Iterator<Item = bool> + 'a {
         let places: &'a [Place] = self.own(name).first().copied().map_or(&[], |e| &e.target.places);
         places.iter().map(is_timed)
     }
 
-    /// The values at one step of what a line reads from outside of its group, and of names of the group of known sizes.
+    /// The values at one step that a line reads from outside its group, and those of names of the group with known
+    /// sizes.
     pub(super) fn sample(
         &self,
         e: &Equation,
