@@ -79,9 +79,9 @@ class Model:
         pairs = [(m["role"], m["content"]) for m in messages]
         return self._model.chat(pairs, self._settings(**settings), on_text)[0]
 
-    def generate_tokens(self, tokens, **settings):
-        """Generates the tokens after others. Settings are those of `generate`, without `stop`."""
-        return self._model.generate_tokens([int(t) for t in tokens], self._settings(**settings))[0]
+    def generate_tokens(self, prompt, **settings):
+        """Generates the tokens after those of a prompt. Settings are those of `generate`, without `stop`."""
+        return self._model.generate_tokens([int(t) for t in prompt], self._settings(**settings))[0]
 
     def logits_after(self, tokens):
         """Logits of the token that follows these. What the cache holds of their beginning is not computed again."""

@@ -225,7 +225,9 @@ def write_gguf(path, name, model):
     words = tokenizer(VOCABULARY)["model"]["vocab"]
     w.add_tokenizer_model("gpt2")
     w.add_tokenizer_pre("gpt-2")
-    w.add_token_list(list(words))
+    words = list(words)
+    words[-1] = "ab"  # what the merge gives
+    w.add_token_list(words)
     w.add_token_types([3, 3] + [1] * (VOCABULARY - 2))
     w.add_token_merges(["a b"])
     table = gguf.get_tensor_name_map(arch, layers)

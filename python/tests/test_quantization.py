@@ -35,7 +35,7 @@ def test_bytes_are_those_of_gguf(format):
 
 
 @needs_gguf
-@pytest.mark.parametrize("format, bound", [("Q2_K", 0.28), ("Q3_K", 0.155), ("Q4_K", 0.1), ("Q5_K", 0.053), ("Q6_K", 0.031)])
+@pytest.mark.parametrize("format, bound", [("Q2_K", 0.285), ("Q3_K", 0.172), ("Q4_K", 0.1), ("Q5_K", 0.053), ("Q6_K", 0.031)])
 def test_large_blocks_are_read_by_gguf_and_are_near(format, bound):
     kind = gguf.GGMLQuantizationType[format]
     for x in VALUES:

@@ -43,7 +43,7 @@ def test_adapters_are_saved_alone_and_merged(model, tmp_path):
     model.save_adapter(tmp_path / "adapter")
     config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())
     assert config["r"] == 2 and config["lora_alpha"] == 4 and config["target_modules"] == ["down_proj", "q_proj"]
-    tensors = gradus.load_safetensors(tmp_path / "adapter" / "adapter_model.safetensors")
+    tensors, _ = gradus.load_safetensors(tmp_path / "adapter" / "adapter_model.safetensors")
     assert sorted(tensors) == [f"base_model.model.model.layers.0.{name}.lora_{kind}.weight"
                                for name in ("mlp.down_proj", "self_attn.q_proj") for kind in "AB"]
     model.remove_adapter()
@@ -99,7 +99,7 @@ def test_errors_say_what_is_wrong(model, tmp_path):
         model.save_adapter(tmp_path / "none")
     with pytest.raises(Exception, match="`query` is not a projection"):
         model.tune(SUMS, lora=Lora(targets=["query"]))
-    with pytest.raises(Exception, match="reward nan must be finite"):
+    with pytest.raises(Exception, match="reward NaN must be finite"):
         model.grpo(["1+1="], lambda prompt, answer: float("nan"), steps=1, tokens=2)
     with pytest.raises(ZeroDivisionError):
         model.grpo(["1+1="], lambda prompt, answer: 1 / 0, steps=1, tokens=2)

@@ -222,12 +222,10 @@ fn offset_scale(x: &[f32], n: i32) -> (f32, f32) {
             (count, sq, sqq, sx, sqx) = (count + 1.0, sq + q, sqq + q * q, sx + x, sqx + q * x);
         }
         let determinant = count * sqq - sq * sq;
-        if determinant <= 0.0 {
-            continue;
-        }
         let mut scale = (count * sqx - sq * sx) / determinant;
         let mut start = (sqq * sx - sq * sqx) / determinant;
-        if start > 0.0 {
+        // Equal integers do not determine a line, and offsets are not negative: then the line goes through zero.
+        if determinant <= 0.0 || start > 0.0 {
             (scale, start) = (sqx / sqq, 0.0);
         }
         let (scale, start) = (scale as f32, start as f32);

@@ -15,7 +15,7 @@ use gradus_nn::file::gguf::Metadata;
 use merges::Pieces;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tokenizers::Tokenizer as Inner;
+use tokenizers::{ModelWrapper, Tokenizer as Inner};
 
 /// A tokeniser. See the [module](self).
 #[derive(Clone)]
@@ -30,6 +30,8 @@ pub struct Tokenizer {
     added: HashMap<i64, (String, bool)>,
     /// Whether tokens are written with one visible character for each byte.
     byte_level: bool,
+    /// Whether the library splits texts by a unigram model.
+    unigram: bool,
     /// Encodes by the scores of pieces, in place of the library.
     scored: Option<Arc<Scored>>,
 }
@@ -62,7 +64,8 @@ impl Tokenizer {
         let added = added.into_iter().map(|(id, t)| (i64::from(id), (t.content, t.special))).collect();
         let decoder = trusting.get_decoder().map(serde_json::to_string);
         let byte_level = decoder.is_some_and(|d| d.is_ok_and(|json| json.contains("\"ByteLevel\"")));
-        Ok(Tokenizer { plain, trusting, special, added, byte_level, scored: None })
+        let unigram = matches!(trusting.get_model(), ModelWrapper::Unigram(_));
+        Ok(Tokenizer { plain, trusting, special, added, byte_level, unigram, scored: None })
     }
 
     /// Makes the tokeniser of a GGUF file's metadata.
@@ -80,7 +83,7 @@ impl Tokenizer {
                 let all = s.first.into_iter().chain(s.pieces.encode(text, true));
                 Ok(all.chain(s.last).collect())
             }
-            None => encode(&self.plain, text, true),
+            None => self.encode_plain(text, true),
         }
     }
 
@@ -88,7 +91,7 @@ impl Tokenizer {
     pub fn encode_text(&self, text: &str) -> Result<Vec<i64>> {
         match &self.scored {
             Some(s) => Ok(s.pieces.encode(text, true)),
-            None => encode(&self.plain, text, false),
+            None => self.encode_plain(text, false),
         }
     }
 
@@ -96,8 +99,18 @@ impl Tokenizer {
     pub(crate) fn encode_inside(&self, text: &str) -> Result<Vec<i64>> {
         match &self.scored {
             Some(s) => Ok(s.pieces.encode(text, false)),
-            None => encode(&self.plain, text, false),
+            None => self.encode_plain(text, false),
         }
+    }
+
+    /// Encodes a user's text by the library. The pieces of unigram models include the names of special tokens, and match them in
+    /// any text, so texts with such a name are refused.
+    fn encode_plain(&self, text: &str, ends: bool) -> Result<Vec<i64>> {
+        if let Some(name) = self.special.iter().find(|s| self.unigram && text.contains(s.as_str())) {
+            let why = "cannot be encoded: this tokeniser takes the name of a special token for the token";
+            return Err(Error::value(format!("a text with `{name}`"), why));
+        }
+        encode(&self.plain, text, ends)
     }
 
     /// Encodes text in which names of special tokens become special tokens. Not for text from users.
