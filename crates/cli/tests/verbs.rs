@@ -337,7 +337,7 @@ fn repl_lives_through_errors() {
     let expected = [
         "A[i]: f32 3\n[1. 2. 3.]\n",
         "waits for `Q`\n",
-        "expected `,` or `]`, found the end of the line",
+        "expected `,` or `]`, found `*`",
         "C: f32\n36.\n",
         "Grad_C = const(1.0)\n",
         "no command `:nonsense`",

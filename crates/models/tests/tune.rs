@@ -435,7 +435,7 @@ fn wrong_options_and_files_are_refused_with_their_cause() {
     };
     for (edit, why) in [
         ("\"LORA\">\"IA3\"", "has the `peft_type` \"IA3\""),
-        ("\"r\": 3>\"r\": 4", "of shape [3,16], not [4, 16]"),
+        ("\"r\": 3>\"r\": 4", "of shape [3,24], not [4, 24]"),
         ("\"r\": 3>\"r\": 0", "has the rank 0"),
         ("\"use_dora\": false>\"use_dora\": true", "sets `use_dora` to true"),
         ("\"lora_alpha\": 7.5>\"lora_alpha\": -1", "has the `lora_alpha` -1"),

@@ -71,12 +71,18 @@ fn like(function: &str, index: &Name, r: &Ref, equation: &Equation, program: &Pr
         names.insert(other, new);
     }
     let mut places = plain(&r.places);
-    // Only the index at hand has its size from the line.
+    // Only the index in question has its size from the line: at an axis of its own, or else at the first offset.
     let mut gone: Vec<Name> = Vec::new();
+    let mut has_axis = places.iter().any(|p| sized_key(p).as_ref() == Some(index));
     for place in places
         .iter_mut()
         .filter(|p| p.index.is_arithmetic() || matches!(&p.index, Index::Named(_, 1.. | ..=-1)))
     {
+        if !has_axis && key(place).as_ref() == Some(index) {
+            *place = Place::named(index);
+            has_axis = true;
+            continue;
+        }
         let new = fresh("s", &taken, program);
         taken.insert(new.clone());
         *place = Place::named(&new);
