@@ -36,7 +36,8 @@ fn perplexity(model: &LanguageModel, ids: &[i64]) -> Result<f64> {
     let n = ids.len().min(TOKENS).checked_sub(1).filter(|n| *n > 0);
     let n = n.ok_or_else(|| Error::value("a text", "of two tokens or more has a perplexity"))?;
     let (x, y) = (Tensor::from_slice(&ids[..n], [1, n]), Tensor::from_slice(&ids[1..=n], [n, 1]));
-    let logits = model.engine.model().logits(&x).reshape([n as i64, -1]);
+    let decoder = model.engine.model();
+    let logits = decoder.logits(&x).reshape([n, decoder.config.vocabulary]);
     Ok((-f64::from(logits.log_softmax(-1).gather(-1, &y).mean(()).item::<f32>()?)).exp())
 }
 
