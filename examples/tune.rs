@@ -87,7 +87,7 @@ fn lora(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether an answer has a leading zero.
+/// Returns true if an answer has a leading zero.
 fn padded(text: &str, _: &str) -> bool {
     text.len() == 2 && text.starts_with('0')
 }

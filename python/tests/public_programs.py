@@ -31,7 +31,7 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-#: Packages besides PyTorch that programs import for data, pictures and downloads. If absent, they are empty here, with both packages.
+#: Packages that programs import for data, pictures and downloads. Absent ones are replaced by empty modules, for PyTorch and for Gradus.
 OTHERS = {"torchvision", "torchaudio", "torchtext", "PIL", "matplotlib", "pytorch_fid", "datasets", "gymnasium", "gym", "scipy", "cv2",
           "imageio", "tensorboardX", "dill", "spacy", "h5py", "transformers", "tiktoken", "safetensors", "huggingface_hub", "pytorch_lightning",
           "ema_pytorch", "accelerate", "sklearn", "pandas", "skimage", "seaborn", "wandb"}

@@ -173,7 +173,7 @@ def test_gguf_files_of_our_own_keep_every_logit(tmp_path):
         check(model, folder / "back")
 
 
-#: Architectures of GGUF files, with what their files have besides the usual.
+#: Architectures of GGUF files, and the metadata that only they have.
 GGUF = {
     "llama": ("LLAMA", {}),
     "qwen2": ("QWEN2", {}),

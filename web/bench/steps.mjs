@@ -1,12 +1,12 @@
 /**
- * Milliseconds per training step in Chromium, loss read at every step: `node bench/steps.mjs [--cpu] [--only NAME] [--rounds N] [--beside FILE]`.
+ * Milliseconds per training step in Chromium, loss read at every step: `node bench/steps.mjs [--cpu] [--only NAME] [--rounds N] [--compare FILE]`.
  * FILE is a module that sets `globalThis.bench(name, seconds)` for another system; the two systems alternate in one run.
  */
 import { readFileSync } from 'node:fs'
 import { open } from '../tests/browser.mjs'
 
 const device = process.argv.includes('--cpu') ? 'cpu' : 'webgpu'
-const at = process.argv.indexOf('--beside')
+const at = process.argv.indexOf('--compare')
 const counted = process.argv.indexOf('--rounds')
 const rounds = counted > 0 ? Number(process.argv[counted + 1]) : 3
 const only = process.argv.indexOf('--only')
@@ -15,8 +15,8 @@ for (const name of only > 0 ? [process.argv[only + 1]] : ['sine', 'digits', 'add
   await pages.ours.page.evaluate(() => import('/bench/specs.js'))
   if (at > 0) {
     pages.other = await open({ policy: false })
-    pages.other.serve('/beside.js', readFileSync(process.argv[at + 1], 'utf8'))
-    await pages.other.page.evaluate(() => import('/beside.js'))
+    pages.other.serve('/compared.js', readFileSync(process.argv[at + 1], 'utf8'))
+    await pages.other.page.evaluate(() => import('/compared.js'))
   }
   const medians = { ours: [], other: [] }
   let about = ''

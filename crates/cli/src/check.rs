@@ -185,7 +185,7 @@ fn differentiated(
             DType::C128 => &[Some("real"), Some("imag")],
             _ => continue,
         };
-        // Of a state only the last time step is an output.
+        // The output of a state is its last time step.
         let own = indices(value.rank());
         let mut places = own.clone();
         if let Some(axis) = d.time.filter(|_| value.rank() < d.rank) {
@@ -223,7 +223,7 @@ struct Sought {
     label: String,
     /// The equation that selects this part of the gradient, with the time axis last.
     part: Equation,
-    /// Whether the part is the first time step only.
+    /// True if the part is the first time step only.
     first: bool,
     step: Name,
     /// The term that adds the step to the name; `None` if the name is an input.

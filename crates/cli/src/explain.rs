@@ -88,7 +88,7 @@ fn on_device(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// Whether a graph has a loop whose number of rounds depends on values.
+/// Returns true if a graph has a loop whose number of rounds depends on values.
 fn repeats(graph: &Graph) -> bool {
     graph.nodes().iter().any(|node| {
         let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();

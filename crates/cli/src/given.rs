@@ -18,7 +18,7 @@ pub(crate) struct Ready {
 }
 
 impl Given {
-    /// Whether `--set` of this name is a tensor: an input, or the first value of a state.
+    /// Returns true if `--set` of this name is a tensor: an input, or the first value of a state.
     fn is_tensor(program: &Program, p: &Pair) -> bool {
         program.is_input(&p.name) || program.is_state(&p.name)
     }

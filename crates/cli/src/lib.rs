@@ -96,7 +96,7 @@ pub(crate) fn pointed(mut faults: Faults, command: Option<&Source>, options: &[&
     faults
 }
 
-/// Whether a fault points at the command line, for instance at an option that the program does not use.
+/// Returns true if a fault points at the command line, for instance at an option that the program does not use.
 fn is_told(faults: &Faults, told: &Source) -> bool {
     let inside = |(span, _): &(Span, String)| {
         faults.sources.get(span.file as usize).is_some_and(|s| Arc::ptr_eq(&s.text, &told.text))

@@ -91,7 +91,7 @@ fn edited(session: &mut Session<'_>, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// Whether a statement is incomplete: a bracket is open, or it ends with a comma or an operator.
+/// Returns true if a statement is incomplete: a bracket is open, or it ends with a comma or an operator.
 fn goes_on(text: &str) -> bool {
     if text.trim_start().starts_with(':') {
         return false;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A tensor as text: its name with indices, dtype and shape, then the values.
 pub(crate) fn tensor(program: &Program, name: &Name, t: &Tensor) -> String {
     let indices = program.definition(name).map(|d| {
-        // Of a state only the last time step is shown.
+        // Only the last time step of a state is shown.
         let last = t.rank() < d.places.len();
         let index = |p: &Place| match &p.index {
             Index::Time(..) | Index::Moment(_) if last => "*-1".to_string(),

@@ -12,7 +12,7 @@ pub struct Terminal<'a> {
     pub err: Box<dyn Write + 'a>,
     /// Whether messages are coloured.
     pub colour: bool,
-    /// Whether input and output are a terminal, so that lines can be edited.
+    /// True if input and output are a terminal, so that lines can be edited.
     pub interactive: bool,
 }
 

@@ -73,7 +73,7 @@ impl Member {
         if matches!(self.task, Task::Reduce(..)) { Level::Element } else { level }
     }
 
-    /// Whether it is a function that is not exact arithmetic, such as `exp`.
+    /// Returns true if it is a function that is not exact arithmetic, such as `exp`.
     pub(crate) fn is_function(&self) -> bool {
         matches!(&self.task, Task::Scalar(Scalar::Pointwise(op)) if op.ulp > 1.0)
     }

@@ -46,7 +46,7 @@ impl Format {
         Ok(())
     }
 
-    /// Whether the `f16` scales of a block are finite.
+    /// Returns true if the `f16` scales of a block are finite.
     fn scales_are_finite(self, b: &[u8]) -> bool {
         let at: &[usize] = match self {
             Format::Int8 | Format::Int4 | Format::Fp8 => &[],

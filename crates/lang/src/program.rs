@@ -214,7 +214,7 @@ impl Program {
 pub struct File<'a> {
     /// Its path, relative to the program.
     pub path: &'a str,
-    /// Whether the first line is a header, if the program states it: `table("facts.tsv", header=true)`.
+    /// True if the first line is a header, if the program states it: `table("facts.tsv", header=true)`.
     pub header: Option<bool>,
 }
 

@@ -254,7 +254,7 @@ pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>
 /// Up to this many parts, each part visits all its neighbours.
 const FEW: usize = 4;
 
-/// As `beside`, for each of some parts; linear if there are many.
+/// The result of `beside` for each part. The time is linear in the number of parts.
 pub(crate) fn besides(keep: &Names, parts: &[impl Borrow<Expr>]) -> Vec<Names> {
     let own: Vec<Names> = parts.iter().map(|p| occurrences(p.borrow())).collect();
     if own.len() <= FEW {

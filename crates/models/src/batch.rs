@@ -52,7 +52,7 @@ impl Batch {
         self.slots.iter().filter(|work| matches!(work, Work::Free)).count()
     }
 
-    /// Whether no slot is running.
+    /// Returns true if no slot is running.
     pub fn is_idle(&self) -> bool {
         !self.slots.iter().any(|work| matches!(work, Work::Running(_)))
     }

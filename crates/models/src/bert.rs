@@ -153,7 +153,7 @@ pub struct Embedder {
     pub tokenizer: Tokenizer,
     /// The way in which states become one vector.
     pub pooling: Pooling,
-    /// Whether vectors are scaled to length 1.
+    /// True if vectors are scaled to length 1.
     pub normalize: bool,
     /// Largest number of tokens of a text; longer texts are truncated.
     pub most: usize,

@@ -35,7 +35,7 @@ pub struct Config {
     pub norm: Norms,
     /// The activation of the networks.
     pub activation: Activation,
-    /// Whether networks are gated: the activation of one projection is multiplied by another projection.
+    /// True if networks are gated: the activation of one projection is multiplied by another projection.
     pub gated: bool,
     /// Kinds of rotations; empty if positions are learned.
     pub ropes: Vec<Rope>,
@@ -47,19 +47,19 @@ pub struct Config {
     pub logit_cap: Option<f64>,
     /// Factor of token embeddings; 1 has no effect.
     pub embedding_scale: f64,
-    /// Whether the results of attention and network are normalised before they are added to the residual stream.
+    /// True if the results of attention and network are normalised before they are added to the residual stream.
     pub post_norms: bool,
     /// Sizes of mixtures of experts, if some layers have them.
     pub experts: Option<Experts>,
-    /// Whether the token embedding is also the output projection.
+    /// True if the token embedding is also the output projection.
     pub tied: bool,
-    /// Whether the projections to queries, keys and values have biases.
+    /// True if the projections to queries, keys and values have biases.
     pub qkv_bias: bool,
-    /// Whether the output projection of attention has a bias.
+    /// True if the output projection of attention has a bias.
     pub out_bias: bool,
-    /// Whether the projections of networks have biases.
+    /// True if the projections of networks have biases.
     pub mlp_bias: bool,
-    /// Whether queries and keys are normalised for each head before they are rotated.
+    /// True if queries and keys are normalised for each head before they are rotated.
     pub qk_norm: bool,
     /// Tokens that end a text.
     pub end: Vec<i64>,
@@ -133,7 +133,7 @@ pub struct Experts {
     pub chosen: usize,
     /// Width of the hidden layer of an expert.
     pub hidden: usize,
-    /// Whether the weights of the chosen experts are scaled to a sum of 1.
+    /// True if the weights of the chosen experts are scaled to a sum of 1.
     pub normalize: bool,
     /// For every layer, whether its network is a mixture of experts.
     pub layers: Vec<bool>,

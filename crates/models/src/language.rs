@@ -217,7 +217,7 @@ pub(crate) fn read_json(path: &Path) -> Result<Json> {
     serde_json::from_slice(&bytes_up_to(path, MOST_CONFIG)?).map_err(|e| atomic::failed(path, e))
 }
 
-/// Whether [`LanguageModel::load`] can read this path, judged by its configuration file or magic number.
+/// Returns true if [`LanguageModel::load`] can read this path, judged by its configuration file or magic number.
 pub fn is_model(path: &Path) -> bool {
     path.join("config.json").exists() || file::is_gguf(path)
 }

@@ -31,7 +31,7 @@ impl StopStrings {
         (std::mem::replace(&mut self.waiting, rest), false)
     }
 
-    /// Whether a stop string has been found.
+    /// Returns true if a stop string has been found.
     pub fn stopped(&self) -> bool {
         self.stopped
     }

@@ -67,7 +67,7 @@ impl TuneSettings {
     }
 }
 
-/// Options of GRPO and PPO besides those of all tuning; each uses its own.
+/// Options of GRPO and PPO that other tuning does not have.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PolicySettings {

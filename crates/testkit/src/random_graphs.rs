@@ -378,7 +378,7 @@ impl<'g> Grower<'g> {
         inner.finish(&[bounded.0, grower.values[middle].0]).ok()
     }
 
-    /// Whether a body may contain another one: one time in four.
+    /// Returns true if a body may contain another one: one time in four.
     fn too_deep(&self, how: usize) -> bool {
         self.nested && !how.is_multiple_of(4)
     }

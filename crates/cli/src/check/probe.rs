@@ -61,13 +61,13 @@ pub(super) struct Probe {
     noise: f64,
 }
 
-/// Whether the equations of a name are combined by a reduction other than a sum.
+/// Returns true if the equations of a name are combined by a reduction other than a sum.
 fn reduces(program: &Program, name: &Name) -> bool {
     let own = program.definition(name).map(|d| &d.equations[..]).unwrap_or_default();
     own.iter().any(|i| program.equations[*i].projection != Projection::Sum)
 }
 
-/// Whether a name depends on itself or on time.
+/// Returns true if a name depends on itself or on time.
 fn needs_itself(program: &Program, name: &Name) -> bool {
     let Some(d) = program.definition(name) else { return false };
     let reads = d.equations.iter().flat_map(|i| program.equations[*i].reads()).map(|r| r.name.clone());
@@ -353,7 +353,7 @@ struct Judge {
     /// The sum of the absolute terms of a slope.
     size: f64,
     within: f64,
-    /// Whether forward and reverse mode agree on the gradient.
+    /// True if forward and reverse mode agree on the gradient.
     agreed: bool,
 }
 

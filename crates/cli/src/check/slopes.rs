@@ -18,12 +18,12 @@ impl Slopes {
         (self.ahead - self.back).abs()
     }
 
-    /// Whether backward and forward slopes do not converge to each other with shorter steps.
+    /// Returns true if backward and forward slopes do not converge to each other with shorter steps.
     pub(super) fn splits(self, shorter: Slopes) -> bool {
         shorter.gap() > 0.5 * self.gap() && shorter.gap() > 4.0 * shorter.rounding
     }
 
-    /// Whether a slope is between these two, up to rounding and a small tolerance.
+    /// Returns true if a slope is between these two, up to rounding and a small tolerance.
     pub(super) fn contains(self, slope: f64) -> bool {
         let spare = self.rounding + 1e-3 * self.gap();
         (self.back.min(self.ahead) - spare..=self.back.max(self.ahead) + spare).contains(&slope)
@@ -35,7 +35,7 @@ impl Slopes {
         if far <= self.rounding { 0.0 } else { far - self.rounding }
     }
 
-    /// Whether there is no derivative: with shorter steps the slopes stay apart, grow without bound, or are not finite. A slope
+    /// Returns true if there is no derivative: with shorter steps the slopes stay apart, grow without bound, or are not finite. A slope
     /// outside of both counts as wrong instead, unless forward and reverse mode agree on it: several kinks that cancel may each
     /// have their own slope.
     pub(super) fn kinked(self, shorter: Slopes, slope: f64, agreed: bool) -> bool {

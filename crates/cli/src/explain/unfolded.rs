@@ -109,7 +109,7 @@ impl<'a> Unfolded<'a> {
     }
 }
 
-/// Whether an op derives facts from rules.
+/// Returns true if an op derives facts from rules.
 pub(super) fn is_closure(op: &Op) -> bool {
     op.name() == "closure"
 }

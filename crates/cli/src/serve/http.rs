@@ -41,7 +41,7 @@ pub(crate) struct Request {
     pub(crate) body: Vec<u8>,
     /// Whether the client wants to send more requests.
     pub(crate) keep_alive: bool,
-    /// Whether the client supports chunked bodies.
+    /// True if the client supports chunked bodies.
     pub(crate) chunks: bool,
 }
 
@@ -212,7 +212,7 @@ impl Connection {
         Err(Failed::Bad(431, "too many trailers"))
     }
 
-    /// Whether the client is still connected, as far as can be seen without waiting.
+    /// Returns true if the client is still connected, as far as can be seen without waiting.
     pub(crate) fn is_open(&self) -> bool {
         if self.stream.set_nonblocking(true).is_err() {
             return false;
@@ -293,7 +293,7 @@ impl EventStream<'_> {
         if self.chunks { self.connection.write(b"0\r\n\r\n") } else { Ok(()) }
     }
 
-    /// Whether the client is still connected.
+    /// Returns true if the client is still connected.
     pub(crate) fn is_open(&self) -> bool {
         self.connection.is_open()
     }
@@ -336,7 +336,7 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|w| w == what)
 }
 
-/// Whether a text is a token of the HTTP grammar, as methods and header names must be.
+/// Returns true if a text is a token of the HTTP grammar, as methods and header names must be.
 fn is_token(text: &str) -> bool {
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     !text.is_empty() && text.bytes().all(fits)

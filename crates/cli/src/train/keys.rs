@@ -163,7 +163,7 @@ impl Keys {
         Ok(Keys { file: self.file.clone(), prefix, table, asked: Vec::new(), recorded })
     }
 
-    /// Whether a key is present.
+    /// Returns true if a key is present.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
@@ -173,12 +173,12 @@ impl Keys {
         self.table.keys().cloned().collect()
     }
 
-    /// Whether the value of a key is a table.
+    /// Returns true if the value of a key is a table.
     pub(crate) fn is_table(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(Value::is_table)
     }
 
-    /// Whether the value of a key is a text.
+    /// Returns true if the value of a key is a text.
     pub(crate) fn is_text(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(Value::is_str)
     }

@@ -59,7 +59,7 @@ impl Prepared {
 /// Set by Ctrl-C: the run ends after the current batch. A second Ctrl-C ends the process at once.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Whether Ctrl-C was pressed since [`listen`].
+/// Returns true if Ctrl-C was pressed since [`listen`].
 pub(crate) fn stopping() -> bool {
     STOP.load(Ordering::Relaxed)
 }

@@ -64,7 +64,7 @@ pub(crate) struct Validation {
 }
 
 impl Validation {
-    /// Whether validation is due after this batch.
+    /// Returns true if validation is due after this batch.
     pub(crate) fn due(&self, batch: u64, batches: u64) -> bool {
         batch.is_multiple_of(self.every) || batch == batches
     }

@@ -27,7 +27,7 @@ pub(crate) struct Positions {
 }
 
 impl Positions {
-    /// Whether each position is within an extent, or `None` if all are known to be.
+    /// Returns true if each position is within an extent, or `None` if all are known to be.
     pub(crate) fn inside(&self, extent: usize) -> Option<Named> {
         let n = extent as i64;
         match self.range {

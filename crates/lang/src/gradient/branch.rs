@@ -409,7 +409,7 @@ impl Parts<'_> {
     }
 }
 
-/// Whether a derivative may be infinite where the numbers are finite.
+/// Returns true if a derivative may be infinite where the numbers are finite.
 pub(super) fn may_be_infinite(e: &Expr) -> bool {
     match &e.kind {
         Kind::Quotient(two) if !matches!(two[1].kind, Kind::Number(_)) => true,
@@ -418,7 +418,7 @@ pub(super) fn may_be_infinite(e: &Expr) -> bool {
     }
 }
 
-/// Whether something that only branches need, and may be infinite elsewhere, is a factor.
+/// Returns true if something that only branches need, and may be infinite elsewhere, is a factor.
 pub(super) fn multiplies(e: &Expr, needed: &Needed) -> bool {
     let doubtful = |e: &Expr| e.any_ref(&mut |r| needed.contains_key(&r.name));
     match &e.kind {

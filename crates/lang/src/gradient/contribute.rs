@@ -198,7 +198,7 @@ impl Walk<'_> {
                     Index::Affine(Box::new(Affine { terms: vec![(number(by), name)], offset: number(from) }));
             }
             _ => {
-                let what = "a range without a name, or from the end, has no gradient beside index arithmetic";
+                let what = "the gradient of index arithmetic needs a name for each range, and ranges that count from the start";
                 let help = "name the range and count from the front: s=1:3";
                 self.refused.push(Diagnostic::error(place.span, what).help(help));
             }

@@ -26,9 +26,9 @@ fn product(a: &Expr, b: &Expr) -> Expr {
 
 /// The meaning of bare names between brackets.
 pub(super) struct Meaning<'a> {
-    /// Whether a name is an index.
+    /// True if a name is an index.
     pub(super) index: &'a dyn Fn(&Name) -> bool,
-    /// Whether a name is a number that is known before the run.
+    /// True if a name is a number that is known before the run.
     pub(super) number: &'a dyn Fn(&Name) -> bool,
 }
 
@@ -130,7 +130,7 @@ pub(super) fn summed_inside(e: &Equation) -> Option<Diagnostic> {
     found
 }
 
-/// Whether an index appears in an equation outside of an expression.
+/// Returns true if an index appears in an equation outside of an expression.
 fn outside(e: &Equation, inside: &Expr, name: &Name) -> bool {
     fn has(e: &Expr, inside: &Expr, name: &Name) -> bool {
         if std::ptr::eq(e, inside) {

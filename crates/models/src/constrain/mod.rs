@@ -87,12 +87,12 @@ impl Matcher {
         automaton.mask(&self.state, &self.grammar.vocabulary, budget)
     }
 
-    /// Whether the text is complete; it may still be continued.
+    /// Returns true if the text is complete; it may still be continued.
     pub fn is_complete(&self) -> bool {
         self.grammar.lock().accepts(&self.state)
     }
 
-    /// Whether the text is complete and cannot be continued.
+    /// Returns true if the text is complete and cannot be continued.
     pub fn is_finished(&self) -> bool {
         self.grammar.lock().is_finished(&self.state)
     }

@@ -281,7 +281,7 @@ fn scaling(m: &mut Metadata, json: &Json, config: &Config, key: &impl Fn(&str) -
     Ok(())
 }
 
-/// Whether the metadata states the scaling of rotary frequencies, so that no divisors need to be stored.
+/// Returns true if the metadata states the scaling of rotary frequencies, so that no divisors need to be stored.
 pub(crate) fn states_scaling(m: &Metadata) -> bool {
     let architecture = m.text("general.architecture").unwrap_or_default();
     m.text(&format!("{architecture}.rope.scaling.type")).is_some()

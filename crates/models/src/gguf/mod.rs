@@ -30,7 +30,7 @@ pub struct Model {
     names: &'static Names,
     heads: usize,
     kv_heads: usize,
-    /// Whether quantised weights are dequantised to `f32`.
+    /// True if quantised weights are dequantised to `f32`.
     pub as_f32: bool,
     /// The representation of activations in products with quantised weights.
     pub compute: Compute,
@@ -89,7 +89,7 @@ impl Model {
         }
     }
 
-    /// Whether Hugging Face's files store this matrix as `[inputs, outputs]`.
+    /// Returns true if Hugging Face's files store this matrix as `[inputs, outputs]`.
     fn is_transposed(&self, name: &str) -> bool {
         is_transposed(&self.model_type, name)
     }
@@ -150,13 +150,13 @@ impl Model {
     }
 }
 
-/// Whether Hugging Face's files of a `model_type` store this matrix as `[inputs, outputs]`.
+/// Returns true if Hugging Face's files of a `model_type` store this matrix as `[inputs, outputs]`.
 pub(crate) fn is_transposed(model_type: &str, name: &str) -> bool {
     let ends = [".c_attn.weight", ".c_proj.weight", ".c_fc.weight"];
     model_type == "gpt2" && ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether GGUF files store this weight plus one, as they do for the norms of Gemma.
+/// Returns true if GGUF files store this weight plus one, as they do for the norms of Gemma.
 pub(crate) fn is_one_plus(model_type: &str, name: &str) -> bool {
     model_type.starts_with("gemma") && name.ends_with("norm.weight")
 }

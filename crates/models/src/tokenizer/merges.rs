@@ -20,7 +20,7 @@ pub(super) struct Pieces {
     pub(super) bytes: Option<Box<[i64; 256]>>,
     /// The token of text that has neither pieces nor byte tokens.
     pub(super) unknown: i64,
-    /// Whether a space is put before every text.
+    /// True if a space is put before every text.
     pub(super) prefix: bool,
 }
 
@@ -31,7 +31,7 @@ struct Symbol {
     to: usize,
     before: Option<usize>,
     after: Option<usize>,
-    /// Whether this is one token that is never merged.
+    /// True if this is one token that is never merged.
     is_whole: bool,
 }
 

@@ -59,7 +59,7 @@ impl<'a> Vocabulary<'a> {
         }
     }
 
-    /// Whether a space is put before every text.
+    /// Returns true if a space is put before every text.
     fn prefix(&self) -> bool {
         self.m.flag(&key("add_space_prefix")).unwrap_or(true)
     }

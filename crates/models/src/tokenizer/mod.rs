@@ -28,9 +28,9 @@ pub struct Tokenizer {
     special: Vec<String>,
     /// Tokens that are matched in text before all others: their text, and whether they are special.
     added: HashMap<i64, (String, bool)>,
-    /// Whether tokens are written with one visible character for each byte.
+    /// True if tokens are written with one visible character for each byte.
     byte_level: bool,
-    /// Whether the library splits texts by a unigram model.
+    /// True if the library splits texts by a unigram model.
     unigram: bool,
     /// Encodes by the scores of pieces, in place of the library.
     scored: Option<Arc<Scored>>,
@@ -185,7 +185,7 @@ impl Tokenizer {
         self.plain.get_vocab_size(true)
     }
 
-    /// Whether the vocabulary is empty.
+    /// Returns true if the vocabulary is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -58,7 +58,7 @@ impl Lora {
     }
 }
 
-/// Whether a parameter is part of an adapter.
+/// Returns true if a parameter is part of an adapter.
 pub(crate) fn is_adapter(name: &str) -> bool {
     name.ends_with(".lora_A.weight") || name.ends_with(".lora_B.weight")
 }

@@ -26,7 +26,7 @@ pub struct Grpo {
     pub clip: (f64, f64),
     /// Weight of the divergence from the initial policy in the loss.
     pub kl: f64,
-    /// Whether rewards are divided by the standard deviation of their group.
+    /// True if rewards are divided by the standard deviation of their group.
     pub scaled: bool,
     /// Largest number of tokens of an answer.
     pub tokens: usize,

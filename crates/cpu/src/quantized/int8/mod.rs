@@ -45,7 +45,7 @@ pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
     }
 }
 
-/// Whether products are sums of integers on this processor.
+/// Returns true if products are sums of integers on this processor.
 #[cfg(test)]
 pub(super) fn exact() -> bool {
     #[cfg(target_arch = "x86_64")]

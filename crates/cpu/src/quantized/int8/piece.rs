@@ -27,9 +27,9 @@ pub(super) type Piece = [__m512i; 3];
 pub(super) trait Pieces {
     /// The position in a piece of each run of elements.
     const POSITION: [usize; RUNS];
-    /// Whether runs `2 i` and `2 i + 1` share a scale and an offset.
+    /// True if runs `2 i` and `2 i + 1` share a scale and an offset.
     const PAIRED: bool;
-    /// Whether weights have offsets.
+    /// True if weights have offsets.
     const OFFSETS: bool;
     /// The number that was added to signed integers.
     fn shift(&self) -> i32;

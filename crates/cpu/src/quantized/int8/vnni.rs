@@ -35,7 +35,7 @@ const LINE: usize = 64;
 /// Bytes of activations or weights that are worth a task.
 const TASK: usize = 1 << 15;
 
-/// Whether the processor has the instructions.
+/// Returns true if the processor has the instructions.
 pub(super) fn available() -> bool {
     Isa::best() >= Isa::Avx512 && is_x86_feature_detected!("avx512vnni")
 }
@@ -139,7 +139,7 @@ unsafe fn outputs(weights: &Weights, x: Rounded, rows: Rows, own: Range<usize>) 
     unsafe { of_format!(weights.format, |b| outputs_of(b, weights, x, rows, own.clone())) }
 }
 
-/// Whether rows are multiplied without a panel: they are few, and offsets of 16 rows of weights fit 32 bits.
+/// Returns true if rows are multiplied without a panel: they are few, and offsets of 16 rows of weights fit 32 bits.
 fn are_few(weights: &Weights, rows: Rows) -> bool {
     rows.count <= FEW && weights.row_bytes() <= i32::MAX as usize / SIDE
 }
@@ -336,7 +336,7 @@ struct Tile {
     masks: [u16; 2],
     /// The number that was added to signed weights.
     shift: i32,
-    /// Whether sums of earlier pieces are in `y`.
+    /// True if sums of earlier pieces are in `y`.
     add: bool,
 }
 
