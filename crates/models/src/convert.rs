@@ -25,7 +25,7 @@ pub fn to_folder(source: &Path, folder: &Path, dtype: DType) -> Result<()> {
     // Fails if this crate could not load the result.
     Config::from_json(&config).map_err(|e| atomic::failed(source, e))?;
     let m = model.file.metadata().clone();
-    let tokenizer = json_of_gguf(&m, true).map_err(|e| atomic::failed(source, e))?;
+    let tokenizer = json_of_gguf(&m).map_err(|e| atomic::failed(source, e))?;
     let name = match config["model_type"].as_str() {
         Some("qwen2") => "Qwen2ForCausalLM",
         Some("qwen3") => "Qwen3ForCausalLM",

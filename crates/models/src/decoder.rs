@@ -187,14 +187,31 @@ impl Decoder {
 
     /// Makes a cache for `slots` texts of up to `capacity` positions, on the model's device.
     pub fn cache(&self, slots: usize, capacity: usize) -> KvCache {
-        let c = &self.config;
-        let device = self.device();
-        let aval = Aval::new(DType::F32, [slots, c.kv_heads, capacity, c.head]);
-        let each = || (0..c.layers).map(|_| Buffer::new(&Tensor::zeroed(&aval).to(device))).collect();
-        let there = |t: Tensor| Buffer::new(&t.to(device));
-        let tables = self.rotations(capacity).into_iter().map(|(cos, sin)| (there(cos), there(sin)));
-        let (cos, sin) = tables.unzip();
+        let each =
+            || (0..self.config.layers).map(|_| Buffer::new(&self.positions(slots, capacity))).collect();
+        let (cos, sin) = self.rotation_tables(capacity);
         KvCache { keys: each(), values: each(), cos, sin, capacity }
+    }
+
+    /// Gives a cache more positions. It keeps what it holds.
+    pub fn extend_cache(&self, cache: &mut KvCache, capacity: usize) {
+        let more = capacity.saturating_sub(cache.capacity);
+        for own in cache.keys.iter_mut().chain(&mut cache.values) {
+            *own = Buffer::new(&Tensor::cat(&[own, &self.positions(own.dim(0), more)], 2));
+        }
+        cache.capacity += more;
+        (cache.cos, cache.sin) = self.rotation_tables(cache.capacity);
+    }
+
+    /// Empty keys or values of a layer.
+    fn positions(&self, slots: usize, count: usize) -> Tensor {
+        let c = &self.config;
+        Tensor::zeroed(&Aval::new(DType::F32, [slots, c.kv_heads, count, c.head])).to(self.device())
+    }
+
+    fn rotation_tables(&self, positions: usize) -> (Vec<Buffer>, Vec<Buffer>) {
+        let there = |t: Tensor| Buffer::new(&t.to(self.device()));
+        self.rotations(positions).into_iter().map(|(cos, sin)| (there(cos), there(sin))).unzip()
     }
 
     /// Hidden states of all tokens `[texts, time]` before the last norm. With a cache, the tokens follow those that their slots

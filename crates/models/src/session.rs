@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// Lengths to which pieces of a text are padded; each length has its own plan.
 const CHUNKS: &[usize] = &[1, 8, 32, 128, 512];
 
-/// Initial capacity of a slot, in positions. The system commits memory only as positions are written.
-const FIRST_CAPACITY: usize = 2048;
+/// Initial capacity of a slot, in positions. All positions take memory, whether they are used or not.
+const FIRST_CAPACITY: usize = 512;
 
 /// A model with the caches of several texts. See the [module](self).
 pub struct Session {
@@ -132,16 +132,13 @@ impl Session {
         fits().find(|n| *n >= left).or_else(|| fits().next_back()).unwrap_or(1)
     }
 
-    /// Grows the capacity to at least `needed` positions. All slots are emptied and computed again: copying the caches would
-    /// write, and so commit, every page of every slot. Capacities are powers of two, so this is rare.
+    /// Grows the capacity to at least `needed` positions. Plans are compiled again; capacities double, so this is rare.
     fn grow(&mut self, needed: usize) {
-        if needed <= self.cache.capacity {
-            return;
+        if needed > self.cache.capacity {
+            let capacity = needed.next_power_of_two().min(self.model.config.context);
+            self.model.extend_cache(&mut self.cache, capacity);
+            self.plans.clear();
         }
-        let capacity = needed.next_power_of_two().min(self.model.config.context);
-        self.cache = self.model.cache(self.slots(), capacity);
-        self.plans.clear();
-        self.held.iter_mut().for_each(Vec::clear);
     }
 
     /// Runs pieces of different texts in one plan, and returns the logits after each piece.

@@ -1,11 +1,17 @@
 //! Converts the tokenisers of GGUF metadata to the form of a `tokenizer.json`.
 
-use super::Scored;
 use super::merges::{Pieces, SPACE, pairs_by_score};
+use super::{Scored, refused};
 use gradus_ir::{Error, Result};
-use gradus_nn::file::gguf::Metadata;
+use gradus_nn::file::gguf::{Metadata, Value};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use tokenizers::models::bpe::{BPE, Vocab};
+use tokenizers::{
+    AddedToken, DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper,
+    Tokenizer as Inner,
+};
 
 /// Types of tokens in GGUF files. Control tokens are special; user-defined tokens are matched in text first, but are not special.
 const NORMAL: i64 = 1;
@@ -115,22 +121,82 @@ pub(super) fn scored(m: &Metadata) -> Result<Option<Scored>> {
     Ok(Some(Scored { pieces, first: first.map(|(id, _)| id), last: last.map(|(id, _)| id) }))
 }
 
-/// The `tokenizer.json` of a GGUF file's metadata. The pairs that merge to scored pieces are included only if `with_pairs` is
-/// set, because there are many.
-pub fn json_of_gguf(m: &Metadata, with_pairs: bool) -> Result<Json> {
+/// The `tokenizer.json` of a GGUF file's metadata.
+pub fn json_of_gguf(m: &Metadata) -> Result<Json> {
     let v = Vocabulary::new(m)?;
-    match v.model {
-        "gpt2" => v.byte_level(),
-        "llama" => v.by_scores(with_pairs),
-        "t5" => v.unigram(),
-        other => {
-            let why = "is not supported: gpt2, llama and t5 are";
-            Err(Error::value(format!("a tokeniser of the kind `{other}`"), why))
-        }
+    let mut json = v.json()?;
+    if let Some(pairs) = v.pairs()? {
+        let scored = || -> Result<Vec<_>> { Ok(pairs_by_score(&v.pieces()?)) };
+        json["model"]["vocab"] = v.numbers::<Map<String, Json>, Json>()?.into();
+        json["model"]["merges"] = if v.is_scored() { json!(scored()?) } else { json!(pairs) };
     }
+    Ok(json)
 }
 
-impl Vocabulary<'_> {
+/// Makes the tokeniser of a GGUF file's metadata. Tables of pairs are built here, because the library reads them slowly. Scored
+/// pieces have no table: they are encoded by [`Pieces`].
+pub(super) fn inner(m: &Metadata) -> Result<Inner> {
+    let v = Vocabulary::new(m)?;
+    let json = v.json()?;
+    let Some(pairs) = v.pairs()? else { return part(json) };
+    let pairs = pairs.into_iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
+    let flag = |name: &str| json["model"][name] == true;
+    let mut model = BPE::builder().vocab_and_merges(v.numbers::<Vocab, u32>()?, pairs);
+    model = model.fuse_unk(flag("fuse_unk")).byte_fallback(flag("byte_fallback"));
+    model = model.ignore_merges(flag("ignore_merges"));
+    if let Some(unknown) = json["model"]["unk_token"].as_str() {
+        model = model.unk_token(unknown.to_string());
+    }
+    let mut inner = Inner::new(model.build().map_err(refused)?);
+    let own = |name: &str| json[name].clone();
+    inner.with_normalizer(part::<Option<NormalizerWrapper>>(own("normalizer"))?).map_err(refused)?;
+    inner.with_pre_tokenizer(part::<Option<PreTokenizerWrapper>>(own("pre_tokenizer"))?);
+    inner.with_post_processor(part::<Option<PostProcessorWrapper>>(own("post_processor"))?);
+    inner.with_decoder(part::<Option<DecoderWrapper>>(own("decoder"))?);
+    inner.add_tokens(part::<Vec<AddedToken>>(own("added_tokens"))?).map_err(refused)?;
+    Ok(inner)
+}
+
+/// A part of a tokeniser from its JSON.
+fn part<T: DeserializeOwned>(json: Json) -> Result<T> {
+    serde_json::from_value(json).map_err(refused)
+}
+
+impl<'a> Vocabulary<'a> {
+    /// The `tokenizer.json` without the tables of a BPE model.
+    fn json(&self) -> Result<Json> {
+        match self.model {
+            "gpt2" => self.byte_level(),
+            "llama" => self.by_scores(),
+            "t5" => self.unigram(),
+            other => {
+                let why = "is not supported: gpt2, llama and t5 are";
+                Err(Error::value(format!("a tokeniser of the kind `{other}`"), why))
+            }
+        }
+    }
+
+    /// The pairs of a byte-level model, in the order in which they are merged; none for scored pieces, and `None` for models
+    /// without pairs.
+    fn pairs(&self) -> Result<Option<Vec<(&'a str, &'a str)>>> {
+        match self.model {
+            "gpt2" => {}
+            "llama" => return Ok(Some(Vec::new())),
+            _ => return Ok(None),
+        }
+        let list = self.m.get(&key("merges")).and_then(|v| v.items()).ok_or_else(|| missing("merges"))?;
+        let known: HashSet<&str> = self.tokens.iter().copied().collect();
+        // The library copies a merged pair into a buffer that is as long as the longest token.
+        let pair = |v: &'a Value| {
+            let text = v.text()?;
+            let (a, b) = text.split_once(' ')?;
+            known.contains(&*format!("{a}{b}")).then_some((a, b))
+        };
+        let pairs: Option<Vec<_>> = list.iter().map(pair).collect();
+        let why = "has an entry that is not a pair whose text is a token";
+        pairs.map(Some).ok_or_else(|| Error::value("`tokenizer.ggml.merges`", why))
+    }
+
     /// Tokens that are matched in text before all others: special and user-defined ones.
     fn added(&self) -> Vec<Json> {
         let added = |(id, text): (usize, &&str)| {
@@ -144,11 +210,11 @@ impl Vocabulary<'_> {
         self.tokens.iter().enumerate().filter_map(added).collect()
     }
 
-    fn numbers(&self) -> Result<Map<String, Json>> {
-        let all: Map<String, Json> =
-            self.tokens.iter().enumerate().map(|(i, t)| (t.to_string(), json!(i))).collect();
-        match all.len() == self.tokens.len() {
-            true => Ok(all),
+    /// The tokens with their numbers.
+    fn numbers<T: FromIterator<(String, N)>, N: From<u32>>(&self) -> Result<T> {
+        let different: HashSet<&str> = self.tokens.iter().copied().collect();
+        match different.len() == self.tokens.len() {
+            true => Ok((0u32..).zip(&self.tokens).map(|(i, t)| (t.to_string(), N::from(i))).collect()),
             false => Err(Error::value("`tokenizer.ggml.tokens`", "has a token twice")),
         }
     }
@@ -167,8 +233,7 @@ impl Vocabulary<'_> {
     }
 
     /// A SentencePiece BPE model: pieces with scores.
-    fn by_scores(&self, with_pairs: bool) -> Result<Json> {
-        let pairs = if with_pairs { pairs_by_score(&self.pieces()?) } else { Vec::new() };
+    fn by_scores(&self) -> Result<Json> {
         let space = SPACE.to_string();
         let mut steps = Vec::new();
         if self.prefix() {
@@ -186,7 +251,6 @@ impl Vocabulary<'_> {
                 "type": "BPE", "dropout": null, "unk_token": self.unknown().map(|id| self.tokens[id]),
                 "continuing_subword_prefix": null, "end_of_word_suffix": null, "fuse_unk": true,
                 "byte_fallback": self.has_bytes(), "ignore_merges": false,
-                "vocab": self.numbers()?, "merges": pairs,
             },
         }))
     }
@@ -223,19 +287,9 @@ impl Vocabulary<'_> {
 
     /// A byte-level BPE model, as that of GPT-2.
     fn byte_level(&self) -> Result<Json> {
-        let m = self.m;
-        let list = |name: &str| m.get(&key(name)).and_then(|v| v.items());
-        let merges = list("merges").ok_or_else(|| missing("merges"))?;
-        let merges: Option<Vec<Json>> = merges
-            .iter()
-            .map(|v| v.text().and_then(|pair| pair.split_once(' ')).map(|(a, b)| json!([a, b])))
-            .collect();
-        let merges = merges
-            .ok_or_else(|| Error::value("`tokenizer.ggml.merges`", "has an entry that is not a pair"))?;
-        let pre = m.text(&key("pre")).unwrap_or("gpt-2");
+        let pre = self.m.text(&key("pre")).unwrap_or("gpt-2");
         let (cut, ignore_merges) = cutting(pre)?;
         let first = self.around("bos", false);
-        let vocabulary = self.numbers()?;
         Ok(json!({
             "version": "1.0",
             "truncation": null,
@@ -248,7 +302,7 @@ impl Vocabulary<'_> {
             "model": {
                 "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
                 "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
-                "ignore_merges": ignore_merges, "vocab": vocabulary, "merges": merges,
+                "ignore_merges": ignore_merges,
             },
         }))
     }

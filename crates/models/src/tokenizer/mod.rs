@@ -50,8 +50,12 @@ fn refused(e: impl ToString) -> Error {
 impl Tokenizer {
     /// Reads a tokeniser from a `tokenizer.json`.
     pub fn from_json(bytes: &[u8]) -> Result<Tokenizer> {
-        let mut trusting = Inner::from_bytes(bytes)
+        let inner = Inner::from_bytes(bytes)
             .map_err(|e| Error::value("the tokeniser", format!("cannot be read: {e}")))?;
+        Tokenizer::new(inner)
+    }
+
+    fn new(mut trusting: Inner) -> Result<Tokenizer> {
         // The caller decides about lengths.
         trusting.with_padding(None);
         trusting.with_truncation(None).map_err(refused)?;
@@ -70,8 +74,7 @@ impl Tokenizer {
 
     /// Makes the tokeniser of a GGUF file's metadata.
     pub fn from_metadata(m: &Metadata) -> Result<Tokenizer> {
-        let json = json_of_gguf(m, false)?;
-        let mut tokenizer = Tokenizer::from_json(json.to_string().as_bytes())?;
+        let mut tokenizer = Tokenizer::new(metadata::inner(m)?)?;
         tokenizer.scored = metadata::scored(m)?.map(Arc::new);
         Ok(tokenizer)
     }

@@ -87,18 +87,22 @@ impl Lanes {
     /// The 32 bits at `byte` of each of four blocks of `size` bytes, of 16 rows.
     #[inline(always)]
     unsafe fn words(&self, size: usize, byte: usize) -> [__m512i; 4] {
-        // SAFETY: the caller guarantees AVX-512, rows of blocks, and 16 rows of less than 2 GiB; missing blocks are not read.
+        // SAFETY: the caller guarantees AVX-512 and rows of blocks; missing blocks are not read.
         unsafe {
-            let lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-            let lane = _mm512_min_epi32(lane, _mm512_set1_epi32(self.last as i32));
-            let offsets = _mm512_mullo_epi32(lane, _mm512_set1_epi32(self.row_bytes as i32));
-            let zero = _mm512_setzero_si512();
-            let mut result = [zero; 4];
-            for (i, words) in result.iter_mut().enumerate() {
-                let block = 4 * self.at + i;
-                let mask = if block < self.blocks { !0 } else { 0 };
-                let from = self.first.wrapping_add(block * size + byte).cast::<i32>();
-                *words = _mm512_mask_i32gather_epi32::<1>(zero, mask, offsets, from);
+            let mut result = [_mm512_setzero_si512(); 4];
+            for (i, words) in result.iter_mut().enumerate().take(self.blocks - 4 * self.at) {
+                let offset = (4 * self.at + i) * size + byte;
+                let word = |lane: usize| self.row(lane).add(offset).cast::<i32>().read_unaligned();
+                // Sixteen loads are faster than a gather.
+                let four = |lane: usize| {
+                    let first = _mm_cvtsi32_si128(word(lane));
+                    let second = _mm_insert_epi32::<1>(first, word(lane + 1));
+                    let third = _mm_insert_epi32::<2>(second, word(lane + 2));
+                    _mm_insert_epi32::<3>(third, word(lane + 3))
+                };
+                let low = _mm256_set_m128i(four(4), four(0));
+                let high = _mm256_set_m128i(four(12), four(8));
+                *words = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
             }
             result
         }

@@ -14,6 +14,7 @@ use crate::{Isa, Pool};
 use gradus_ir::format::Format;
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Outputs of a task.
@@ -32,6 +33,8 @@ const MOST: usize = 6;
 const AHEAD: usize = 6;
 /// Bytes of a cache line.
 const LINE: usize = 64;
+/// Tasks of a thread, if each is worth its start.
+const SHARES: usize = 3;
 /// Bytes of activations or weights that are worth a task.
 const TASK: usize = 1 << 15;
 
@@ -82,7 +85,8 @@ pub(super) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
         own.for_each(|row| unsafe { round_row(weights, rows, x, row) });
     });
     // With few rows, 32 outputs are too little work for a task.
-    let many = (TASK / weights.row_bytes()).next_multiple_of(LANES).max(LANES);
+    let share = weights.rows.div_ceil(pool.threads() * SHARES).next_multiple_of(SIDE);
+    let many = share.max((TASK / weights.row_bytes()).next_multiple_of(SIDE));
     let each = if are_few(weights, rows) { many } else { LANES };
     pool.run(weights.rows.div_ceil(each), &|task| {
         let own = task * each..((task + 1) * each).min(weights.rows);
@@ -149,13 +153,15 @@ fn are_few(weights: &Weights, rows: Rows) -> bool {
 unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: Rows, own: Range<usize>) {
     if are_few(weights, rows) {
         let row_bytes = weights.row_bytes();
-        for byte in (0..SIDE * row_bytes).step_by(LINE) {
+        for byte in (0..SIDE.min(own.len()) * row_bytes).step_by(LINE) {
             prefetch(weights.data.wrapping_add(own.start * row_bytes + byte));
         }
-        for from in own.step_by(SIDE) {
+        for from in own.clone().step_by(SIDE) {
+            // The next rows follow in memory. Those of the next task may be read by another thread.
+            let ahead = if from + SIDE < own.end { SIDE * row_bytes } else { 0 };
             for row in 0..rows.count {
                 // SAFETY: the caller's contract.
-                unsafe { few(b, weights, x.at(row, 0), rows.y.add(row * weights.rows), from) };
+                unsafe { few(b, weights, x.at(row, 0), rows.y.add(row * weights.rows), from, ahead) };
             }
         }
         return;
@@ -199,7 +205,14 @@ unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: 
 
 /// Up to 16 outputs from `first` on, of one row. The operations on each result are those of [`Tile::multiply`], in that order.
 #[inline(always)]
-unsafe fn few<B: Pieces>(b: &mut B, weights: &Weights, x: *const Activations, y: *mut f32, first: usize) {
+unsafe fn few<B: Pieces>(
+    b: &mut B,
+    weights: &Weights,
+    x: *const Activations,
+    y: *mut f32,
+    first: usize,
+    ahead: usize,
+) {
     let (blocks, row_bytes) = (weights.blocks(), weights.row_bytes());
     let last = (weights.rows - first).min(SIDE) - 1;
     let shift = b.shift();
@@ -208,10 +221,11 @@ unsafe fn few<B: Pieces>(b: &mut B, weights: &Weights, x: *const Activations, y:
     // SAFETY: the caller's contract.
     unsafe {
         let from = weights.data.add(first * row_bytes);
-        let next = from.wrapping_add(SIDE * row_bytes);
+        let next = from.wrapping_add(ahead);
         let piece_bytes = row_bytes * PIECE / weights.width;
         let zero = _mm512_setzero_si512();
-        let mut products = [[zero; SIDE]; 2];
+        // Written before they are read.
+        let mut products = [[MaybeUninit::<__m512i>::uninit(); SIDE]; 2];
         let mut sum = _mm512_setzero_ps();
         for at in 0..weights.width.div_ceil(PIECE) {
             let lanes = Lanes { first: from, row_bytes, last, blocks, at };
@@ -220,17 +234,16 @@ unsafe fn few<B: Pieces>(b: &mut B, weights: &Weights, x: *const Activations, y:
                 [_mm512_loadu_si512(x.q.as_ptr().cast()), _mm512_loadu_si512(x.q.as_ptr().add(64).cast())];
             for lane in 0..SIDE {
                 let row = lanes.row(lane);
-                // The next 16 rows follow in memory.
                 let ahead = next.wrapping_add((at * SIDE + lane) * piece_bytes);
                 prefetch(ahead);
                 prefetch(ahead.wrapping_add(LINE));
                 let [low, high, _] = b.piece(row, blocks, at);
-                products[0][lane] = _mm512_dpbusd_epi32(zero, low, q[0]);
-                let start = if stacked { products[0][lane] } else { zero };
-                products[1][lane] = _mm512_dpbusd_epi32(start, high, q[1]);
+                let low = _mm512_dpbusd_epi32(zero, low, q[0]);
+                products[0][lane].write(low);
+                products[1][lane].write(_mm512_dpbusd_epi32(if stacked { low } else { zero }, high, q[1]));
             }
-            let high = quarters(&products[1]);
-            let low = if stacked { high } else { quarters(&products[0]) };
+            let high = quarters(products[1].as_ptr().cast());
+            let low = if stacked { high } else { quarters(products[0].as_ptr().cast()) };
             let [scale, offset] = b.numbers(&lanes);
             let left = (weights.width / BLOCK - at * (PIECE / BLOCK)).min(PIECE / BLOCK);
             for run in (0..2 * left).step_by(if B::PAIRED { 2 } else { 1 }) {
@@ -256,9 +269,10 @@ unsafe fn few<B: Pieces>(b: &mut B, weights: &Weights, x: *const Activations, y:
 
 /// The sums of the quarters of 16 registers: a register of 16 sums for each quarter.
 #[inline(always)]
-unsafe fn quarters(x: &[__m512i; SIDE]) -> [__m512i; 4] {
-    // SAFETY: the caller guarantees AVX-512.
+unsafe fn quarters(x: *const [__m512i; SIDE]) -> [__m512i; 4] {
+    // SAFETY: the caller guarantees the registers and AVX-512.
     unsafe {
+        let x = &*x;
         let zero = _mm512_setzero_si512();
         let mut pairs = [zero; 8];
         for i in 0..8 {
