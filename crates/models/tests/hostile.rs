@@ -78,6 +78,7 @@ fn metadata_that_lies_is_refused() {
             ("general.architecture", Value::String("other".into())),
             ("general.architecture", Value::U32(1)),
             ("tokenizer.ggml.merges", Value::strings(["none"])),
+            ("tokenizer.ggml.merges", Value::strings(["a longer-than-every-token-of-this-tokeniser"])),
             ("tokenizer.ggml.merges", Value::Array(Kind::U8, vec![Value::U8(1)])),
         ] {
             let mut m = reader.metadata().clone();

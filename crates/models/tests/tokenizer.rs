@@ -30,7 +30,13 @@ fn merges_make_tokens_and_bytes_the_rest() {
     let half = t.encode("€").unwrap();
     assert_eq!(streamed(&t, &half[..2]).concat(), "\u{FFFD}");
     assert_eq!(streamed(&t, &[&half[..2], &t.encode("xy").unwrap()].concat()).concat(), "\u{FFFD}xy");
-    assert!(Tokenizer::from_json(b"{}").is_err());
+    for bad in [b"{}".as_slice(), b"[]", b"3", b"{\"model\": []}", b"{\"model\": {\"type\": \"BPE\"}}"] {
+        assert!(Tokenizer::from_json(bad).is_err());
+    }
+    let mut json = common::tokenizer();
+    json["model"]["merges"] = serde_json::json!(["hello longer-than-every-token-of-this-tokeniser"]);
+    let why = Tokenizer::from_json(json.to_string().as_bytes()).err().unwrap().to_string();
+    assert!(why.contains("its text is not a token"), "{why}");
     assert!(Tokenizer::from_json(b"\xff").is_err());
 }
 

@@ -1,17 +1,13 @@
 //! Converts the tokenisers of GGUF metadata to the form of a `tokenizer.json`.
 
 use super::merges::{Pieces, SPACE, pairs_by_score};
-use super::{Scored, refused};
+use super::{Scored, library};
 use gradus_ir::{Error, Result};
-use gradus_nn::file::gguf::{Metadata, Value};
-use serde::de::DeserializeOwned;
+use gradus_nn::file::gguf::Metadata;
 use serde_json::{Map, Value as Json, json};
 use std::collections::{HashMap, HashSet};
-use tokenizers::models::bpe::{BPE, Vocab};
-use tokenizers::{
-    AddedToken, DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper,
-    Tokenizer as Inner,
-};
+use tokenizers::Tokenizer as Inner;
+use tokenizers::models::bpe::Vocab;
 
 /// Types of tokens in GGUF files. Control tokens are special; user-defined tokens are matched in text first, but are not special.
 const NORMAL: i64 = 1;
@@ -133,33 +129,17 @@ pub fn json_of_gguf(m: &Metadata) -> Result<Json> {
     Ok(json)
 }
 
-/// Makes the tokeniser of a GGUF file's metadata. Tables of pairs are built here, because the library reads them slowly. Scored
-/// pieces have no table: they are encoded by [`Pieces`].
+/// Makes the tokeniser of a GGUF file's metadata. Scored pieces have no table of pairs: [`Pieces`] encodes them.
 pub(super) fn inner(m: &Metadata) -> Result<Inner> {
     let v = Vocabulary::new(m)?;
     let json = v.json()?;
-    let Some(pairs) = v.pairs()? else { return part(json) };
-    let pairs = pairs.into_iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
-    let flag = |name: &str| json["model"][name] == true;
-    let mut model = BPE::builder().vocab_and_merges(v.numbers::<Vocab, u32>()?, pairs);
-    model = model.fuse_unk(flag("fuse_unk")).byte_fallback(flag("byte_fallback"));
-    model = model.ignore_merges(flag("ignore_merges"));
-    if let Some(unknown) = json["model"]["unk_token"].as_str() {
-        model = model.unk_token(unknown.to_string());
+    match v.pairs()? {
+        Some(pairs) => {
+            let pairs = pairs.into_iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
+            library::with_tables(json, v.numbers::<Vocab, u32>()?, pairs)
+        }
+        None => library::part(json),
     }
-    let mut inner = Inner::new(model.build().map_err(refused)?);
-    let own = |name: &str| json[name].clone();
-    inner.with_normalizer(part::<Option<NormalizerWrapper>>(own("normalizer"))?).map_err(refused)?;
-    inner.with_pre_tokenizer(part::<Option<PreTokenizerWrapper>>(own("pre_tokenizer"))?);
-    inner.with_post_processor(part::<Option<PostProcessorWrapper>>(own("post_processor"))?);
-    inner.with_decoder(part::<Option<DecoderWrapper>>(own("decoder"))?);
-    inner.add_tokens(part::<Vec<AddedToken>>(own("added_tokens"))?).map_err(refused)?;
-    Ok(inner)
-}
-
-/// A part of a tokeniser from its JSON.
-fn part<T: DeserializeOwned>(json: Json) -> Result<T> {
-    serde_json::from_value(json).map_err(refused)
 }
 
 impl<'a> Vocabulary<'a> {
@@ -185,16 +165,10 @@ impl<'a> Vocabulary<'a> {
             _ => return Ok(None),
         }
         let list = self.m.get(&key("merges")).and_then(|v| v.items()).ok_or_else(|| missing("merges"))?;
-        let known: HashSet<&str> = self.tokens.iter().copied().collect();
-        // The library copies a merged pair into a buffer that is as long as the longest token.
-        let pair = |v: &'a Value| {
-            let text = v.text()?;
-            let (a, b) = text.split_once(' ')?;
-            known.contains(&*format!("{a}{b}")).then_some((a, b))
-        };
-        let pairs: Option<Vec<_>> = list.iter().map(pair).collect();
-        let why = "has an entry that is not a pair whose text is a token";
-        pairs.map(Some).ok_or_else(|| Error::value("`tokenizer.ggml.merges`", why))
+        let pairs: Option<Vec<_>> = list.iter().map(|v| v.text()?.split_once(' ')).collect();
+        pairs
+            .map(Some)
+            .ok_or_else(|| Error::value("`tokenizer.ggml.merges`", "has an entry that is not a pair"))
     }
 
     /// Tokens that are matched in text before all others: special and user-defined ones.

@@ -1,9 +1,10 @@
 //! Converts text to tokens and back, with the tokenisers of `tokenizer.json` files and of GGUF metadata.
 //!
 //! `metadata.rs` converts metadata to a `tokenizer.json`; `merges.rs` encodes with scored pieces; the `tokenizers` library does
-//! the rest. Text of users never becomes special tokens, whatever it contains. [`Stream`] decodes token by token, and returns
+//! the rest, and `library.rs` prepares it. Text of users never becomes special tokens, whatever it contains. [`Stream`] decodes token by token, and returns
 //! only complete characters.
 
+mod library;
 mod merges;
 mod metadata;
 
@@ -50,9 +51,7 @@ fn refused(e: impl ToString) -> Error {
 impl Tokenizer {
     /// Reads a tokeniser from a `tokenizer.json`.
     pub fn from_json(bytes: &[u8]) -> Result<Tokenizer> {
-        let inner = Inner::from_bytes(bytes)
-            .map_err(|e| Error::value("the tokeniser", format!("cannot be read: {e}")))?;
-        Tokenizer::new(inner)
+        Tokenizer::new(library::tokenizer(bytes)?)
     }
 
     fn new(mut trusting: Inner) -> Result<Tokenizer> {
