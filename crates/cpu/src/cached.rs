@@ -2,6 +2,7 @@
 //! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. Takes memory and extents; what
 //! they mean in a graph is decided by the regions `cache_write` and `cached_attention`.
 
+use crate::elements::Elements;
 use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm};
 use crate::vector::{Loops, loops};
 use crate::wide::{GROUP, Plain, Wide};
@@ -48,19 +49,6 @@ pub(crate) struct Texts<'a> {
     pub(crate) time: usize,
 }
 
-/// Memory that tasks share. Each writes elements of its own.
-#[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
-
-// SAFETY: tasks write different elements, and elements that tasks read are written by none.
-unsafe impl<T> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    fn at(self, i: usize) -> *mut T {
-        self.0.wrapping_add(i)
-    }
-}
-
 /// Copies `from` to `to`, with the first `count` tokens of each text of `new` in its slot. Only these are written if both
 /// are the same memory. Tokens outside of the cache are left out; of two texts in one slot, the later one counts.
 ///
@@ -79,7 +67,7 @@ pub(crate) unsafe fn write(
         if !std::ptr::eq(from, to) {
             std::ptr::copy_nonoverlapping(from, to, cache.numel());
         }
-        let (to, new) = (Shared(to), Shared(new.cast_mut()));
+        let (to, new) = (Elements(to), Elements(new.cast_mut()));
         let head = |head: usize| {
             for (b, ((slot, first), count)) in texts.slots.iter().zip(texts.first).zip(count).enumerate() {
                 let Some(slot) = usize::try_from(*slot).ok().filter(|s| *s < cache.slots) else { continue };
@@ -140,8 +128,8 @@ pub(crate) unsafe fn attend(
         // SAFETY: results are as large as stated.
         return unsafe { out.write_bytes(0, texts.slots.len() * time * heads * width) };
     }
-    let [queries, keys, values] = [queries, keys, values].map(|p| Shared(p.cast_mut()));
-    let out = Shared(out);
+    let [queries, keys, values] = [queries, keys, values].map(|p| Elements(p.cast_mut()));
+    let out = Elements(out);
     let block = if time <= FEW { 1 } else { BLOCK };
     let blocks = time.div_ceil(block);
     let few = few(Isa::best());

@@ -8,6 +8,7 @@
 mod arena;
 mod cached;
 mod device;
+mod elements;
 mod executable;
 pub mod feature;
 pub mod gemm;

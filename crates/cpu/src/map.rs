@@ -1,6 +1,7 @@
 //! Runs one loop over arrays: a single eager operation, without a kernel.
 
 use crate::Pool;
+use crate::elements::Elements;
 use crate::vector::{Binary, Convert, Unary};
 use gradus_mem::{Pod, Storage};
 
@@ -11,22 +12,17 @@ const GRAIN: usize = 1 << 15;
 fn filled<T: Pod>(n: usize, f: impl Fn(usize, *mut T, usize) + Sync) -> Option<Storage> {
     // SAFETY: the pieces cover all elements, and each writes its own.
     let storage = unsafe { Storage::uninit(n.checked_mul(size_of::<T>())?)? };
-    let to = Shared(storage.as_ptr().cast::<T>());
+    let to = Elements(storage.as_ptr().cast::<T>());
     if n <= 2 * GRAIN {
         f(0, to.0, n);
     } else {
         Pool::global().run(n.div_ceil(GRAIN), &|c| {
-            let (first, to) = (c * GRAIN, &to);
-            f(first, to.0.wrapping_add(first), GRAIN.min(n - first));
+            let first = c * GRAIN;
+            f(first, to.at(first), GRAIN.min(n - first));
         });
     }
     Some(storage)
 }
-
-struct Shared<T>(*mut T);
-
-// SAFETY: threads write separate pieces.
-unsafe impl<T> Sync for Shared<T> {}
 
 /// Computes `f(x)` for each element. Returns `None` if the allocation fails.
 pub fn map1<T: Pod, U: Pod>(f: Convert<T, U>, x: &[T]) -> Option<Storage> {

@@ -141,6 +141,14 @@ impl Session {
         }
     }
 
+    /// Begins with an empty cache. Masked positions are multiplied by zero, which does not remove the NaN that a failed text
+    /// leaves in its slot: the next text there would fail too.
+    fn clear(&mut self) {
+        self.cache = self.model.cache(self.slots(), self.cache.capacity);
+        self.plans.clear();
+        self.forget();
+    }
+
     /// Runs pieces of different texts in one plan, and returns the logits after each piece.
     fn run(&mut self, pieces: &[Piece<'_>], length: usize) -> Result<Vec<Vec<f32>>> {
         // The number of texts is rounded up to a power of two, so that few plans are compiled. Padding texts have no tokens.
@@ -171,6 +179,9 @@ impl Session {
             self.held[*slot].extend(*tokens);
         }
         let all = logits.to_vec::<f32>()?;
+        if all.iter().any(|x| x.is_nan()) {
+            self.clear();
+        }
         let width = all.len() / count;
         Ok(all.chunks(width.max(1)).take(pieces.len()).map(<[f32]>::to_vec).collect())
     }

@@ -1,4 +1,4 @@
-//! Quantised models beside the same weights in `f32`, and texts that grow together beside single ones.
+//! Quantised models compared with the same weights in `f32`, and texts that grow together with single ones.
 
 mod common;
 
@@ -198,4 +198,28 @@ fn slots_are_checked() {
     }
     assert_eq!(session.held(0), &[] as &[i64]);
     assert!(session.logits_after(&[]).unwrap().is_empty());
+}
+
+/// A text whose values are not finite does not change the texts that use its slot later, or other slots.
+#[test]
+fn a_failed_text_leaves_nothing_behind() {
+    let (mut tiny, folder) = (Tiny::read("llama"), Folder::new("failed"));
+    let (_, table) = tiny.weights.iter_mut().find(|(name, _)| name.ends_with("embed_tokens.weight")).unwrap();
+    let bad = 7i64;
+    let shape = table.shape().to_vec();
+    let mut values = table.to_vec::<f32>().unwrap();
+    values[bad as usize * shape[1]..][..shape[1]].fill(f32::NAN);
+    *table = Tensor::from_slice(&values, shape);
+    let mut engine = Engine::new(std::sync::Arc::new(tiny.decoder(&folder.0)));
+    let text: Vec<i64> = (20..25).collect();
+    let alone = engine.logits_after(&text).unwrap();
+    let mut session = Session::new(engine.shared(), 2);
+    session.logits_after(&[(1, &text)]).unwrap();
+    let long: Vec<i64> = (0..30).map(|i| if i == 9 { bad } else { 30 + i }).collect();
+    assert!(session.logits_after(&[(0, &long)]).unwrap()[0].iter().all(|x| x.is_nan()));
+    let again = session.logits_after(&[(0, &text), (1, &text)]).unwrap();
+    assert!(alone.iter().all(|x| x.is_finite()));
+    for own in again {
+        assert_eq!(own, alone);
+    }
 }

@@ -6,6 +6,7 @@ use super::plan::{Plan, TASK, cost};
 use super::scratch::Scratch;
 use super::{Finish, Operand, Output, Problem, Real, Strided, Tile};
 use crate::Pool;
+use crate::elements::Elements;
 use gradus_ir::stop;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -90,7 +91,8 @@ impl<T: Real> Drive<'_, T> {
             return self.pool.run(self.blocks(), &|block| unsafe { self.block(&whole, block) });
         }
         let scratch = Scratch::take::<T::Sum>(parts * m * n);
-        let sums = Sums(scratch.as_ptr::<T::Sum>());
+        // The parts of k, one C after the other.
+        let sums = Elements(scratch.as_ptr::<T::Sum>());
         let (steps, blocks) = (k.div_ceil(parts).next_multiple_of(self.kernels.deep), self.blocks());
         self.pool.run(parts * blocks, &|task| {
             let index = task / blocks;
@@ -120,18 +122,5 @@ impl<T: Real> Drive<'_, T> {
             }
             self.finish(&whole, rows, 0..n);
         });
-    }
-}
-
-/// Sums of the parts of k, one C after the other.
-struct Sums<T>(*mut T);
-
-// SAFETY: tasks write to separate blocks, and read after all are written.
-unsafe impl<T> Sync for Sums<T> {}
-
-impl<T> Sums<T> {
-    unsafe fn at(&self, index: usize) -> *mut T {
-        // SAFETY: the caller guarantees that the element exists.
-        unsafe { self.0.add(index) }
     }
 }

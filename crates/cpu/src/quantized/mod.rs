@@ -10,6 +10,7 @@ mod panel;
 mod tests;
 mod unpack;
 
+use crate::elements::Elements;
 use crate::gemm::{Operand, Output, Problem, Strided, gemm};
 use crate::wide::{GROUP, Plain, Wide};
 use crate::{Isa, Pool};
@@ -101,15 +102,7 @@ pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
 /// # Safety
 /// `out` has a place for every weight, which nobody else uses meanwhile.
 pub(crate) unsafe fn dequantize(pool: &Pool, weights: &Weights, out: *mut f32) {
-    struct To(*mut f32);
-    // SAFETY: tasks write different places.
-    unsafe impl Sync for To {}
-    impl To {
-        fn at(&self, i: usize) -> *mut f32 {
-            self.0.wrapping_add(i)
-        }
-    }
-    let to = To(out);
+    let to = Elements(out);
     let kernels = kernels(Isa::best());
     let each = (TASK / weights.row_bytes().max(1)).clamp(1, weights.rows.max(1));
     pool.run(weights.rows.div_ceil(each), &|task| {

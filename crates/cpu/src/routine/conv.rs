@@ -4,7 +4,8 @@
 
 use super::patches::{Packable, Patches, Starts, steps};
 use super::spread::{Axis, spread, spread_axes};
-use super::{Call, Out, shifted, thin};
+use super::{Call, shifted, thin};
+use crate::elements::Elements;
 use crate::gemm::{self, Operand, Output, Problem, Real, Scratch, Strided};
 use crate::tile::memory;
 use gradus_ir::ops::Window;
@@ -53,7 +54,8 @@ unsafe fn narrow(call: &Call<'_>, window: &Window, dtype: DType) -> Result<()> {
     let n = call.routine.results[0].shape.numel();
     let (wide, out) = ([(x, room(x)?), (w, room(w)?)], room(n)?);
     for (i, (n, storage)) in wide.iter().enumerate() {
-        let (from, to) = (Out(call.memory.0[call.routine.ins[i]]), Out(storage.as_ptr().cast::<f32>()));
+        let (from, to) =
+            (Elements(call.memory.0[call.routine.ins[i]]), Elements(storage.as_ptr().cast::<f32>()));
         call.parts(*n, dtype.size(), |first, last| {
             // SAFETY: the range is within operand and storage, and belongs to this task.
             unsafe {
@@ -66,9 +68,9 @@ unsafe fn narrow(call: &Call<'_>, window: &Window, dtype: DType) -> Result<()> {
         // SAFETY: the storage has `n` elements, all written, and outlives the slice.
         unsafe { std::slice::from_raw_parts::<f32>(data, *n) }
     };
-    let (from, to) = (Out(out.as_ptr().cast::<f32>()), call.result::<u8>(0));
+    let (from, to) = (Elements(out.as_ptr().cast::<f32>()), call.result::<u8>(0));
     // SAFETY: the contract is the same; `out` has as many elements as the result.
-    unsafe { run(call, window, slice(&wide[0]), slice(&wide[1]), Out(from.at(0))) };
+    unsafe { run(call, window, slice(&wide[0]), slice(&wide[1]), Elements(from.at(0))) };
     call.parts(n, dtype.size(), |first, last| {
         // SAFETY: the range is within storage and result, and belongs to this task.
         unsafe { memory::write(dtype, from.at(first).cast(), to.at(0), first as i64, 1, last - first) };
@@ -174,7 +176,7 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
     window: &Window,
     x: &[T],
     w: &[T],
-    out: Out<T>,
+    out: Elements<T>,
 ) {
     let given = Shape::new(call, window);
     if given.images * given.groups * given.outputs * given.places == 0 {
@@ -204,7 +206,7 @@ struct Run<'a, T> {
     run: usize,
     starts: &'a Starts,
     w: &'a [T],
-    out: Out<T>,
+    out: Elements<T>,
 }
 
 impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
@@ -231,7 +233,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
             x
         } else {
             scratch = Scratch::take::<T>(s.images * image);
-            let whole = Out(scratch.as_ptr::<T>());
+            let whole = Elements(scratch.as_ptr::<T>());
             call.parts(s.images * s.groups * s.channels, s.space * size_of::<T>(), |from, to| {
                 // SAFETY: the scratch memory holds all channels, and these belong to this task.
                 self.spread(x, from..to, unsafe { whole.slice(from * s.space, (to - from) * s.space) });
@@ -241,7 +243,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
         };
         let one = |g: usize| {
             let sums = Scratch::take::<T>(s.outputs * columns);
-            let sums = Out(sums.as_ptr::<T>());
+            let sums = Elements(sums.as_ptr::<T>());
             let patches =
                 Patches { x: &x[(g * s.channels * s.space).min(x.len())..], image, steps, run, starts };
             let whole = Strided { data: patches.x.as_ptr(), batch: 0, lane: image as isize, depth: 1 };
@@ -267,7 +269,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
         let (image, result) = (s.channels * s.space, s.outputs * s.places);
         let each = s.outputs * s.channels * s.window;
         let transposed = Scratch::take::<T>(s.groups * each);
-        let transposed = Out(transposed.as_ptr::<T>());
+        let transposed = Elements(transposed.as_ptr::<T>());
         for g in 0..s.groups {
             // SAFETY: the scratch memory holds the windows of all groups, and no task runs yet.
             let to = unsafe { transposed.slice(g * each, each) };
@@ -276,7 +278,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
         let rows = s.window * s.outputs;
         let one = |at: usize| {
             let products = Scratch::take::<T>(rows * s.space);
-            let products = Out(products.as_ptr::<T>());
+            let products = Elements(products.as_ptr::<T>());
             // SAFETY: the windows are written, and no task writes them now.
             let windows = unsafe { transposed.slice(at % s.groups * each, each) };
             let a = Strided { data: windows.as_ptr(), batch: 0, lane: s.channels as isize, depth: 1 };
@@ -315,7 +317,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
             } else {
                 scratch = Scratch::take::<T>(image);
                 // SAFETY: the scratch memory holds an image, and belongs to this task.
-                let own = unsafe { Out(scratch.as_ptr::<T>()).slice(0, image) };
+                let own = unsafe { Elements(scratch.as_ptr::<T>()).slice(0, image) };
                 self.spread(x, at * s.channels..(at + 1) * s.channels, own);
                 own
             };

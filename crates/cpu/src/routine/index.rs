@@ -1,7 +1,8 @@
 //! Gathers and scatters slices along an axis at computed indices.
 
 use super::element::{Element, with_element};
-use super::{Call, Out, around};
+use super::{Call, around};
+use crate::elements::Elements;
 use crate::tile::memory;
 use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
@@ -17,7 +18,7 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
         Cow::Borrowed(unsafe { call.operand::<i64>(1) })
     } else {
         let mut own = vec![0i64; aval.shape.numel()];
-        let (from, to) = (Out(call.memory.0[call.routine.ins[1]]), Out(own.as_mut_ptr()));
+        let (from, to) = (Elements(call.memory.0[call.routine.ins[1]]), Elements(own.as_mut_ptr()));
         call.parts(own.len(), size_of::<i64>(), |first, last| {
             let from = from.at(first * aval.dtype.size());
             // SAFETY: the operand has these elements, and this range of `own` belongs to this task.
@@ -62,7 +63,7 @@ pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
             _ => {
                 let source = call.memory.0[call.routine.ins[0]];
                 let out = call.result::<u8>(0);
-                let source = Out(source);
+                let source = Elements(source);
                 call.parts(rows * index.len(), bytes, |first, last| {
                     for slice in first..last {
                         let (r, i) = (slice / index.len(), index[slice % index.len()] as usize);
@@ -88,7 +89,7 @@ unsafe fn take_each<T>(
     index: &[i64],
     copy: impl Fn(*const T, *mut T) + Sync,
 ) {
-    let source = Out(call.memory.0[call.routine.ins[0]].cast::<T>());
+    let source = Elements(call.memory.0[call.routine.ins[0]].cast::<T>());
     let out = call.result::<T>(0);
     for r in 0..rows {
         call.parts(index.len(), size_of::<T>() + 8, |first, last| {
@@ -145,7 +146,7 @@ unsafe fn write_each<T: Element>(
     combine: impl Fn(T::Carrier, T::Carrier) -> T::Carrier + Sync,
 ) {
     let n = call.of(0).shape.numel();
-    let (base, out) = (Out(call.memory.0[call.routine.ins[0]].cast::<T>()), call.result::<T>(0));
+    let (base, out) = (Elements(call.memory.0[call.routine.ins[0]].cast::<T>()), call.result::<T>(0));
     // SAFETY: `T` is the element type of the operand's dtype.
     let updates = unsafe { call.operand::<T>(2) };
     let spans = n.div_ceil(SPAN);
@@ -183,7 +184,7 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
     let pieces: Vec<&[i64]> = index.chunks(piece).collect();
     // Per piece and span, the number of updates; then their destinations.
     let mut counts = vec![0usize; pieces.len() * spans];
-    let (places, sorted) = (Out(counts.as_mut_ptr()), AtomicBool::new(true));
+    let (places, sorted) = (Elements(counts.as_mut_ptr()), AtomicBool::new(true));
     call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
         for (own, at) in pieces[from..to].iter().zip(from..) {
             // SAFETY: the counters of the piece belong to this task.
@@ -211,7 +212,7 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
         return (ends, None);
     }
     let mut order = vec![0u32; index.len()];
-    let (places, out) = (Out(counts.as_mut_ptr()), Out(order.as_mut_ptr()));
+    let (places, out) = (Elements(counts.as_mut_ptr()), Elements(order.as_mut_ptr()));
     call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
         for (own, at) in pieces[from..to].iter().zip(from..) {
             // SAFETY: the counters of the piece belong to this task.
@@ -245,7 +246,7 @@ unsafe fn write<T: Element>(
     for (u, &i) in index.iter().enumerate().rev() {
         next[u] = std::mem::replace(&mut first[i as usize], u as u32);
     }
-    let (base, out) = (Out(call.memory.0[call.routine.ins[0]].cast::<T>()), call.result::<T>(0));
+    let (base, out) = (Elements(call.memory.0[call.routine.ins[0]].cast::<T>()), call.result::<T>(0));
     if base.0 != out.0 {
         call.parts(rows * n * width, size_of::<T>(), |from, to| {
             // SAFETY: both have these elements, in separate memory.

@@ -2,7 +2,8 @@
 //! each is processed by one task.
 
 use super::element::{Element, Ordered, with_element};
-use super::{Call, Out, around};
+use super::{Call, around};
+use crate::elements::Elements;
 use crate::vector;
 use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
@@ -94,7 +95,7 @@ unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, 
 unsafe fn walk<T: Element, const N: usize>(
     combine: Combine,
     x: &[T],
-    out: Out<T>,
+    out: Elements<T>,
     start: usize,
     n: usize,
     reverse: bool,
@@ -148,7 +149,7 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
     }
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
-    let out: Out<i64> = call.result(0);
+    let out: Elements<i64> = call.result(0);
     let loops = vector::loops::<T>();
     let extreme = if largest { loops.max } else { loops.min };
     call.parts(rows, n * size_of::<T>() + 8, |from, to| {
@@ -175,7 +176,7 @@ unsafe fn extreme<T: Ordered>(call: &Call<'_>, axis: usize, rank: impl Fn(T) -> 
     let (rows, n, width) = around(&call.of(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
-    let out: Out<i64> = call.result(0);
+    let out: Elements<i64> = call.result(0);
     if width == 1 && n > 0 {
         return call.parts(rows, n * size_of::<T>() + 8, |from, to| {
             for r in from..to {

@@ -20,6 +20,7 @@ mod thin;
 pub(crate) use region::CLAIMS;
 
 use crate::Pool;
+use crate::elements::Elements;
 use crate::literal::{from_memory, to_memory};
 use crate::tile::Memory;
 use gradus_compile::Routine;
@@ -109,37 +110,14 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the buffer of a result.
-    fn result<T>(&self, i: usize) -> Out<T> {
-        Out(self.memory.0[self.routine.outs[i]].cast())
+    fn result<T>(&self, i: usize) -> Elements<T> {
+        Elements(self.memory.0[self.routine.outs[i]].cast())
     }
 
     /// Calls `part(from, to)` for parts that cover `0..count`; each item is `bytes` of work.
     fn parts(&self, count: usize, bytes: usize, part: impl Fn(usize, usize) + Sync) {
         let each = (GRAIN / bytes.max(1)).clamp(1, count.max(1));
         self.pool.run(count.div_ceil(each), &|chunk| part(chunk * each, ((chunk + 1) * each).min(count)));
-    }
-}
-
-/// Elements that tasks write, each task its own.
-#[derive(Clone, Copy)]
-struct Out<T>(*mut T);
-
-// SAFETY: tasks write separate elements.
-unsafe impl<T> Sync for Out<T> {}
-
-impl<T> Out<T> {
-    /// Returns the address of an element.
-    fn at(&self, i: usize) -> *mut T {
-        self.0.wrapping_add(i)
-    }
-
-    /// Returns elements as a slice.
-    ///
-    /// # Safety
-    /// The elements exist, hold values of the type, and no other thread accesses them while the slice lives.
-    unsafe fn slice<'s>(&self, from: usize, count: usize) -> &'s mut [T] {
-        // SAFETY: the caller guarantees the elements.
-        unsafe { std::slice::from_raw_parts_mut(self.at(from), count) }
     }
 }
 

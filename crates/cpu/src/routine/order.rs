@@ -2,7 +2,8 @@
 //! sorted by one task.
 
 use super::element::{Ordered, with_element};
-use super::{Call, Out, around};
+use super::{Call, around};
+use crate::elements::Elements;
 use gradus_ir::{DType, Result, stop};
 
 /// # Safety
@@ -70,7 +71,7 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
     let (rows, n, width) = around(&call.of(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
-    let (values, places): (Out<T>, Out<i64>) = (call.result(0), call.result(1));
+    let (values, places): (Elements<T>, Elements<i64>) = (call.result(0), call.result(1));
     let all_bits = if size_of::<T>() <= 4 { u64::from(u32::MAX) } else { u64::MAX };
     let flip = if descending { all_bits } else { 0 };
     // Selecting the first elements of a line takes a sixteenth of the time of sorting it.
