@@ -99,6 +99,9 @@ impl Session {
                 logits[i] = own;
             }
         }
+        if logits.iter().flatten().any(|x| x.is_nan()) {
+            self.clear();
+        }
         Ok(logits)
     }
 
@@ -179,9 +182,6 @@ impl Session {
             self.held[*slot].extend(*tokens);
         }
         let all = logits.to_vec::<f32>()?;
-        if all.iter().any(|x| x.is_nan()) {
-            self.clear();
-        }
         let width = all.len() / count;
         Ok(all.chunks(width.max(1)).take(pieces.len()).map(<[f32]>::to_vec).collect())
     }
