@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub(crate) struct ConvertArgs {
     /// GGUF file or Hugging Face folder to read
     pub(crate) source: PathBuf,
-    /// Hugging Face folder or GGUF file to write; the kind that SOURCE is not, unless --type is given
+    /// Folder to write, or GGUF file if SOURCE is a folder or --type is given
     pub(crate) output: PathBuf,
     /// Dtype of weights written to a folder
     #[arg(long, value_name = "DTYPE", default_value = "f32", value_parser = ["f32", "bf16", "f16"])]

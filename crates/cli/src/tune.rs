@@ -41,7 +41,7 @@ pub(crate) struct TuneArgs {
     /// Number of updates
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = count)]
     steps: usize,
-    /// Rows per batch; a row holds several texts, or one pair of answers
+    /// Rows per batch (a row holds several texts); for pairs, pairs per batch
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = count)]
     batch: usize,
     /// Batches per update; their gradients are added
