@@ -1,11 +1,11 @@
-"""Tokens per second of a GGUF model: Gradus and llama.cpp, alternating, on the same machine and number of threads.
+"""Measures tokens per second of a GGUF model with Gradus and llama.cpp, alternating, on the same machine and number of threads.
 
     cargo build --release -p gradus-bench --bin generate
     CMAKE_ARGS="-DGGML_NATIVE=OFF -DGGML_AVX512=ON -DGGML_AVX512_VNNI=ON -DGGML_FMA=ON -DGGML_F16C=ON" pip install llama-cpp-python
     python bench/generate.py MODEL.gguf [--ours target/release/generate] [--rounds 3] [--text FILE]
 
-Our columns are activations in `f32` and rounded to integers of 8 bits, as llama.cpp rounds them. With a text, the perplexity of
-its first 1024 tokens is compared too. Without the package `llama-cpp-python` only our column is printed.
+The columns of Gradus are for activations in `f32` and for activations rounded to 8-bit integers, as in llama.cpp. With a text, the
+perplexity of its first 1024 tokens is also compared. Without the package `llama-cpp-python` only the columns of Gradus are printed.
 """
 
 import argparse
@@ -19,7 +19,7 @@ PROMPT, NEW, TEXTS, TOKENS = 512, 64, 8, 1024
 
 
 def theirs(path, threads, text):
-    """One round of llama.cpp: the same work as `generate.rs`."""
+    """Runs one round of llama.cpp, with the same work as `generate.rs`."""
     import llama_cpp
     import numpy as np
 

@@ -1,13 +1,13 @@
-"""What workloads need in memory, beside other systems: python3 bench/memory.py ours="target/release/peers --worker" ...
+"""Compares the memory of workloads with other systems: python3 bench/memory.py ours="target/release/peers --worker" ...
 
-Each argument NAME=COMMAND starts a worker of the protocol in `bench/README.md`, one process per workload. Measured from
-outside, the same for all: the peak of resident memory from the preparation to the end of some repetitions, minus what was
-resident before. Resident before is after a small matrix product (W1.128), so that what a system loads at its first
-operation is not counted as the workload's. Ratio = the least other system's / ours; more than 1 means that we need less.
+Each argument NAME=COMMAND starts a worker of the protocol in `bench/README.md`, one process per workload. The memory of a
+workload is the peak of resident memory from the preparation to the end of some repetitions, minus the resident memory
+before it. The latter is measured after a small matrix product (W1.128), so that libraries which a system loads at its first
+operation are not counted. Ratio = the smallest value of the other systems / ours; more than 1 means that Gradus needs less.
 
-    --workloads W4,W5     which (the training steps by default)
-    --out FILE            keep the numbers as JSON
-    --folder FOLDER       where the commands run"""
+    --workloads W4,W5     workloads to measure (default: the training steps)
+    --out FILE            write the numbers as JSON
+    --folder FOLDER       folder in which the commands run"""
 import argparse, json, os, shlex, subprocess, sys, time
 
 OURS = "ours"

@@ -1,9 +1,9 @@
-"""How long single operations on a million elements take, beside PyTorch, for several dtypes.
+"""Measures single operations on a million elements and compares their times with PyTorch's, for several dtypes.
 
     python bench/operations.py [ROUNDS] [DTYPE or `make` …]
 
-Prints milliseconds, the least of all rounds; ratio = PyTorch's time / ours. Operations that make tensors
-are under `make`. Needs a wheel built with optimisation, and PyTorch.
+Prints the smallest time of all rounds in milliseconds; ratio = PyTorch's time / ours. `make` selects operations that
+create tensors. Needs a wheel built with optimisation, and PyTorch.
 """
 
 import sys
@@ -93,8 +93,8 @@ MAKE = {
 
 
 def least(f, rounds):
-    """The least time of a call of each module, in milliseconds. Threads of one that still look for work would take the time
-    of the other: between them is a pause, and they take turns a few times."""
+    """The smallest time of a call of each module, in milliseconds. The modules alternate a few times, with pauses between
+    them, because threads of one module that still wait for work would slow down the other."""
     best = {}
     for m, call in list(f.items()) * 3:
         time.sleep(0.02)

@@ -1,9 +1,9 @@
-"""What a call from Python costs besides the arithmetic: tiny tensors, interleaved with PyTorch where it is installed.
+"""Measures the overhead of calls from Python with tiny tensors, alternating with PyTorch if it is installed.
 
     python bench/overhead.py [rounds]
 
-Prints nanoseconds per call (the least of all rounds), and PyTorch's divided by ours: more than 1 means faster. A star marks
-what is slower.
+Prints nanoseconds per call (the smallest of all rounds), and PyTorch's time divided by ours: more than 1 means that Gradus is
+faster. A star marks calls that are slower.
 """
 
 import sys
@@ -19,7 +19,7 @@ except ImportError:
 
 CALLS = 500
 
-#: Statements, a topic per line, with `|` between them; what they name is made by `given`.
+#: Statements separated by `|`, one topic per line; `given` defines the names that they use.
 STATEMENTS = """
 a + b | a * 2 | 2 - a | a ** 2 | -a | a == b | a > 0 | ~mask | a.exp() | t.relu(a) | t.where(mask, a, b) | t.clamp(a, 0, 1) | a.isnan()
 a.sum() | m.sum(0) | m.mean(-1) | m.max(1) | m.argmax(1) | a.norm() | m.var(0) | a.cumsum(0) | a.sort() | a.topk(2) | t.equal(a, b)
@@ -37,7 +37,7 @@ sgd.step() | adam.step() | sgd.zero_grad()
 
 
 def given(t):
-    """What statements name, the same for both packages."""
+    """The variables that statements use, the same for both packages."""
     import numpy
 
     t.manual_seed(0)
@@ -65,7 +65,7 @@ def cases(t):
 
 
 def timed(call):
-    # Of this thread alone: what others do meanwhile is not counted.
+    # The time of this thread only; other threads are not counted.
     start = time.thread_time_ns()
     for _ in range(CALLS):
         call()

@@ -1,10 +1,10 @@
-"""Closures and shortest paths next to clingo: time and peak memory of whole processes.
+"""Compares closures and shortest paths with clingo: time and peak memory of complete processes.
 
     cargo build --release -p gradus-cli
     pip install clingo
     python3 bench/relations.py target/release/gradus
 
-Each program runs in a process of its own, so that starting up and reading the facts count for both systems. Both give a count or a
+Each program runs in a process of its own, so that start-up and reading the facts count for both systems. Both print a count or a
 sum, which must agree. clingo has no minima over recursion: its shortest paths derive every distance up to the longest one.
 """
 

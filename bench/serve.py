@@ -1,10 +1,10 @@
-"""Stress of `gradus serve`: many requests of many clients, some of which leave, send nonsense or read slowly.
+"""Stress test of `gradus serve`: many requests of many clients, some of which disconnect, send malformed requests or read slowly.
 
 python bench/serve.py [--requests 10000] [--clients 64] [--model PATH] [--command target/release/gradus]
 
-Of every 10 requests about 6 are whole, 1 is streamed, 1 leaves in the middle, 1 is malformed, 1 reads slowly. Greedy answers must be
-those of the same request alone. Fails at a wrong answer or status, at a server that ends or hangs, and at memory that grows. Without a
-model a small one is written (NumPy is needed for that).
+Of every 10 requests about 6 are ordinary, 1 is streamed, 1 is cancelled by the client, 1 is malformed, 1 is read slowly. Answers with
+greedy decoding must equal those to the same request alone. The test fails if an answer or a status is wrong, if the server ends or hangs,
+or if its memory grows. Without a model, a small one is written, which needs NumPy.
 """
 
 import argparse
@@ -34,7 +34,7 @@ MALFORMED = [
 
 
 class Client:
-    """A connection that stays open where it can."""
+    """A connection that is reused if possible."""
 
     def __init__(self, port):
         self.port, self.socket = port, None
@@ -56,7 +56,7 @@ class Client:
         self.socket.sendall(head.encode() + text)
 
     def read(self, pause=0.0):
-        """A response: its status and its body, with chunks put together. With a pause it is read in small pieces."""
+        """A response: its status and its body, with chunks joined. With a pause it is read in small pieces."""
         file, piece = self.socket.makefile("rb"), 64 if pause else 1 << 16
 
         def exactly(n):
@@ -158,7 +158,7 @@ def metrics(port):
 
 
 def run(port, right, requests, clients, seed):
-    """Runs requests from clients; gives their kinds and what went wrong."""
+    """Runs requests from clients; returns the numbers of each kind and the errors."""
     counts, faults = collections.Counter(), []
     share = [requests // clients + (i < requests % clients) for i in range(clients)]
     threads = [threading.Thread(target=work, args=(port, right, n, seed + i, counts, faults)) for i, n in enumerate(share)]
@@ -194,7 +194,7 @@ def main():
                     client.send(body(prompt, tokens))
                     right[prompt, tokens] = texts(*client.read(), False)
             client.close()
-            # Caches and pools have their sizes after a tenth; what grows after that is a leak.
+            # Caches and pools have reached their sizes after a tenth of the requests; later growth is a leak.
             run(port, right, args.requests // 10, args.clients, 1)
             before, began = resident(server.pid), time.time()
             counts, faults = run(port, right, args.requests, args.clients, 1000)

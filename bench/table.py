@@ -1,18 +1,18 @@
 """Prints the table of `bench/README.md` from a runner's results: python3 bench/table.py results.json [our name]
 
-Ratio = time of the best other system / ours, the median of the ratios of single rounds, with the 95 % interval of that
-median by order statistics. More than 1 means that we are faster."""
+Ratio = time of the best other system / ours: the median of the ratios of single rounds, with the 95 % confidence interval of that
+median by order statistics. More than 1 means that Gradus is faster."""
 import json, math, statistics, sys
 
-# What is aimed at, by the beginning of a workload's name: the longest that fits.
+# Target ratios by the beginning of a workload's name; the longest match counts.
 WANTED = {"W1": 0.95, "W1.2048bf16": 0.7, "W2": 1.0, "W3": 1.2, "W4": 1.0, "W5": 1.1, "W6": 1.0, "W7": 1.0, "W8": 2.0,
           "W9.nograd": 3.0, "W9.grad": 2.0, "W11": 4.0, "W11.compiled": 1.0}
-# Most milliseconds that the first step of a process (W10) may take longer than a later one (W5).
+# Largest number of milliseconds by which the first step of a process (W10) may exceed a later one (W5).
 FIRST = 50
 
 
 def interval(ratios):
-    """Between which two of them the true median lies, at a chance of 95 % at least, whatever their distribution."""
+    """The two ratios that enclose the true median with a probability of at least 95 %, for any distribution."""
     ordered, n = sorted(ratios), len(ratios)
     below = [sum(math.comb(n, i) for i in range(k + 1)) / 2**n for k in range(n // 2)]
     cut = sum(chance <= 0.025 for chance in below)
@@ -29,7 +29,7 @@ def rows(results, own):
         theirs = others[best]["samples"]
         ratios = [t / o for t, o in zip(theirs, ours)]
         low, high = interval(ratios)
-        # What starts a system anew has no value of its own.
+        # Workloads that start a new process have no value to compare.
         checks = [s["check"] for s in (systems[own], others[best]) if "check" in s]
         agree = "-" if len(checks) < 2 else "yes" if abs(checks[0] - checks[1]) <= 1e-3 * abs(checks[1]) else "NO"
         yield workload, statistics.median(ours), best, statistics.median(theirs), statistics.median(ratios), low, high, agree

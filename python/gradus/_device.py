@@ -10,7 +10,7 @@ from . import _native
 #: The first device other than the CPU that was requested; until then all tensors are on the CPU.
 OPENED = []
 
-#: The types that PyTorch knows, and `wgpu`: GPUs through WebGPU.
+#: The device types of PyTorch, and `wgpu`: GPUs through WebGPU.
 _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
           "mps", "meta", "hpu", "mtia", "privateuseone", "wgpu")
 

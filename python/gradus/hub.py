@@ -10,13 +10,13 @@ import os
 import re
 from urllib.parse import urlparse  # noqa: F401
 
-#: Where PyTorch looks for the hash in a file's name.
+#: The part of a file name that contains the hash in PyTorch.
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _folder = []
 
 
 def _get_torch_home():
-    """The folder that PyTorch keeps files in."""
+    """The folder in which PyTorch stores files."""
     return os.environ.get("TORCH_HOME", os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "torch"))
 
 

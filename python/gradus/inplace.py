@@ -111,7 +111,7 @@ def geometric_(self, p, *, generator=None):
 
 
 def random_(self, low=None, high=None, *, generator=None):
-    """In place: integers in [low, high); without `high`, up to what the dtype holds.
+    """In place: draws integers in [low, high); without `high`, up to the largest that the dtype represents.
 
     >>> import gradus
     >>> x = gradus.zeros(100).random_(3, 5)
@@ -127,7 +127,7 @@ def random_(self, low=None, high=None, *, generator=None):
 
 
 def resize_(self, *sizes, memory_format=None):
-    """In place: changes the shape; the first elements stay, new ones are zeros.
+    """In place: changes the shape; the first elements are kept, new ones are zeros.
 
     >>> import gradus
     >>> gradus.tensor([1, 2, 3]).resize_(2, 2)

@@ -75,7 +75,7 @@ def eigh(A, UPLO="L"):
 
 
 def eigvalsh(A, UPLO="L"):
-    """Eigenvalues of Hermitian matrices, ascending; `UPLO` says which half is read.
+    """Eigenvalues of Hermitian matrices, ascending; `UPLO` selects the half that is read.
 
     >>> import gradus
     >>> gradus.linalg.eigvalsh(gradus.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -181,8 +181,8 @@ def solve_ex(A, B, *, left=True, check_errors=False):
 def lstsq(A, B, rcond=None, *, driver=None):
     """The `solution` with the least sum of squares of `A X - B`, these sums as `residuals`, the `rank` and the `singular_values`.
 
-    As in PyTorch, `driver` decides which of the last three are computed; the others are empty: "gelsy" (the default) gives the
-    rank, "gels" residuals, "gelsd" and "gelss" all. Residuals are computed for matrices of full rank with more rows than columns.
+    As in PyTorch, `driver` decides which of the last three are computed; the others are empty: "gelsy" (the default) computes the
+    rank, "gels" the residuals, "gelsd" and "gelss" all three. Residuals are computed for matrices of full rank with more rows than columns.
 
     >>> import gradus
     >>> gradus.linalg.lstsq(gradus.ones(2, 1), gradus.tensor([[1.0], [3.0]])).solution
@@ -308,7 +308,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """`matrix_norm` where two axes or an order of matrices are given, else `vector_norm`."""
+    """`matrix_norm` if two axes or an order of matrix norms are given, else `vector_norm`."""
     if dim is None and ord is not None and A.dim() == 2 or isinstance(dim, (tuple, list)) and len(dim) == 2:
         return matrix_norm(A, "fro" if ord is None else ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
@@ -348,7 +348,7 @@ def lu(A, *, pivot=True):
 def lu_factor(A, *, pivot=True):
     """Both triangular factors in one matrix, and the row with which each was exchanged, counted from 1.
 
-    Of complex numbers the pivot has the largest sum of the moduli of both parts, as in LAPACK.
+    For complex matrices the pivot has the largest sum of the absolute values of its real and imaginary part, as in LAPACK.
 
     >>> import gradus
     >>> gradus.linalg.lu_factor(gradus.tensor([[0.0, 2.0], [4.0, 8.0]])).pivots
@@ -488,7 +488,7 @@ def matrix_sqrth(A):
 
 
 def polar(A):
-    """Orthonormal columns `U` and a Hermitian `H` without negative eigenvalues of which the matrix is the product.
+    """The polar decomposition `U H` of a matrix: `U` has orthonormal columns, `H` is Hermitian without negative eigenvalues.
 
     >>> import gradus
     >>> gradus.linalg.polar(gradus.tensor([[0.0, -3.0], [2.0, 0.0]])).H

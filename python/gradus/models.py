@@ -15,7 +15,7 @@ __all__ = ["Lora", "Model", "RewardModel", "convert", "create", "dequantize", "l
 def quantize(x, format):
     """Quantises floats along the last axis to the nearest values of a format, such as "Q8_0", "Q4_K", "INT8" or "FP8".
 
-    Returns the bytes, a `uint8` tensor whose last axis counts bytes, and the differences: a dictionary of `rms`, `relative` (to the
+    Returns the bytes, a `uint8` tensor whose last axis counts bytes, and the errors: a dictionary of `rms`, `relative` (to the
     values) and `largest`.
     """
     data, differences = _native._quantize(x, format)
@@ -23,15 +23,15 @@ def quantize(x, format):
 
 
 def dequantize(data, format):
-    """The values of quantised bytes, `float32`."""
+    """Returns the values of quantised bytes as `float32`."""
     return _native._dequantize(data, format)
 
 
 def convert(source, output, format=None, dtype="f32"):
-    """Writes a model in another form: a folder as a GGUF file, a GGUF file as a folder with weights of the dtype.
+    """Converts a folder to a GGUF file, or a GGUF file to a folder with weights of the dtype.
 
-    With a quantised format the output is a GGUF file whose matrices are in that format. Returns a dictionary of the numbers of `tensors`
-    that were quantised and that were `kept`, and the `relative` error.
+    With a quantised format the output is a GGUF file whose matrices are in that format. Then returns a dictionary with the number of
+    quantised `tensors`, the number of `kept` ones, and the `relative` error.
     """
     report = _native._convert(source, output, format, dtype)
     return report and dict(zip(("tensors", "kept", "relative"), report))
@@ -40,7 +40,7 @@ def convert(source, output, format=None, dtype="f32"):
 def load(path, device=None, f32=False, compute="f32"):
     """Loads a model from a GGUF file, or from a folder with `config.json`, `tokenizer.json` and safetensors.
 
-    With `f32` quantised weights become numbers, which can be trained and take adapters.
+    With `f32`, quantised weights are converted to `float32`, so that they can be trained and adapters can be merged into them.
     `compute="int8"` rounds activations to 8 bits in products with quantised weights, which is faster.
     """
     return Model(path, device, f32, compute)
@@ -68,9 +68,9 @@ class Model:
     def generate(self, prompt, *, on_text=None, **settings):
         """Generates the text after a prompt.
 
-        `on_text` is called with each piece as it comes. Settings: `tokens`, `temperature` (0 takes the likeliest), `top_k`, `top_p`,
-        `min_p`, `repetition_penalty`, `seed`, `stop` (a text or several that end it), `keep` (when the context is full, forget the earlier
-        half of what follows this many tokens; without it the text ends).
+        `on_text` is called with each new piece of text. Settings: `tokens`, `temperature` (0 takes the most likely token), `top_k`, `top_p`,
+        `min_p`, `repetition_penalty`, `seed`, `stop` (one or several strings that end the text), `keep` (when the context is full, keep this
+        number of tokens at the start and drop the earlier half of the others; by default the text ends).
         """
         return self._model.generate(prompt, self._settings(**settings), on_text)[0]
 
@@ -84,11 +84,11 @@ class Model:
         return self._model.generate_tokens([int(t) for t in prompt], self._settings(**settings))[0]
 
     def logits_after(self, tokens):
-        """Logits of the token that follows these. What the cache holds of their beginning is not computed again."""
+        """Logits of the token that follows these tokens. A prefix that is in the cache is not computed again."""
         return self._model.logits_after([int(t) for t in tokens])
 
     def encode(self, text):
-        """The tokens of a text. Text that looks like a special token is encoded as text."""
+        """The tokens of a text. Names of special tokens are encoded as plain text."""
         return self._model.encode(text)
 
     def decode(self, tokens):
@@ -100,20 +100,20 @@ class Model:
         return self._model.logits([int(t) for t in tokens])
 
     def tune(self, data, *, on_step=None, **settings):
-        """Learns texts, and returns the last loss.
+        """Trains on texts, and returns the last loss.
 
-        `data` has texts, tuples of a prompt and what shall follow it, or dictionaries: `{"text"}`, `{"prompt", "completion"}`,
+        `data` contains texts, tuples of a prompt and its completion, or dictionaries: `{"text"}`, `{"prompt", "completion"}`,
         `{"messages"}`. Settings: `lora` (a `Lora`; `None` trains all weights), `steps`, `batch` (rows of packed texts), `accumulate`
-        (batches of an update), `length` (tokens of a row), `pack`, `rate`, `warmup`, `decay` ("constant", "linear", "cosine"),
+        (batches per update), `length` (tokens per row), `pack`, `rate`, `warmup`, `decay` ("constant", "linear", "cosine"),
         `weight_decay`, `clip`, `seed`. `on_step(step, loss)` is called after each update; returning `False` ends the training.
         """
         return _tune(self._model, _lines(data), _settings(**settings), on_step)
 
     def prefer(self, pairs, *, beta=0.1, smoothing=0.0, on_step=None, rate=5e-4, decay="constant", **settings):
-        """Learns to prefer the `chosen` answer of each pair to the `rejected` one (DPO), and returns the last loss.
+        """Trains the model to prefer the `chosen` answer of each pair to the `rejected` one (DPO), and returns the last loss.
 
-        Pairs are dictionaries `{"prompt", "chosen", "rejected"}`. A small `beta` lets the model go far from what it was. `smoothing`
-        is the share of pairs whose order is doubted. Other settings are those of `tune`; a batch is as many pairs.
+        Pairs are dictionaries `{"prompt", "chosen", "rejected"}`. A larger `beta` keeps the model closer to the original. `smoothing`
+        is the assumed fraction of pairs in the wrong order. Other settings are those of `tune`; `batch` is a number of pairs.
         """
         settings = _settings(rate=rate, decay=decay, **settings)
         return _prefer(self._model, _lines(pairs), settings, (beta, smoothing), on_step)
@@ -127,38 +127,38 @@ class Model:
 
     def grpo(self, prompts, reward, *, group=8, epochs=1, ratio=0.2, kl=0.02, scaled=True, tokens=64, temperature=1.0, on_step=None,
              rate=5e-4, decay="constant", **settings):
-        """Raises a reward: makes answers likelier that are better than others to the same prompt (GRPO). Returns the last mean reward.
+        """Trains the model to get a higher reward, by comparing answers to the same prompt (GRPO). Returns the last mean reward.
 
-        `reward(prompt, answer)` returns a number. Prompts are texts, or lists of messages. Each of a `batch` of prompts is answered
-        `group` times in each of `steps` rounds. `ratio` bounds how far probabilities move, `kl` weighs the divergence from the model
-        at the start. `on_step(step, reward, kl)` is called after each round.
+        `reward(prompt, answer)` returns a number. Prompts are texts, or lists of messages. In each of `steps` rounds, each of `batch`
+        prompts is answered `group` times. `ratio` bounds the change of probabilities, and `kl` is the weight of the divergence from the
+        model at the start. `on_step(step, reward, kl)` is called after each round.
         """
         policy = _policy(group=group, epochs=epochs, ratio=ratio, kl=kl, scaled=scaled)
         return self._reinforce(False, prompts, reward, on_step, tokens, temperature, policy, rate, decay, settings)
 
     def ppo(self, prompts, reward, *, epochs=2, ratio=0.2, kl=0.05, value_clip=0.2, value=0.5, discount=1.0, gae=0.95, tokens=64,
             temperature=1.0, on_step=None, rate=5e-4, batch=16, decay="constant", **settings):
-        """Raises a reward with a learned value of each token (PPO). Returns the last mean reward.
+        """Trains the model to get a higher reward, with a learned value of each token (PPO). Returns the last mean reward.
 
-        `kl` is what each nat of divergence from the model at the start takes from the reward. Other settings are those of `grpo`.
+        `kl` times the divergence from the model at the start, in nats, is subtracted from the reward. Other settings are those of `grpo`.
         """
         policy = _policy(epochs=epochs, ratio=ratio, kl=kl, value_clip=value_clip, value=value, discount=discount, gae=gae)
         return self._reinforce(True, prompts, reward, on_step, tokens, temperature, policy, rate, decay, dict(settings, batch=batch))
 
     def save_adapter(self, folder):
-        """Saves the adapter alone: `adapter_config.json` and `adapter_model.safetensors`, which the package `peft` reads too."""
+        """Saves only the adapter: `adapter_config.json` and `adapter_model.safetensors`, which the package `peft` can also read."""
         _adapter(self._model, "save", folder, str(self._path))
 
     def load_adapter(self, folder):
-        """Loads an adapter from a folder; it replaces the one that the model has."""
+        """Loads an adapter from a folder; it replaces the current one."""
         _adapter(self._model, "load", folder, None)
 
     def merge_adapter(self):
-        """Adds the adapter to the weights, which must not be quantised: `load(path, f32=True)`."""
+        """Adds the adapter to the weights. These must not be quantised; load them with `load(path, f32=True)`."""
         _adapter(self._model, "merge", None, None)
 
     def remove_adapter(self):
-        """Removes the adapter: the model is what it was without it."""
+        """Removes the adapter, which restores the original model."""
         _adapter(self._model, "remove", None, None)
 
     def save(self, folder):

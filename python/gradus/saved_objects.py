@@ -1,4 +1,4 @@
-"""How `save` and `load` treat objects other than containers and tensors: modules, NumPy arrays, dtypes, functions by name.
+"""Writes and reads objects other than containers and tensors for `save` and `load`: modules, NumPy arrays, dtypes, functions by name.
 
 A module is written as the name of its class with its attributes, parameters, buffers and submodules. Reading makes an object of that
 class without calling `__init__`, and only if the class is one of the package's own or was allowed by `add_safe_globals`. Names are

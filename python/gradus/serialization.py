@@ -134,7 +134,7 @@ def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_seri
     if not plain:
         writer = _Writer()
         metadata[_TREE] = json.dumps(writer.tree(obj, []), allow_nan=False, ensure_ascii=False)
-    # Other readers find every name of a flat dictionary, whatever the tree says.
+    # Other readers find every name of a flat dictionary, without reading the tree.
     tensors = {k: v.detach() for k, v in obj.items()} if flat else writer.tensors
     devices = {name: str(tensor.device) for name, tensor in tensors.items() if not tensor.is_cpu}
     if devices:
@@ -161,7 +161,7 @@ def _refuse_pickles(start):
 
 
 def _mapped(tensor, location, map_location):
-    """Moves a tensor that was saved on a device as `map_location` says."""
+    """Moves a tensor that was saved on a device to the device given by `map_location`."""
     if callable(map_location) and not isinstance(map_location, device):
         found = map_location(tensor.untyped_storage(), location)
         to = location if found is None else found.device

@@ -53,7 +53,7 @@ class SparseTensor(Tensor):
         """Returns a tensor with other values at the same indices."""
         return SparseTensor(self._at, values, self._size, self._coalesced)
 
-    # --- what it is ---------------------------------------------------------------------------------------------
+    # --- properties ---------------------------------------------------------------------------------------------
 
     shape = property(lambda self: self._size, doc="The extents.")
     dtype = property(lambda self: self._held.dtype, doc="The dtype of the values.")

@@ -396,7 +396,7 @@ def switch(index, functions, *operands):
 
 
 def while_loop(condition, step, init, max_steps=None):
-    """Applies `step` to the carried values while `condition` holds; `max_steps` makes it differentiable.
+    """Applies `step` to the carried values while `condition` is true; `max_steps` makes it differentiable.
 
     >>> import gradus
     >>> gradus.while_loop(lambda x: x < 100, lambda x: x * 2, gradus.tensor(3.0))

@@ -15,7 +15,7 @@ __all__ = ["Lora", "RewardModel"]
 class Lora:
     """A low-rank addition to projections: `alpha / rank` times a product of two matrices of this rank.
 
-    `targets` are names of projections or their ends, such as `"q_proj"`; without them all projections of the blocks are adapted.
+    `targets` are names of projections or the ends of such names, for example `"q_proj"`; by default all projections of the blocks are adapted.
     """
 
     def __init__(self, rank=8, alpha=None, targets=None):
@@ -58,13 +58,13 @@ def _lines(data):
 
 
 class RewardModel:
-    """A language model that scores answers, learned from pairs of better and worse ones."""
+    """A language model that scores answers, trained on pairs of preferred and rejected ones."""
 
     def __init__(self, path, device=None, f32=False):
         self._model = _RewardModel(path, device, f32)
 
     def tune(self, pairs, *, on_step=None, **settings):
-        """Learns to score the `chosen` answer of each pair above the `rejected` one; both answer its `prompt`. Returns the last loss.
+        """Trains the model to score the `chosen` answer of each pair above the `rejected` one; both answer its `prompt`. Returns the last loss.
 
         Settings are those of `Model.tune`.
         """

@@ -31,7 +31,7 @@ def _numbers(version):
 
 @functools.total_ordering
 class TorchVersion(str):
-    """A version as text that compares by its numbers with texts and tuples.
+    """A version string that is compared with strings and tuples by its numbers.
 
     >>> from gradus.version import TorchVersion
     >>> TorchVersion("2.15.0") > "2.4", TorchVersion("2.15.0") >= (2, 15), "2.15" in TorchVersion("2.15.0")

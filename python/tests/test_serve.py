@@ -134,7 +134,7 @@ def test_errors_are_the_clients_exceptions(client):
     def create(**other):
         return client.chat.completions.create(**{"model": "tiny", "messages": HELLO, "max_tokens": 1, **other})
 
-    with pytest.raises(openai.NotFoundError, match="no model `other`") as e:
+    with pytest.raises(openai.NotFoundError, match="the model `other` is not available") as e:
         create(model="other")
     assert e.value.code == "model_not_found" and e.value.param == "model"
     with pytest.raises(openai.BadRequestError, match="`temperature` must be") as e:

@@ -1,4 +1,4 @@
-//! Rule: crates depend on each other only along the arrows drawn here.
+//! Rule: crates depend on each other only along the arrows listed here.
 
 use crate::tree::{Tree, Violation};
 

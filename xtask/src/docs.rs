@@ -33,7 +33,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     println!("== pictures");
     build(workspace, &["--bin", "gradus"])?;
 
-    // Written aside and renamed, so that a failed run leaves the last book.
+    // The book is written to another folder and renamed, so that a failed run keeps the last book.
     let (book, aside) = (workspace.target.join("book"), workspace.target.join("book.part"));
     let _ = std::fs::remove_dir_all(&aside);
     let pictures = Pictures::new(&workspace.root, built(workspace, "gradus"), &aside)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds a target with the features of the whole workspace, as the tests do, so that nothing is built twice.
+/// Builds a target with the features of the complete workspace, as the tests do, so that nothing is built twice.
 fn build(workspace: &Workspace, target: &[&str]) -> Result<(), String> {
     let workspace_wide = ["build", "--quiet", "--workspace", "--exclude", "gradus-bench"];
     let mut command = cargo();
@@ -74,7 +74,7 @@ fn built(workspace: &Workspace, name: &str) -> PathBuf {
     workspace.target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Every link to a chapter names one, and its fragment a heading of it.
+/// Checks that every link to a chapter names an existing chapter, and its fragment a heading of that chapter.
 fn check_links(pages: &BTreeMap<&str, page::Page>) -> Result<(), String> {
     for (file, page) in pages {
         for (target, fragment) in &page.links {

@@ -8,7 +8,7 @@ use std::process::Command;
 /// Packages that the tests need in addition to the wheel.
 const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6"];
 
-/// Packages that tests compare with where they are installed. `expecttest` is needed by PyTorch's op database;
+/// Packages that tests compare with if they are installed. `expecttest` is needed by PyTorch's op database;
 /// NVRTC compiles the CUDA kernels of the Rust tests; `openai` is the client that talks to
 /// `gradus serve`; the book has blocks of JAX; `transformers`, `gguf` and `sentencepiece` check language models.
 const ORACLES: &[&str] = &[
@@ -76,7 +76,7 @@ pub(crate) fn nvrtc(python: &Path) -> Option<String> {
 pub(crate) fn run(workspace: &Workspace, oracles: bool) -> Result<(), String> {
     let python = environment(workspace, oracles)?;
     let wheels = workspace.target.join("wheels");
-    let _ = std::fs::remove_dir_all(&wheels); // so that only the new wheel is left
+    let _ = std::fs::remove_dir_all(&wheels); // so that the folder contains only the new wheel
     let mut maturin = Command::new(&python);
     maturin.args(["-m", "maturin", "build", "--quiet", "--profile", "dev", "--out"]).arg(&wheels);
     maturin.env("CARGO_TARGET_DIR", &workspace.target).env("CARGO", cargo().get_program());

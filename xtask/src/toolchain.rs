@@ -15,7 +15,7 @@ const PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "libstd-rust-web-dev"]
 pub(crate) struct Toolchain {
     pub(crate) rustc: PathBuf,
     standard: Standard,
-    /// The linker, if the compiler does not bring one.
+    /// The linker, if the compiler does not include one.
     linker: Option<PathBuf>,
 }
 
@@ -27,7 +27,7 @@ enum Standard {
 }
 
 impl Toolchain {
-    /// A cargo command for this target, which builds the standard library first if it is there as source only.
+    /// A cargo command for this target, which builds the standard library first if only its source is available.
     pub(crate) fn cargo(&self, workspace: &Workspace, verb: &str, target: &str) -> Command {
         let mut command = cargo();
         command.args([verb, "--target", target]).env("RUSTC", &self.rustc).current_dir(&workspace.root);

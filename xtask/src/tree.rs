@@ -22,7 +22,7 @@ pub(crate) struct File {
     pub(crate) code: String,
 }
 
-/// A violated rule, its location, and what to do about it.
+/// A violated rule, its location, and the required change.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Violation {
     pub(crate) path: String,

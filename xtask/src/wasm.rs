@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// How much the compiler optimises the module.
+/// Optimisation of the module.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Profile {
-    /// For visitors: small.
+    /// For users: optimised for size.
     Small,
-    /// For tests: built in a fraction of the time.
+    /// For tests: less optimised, and built in a fraction of the time.
     Fast,
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, test: bool) -> Result
     std::fs::create_dir_all(&dist).map_err(failed)?;
     std::fs::copy(&module, dist.join("gradus.wasm")).map_err(failed)?;
     npm(&web, &["ci", "--no-audit", "--no-fund"])?;
-    // A module for tests is larger than visitors may download, and compressing it takes minutes.
+    // A module for tests exceeds the size limit of the page, and compressing it takes minutes.
     let script =
         |name: &str| if profile == Profile::Fast { format!("{name}:plain") } else { name.to_string() };
     npm(&web, &["run", &script("build")])?;

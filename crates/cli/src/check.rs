@@ -29,9 +29,9 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     ready.settings.tolerance.get_or_insert(AT_REST);
     // Faults of the program itself are reported before its gradient is computed.
     program.run(&ready.inputs, &ready.settings, &wanted)?;
-    writeln!(terminal.out, "{equations} equations, {} names: no fault found", program.names.len())?;
+    writeln!(terminal.out, "{equations} equations, {} names: no errors", program.names.len())?;
     let Some((program, gradient)) = differentiated(program, args, &mut random, &mut ready)? else {
-        writeln!(terminal.out, "nothing in it can be differentiated")?;
+        writeln!(terminal.out, "the program has nothing to differentiate")?;
         return device::compare_with_cpu(program, None, &ready, chosen, terminal);
     };
     open::warn(&program, &gradient.warnings, terminal);
@@ -57,8 +57,10 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
             (true, _) if edges => {
                 format!("ok; {} of {} not differentiable here", found.edges, part.gradient.numel())
             }
-            (true, Some(f)) => format!("ok; differences would move what `{f}` holds constant"),
-            (true, None) if found.difference.is_none() => "ok; bends too much for differences".to_string(),
+            (true, Some(f)) => {
+                format!("ok; not compared with differences, which would change what `{f}` holds constant")
+            }
+            (true, None) if found.difference.is_none() => "ok; too curved for finite differences".to_string(),
             (true, None) => "ok".to_string(),
         };
         let shape: Vec<String> = part.gradient.shape().iter().map(usize::to_string).collect();
@@ -70,18 +72,18 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
         rows.push([vec![name.clone(), String::new()], dashes, vec![format!("skipped: {why}")]].concat());
     }
     if rows.is_empty() {
-        writeln!(terminal.out, "no gradient of {} flows into anything", gradient.loss)?;
+        writeln!(terminal.out, "{} depends on nothing that has a gradient", gradient.loss)?;
         return device::compare_with_cpu(&program, Some(&gradient), &given, chosen, terminal);
     }
     writeln!(
         terminal.out,
-        "gradients of {}, and how far they are from what they must equal:\n",
+        "relative errors of the gradients of {}, compared with three other methods:\n",
         gradient.loss
     )?;
-    let heading = ["gradient", "shape", "differences", "forward mode", "graph's own", ""];
+    let heading = ["gradient", "shape", "differences", "forward mode", "reverse mode", ""];
     write!(terminal.out, "{}", show::table(&heading, &rows))?;
     if probe.lowered.has_fixpoints() {
-        let why = "a graph of rounds has no reverse mode of its own to compare with; forward mode goes through the rounds";
+        let why = "their loops have no reverse mode to compare with; forward mode differentiates every round";
         writeln!(terminal.out, "\nfixpoints: {why}")?;
     }
     if !wrong.is_empty() {

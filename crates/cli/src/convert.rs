@@ -9,14 +9,14 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub(crate) struct ConvertArgs {
-    /// A GGUF file, or a Hugging Face folder
+    /// GGUF file or Hugging Face folder to read
     pub(crate) source: PathBuf,
-    /// The other: a folder for a file, a file for a folder
+    /// Folder to write, or GGUF file if SOURCE is a folder or --type is given
     pub(crate) output: PathBuf,
-    /// Dtype of the weights that are written to a folder
+    /// Dtype of weights written to a folder
     #[arg(long, value_name = "DTYPE", default_value = "f32", value_parser = ["f32", "bf16", "f16"])]
     pub(crate) dtype: String,
-    /// Write a GGUF file with matrices in this quantised format, such as Q8_0 or Q4_K
+    /// Write a GGUF file with its matrices in this quantised format, such as Q8_0 or Q4_K
     #[arg(long = "type", value_name = "FORMAT")]
     pub(crate) format: Option<String>,
 }
@@ -35,7 +35,7 @@ fn quantize(args: &ConvertArgs, name: &str, terminal: &mut Terminal<'_>) -> Done
     writeln!(terminal.out, "wrote {}", args.output.display())?;
     writeln!(
         terminal.out,
-        "{} tensors as {}, {} kept; relative error {:.5}, at most {:.5} in {}",
+        "{} tensors quantised to {}, {} unchanged; relative error {:.5}, at most {:.5} in {}",
         report.tensors,
         format.name(),
         report.kept,

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &DevicesArgs, terminal: &mut Terminal<'_>) -> Done {
         }
     }
     if all.len() == 1 {
-        writeln!(terminal.err, "note: no GPU was found; on Linux WebGPU needs a Vulkan driver")?;
+        writeln!(terminal.err, "note: no GPU was found; on Linux, WebGPU needs a Vulkan driver")?;
     }
     Ok(())
 }

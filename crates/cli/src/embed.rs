@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub(crate) struct EmbedArgs {
-    /// A folder with config.json, tokenizer.json and safetensors of a BERT
+    /// Folder with config.json, tokenizer.json and safetensors files of a BERT model
     pub(crate) model: PathBuf,
-    /// The texts; without any, each line of standard input is one
+    /// Texts to embed; if none are given, each line of standard input is a text
     pub(crate) texts: Vec<String>,
     #[command(flatten)]
     pub(crate) on: On,

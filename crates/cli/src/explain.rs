@@ -435,7 +435,7 @@ fn text(lines: &[Line], whole: &Cost) -> String {
             match line.repeated {
                 None => String::new(),
                 Some(Repeated::Rounds(n)) => format!("{n} rounds: "),
-                Some(Repeated::Facts) => "by new facts, as bits; as a whole, once: ".into(),
+                Some(Repeated::Facts) => "each new fact once, as bits; cost of one complete pass: ".into(),
             },
             line.cost.flops,
             line.cost.bytes,

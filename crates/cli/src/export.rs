@@ -19,27 +19,27 @@ const STEPS: u64 = 10_000;
 
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
-    /// The program, - for standard input; or a language model that `gradus train` made: the folder of its run, or its checkpoint
+    /// Program to read (- reads standard input), or output folder or checkpoint of a language model trained by `gradus train`
     pub(crate) file: PathBuf,
-    /// The folder to write; it is made if it is not there
+    /// Folder to write; created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub(crate) web: PathBuf,
-    /// Store the parameters that a run of `gradus train` has: its folder, or its checkpoint
+    /// Store the parameters of a run of `gradus train`, given by its output folder or checkpoint
     #[arg(long, value_name = "RUN")]
     pub(crate) weights: Option<PathBuf>,
-    /// Inputs that the page gives at every run; all other inputs are stored. Without it the page gives all
+    /// Inputs that the page passes at every run, separated by commas; all others are stored [default: all]
     #[arg(long, value_name = "X,Y", value_delimiter = ',')]
     pub(crate) feed: Vec<String>,
-    /// Add the training step of these inputs, which lowers the loss by Adam
+    /// Add a training step that minimises the loss over these inputs with Adam
     #[arg(long, value_name = "W,B", value_delimiter = ',', requires = "feed")]
     pub(crate) train: Vec<String>,
-    /// With --train: the scalar to lower
+    /// With --train: scalar to minimise
     #[arg(long, value_name = "NAME", default_value = "Loss", requires = "train")]
     pub(crate) loss: String,
-    /// With --train: the learning rate
+    /// With --train: learning rate
     #[arg(long, default_value_t = 1e-3, requires = "train")]
     pub(crate) rate: f64,
-    /// The names to compute, and nothing else
+    /// Compute only these names, separated by commas
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     #[command(flatten)]
@@ -52,7 +52,11 @@ pub(crate) fn run(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
     } else {
         program(args, terminal)?;
     }
-    writeln!(terminal.out, "{}: serve this folder and open index.html", args.web.display())?;
+    writeln!(
+        terminal.out,
+        "wrote {}; to open it, serve this folder, for example with `gradus web`",
+        args.web.display()
+    )?;
     Ok(())
 }
 
@@ -75,7 +79,7 @@ fn model(args: &ExportArgs) -> Done {
     ];
     if let Some((option, _)) = of_programs.iter().find(|(_, is_given)| *is_given) {
         return Err(Failure::Usage(format!(
-            "{option} belongs to programs of equations; {} is a trained model, whose page gives tokens",
+            "{option} applies to programs of equations only; {} is a trained model, whose input is tokens",
             args.file.display()
         )));
     }
@@ -111,7 +115,10 @@ fn trained(run: &Path, program: &Program) -> Done<Vec<(String, Tensor)>> {
     }
     if found.is_empty() {
         let inputs: Vec<&str> = program.inputs().map(|n| &**n).collect();
-        let why = format!("has no parameter of the program, whose inputs are {}", inputs.join(", "));
+        let why = format!(
+            "contains no parameter of the program; the inputs of the program are {}",
+            inputs.join(", ")
+        );
         return Err(Failure::Run(format!("{}: {why}", path.display())));
     }
     Ok(found)
@@ -137,7 +144,7 @@ fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
         if !avals.contains_key(name.as_str()) {
             let names: Vec<&str> = avals.keys().map(|n| &**n).collect();
             return Err(Failure::Usage(format!(
-                "no input is called `{name}`; there are {}",
+                "the program has no input `{name}`; its inputs are {}",
                 names.join(", ")
             )));
         }

@@ -22,6 +22,8 @@ pub(crate) fn run(args: &FmtArgs, terminal: &mut Terminal<'_>) -> Done {
     }
     match changed.is_empty() {
         true => Ok(()),
-        false => Err(Failure::Run(format!("not in the form of `gradus fmt`: {}", changed.join(", ")))),
+        false => {
+            Err(Failure::Run(format!("not formatted: {}; `gradus fmt` formats them", changed.join(", "))))
+        }
     }
 }

@@ -16,43 +16,43 @@ use std::sync::Arc;
 /// Options of text generation.
 #[derive(Args, Debug)]
 pub(crate) struct Choice {
-    /// Most new tokens
+    /// Largest number of new tokens
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = count)]
     tokens: usize,
-    /// Below 1 what is likely becomes likelier; 0 always takes the likeliest
+    /// Divide logits by this before sampling; 0 always takes the most likely token
     #[arg(long, value_name = "T", default_value_t = 0.0, value_parser = size)]
     temperature: f64,
-    /// Choose among this many of the likeliest only
+    /// Sample from the N most likely tokens only
     #[arg(long, value_name = "N")]
     top_k: Option<usize>,
-    /// Choose among the likeliest that have this share of the probability together
+    /// Sample from the fewest most likely tokens whose probabilities sum to P
     #[arg(long, value_name = "P", default_value_t = 1.0, value_parser = share)]
     top_p: f64,
-    /// Choose among those with at least this share of the likeliest's probability
+    /// Sample from tokens whose probability is at least P times that of the most likely token
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = size)]
     min_p: f64,
-    /// Above 1 tokens of the last 64 become less likely
+    /// Values above 1 make the last 64 tokens less likely to be repeated
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = size)]
     repetition_penalty: f64,
-    /// Subtract this from the logit of a token for each time that it was generated
+    /// Subtract this from the logit of a token for each time it was generated
     #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true)]
     frequency_penalty: f64,
     /// Subtract this from the logit of a token that was generated before
     #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true)]
     presence_penalty: f64,
-    /// Where random numbers begin
+    /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// End the text before this; may be given several times
+    /// End the text before this string; may be given several times
     #[arg(long, value_name = "TEXT")]
     stop: Vec<String>,
-    /// Generate JSON that fits the JSON schema in this file
+    /// Generate JSON that is valid under the JSON schema in this file
     #[arg(long, value_name = "FILE")]
     json_schema: Option<PathBuf>,
-    /// Add the adapter in this folder, which `gradus tune` has written
+    /// Add the adapter in this folder, written by `gradus tune`
     #[arg(long, value_name = "FOLDER")]
     adapter: Option<PathBuf>,
-    /// When the context is full, forget the earlier half of the text and go on
+    /// When the context is full, drop the earlier half of the text and continue
     #[arg(long)]
     forget: bool,
     #[command(flatten)]
@@ -100,7 +100,8 @@ const MOST_SCHEMA: u64 = 4 << 20;
 fn grammar(file: &Path, model: &LanguageModel) -> Done<Arc<Grammar>> {
     let failed = |why: String| Failure::Run(format!("{}: {why}", file.display()));
     let bytes = bytes_up_to(file, MOST_SCHEMA)?;
-    let schema: Document = serde_json::from_slice(&bytes).map_err(|e| failed(format!("is not JSON: {e}")))?;
+    let schema: Document =
+        serde_json::from_slice(&bytes).map_err(|e| failed(format!("not valid JSON: {e}")))?;
     let vocabulary = Vocabulary::new(&model.tokenizer, model.engine.model().config.vocabulary);
     let grammar = Grammar::json_schema(&schema, &Arc::new(vocabulary));
     grammar.map(Arc::new).map_err(|e| failed(crate::first_line(&e.to_string())))
@@ -108,13 +109,13 @@ fn grammar(file: &Path, model: &LanguageModel) -> Done<Arc<Grammar>> {
 
 #[derive(Args, Debug)]
 pub(crate) struct GenerateArgs {
-    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors
+    /// GGUF file, or folder with config.json, tokenizer.json and safetensors files
     pub(crate) model: PathBuf,
-    /// The beginning of the text
+    /// Text to continue
     pub(crate) prompt: String,
     #[command(flatten)]
     pub(crate) choice: Choice,
-    /// Say at the end how many tokens there were, and how long they took
+    /// Print the numbers of tokens and tokens per second at the end
     #[arg(long)]
     pub(crate) stats: bool,
     #[command(flatten)]
@@ -123,7 +124,7 @@ pub(crate) struct GenerateArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ChatArgs {
-    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors
+    /// GGUF file, or folder with config.json, tokenizer.json and safetensors files
     pub(crate) model: PathBuf,
     /// System prompt: instructions for the model, given before the first message
     #[arg(long, value_name = "TEXT")]
@@ -145,7 +146,7 @@ pub(crate) fn run(args: &GenerateArgs, terminal: &mut Terminal<'_>) -> Done {
     let done = model.generate(&args.prompt, &options, &args.choice.stop, shown(terminal))?;
     writeln!(terminal.out)?;
     if done.finish == Finish::Full {
-        writeln!(terminal.err, "note: the context of the model is full; --forget goes on")?;
+        writeln!(terminal.err, "note: the context of the model is full; use --forget to continue")?;
     }
     if args.stats {
         writeln!(terminal.err, "{}", speed(&done))?;
@@ -156,7 +157,7 @@ pub(crate) fn run(args: &GenerateArgs, terminal: &mut Terminal<'_>) -> Done {
 fn speed(done: &Generated) -> String {
     let rate = |n: usize, time: std::time::Duration| n as f64 / time.as_secs_f64().max(1e-9);
     format!(
-        "{} tokens of prompt, {:.1} per second; {} new tokens, {:.1} per second",
+        "{} prompt tokens, {:.1} per second; {} new tokens, {:.1} per second",
         done.prompt,
         rate(done.prompt, done.prefill),
         done.tokens,
@@ -168,7 +169,7 @@ fn speed(done: &Generated) -> String {
 pub(crate) fn chat(args: &ChatArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut model = args.choice.load(&args.model, &args.on)?;
     if model.template.is_none() {
-        return Err(Failure::Run("the model has no chat template: use `gradus generate`".into()));
+        return Err(Failure::Run("the model has no chat template; use `gradus generate`".into()));
     }
     let options = args.choice.options(&model)?;
     let begin = || args.system.iter().map(|text| Message::new("system", text)).collect::<Vec<_>>();

@@ -28,7 +28,7 @@ impl Given {
         let number = |p: &Pair| {
             let x = p.value.parse::<f64>().map_err(|_| "expected a number")?;
             let lossy = p.value.parse::<i64>().is_ok_and(|n| x as i64 != n);
-            if lossy { Err("a parameter is a float, and none is this number") } else { Ok(x) }
+            if lossy { Err("parameters are floats, and no float equals this integer") } else { Ok(x) }
         };
         let mut settings = Settings {
             float,
@@ -44,7 +44,7 @@ impl Given {
         let mut faults = Vec::new();
         for p in &self.temperatures {
             let degrees =
-                number(p).and_then(|x| if x.is_nan() { Err("a temperature is a number") } else { Ok(x) });
+                number(p).and_then(|x| if x.is_nan() { Err("a temperature must not be NaN") } else { Ok(x) });
             match degrees {
                 Ok(x) => drop(settings.temperatures.insert(p.name.as_str().into(), x)),
                 Err(why) => faults.push(refused("--temperature", p, why, program, &settings)),
@@ -68,8 +68,8 @@ impl Given {
             }
             let place = settings.place(&format!("--set {}=", p.name), program);
             let what = match program.definition(&p.name) {
-                Some(_) => format!("`{}` has an equation and cannot be set", p.name),
-                None => format!("there is no parameter or input `{}` to set", p.name),
+                Some(_) => format!("`{}` is defined by an equation and cannot be set", p.name),
+                None => format!("the program has no parameter or input `{}`", p.name),
             };
             let names = program.params.iter().map(|(n, _)| n).chain(program.inputs()).map(|n| &**n);
             let open = names.filter(|n| !given.iter().any(|p| p.name == **n));

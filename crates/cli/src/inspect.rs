@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub(crate) struct InspectArgs {
-    /// A GGUF or safetensors file
+    /// GGUF or safetensors file
     pub(crate) file: PathBuf,
-    /// One JSON object instead of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -82,7 +82,7 @@ fn short(value: &Value) -> String {
     let text = match value {
         Value::Array(items) if items.len() > 8 => {
             let first: Vec<String> = items.iter().take(4).map(Value::to_string).collect();
-            format!("[{}, … {} in all]", first.join(", "), items.len())
+            format!("[{}, … {} in total]", first.join(", "), items.len())
         }
         other => other.to_string(),
     };

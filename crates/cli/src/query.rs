@@ -105,7 +105,7 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
     let expr =
         parse_query(&source).map_err(|faults| Failure::Told(Faults { sources: vec![source], faults }))?;
     let not_a_query = || {
-        let what = "a query is a tensor with its indices: Anc(1, x), Probs[0, o]";
+        let what = "a query must be a tensor with its indices, such as Anc(1, x) or Probs[0, o]";
         wrong(query, Diagnostic::error(expr.span, what))
     };
     let (name, parts): (Name, Option<Vec<Part>>) = match &expr.kind {
@@ -137,7 +137,7 @@ fn parse(program: &Program, query: &str) -> Done<(Name, Vec<Part>)> {
     };
     // Without a time index, the query is about the last time step.
     if parts.len() != d.rank && !(d.time.is_some() && parts.len() + 1 == d.rank) {
-        let what = format!("`{name}` has {} indices, {} are given", d.rank, parts.len());
+        let what = format!("`{name}` has {} indices, but the query has {}", d.rank, parts.len());
         return Err(wrong(query, Diagnostic::error(expr.span, what)));
     }
     Ok((name, parts))
@@ -156,14 +156,16 @@ fn rows(query: &str, name: &Name, parts: &[Part], value: &Tensor) -> Done<Answer
     let truth = value.dtype() == DType::Bool;
     let shape = value.shape().to_vec();
     if shape.len() != parts.len() {
-        let what = format!("`{name}` has shape {} here; its moments cannot be asked for", value.shape());
+        let what =
+            format!("`{name}` has shape {} here, but the query has {} indices", value.shape(), parts.len());
         return Err(wrong(query, Diagnostic::error(Span::default(), what)));
     }
     let mut names: Vec<(Name, usize)> = Vec::new();
     for (position, (part, n)) in parts.iter().zip(&shape).enumerate() {
         match part {
             Part::At(at) if !(-(*n as i64)..*n as i64).contains(at) => {
-                let what = format!("place {at} is outside of `{name}`, which has {n} places there");
+                let what =
+                    format!("index {at} is out of range for `{name}`, whose axis {position} has size {n}");
                 return Err(wrong(query, Diagnostic::error(Span::default(), what)));
             }
             Part::Bind(name) if !names.iter().any(|(n, _)| n == name) => names.push((name.clone(), position)),

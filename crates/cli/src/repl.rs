@@ -8,15 +8,15 @@ use gradus::lang::{GradientOptions, Program, Source, parse_query};
 use std::path::PathBuf;
 
 const HELP: &str = "\
-Type equations, and see what they define:  A[i] = const([1, 2, 3])
-An expression alone shows its value:       A, or A[i] A[i] + 1
-A line goes on while a bracket is open, and after a comma or an operator.
-:list            the program so far
-:grad [LOSS]     its gradient equations
-:drop NAME       forgets the equations of a name
-:load FILE       adds the equations of a file
-:save FILE       writes the program
-:quit            ends (also Ctrl-D)";
+An equation is added, and its value is printed:   A[i] = const([1, 2, 3])
+An expression is evaluated, and not added:        A, or A[i] A[i] + 1
+Input continues on the next line while a bracket is open, and after a comma or an operator.
+:list            print the program
+:grad [LOSS]     print its gradient equations
+:drop NAME       remove the equations of a name
+:load FILE       add the equations of a file
+:save FILE       write the program to a file
+:quit            exit (also Ctrl-D)";
 
 /// The program so far.
 struct Session<'a> {
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ReplArgs, terminal: &mut Terminal<'_>) -> Done {
             line.clear();
         }
     }
-    writeln!(terminal.out, "Equations end with the line; :help says what else there is.")?;
+    writeln!(terminal.out, "Type an equation or an expression; :help lists the commands.")?;
     terminal.out.flush()?;
     edited(&mut session, terminal)
 }
@@ -134,7 +134,7 @@ impl Session<'_> {
             ":load" => self.loaded(rest.trim()),
             ":save" => self.saved(rest.trim()),
             _ if command.starts_with(':') => {
-                Err(Failure::Usage(format!("no command `{command}`; :help lists them")))
+                Err(Failure::Usage(format!("unknown command `{command}`; :help lists the commands")))
             }
             _ => self.equations(line),
         };
@@ -191,7 +191,7 @@ impl Session<'_> {
         let waiting: Vec<String> = waiting.map(|n| format!("`{n}`")).collect();
         if !waiting.is_empty() {
             self.text = text;
-            return Ok(format!("waits for {}\n", waiting.join(", ")));
+            return Ok(format!("added; not computed without {}\n", waiting.join(", ")));
         }
         let shown = if defined.is_empty() { String::new() } else { self.value(grown, &defined)? };
         self.text = text;
@@ -238,7 +238,7 @@ impl Session<'_> {
 
     fn saved(&self, file: &str) -> Done<String> {
         if file.is_empty() {
-            return Err(Failure::Usage(":save needs a file".into()));
+            return Err(Failure::Usage(":save needs a file name".into()));
         }
         gradus::files::atomic::write(&self.folder.join(file), &[self.text.as_bytes()])?;
         Ok(String::new())

@@ -53,7 +53,7 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     if let Some(state) = program.single_step(&types, &ready.settings) {
         writeln!(
             terminal.err,
-            "note: nothing says how many steps `{state}` takes, so it takes one; --steps says it"
+            "note: the number of steps of `{state}` is not given, so it takes one; --steps sets the number"
         )?;
     }
     let mut values = program.run(&ready.inputs, &ready.settings, &computed)?;
@@ -75,7 +75,7 @@ fn on_device(args: &RunArgs, terminal: &mut Terminal<'_>) -> Done {
     if args.out.is_none() && !program.sinks.is_empty() {
         let n = program.sinks.len();
         let files = if n == 1 { "a file".to_string() } else { format!("{n} files") };
-        writeln!(terminal.err, "note: the program names {files} to write, which needs --out DIR")?;
+        writeln!(terminal.err, "note: the program writes {files}, which needs --out DIR")?;
     }
     Ok(())
 }
@@ -130,7 +130,7 @@ pub(crate) fn wanted(opened: &Opened, only: &[String], given: &Given) -> Done<Ve
 pub(crate) fn not_there(program: &Program, only: &[String], settings: &Settings) -> Vec<Diagnostic> {
     let missing = only.iter().filter(|n| program.definition(n).is_none());
     let fault = |name: &String| {
-        let fault = Diagnostic::error(Span::NOWHERE, format!("there is no tensor `{name}` to give"));
+        let fault = Diagnostic::error(Span::NOWHERE, format!("the program has no tensor `{name}`"));
         let others = program.names.iter().map(|n| &**n).filter(|n| !only.iter().any(|o| o == *n));
         fault.nearest(name, others)
     };
@@ -149,10 +149,7 @@ fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<
             faults.push(Diagnostic::error(*span, what).help(help.to_string()));
         };
         let Some(inside) = below(out, path) else {
-            refuse(
-                format!("`{path}` lies outside of the output folder"),
-                "write a path without `..` that is not absolute",
-            );
+            refuse(format!("`{path}` is outside of the output folder"), "use a relative path without `..`");
             continue;
         };
         if !matches!(
@@ -168,9 +165,7 @@ fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<
                 Some(first) => {
                     Diagnostic::error(*span, format!("`{path}` is written twice")).and(first, "first here")
                 }
-                None => {
-                    Diagnostic::error(*span, format!("`{path}` is what the run writes a value of its own to"))
-                }
+                None => Diagnostic::error(*span, format!("`{path}` is also the file of a printed value")),
             };
             faults.push(fault.help("give the file another name"));
             continue;
@@ -178,7 +173,7 @@ fn sinks<'a>(program: &'a Program, out: &Path, shown: &[Name]) -> Done<Vec<Sink<
         match written(value) {
             Some((name, top)) => sinks.push(Sink { path: inside, name, top, value }),
             None => refuse(
-                "the largest of a tensor are so many as a number says".into(),
+                "`topk` in an output needs a tensor and a number `k`".into(),
                 "write \"out.jsonl\" = topk(Y[i], k=5)",
             ),
         }
@@ -262,7 +257,7 @@ fn inside(out: &Path, path: &Path) -> Done {
     let folder = path.parent().unwrap_or(out);
     std::fs::create_dir_all(folder)?;
     if !folder.canonicalize()?.starts_with(out.canonicalize()?) {
-        return Err(Failure::Run(format!("{}: lies outside of the output folder", path.display())));
+        return Err(Failure::Run(format!("{}: is outside of the output folder", path.display())));
     }
     Ok(())
 }

@@ -18,7 +18,10 @@ pub(crate) fn read(path: &Path, header: Option<bool>) -> gradus::Result<Table> {
         let row = fields(row, comma).map_err(|why| failed(format!("line {line}: {why}")))?;
         let expected = *width.get_or_insert(row.len());
         if row.len() != expected {
-            return Err(failed(format!("line {line} has {} columns, those before {expected}", row.len())));
+            return Err(failed(format!(
+                "line {line} has {} columns, but earlier lines have {expected}",
+                row.len()
+            )));
         }
         let is_header = at == 0 && header.unwrap_or_else(|| row.iter().all(|f| f.parse::<f64>().is_err()));
         if is_header {

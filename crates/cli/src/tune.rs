@@ -13,11 +13,11 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub(crate) struct TuneArgs {
-    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors
+    /// GGUF file, or folder with config.json, tokenizer.json and safetensors files
     model: PathBuf,
     /// JSON lines: {"text"}, {"prompt", "completion"}, {"messages"}, or {"prompt", "chosen", "rejected"}
     data: PathBuf,
-    /// The folder to write: of the adapter, or with --full or --merge of the model
+    /// Folder to write the adapter to, or, with --full or --merge, the model
     #[arg(long, short, value_name = "FOLDER")]
     out: PathBuf,
     /// Train all weights instead of an adapter
@@ -26,52 +26,52 @@ pub(crate) struct TuneArgs {
     /// Add the trained adapter to the weights and write the model
     #[arg(long, conflicts_with = "full")]
     merge: bool,
-    /// Go on training the adapter in this folder
+    /// Continue training the adapter in this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "full")]
     adapter: Option<PathBuf>,
     /// Rank of the adapter
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = count)]
     rank: usize,
-    /// The adapter is multiplied by this over its rank; without, twice the rank
+    /// Scale of the adapter: its output is multiplied by X / rank [default: twice the rank]
     #[arg(long, value_name = "X", value_parser = size)]
     alpha: Option<f64>,
-    /// Projections that the adapter changes, with commas between; without, all of the blocks
+    /// Projections that get an adapter, separated by commas [default: all projections of the blocks]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     targets: Vec<String>,
     /// Number of updates
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = count)]
     steps: usize,
-    /// Rows of a batch, each with several texts; of pairs, as many pairs
+    /// Rows per batch (a row holds several texts); for pairs, pairs per batch
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = count)]
     batch: usize,
-    /// Batches whose gradients are added before an update
+    /// Batches per update; their gradients are added
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count)]
     accumulate: usize,
-    /// Tokens of a row; without, those of the longest text
+    /// Tokens per row [default: those of the longest text]
     #[arg(long, value_name = "N", value_parser = count)]
     length: Option<usize>,
-    /// Give each text a row of its own
+    /// Put each text in a row of its own
     #[arg(long)]
     no_pack: bool,
-    /// Learning rate; without, 0.001, and of pairs 0.0005
+    /// Learning rate [default: 0.001, for pairs 0.0005]
     #[arg(long, value_name = "X", value_parser = size)]
     rate: Option<f64>,
-    /// Updates in which the rate rises
+    /// Number of updates during which the learning rate rises to its value
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = count)]
     warmup: usize,
-    /// Largest norm of gradients
+    /// Clip gradients to this norm
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = size)]
     clip: f64,
-    /// Of pairs: how strongly the model is held to what it was
+    /// For pairs: beta of DPO; larger values keep the model closer to the original
     #[arg(long, value_name = "X", default_value_t = 0.1, value_parser = size)]
     beta: f64,
-    /// Where random numbers begin
+    /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Print the loss every so often
+    /// Print the loss every N updates
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = count)]
     every: usize,
-    /// Make a small model of these characters at MODEL first, if there is nothing yet
+    /// If MODEL does not exist, first create a small model there with these characters as vocabulary
     #[arg(long, value_name = "CHARACTERS")]
     new: Option<String>,
     #[command(flatten)]
@@ -104,7 +104,7 @@ impl TuneArgs {
 
 pub(crate) fn run(args: &TuneArgs, terminal: &mut Terminal<'_>) -> Done {
     if args.out.is_file() || args.out == args.model {
-        let why = "is the model, or a file; name another folder to write";
+        let why = "is the model or a file; name another folder to write";
         return Err(Failure::Usage(format!("--out {} {why}", args.out.display())));
     }
     if let Some(alphabet) = args.new.as_ref().filter(|_| !args.model.exists()) {

@@ -17,10 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
 pub(crate) struct WebArgs {
-    /// The folder to serve, such as one that `gradus export` has written
+    /// Folder to serve, for example one written by `gradus export`
     #[arg(default_value = PAGE)]
     pub(crate) folder: PathBuf,
-    /// The port; 0 is any that is free
+    /// Port to listen on; 0 chooses a free port
     #[arg(long, default_value_t = 8770)]
     pub(crate) port: u16,
     /// Do not open a browser
@@ -35,11 +35,11 @@ pub(crate) fn run(args: &WebArgs, terminal: &mut Terminal<'_>) -> Done {
     let root = args.folder.canonicalize().ok().filter(|folder| folder.join("index.html").is_file());
     let Some(root) = root else {
         let build = if args.folder == Path::new(PAGE) { "; `cargo xtask web` builds it" } else { "" };
-        let why = format!("{}: there is no index.html{build}", args.folder.display());
+        let why = format!("{}: index.html does not exist{build}", args.folder.display());
         return Err(Failure::Run(why));
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(|e| {
-        Failure::Run(format!("port {} cannot be used: {e}; choose another with --port", args.port))
+        Failure::Run(format!("cannot listen on port {}: {e}; choose another port with --port", args.port))
     })?;
     let address = format!("http://{}/", listener.local_addr()?);
     writeln!(terminal.out, "{address} serves {}; Ctrl-C stops it", args.folder.display())?;
@@ -96,7 +96,7 @@ fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
             "405 Method Not Allowed",
             "text/plain",
             None,
-            b"only GET and HEAD are answered\n",
+            b"only GET and HEAD are supported\n",
             true,
         );
     }
@@ -107,7 +107,7 @@ fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
     });
     match found {
         Some((bytes, encoding, kind)) => send(&mut stream, "200 OK", kind, encoding, &bytes, with_body),
-        None => send(&mut stream, "404 Not Found", "text/plain", None, b"there is no such file\n", with_body),
+        None => send(&mut stream, "404 Not Found", "text/plain", None, b"no such file\n", with_body),
     }
 }
 

@@ -89,7 +89,7 @@ fn export_writes_a_trained_model() {
     }
     let refused = gradus(&["export", &run, "--web", &site.display().to_string(), "--feed", "X"]);
     assert_eq!(refused.code, 2);
-    assert!(refused.err.contains("--feed belongs to programs of equations"), "{}", refused.err);
+    assert!(refused.err.contains("--feed applies to programs of equations only"), "{}", refused.err);
     let empty = folder.0.join("empty");
     std::fs::create_dir(&empty).unwrap();
     let missing = gradus(&["export", &empty.display().to_string(), "--web", "elsewhere"]);
@@ -126,7 +126,11 @@ fn export_takes_weights_of_a_trained_program() {
     let other = folder.file("other.eq", "Y[i] = exp(Z[i])\n");
     let outcome = gradus(&["export", &other, "--web", &site_text, "--weights", &run, "--set", "Z=[1.0]"]);
     assert_eq!(outcome.code, 1);
-    assert!(outcome.err.contains("has no parameter of the program, whose inputs are Z"), "{}", outcome.err);
+    assert!(
+        outcome.err.contains("contains no parameter of the program; the inputs of the program are Z"),
+        "{}",
+        outcome.err
+    );
 }
 
 #[test]
@@ -136,6 +140,6 @@ fn export_refuses_names_that_are_no_inputs() {
     let site = folder.0.join("site").display().to_string();
     let outcome = gradus(&["export", &file, "--web", &site, "--set", "X=[1.0]", "--feed", "Z"]);
     assert_eq!(outcome.code, 2, "{}", outcome.out);
-    assert!(outcome.err.contains("no input is called `Z`; there are X"), "{}", outcome.err);
+    assert!(outcome.err.contains("the program has no input `Z`; its inputs are X"), "{}", outcome.err);
     assert!(!folder.0.join("site").exists());
 }

@@ -24,7 +24,7 @@ fn text_is_generated_and_seeds_repeat_it() {
     let outcome = gradus(&["generate", &path, "Hello", "--tokens", "80", "--stats"]);
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     assert!(outcome.err.contains("the context of the model is full"), "{}", outcome.err);
-    assert!(outcome.err.contains("5 tokens of prompt, "), "{}", outcome.err);
+    assert!(outcome.err.contains("5 prompt tokens, "), "{}", outcome.err);
     let forgets = gradus(&["generate", &path, "Hello", "--tokens", "80", "--forget", "--stats"]);
     assert!(forgets.err.contains("; 80 new tokens, ") || forgets.code == 0, "{}", forgets.err);
 }
@@ -44,7 +44,7 @@ fn a_conversation_has_a_memory() {
     // Begun anew, the second question is a first one.
     let cleared = talk("Hi\n\n/clear\nAnd now?\n/exit\nnever read\n", &[]);
     assert!(cleared.out.ends_with(&one.out), "{:?} {:?}", cleared.out, one.out);
-    let tokens = |text: &str| text.split(" tokens of prompt").next().unwrap()[1..].parse::<usize>().unwrap();
+    let tokens = |text: &str| text.split(" prompt tokens").next().unwrap()[1..].parse::<usize>().unwrap();
     let told = talk("And now?\n", &["--system", "Be brief."]);
     // <|turn|>, "system: Be brief.", <|end|>
     assert_eq!(tokens(&told.err), tokens(&one.err) + 19);
@@ -70,7 +70,7 @@ fn files_are_inspected_and_converted() {
     assert_eq!(found["parameters"], make!(8048));
     let text = output("", &["inspect", &at("m.gguf")]);
     for part in
-        ["general.architecture = \"llama\"", "[\"<|end|>\", \"<|turn|>\", ", "… 258 in all]", "258×16"]
+        ["general.architecture = \"llama\"", "[\"<|end|>\", \"<|turn|>\", ", "… 258 in total]", "258×16"]
     {
         assert!(text.contains(part), "{text}");
     }

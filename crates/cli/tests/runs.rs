@@ -60,7 +60,7 @@ fn a_second_run_in_a_folder_is_refused() {
     let steps: Vec<u64> = folder.read("run/log.jsonl").lines().filter_map(step_of).collect();
     assert!(steps.windows(2).all(|two| two[0] < two[1]), "{steps:?}");
     let less = folder.file("less.toml", &named(1, "run"));
-    assert!(output("", &["train", &less, "--resume"]).contains("all 1 steps were done before"));
+    assert!(output("", &["train", &less, "--resume"]).contains("all 1 steps were already done"));
 }
 
 fn step_of(line: &str) -> Option<u64> {

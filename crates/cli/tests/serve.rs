@@ -221,7 +221,12 @@ fn wrong_requests_get_an_error_object() {
         ("/v1/completions", make!({ "prompt": "" }), 400, "no tokens"),
         ("/v1/completions", make!({ "prompt": [1, 999] }), 400, "`prompt`"),
         ("/v1/completions", make!({ "prompt": "x".repeat(65) }), 400, "context of the model is 64"),
-        ("/v1/completions", make!({ "prompt": "x", "model": "other" }), 404, "no model `other`"),
+        (
+            "/v1/completions",
+            make!({ "prompt": "x", "model": "other" }),
+            404,
+            "the model `other` is not available",
+        ),
         ("/v1/completions", make!({ "prompt": "x", "temperature": 3 }), 400, "`temperature`"),
         ("/v1/completions", make!({ "prompt": "x", "top_p": 0 }), 400, "`top_p`"),
         ("/v1/completions", make!({ "prompt": "x", "n": 0 }), 400, "`n`"),
@@ -260,9 +265,9 @@ fn wrong_requests_get_an_error_object() {
         ),
         ("/v1/chat/completions", make!({ "messages": chat, "tools": [{}] }), 400, "`tools`"),
         ("/v1/chat/completions", make!({ "messages": chat, "top_logprobs": 2 }), 400, "`top_logprobs`"),
-        ("/v1/embeddings", make!({ "input": "x" }), 404, "no embeddings"),
+        ("/v1/embeddings", make!({ "input": "x" }), 404, "does not compute embeddings"),
         ("/v1/nothing", make!({}), 404, "/v1/nothing"),
-        ("/v1/models", make!({}), 405, "takes GET"),
+        ("/v1/models", make!({}), 405, "accepts only GET"),
     ];
     for (path, body, status, why) in bodies {
         let found = server.post(path, &body);
@@ -510,7 +515,7 @@ fn a_server_stops_in_order() {
     server.terminate();
     let mut all = Vec::new();
     stream.read_to_end(&mut all).unwrap();
-    assert!(Response::parse(&all).text.contains("the server stops"));
+    assert!(Response::parse(&all).text.contains("the server is stopping"));
     assert_eq!(server.ended(), Some(0));
 }
 

@@ -55,7 +55,7 @@ fn a_model_learns_stops_goes_on_and_speaks() {
     output("", &["train", &first]);
     let before = folder.read("parts/log.jsonl");
     let parts = folder.0.join("parts.toml").display().to_string();
-    fails(&gradus(&["train", &parts]), "is there already: go on from it with --resume");
+    fails(&gradus(&["train", &parts]), "already exists; continue from it with --resume");
     let text = output("", &["train", &parts, "--resume"]);
     assert!(text.starts_with("step 50/80  loss "), "{text}");
     let file = |out: &str| folder.0.join(out).join("checkpoint.safetensors");
@@ -66,7 +66,7 @@ fn a_model_learns_stops_goes_on_and_speaks() {
     assert!(folder.read("parts/log.jsonl").starts_with(&before));
     let steps: Vec<u64> = lines(&folder, "parts").iter().map(|r| r["step"].as_u64().unwrap()).collect();
     assert_eq!(steps, [1, 10, 20, 30, 40, 45, 50, 60, 70, 80]);
-    assert!(output("", &["train", &parts, "--resume"]).contains("all 80 steps were done before"));
+    assert!(output("", &["train", &parts, "--resume"]).contains("all 80 steps were already done"));
     let other = folder.file("other.toml", &named(90, "parts").replace("width = 32", "width = 16"));
     fails(&gradus(&["train", &other, "--resume"]), "its `model` is {");
     // Events hold what the log holds.
@@ -179,7 +179,7 @@ fn a_program_is_trained_to_its_least_loss() {
     let value = |name: &str| found.iter().find(|(n, _)| n == name).unwrap().1.to_vec::<f64>().unwrap()[0];
     assert!((value("model.W") - w).abs() < 1e-4 && value("model.b").abs() < 1e-4);
     let out = folder.0.join("run").display().to_string();
-    fails(&gradus(&["sample", &out]), "is no language model; those are names and gpt");
+    fails(&gradus(&["sample", &out]), "is not a checkpoint of a language model (names or gpt)");
 }
 
 #[test]
@@ -196,33 +196,36 @@ fn wrong_configurations_say_what_would_fit() {
     fails(&program("rate = 0.5", "rate = \"fast\""), "`optimizer.rate` is \"fast\", not a number");
     fails(
         &program("rate = 0.5", "betas = [1, 2]"),
-        "`optimizer.betas` is no key here; there are name, rate, momentum",
+        "`optimizer.betas` is not a key of this table; its keys are name, rate, momentum",
     );
     fails(&program("f64 = true", "f64 = 1"), "`program.f64` is 1, not true or false");
-    fails(&program("{ normal = 0.1 }", "{ }"), "`program.parameters.W` has no first value: give `normal`");
+    fails(&program("{ normal = 0.1 }", "{ }"), "`program.parameters.W` has no initial value; set `normal`");
     fails(
         &program("b = 0.5", "c = 0.5"),
-        "`program.parameters.c` is no input of the program; its inputs are X, W, b, T",
+        "`program.parameters.c` is not an input of the program; its inputs are X, W, b, T",
     );
     fails(&program("loss = \"Loss\"", "loss = \"Los\""), "did you mean `Loss`?");
     fails(&program("T = \"t.json\"", "T = \"u.json\""), "u.json");
     fails(
         &program("f64 = true", "batched = [\"X\"]"),
-        "`batch` is missing: it is how many examples a batch has",
+        "`batch` is missing; it must be the number of examples per batch",
     );
     fails(
         &program("f64 = true", "batched = [\"Q\"]"),
-        "`program.batched` names `Q`, which is no input that is given",
+        "`program.batched` contains `Q`, which is not one of the given inputs",
     );
     let config = |text: &str| gradus(&["train", &folder.file("c.toml", text)]);
-    fails(&config("steps = 0"), "`steps` is 0, not a whole number of 1 or more");
-    fails(&config("steps = 5"), "`out` is missing: it is the folder");
-    fails(&config("steps = 5\nout = \"o\""), "`model` is missing: it is one of names, gpt, program");
+    fails(&config("steps = 0"), "`steps` is 0, not an integer of 1 or more");
+    fails(&config("steps = 5"), "`out` is missing; it must be the folder");
+    fails(&config("steps = 5\nout = \"o\""), "`model` is missing; it must be one of names, gpt, program");
     fails(
         &config("steps = 5\nout = \"o\"\nmodel = \"bert\""),
         "`model` is \"bert\", not one of names, gpt, program",
     );
-    fails(&config("steps = 5\nout = \"o\"\nmodel = \"gpt\""), "`data` is missing: it is the path of a text");
+    fails(
+        &config("steps = 5\nout = \"o\"\nmodel = \"gpt\""),
+        "`data` is missing; it must be the path of a text file",
+    );
     fails(&config("steps = "), "c.toml: ");
     folder.file("n.txt", "anna\nJim\n");
     let text = "steps = 5\nout = \"o\"\nmodel = \"names\"\ndata = \"n.txt\"";
@@ -261,7 +264,7 @@ fn an_interrupt_leaves_a_checkpoint() {
     assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     let done = child.wait_with_output().unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
-    assert!(done.status.success() && text.contains("--resume goes on from there"), "{text}");
+    assert!(done.status.success() && text.contains("--resume continues from there"), "{text}");
     let step = text.split("stopped after step ").nth(1).and_then(|t| t.split(' ').next()).unwrap();
     let file = folder.0.join("run/checkpoint.safetensors");
     let file = checkpoint::safetensors::Reader::open(file).unwrap();
@@ -399,17 +402,20 @@ fn examples_of_a_program_are_held_out() {
         let folder = Folder::new("train-part-wrong");
         gradus(&["train", &logistic(&folder, &parts.replace(from, to))])
     };
-    fails(&with("part = 0.25", "part = 1.5"), "`validation.part` is 1.5, not between 0 and 1");
-    fails(&with("part = 0.25", "part = 0.05"), "`validation` holds out 1 examples, and a batch has 2");
-    fails(&with("every = 100\n", ""), "`validation.every` is missing: it is how many batches");
+    fails(&with("part = 0.25", "part = 1.5"), "`validation.part` is 1.5, not a number between 0 and 1");
+    fails(&with("part = 0.25", "part = 0.05"), "`validation` holds out 1 examples, but a batch needs 2");
+    fails(
+        &with("every = 100\n", ""),
+        "`validation.every` is missing; it must be the number of batches between validations",
+    );
     let whole = PARTS.replace("[optimizer]", "[validation]\nevery = 5\n[optimizer]");
     let outcome = gradus(&["train", &logistic(&Folder::new("train-part-whole"), &whole)]);
-    fails(&outcome, "`validation` holds out examples, and `program.batched` names no inputs");
+    fails(&outcome, "`validation` needs examples to hold out");
     let optimizer = |from: &str, to: &str| with("[optimizer]", &format!("{from}[optimizer]\n{to}"));
     fails(&optimizer("", "average = 1.0\n"), "`optimizer.average` is 1, not a number from 0 to below 1");
     let schedule = |points: &str| optimizer(&format!("[schedule]\nname = \"piecewise\"\n{points}\n"), "");
-    fails(&schedule(""), "`schedule.points` is missing: it is a list of steps and factors");
-    fails(&schedule("points = [[5, 1.0], [5, 0.5]]"), "`schedule.points` must have steps that rise");
+    fails(&schedule(""), "`schedule.points` is missing; it must be a list of steps and factors");
+    fails(&schedule("points = [[5, 1.0], [5, 0.5]]"), "`schedule.points` must have increasing steps");
     fails(&schedule("points = [5, 1.0]"), "`schedule.points` is of type array, not a list of pairs");
 }
 

@@ -94,5 +94,5 @@ fn a_folder_without_a_page_is_refused() {
     let folder = Folder::new("web-empty");
     let outcome = gradus(&["web", &folder.0.display().to_string(), "--no-open"]);
     assert_eq!(outcome.code, 1);
-    assert!(outcome.err.contains("there is no index.html"), "{}", outcome.err);
+    assert!(outcome.err.contains("index.html does not exist"), "{}", outcome.err);
 }

@@ -156,7 +156,7 @@ def _first(bad):
 
 
 def lu_solve(b, LU_data, LU_pivots):
-    """The `X` of `A X = b`, by the factors that `lu` gives.
+    """Solves `A X = b` with the factors that `lu` returns.
 
     >>> import gradus
     >>> gradus.lu_solve(gradus.tensor([[2.0], [4.0]]), *gradus.lu(gradus.tensor([[0.0, 2.0], [4.0, 8.0]])))
@@ -241,7 +241,7 @@ def _reflected(vectors, tau, x, adjoint=False):
 
 
 def orgqr(input, tau):
-    """The first columns of the product of Householder's reflections that `geqrf` gives: `linalg.householder_product`.
+    """The first columns of the product of Householder's reflections that `geqrf` returns: `linalg.householder_product`.
 
     >>> import gradus
     >>> gradus.orgqr(*gradus.geqrf(gradus.tensor([[3.0], [4.0]])))
@@ -257,7 +257,7 @@ def orgqr(input, tau):
 
 
 def ormqr(input, tau, other, left=True, transpose=False):
-    """The product of `other` and the `Q` that `geqrf` gives, on the left of it or on the right, or of its adjoint.
+    """The product of `other` with the `Q` that `geqrf` returns, or with its adjoint; `Q` is on the left or on the right.
 
     >>> import gradus
     >>> gradus.ormqr(*gradus.geqrf(gradus.tensor([[3.0], [4.0]])), gradus.tensor([[3.0], [4.0]]), transpose=True).round()
@@ -289,7 +289,7 @@ def _completed(q):
 
 
 def svd(input, some=True, compute_uv=True):
-    """Singular vectors and values as U, S and V, which `linalg.svd` gives transposed; `some` gives as many vectors as values.
+    """Singular vectors and values as U, S and V (`linalg.svd` returns V transposed); with `some`, as many vectors as values.
 
     >>> import gradus
     >>> u, s, v = gradus.svd(gradus.ones(3, 2))

@@ -194,7 +194,7 @@ def frexp(input):
     if not input.is_floating_point():
         raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {input.dtype}")
     plain = input.detach().isfinite() & (input.detach() != 0)
-    # Subnormal numbers are made normal first; in float64 all dtypes but itself have none.
+    # Subnormal numbers are scaled to normal ones first. Those of narrower dtypes are normal in float64.
     wide = where(plain, input.detach().double(), 1.0)
     tiny = wide.abs() < 2.0**-1022
     bits = where(tiny, wide * 2.0**64, wide).view(int64)

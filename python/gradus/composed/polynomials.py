@@ -14,7 +14,7 @@ from .bessel import _pair
 _RECURRENT = 256
 # Recurrences take a few microseconds for each order.
 _MOST_ORDER = 10_000
-# Beyond these orders PyTorch gives NaN.
+# PyTorch returns NaN above these orders.
 _MOST_HERMITE = {4: 128, 8: 512}
 
 

@@ -1,4 +1,4 @@
-"""Of whole numbers."""
+"""Functions of integers: greatest common divisor and least common multiple."""
 
 from ..transforms import while_loop
 

@@ -14,14 +14,14 @@ _INSTEAD = "is not there: gradus.trace(function, *arguments) gives the graph of 
 
 
 def wrap(fn_or_name):
-    """Gives a function, or the name of one, back: nothing is traced symbolically."""
+    """Returns a function, or the name of one, unchanged: nothing is traced symbolically."""
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
     return fn_or_name
 
 
 class _Absent:
-    """A class that can be named and derived from, but not made."""
+    """A class that can be imported and derived from, but not instantiated."""
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(f"fx.{type(self).__name__} {_INSTEAD}")
@@ -40,19 +40,19 @@ class Graph(_Absent):
 
 
 class Tracer(_Absent):
-    """Records graphs in PyTorch; refused here."""
+    """Records graphs in PyTorch; cannot be instantiated here."""
 
 
 class Transformer(_Absent):
-    """Transforms graphs in PyTorch; refused here."""
+    """Transforms graphs in PyTorch; cannot be instantiated here."""
 
 
 class Interpreter(_Absent):
-    """Runs graphs node by node in PyTorch; refused here."""
+    """Runs graphs node by node in PyTorch; cannot be instantiated here."""
 
 
 class GraphModule(Module):
-    """A module made of a graph; no module is one."""
+    """A module made from a graph in PyTorch; no module here is an instance."""
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(f"fx.GraphModule {_INSTEAD}")

@@ -1,3 +1,3 @@
-"""Where PyTorch has `Proxy`."""
+"""Exports `Proxy`, as PyTorch's module of this name does."""
 
 from . import Proxy  # noqa: F401

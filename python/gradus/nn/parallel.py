@@ -33,7 +33,7 @@ class DistributedDataParallel(DataParallel):
         raise RuntimeError("DistributedDataParallel: no process group is initialized, and none can be: processes do not train together here")
 
 
-# Where PyTorch has each of them.
+# PyTorch has a module for each of them.
 for _name, _values in {"distributed": {"DistributedDataParallel": DistributedDataParallel}, "data_parallel": {"DataParallel": DataParallel}}.items():
     _module = _types.ModuleType(f"{__name__}.{_name}", "A model on several devices, of which there is one.")
     _module.__dict__.update(_values)

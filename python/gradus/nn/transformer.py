@@ -177,5 +177,5 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz, device=None, dtype=None):
-        """Minus infinity above the diagonal: no position sees a later one."""
+        """Minus infinity above the diagonal: no position attends to a later one."""
         return triu(full((sz, sz), -math.inf, device=device, dtype=dtype), diagonal=1)

@@ -39,7 +39,7 @@ pub(crate) fn render(
     let parsed: Vec<Event<'_>> =
         Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).collect();
     let up = "../".repeat(file.matches('/').count());
-    let mut is_dead = false; // inside a link that leaves the book
+    let mut is_dead = false; // inside a link to a file that is not in the book
     let mut at = 0;
     while at < parsed.len() {
         match &parsed[at] {
@@ -110,7 +110,7 @@ pub(crate) fn render(
     Ok(Page { body, headings, links })
 }
 
-/// Where a link leads.
+/// The target of a link.
 enum Link {
     /// To a chapter: file and fragment.
     Chapter(String, String),
@@ -246,7 +246,7 @@ pub(crate) fn document(
     )
 }
 
-/// A page that leads to another at once.
+/// A page that redirects to another.
 pub(crate) fn redirect(url: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Gradus</title>\

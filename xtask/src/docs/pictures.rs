@@ -14,7 +14,7 @@ pub(crate) struct Pictures {
     folder: PathBuf,
 }
 
-/// What a picture shows of a program.
+/// Options of a picture of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Show {
     /// The program together with its gradient equations.
@@ -44,7 +44,7 @@ impl Pictures {
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{file}: {error}"))?;
         let stem = path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let name = format!("{stem}{}.svg", if show.gradient { "-gradient" } else { "" });
-        // Files that a program names are looked for in its folder.
+        // Paths in a program are relative to its folder.
         self.draw(&text, path.parent().unwrap_or(&self.root), &name, show)?;
         Ok(format!("{FOLDER}/{name}"))
     }

@@ -1,6 +1,6 @@
-//! Rule: words that the project no longer uses, because they mean too many things, do not come back.
-//! Takes every text file below `ROOMS`: comments, strings, identifiers and prose. Returns each use with what to write
-//! instead. Words that are only discouraged are left to reviews.
+//! Rule: words that the project no longer uses, because they have too many meanings, do not occur.
+//! Takes every text file below `ROOMS`: comments, strings, identifiers and prose. Returns each use with its
+//! replacement. Words that are only discouraged are left to reviews.
 
 use crate::tree::{Tree, Violation};
 
@@ -18,7 +18,7 @@ const ROOMS: &[&str] = &[
     "xtask",
 ];
 
-/// The words, and what to write instead. They are put together from pieces, since this file is checked too.
+/// The words and their replacements. They are concatenated from pieces, because this file is checked too.
 const RETIRED: &[(&str, &str)] = &[
     (concat!("at ", "rest"), "converged"),
     (concat!("at ", "hand"), "current"),

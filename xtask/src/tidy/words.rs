@@ -3,7 +3,7 @@
 use super::mask::contains_word;
 use crate::tree::{File, Tree, Violation};
 
-// The forbidden texts are put together from pieces, since this file is checked too.
+// The forbidden texts are concatenated from pieces, because this file is checked too.
 
 const FORBIDDEN: &[(&str, &str)] = &[
     (concat!("todo", "!"), "finish it or leave it out"),
@@ -33,7 +33,7 @@ pub(crate) fn forbidden(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Checks that libraries return errors, and panic only where a comment says why that cannot happen.
+/// Checks that libraries return errors; a possible panic needs a comment with the reason why it cannot occur.
 pub(crate) fn panics(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.rust().filter(|file| is_library(file)) {

@@ -109,7 +109,7 @@ impl Probe {
             let gradient = if s.first { g.narrow(-1, 0, 1).squeeze([-1]) } else { g.clone() };
             let is_reduced = s.term.is_some() && reduces(program, &s.name);
             if is_reduced && needs_itself(program, &s.name) {
-                let why = format!("`{}` needs itself, and its lines are not added", s.name);
+                let why = format!("`{}` depends on itself, and its equations are not summed", s.name);
                 skipped.push((s.label, why));
                 continue;
             }
@@ -120,12 +120,16 @@ impl Probe {
                     terms.push(term);
                 }
                 (None, Some(x)) if x.dtype() != gradient.dtype() => {
-                    skipped.push((s.label, format!("`{}` has no real numbers", s.name)));
+                    skipped.push((s.label, format!("`{}` is not real", s.name)));
                     continue;
                 }
                 (None, Some(x)) if x.shape() != gradient.shape() => {
-                    let why =
-                        format!("`{}` has shape {}, its gradient {}", s.name, x.shape(), gradient.shape());
+                    let why = format!(
+                        "`{}` has shape {}, but its gradient has shape {}",
+                        s.name,
+                        x.shape(),
+                        gradient.shape()
+                    );
                     skipped.push((s.label, why));
                     continue;
                 }
@@ -142,7 +146,7 @@ impl Probe {
         inputs.retain(|n, _| needed.contains(n));
         let reached = |p: &Part| inputs.contains_key(&p.step);
         let unreached = parts.iter().filter(|p| !reached(p));
-        skipped.extend(unreached.map(|p| (p.label.clone(), "the loss does not need it".to_string())));
+        skipped.extend(unreached.map(|p| (p.label.clone(), "the loss does not depend on it".to_string())));
         parts.retain(reached);
         let settings = Settings { differentiated: true, ..ready.settings };
         let lowered = stepped.lower(&avals(&inputs), &settings, &wanted)?;

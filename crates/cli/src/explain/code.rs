@@ -37,7 +37,7 @@ pub(super) fn instructions(compiled: &Compiled, terminal: &mut Terminal<'_>) -> 
         writeln!(terminal.out, "step {i}: {title}")?;
         let own: Vec<&CodeBody> = code.iter().filter(|c| c.step == i).map(|c| &c.body).collect();
         if own.is_empty() {
-            writeln!(terminal.out, "    no generated code: a prepared routine runs it")?;
+            writeln!(terminal.out, "    no generated code: a library routine runs this step")?;
         }
         for body in own {
             match body {

@@ -161,7 +161,7 @@ impl Answer<'_> {
                 return Err(ApiError::new(504, why).with_code("timeout"));
             }
             if self.server.cancel.load(Relaxed) {
-                return Err(ApiError::new(503, "the server stops"));
+                return Err(ApiError::new(503, "the server is stopping"));
             }
             match self.events.recv_timeout(LOOK.min(left)) {
                 Ok(event) => {
@@ -174,7 +174,7 @@ impl Answer<'_> {
                 Err(RecvTimeoutError::Timeout) if is_open() => {}
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(ApiError::new(500, "the engine failed; the request may be sent again"));
+                    return Err(ApiError::new(500, "generation failed; send the request again"));
                 }
             }
         }

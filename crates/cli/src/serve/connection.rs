@@ -150,14 +150,14 @@ fn respond(
         "/v1/chat/completions" | "/v1/completions" | "/v1/embeddings" => "POST",
         "/v1/models" | "/metrics" | "/health" => "GET",
         _ if one_model.is_some() => "GET",
-        _ => return Err(Some(ApiError::new(404, format!("there is no {path} here")))),
+        _ => return Err(Some(ApiError::new(404, format!("{path} is not an endpoint of this server")))),
     };
     if request.method != wanted {
-        return Err(Some(ApiError::new(405, format!("{path} takes {wanted} requests"))));
+        return Err(Some(ApiError::new(405, format!("{path} accepts only {wanted} requests"))));
     }
     let model = |name: &str| json!({ "id": name, "object": "model", "created": server.created, "owned_by": "gradus" });
     match path {
-        "/health" if server.stopping.load(Relaxed) => Err(Some(ApiError::new(503, "the server stops"))),
+        "/health" if server.stopping.load(Relaxed) => Err(Some(ApiError::new(503, "the server is stopping"))),
         "/health" => Ok(Some(Response::json(200, &json!({ "status": "ok" })))),
         "/metrics" => {
             let (kind, body) =
@@ -171,8 +171,8 @@ fn respond(
         _ => match one_model {
             Some(name) if server.names().contains(&name) => Ok(Some(Response::json(200, &model(name)))),
             Some(name) => {
-                let e =
-                    ApiError::new(404, format!("there is no model `{name}`")).with_code("model_not_found");
+                let e = ApiError::new(404, format!("the model `{name}` does not exist"))
+                    .with_code("model_not_found");
                 Err(Some(e))
             }
             None => posted(server, request, connection),
@@ -187,7 +187,7 @@ fn posted(
     connection: &mut Connection,
 ) -> Result<Option<Response>, Option<ApiError>> {
     if server.stopping.load(Relaxed) {
-        return Err(Some(ApiError::new(503, "the server stops")));
+        return Err(Some(ApiError::new(503, "the server is stopping")));
     }
     // Browsers let pages of other sites send plain text without a preflight request, but not JSON.
     let kind = request.header("content-type").and_then(|t| t.split(';').next()).unwrap_or_default();
@@ -199,7 +199,12 @@ fn posted(
     if request.path == "/v1/embeddings" {
         let deadline = Instant::now() + server.limits.time;
         let vectors = server.vectors.as_ref();
-        let vectors = vectors.ok_or_else(|| ApiError::new(404, "the model makes no embeddings"))?;
+        let vectors = vectors.ok_or_else(|| {
+            ApiError::new(
+                404,
+                "the model does not compute embeddings; serve a sentence encoder with --embeddings",
+            )
+        })?;
         return match vectors
             .answer(&body, deadline, || connection.is_open() && !server.cancel.load(Relaxed))?
         {
@@ -211,7 +216,7 @@ fn posted(
         };
     }
     let language = server.language.as_ref();
-    let language = language.ok_or_else(|| ApiError::new(404, "the model makes embeddings only"))?;
+    let language = language.ok_or_else(|| ApiError::new(404, "the model computes embeddings only"))?;
     let ask = ask::read(request.path == "/v1/chat/completions", &body, &request.body, language)?;
     drop(body);
     match answer(server, language, &ask, request, connection)? {
@@ -240,11 +245,9 @@ fn check_key(server: &Server, request: &Request) -> Result<(), ApiError> {
     });
     match given {
         Some(given) if equal(given.as_bytes(), key.as_bytes()) => Ok(()),
-        Some(_) => Err(ApiError::new(401, "the key is wrong").with_code("invalid_api_key")),
-        None => {
-            Err(ApiError::new(401, "a key is required: Authorization: Bearer KEY")
-                .with_code("invalid_api_key"))
-        }
+        Some(_) => Err(ApiError::new(401, "the API key is wrong").with_code("invalid_api_key")),
+        None => Err(ApiError::new(401, "an API key is required: Authorization: Bearer KEY")
+            .with_code("invalid_api_key")),
     }
 }
 

@@ -200,7 +200,7 @@ impl Connection {
             }
             body.extend(self.take(size, deadline)?);
             if self.take(2, deadline)? != b"\r\n" {
-                return Err(Failed::Bad(400, "a chunk does not end where its size says"));
+                return Err(Failed::Bad(400, "a chunk does not match its size"));
             }
         }
         // Trailers are read and ignored.
@@ -351,15 +351,15 @@ fn parse(head: &[u8]) -> Result<(Request, Length), Failed> {
     let (Some(method), Some(target), Some(version), None) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return Err(bad("the request line is not a method, a path and a version"));
+        return Err(bad("the request line must be a method, a path and a version"));
     };
     if !is_token(method) || !target.starts_with('/') || !target.bytes().all(|b| b.is_ascii_graphic()) {
-        return Err(bad("the request line is not a method, a path and a version"));
+        return Err(bad("the request line must be a method, a path and a version"));
     }
     let newer = match version {
         "HTTP/1.1" => true,
         "HTTP/1.0" => false,
-        _ => return Err(Failed::Bad(505, "only HTTP/1.0 and HTTP/1.1 are spoken")),
+        _ => return Err(Failed::Bad(505, "only HTTP/1.0 and HTTP/1.1 are supported")),
     };
     let mut headers = Vec::new();
     for line in lines {
@@ -389,8 +389,8 @@ fn parse(head: &[u8]) -> Result<(Request, Length), Failed> {
         }
         ([], _) => return Err(bad("Content-Length is not one number")),
         ([c], []) if newer && c.eq_ignore_ascii_case("chunked") => Length::Chunked,
-        (_, []) => return Err(Failed::Bad(501, "the only transfer coding is chunked")),
-        _ => return Err(bad("Content-Length and Transfer-Encoding exclude each other")),
+        (_, []) => return Err(Failed::Bad(501, "the only supported transfer coding is chunked")),
+        _ => return Err(bad("Content-Length and Transfer-Encoding cannot be combined")),
     };
     let wants = |what: &str| {
         all("connection").iter().any(|v| v.split(',').any(|w| w.trim().eq_ignore_ascii_case(what)))

@@ -34,48 +34,48 @@ use vectors::Vectors;
 
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
-    /// A GGUF file, or a folder with config.json, tokenizer.json and safetensors: a language model or a sentence encoder
+    /// Language model or sentence encoder: GGUF file, or folder with config.json, tokenizer.json and safetensors files
     pub(crate) model: PathBuf,
-    /// Folder of a sentence encoder, to serve /v1/embeddings as well
+    /// Folder of a sentence encoder that answers /v1/embeddings
     #[arg(long, value_name = "FOLDER")]
     pub(crate) embeddings: Option<PathBuf>,
-    /// The name of the model in requests; without it, the name of the file
+    /// Name of the model in requests [default: the name of the file]
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) model_name: Option<String>,
-    /// The address to listen on; anything but a loopback address lets other computers in
+    /// Address to listen on; addresses other than loopback accept requests from other computers
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: IpAddr,
-    /// The port; 0 is any that is free
+    /// Port to listen on; 0 chooses a free port
     #[arg(long, default_value_t = 8080)]
     pub(crate) port: u16,
-    /// Requests must carry this key (Authorization: Bearer KEY); GRADUS_SERVE_KEY sets it without showing it in process lists
+    /// Require this key in requests (Authorization: Bearer KEY); set GRADUS_SERVE_KEY instead to keep it out of process lists
     #[arg(long)]
     pub(crate) key: Option<String>,
-    /// Texts that are generated at the same time
+    /// Number of texts generated at the same time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) slots: u16,
-    /// Texts that may wait for a slot; further requests get status 429
+    /// Largest number of texts that wait for a slot; further requests get status 429
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) queue: u32,
-    /// Open connections; further ones get status 503
+    /// Largest number of open connections; further ones get status 503
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) connections: u32,
-    /// Most new tokens of a text
+    /// Largest number of new tokens per text
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) max_tokens: usize,
-    /// Most positions of a text, prompt included: less than the model's context needs less memory
+    /// Largest number of tokens per text, including the prompt; smaller values need less memory [default: the model's context]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) context: Option<u32>,
-    /// Most bytes of a request's body
+    /// Largest request body, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
     pub(crate) max_body: usize,
-    /// Seconds that a request may take, waiting included
+    /// Time limit of a request, including waiting, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) time: u64,
-    /// Seconds that a client may read nothing, before its request ends
+    /// End a request if its client reads nothing for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) stall: u64,
-    /// Seconds that open requests get to end when the server is told to stop
+    /// Seconds that open requests may take to finish after the server is told to stop
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) grace: u64,
     #[command(flatten)]
@@ -158,7 +158,9 @@ fn load(args: &ServeArgs, metrics: &Arc<Metrics>) -> Done<(Option<Language>, Opt
     };
     if is_encoder(&args.model) {
         if args.embeddings.is_some() {
-            return Err(Failure::Usage("--embeddings: the model is a sentence encoder itself".into()));
+            return Err(Failure::Usage(
+                "--embeddings cannot be used: MODEL is a sentence encoder itself".into(),
+            ));
         }
         return Ok((None, Some(vectors(&args.model, name)?)));
     }
@@ -191,7 +193,10 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal<'_>) -> Done {
     }
     // Before the model is loaded, so that a port in use is reported at once.
     let listener = TcpListener::bind((args.host, args.port)).map_err(|e| {
-        Failure::Run(format!("{}:{} cannot be used: {e}; choose another with --port", args.host, args.port))
+        Failure::Run(format!(
+            "cannot listen on {}:{}: {e}; choose another port with --port",
+            args.host, args.port
+        ))
     })?;
     let address = listener.local_addr()?;
     let metrics = Arc::new(Metrics::default());
@@ -216,7 +221,7 @@ pub(crate) fn run(args: &ServeArgs, terminal: &mut Terminal<'_>) -> Done {
         created: now(),
     });
     if !server.loopback && server.key.is_none() {
-        writeln!(terminal.err, "note: other computers can use the model; --key asks them for a key")?;
+        writeln!(terminal.err, "note: other computers can use the model without a key; --key requires one")?;
     }
     stop_on_signals(&server, address);
     let names = server.names().join(", ");
@@ -289,7 +294,12 @@ fn check_model(model: Option<&Json>, name: &str) -> Result<(), ApiError> {
         None => Ok(()),
         Some(Some(asked)) if asked == name => Ok(()),
         Some(Some(asked)) => {
-            let e = ApiError::new(404, format!("there is no model `{asked}` for this; `{name}` is served"));
+            let e = ApiError::new(
+                404,
+                format!(
+                    "the model `{asked}` is not available at this endpoint; the served model is `{name}`"
+                ),
+            );
             Err(ApiError { param: Some("model".into()), ..e }.with_code("model_not_found"))
         }
         Some(None) => Err(ApiError::field("model", "must be a string")),

@@ -73,7 +73,7 @@ impl Keys {
 
     /// Returns the value, or an error that the key is missing.
     pub(crate) fn need<T>(&self, key: &str, fits: &str, value: Option<T>) -> Done<T> {
-        value.ok_or_else(|| self.fault(key, &format!("is missing: it is {fits}")))
+        value.ok_or_else(|| self.fault(key, &format!("is missing; it must be {fits}")))
     }
 
     /// Reads a text.
@@ -104,7 +104,7 @@ impl Keys {
     /// Reads an optional integer of at least `least`.
     pub(crate) fn count(&mut self, key: &str, least: u64) -> Done<Option<u64>> {
         let whole = |v: &Value| v.as_integer().and_then(|n| u64::try_from(n).ok()).filter(|n| *n >= least);
-        self.get(key, &format!("a whole number of {least} or more"), whole)
+        self.get(key, &format!("an integer of {least} or more"), whole)
     }
 
     /// Reads an integer of at least `least`, with a default.
@@ -136,7 +136,7 @@ impl Keys {
     /// Reads a list of integers, 0 or more.
     pub(crate) fn counts(&mut self, key: &str) -> Done<Option<Vec<u64>>> {
         let each = |v: &Value| v.as_array()?.iter().map(|n| u64::try_from(n.as_integer()?).ok()).collect();
-        self.get(key, "a list of whole numbers", each)
+        self.get(key, "a list of integers", each)
     }
 
     /// Reads a list of pairs of a step and a number.
@@ -146,7 +146,7 @@ impl Keys {
             _ => None,
         };
         let each = |v: &Value| v.as_array()?.iter().map(point).collect();
-        self.get(key, "a list of pairs of a whole number and a number", each)
+        self.get(key, "a list of pairs of an integer and a number", each)
     }
 
     /// Reads a list of names; empty if the key is missing.
@@ -189,7 +189,8 @@ impl Keys {
             Some(key) => {
                 let mut known = self.asked.clone();
                 known.dedup();
-                Err(self.fault(key, &format!("is no key here; there are {}", known.join(", "))))
+                Err(self
+                    .fault(key, &format!("is not a key of this table; its keys are {}", known.join(", "))))
             }
             None => Ok(()),
         }

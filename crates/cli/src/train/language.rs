@@ -26,7 +26,7 @@ pub(crate) struct Common<'a> {
 }
 
 fn text(keys: &mut Keys, folder: &Path) -> Done<String> {
-    let fits = "the path of a text";
+    let fits = "the path of a text file";
     let path = keys.text("data", fits)?;
     let text = files::text(&folder.join(keys.need("data", fits, path)?))?;
     // A resumed run needs the same text, but its path may differ.
@@ -120,8 +120,9 @@ impl Language {
         let file = Reader::open(path)?;
         let failed = |why: &str| Failure::Run(format!("{}: {why}", path.display()));
         let note = file.note("model").and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let note = note
-            .ok_or_else(|| failed("does not say which model it is of; `gradus train` writes ones that do"))?;
+        let note = note.ok_or_else(|| {
+            failed("does not name its model; only checkpoints written by `gradus train` do")
+        })?;
         let size = |key: &str| {
             let n = note[key].as_u64().filter(|n| (1..=1 << 20).contains(n));
             n.map(|n| n as usize).ok_or_else(|| failed(&format!("its model has no size `{key}`")))
@@ -143,7 +144,7 @@ impl Language {
                 };
                 Language::Gpt(Gpt::new(characters.len(), sizes, &g)?, characters)
             }
-            _ => return Err(failed("is no language model; those are names and gpt")),
+            _ => return Err(failed("is not a checkpoint of a language model (names or gpt)")),
         };
         // Averages of the parameters are used if the checkpoint has them.
         let averages = file.names().iter().any(|n| n.starts_with("average."));

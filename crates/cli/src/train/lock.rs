@@ -29,7 +29,7 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(in_use(folder, file)),
             Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => {
-                let why = "cannot be locked on this file system: do not start a second run in it";
+                let why = "cannot be locked on this file system; do not start a second run in it";
                 let text = terminal.marked("warning", &format!("{} {why}", folder.display()));
                 writeln!(terminal.err, "{text}")?;
             }
@@ -49,5 +49,5 @@ fn in_use(folder: &Path, file: File) -> Failure {
     let process =
         text.trim().parse::<u32>().map_or("another process".to_string(), |id| format!("process {id}"));
     let advice = "wait until it ends, or choose another folder with `out`";
-    Failure::Run(format!("{} is in use by the run of {process}: {advice}", folder.display()))
+    Failure::Run(format!("{} is in use by the run of {process}; {advice}", folder.display()))
 }

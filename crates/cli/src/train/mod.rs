@@ -86,8 +86,8 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
     let mut keys = Keys::read(&args.config)?;
     let folder = open::folder(&args.config);
     let steps = keys.count("steps", 1)?;
-    let steps = keys.need("steps", "how many batches to train on", steps)?;
-    let fits = "the folder for what the run writes";
+    let steps = keys.need("steps", "the number of batches to train on", steps)?;
+    let fits = "the folder to write to";
     let out = keys.text("out", fits)?;
     let out = folder.join(keys.need("out", fits, out)?);
     let every = keys.count_or("checkpoint_every", 0, 0)?;
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
     let common = Common { folder: &folder, updates: steps / accumulate, seed, device };
     gradus::manual_seed(common.seed);
     if !keys.has("model") {
-        return Err(keys.fault("model", "is missing: it is one of names, gpt, program"));
+        return Err(keys.fault("model", "is missing; it must be one of names, gpt, program"));
     }
     let mut prepared = match keys.word("model", &["names", "gpt", "program"])? {
         "names" => language::names(&mut keys, &common)?,
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
     let notes = notes.map(|(key, value)| (key.to_string(), value)).into();
     if checkpoint.exists() {
         if !args.resume {
-            let why = "is there already: go on from it with --resume, or choose another folder with `out`";
+            let why = "already exists; continue from it with --resume, or choose another folder with `out`";
             return Err(Failure::Run(format!("{} {why}", checkpoint.display())));
         }
         if !args.force {
@@ -209,12 +209,12 @@ fn follow(
     let place = out.display();
     match ended {
         Ended::Done if last == 0 => {
-            writeln!(terminal.out, "all {} steps were done before: {place}", config.batches)?
+            writeln!(terminal.out, "all {} steps were already done: {place}", config.batches)?
         }
         Ended::Done => writeln!(terminal.out, "{} steps done: {place}", config.batches)?,
         Ended::Stopped => writeln!(
             terminal.out,
-            "stopped after step {last} of {}: {place}; --resume goes on from there",
+            "stopped after step {last} of {}: {place}; --resume continues from there",
             config.batches
         )?,
     }

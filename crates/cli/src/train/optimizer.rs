@@ -14,7 +14,7 @@ pub(crate) fn optimizer(keys: &mut Keys, parameters: Parameters, steps: u64) -> 
     let mut optimizer = rule(&mut own, parameters)?;
     match (own.maybe_number("clip_norm")?, own.maybe_number("clip_value")?) {
         (Some(_), Some(_)) => {
-            return Err(own.fault("clip_value", "does not go with `clip_norm`: leave one of them out"));
+            return Err(own.fault("clip_value", "cannot be combined with `clip_norm`; remove one of them"));
         }
         (Some(most), None) => optimizer = optimizer.clip(Clip::Norm(most)),
         (None, Some(most)) => optimizer = optimizer.clip(Clip::Value(most)),
@@ -73,7 +73,7 @@ fn schedule(mut own: Keys, steps: u64) -> Done<Schedule> {
     let then = match own.word("name", &names)? {
         "step" => {
             let every = own.count("every", 1)?;
-            let every = own.need("every", "the steps after which the rate changes", every)?;
+            let every = own.need("every", "the number of steps between changes of the rate", every)?;
             Schedule::step(every, own.number("gamma", 0.1)?)
         }
         "multistep" => {
@@ -92,7 +92,7 @@ fn schedule(mut own: Keys, steps: u64) -> Done<Schedule> {
             let points = own.points("points")?;
             let points = own.need("points", "a list of steps and factors, [[0, 1.0], [100, 0.1]]", points)?;
             if points.is_empty() || points.windows(2).any(|two| two[0].0 >= two[1].0) {
-                return Err(own.fault("points", "must have steps that rise from point to point"));
+                return Err(own.fault("points", "must have increasing steps"));
             }
             Schedule::piecewise(&points)
         }

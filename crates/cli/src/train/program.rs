@@ -76,8 +76,10 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     let mut parameters = own.table("parameters")?;
     let names = parameters.own();
     if names.is_empty() {
-        return Err(own
-            .fault("parameters", "is missing: it is a table of the inputs to train and their first values"));
+        return Err(own.fault(
+            "parameters",
+            "is missing; it must be a table of the inputs to train and their initial values",
+        ));
     }
     for name in &names {
         known(&parameters, &opened.program, name)?;
@@ -113,23 +115,26 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     }
     let batched = own.names("batched")?;
     if let Some(other) = batched.iter().find(|n| !ready.inputs.contains_key(n.as_str())) {
-        return Err(own.fault("batched", &format!("names `{other}`, which is no input that is given")));
+        return Err(
+            own.fault("batched", &format!("contains `{other}`, which is not one of the given inputs"))
+        );
     }
     let counted =
         batched.iter().filter_map(|n| ready.inputs.get(n.as_str())).map(|t| t.shape().first().copied());
     let counts: Vec<usize> = counted.map(|n| n.unwrap_or(0)).collect();
     if counts.iter().any(|n| *n != counts[0]) {
         return Err(
-            own.fault("batched", &format!("names inputs with different numbers of examples: {counts:?}"))
+            own.fault("batched", &format!("contains inputs with different numbers of examples: {counts:?}"))
         );
     }
     match batch {
         None if !batched.is_empty() => {
-            return Err(keys.fault("batch", "is missing: it is how many examples a batch has"));
+            return Err(keys.fault("batch", "is missing; it must be the number of examples per batch"));
         }
         Some(_) if batched.is_empty() => {
-            return Err(own
-                .fault("batched", "is missing: it is a list of the inputs of which a batch takes examples"));
+            return Err(
+                own.fault("batched", "is missing; it must be a list of the inputs to divide into batches")
+            );
         }
         _ => {}
     }
@@ -137,8 +142,10 @@ pub(crate) fn program(keys: &mut Keys, common: &Common<'_>, terminal: &mut Termi
     let examples = counts.first().copied().unwrap_or(1);
     let asked = HeldOut::read(keys, false)?;
     if asked.is_some() && batched.is_empty() {
-        return Err(keys
-            .fault("validation", "holds out examples, and `program.batched` names no inputs that have any"));
+        return Err(keys.fault(
+            "validation",
+            "needs examples to hold out; list inputs with examples in `program.batched`",
+        ));
     }
     let trained = asked.as_ref().map_or(examples, |asked| asked.rest(examples));
     let order: Vec<Name> = ready.inputs.keys().cloned().collect();
@@ -194,7 +201,7 @@ fn known(keys: &Keys, program: &Program, name: &str) -> Done {
         return Ok(());
     }
     let inputs: Vec<&str> = program.inputs().map(|n| &**n).collect();
-    Err(keys.fault(name, &format!("is no input of the program; its inputs are {}", inputs.join(", "))))
+    Err(keys.fault(name, &format!("is not an input of the program; its inputs are {}", inputs.join(", "))))
 }
 
 /// The initial value of a parameter: a number that fills it, or a table with a distribution. Axes have their declared sizes, else
@@ -220,7 +227,7 @@ fn first(
             let sizes = declared(program, &places, &numbers).into_iter().zip(&places);
             let sizes = sizes.map(|(size, place)| size.or_else(|| of_inputs(program, inputs, &place.index)));
             let shape: Option<Vec<usize>> = sizes.collect();
-            let why = "has axes of unknown size: write { normal = 0.1, shape = [2, 3] }, or declare its axes";
+            let why = "has axes of unknown size; write { normal = 0.1, shape = [2, 3] }, or declare its axes";
             shape.ok_or_else(|| keys.fault(name, why))?
         }
     };
@@ -235,7 +242,7 @@ fn first(
         None => {
             return Err(keys.fault(
                 name,
-                "has no first value: give `normal` (a deviation), `uniform` (two bounds) or `fill`",
+                "has no initial value; set `normal` (standard deviation), `uniform` (two bounds) or `fill`",
             ));
         }
     };

@@ -50,6 +50,6 @@ pub(crate) fn check(checkpoint: &Path, notes: &Notes, recorded: &Recorded) -> Do
         return Ok(());
     }
     let why = "was written by a run with other settings";
-    let advice = "change them back, or go on with the new ones with --force";
+    let advice = "change them back, or continue with the new settings with --force";
     Err(Failure::Run(format!("{} {why}: {}; {advice}", checkpoint.display(), differ.join("; "))))
 }

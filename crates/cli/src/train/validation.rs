@@ -24,10 +24,10 @@ impl HeldOut {
             return Ok(None);
         }
         let every = own.count("every", 1)?;
-        let every = own.need("every", "how many batches are trained on from one time to the next", every)?;
+        let every = own.need("every", "the number of batches between validations", every)?;
         let part = if fixed { 0.0 } else { own.number("part", 0.1)? };
         if !(fixed || part > 0.0 && part < 1.0) {
-            return Err(own.fault("part", &format!("is {part}, not between 0 and 1")));
+            return Err(own.fault("part", &format!("is {part}, not a number between 0 and 1")));
         }
         own.finish()?;
         Ok(Some(HeldOut { every, part }))
@@ -49,7 +49,7 @@ impl HeldOut {
     ) -> Done<Validation> {
         let examples = data.len();
         if examples < batch {
-            let why = format!("holds out {examples} examples, and a batch has {batch}");
+            let why = format!("holds out {examples} examples, but a batch needs {batch}");
             return Err(keys.fault("validation", &why));
         }
         Ok(Validation { every: self.every, loss, batches: Loader::new(data, batch)?.to(device) })

@@ -31,50 +31,54 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
 pub(super) static FAMILIES: &[Family] = &[
     Family {
         title: "Number by number",
-        about: "Arguments meet by the names of their indices. Every pointwise function of the core can be called by its name as well",
+        about: "Operands are matched by the names of their indices. Every pointwise function of the core can be called by its name as well",
         table: numbers::TABLE,
     },
     Family {
         title: "Along an axis",
-        about: "Along `axis=`, else the dotted index of the left side, else the last index of the first argument. Where the axis comes out longer or shorter, the left side gives it a new name",
+        about: "These functions work along `axis=`, else the dotted index of the left side, else the last index of the first argument. If the size of the axis changes, the left side gives it a new name",
         table: along::TABLE,
     },
     Family {
         title: "Over axes",
-        about: "Over the axes that `axis=` names, which go away; `argmax`, `argmin`, `cosine_similarity` and `pairwise_distance` over one axis as above, the others over all without it",
+        about: "These functions reduce the axes given by `axis=`. Without it, `argmax`, `argmin`, `cosine_similarity` and `pairwise_distance` reduce one axis, chosen as above, and the others reduce all axes",
         table: reductions::TABLE,
     },
     Family {
         title: "Losses",
-        about: "One number, unless `reduction=\"none\"`. Classes and rows lie along `axis=`; targets that lack it are classes",
+        about: "The result is one number, unless `reduction=\"none\"`. `axis=` is the axis of classes or rows; targets without this axis are class numbers",
         table: losses::TABLE,
     },
     Family {
         title: "Fourier transforms",
-        about: "Spectra have a real and an imaginary part, each a tensor of its own: a result's are chosen by `part=`, an argument's stand one after the other",
+        about: "A spectrum has a real and an imaginary part, each a tensor of its own: `part=` selects the part of a result, and arguments take both parts in order",
         table: fourier::TABLE,
     },
     Family {
         title: "Linear algebra",
-        about: "Of the last two axes of each argument. What comes out has names, and goes by them as everything else does: `matmul(A[i,k], B[k,j])` is `[i,j]`, `solve(A[i,j], B[i])` is `[j]` (its second argument is vectors where it has one axis, or as many axes and sizes as the first without the last; else matrices), and `inv`, `cholesky`, `tril`, `triu`, `matrix_power` and `matrix_exp` keep the names of their argument, so that `Y[l,k] = inv(B[k,l])` is the inverse, transposed. Axes that are new (of `transpose`, `qr`, `svd`, `eigh`, …) are called, in order, as the left side calls what else it has, and so is all of the right side where the left side has other names for it. Of several results one is chosen by `part=`, and so are the parts of complex ones",
+        about: "These functions work on the last two axes of each argument. Their results have named axes: `matmul(A[i,k], B[k,j])` is `[i,j]`, `solve(A[i,j], B[i])` is `[j]`, and `inv`, `cholesky`, `tril`, `triu`, `matrix_power` and `matrix_exp` keep the names of their argument, so that `Y[l,k] = inv(B[k,l])` is the transposed inverse. The second argument of `solve` holds vectors if it has one axis, or the axes and sizes of the first argument without the last axis; otherwise it holds matrices. New axes (of `transpose`, `qr`, `svd`, `eigh`, …) get, in order, the names of the left side that are not used otherwise. If the left side has other names for the axes of the right side, all of them are matched by position. If there are several results, `part=` selects one; it also selects the parts of complex results",
         table: linalg::TABLE,
     },
     Family {
         title: "Networks and images",
-        about: "By place: items, channels, then the axes of the image; the left side names those that are new. The mask of `attention` is a condition that holds where a key is seen, as in `attention(Q[n,d], K[m,d], V[m,e], M[n,m] != 0)`; a mask of numbers is refused",
+        about: "Axes are matched by position: items, channels, then the axes of the image; the left side names new axes. The mask of `attention` is a condition that is true for keys that may be attended to, as in `attention(Q[n,d], K[m,d], V[m,e], M[n,m] != 0)`; a mask of numbers is an error",
         table: images::TABLE,
     },
     Family {
         title: "Arrays",
-        about: "`gather` takes what stands at the places in `ids` along `axis=`, `scatter` puts something there; a new axis is called as the left side or `axis=` calls it; the others go by place",
+        about: "`gather` reads the elements at the positions `ids` along `axis=`, and `scatter` writes to them. A new axis has the name that the left side or `axis=` gives it; all others are matched by position",
         table: arrays::TABLE,
     },
     Family {
         title: "Kinds of numbers",
-        about: "Complex numbers, numbers held as another kind, and bits that look random and follow from a state",
+        about: "Complex numbers, conversions between dtypes, and random bits that are a function of a state",
         table: kinds::TABLE,
     },
-    Family { title: "Of an index", about: "Of an index itself, `even(i)`", table: arrays::OF_INDEX },
+    Family {
+        title: "Of an index",
+        about: "These functions take an index itself, as in `even(i)`",
+        table: arrays::OF_INDEX,
+    },
 ];
 
 type Apply = fn(&[&Tensor], &Settings) -> Tensor;

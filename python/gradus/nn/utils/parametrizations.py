@@ -9,7 +9,7 @@ from .parametrize import register_parametrization
 
 
 def _norm_except(v, dim):
-    """The norms of a tensor's slices along an axis; with -1, of the whole."""
+    """The norms of a tensor's slices along an axis; with -1, the norm of the complete tensor."""
     axes = [axis for axis in range(v.dim()) if axis != dim % v.dim()] if dim != -1 else list(range(v.dim()))
     return (v * v).sum(axes, keepdim=dim != -1).sqrt()
 

@@ -36,7 +36,7 @@ def _without(scores, mask, amount):
 
 
 def _left(method, mask):
-    """Returns the index of what a method may still prune: elements, slices along its axis, or all."""
+    """Returns the index of the part that a method may still prune: elements, slices along its axis, or everything."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     if method.PRUNING_TYPE == "structured":
@@ -132,7 +132,7 @@ def _hook_of(module, name):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods in sequence; each prunes what the previous ones have left."""
+    """Several methods in sequence; each prunes elements that the previous ones have kept."""
 
     def __init__(self, *args):
         self._pruning_methods = ()

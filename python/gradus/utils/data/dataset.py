@@ -1,3 +1,3 @@
-"""Where some PyTorch programs look for data sets."""
+"""Exports data sets, because some PyTorch programs import them from this module."""
 
 from ...data.dataset import *  # noqa: F403

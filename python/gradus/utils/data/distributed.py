@@ -1,3 +1,3 @@
-"""Where PyTorch programs look for the sampler of one of several processes."""
+"""Exports the sampler for one of several processes, because PyTorch programs import it from this module."""
 
 from ...data import DistributedSampler  # noqa: F401

@@ -1,3 +1,3 @@
-"""Where some PyTorch programs look for samplers."""
+"""Exports samplers, because some PyTorch programs import them from this module."""
 
 from ...data.sampler import *  # noqa: F403
