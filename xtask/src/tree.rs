@@ -47,9 +47,9 @@ impl File {
         self.path.ends_with(".rs")
     }
 
-    /// Whether the file is `room` with an `.rs` added, or is in the folder `room`.
-    pub(crate) fn is_in(&self, room: &str) -> bool {
-        self.path.strip_prefix(room).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    /// Returns true if the file is `folder` with an `.rs` added, or is in the folder `folder`.
+    pub(crate) fn is_in(&self, folder: &str) -> bool {
+        self.path.strip_prefix(folder).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
     }
 
     pub(crate) fn violation(&self, line: usize, rule: &'static str, what: impl Into<String>) -> Violation {

@@ -13,7 +13,7 @@ use crate::{Done, Failure, Terminal, open, show};
 use gradus::lang::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use gradus::lang::{Gradient, GradientOptions, Program, Span};
 use gradus::{Aval, DType, Generator, Tensor};
-use probe::{AT_REST, Probe};
+use probe::{CONVERGED, Probe};
 use std::collections::BTreeMap;
 
 pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     random.fill(program, &wanted, &mut ready)?;
     let equations = program.equations.len();
     // Differences of values that have not converged are inaccurate.
-    ready.settings.tolerance.get_or_insert(AT_REST);
+    ready.settings.tolerance.get_or_insert(CONVERGED);
     // Faults of the program itself are reported before its gradient is computed.
     program.run(&ready.inputs, &ready.settings, &wanted)?;
     writeln!(terminal.out, "{equations} equations, {} names: no errors", program.names.len())?;

@@ -127,7 +127,7 @@ fn check_of_complex_numbers() {
     assert!(value.contains("[6.+2.j 6.+4.j]"), "{value}");
 }
 
-/// The implicit gradient of a fixpoint beside the rounds' own derivative, which are at rest in it as well.
+/// The implicit gradient of a fixpoint is the derivative of its converged rounds.
 #[test]
 fn check_compares_fixpoints_with_forward_mode() {
     for text in [
@@ -183,7 +183,7 @@ fn check_looks_at_time_and_at_what_is_held() {
     assert!(text.lines().any(|l| l.starts_with("Grad_K ") && l.ends_with("  ok")), "{text}");
 }
 
-/// Arithmetic and bytes, counted by hand.
+/// Counts of arithmetic and bytes that are known from the sizes.
 #[test]
 fn explain_counts() {
     let axes = |all: &[(&str, usize)]| -> String {

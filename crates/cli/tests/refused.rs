@@ -41,7 +41,7 @@ fn more_rounds_than_anyone_waits_for() {
     assert!(found.code == 2 && found.err.contains("at most 1000000 rounds"), "{}", found.err);
 }
 
-/// A time that ends by a condition goes on for so many steps at most.
+/// A loop with a condition takes at most the stated number of steps.
 #[test]
 fn times_that_do_not_end() {
     let text = "X[*0] = 1\nX[*t+1] = X[*t] + 1\nGo[*t] = X[*t] > 0\naxis t while Go";

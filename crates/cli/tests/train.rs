@@ -246,7 +246,7 @@ fn batches_take_examples() {
     assert!(mean(&log[..5]) < 0.5 && mean(&log[80..]) < mean(&log[..5]), "{log:?}");
 }
 
-/// Ctrl-C, as a signal to the command itself: it ends after the batch at hand, with a checkpoint of just that batch.
+/// Ctrl-C ends the command after the current batch, with a checkpoint of that batch.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_leaves_a_checkpoint() {
@@ -299,7 +299,7 @@ fn held_out_names_are_read_with_averaged_weights() {
     };
     let found = held_out(&log);
     assert_eq!(found.iter().map(|f| f.0).collect::<Vec<_>>(), [35, 70, 80]);
-    // The last of them again, by hand: all whole batches of the names that the split holds out.
+    // The last of them, computed directly: all whole batches of the names that the split holds out.
     let names_text = std::fs::read_to_string(root().join("examples/data/names.txt")).unwrap();
     let data = names::examples(&names::split(&names_text).1, 3).unwrap();
     let mean = |model: &Bengio| {
@@ -340,10 +340,10 @@ fn held_out_names_are_read_with_averaged_weights() {
     assert_eq!(held_out(&lines(&folder, "parts")).last(), found.last());
 }
 
-/// Rates on straight lines, updates after two batches, averages, clipping by value: the same by hand.
+/// Linear rates, updates after two batches, averages and clipping by value, compared with a direct computation.
 #[test]
 fn a_program_follows_the_configuration_to_the_last_digit() {
-    let folder = Folder::new("train-by-hand");
+    let folder = Folder::new("train-direct");
     let parts = PARTS
         .replace("[optimizer]", "accumulate = 2\n[schedule]\nname = \"piecewise\"\npoints = [[10, 1.0], [20, 0.2], [60, 0.1]]\n[optimizer]\nclip_value = 0.05\naverage = 0.9")
         .replace("{ normal = 0.1 }", "{ fill = 0.25 }");
@@ -429,7 +429,7 @@ fn shipped_configurations_train() {
         std::fs::copy(&file, folder.0.join("train").join(file.file_name().unwrap())).unwrap();
     }
     let data = root().join("examples/data").display().to_string();
-    // What a run of so many steps says at its end: loss, and loss on what is held out.
+    // The losses that a run of this many steps prints at its end: on the training data and on the validation data.
     let run = |name: &str, steps: &str, fewer: &str| {
         let path = format!("train/{name}.toml");
         let text = folder.read(&path).replace("../data", &data);

@@ -32,7 +32,7 @@ pub(crate) fn unlisted(tree: &Tree) -> Vec<Violation> {
 /// file.
 pub(crate) fn matches(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    for file in tree.rust().filter(|file| !READERS.iter().any(|room| file.is_in(room))) {
+    for file in tree.rust().filter(|file| !READERS.iter().any(|folder| file.is_in(folder))) {
         for (index, line) in file.code.lines().enumerate() {
             let line = line.trim();
             if line.strip_prefix("| ").unwrap_or(line).starts_with("Op::") && line.contains("=>") {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_listed_files_and_other_rooms() {
+    fn accepts_listed_files_and_other_folders() {
         let tree = Tree::of(&[
             ("crates/ir/src/ops.rs", "pub mod dot;\n#[cfg(test)]\nmod tests;\nmod pointwise;\n"),
             ("crates/ir/src/ops/dot.rs", ""),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Largest relative difference of forward and reverse mode; both are exact up to rounding.
 const EXACT: f64 = 1e-9;
 /// Tolerance to which fixpoints converge.
-pub(super) const AT_REST: f64 = 1e-14;
+pub(super) const CONVERGED: f64 = 1e-14;
 /// Largest number of elements without a derivative that are searched for in a tensor.
 const PLACES: usize = 64;
 /// Initial step length of differences.
@@ -152,7 +152,7 @@ impl Probe {
         let lowered = stepped.lower(&avals(&inputs), &settings, &wanted)?;
         let loss = lowered.compiled()?;
         let noise = match lowered.has_fixpoints() {
-            true => AT_REST,
+            true => CONVERGED,
             false => program.least_float(DType::F64).epsilon(),
         };
         let holds = program.holds_inside().cloned();
