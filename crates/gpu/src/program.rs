@@ -142,10 +142,10 @@ impl GpuProgram {
         self.page.map_or((0, at), |page| (at / page, at % page))
     }
 
-    /// Bytes of each page of the arena.
+    /// Bytes of each page of the arena; at least one, which kernels may bind although it is empty.
     pub fn pages(&self) -> Vec<usize> {
         match self.page {
-            Some(page) => (0..self.arena.div_ceil(page)).map(|k| (self.arena - k * page).min(page)).collect(),
+            Some(page) => (0..self.arena.div_ceil(page).max(1)).map(|k| (self.arena - k * page).min(page)).collect(),
             None => vec![self.arena],
         }
     }

@@ -162,7 +162,6 @@ impl Gpu {
             let page = if k == 0 { Memory::Arena } else { Memory::Page(k) };
             memory.insert(page, self.buffer(bytes, 0x5a));
         }
-        memory.entry(Memory::Arena).or_insert_with(|| self.buffer(0, 0x5a));
         for (b, own) in program.buffers.iter().enumerate() {
             if let Memory::Own(owner) = program.memory(b) {
                 memory.entry(Memory::Own(owner)).or_insert_with(|| self.buffer(own.bytes(), 0xa5));
