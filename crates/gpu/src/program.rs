@@ -145,7 +145,9 @@ impl GpuProgram {
     /// Bytes of each page of the arena; at least one, which kernels may bind although it is empty.
     pub fn pages(&self) -> Vec<usize> {
         match self.page {
-            Some(page) => (0..self.arena.div_ceil(page).max(1)).map(|k| (self.arena - k * page).min(page)).collect(),
+            Some(page) => {
+                (0..self.arena.div_ceil(page).max(1)).map(|k| (self.arena - k * page).min(page)).collect()
+            }
             None => vec![self.arena],
         }
     }
