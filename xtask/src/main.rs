@@ -9,6 +9,7 @@ mod memory;
 mod mutants;
 mod python;
 mod suite;
+mod swiftshader;
 mod targets;
 mod tidy;
 mod toolchain;
@@ -44,6 +45,8 @@ Commands:
   arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, no part of `test`
   mutants change the source in small ways and look whether a test fails, no part of `test` (needs cargo-mutants)
             [K/N]      mutants K, K + N, K + 2 N … (0/60, about 80 of them, if nothing is given)
+  swiftshader
+          run the tests of WebGPU devices on Chromium's software driver, no part of `test`
   targets type-check the library for macOS and Windows, no part of `test`
   wasm    build the WebAssembly module of the browser package, no part of `test`
   web     build the module, the browser package and its page, no part of `test` (needs Node.js)
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
             let shard = shard.to_owned();
             Box::new(move |workspace| mutants::run(workspace, Some(&shard)))
         }
+        ["swiftshader"] => Box::new(swiftshader::run),
         ["targets"] => Box::new(targets::run),
         ["wasm"] => Box::new(wasm::run),
         ["web"] => Box::new(|workspace| web::run(workspace, wasm::Profile::Small, false)),

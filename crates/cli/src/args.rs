@@ -531,6 +531,9 @@ pub(crate) struct TrainArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) on: On,
+    /// After the run, write the times of one more step as a trace, which Perfetto opens; checkpoints do not contain that step
+    #[arg(long, value_name = "OUT")]
+    pub(crate) profile: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

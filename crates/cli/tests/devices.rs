@@ -41,6 +41,10 @@ fn devices_are_listed() {
     if has_gpu() {
         assert_eq!(all[1]["name"], "wgpu:0");
         assert!(all[1]["adapter"].is_string() && all[1]["driver"].is_string(), "{all}");
+        let number = |key: &str| all[1][key].as_str().and_then(|t| t.split(' ').next()?.parse::<u64>().ok());
+        assert!(number("bindings").is_some_and(|n| n >= 8), "{all}");
+        assert!(number("threads of a group").is_some_and(|n| n >= 256), "{all}");
+        assert!(all[1]["memory"] == "unknown" || number("memory") >= number("largest tensor"), "{all}");
     }
 }
 
@@ -112,6 +116,19 @@ fn training_runs_on_a_gpu() {
         log.lines().filter_map(loss).collect::<Vec<f64>>()
     };
     let (expected, found) = (losses("cpu"), losses("wgpu"));
+    let config = folder.0.join("wgpu.toml").display().to_string();
+    let checkpoint = folder.0.join("wgpu/checkpoint.safetensors");
+    let before = std::fs::read(&checkpoint).unwrap();
+    let trace = folder.0.join("trace.json").display().to_string();
+    output("", &["train", &config, "--device", "wgpu", "--resume", "--profile", &trace]);
+    let trace: Value = serde_json::from_str(&folder.read("trace.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    assert_eq!(events[0]["args"]["name"], "wgpu:0");
+    // Each of the three layers has a product in the forward pass and two in the backward pass.
+    let of = |what: &str| events.iter().filter(|e| e["name"].as_str().unwrap().contains(what)).count();
+    assert_eq!(of("product"), 9, "{trace}");
+    assert!(events.iter().filter(|e| e["ph"] == "X").all(|e| e["dur"].as_f64().unwrap() >= 0.0), "{trace}");
+    assert!(before == std::fs::read(&checkpoint).unwrap(), "the profiled step is part of the checkpoint");
     assert!(expected.len() == 12 && expected[11] < expected[0], "{expected:?}");
     close(&found, &expected, 1e-4, "losses");
     let run = folder.0.join("wgpu").display().to_string();

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 const TOO_LONG: &str = "the kernel would be too long";
+const TOO_WIDE: &str = "the kernel would use too many buffers";
 
 /// A value that is, or may be, stored in memory, by number.
 pub(crate) type Value = usize;
@@ -51,6 +52,8 @@ pub(crate) struct Member {
     /// Extents of its value: those of `space` without the reduced ones.
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
+    /// Inputs and outputs of the graph with memory of their own that it reads or defines.
+    pub(crate) large: Vec<Value>,
 }
 
 /// The computation of a member.
@@ -91,6 +94,8 @@ pub(crate) struct Limits {
     pub(crate) most: usize,
     /// Length of a function that is not exact arithmetic, in ops.
     pub(crate) function: usize,
+    /// Most inputs and outputs with memory of their own.
+    pub(crate) buffers: usize,
 }
 
 /// Members that share a loop nest.
@@ -119,6 +124,17 @@ impl Group {
     fn length_with<'a>(&self, more: impl Iterator<Item = &'a Arc<Member>>) -> usize {
         let of = |m: &Arc<Member>| if m.is_function() { self.limits.function } else { 1 };
         self.members.iter().map(|(m, _)| of(m)).sum::<usize>() + more.map(of).sum::<usize>()
+    }
+
+    /// Whether this group with more members uses more large buffers than a kernel may.
+    fn is_too_wide_with<'a>(&'a self, more: impl Iterator<Item = &'a Arc<Member>>) -> bool {
+        let mut all: HashSet<Value> = more.flat_map(|m| &m.large).copied().collect();
+        // Most members have no large buffers, and do not change the answer.
+        if all.is_empty() {
+            return false;
+        }
+        all.extend(self.members.iter().flat_map(|(m, _)| &m.large).copied());
+        all.len() > self.limits.buffers
     }
 
     pub(crate) fn find(&self, value: Value) -> Option<&(Arc<Member>, Level)> {
@@ -194,6 +210,9 @@ impl Group {
         if self.length_with([member].into_iter()) > self.limits.most {
             return Err(TOO_LONG);
         }
+        if self.is_too_wide_with([member].into_iter()) {
+            return Err(TOO_WIDE);
+        }
         let mut group = self.clone();
         group.join(member)?;
         Ok(group)
@@ -203,6 +222,9 @@ impl Group {
     pub(crate) fn join(&mut self, member: &Arc<Member>) -> Result<(), &'static str> {
         if self.length_with([member].into_iter()) > self.limits.most {
             return Err(TOO_LONG);
+        }
+        if self.is_too_wide_with([member].into_iter()) {
+            return Err(TOO_WIDE);
         }
         let whole = self.fit(&member.space, Level::Element).is_some();
         let level = match (&member.task, whole) {
@@ -249,6 +271,9 @@ impl Group {
     pub(crate) fn merged(&self, other: &Group) -> Result<Group, &'static str> {
         if self.length_with(other.members.iter().map(|(m, _)| m)) > self.limits.most {
             return Err(TOO_LONG);
+        }
+        if self.is_too_wide_with(other.members.iter().map(|(m, _)| m)) {
+            return Err(TOO_WIDE);
         }
         // If both have the same axes, the group that reads the other joins it, and the other is unchanged.
         if (&self.space, &self.reduced) == (&other.space, &other.reduced) {

@@ -30,6 +30,7 @@ pub use cost::{Work, amount};
 pub use kernel::{Access, Inst, Kernel, Level, Operation, Piece, Store};
 pub use layout::Layout;
 pub use lowered::NotFused;
+pub use memory::in_page;
 pub use plan::{Buffer, BufferLocation, Control, Plan, Routine, Step};
 pub use profile::{Claim, Fuse, Loops, Memory, Profile, Recompute, Slices, Split, Text};
 pub use simplify::{Options, Rule, Simplified, rules, simplify};
@@ -70,7 +71,7 @@ pub fn compile_with(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -
         slices::slice(&mut plan, limits, profile.memory.align);
     }
     checked(|| plan.verify_steps())?;
-    memory::plan_memory(&mut plan, profile.memory.align);
+    memory::plan_memory(&mut plan, profile.memory.align, profile.memory.page);
     checked(|| plan.verify())?;
     stop::poll()?;
     Ok(plan)

@@ -10,14 +10,18 @@ use crate::profile::{Profile, Split};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
 use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape, stop};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Lowers a graph without regions, whose inputs have these layouts (row-major if the list is empty).
 pub(crate) fn lower(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -> Result<Lowered> {
     let views = Vec::with_capacity(graph.nodes().len());
-    let mut l = Lowering { graph, layouts, profile, views, to: Lowered::default() };
-    for node in graph.nodes() {
+    let outputs = output_nodes(graph);
+    let mut l =
+        Lowering { graph, layouts, profile, views, outputs, is_output: false, to: Lowered::default() };
+    for (i, node) in graph.nodes().iter().enumerate() {
         stop::poll()?;
+        l.is_output = l.outputs.contains(&(i as u32));
         let views = l.node(node).map_err(|e| {
             let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
             e.in_op(node.op.name(), &ins)
@@ -31,12 +35,28 @@ pub(crate) fn lower(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -
     Ok(l.to)
 }
 
+/// The nodes whose first results are outputs, also as views.
+fn output_nodes(graph: &Graph) -> HashSet<u32> {
+    let of_view = |id: Id| {
+        let node = &graph.nodes()[id.node as usize];
+        let types: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
+        let view = matches!(node.op.def().form(&types), Form::View(_) | Form::Reshape);
+        if view { node.ins.first().copied() } else { None }
+    };
+    let all = graph.outputs().iter().map(|id| std::iter::successors(Some(*id), |id| of_view(*id)));
+    all.filter_map(Iterator::last).map(|id| id.node).collect()
+}
+
 struct Lowering<'g> {
     graph: &'g Graph,
     layouts: &'g [InputLayout],
     profile: &'g Profile,
     /// How to read the results of each node.
     views: Vec<Vec<View>>,
+    /// Nodes whose results are outputs.
+    outputs: HashSet<u32>,
+    /// Whether the current node is one of them.
+    is_output: bool,
     to: Lowered,
 }
 
@@ -124,10 +144,22 @@ impl Lowering<'_> {
     /// Adds an op over an index space to the loop nest where it fits best.
     fn member(&mut self, task: Task, args: Vec<View>, space: &Shape, out: &Aval) -> View {
         let value = self.new_value(out.clone(), Origin::Computed);
-        let member =
-            Member { value, task, args, space: space.clone(), shape: out.shape.clone(), dtype: out.dtype };
-        self.place(Arc::new(member));
+        let large = self.large(&args, value);
+        let (space, shape, dtype) = (space.clone(), out.shape.clone(), out.dtype);
+        self.place(Arc::new(Member { value, task, args, space, shape, dtype, large }));
         self.view_of(value)
+    }
+
+    /// The inputs among the operands, and the value itself if it is an output, that have memory of their own.
+    fn large(&self, args: &[View], value: Value) -> Vec<Value> {
+        let bytes = |v: Value| {
+            let aval = &self.to.values[v].0;
+            aval.shape.numel().saturating_mul(aval.dtype.size())
+        };
+        let is_large = |v: &Value| bytes(*v) > self.profile.fuse.large;
+        let stored = |v: &Value| !matches!(self.to.values[*v].1, Origin::Computed);
+        let reads = args.iter().filter_map(View::value).filter(stored);
+        reads.chain(self.is_output.then_some(value)).filter(is_large).collect()
     }
 
     /// Joins as many of the groups that compute its operands as possible, or starts a new group.
@@ -391,6 +423,7 @@ impl Lowering<'_> {
     fn copy_in_reader(&mut self, view: &View, aval: &Aval) -> Value {
         let value = self.new_value(aval.clone(), Origin::Computed);
         let (shape, dtype) = (aval.shape.clone(), aval.dtype);
+        let large = self.large(std::slice::from_ref(view), value);
         let member = Arc::new(Member {
             value,
             task: Task::Scalar(Scalar::Identity),
@@ -398,6 +431,7 @@ impl Lowering<'_> {
             space: shape.clone(),
             shape,
             dtype,
+            large,
         });
         let producers = self.producers(&view.value().into_iter().collect::<Vec<_>>());
         let joined = self.to.units.iter().enumerate().find_map(|(u, unit)| match unit {

@@ -14,7 +14,7 @@ pub(crate) struct Life {
 }
 
 /// Assigns an offset to every temporary, and determines which inputs an output may overwrite.
-pub(crate) fn plan_memory(plan: &mut Plan, align: usize) {
+pub(crate) fn plan_memory(plan: &mut Plan, align: usize, page: usize) {
     let lives = lives(plan);
     let mut host: HashMap<usize, usize> = HashMap::new();
     let mut taken: HashSet<usize> = HashSet::new();
@@ -48,7 +48,7 @@ pub(crate) fn plan_memory(plan: &mut Plan, align: usize) {
         let own = whole.entry(root(b)).or_insert(life);
         *own = Life { from: own.from.min(life.from), to: own.to.max(life.to) };
     }
-    let (offsets, arena) = pack(plan, &whole, align);
+    let (offsets, arena) = pack(plan, &whole, align, page);
     plan.arena = arena;
     for (b, buffer) in plan.buffers.iter_mut().enumerate() {
         if let (BufferLocation::Arena(at), Some(offset)) = (&mut buffer.location, offsets.get(&root(b))) {
@@ -58,8 +58,13 @@ pub(crate) fn plan_memory(plan: &mut Plan, align: usize) {
     plan.donors = donors(plan, &lives);
 }
 
-/// Allocates the largest buffer first, each at the lowest offset where no live buffer overlaps.
-fn pack(plan: &Plan, whole: &HashMap<usize, Life>, align: usize) -> (HashMap<usize, usize>, usize) {
+/// Allocates the largest buffer first, each at the lowest offset in one page where no live buffer overlaps.
+fn pack(
+    plan: &Plan,
+    whole: &HashMap<usize, Life>,
+    align: usize,
+    page: usize,
+) -> (HashMap<usize, usize>, usize) {
     // First byte, end, and lifetime; sorted by offset.
     let mut allocated: Vec<(usize, usize, Life)> = Vec::new();
     let mut order: Vec<(usize, Life)> = whole.iter().map(|(b, l)| (*b, *l)).collect();
@@ -71,7 +76,7 @@ fn pack(plan: &Plan, whole: &HashMap<usize, Life>, align: usize) -> (HashMap<usi
         for (from, to, other) in allocated.iter() {
             let together = life.from <= other.to && other.from <= life.to;
             if together && at < *to && *from < at + bytes {
-                at = *to;
+                at = in_page(*to, bytes, page);
             }
         }
         let i = allocated.partition_point(|(from, _, _)| *from <= at);
@@ -80,6 +85,12 @@ fn pack(plan: &Plan, whole: &HashMap<usize, Life>, align: usize) -> (HashMap<usi
         arena = arena.max(at + bytes);
     }
     (offsets, arena)
+}
+
+/// The first offset from `at` on where this many bytes are in one page. Values larger than a page begin with one.
+pub fn in_page(at: usize, bytes: usize, page: usize) -> usize {
+    let left = page - at % page;
+    if bytes <= left || left == page { at } else { at + left }
 }
 
 pub(crate) fn lives(plan: &Plan) -> Vec<Option<Life>> {

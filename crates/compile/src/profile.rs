@@ -71,11 +71,15 @@ pub struct Fuse {
     /// Largest kernels, in elements, that are merged although neither reads the other, because starting them takes
     /// longer than running them.
     pub small: usize,
+    /// Most inputs and outputs of the graph with memory of their own that a kernel reads and writes.
+    pub buffers: usize,
+    /// Inputs and outputs of more bytes have memory of their own.
+    pub large: usize,
 }
 
 impl Fuse {
     pub(crate) fn limits(&self) -> Limits {
-        Limits { most: self.most, function: self.function }
+        Limits { most: self.most, function: self.function, buffers: self.buffers }
     }
 }
 
@@ -142,6 +146,8 @@ pub struct Loops {
 pub struct Memory {
     /// Alignment of temporaries in the arena, in bytes.
     pub align: usize,
+    /// Bytes of a page of the arena, a multiple of the alignment. A temporary is in one page.
+    pub page: usize,
     /// Largest value that a graph may compute, in bytes, stored or not.
     pub most: usize,
 }

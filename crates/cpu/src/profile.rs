@@ -7,7 +7,7 @@ use gradus_ir::{DType, size};
 /// The limits with which graphs are compiled for the CPU.
 pub const PROFILE: Profile = Profile {
     // Longer kernels gain nothing from memory and crowd the instruction cache. Smaller ones cost less than their start.
-    fuse: Fuse { most: 160, function: 1, small: 1 << 10 },
+    fuse: Fuse { most: 160, function: 1, small: 1 << 10, buffers: usize::MAX, large: usize::MAX },
     // A store and a load cost about as much as two dozen arithmetic operations on an element.
     recompute: Recompute { least: 1 << 12, work: 24, function: 6, loads: 1 },
     // Enough rows for the threads of a large processor, and columns that fill vectors for all of them.
@@ -29,7 +29,7 @@ pub const PROFILE: Profile = Profile {
     // A vector of 64 bytes is not filled by fewer elements of any dtype.
     loops: Loops { small: 64 },
     // Cache lines.
-    memory: Memory { align: 64, most: size::MOST_BYTES },
+    memory: Memory { align: 64, page: usize::MAX, most: size::MOST_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
     dtypes: &DType::ALL,
     claims: CLAIMS,

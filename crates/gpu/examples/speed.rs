@@ -11,6 +11,7 @@ use gradus_ir::ops::Combine;
 use gradus_ir::ops::cumulate::Cumulate;
 use gradus_ir::ops::reduce::Max;
 use gradus_ir::ops::sort::Sort;
+use gradus_ir::transform::vjp;
 use gradus_ir::{Aval, DType, Graph};
 
 fn graph(
@@ -32,6 +33,23 @@ fn main() {
         Ok(s) => println!("{name:32} {:10.3} ms {:10.1} {unit}/s", s * 1e3, work / s / 1e9),
         Err(why) => println!("{name:32} {why}"),
     };
+    // With an argument: attention alone, as kernels of its own and as products with the scores in memory.
+    if let Some(n) = std::env::args().nth(1).and_then(|n| n.parse::<usize>().ok()) {
+        for barriers in [Barriers::Cheap, Barriers::Dear] {
+            let limits = Limits { barriers, ..limits.clone() };
+            for (name, of) in [("claimed", "scaled_dot_product_attention"), ("composite", "composite")] {
+                let forward = common::attention_as(of, [16, n, n, 64], true);
+                let backward = vjp(&forward, &[0, 1, 2]).expect("a gradient");
+                for (pass, graph) in [("forward", &forward), ("gradients", &backward)] {
+                    match Gpu::get().seconds(graph, &limits, 1) {
+                        Ok(s) => println!("{barriers:?} {name:10} {pass:10} {:10.1} ms", s * 1e3),
+                        Err(why) => println!("{barriers:?} {name:10} {pass:10} {why}"),
+                    }
+                }
+            }
+        }
+        return;
+    }
     let n = 1 << 26;
     let bytes = n as f64 * 4.0;
     let g = graph(&[(F, &[n])], |_, x| vec![x[0] + 1.0]);

@@ -71,6 +71,7 @@ fn name(program: &GpuProgram, memory: &Memory) -> String {
     match memory {
         Memory::Heap => "heap".to_string(),
         Memory::Arena => "arena".to_string(),
+        Memory::Page(k) => format!("page {k} of the arena"),
         Memory::Own(b) => format!("b{b} ({})", amount(program.buffers[*b].bytes() as f64, "B")),
     }
 }

@@ -1,5 +1,7 @@
 //! Properties of an adapter that code generation needs in addition to the compiler's profile.
 
+use crate::program::ALIGN;
+
 /// Limits of an adapter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
@@ -15,8 +17,11 @@ pub struct Limits {
     pub groups: u32,
     /// The cost of a barrier.
     pub barriers: Barriers,
-    /// Whether kernels may compute in `f16`.
+    /// Whether kernels may use the type `f16`.
     pub f16: bool,
+    /// Whether the arena of a program may consist of several pages, each as large as a binding. Otherwise it is one
+    /// buffer, and programs that need more cannot run.
+    pub pages: bool,
 }
 
 impl Limits {
@@ -29,7 +34,14 @@ impl Limits {
         groups: 65_535,
         barriers: Barriers::Cheap,
         f16: false,
+        pages: false,
     };
+
+    /// Bytes of a page of the arena; `None` if it has one page, of any size.
+    pub fn page(&self) -> Option<usize> {
+        let page = usize::try_from(self.binding).unwrap_or(usize::MAX) / ALIGN * ALIGN;
+        (self.pages && page > 0).then_some(page)
+    }
 }
 
 /// The cost of a workgroup barrier.

@@ -80,7 +80,9 @@ fn of_row(row: &Pointwise, from: DType, args: &[String]) -> Result<String, Strin
             "neg" => Ok(format!("(-{a})")),
             "mul" | "div" => named("c"),
             "square" => Ok(format!("c_mul({a}, {a})")),
-            "reciprocal" => Ok(format!("c_div(vec2<f32>(1.0f, f_bits(0u)), {a})")),
+            // Not `f_bits(0u)`: some drivers compile a kernel anew for values of parameters that alone decide a branch.
+            // They would know the word of fences, and remove them.
+            "reciprocal" => Ok(format!("c_div(vec2<f32>(1.0f, f_zero({a}.x)), {a})")),
             "eq" => Ok(format!("({a}.x == {b}.x && {a}.y == {b}.y)")),
             "ne" => Ok(format!("!({a}.x == {b}.x && {a}.y == {b}.y)")),
             "is_nan" | "is_inf" => Ok(format!("(f_{0}({a}.x) || f_{0}({a}.y))", row.name)),

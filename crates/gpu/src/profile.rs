@@ -1,6 +1,7 @@
 //! The compiler's profile of GPUs. The values are estimates, to be replaced by measurements.
 
 use crate::limits::{Barriers, Limits};
+use crate::program::SMALL;
 use crate::routine::CLAIMS;
 use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Split};
 use gradus_ir::DType;
@@ -10,10 +11,12 @@ use gradus_ir::DType;
 pub fn profile(limits: &Limits) -> Profile {
     let most = usize::try_from(limits.binding).unwrap_or(usize::MAX);
     let software = limits.barriers == Barriers::Dear;
+    // Of the bindings, small tensors take one and temporaries up to two.
+    let buffers = (limits.bindings as usize).saturating_sub(3).max(2);
     Profile {
         fuse: match software {
-            true => Fuse { most: 160, function: 8, small: 1 << 12 },
-            false => Fuse { most: 96, function: 4, small: 1 << 16 },
+            true => Fuse { most: 160, function: 8, small: 1 << 12, buffers, large: SMALL },
+            false => Fuse { most: 96, function: 4, small: 1 << 16, buffers, large: SMALL },
         },
         recompute: match software {
             true => Recompute { least: 1 << 12, work: 24, function: 6, loads: 1 },
@@ -26,7 +29,7 @@ pub fn profile(limits: &Limits) -> Profile {
         // Slices run one after the other, which would leave a GPU idle; kernels over all slices keep it busy.
         slices: None,
         loops: Loops { small: if software { 1 << 16 } else { 1 << 20 } },
-        memory: Memory { align: 256, most },
+        memory: Memory { align: 256, page: limits.page().unwrap_or(usize::MAX), most },
         products: if software { &[DType::F32] } else { &[DType::F32, DType::F16, DType::BF16] },
         dtypes: &DType::WITHOUT_F64,
         claims: CLAIMS,

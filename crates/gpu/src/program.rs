@@ -2,7 +2,7 @@
 //! `translate.rs` builds a program from a plan; device crates run it; `saved.rs` stores it as JSON.
 //! Where buffers are in device memory is decided by the device crates.
 
-use gradus_compile::{Buffer, BufferLocation, Plan};
+use gradus_compile::{Buffer, BufferLocation, Plan, in_page};
 use gradus_ir::DType;
 
 /// Tensors of at most this many bytes share one buffer of the device, the heap. Larger ones have their own.
@@ -29,6 +29,8 @@ pub struct GpuProgram {
     pub donors: Vec<Option<usize>>,
     /// Bytes of the arena.
     pub arena: usize,
+    /// Bytes of a page of the arena, each of which is a buffer; `None` if the arena is one buffer.
+    pub page: Option<usize>,
     /// Checks of the program. Kernels clamp indices, so a failed check means unspecified values, not an invalid
     /// access.
     pub checks: Vec<Check>,
@@ -96,8 +98,10 @@ pub enum Command {
 pub enum Memory {
     /// The heap, with all inputs, outputs and constants of at most [`SMALL`] bytes.
     Heap,
-    /// The temporaries of the run.
+    /// The temporaries of the run, in the first page of the arena.
     Arena,
+    /// A later page of the arena, by its number.
+    Page(usize),
     /// The buffer of a large input, output or constant, by its number in the plan.
     Own(usize),
 }
@@ -118,6 +122,13 @@ pub enum Word {
 }
 
 impl GpuProgram {
+    /// The first and the last offset of a temporary of this many bytes, from an offset of the arena on.
+    pub(crate) fn next_temporary(&self, free: usize, bytes: usize) -> (usize, usize) {
+        let bytes = bytes.next_multiple_of(ALIGN);
+        let at = self.page.map_or(free, |page| in_page(free, bytes, page));
+        (at, at + bytes)
+    }
+
     /// Adds a buffer at a byte of the arena, and enlarges the arena if necessary.
     pub(crate) fn temporary(&mut self, dtype: DType, numel: usize, at: usize) -> usize {
         let buffer = Buffer { dtype, numel, location: BufferLocation::Arena(at) };
@@ -126,9 +137,26 @@ impl GpuProgram {
         self.buffers.len() - 1
     }
 
+    /// The page of a byte of the arena, and the byte's offset there.
+    pub fn page_of(&self, at: usize) -> (usize, usize) {
+        self.page.map_or((0, at), |page| (at / page, at % page))
+    }
+
+    /// Bytes of each page of the arena; at least one, which kernels may bind although it is empty.
+    pub fn pages(&self) -> Vec<usize> {
+        match self.page {
+            Some(page) => {
+                (0..self.arena.div_ceil(page).max(1)).map(|k| (self.arena - k * page).min(page)).collect()
+            }
+            None => vec![self.arena],
+        }
+    }
+
     /// Returns true if a run needs memory for temporaries.
     pub fn needs_arena(&self) -> bool {
-        let binds = |c: &Command| matches!(c, Command::Dispatch { bindings, .. } if bindings.contains(&Memory::Arena));
+        let temporary = |m: &Memory| matches!(m, Memory::Arena | Memory::Page(_));
+        let binds =
+            |c: &Command| matches!(c, Command::Dispatch { bindings, .. } if bindings.iter().any(temporary));
         self.arena > 0 || self.commands.iter().any(binds)
     }
 
@@ -144,7 +172,10 @@ impl GpuProgram {
     pub fn memory(&self, buffer: usize) -> Memory {
         let taken = |k: &usize| self.donors.get(*k).copied().flatten().map(|i| self.inputs[i]);
         match &self.buffers[buffer].location {
-            BufferLocation::Arena(_) => Memory::Arena,
+            BufferLocation::Arena(at) => match self.page_of(*at).0 {
+                0 => Memory::Arena,
+                page => Memory::Page(page),
+            },
             BufferLocation::Output(k) if taken(k).is_some_and(|i| i != buffer) => {
                 taken(k).map_or(Memory::Heap, |i| self.memory(i))
             }

@@ -27,6 +27,7 @@ impl GpuProgram {
             "outputs": self.outputs,
             "donors": self.donors,
             "arena": self.arena,
+            "page": self.page,
             "checks": self.checks.iter().map(check_json).collect::<Vec<_>>(),
         });
         (value, constants)
@@ -46,6 +47,7 @@ impl GpuProgram {
             outputs: list(value, "outputs", index)?,
             donors: list(value, "donors", |d| if d.is_null() { Ok(None) } else { index(d).map(Some) })?,
             arena: index(&value["arena"])?,
+            page: if value["page"].is_null() { None } else { Some(index(&value["page"])?) },
             checks: list(value, "checks", check)?,
         };
         program.verify()?;
@@ -54,6 +56,9 @@ impl GpuProgram {
 
     /// Returns an error unless all numbers of buffers, modules and bytes are in range.
     fn verify(&self) -> Result<()> {
+        if self.page.is_some_and(|page| page == 0 || page % 16 != 0) {
+            return Err(wrong("has pages that are no multiple of 16 bytes"));
+        }
         let known = |b: usize| b < self.buffers.len();
         let ends = self.inputs.iter().chain(&self.outputs).all(|b| known(*b));
         let donors = self.donors.len() <= self.outputs.len()
@@ -80,7 +85,10 @@ impl GpuProgram {
                 BufferLocation::Arena(_) if !used[number] => true,
                 BufferLocation::Arena(at) => {
                     let bytes = buffer.numel.checked_mul(buffer.dtype.size());
-                    bytes.and_then(|bytes| bytes.checked_add(*at)).is_some_and(|end| end <= self.arena)
+                    let end = bytes.and_then(|bytes| bytes.checked_add(*at));
+                    // A temporary is in one page of the arena.
+                    let fits = |end: &usize| self.page.is_none_or(|p| *end <= at.saturating_add(p - at % p));
+                    end.filter(fits).is_some_and(|end| end <= self.arena)
                 }
                 BufferLocation::Constant(literal) => {
                     literal.aval().shape.numel() == buffer.numel && literal.dtype() == buffer.dtype
@@ -95,7 +103,12 @@ impl GpuProgram {
                 return Err(wrong("has a host step, which cannot be loaded"));
             };
             let writable = self.modules.get(*module).map(|m| m.writable.len());
-            let memory = |m: &Memory| !matches!(m, Memory::Own(b) if !known(*b));
+            let pages = self.page.map_or(1, |page| self.arena.div_ceil(page));
+            let memory = |m: &Memory| match m {
+                Memory::Own(b) => known(*b),
+                Memory::Page(k) => *k < pages,
+                Memory::Heap | Memory::Arena => true,
+            };
             let word = |w: &Word| !matches!(w, Word::Start { buffer, .. } if !known(*buffer));
             if writable != Some(bindings.len())
                 || !bindings.iter().all(memory)
@@ -190,6 +203,7 @@ fn binding_json(memory: &Memory) -> Value {
     match memory {
         Memory::Heap => json!(-1),
         Memory::Arena => json!(-2),
+        Memory::Page(k) => json!(-2 - *k as i64),
         Memory::Own(b) => json!(b),
     }
 }
@@ -198,6 +212,7 @@ fn binding(value: &Value) -> Result<Memory> {
     match value.as_i64() {
         Some(-1) => Ok(Memory::Heap),
         Some(-2) => Ok(Memory::Arena),
+        Some(below @ ..-2) => Ok(Memory::Page(below.unsigned_abs() as usize - 2)),
         _ => index(value).map(Memory::Own),
     }
 }

@@ -2,7 +2,6 @@
 //! Slices are parts of the stacked operands and results; carries alternate between two temporaries.
 
 use crate::host::rename;
-use crate::program::ALIGN;
 use crate::translate::Translation;
 use gradus_compile::{
     Access, Buffer, BufferLocation, Control, Inst, Kernel, Layout, Level, Operation, Plan, Step, Store,
@@ -69,8 +68,9 @@ impl Translation<'_> {
         }
         // Slots that are the same in all iterations: operands, constants and temporaries.
         let mut slots: Vec<Slot> = Vec::with_capacity(body.buffers.len());
-        let arena = self.free;
-        self.free += body.arena.next_multiple_of(ALIGN);
+        // Offsets of the body stay in one page if its arena fits into a page, or begins with one.
+        let (arena, end) = self.program.next_temporary(self.free, body.arena);
+        self.free = end;
         for own in &body.buffers {
             let number = match &own.location {
                 BufferLocation::Input(k) => {
@@ -151,7 +151,7 @@ impl Translation<'_> {
     }
 
     /// Copies a complete buffer.
-    fn copy(&mut self, at: usize, from: Slot, to: Slot) -> Result<(), String> {
+    pub(crate) fn copy(&mut self, at: usize, from: Slot, to: Slot) -> Result<(), String> {
         let numel = self.program.buffers[to.0].numel;
         self.copy_part(at, from, to, numel)
     }

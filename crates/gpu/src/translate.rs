@@ -7,11 +7,11 @@ use crate::dialect::Dialect;
 use crate::limits::Limits;
 use crate::nest::Nest;
 use crate::profile::profile;
-use crate::program::{ALIGN, Command, GpuProgram, Module};
+use crate::program::{ALIGN, Command, GpuProgram, Memory, Module};
 use crate::{elementwise, host, product, routine, rows};
 use gradus_compile::{Contraction, Kernel, Plan, Routine, Step, Text, compile};
 use gradus_ir::{DType, Graph, Op, Result, stop};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Compiles a graph for an adapter. Returns its plan and its program.
 pub fn program_of(graph: &Graph, limits: &Limits, dialect: Dialect) -> Result<(Plan, GpuProgram)> {
@@ -30,6 +30,7 @@ pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> 
         outputs: plan.outputs.clone(),
         donors: plan.donors.clone(),
         arena: plan.arena,
+        page: limits.page(),
         checks: Vec::new(),
     };
     // Checks follow the plan's temporaries, then the temporaries of single steps.
@@ -77,6 +78,78 @@ impl Translation<'_> {
     /// Appends the commands of a step of a plan, or returns the reason why there are none. `own` is the step over the
     /// program's buffers, which differ from the plan's inside of loops.
     pub(crate) fn step(
+        &mut self,
+        at: usize,
+        plan: &Plan,
+        step: &Step,
+        own: &Step,
+    ) -> std::result::Result<(), String> {
+        let excess = self.excess(own);
+        if excess.is_empty() {
+            return self.step_within_bindings(at, plan, step, own);
+        }
+        let mark = self.mark();
+        let done = self.staged(at, plan, step, own, &excess);
+        match &done {
+            // Later steps may use the same memory.
+            Ok(()) => self.free = mark.free,
+            Err(_) => self.forget(&mark),
+        }
+        done
+    }
+
+    /// Appends the commands of a step that uses copies of some buffers. The copies are temporaries, which share a binding.
+    fn staged(
+        &mut self,
+        at: usize,
+        plan: &Plan,
+        step: &Step,
+        own: &Step,
+        buffers: &[usize],
+    ) -> std::result::Result<(), String> {
+        let mut copies = HashMap::new();
+        for &b in buffers {
+            let (dtype, numel) = (self.program.buffers[b].dtype, self.program.buffers[b].numel);
+            copies.insert(b, self.temporary(dtype, numel));
+            // Results too, since a step in a loop may write a part only.
+            self.copy(at, (b, 0), (copies[&b], 0))?;
+        }
+        let mut moved = own.clone();
+        host::rename(&mut moved, &|b| copies.get(&b).copied().unwrap_or(b));
+        self.step_within_bindings(at, plan, step, &moved)?;
+        let writes = own.writes();
+        buffers
+            .iter()
+            .filter(|b| writes.contains(b))
+            .try_for_each(|&b| self.copy(at, (copies[&b], 0), (b, 0)))
+    }
+
+    /// The buffers with memory of their own that a step uses, beyond those that the adapter can bind at once.
+    fn excess(&self, step: &Step) -> Vec<usize> {
+        // The steps of a loop are translated one by one.
+        if matches!(step, Step::Scan { .. }) {
+            return Vec::new();
+        }
+        let is_own = |b: &usize| matches!(self.program.memory(*b), Memory::Own(_));
+        let (reads, writes) = (step.reads(), step.writes());
+        let mut all: Vec<usize> = reads.iter().chain(&writes).copied().filter(is_own).collect();
+        all.sort_unstable();
+        all.dedup();
+        // Two bindings are for small tensors and temporaries.
+        let most = (self.limits.bindings as usize).saturating_sub(2);
+        let memories: BTreeSet<Memory> = all.iter().map(|b| self.program.memory(*b)).collect();
+        if memories.len() <= most {
+            return Vec::new();
+        }
+        // Operands first, the smallest first: copies of results would be written twice.
+        let mut order: Vec<usize> = all.into_iter().filter(|b| !shares_memory(&self.program, *b)).collect();
+        order.sort_by_key(|b| (writes.contains(b), self.program.buffers[*b].bytes(), *b));
+        order.truncate(memories.len() - most);
+        order
+    }
+
+    /// Appends the commands of a step whose buffers can all be bound.
+    fn step_within_bindings(
         &mut self,
         at: usize,
         plan: &Plan,
@@ -161,8 +234,8 @@ impl Translation<'_> {
 
     /// Allocates a temporary after those in use.
     pub(crate) fn temporary(&mut self, dtype: DType, numel: usize) -> usize {
-        let at = self.free;
-        self.free += (numel * dtype.size()).next_multiple_of(ALIGN);
+        let (at, end) = self.program.next_temporary(self.free, numel * dtype.size());
+        self.free = end;
         self.program.temporary(dtype, numel, at)
     }
 
@@ -191,6 +264,13 @@ impl Translation<'_> {
         p.arena = mark.arena;
         (self.check, self.free) = (mark.check, mark.free);
     }
+}
+
+/// Whether a buffer is an output that overwrites an input, or an input that is overwritten.
+fn shares_memory(program: &GpuProgram, buffer: usize) -> bool {
+    let mut donors = program.donors.iter().enumerate();
+    donors
+        .any(|(k, donor)| donor.is_some_and(|i| program.outputs[k] == buffer || program.inputs[i] == buffer))
 }
 
 /// The size of each part of a program.

@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{Gpu, attention, limits};
+use common::{Gpu, attention, limits, planned};
 use gradus_compile::Text;
-use gradus_gpu::Barriers;
+use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, SMALL, translate};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::conv::Conv;
 use gradus_ir::ops::cumulate::Cumulate;
@@ -17,8 +17,8 @@ use gradus_ir::ops::source::RandomBits;
 use gradus_ir::ops::{Bound, Combine, Form, movement};
 use gradus_ir::reference::evaluate;
 use gradus_ir::transform::vjp;
-use gradus_ir::{Aval, DType, Graph, Literal, Op};
-use gradus_testkit::compare::{Allowed, compare, largest};
+use gradus_ir::{Aval, C, DType, Graph, Literal, Op};
+use gradus_testkit::compare::{Allowed, compare, largest, ulp};
 use gradus_testkit::random::Random;
 use std::sync::Arc;
 
@@ -280,6 +280,124 @@ fn positions_of_the_largest() {
             check(&format!("argmax of {dtype} {shape:?} along {axis}"), &g, 1.0);
         }
     }
+}
+
+/// Replaces divisions of complex numbers by some that are two units in the last place off, as those of devices may be.
+fn with_bad_divisions(text: &str) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
+    let mut out = String::from(
+        "fn f_bad(a: f32, b: f32) -> f32 {\n  let q = a / b;\n  return select(q, bitcast<f32>(bitcast<u32>(q) + 2u), q != 0.0f);\n}\n",
+    );
+    let mut inside = false;
+    for line in text.lines() {
+        inside |= ["fn c_over(", "fn f_quotient(", "fn c_div("].iter().any(|f| line.starts_with(f));
+        inside &= line != "}";
+        let mut line = line.to_string();
+        while let Some(at) = line.find(" / ").filter(|_| inside) {
+            let start = line[..at].rfind(|c| !is_name(c)).map_or(0, |k| k + 1);
+            let end = at + 3 + line[at + 3..].find(|c| !is_name(c)).unwrap_or(line.len() - at - 3);
+            let (a, b) = (&line[start..at], &line[at + 3..end]);
+            if a.is_empty() {
+                break;
+            }
+            line = format!("{}f_bad({a}, {b}){}", &line[..start], &line[end..]);
+        }
+        out += &line;
+        out += "\n";
+    }
+    out
+}
+
+/// Devices need not round quotients correctly. Those of complex numbers are within one unit in the last place all the
+/// same, also where both parts are off, because a remainder corrects them.
+#[test]
+fn complex_quotients_where_divisions_are_inexact() {
+    let mut random = Random::new(11);
+    let n = 4096;
+    let part = |random: &mut Random| random.normal() * 2f64.powi(random.below(80) as i32 - 40);
+    let dividend: Vec<C> = (0..n).map(|_| C::new(part(&mut random), part(&mut random))).collect();
+    let divisor = |i: usize, random: &mut Random| match i % 3 {
+        0 => C::new(part(random), 0.0),
+        1 => C::new(0.0, part(random)),
+        _ => C::new(random.normal(), random.normal()),
+    };
+    let divisors: Vec<C> = (0..n).map(|i| divisor(i, &mut random)).collect();
+    let literal = |v: Vec<C>| Literal::new(Aval::new(DType::C64, [n]), v).expect("a literal").rounded();
+    let inputs = [literal(dividend), literal(divisors)];
+    let quotient = graph(&[(DType::C64, &[n]), (DType::C64, &[n])], |_, x| vec![x[0] / x[1]]);
+    let inverse = graph(&[(DType::C64, &[n])], |_, x| vec![x[0].reciprocal()]);
+    for (g, inputs) in [(quotient, &inputs[..]), (inverse, &inputs[1..])] {
+        let limits = limits(Barriers::Cheap);
+        let plan = planned(&g, &limits).expect("a plan");
+        let mut program = translate(&plan, &limits, Dialect::Wgsl, Text::Special).expect("a program");
+        for module in &mut program.modules {
+            let text = with_bad_divisions(&module.text);
+            assert!(text.matches("f_bad(").count() > 2, "{text}");
+            module.text = text;
+        }
+        let bytes: Vec<Vec<u8>> = inputs.iter().map(Literal::to_bytes).collect();
+        let found = Gpu::get().run(&program, &bytes).expect("a result");
+        let found = Literal::from_bytes(&g.output_avals()[0], &found[0]).expect("all bytes");
+        let expected = evaluate(&g, inputs).expect("a value").remove(0);
+        let each: Vec<f64> = expected.c().iter().map(|z| ulp(DType::C64, z.norm())).collect();
+        compare(&expected, &found, Allowed::Each(&each)).unwrap_or_else(|d| panic!("{d}"));
+    }
+}
+
+/// Runs a graph with these limits; returns the program and its results, compared with the reference.
+fn with_limits(g: &Graph, limits: &Limits, terms: f64) -> GpuProgram {
+    let mut random = Random::new(3);
+    let inputs: Vec<Literal> = g.input_avals().iter().map(|a| random.literal(a)).collect();
+    let plan = planned(g, limits).expect("a plan");
+    let program = translate(&plan, limits, Dialect::Wgsl, Text::Special).expect("a program");
+    assert!(
+        program.commands.iter().all(|c| matches!(c, Command::Dispatch { .. })),
+        "a step runs on the host"
+    );
+    let found = Gpu::get().evaluate(g, &inputs, limits, Text::Special).expect("a program").expect("a value");
+    for (e, f) in evaluate(g, &inputs).expect("a value").iter().zip(&found) {
+        let each = vec![bounds(g) * e.dtype().epsilon() * largest(e) * terms; e.data().len()];
+        compare(e, f, Allowed::Each(&each)).unwrap_or_else(|d| panic!("{d}"));
+    }
+    program
+}
+
+/// Temporaries that together exceed a binding are in several pages, each a buffer of its own. An index that is out of
+/// range is found in any page.
+#[test]
+fn temporaries_in_several_pages() {
+    let n = 3000;
+    let running = |reverse: bool| Cumulate { combine: Combine::Sum, axis: 1, reverse };
+    let g = graph(&[(F, &[4, n]), (DType::I64, &[n])], |b, x| {
+        let first = b.apply1(running(false), &[x[0]]);
+        let second = b.apply1(running(true), &[x[0]]);
+        let third = b.apply1(running(true), &[first * second]);
+        let index = b.apply1(Cumulate { combine: Combine::Max, axis: 0, reverse: true }, &[x[1]]);
+        vec![(first + third.take(index, 1)).sum(&[1]), second]
+    });
+    for barriers in [Barriers::Cheap, Barriers::Dear] {
+        // A page has space for one of the four temporaries.
+        let limits = Limits { binding: 64 << 10, ..limits(barriers) };
+        let program = with_limits(&g, &limits, (n * n) as f64);
+        assert!(program.pages().len() > 2 && program.pages().iter().all(|p| *p <= 64 << 10));
+        let one = Limits { pages: false, ..limits };
+        assert_eq!(with_limits(&g, &one, (n * n) as f64).pages().len(), 1);
+    }
+}
+
+/// Adapters bind few buffers to a kernel. Fusion stops before there are too many large operands, and an op that has too
+/// many itself gets copies of some.
+#[test]
+fn more_operands_than_bindings() {
+    let n = SMALL / 4 + 4;
+    let limits = Limits { bindings: 8, ..limits(Barriers::Dear) };
+    let sum = graph(&[(F, &[n][..]); 9], |_, x| vec![x[1..].iter().fold(x[0], |sum, x| sum + *x)]);
+    let program = with_limits(&sum, &limits, 9.0);
+    assert_eq!(program.commands.len(), 2, "one kernel for five operands, one for the others");
+    let joined = graph(&[(F, &[n][..]); 9], |b, x| vec![b.apply1(movement::Concat { axis: 0 }, x)]);
+    let program = with_limits(&joined, &limits, 1.0);
+    let bound = |c: &Command| matches!(c, Command::Dispatch { bindings, .. } if bindings.len() <= 8);
+    assert!(program.commands.iter().all(bound));
 }
 
 /// Indices from 0 to 9, with many equal ones.

@@ -33,13 +33,15 @@ fn what_was_saved_is_read_again() {
 #[test]
 fn changed_programs_are_refused() {
     let (value, constants) = saved();
-    let changes: [(&str, Value, &str); 12] = [
+    let changes: [(&str, Value, &str); 14] = [
         ("/version", json!(2), "version 2"),
         ("/modules", json!(7), "lacks the list `modules`"),
         ("/modules/0/writable", json!([true]), "do not fit together"),
         ("/modules/0/group", json!([1, 2]), "2 numbers instead of 3"),
         ("/commands/0/module", json!(99), "do not fit together"),
-        ("/commands/0/bindings/0", json!(-3), "where an index or a size must be"),
+        ("/commands/0/bindings/0", json!(0.5), "where an index or a size must be"),
+        ("/commands/0/bindings/0", json!(-3), "do not fit together"),
+        ("/page", json!(8), "multiple of 16 bytes"),
         ("/commands/0/parameters/0", json!([999, 0]), "do not fit together"),
         ("/commands/0/groups", json!([1, 1, 1_u64 << 40]), "an integer of 32 bits"),
         ("/buffers/0/dtype", json!("f33"), "unknown dtype `f33`"),

@@ -8,14 +8,22 @@ use common::{attention, limits};
 use gradus_compile::Text;
 use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, translate};
 use gradus_ir::graph::{Builder, Var};
+use gradus_ir::ops::Combine;
 use gradus_ir::ops::conv::Conv;
+use gradus_ir::ops::cumulate::Cumulate;
+use gradus_ir::ops::fft::Fft;
 use gradus_ir::ops::movement::Concat;
-use gradus_ir::ops::reduce::Max;
+use gradus_ir::ops::pointwise::cast::Cast;
+use gradus_ir::ops::reduce::{ArgMax, Max};
+use gradus_ir::ops::scan::Scan;
+use gradus_ir::ops::sort::Sort;
+use gradus_ir::ops::source::RandomBits;
 use gradus_ir::transform::vjp;
 use gradus_ir::{Aval, DType, Graph, ops};
 use gradus_testkit::catalog::graph_of;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 fn graph(
     inputs: &[(DType, &[usize])],
@@ -83,6 +91,82 @@ fn kept() -> Vec<(&'static str, Graph)> {
             }),
         ),
     ]
+    .into_iter()
+    .chain(more_kept())
+    .collect()
+}
+
+/// More graphs whose kernels are kept: other dtypes, routines and a loop.
+fn more_kept() -> Vec<(&'static str, Graph)> {
+    let index = |n: usize| (DType::I64, vec![n]);
+    let rows = |m: usize, n: usize| (F, vec![m, n]);
+    let of = |inputs: &[(DType, Vec<usize>)],
+              build: &dyn for<'g> Fn(&'g Builder, &[Var<'g>]) -> Vec<Var<'g>>| {
+        let inputs: Vec<(DType, &[usize])> = inputs.iter().map(|(d, s)| (*d, &s[..])).collect();
+        graph(&inputs, |b, x| build(b, x))
+    };
+    let c64 = (DType::C64, vec![64]);
+    let cumulate = Cumulate { combine: Combine::Sum, axis: 1, reverse: false };
+    let body = graph(&[(F, &[3, 3]), (F, &[5, 3]), (F, &[5, 3])], |_, x| {
+        let h = (x[1].dot(x[0], "ik", "kj", "ij") + x[2]).tanh();
+        vec![h, h * 2.0]
+    });
+    let scan = Scan { body: Arc::new(body), shared: 1, carries: 1, length: 3, reverse: false };
+    vec![
+        (
+            "gelu",
+            of(&[(F, vec![1000])], &|_, x| {
+                let inner = (x[0] + x[0] * x[0] * x[0] * 0.044715) * 0.797_884_6;
+                vec![x[0] * (inner.tanh() + 1.0) * 0.5]
+            }),
+        ),
+        (
+            "layer_norm",
+            of(&[rows(40, 256)], &|_, x| {
+                fn wide(v: Var<'_>) -> Var<'_> {
+                    v.reshape([40, 1]).broadcast_to(&[40, 256][..].into())
+                }
+                let centred = x[0] - wide(x[0].sum(&[1]) * (1.0 / 256.0));
+                let variance = (centred * centred).sum(&[1]) * (1.0 / 256.0);
+                vec![centred / wide((variance + 1e-5).sqrt())]
+            }),
+        ),
+        ("f16_add", of(&[(DType::F16, vec![333]), (DType::F16, vec![333])], &|_, x| vec![x[0] + x[1]])),
+        ("u8_to_f32", of(&[(DType::U8, vec![333])], &|b, x| vec![b.apply1(Cast { to: F }, &[x[0]]) * 0.5])),
+        ("c64_division", of(&[c64.clone(), c64], &|_, x| vec![x[0] / x[1]])),
+        ("select", of(&[rows(7, 9), rows(7, 9)], &|_, x| vec![x[0].lt(x[1]).select(x[0], x[1])])),
+        ("argmax", of(&[rows(30, 100)], &|b, x| vec![b.apply1(ArgMax { axis: 1 }, &[x[0]])])),
+        ("sort", of(&[rows(3, 64)], &|b, x| b.apply(Sort::all(1, false), &[x[0]]))),
+        ("cumsum", of(&[rows(3, 1500)], &|b, x| vec![b.apply1(cumulate.clone(), &[x[0]])])),
+        ("take", of(&[rows(10, 6), index(9)], &|_, x| vec![x[0].take(x[1], 0)])),
+        (
+            "scatter_add",
+            of(&[rows(10, 6), index(41), rows(41, 6)], &|_, x| {
+                vec![x[0].scatter(x[1], x[2], 0, Some(Combine::Sum))]
+            }),
+        ),
+        (
+            "random_bits",
+            of(&[(DType::U32, vec![4])], &|b, x| b.apply(RandomBits { shape: [1000].into() }, &[x[0]])),
+        ),
+        (
+            "fourier",
+            of(&[(DType::C64, vec![2, 60])], &|b, x| {
+                vec![b.apply1(Fft { axis: 1, inverse: false }, &[x[0]])]
+            }),
+        ),
+        (
+            "matmul_bf16",
+            of(&[(DType::BF16, vec![128, 64]), (DType::BF16, vec![64, 128])], &|_, x| {
+                vec![x[0].dot(x[1], "ik", "kj", "ij")]
+            }),
+        ),
+        ("matvec", of(&[rows(300, 500), (F, vec![500])], &|_, x| vec![x[0].dot(x[1], "ik", "k", "i")])),
+        (
+            "loop",
+            of(&[(F, vec![3, 3]), (F, vec![5, 3]), (F, vec![3, 5, 3])], &|b, x| b.apply(scan.clone(), x)),
+        ),
+    ]
 }
 
 /// The program of a graph; `None` if the graph does not compile for a device without `f64`.
@@ -96,7 +180,7 @@ fn program(graph: &Graph, barriers: Barriers, dialect: Dialect, text: Text) -> O
 fn all(dialect: Dialect) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let samples = ops::samples().cases.into_iter().filter_map(|s| graph_of(&s.op, &s.ins).ok());
-    let gradient = vjp(&attention([4, 300, 300, 4], false), &[0, 1, 2]).expect("a gradient");
+    let gradient = vjp(&attention([4, 300, 300, 4], true), &[0, 1, 2]).expect("a gradient");
     for graph in samples.chain(kept().into_iter().map(|(_, g)| g)).chain([gradient]) {
         for barriers in [Barriers::Cheap, Barriers::Dear] {
             for text in [Text::Generic, Text::Special] {
@@ -182,6 +266,7 @@ fn nvrtc_accepts_every_text() {
 fn kept_texts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/out");
     let update = std::env::var_os("GRADUS_UPDATE").is_some();
+    assert!(kept().len() >= 30);
     for (name, graph) in kept() {
         let texts = [
             ("wgsl", Barriers::Cheap, Dialect::Wgsl, Text::Special),

@@ -9,7 +9,7 @@ use crate::finite;
 use crate::module::{Module, Part, evaluating};
 use crate::optim::Optimizer;
 use gradus_ir::{Aval, Error, Result};
-use gradus_tensor::{Compiled, Device, Jit, Outputs, Tensor, compile, jit, value_and_grad_of};
+use gradus_tensor::{Compiled, Device, Jit, Outputs, Tensor, Timeline, compile, jit, value_and_grad_of};
 use std::borrow::Borrow;
 use std::ops::Deref;
 
@@ -217,6 +217,12 @@ impl Step<'_> {
     pub fn profile(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
         let batch = refs(batch);
         self.take(&batch, |_, compiled| compiled.profile(&batch)).map(|(_, text)| text)
+    }
+
+    /// Runs a step and returns the time and cost of each part, in order, which [`Timeline::trace`] writes as a trace file.
+    pub fn timeline(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Timeline> {
+        let batch = refs(batch);
+        self.take(&batch, |_, compiled| compiled.timeline(&batch)).map(|(_, timeline)| timeline)
     }
 
     /// Returns sums of gradients that are not yet applied.

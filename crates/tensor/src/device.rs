@@ -41,14 +41,18 @@ impl Device {
     pub const CPU: Device = Device(HOST);
 
     /// Returns the device with this name and opens it on first use. A name is `cpu`, or a kind with a number, such as
-    /// `wgpu:0`. The default number is 0.
+    /// `wgpu:0`. The default number is 0. Instead of a number, `wgpu` takes a part of the name of an adapter or of its
+    /// driver, such as `wgpu:nvidia`.
     pub fn named(name: &str) -> Result<Device> {
         let (kind, index) = match name.split_once(':') {
-            Some((kind, index)) => (kind, index.parse::<usize>().ok()),
-            None => (name, Some(0)),
-        };
-        let Some(index) = index else {
-            return Err(Error::device(name, "is not a name: after the colon there must be a number"));
+            Some((kind, index)) => match index.parse::<usize>() {
+                Ok(index) => (kind, index),
+                Err(_) => match by_name(name) {
+                    Some(device) => return Ok(Device(device.id())),
+                    None => (kind, adapter_named(kind, name, index)?),
+                },
+            },
+            None => (name, 0),
         };
         match kind {
             "cpu" if index == 0 => Ok(Device::CPU),
@@ -132,6 +136,22 @@ impl Default for Device {
     fn default() -> Device {
         Device(DEFAULT.get())
     }
+}
+
+/// The number of the adapter that this text names.
+#[cfg(feature = "wgpu")]
+fn adapter_named(kind: &str, name: &str, text: &str) -> Result<usize> {
+    if kind == "wgpu" { gradus_wgpu::adapter_named(text) } else { Err(not_a_number(name)) }
+}
+
+/// The number of the adapter that this text names.
+#[cfg(not(feature = "wgpu"))]
+fn adapter_named(_: &str, name: &str, _: &str) -> Result<usize> {
+    Err(not_a_number(name))
+}
+
+fn not_a_number(name: &str) -> Error {
+    Error::device(name, "is not a name: after the colon there must be a number")
 }
 
 /// Opens device `index` of a kind.

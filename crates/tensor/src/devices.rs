@@ -22,7 +22,15 @@ fn adapters() -> Vec<DeviceInfo> {
     let one = |a: gradus_wgpu::AdapterFacts| {
         let largest = format!("{} MiB", a.binding >> 20);
         let facts = [("adapter", a.name), ("driver", a.driver), ("backend", a.backend), ("kind", a.kind)];
-        let facts = facts.into_iter().chain([("largest tensor", largest)]);
+        let memory = a.memory.map_or_else(|| "unknown".to_string(), |bytes| format!("{} MiB", bytes >> 20));
+        let limits = [
+            ("memory", memory),
+            ("largest tensor", largest),
+            ("bindings", a.bindings.to_string()),
+            ("threads of a group", a.group.to_string()),
+            ("shared memory", format!("{} KiB", a.shared >> 10)),
+        ];
+        let facts = facts.into_iter().chain(limits);
         DeviceInfo {
             name: format!("wgpu:{}", a.index),
             facts: facts.map(|(key, value)| (key.to_string(), value)).collect(),

@@ -3,9 +3,11 @@
 
 use crate::Failure;
 use crate::checks::{self, describe};
+use crate::random::Random;
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::{self, Derivative, ErrorSample, Pointwise, Sample, Samples, pointwise};
-use gradus_ir::{Graph, Literal, Op, Result as IrResult};
+use gradus_ir::{Graph, Literal, Op, Result as IrResult, transform};
+use gradus_tensor::{Tensor, func, trace};
 use std::fmt;
 
 /// Counts and failures of a walk.
@@ -42,6 +44,48 @@ impl fmt::Display for Report {
 pub fn names() -> Vec<&'static str> {
     let structural = Op::STRUCTURAL.iter().copied().filter(|n| *n != "input");
     structural.chain(pointwise::all().map(|r: &Pointwise| r.name)).collect()
+}
+
+/// A graph and a point to check it at.
+pub type Case = (String, Graph, Vec<Literal>);
+
+/// The derivatives of smooth samples of the catalog in the direction of the point itself.
+pub fn derivatives() -> Vec<Case> {
+    let derivative = |sample: &Sample| {
+        let wrt: Vec<usize> =
+            (0..sample.ins.len()).filter(|&i| sample.ins[i].dtype().is_differentiable()).collect();
+        let graph = graph_of(&sample.op, &sample.ins).ok().filter(|_| !wrt.is_empty())?;
+        let forward = transform::jvp(&graph, &wrt).ok()?;
+        let mut inputs = sample.ins.clone();
+        inputs.extend(wrt.iter().map(|&i| sample.ins[i].clone()));
+        Some((format!("jvp of {}", sample.op.name()), forward, inputs))
+    };
+    ops::samples().cases.iter().filter(|s| s.smooth).filter_map(derivative).collect()
+}
+
+/// The composed functions of tensors at their samples, each followed by its gradient. Those that read cells, as random
+/// ones do, are left out.
+pub fn composites() -> Vec<Case> {
+    let mut all = Vec::new();
+    for sample in func::samples().cases {
+        let tensors: Vec<Tensor> = sample.ins.iter().map(|l| Tensor::from_literal(l)).collect();
+        let traced = trace(&tensors.iter().collect::<Vec<_>>(), |x| (sample.call)(x));
+        let Ok(graph) = traced else { continue };
+        if graph.input_avals().len() != sample.ins.len() {
+            continue;
+        }
+        let wrt: Vec<usize> =
+            (0..sample.ins.len()).filter(|&i| sample.ins[i].dtype().is_differentiable()).collect();
+        let pull = transform::vjp(&graph, &wrt);
+        all.push((sample.name.to_string(), graph, sample.ins.clone()));
+        let Ok(pull) = pull else { continue };
+        let mut inputs = sample.ins;
+        for aval in pull.input_avals().iter().skip(inputs.len()) {
+            inputs.push(Random::new(inputs.len() as u64).literal(aval));
+        }
+        all.push((format!("gradient of {}", sample.name), pull, inputs));
+    }
+    all
 }
 
 /// Makes all checks of the ops whose names pass the filter.

@@ -77,24 +77,31 @@ struct Grower<'g> {
     values: Vec<(Var<'g>, Literal)>,
     smooth: bool,
     nested: bool,
+    /// The dtype of its floats.
+    dtype: DType,
 }
 
 impl Recipe {
     /// Builds the graph of this recipe.
     pub fn grow(&self) -> Result<Grown> {
+        self.grow_in(DType::F64)
+    }
+
+    /// Builds the graph of this recipe over floats of a dtype, for devices without `f64`.
+    pub fn grow_in(&self, dtype: DType) -> Result<Grown> {
         let b = Builder::new();
         let mut random = Random::new(self.seed);
         let mut inputs = Vec::new();
         let mut values = Vec::new();
         for name in ["x", "y", "z"].iter().take(2 + random.below(2)) {
-            let aval = Aval::new(DType::F64, shape(&mut random));
+            let aval = Aval::new(dtype, shape(&mut random));
             let n = aval.shape.numel();
             let data: Vec<f64> = (0..n).map(|_| 2.0 * random.unit() - 1.0).collect();
-            let value = Literal::new(aval.clone(), data)?;
+            let value = Literal::new(aval.clone(), data)?.rounded();
             inputs.push(value.clone());
             values.push((b.input(name, aval), value));
         }
-        let mut grower = Grower { b: &b, random, values, smooth: self.smooth, nested: false };
+        let mut grower = Grower { b: &b, random, values, smooth: self.smooth, nested: false, dtype };
         self.steps.iter().for_each(|step| grower.step(*step));
         let last = grower.values.len() - 1;
         let outs = [last, last * 2 / 3, last / 3].map(|i| grower.values[i].0);
@@ -152,7 +159,7 @@ impl<'g> Grower<'g> {
             return None;
         }
         let results: Vec<_> = self.b.try_apply(op, &vars).ok()?.into_iter().zip(values).collect();
-        let real = results.iter().filter(|(_, value)| value.dtype() == DType::F64).cloned();
+        let real = results.iter().filter(|(_, value)| value.dtype() == self.dtype).cloned();
         // The first result comes last: later steps prefer recent values.
         self.values.extend(real.rev());
         results.into_iter().next()
@@ -304,8 +311,8 @@ impl<'g> Grower<'g> {
         let inner = Builder::new();
         let vars = [inner.input("a", a.1.aval().clone()), inner.input("b", b.1.aval().clone())];
         let values = vars.into_iter().zip([a.1.clone(), b.1.clone()]).collect();
-        let (random, smooth) = (Random::new(how as u64), self.smooth);
-        let mut grower = Grower { b: &inner, random, values, smooth, nested: true };
+        let (random, smooth, dtype) = (Random::new(how as u64), self.smooth, self.dtype);
+        let mut grower = Grower { b: &inner, random, values, smooth, nested: true, dtype };
         for _ in 0..3 {
             let step = [0; 4].map(|_: i32| grower.random.bits() as u16);
             grower.step(step);
@@ -366,8 +373,8 @@ impl<'g> Grower<'g> {
         let names = ["a", "b", "c"];
         let vars = names.iter().zip(operands).map(|(name, value)| inner.input(name, value.aval().clone()));
         let values = vars.zip(operands.iter().cloned()).collect();
-        let (random, smooth) = (Random::new(how as u64), self.smooth);
-        let mut grower = Grower { b: &inner, random, values, smooth, nested: true };
+        let (random, smooth, dtype) = (Random::new(how as u64), self.smooth, self.dtype);
+        let mut grower = Grower { b: &inner, random, values, smooth, nested: true, dtype };
         for _ in 0..3 {
             let step = [0; 4].map(|_: i32| grower.random.bits() as u16);
             grower.step(step);
@@ -388,7 +395,7 @@ impl<'g> Grower<'g> {
         let (length, slice) = (a.1.shape()[0], Shape::from(&a.1.shape()[1..]));
         let carry = if self.too_deep(how) { None } else { self.fit(b.clone(), &slice) };
         let Some(carry) = carry else { return };
-        let element = self.random.literal(&Aval::new(DType::F64, slice.clone()));
+        let element = self.random.literal(&Aval::new(self.dtype, slice.clone()));
         let Some(body) = self.body(&[b.1.clone(), carry.1.clone(), element], &slice, how) else { return };
         let scan = Scan { body: Arc::new(body), shared: 1, carries: 1, length, reverse: how & 1 == 1 };
         self.keep(scan, &[b, carry, a]);

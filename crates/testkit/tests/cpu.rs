@@ -1,13 +1,10 @@
 //! The CPU device is the reference within every op's bound: each sample, its derivatives, and random graphs.
 
 use gradus_ir::ops;
-use gradus_ir::transform;
 use gradus_ir::{Graph, Literal, reference};
-use gradus_tensor::{Tensor, func, trace};
 use gradus_testkit::Failure;
-use gradus_testkit::catalog::graph_of;
+use gradus_testkit::catalog::{self, graph_of};
 use gradus_testkit::checks::{describe, device};
-use gradus_testkit::random::Random;
 use gradus_testkit::random_graphs::{Grown, Recipe};
 use proptest::prelude::*;
 
@@ -39,17 +36,8 @@ fn every_op() {
 #[test]
 fn gradients_of_every_op() {
     let mut failures = Vec::new();
-    for sample in ops::samples().cases.iter().filter(|s| s.smooth) {
-        let graph = graph_of(&sample.op, &sample.ins).expect("a sample that fits");
-        let wrt: Vec<usize> =
-            (0..sample.ins.len()).filter(|&i| sample.ins[i].dtype().is_differentiable()).collect();
-        if wrt.is_empty() {
-            continue;
-        }
-        let Ok(forward) = transform::jvp(&graph, &wrt) else { continue };
-        let mut inputs = sample.ins.clone();
-        inputs.extend(wrt.iter().map(|&i| sample.ins[i].clone()));
-        checked(&format!("jvp of {}", sample.op.name()), &forward, &inputs, &mut failures);
+    for (name, graph, inputs) in catalog::derivatives() {
+        checked(&name, &graph, &inputs, &mut failures);
     }
     report(failures);
 }
@@ -57,22 +45,10 @@ fn gradients_of_every_op() {
 #[test]
 fn every_composite_and_its_gradient() {
     let mut failures = Vec::new();
-    for sample in func::samples().cases {
-        let tensors: Vec<Tensor> = sample.ins.iter().map(|l| Tensor::from_literal(l)).collect();
-        let graph =
-            trace(&tensors.iter().collect::<Vec<_>>(), |x| (sample.call)(x)).expect("a sample that fits");
-        if graph.input_avals().len() != sample.ins.len() {
-            continue; // it reads a cell, as random ones do
-        }
-        checked(sample.name, &graph, &sample.ins, &mut failures);
-        let wrt: Vec<usize> =
-            (0..sample.ins.len()).filter(|&i| sample.ins[i].dtype().is_differentiable()).collect();
-        let Ok(pull) = transform::vjp(&graph, &wrt) else { continue };
-        let mut inputs = sample.ins.clone();
-        for aval in pull.input_avals().iter().skip(inputs.len()) {
-            inputs.push(Random::new(inputs.len() as u64).literal(aval));
-        }
-        checked(&format!("gradient of {}", sample.name), &pull, &inputs, &mut failures);
+    let all = catalog::composites();
+    assert!(all.len() > 200, "{} composites and gradients", all.len());
+    for (name, graph, inputs) in all {
+        checked(&name, &graph, &inputs, &mut failures);
     }
     report(failures);
 }

@@ -76,6 +76,7 @@ fn open(request: &Request) -> Result<Value> {
         groups: limit("groups", least.groups),
         barriers: if software { Barriers::Dear } else { Barriers::Cheap },
         f16: false,
+        pages: false,
     };
     gradus_device::open(NAME, |id| {
         let memory = Memory::new(id, usize::try_from(limits.binding).unwrap_or(usize::MAX));

@@ -1,7 +1,7 @@
 //! Examines programs before they run: rejects those that a device cannot run, and estimates how long commands take.
 
 use crate::context::Context;
-use gradus_compile::Plan;
+use gradus_compile::{BufferLocation, Plan};
 use gradus_gpu::{Command, GpuProgram, Memory, Word};
 use gradus_ir::{Error, Result};
 use std::collections::HashMap;
@@ -28,6 +28,28 @@ pub(crate) fn estimates(program: &GpuProgram, plan: Option<&Plan>, software: boo
     program.commands.iter().map(each).collect()
 }
 
+/// Returns an error if a temporary that a command uses is not in one page.
+fn verify_pages(context: &Context, program: &GpuProgram) -> Result<()> {
+    let Some(page) = program.page else { return Ok(()) };
+    let words = program.commands.iter().flat_map(|c| match c {
+        Command::Dispatch { parameters, .. } => parameters.as_slice(),
+        Command::Host { .. } => &[],
+    });
+    let used = words.filter_map(|w| if let Word::Start { buffer, .. } = w { Some(*buffer) } else { None });
+    for buffer in used.filter_map(|b| program.buffers.get(b)) {
+        if let BufferLocation::Arena(at) = buffer.location
+            && program.page_of(at).1.saturating_add(buffer.bytes()) > page
+        {
+            return Err(context.error(format!(
+                "a temporary of {} bytes is larger than its largest binding of {page} bytes; use smaller batches, or \
+                 compute on the cpu",
+                buffer.bytes()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Returns an error if a program is inconsistent or exceeds the limits of the device.
 pub(crate) fn verify(context: &Context, program: &GpuProgram) -> Result<()> {
     let wrong = |why: String| Err(Error::verify(format!("a program {why}")));
@@ -39,6 +61,7 @@ pub(crate) fn verify(context: &Context, program: &GpuProgram) -> Result<()> {
     if program.donors.iter().flatten().any(|i| *i >= program.inputs.len()) {
         return wrong("takes over an input that it does not have".into());
     }
+    verify_pages(context, program)?;
     let checks = || program.checks.iter().flat_map(|c| [c.word, c.index]);
     if !checks().all(|b| known(&b)) {
         return wrong("checks a buffer that it does not have".into());
@@ -63,7 +86,12 @@ pub(crate) fn verify(context: &Context, program: &GpuProgram) -> Result<()> {
                         bindings.len()
                     )));
                 }
-                let own = |m: &Memory| !matches!(m, Memory::Own(b) if !known(b));
+                let pages = program.pages().len();
+                let own = |m: &Memory| match m {
+                    Memory::Own(b) => known(b),
+                    Memory::Page(k) => *k < pages,
+                    Memory::Heap | Memory::Arena => true,
+                };
                 let word = |w: &Word| !matches!(w, Word::Start { buffer, .. } if !known(buffer));
                 if !bindings.iter().all(own) || !parameters.iter().all(word) {
                     return wrong("uses a buffer that it does not have".into());

@@ -6,10 +6,10 @@ use crate::context::{Context, lock};
 use crate::memory::BlockMemory;
 use crate::queue::Bound;
 use crate::run::Loaded;
-use gradus_compile::{Plan, Profile, Text};
+use gradus_compile::{Plan, Profile, Text, compile_with};
 use gradus_device::{Device, Executable, Pending, Request, Statistics};
 use gradus_gpu::{Dialect, GpuProgram, translate};
-use gradus_ir::{DType, Error, Result};
+use gradus_ir::{DType, Error, Graph, Kind, Result};
 use gradus_mem::Storage;
 use std::ops::Range;
 use std::sync::Arc;
@@ -108,6 +108,15 @@ impl Device for Gpu {
         let cells = !request.keeps.is_empty();
         let program = translate(&plan, &self.context.limits, Dialect::Wgsl, request.text)?;
         Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, Some(plan), (request.text, cells))?))
+    }
+
+    fn program(&self, graph: &Graph, request: &Request<'_>) -> Result<Arc<dyn Executable>> {
+        let plan = compile_with(graph, request.layouts, &self.profile).map_err(|e| match e.kind() {
+            // The compiler knows the limit, but not its reason.
+            Kind::Memory { bytes } => self.context.too_large("a value", *bytes),
+            _ => e,
+        })?;
+        self.prepare(plan, request)
     }
 
     fn finish(&self) -> Pending {

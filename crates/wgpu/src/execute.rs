@@ -121,18 +121,17 @@ impl Loaded {
     /// Queues a dispatch, and the records of its checks.
     fn queue(&self, state: &mut State, run: &Run, command: usize) {
         self.queue_dispatch(state, run, command);
-        let (Some(arena), Some(own)) = (&run.arena, &run.own) else { return };
-        let arena = Bound::Own(arena.clone());
+        let Some(own) = &run.own else { return };
         for &i in &self.records[command] {
             let check = &self.program.checks[i];
             let word = run.table[check.word].as_ref();
-            if let (Some((_, word)), Some(index), Some((_, to, _))) =
+            if let (Some((arena, word)), Some(index), Some((_, to, _))) =
                 (word, &run.table[check.index], own.range())
             {
-                let is_temporary = self.program.memory(check.index) == Memory::Arena;
+                let is_same = self.program.memory(check.index) == self.program.memory(check.word);
                 let dtype = self.subjects[i].dtype;
                 let to = to + RECORD * i;
-                let from = Recorded { arena: &arena, word: *word, index, is_temporary, dtype, to };
+                let from = Recorded { arena, word: *word, index, is_same, dtype, to };
                 self.context.queue_record(state, &from, run.number);
             }
         }
@@ -147,7 +146,8 @@ impl Loaded {
         for memory in bindings {
             let own = match memory {
                 Memory::Heap => Some(Bound::Heap),
-                Memory::Arena => run.arena.clone().map(Bound::Own),
+                Memory::Arena => run.arena.first().cloned().map(Bound::Own),
+                Memory::Page(k) => run.arena.get(*k).cloned().map(Bound::Own),
                 Memory::Own(b) => run.table[*b].as_ref().map(|(bound, _)| bound.clone()),
             };
             // A large buffer without memory has no elements, so there is nothing to compute.

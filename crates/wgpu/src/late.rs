@@ -179,7 +179,8 @@ pub(crate) struct Recorded<'a> {
     pub(crate) arena: &'a Bound,
     pub(crate) word: usize,
     pub(crate) index: &'a (Bound, usize),
-    pub(crate) is_temporary: bool,
+    /// Whether the indices are in the memory of the word.
+    pub(crate) is_same: bool,
     pub(crate) dtype: DType,
     /// The first byte of the record in the heap.
     pub(crate) to: usize,
@@ -192,7 +193,7 @@ impl Context {
         let mut buffers = vec![from.arena.clone(), Bound::Heap];
         let kernel = match memory {
             Bound::Heap => 0,
-            Bound::Own(_) if from.is_temporary => 1,
+            Bound::Own(_) if from.is_same => 1,
             Bound::Own(_) => {
                 buffers.push(memory.clone());
                 2

@@ -6,6 +6,7 @@
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
 mod cache;
+mod capacity;
 mod check;
 mod context;
 mod copy;
@@ -22,4 +23,4 @@ mod run;
 mod timer;
 
 pub use device::Gpu;
-pub use open::{AdapterFacts, Options, adapters, open, open_gpu};
+pub use open::{AdapterFacts, Options, adapter_named, adapters, open, open_gpu};

@@ -9,7 +9,7 @@ use crate::late::Suspect;
 use crate::queue::State;
 use gradus_device::memory_error;
 use gradus_gpu::SMALL;
-use gradus_ir::Result;
+use gradus_ir::{Error, Result};
 use gradus_mem::{Remote, Storage};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -208,10 +208,7 @@ impl Context {
     fn take_own(&self, state: &mut State, bytes: usize) -> Result<Arc<Owned>> {
         let limit = self.binding();
         if bytes > limit {
-            let why = format!(
-                "a tensor of {bytes} bytes is larger than its largest binding of {limit} bytes; split the tensor, or compute on the cpu"
-            );
-            return Err(self.error(why));
+            return Err(self.too_large("a tensor", bytes));
         }
         // Sizes are rounded up to steps of a sixteenth, so that tensors of similar sizes can reuse a buffer.
         let step = (bytes.next_power_of_two() / 16).max(64 << 10);
@@ -263,6 +260,14 @@ impl Context {
             let gone = state.arenas.remove(0);
             state.forget(gone.number);
         }
+    }
+
+    /// The error for data that no binding can hold.
+    pub(crate) fn too_large(&self, what: &str, bytes: usize) -> Error {
+        let limit = self.binding();
+        self.error(format!(
+            "{what} of {bytes} bytes is larger than its largest binding of {limit} bytes; split the tensor, or compute on the cpu"
+        ))
     }
 
     /// Size of the largest binding in bytes, rounded down to complete vectors.

@@ -2,6 +2,7 @@
 //! `WGPU_BACKEND` restricts the backends and `VK_DRIVER_FILES` names Vulkan drivers, as wgpu and Vulkan define them.
 
 use crate::cache::{self, DiskCache};
+use crate::capacity;
 use crate::context::{Context, Fault, Loss};
 use crate::copy;
 use crate::device::Gpu;
@@ -30,6 +31,14 @@ pub struct AdapterFacts {
     pub kind: String,
     /// Bytes of the largest binding, and so of the largest tensor.
     pub binding: u64,
+    /// Bytes of its largest local memory, if the backend reports it.
+    pub memory: Option<u64>,
+    /// Storage buffers that one kernel may bind.
+    pub bindings: u32,
+    /// Most threads in a workgroup.
+    pub group: u32,
+    /// Bytes of memory that a workgroup shares.
+    pub shared: u32,
 }
 
 /// Options for opening a device.
@@ -39,30 +48,61 @@ pub struct Options {
     pub heap: usize,
     /// Most bytes to allocate from the system for tensors.
     pub most: usize,
+    /// Most bytes of a binding, if less than the adapter's limit.
+    pub binding: u64,
     /// The folder in which compiled kernels are cached; `None` to disable the cache.
     pub cache: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { heap: 8 << 20, most: usize::MAX, cache: cache::folder() }
+        Options { heap: 8 << 20, most: usize::MAX, binding: u64::MAX, cache: cache::folder() }
     }
 }
 
 /// Adapters that can compute, in the order of their numbers.
 pub fn adapters() -> Vec<AdapterFacts> {
     let facts = |(index, adapter): (usize, &wgpu::Adapter)| {
-        let info = adapter.get_info();
+        let (info, limits) = (adapter.get_info(), adapter.limits());
         AdapterFacts {
             index,
+            memory: capacity::bytes(adapter),
+            bindings: limits.max_storage_buffers_per_shader_stage,
+            group: limits.max_compute_invocations_per_workgroup,
+            shared: limits.max_compute_workgroup_storage_size,
             driver: driver(&info),
             backend: info.backend.to_string(),
             kind: kind(info.device_type).to_string(),
-            binding: adapter.limits().max_storage_buffer_binding_size,
+            binding: limits.max_storage_buffer_binding_size,
             name: info.name,
         }
     };
     found().iter().enumerate().map(facts).collect()
+}
+
+/// The number of the first adapter whose name or driver contains this text, in upper or lower case.
+pub fn adapter_named(text: &str) -> Result<usize> {
+    let wanted = text.to_lowercase();
+    let named = |a: &AdapterFacts| format!("{} {}", a.name, a.driver).to_lowercase().contains(&wanted);
+    let all = adapters();
+    all.iter()
+        .find(|a| !wanted.is_empty() && named(a))
+        .map(|a| a.index)
+        .ok_or_else(|| missing(format!("wgpu:{text}")))
+}
+
+/// The error for an adapter that is not there.
+fn missing(name: String) -> Error {
+    let adapters = adapters();
+    let why = if adapters.is_empty() {
+        "no adapter was found: install a Vulkan driver (for tests in software: mesa-vulkan-drivers), and unset \
+         WGPU_BACKEND and VK_DRIVER_FILES unless they name one that is installed"
+            .to_string()
+    } else {
+        let names = adapters.iter().map(|a| format!("wgpu:{} is {}", a.index, a.name));
+        format!("there is no such adapter; {}", names.collect::<Vec<_>>().join(", "))
+    };
+    Error::device(name, why)
 }
 
 /// Opens an adapter by its number among [`adapters`]. `host` is the CPU device, which runs steps without a kernel.
@@ -73,19 +113,7 @@ pub fn open(index: usize, id: u16, host: Arc<dyn Device>) -> Result<Arc<dyn Devi
 /// As [`open`], with options, and returning the concrete type.
 pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options) -> Result<Arc<Gpu>> {
     let name = format!("wgpu:{index}");
-    let adapters = found();
-    let Some(adapter) = adapters.get(index) else {
-        let why = if adapters.is_empty() {
-            "no adapter was found: install a Vulkan driver (for tests in software: mesa-vulkan-drivers), and unset \
-             WGPU_BACKEND and VK_DRIVER_FILES unless they name one that is installed"
-                .to_string()
-        } else {
-            let names =
-                adapters.iter().enumerate().map(|(i, a)| format!("wgpu:{i} is {}", a.get_info().name));
-            format!("there is no such adapter; {}", names.collect::<Vec<_>>().join(", "))
-        };
-        return Err(Error::device(name, why));
-    };
+    let Some(adapter) = found().get(index) else { return Err(missing(name)) };
     let info = adapter.get_info();
     let useful =
         wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_F16 | wgpu::Features::PIPELINE_CACHE;
@@ -112,10 +140,11 @@ pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options)
         group: own.max_compute_invocations_per_workgroup.min(own.max_compute_workgroup_size_x),
         shared: own.max_compute_workgroup_storage_size,
         bindings: own.max_storage_buffers_per_shader_stage,
-        binding: own.max_storage_buffer_binding_size.min(own.max_buffer_size),
+        binding: own.max_storage_buffer_binding_size.min(own.max_buffer_size).min(options.binding),
         groups: own.max_compute_workgroups_per_dimension,
         barriers: if software { Barriers::Dear } else { Barriers::Cheap },
         f16: features.contains(wgpu::Features::SHADER_F16),
+        pages: true,
     };
     let fault = |fault: Fault| match fault {
         Fault::Memory => memory_error(options.heap),
@@ -128,7 +157,7 @@ pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options)
     let compiled_late =
         |all: &[Module]| all.iter().map(|m| pipelines.prepare_late(m).map_err(fault)).collect::<Result<_>>();
     let (copies, records) = (compiled_late(&copy::modules())?, compiled_late(&late::modules())?);
-    let facts = facts(&info, &limits, &own, features);
+    let facts = facts(&info, &limits, &own, features, capacity::bytes(adapter));
     let profile = profile(&limits);
     let context = Context {
         id,
@@ -194,6 +223,7 @@ fn facts(
     limits: &Limits,
     own: &wgpu::Limits,
     features: wgpu::Features,
+    memory: Option<u64>,
 ) -> Vec<(String, String)> {
     let flags: Vec<String> = features.iter_names().map(|(name, _)| name.to_lowercase()).collect();
     let pairs = [
@@ -201,6 +231,7 @@ fn facts(
         ("driver", driver(info)),
         ("backend", info.backend.to_string()),
         ("type", kind(info.device_type).to_string()),
+        ("memory", memory.map_or_else(|| "unknown".to_string(), |bytes| format!("{bytes} bytes"))),
         ("largest binding", format!("{} bytes", limits.binding)),
         ("largest buffer", format!("{} bytes", own.max_buffer_size)),
         ("bindings", limits.bindings.to_string()),

@@ -39,7 +39,8 @@ pub(crate) struct Loaded {
     pub(crate) constants: Vec<(usize, Storage, Option<Storage>)>,
     /// The memory of each buffer; set for constants, the others are assigned by each run.
     pub(crate) table: Vec<Slot>,
-    pub(crate) arena: Option<usize>,
+    /// Bytes of each page of the arena.
+    pub(crate) arena: Vec<usize>,
     /// Whether some outputs are new values of cells, which must keep their old values if the run fails.
     pub(crate) cells: bool,
     /// The subjects of its checks, and for each command the checks whose records are stored after it.
@@ -57,7 +58,7 @@ pub(crate) type Slot = Option<(Bound, usize)>;
 pub(crate) struct Run {
     pub(crate) number: u64,
     pub(crate) table: Vec<Slot>,
-    pub(crate) arena: Option<Arc<Owned>>,
+    pub(crate) arena: Vec<Arc<Owned>>,
     pub(crate) outputs: Vec<Output>,
     /// Copies to make before the commands.
     pub(crate) copies: Vec<Copy>,
@@ -118,7 +119,8 @@ impl Loaded {
                 constants.push((b, storage, copy));
             }
         }
-        let arena = program.needs_arena().then(|| program.arena.max(ALIGN));
+        let pages = if program.needs_arena() { program.pages() } else { Vec::new() };
+        let arena = pages.into_iter().map(|bytes| bytes.max(ALIGN)).collect();
         let seconds = check::estimates(&program, plan.as_ref(), context.software);
         let subjects = Subject::all(&program, plan.as_ref());
         let records = Subject::checks_by_command(&program);
@@ -175,7 +177,16 @@ impl Loaded {
         for a in arguments.iter().filter(|a| a.storage.device() != HOST) {
             state.check_run(context.block(&a.storage)?.run())?;
         }
-        let arena = self.arena.map(|bytes| context.take_arena(state, bytes)).transpose()?;
+        let mut arena = Vec::with_capacity(self.arena.len());
+        for &bytes in &self.arena {
+            match context.take_arena(state, bytes) {
+                Ok(page) => arena.push(page),
+                Err(e) => {
+                    arena.into_iter().for_each(|page| context.put_arena(state, page));
+                    return Err(e);
+                }
+            }
+        }
         let mut run = Run {
             number: state.next_run(),
             table: self.table.clone(),
@@ -187,10 +198,8 @@ impl Loaded {
             own: None,
         };
         let filled = self.fill(state, arguments, &mut run);
-        if filled.is_err()
-            && let Some(arena) = run.arena.take()
-        {
-            context.put_arena(state, arena);
+        if filled.is_err() {
+            run.arena.drain(..).for_each(|page| context.put_arena(state, page));
         }
         filled.map(|()| run)
     }
@@ -240,11 +249,10 @@ impl Loaded {
             run.table[program.inputs[i]] = slot.clone();
             run.table[b] = slot;
         }
-        if let Some(arena) = &run.arena {
-            for (b, buffer) in program.buffers.iter().enumerate() {
-                if let BufferLocation::Arena(at) = buffer.location {
-                    run.table[b] = Some((Bound::Own(arena.clone()), at));
-                }
+        for (b, buffer) in program.buffers.iter().enumerate() {
+            if let BufferLocation::Arena(at) = buffer.location {
+                let (page, at) = program.page_of(at);
+                run.table[b] = run.arena.get(page).map(|page| (Bound::Own(page.clone()), at));
             }
         }
         Ok(())
@@ -325,8 +333,9 @@ impl Executable for Loaded {
             }),
         };
         drop(quiet);
-        if let Some(arena) = run.arena.take() {
-            context.put_arena(&mut lock(&context.state), arena);
+        if !run.arena.is_empty() {
+            let mut state = lock(&context.state);
+            run.arena.drain(..).for_each(|page| context.put_arena(&mut state, page));
         }
         executed?;
         self.runs.fetch_add(1, Ordering::Relaxed);

@@ -13,6 +13,7 @@ mod validation;
 
 use crate::args::TrainArgs;
 use crate::{Done, Failure, Terminal, open};
+use gradus::files::atomic;
 use gradus::lang::Lowered;
 use gradus::nn::data::Loader;
 use gradus::nn::{Config, Ended, Step, train};
@@ -140,12 +141,18 @@ pub(crate) fn run(args: &TrainArgs, terminal: &mut Terminal<'_>) -> Done {
         notes,
         remarks: resume::remarks(&recorded),
     };
-    follow(prepared, &config, &out, log_every, terminal)
+    follow(&mut prepared, &config, &out, log_every, terminal)?;
+    if let Some(path) = &args.profile {
+        // The checkpoint is written, so this step changes nothing that is kept.
+        let batch = prepared.loader.next_batch()?;
+        atomic::write(path, &[prepared.step.timeline(&batch)?.trace().as_bytes()])?;
+    }
+    Ok(())
 }
 
 /// Runs the training loop, and writes and shows its progress.
 fn follow(
-    mut prepared: Prepared,
+    prepared: &mut Prepared,
     config: &Config,
     out: &Path,
     log_every: u64,

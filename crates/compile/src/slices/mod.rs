@@ -390,7 +390,7 @@ fn emit_slices(plan: &Plan, run: &Run, align: usize) -> Option<Step> {
     let (outs, out_moves): (Vec<usize>, Vec<Vec<i64>>) = outs.into_iter().unzip();
     moves.extend(out_moves);
     body.steps = steps;
-    plan_memory(&mut body, align);
+    plan_memory(&mut body, align, usize::MAX);
     // Slices share their inputs, so none may be overwritten.
     body.donors.iter_mut().for_each(|d| *d = None);
     let control = Control { plans: vec![Arc::new(body)], ins, outs };

@@ -5,7 +5,7 @@ use super::limits::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
 use gradus_ir::DType;
 
 pub(crate) const PROFILE: Profile = Profile {
-    fuse: Fuse { most: 160, function: 1, small: 1 << 10 },
+    fuse: Fuse { most: 160, function: 1, small: 1 << 10, buffers: usize::MAX, large: usize::MAX },
     recompute: Recompute { least: 1 << 12, work: 24, function: 6, loads: 1 },
     split: Split { rows: 64, columns: 1 << 13, least: 1 << 15, tile: 1 << 16, part: 16 },
     slices: Some(Slices {
@@ -19,7 +19,7 @@ pub(crate) const PROFILE: Profile = Profile {
         shared: Some(1 << 22),
     }),
     loops: Loops { small: 64 },
-    memory: Memory { align: 64, most: gradus_ir::size::MOST_BYTES },
+    memory: Memory { align: 64, page: usize::MAX, most: gradus_ir::size::MOST_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
     dtypes: &DType::ALL,
     claims: &[],

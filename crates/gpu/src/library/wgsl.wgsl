@@ -6,6 +6,10 @@ fn f_fence(x: f32) -> f32 {
 fn f_bits(b: u32) -> f32 {
   return bitcast<f32>(b ^ p[0].x);
 }
+// Zero, which no compiler knows, also not one that knows the parameters.
+fn f_zero(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & p[0].x);
+}
 fn f_round(x: f32) -> f32 {
   return round(x);
 }

@@ -80,8 +80,8 @@ pub(crate) fn launches(call: &mut Call<'_>) -> Result<Vec<Launch>, String> {
 impl Call<'_> {
     /// Allocates a temporary for the duration of this step.
     pub(crate) fn scratch(&mut self, dtype: DType, numel: usize) -> usize {
-        let at = self.free;
-        self.free += (numel * dtype.size()).next_multiple_of(ALIGN);
+        let (at, end) = self.program.next_temporary(self.free, numel * dtype.size());
+        self.free = end;
         self.program.temporary(dtype, numel, at)
     }
 

@@ -22,6 +22,7 @@ pub(crate) fn limits(barriers: Barriers) -> Limits {
         groups: 65_535,
         barriers,
         f16: false,
+        pages: true,
     }
 }
 
@@ -31,7 +32,12 @@ pub(crate) fn planned(graph: &Graph, limits: &Limits) -> gradus_ir::Result<Plan>
 }
 
 /// Attention as a region, which has a kernel of its own: heads, queries, keys and features.
-pub(crate) fn attention([heads, n, m, d]: [usize; 4], causal: bool) -> Graph {
+pub(crate) fn attention(sizes: [usize; 4], causal: bool) -> Graph {
+    attention_as("scaled_dot_product_attention", sizes, causal)
+}
+
+/// Attention as a region with this name. Under another name than its own it is inlined.
+pub(crate) fn attention_as(name: &str, [heads, n, m, d]: [usize; 4], causal: bool) -> Graph {
     fn wide(v: Var<'_>, m: usize) -> Var<'_> {
         let shape = [v.shape().to_vec(), vec![m]].concat();
         let one = [v.shape().to_vec(), vec![1]].concat();
@@ -57,7 +63,7 @@ pub(crate) fn attention([heads, n, m, d]: [usize; 4], causal: bool) -> Graph {
     args.push(("dropout".into(), Attr::Float(0f64.to_bits())));
     let b = Builder::new();
     let ins = inputs(&b, sizes);
-    let outs = b.apply(Call::new("scaled_dot_product_attention", args, body), &ins);
+    let outs = b.apply(Call::new(name, args, body), &ins);
     b.finish(&outs).expect("a call")
 }
 
@@ -79,7 +85,10 @@ impl Gpu {
         descriptor.backends = wgpu::Backends::VULKAN;
         let instance = wgpu::Instance::new(descriptor);
         let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
-        let adapter = adapters.into_iter().next().expect("a Vulkan adapter, such as lavapipe");
+        // `GRADUS_ADAPTER` names an adapter to test; without it the first is tested.
+        let wanted = std::env::var("GRADUS_ADAPTER").unwrap_or_default().to_lowercase();
+        let named = |a: &wgpu::Adapter| a.get_info().name.to_lowercase().contains(&wanted);
+        let adapter = adapters.into_iter().find(named).expect("a Vulkan adapter, such as lavapipe");
         let descriptor = wgpu::DeviceDescriptor { required_limits: adapter.limits(), ..Default::default() };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
         Gpu { device, queue, pipelines: Mutex::default() }
@@ -133,7 +142,7 @@ impl Gpu {
         let mut heap = 0;
         for (b, own) in program.buffers.iter().enumerate() {
             match (&own.location, program.memory(b)) {
-                (BufferLocation::Arena(at), _) => starts[b] = *at,
+                (BufferLocation::Arena(at), _) => starts[b] = program.page_of(*at).1,
                 (BufferLocation::Output(k), _) if program.donors[*k].is_some() => {}
                 (_, Memory::Heap) => {
                     starts[b] = heap;
@@ -149,7 +158,10 @@ impl Gpu {
         }
         let mut memory: HashMap<Memory, wgpu::Buffer> = HashMap::new();
         memory.insert(Memory::Heap, self.buffer(heap, 0xa5));
-        memory.insert(Memory::Arena, self.buffer(program.arena, 0x5a));
+        for (k, bytes) in program.pages().into_iter().enumerate() {
+            let page = if k == 0 { Memory::Arena } else { Memory::Page(k) };
+            memory.insert(page, self.buffer(bytes, 0x5a));
+        }
         for (b, own) in program.buffers.iter().enumerate() {
             if let Memory::Own(owner) = program.memory(b) {
                 memory.entry(Memory::Own(owner)).or_insert_with(|| self.buffer(own.bytes(), 0xa5));
@@ -171,7 +183,7 @@ impl Gpu {
         let (memory, starts) = self.memory(program, inputs);
         self.submit(program, &memory, &starts, 1)?;
         for check in &program.checks {
-            let word = self.read(&memory[&Memory::Arena], starts[check.word], 4);
+            let word = self.read(&memory[&program.memory(check.word)], starts[check.word], 4);
             if word != [0xff; 4] {
                 return Err(format!("index {word:?} of step {} is out of range", check.step));
             }

@@ -26,6 +26,7 @@ template <class T, class S> FN T bitcast(S x) {
 }
 FN f32 f_fence(f32 x) { return x; }
 FN f32 f_bits(u32 b) { return __uint_as_float(b); }
+FN f32 f_zero(f32) { return 0.0f; }
 FN f32 f_round(f32 x) { return rintf(x); }
 FN f32 f_fused(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
 FN f32 f_product_error(f32 a, f32 b, f32 product) { return __fmaf_rn(a, b, -product); }

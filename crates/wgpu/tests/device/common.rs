@@ -6,7 +6,7 @@ use gradus_device::{Argument, Device, Executable};
 use gradus_gpu::{Command, GpuProgram, Memory, Module, SMALL, Word};
 use gradus_ir::{DType, Literal};
 use gradus_mem::Storage;
-use gradus_wgpu::{Gpu, Options, adapters, open_gpu};
+use gradus_wgpu::{Gpu, Options, adapter_named, adapters, open_gpu};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -20,7 +20,9 @@ pub(crate) fn gpu(options: &Options) -> Option<Arc<Gpu>> {
         return None;
     }
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
-    Some(open_gpu(0, id, Arc::new(Cpu), options).expect("the first adapter opens"))
+    // `GRADUS_ADAPTER` names an adapter to test; without it the first is tested.
+    let adapter = std::env::var("GRADUS_ADAPTER").map_or(0, |name| adapter_named(&name).expect("an adapter"));
+    Some(open_gpu(adapter, id, Arc::new(Cpu), options).expect("the adapter opens"))
 }
 
 /// Pseudorandom numbers, the same in every run.
@@ -129,6 +131,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
         outputs: vec![2],
         donors: vec![in_place.then_some(0)],
         arena: 0,
+        page: None,
         checks: Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ use gradus_cpu::Cpu;
 use gradus_device::{Device, Request};
 use gradus_ir::graph::Builder;
 use gradus_ir::{Aval, DType, Error, Kind};
-use gradus_wgpu::{adapters, open};
+use gradus_wgpu::{adapter_named, adapters, open};
 use std::sync::Arc;
 
 /// The message of a device's error, if it names the device.
@@ -39,11 +39,27 @@ fn adapters_are_listed_by_preference() {
 }
 
 #[test]
+fn adapters_are_found_by_name() {
+    for a in adapters() {
+        let first = adapters().iter().position(|b| b.name == a.name);
+        assert_eq!(adapter_named(&a.name.to_uppercase()).ok(), first);
+        let part = a.name.split_whitespace().next().unwrap_or_default();
+        assert!(adapter_named(part).is_ok_and(|i| i <= a.index), "{part}");
+    }
+    for wrong in ["", "toaster"] {
+        let why = about(&adapter_named(wrong).expect_err("no adapter"), &format!("wgpu:{wrong}"));
+        assert!(why.contains(if adapters().is_empty() { "install" } else { "wgpu:0 is " }), "{why}");
+    }
+}
+
+#[test]
 fn facts_name_the_adapter() {
     let Some(gpu) = gpu(&options()) else { return };
     let facts = gpu.facts();
     let fact = |name: &str| facts.iter().find(|(n, _)| n == name).map(|(_, f)| f.as_str());
-    assert_eq!(fact("adapter"), Some(adapters()[0].name.as_str()));
+    assert!(adapters().iter().any(|a| fact("adapter") == Some(a.name.as_str())));
+    let memory = fact("memory").and_then(|text| text.strip_suffix(" bytes")?.parse::<u64>().ok());
+    assert!(memory.is_none_or(|bytes| bytes >= gpu.limits().binding), "{facts:?}");
     assert_eq!(fact("largest binding"), Some(format!("{} bytes", gpu.limits().binding).as_str()));
 }
 

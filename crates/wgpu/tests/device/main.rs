@@ -1,5 +1,6 @@
 //! Tests WebGPU devices on the adapter of the machine; in CI that is lavapipe, a software Vulkan driver.
 
+mod bounds;
 mod cache;
 mod common;
 mod error;

@@ -1,0 +1,243 @@
+@group(0) @binding(0) var<storage, read> m0: array<u32>;
+@group(0) @binding(1) var<storage, read_write> m1: array<u32>;
+@group(0) @binding(2) var<uniform> p: array<vec4<u32>, 5>;
+fn f_bits(b: u32) -> f32 {
+  return bitcast<f32>(b ^ p[0].x);
+}
+@compute @workgroup_size(256, 1, 1)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
+    @builtin(num_workgroups) groups: vec3<u32>) {
+  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  if (v1 >= p[4].x) {
+    return;
+  }
+  let v2 = (v1 % p[0].z);
+  let v3 = (v1 / p[0].z);
+  var v4 = f_bits(0x80000000u);
+  let v5 = (p[1].x + ((v3 * p[1].y) + (v2 * p[1].z)));
+  let v6 = bitcast<f32>(m0[v5]);
+  let v7 = (p[2].x + ((v3 * p[2].y) + (v2 * p[2].z)));
+  let v8 = bitcast<f32>(m0[v7]);
+  let v9 = (v6 * v8);
+  v4 = (v4 + v9);
+  let v10 = (p[1].x + (((v3 * p[1].y) + (v2 * p[1].z)) + p[1].w));
+  let v11 = bitcast<f32>(m0[v10]);
+  let v12 = (p[2].x + (((v3 * p[2].y) + (v2 * p[2].z)) + p[2].w));
+  let v13 = bitcast<f32>(m0[v12]);
+  let v14 = (v11 * v13);
+  v4 = (v4 + v14);
+  let v15 = (p[1].x + (((v3 * p[1].y) + (v2 * p[1].z)) + (2u * p[1].w)));
+  let v16 = bitcast<f32>(m0[v15]);
+  let v17 = (p[2].x + (((v3 * p[2].y) + (v2 * p[2].z)) + (2u * p[2].w)));
+  let v18 = bitcast<f32>(m0[v17]);
+  let v19 = (v16 * v18);
+  v4 = (v4 + v19);
+  m1[(p[3].x + ((v3 * p[3].y) + (v2 * p[3].z)))] = bitcast<u32>(v4);
+}
+@group(0) @binding(0) var<storage, read_write> m0: array<u32>;
+@group(0) @binding(1) var<storage, read_write> m1: array<u32>;
+@group(0) @binding(2) var<uniform> p: array<vec4<u32>, 2>;
+fn f_abs(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu);
+}
+fn f_fence(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ p[0].x);
+}
+fn f_copysign(x: f32, s: f32) -> f32 {
+  return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(s) & 0x80000000u));
+}
+fn f_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+fn f_tanh(a: f32) -> f32 {
+  let v1 = f_abs(a);
+  let v2 = (a * a);
+  let v5 = fma(-0.0064063007f, v2, 0.021194931f);
+  let v7 = fma(v5, v2, -0.053889714f);
+  let v9 = fma(v7, v2, 0.13333008f);
+  let v11 = fma(v9, v2, -0.3333333f);
+  let v12 = (v2 * v11);
+  let v13 = fma(v1, v12, v1);
+  let v15 = (9.1f < v1);
+  let v16 = select(v1, 9.1f, v15);
+  let v19 = fma(v16, 2.88539f, 12582912.0f);
+  let v20 = (f_fence(v19) - 12582912.0f);
+  let v22 = fma(v20, -0.3465736f, v16);
+  let v25 = fma(0.08917536f, v22, 0.267813f);
+  let v27 = fma(v25, v22, 0.66666347f);
+  let v29 = fma(v27, v22, 1.3333204f);
+  let v31 = fma(v29, v22, 2.0f);
+  let v32 = fma(v31, v22, 2.0f);
+  let v33 = bitcast<u32>(v19);
+  let v34 = (v33 << 23u);
+  let v36 = (v34 + 0x3f800000u);
+  let v37 = bitcast<f32>(v36);
+  let v39 = (v37 * v22);
+  let v40 = (v37 + 1.0f);
+  let v41 = fma(v39, v32, f_fence(v40));
+  let v42 = (2.0f / v41);
+  let v43 = (1.0f - v42);
+  let v45 = (v1 < 0.58f);
+  let v46 = select(v43, v13, v45);
+  let v47 = f_copysign(v46, a);
+  let v48 = f_is_nan(a);
+  let v49 = select(v47, a, v48);
+  return v49;
+}
+@compute @workgroup_size(256, 1, 1)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
+    @builtin(num_workgroups) groups: vec3<u32>) {
+  let v1 = bitcast<f32>(p[1].x);
+  let v2 = (group.y * groups.x + group.x) * 256u + local;
+  if (v2 >= p[1].w) {
+    return;
+  }
+  let v3 = (p[0].z + v2);
+  let v4 = bitcast<f32>(m0[v3]);
+  let v5 = (p[0].w + v2);
+  let v6 = bitcast<f32>(m1[v5]);
+  let v7 = (v4 + v6);
+  let v8 = f_tanh(v7);
+  let v9 = (v8 * v1);
+  m0[(p[1].y + v2)] = bitcast<u32>(v8);
+  m1[(p[1].z + v2)] = bitcast<u32>(v9);
+}
+@group(0) @binding(0) var<storage, read_write> m0: array<u32>;
+@group(0) @binding(1) var<storage, read> m1: array<u32>;
+@group(0) @binding(2) var<uniform> p: array<vec4<u32>, 5>;
+fn f_bits(b: u32) -> f32 {
+  return bitcast<f32>(b ^ p[0].x);
+}
+@compute @workgroup_size(256, 1, 1)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
+    @builtin(num_workgroups) groups: vec3<u32>) {
+  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  if (v1 >= p[4].x) {
+    return;
+  }
+  let v2 = (v1 % p[0].z);
+  let v3 = (v1 / p[0].z);
+  var v4 = f_bits(0x80000000u);
+  let v5 = (p[1].x + ((v3 * p[1].y) + (v2 * p[1].z)));
+  let v6 = bitcast<f32>(m0[v5]);
+  let v7 = (p[2].x + ((v3 * p[2].y) + (v2 * p[2].z)));
+  let v8 = bitcast<f32>(m1[v7]);
+  let v9 = (v6 * v8);
+  v4 = (v4 + v9);
+  let v10 = (p[1].x + (((v3 * p[1].y) + (v2 * p[1].z)) + p[1].w));
+  let v11 = bitcast<f32>(m0[v10]);
+  let v12 = (p[2].x + (((v3 * p[2].y) + (v2 * p[2].z)) + p[2].w));
+  let v13 = bitcast<f32>(m1[v12]);
+  let v14 = (v11 * v13);
+  v4 = (v4 + v14);
+  let v15 = (p[1].x + (((v3 * p[1].y) + (v2 * p[1].z)) + (2u * p[1].w)));
+  let v16 = bitcast<f32>(m0[v15]);
+  let v17 = (p[2].x + (((v3 * p[2].y) + (v2 * p[2].z)) + (2u * p[2].w)));
+  let v18 = bitcast<f32>(m1[v17]);
+  let v19 = (v16 * v18);
+  v4 = (v4 + v19);
+  m0[(p[3].x + ((v3 * p[3].y) + (v2 * p[3].z)))] = bitcast<u32>(v4);
+}
+@group(0) @binding(0) var<storage, read> m0: array<u32>;
+@group(0) @binding(1) var<storage, read_write> m1: array<u32>;
+@group(0) @binding(2) var<uniform> p: array<vec4<u32>, 5>;
+fn f_bits(b: u32) -> f32 {
+  return bitcast<f32>(b ^ p[0].x);
+}
+@compute @workgroup_size(256, 1, 1)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
+    @builtin(num_workgroups) groups: vec3<u32>) {
+  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  if (v1 >= p[4].x) {
+    return;
+  }
+  let v2 = (v1 % p[0].z);
+  let v3 = (v1 / p[0].z);
+  var v4 = f_bits(0x80000000u);
+  let v5 = (p[1].x + ((v3 * p[1].y) + (v2 * p[1].z)));
+  let v6 = bitcast<f32>(m0[v5]);
+  let v7 = (p[2].x + ((v3 * p[2].y) + (v2 * p[2].z)));
+  let v8 = bitcast<f32>(m1[v7]);
+  let v9 = (v6 * v8);
+  v4 = (v4 + v9);
+  let v10 = (p[1].x + (((v3 * p[1].y) + (v2 * p[1].z)) + p[1].w));
+  let v11 = bitcast<f32>(m0[v10]);
+  let v12 = (p[2].x + (((v3 * p[2].y) + (v2 * p[2].z)) + p[2].w));
+  let v13 = bitcast<f32>(m1[v12]);
+  let v14 = (v11 * v13);
+  v4 = (v4 + v14);
+  let v15 = (p[1].x + (((v3 * p[1].y) + (v2 * p[1].z)) + (2u * p[1].w)));
+  let v16 = bitcast<f32>(m0[v15]);
+  let v17 = (p[2].x + (((v3 * p[2].y) + (v2 * p[2].z)) + (2u * p[2].w)));
+  let v18 = bitcast<f32>(m1[v17]);
+  let v19 = (v16 * v18);
+  v4 = (v4 + v19);
+  m1[(p[3].x + ((v3 * p[3].y) + (v2 * p[3].z)))] = bitcast<u32>(v4);
+}
+@group(0) @binding(0) var<storage, read_write> m0: array<u32>;
+@group(0) @binding(1) var<uniform> p: array<vec4<u32>, 2>;
+fn f_abs(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu);
+}
+fn f_fence(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ p[0].x);
+}
+fn f_copysign(x: f32, s: f32) -> f32 {
+  return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(s) & 0x80000000u));
+}
+fn f_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+fn f_tanh(a: f32) -> f32 {
+  let v1 = f_abs(a);
+  let v2 = (a * a);
+  let v5 = fma(-0.0064063007f, v2, 0.021194931f);
+  let v7 = fma(v5, v2, -0.053889714f);
+  let v9 = fma(v7, v2, 0.13333008f);
+  let v11 = fma(v9, v2, -0.3333333f);
+  let v12 = (v2 * v11);
+  let v13 = fma(v1, v12, v1);
+  let v15 = (9.1f < v1);
+  let v16 = select(v1, 9.1f, v15);
+  let v19 = fma(v16, 2.88539f, 12582912.0f);
+  let v20 = (f_fence(v19) - 12582912.0f);
+  let v22 = fma(v20, -0.3465736f, v16);
+  let v25 = fma(0.08917536f, v22, 0.267813f);
+  let v27 = fma(v25, v22, 0.66666347f);
+  let v29 = fma(v27, v22, 1.3333204f);
+  let v31 = fma(v29, v22, 2.0f);
+  let v32 = fma(v31, v22, 2.0f);
+  let v33 = bitcast<u32>(v19);
+  let v34 = (v33 << 23u);
+  let v36 = (v34 + 0x3f800000u);
+  let v37 = bitcast<f32>(v36);
+  let v39 = (v37 * v22);
+  let v40 = (v37 + 1.0f);
+  let v41 = fma(v39, v32, f_fence(v40));
+  let v42 = (2.0f / v41);
+  let v43 = (1.0f - v42);
+  let v45 = (v1 < 0.58f);
+  let v46 = select(v43, v13, v45);
+  let v47 = f_copysign(v46, a);
+  let v48 = f_is_nan(a);
+  let v49 = select(v47, a, v48);
+  return v49;
+}
+@compute @workgroup_size(256, 1, 1)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
+    @builtin(num_workgroups) groups: vec3<u32>) {
+  let v1 = bitcast<f32>(p[1].x);
+  let v2 = (group.y * groups.x + group.x) * 256u + local;
+  if (v2 >= p[1].w) {
+    return;
+  }
+  let v3 = (p[0].z + v2);
+  let v4 = bitcast<f32>(m0[v3]);
+  let v5 = (p[0].w + v2);
+  let v6 = bitcast<f32>(m0[v5]);
+  let v7 = (v4 + v6);
+  let v8 = f_tanh(v7);
+  let v9 = (v8 * v1);
+  m0[(p[1].y + v2)] = bitcast<u32>(v8);
+  m0[(p[1].z + v2)] = bitcast<u32>(v9);
+}
