@@ -467,6 +467,9 @@ pub(crate) struct ExplainArgs {
         conflicts_with_all = ["json", "asm"]
     )]
     pub(crate) kernels: Option<Dialect>,
+    /// Print the program with every sum and axis written out instead; needs no inputs
+    #[arg(long, conflicts_with_all = ["json", "svg", "kernels", "asm", "profile"])]
+    pub(crate) core: bool,
     /// Print the generated instructions instead; with --device, the kernels
     #[arg(long, conflicts_with = "json")]
     pub(crate) asm: bool,

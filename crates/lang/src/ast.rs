@@ -6,9 +6,9 @@ use std::sync::Arc;
 /// A name of a tensor, an index or a function.
 pub type Name = Arc<str>;
 
-/// One entry between the brackets of `A[…]`.
+/// One entry between the brackets of `A[…]`. `E` is the type of expressions: those of the surface tree, or of Core.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Index {
+pub enum Index<E = Expr> {
     /// `i`, `p'`, `i+1`.
     Named(Name, i64),
     /// Virtual time: `*t`, `*t+1`.
@@ -25,7 +25,15 @@ pub enum Index {
     /// Index arithmetic: `i+k`, `2*i`, `s*i+d*k-1`.
     Affine(Box<Affine>),
     /// An expression whose values are positions: `Idx[i]`. Before names are looked up, also index arithmetic.
-    Computed(Box<Expr>),
+    Computed(Box<E>),
+}
+
+/// An expression that can appear between the brackets of a tensor.
+pub(crate) trait Inside {
+    /// The text without spaces around operators: `Idx[i]+1`.
+    fn compact(&self) -> String;
+    /// The names of its indices, in order of appearance.
+    fn index_names(&self) -> Vec<Name>;
 }
 
 /// A sum of indices with integer factors. Factors and the offset consist of numbers and parameters.
@@ -39,22 +47,22 @@ pub struct Affine {
 
 /// An index, its location in the text, and whether it marks the equation's default axis (`p'.`).
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Place<E = Expr> {
     /// The index.
-    pub index: Index,
+    pub index: Index<E>,
     /// True if a dot follows.
     pub dotted: bool,
     /// Location in the source.
     pub span: Span,
 }
 
-impl PartialEq for Place {
-    fn eq(&self, other: &Place) -> bool {
+impl<E: PartialEq> PartialEq for Place<E> {
+    fn eq(&self, other: &Place<E>) -> bool {
         (&self.index, self.dotted) == (&other.index, other.dotted)
     }
 }
 
-impl Index {
+impl<E> Index<E> {
     /// The position of a constant index: 2 for `A[2]`, and the number of a symbol.
     pub fn constant(&self) -> Option<i64> {
         match self {
@@ -69,21 +77,33 @@ impl Index {
     }
 }
 
-impl Ref {
+impl<E> Ref<E> {
     /// The expressions among the indices.
-    pub(crate) fn computed(&self) -> impl Iterator<Item = &Expr> {
+    pub(crate) fn computed(&self) -> impl Iterator<Item = &E> {
         self.places.iter().filter_map(|p| if let Index::Computed(e) = &p.index { Some(&**e) } else { None })
     }
 
     /// Returns a copy with `f` applied to the expressions among the indices.
-    pub(crate) fn map_computed(&self, f: &mut impl FnMut(&Expr) -> Expr) -> Ref {
-        let mut out = self.clone();
-        out.change_computed(&mut |e| *e = f(e));
-        out
+    pub(crate) fn map_computed<F>(&self, f: &mut impl FnMut(&E) -> F) -> Ref<F> {
+        let mut place = |p: &Place<E>| {
+            let index = match &p.index {
+                Index::Named(name, by) => Index::Named(name.clone(), *by),
+                Index::Time(name, by) => Index::Time(name.clone(), *by),
+                Index::Moment(at) => Index::Moment(*at),
+                Index::At(at) => Index::At(*at),
+                Index::Symbol(name, at) => Index::Symbol(name.clone(), *at),
+                Index::Slice(name, range) => Index::Slice(name.clone(), range.clone()),
+                Index::Affine(sum) => Index::Affine(sum.clone()),
+                Index::Computed(e) => Index::Computed(Box::new(f(e))),
+            };
+            Place { index, dotted: p.dotted, span: p.span }
+        };
+        let places = self.places.iter().map(&mut place).collect();
+        Ref { name: self.name.clone(), places, relation: self.relation, span: self.span }
     }
 
     /// Applies `f` in place to the expressions among the indices.
-    pub(crate) fn change_computed(&mut self, f: &mut impl FnMut(&mut Expr)) {
+    pub(crate) fn change_computed(&mut self, f: &mut impl FnMut(&mut E)) {
         for place in &mut self.places {
             if let Index::Computed(e) = &mut place.index {
                 f(e);
@@ -92,28 +112,28 @@ impl Ref {
     }
 }
 
-impl Place {
+impl<E> Place<E> {
     /// A plain index without offset or dot.
-    pub fn named(name: &Name) -> Place {
+    pub fn named(name: &Name) -> Place<E> {
         Place { index: Index::Named(name.clone(), 0), dotted: false, span: Span::default() }
     }
 }
 
 /// A tensor with its indices, as read or written by an equation.
 #[derive(Clone, Debug)]
-pub struct Ref {
+pub struct Ref<E = Expr> {
     /// The tensor.
     pub name: Name,
     /// Its indices.
-    pub places: Vec<Place>,
+    pub places: Vec<Place<E>>,
     /// Written with parentheses: a Boolean relation.
     pub relation: bool,
     /// Location of the name.
     pub span: Span,
 }
 
-impl PartialEq for Ref {
-    fn eq(&self, other: &Ref) -> bool {
+impl<E: PartialEq> PartialEq for Ref<E> {
+    fn eq(&self, other: &Ref<E>) -> bool {
         (&self.name, &self.places, self.relation) == (&other.name, &other.places, other.relation)
     }
 }

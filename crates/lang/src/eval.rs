@@ -10,13 +10,15 @@ pub(crate) use call::NOW;
 pub(crate) use positions::{Positions, checked};
 pub(crate) use reference::window;
 
-use crate::ast::{Array, Comparison, Equation, Expr, Index, Kind, Name, Projection};
+use crate::ast::{Array, Comparison, Name, Projection};
 use crate::builtin;
+use crate::core::{Equation, Expr, Index, Kind, Origin};
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::elaborate::Core;
 use crate::named::{Named, Writes, contracted, meeting, pointwise, union};
-use crate::program::Program;
+use crate::program::{Program, number};
 use crate::run::Options;
-use crate::scope::{Names, beside, besides, key, keys, occurrences};
+use crate::scope::{key, keys};
 use crate::source::Span;
 use crate::time::moving;
 use crate::written::{Number, Written};
@@ -68,7 +70,7 @@ pub(crate) type Sizes = HashMap<Name, (usize, Span)>;
 
 /// The context in which a term is evaluated.
 pub(crate) struct Term<'a> {
-    pub(crate) program: &'a Program,
+    pub(crate) core: &'a Core<'a>,
     pub(crate) options: &'a Options,
     pub(crate) values: &'a Values,
     /// Axes that a call added: they are kept in addition to those of the left side.
@@ -151,7 +153,7 @@ pub(crate) fn real(value: Named, span: Span, why: &str) -> Eval<Named> {
 impl<'a> Term<'a> {
     /// Makes the context of an equation and checks that the sizes of its indices agree.
     pub(crate) fn new(
-        program: &'a Program,
+        core: &'a Core<'a>,
         options: &'a Options,
         values: &'a Values,
         batch: &'a [Name],
@@ -165,7 +167,7 @@ impl<'a> Term<'a> {
             left.retain(|k| !times.contains(k));
         }
         let mut term = Term {
-            program,
+            core,
             options,
             values,
             batch,
@@ -188,8 +190,7 @@ impl<'a> Term<'a> {
     /// Evaluates the term under a condition; elsewhere it receives no gradient.
     pub(crate) fn evaluate_where(&self, condition: Option<&Expr>) -> Eval<Named> {
         let Some(condition) = condition else { return self.evaluate() };
-        let keep: Names = self.left.iter().chain(self.batch).cloned().collect();
-        let mask = self.eval(condition, &keep)?.truth();
+        let mask = self.eval(condition)?.truth();
         self.taken(&[mask], || self.evaluate())
     }
 
@@ -201,8 +202,6 @@ impl<'a> Term<'a> {
         {
             return self.sum_of_a_rule(terms);
         }
-        let mut keep: Names = self.left.iter().cloned().collect();
-        keep.extend(self.batch.iter().cloned());
         let mut wanted: Vec<Name> = self.batch.to_vec();
         wanted.extend(self.left.iter().filter(|l| !self.batch.contains(l)).cloned());
         let sums = e.projection == Projection::Sum;
@@ -212,19 +211,14 @@ impl<'a> Term<'a> {
         let how = if scatters && e.projection == Projection::Avg { Projection::Sum } else { e.projection };
         let mut value = match (&e.value.kind, &e.guard) {
             (Kind::Product(factors), None) if sums => {
-                product(&self.factors(factors, &keep)?, &wanted, e.value.span)?
+                product(&self.factors(factors)?, &wanted, e.value.span)?
             }
             _ => {
-                let around = e.guard.as_ref().map(occurrences).unwrap_or_default();
-                let beside: Names = keep.union(&around).cloned().collect();
                 let guard = match &e.guard {
-                    Some(guard) => {
-                        let around = keep.union(&occurrences(&e.value)).cloned().collect();
-                        Some(real(self.eval(guard, &around)?, guard.span, "is no truth value")?.truth())
-                    }
+                    Some(guard) => Some(real(self.eval(guard)?, guard.span, "is no truth value")?.truth()),
                     None => None,
                 };
-                let mut value = self.taken(guard.as_slice(), || self.spine(&e.value, &beside, !sums))?;
+                let mut value = self.taken(guard.as_slice(), || self.eval(&e.value))?;
                 if let Some(truth) = guard {
                     // Where the guard does not hold, the term contributes nothing.
                     let float = self.options.float;
@@ -281,7 +275,7 @@ impl<'a> Term<'a> {
         let mut sum = Named::scalar(0.0, self.options.float);
         for term in terms {
             let e = Equation { value: term.clone(), ..self.equation.clone() };
-            let mut own = Term::new(self.program, self.options, self.values, self.batch, self.moment, &e)?;
+            let mut own = Term::new(self.core, self.options, self.values, self.batch, self.moment, &e)?;
             own.infer_sizes()?;
             sum = self.two(sum, own.evaluate()?, |a, b| a + b);
         }
@@ -289,10 +283,9 @@ impl<'a> Term<'a> {
         Ok(sum)
     }
 
-    /// Evaluates factors as numbers of one dtype; each keeps the indices that the others use.
-    fn factors(&self, factors: &[Expr], keep: &Names) -> Eval<Vec<Named>> {
-        let one = |(f, keep): (&Expr, &Names)| self.eval(f, keep);
-        let values: Vec<Named> = factors.iter().zip(&besides(keep, factors)).map(one).collect::<Eval<_>>()?;
+    /// Evaluates factors as numbers of one dtype.
+    fn factors(&self, factors: &[Expr]) -> Eval<Vec<Named>> {
+        let values: Vec<Named> = factors.iter().map(|f| self.eval(f)).collect::<Eval<_>>()?;
         Ok(meeting(&values, self.options.float))
     }
 
@@ -300,24 +293,6 @@ impl<'a> Term<'a> {
     fn reducible(&self, value: &Named, how: Projection) -> Named {
         let float = self.options.float;
         if how == Projection::Avg { value.float(float) } else { value.number(float) }
-    }
-
-    /// Evaluates the outermost part of a term. If `whole`, products keep all indices, because a reduction other than a
-    /// sum follows.
-    fn spine(&self, e: &Expr, keep: &Names, whole: bool) -> Eval<Named> {
-        match &e.kind {
-            Kind::Product(factors) if whole => {
-                let factors = self.factors(factors, keep)?;
-                product(&factors, &union(&factors), e.span)
-            }
-            Kind::Negative(one) => Ok(self.negative(&self.spine(one, keep, whole)?)),
-            Kind::Quotient(two) => {
-                let over = self.spine(&two[0], &beside(keep, &two[..], &two[0]), whole)?;
-                let under = self.eval(&two[1], &beside(keep, &two[..], &two[1]))?;
-                Ok(self.quotient(&over, &under))
-            }
-            _ => self.eval(e, keep),
-        }
     }
 
     fn two(&self, a: Named, b: Named, f: impl FnOnce(&Tensor, &Tensor) -> Tensor) -> Named {
@@ -342,41 +317,41 @@ impl<'a> Term<'a> {
         )
     }
 
-    /// Evaluates an expression. Keeps every index that appears once or that is in `keep`; others are summed.
-    pub(crate) fn eval(&self, e: &Expr, keep: &Names) -> Eval<Named> {
+    /// Evaluates an expression, with all its free indices.
+    pub(crate) fn eval(&self, e: &Expr) -> Eval<Named> {
         let float = self.options.float;
-        let part = |i: usize, parts: &[Expr]| self.eval(&parts[i], &beside(keep, parts, &parts[i]));
+        let part = |i: usize, parts: &[Expr]| self.eval(&parts[i]);
         let truth = |i: usize, parts: &[Expr]| {
             Ok::<_, Fault>(real(part(i, parts)?, parts[i].span, "is no truth value")?.truth())
         };
         let value = match &e.kind {
             Kind::Number(x) => Named::scalar(*x, float),
-            Kind::Text(_) => return Err(Diagnostic::error(e.span, "a text is no value here").into()),
-            Kind::List(_) => return Err(Diagnostic::error(e.span, "a list of names is no value").into()),
+            Kind::Invalid(Some(what)) => return Err(Diagnostic::error(e.span, *what).into()),
+            Kind::Invalid(None) => return Err(Fault::Silent),
+            Kind::Known(known) => Named::scalar(number(known, &self.options.numbers)?, float),
             Kind::Array(array) => self.array(array, e.span)?,
             Kind::Ref(r) => self.reference(r)?,
-            Kind::Of(function, index) => self.of_index(function, index, e.span)?,
-            Kind::Call(call) => match builtin::choice(call, self.program) {
-                Some(choice) => self.eval(&choice.at(e.span), keep)?,
-                None => self.call(call, e.span, keep)?,
-            },
+            Kind::Of(function, callee, index) => self.of_index(function, callee, index, e.span)?,
+            Kind::Call(call) => self.call(call, e.span)?,
             Kind::Product(factors) => {
-                let values = self.factors(factors, keep)?;
-                let times = |a: &Name| values.iter().filter(|v| v.axes.contains(a)).count();
-                let left: Vec<Name> =
-                    union(&values).into_iter().filter(|a| keep.contains(a) || times(a) < 2).collect();
+                let values = self.factors(factors)?;
+                product(&values, &union(&values), e.span)?
+            }
+            // The sum of a product is one contraction.
+            Kind::Reduce(_, axes, body, Origin::Product) => {
+                let Kind::Product(factors) = &body.kind else { return Err(Fault::Silent) };
+                let values = self.factors(factors)?;
+                let left: Vec<Name> = union(&values).into_iter().filter(|a| !axes.contains(a)).collect();
                 product(&values, &left, e.span)?
             }
             Kind::Quotient(two) => self.quotient(&part(0, &two[..])?, &part(1, &two[..])?),
             Kind::Sum(terms) => {
-                let one = |(term, keep): (&Expr, Names)| self.eval(term, &keep);
-                let values: Vec<Named> =
-                    terms.iter().zip(besides(keep, terms)).map(one).collect::<Eval<_>>()?;
+                let values: Vec<Named> = terms.iter().map(|t| self.eval(t)).collect::<Eval<_>>()?;
                 let add = |all: &[Named]| all.iter().cloned().reduce(|a, b| self.two(a, b, |a, b| a + b));
                 let sum = add(&meeting(&values, float)).unwrap_or_else(|| Named::scalar(0.0, float));
                 written(sum, &values, |x, y| x.of(y, i64::checked_add, |x, y| x + y), add)
             }
-            Kind::Negative(one) => self.negative(&self.eval(one, keep)?),
+            Kind::Negative(one) => self.negative(&self.eval(one)?),
             Kind::Power(two) => {
                 let base = part(0, &two[..])?.float(float);
                 let value = match two[1].kind {
@@ -415,19 +390,10 @@ impl<'a> Term<'a> {
                 let both = [truth(0, &two[..])?, truth(1, &two[..])?];
                 pointwise(&both, |t| t[0].logical_or(t[1]))
             }
-            Kind::Not(one) => not(&real(self.eval(one, keep)?, one.span, "is no truth value")?.truth()),
-            Kind::Choose(three) => {
-                let [condition, yes, no] = &**three;
-                self.cases(e, &[[condition, yes]], Some(no), keep)?
-            }
-            Kind::Case(cases, otherwise) => {
-                let cases: Vec<[&Expr; 2]> = cases.iter().map(|[c, v]| [c, v]).collect();
-                self.cases(e, &cases, otherwise.as_deref(), keep)?
-            }
-            Kind::Reduce(how, axes, body) => {
-                let mut around = keep.clone();
-                around.extend(axes.iter().cloned());
-                let body = || self.eval(body, &around);
+            Kind::Not(one) => not(&real(self.eval(one)?, one.span, "is no truth value")?.truth()),
+            Kind::Choose(cases, otherwise) => self.cases(e, cases, otherwise.as_deref())?,
+            Kind::Reduce(how, axes, body, Origin::Written) => {
+                let body = || self.eval(body);
                 let mut value = self.reducible(&self.brought_together(|a| axes.contains(a), body)?, *how);
                 if matches!(how, Projection::Max | Projection::Min) {
                     value = real(value, e.span, "has no order")?;

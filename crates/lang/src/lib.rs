@@ -3,7 +3,9 @@
 
 pub mod ast;
 mod builtin;
+mod core;
 mod diagnostic;
+mod elaborate;
 mod eval;
 mod format;
 mod given;

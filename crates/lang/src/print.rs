@@ -1,11 +1,11 @@
 //! The printer: syntax trees to text, in the one form that `fmt`, gradient programs and raised graphs use.
 
 use crate::ast::{
-    Affine, Array, Call, Equation, Expr, Function, Index, Kind, Place, Projection, Ref, Statement,
+    Affine, Array, Call, Equation, Expr, Function, Index, Inside, Kind, Place, Projection, Ref, Statement,
 };
 use std::fmt::{self, Display, Formatter, Write};
 
-impl Display for Index {
+impl<E: Inside> Display for Index<E> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let shifted = |f: &mut Formatter<'_>, by: i64| if by == 0 { Ok(()) } else { write!(f, "{by:+}") };
         match self {
@@ -21,7 +21,7 @@ impl Display for Index {
             Index::At(at) => write!(f, "{at}"),
             Index::Symbol(name, _) => write!(f, "\"{name}\""),
             Index::Affine(sum) => affine(f, sum),
-            Index::Computed(e) => f.write_str(&compact(e)),
+            Index::Computed(e) => f.write_str(&e.compact()),
             Index::Slice(name, range) => {
                 let [start, stop, step] = &**range;
                 if let Some(name) = name {
@@ -42,7 +42,7 @@ impl Display for Index {
 }
 
 /// Prints an expression between brackets without spaces around its operators: `2*i+k`.
-fn compact(e: &Expr) -> String {
+pub(crate) fn compact(e: &Expr) -> String {
     let part = |e: &Expr| match &e.kind {
         Kind::Number(0.0..) | Kind::Ref(_) | Kind::Call(_) | Kind::Of(..) | Kind::Array(_) => e.to_string(),
         _ => format!("({})", compact(e)),
@@ -96,7 +96,7 @@ fn affine(f: &mut Formatter<'_>, sum: &Affine) -> fmt::Result {
     }
 }
 
-impl Display for Place {
+impl<E: Inside> Display for Place<E> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.index, if self.dotted { "." } else { "" })
     }
@@ -109,7 +109,7 @@ fn list<T: Display>(f: &mut Formatter<'_>, items: impl IntoIterator<Item = T>) -
     Ok(())
 }
 
-impl Display for Ref {
+impl<E: Inside> Display for Ref<E> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         if self.places.is_empty() && !self.relation {

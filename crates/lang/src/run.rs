@@ -3,6 +3,7 @@
 use crate::ast::{Expr, Kind, Name};
 use crate::builtin;
 use crate::diagnostic::{Diagnostic, add_near};
+use crate::elaborate::Core;
 use crate::eval::{Value, Values, in_words, window};
 use crate::limit::{MOST_ROUNDS, MOST_STEPS};
 use crate::program::{Definition, Faults, Program, number};
@@ -271,6 +272,7 @@ impl Program {
             faults.push(fault);
             None
         });
+        let core = Core::new(self);
         let traced = gradus_tensor::trace_function(&avals, |nodes: &[Tensor]| {
             let mut values: Values = HashMap::new();
             for (name, node) in inputs.keys().zip(nodes) {
@@ -285,7 +287,8 @@ impl Program {
             }
             let mut early = Vec::new();
             let known = self.known_before(relations.as_ref(), options, wanted, &mut values, &mut early);
-            let mut solver = Solver::new(self, options, &self.equations, values, Vec::new());
+            let mut solver =
+                Solver::new(&core, options, &core.equations, &self.equations, values, Vec::new());
             solver.faults = early;
             solver.leave_out(&known);
             if let Some(wanted) = wanted {

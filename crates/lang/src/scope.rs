@@ -1,14 +1,14 @@
 //! The scopes of indices. An index that appears twice in a product is summed at the innermost expression that contains
 //! all its appearances; an index that appears once is kept, and reduced at the left side.
 
-use crate::ast::{Affine, Expr, Index, Kind, Name, Place, Ref};
+use crate::ast::{Affine, Expr, Index, Inside, Kind, Name, Place, Ref};
 pub(crate) use crate::names::Names;
 use crate::program::Program;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 /// The name of the axis that an index entry leaves.
-pub(crate) fn key(place: &Place) -> Option<Name> {
+pub(crate) fn key<E: Inside>(place: &Place<E>) -> Option<Name> {
     match &place.index {
         // Outside its steps, time is an axis like any other: `All[i,t] = H[i,*t]`.
         Index::Named(name, _) | Index::Time(name, _) => Some(name.clone()),
@@ -19,22 +19,16 @@ pub(crate) fn key(place: &Place) -> Option<Name> {
 }
 
 /// The names of all axes that an index entry leaves: several for `i+k` and for `Idx[i,k]`.
-pub(crate) fn place_keys(place: &Place) -> Vec<Name> {
+pub(crate) fn place_keys<E: Inside>(place: &Place<E>) -> Vec<Name> {
     match &place.index {
         Index::Affine(sum) => sum.terms.iter().map(|t| t.1.clone()).collect(),
-        Index::Computed(e) => {
-            let mut out = Vec::new();
-            for r in e.refs() {
-                out.extend(keys(r));
-            }
-            distinct(out.into_iter().chain(occurrences(e)))
-        }
+        Index::Computed(e) => e.index_names(),
         _ => key(place).into_iter().collect(),
     }
 }
 
 /// The names of a tensor's axes.
-pub(crate) fn keys(r: &Ref) -> Vec<Name> {
+pub(crate) fn keys<E: Inside>(r: &Ref<E>) -> Vec<Name> {
     let mut out = Vec::new();
     let mut add = |k: Name| {
         if !out.contains(&k) {
@@ -48,6 +42,17 @@ pub(crate) fn keys(r: &Ref) -> Vec<Name> {
         }
     }
     out
+}
+
+impl Inside for Expr {
+    fn compact(&self) -> String {
+        crate::print::compact(self)
+    }
+
+    fn index_names(&self) -> Vec<Name> {
+        let read = self.refs().into_iter().flat_map(keys).collect::<Vec<_>>();
+        distinct(read.into_iter().chain(occurrences(self)))
+    }
 }
 
 /// All index names in an expression, including those given as axes.
@@ -213,14 +218,6 @@ fn members(e: &Expr) -> Vec<&Expr> {
     out.push(first);
     out.reverse();
     out
-}
-
-/// The axes `own` of an evaluated expression, in the order that `laid` gives. If some axis is named only by the left
-/// side, `own` is returned unchanged.
-pub(crate) fn relaid(e: &Expr, own: Vec<Name>, keep: &Names, program: &Program) -> Vec<Name> {
-    let mut out = laid(e, keep, program);
-    out.retain(|n| own.contains(n));
-    if out.len() == own.len() { out } else { own }
 }
 
 /// The index names of an argument in axis order, given the indices that the call keeps.

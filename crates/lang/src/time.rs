@@ -1,16 +1,18 @@
 //! Virtual time: names that have a value at every step without time on their left, and the number of steps.
 
-use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::builtin::{self, Base, Mixes};
 use crate::diagnostic::Diagnostic;
 use crate::order::components;
 use crate::program::Program;
 use crate::run::Settings;
+use crate::scope::Names;
 use crate::source::Span;
 use gradus_ir::Aval;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The time index among some places and its offset.
-pub(crate) fn moving(places: &[Place]) -> Option<(&Name, i64)> {
+pub(crate) fn moving<E>(places: &[Place<E>]) -> Option<(&Name, i64)> {
     places.iter().find_map(|p| match &p.index {
         Index::Time(name, by) => Some((name, *by)),
         _ => None,
@@ -19,7 +21,7 @@ pub(crate) fn moving(places: &[Place]) -> Option<(&Name, i64)> {
 
 /// The time offset of an index entry from the current step, in an equation with this left side. A time with another
 /// name is an ordinary index over all steps. A plain index with the name of the time is read at the current step.
-fn own_time(target: &Ref, place: &Place) -> Option<i64> {
+fn own_time<E, F>(target: &Ref<E>, place: &Place<F>) -> Option<i64> {
     let own = moving(&target.places)?.0;
     match &place.index {
         Index::Time(time, by) | Index::Named(time, by) if time == own => Some(*by),
@@ -28,17 +30,17 @@ fn own_time(target: &Ref, place: &Place) -> Option<i64> {
 }
 
 /// The time offset of a tensor from the current step.
-pub(crate) fn from_moment(target: &Ref, places: &[Place]) -> Option<i64> {
+pub(crate) fn from_moment<E, F>(target: &Ref<E>, places: &[Place<F>]) -> Option<i64> {
     places.iter().find_map(|p| own_time(target, p))
 }
 
 /// True if an index entry is the time of an equation with this left side.
-pub(crate) fn is_time(target: &Ref, place: &Place) -> bool {
+pub(crate) fn is_time<E, F>(target: &Ref<E>, place: &Place<F>) -> bool {
     own_time(target, place).is_some()
 }
 
 /// True if an index entry is a time or a fixed step.
-pub(crate) fn is_timed(p: &Place) -> bool {
+pub(crate) fn is_timed<E>(p: &Place<E>) -> bool {
     matches!(p.index, Index::Time(..) | Index::Moment(_))
 }
 
@@ -420,5 +422,38 @@ fn array(e: &Expr) -> Option<&[usize]> {
         Kind::Array(array) => Some(&array.shape),
         Kind::Call(call) if &*call.function == "const" => array(call.args.first()?),
         _ => None,
+    }
+}
+
+/// True if a call combines several elements of its arguments, as `softmax` does and `exp` does not.
+fn mixes(call: &Call, program: &Program) -> bool {
+    match builtin::find(&call.function, program) {
+        Some(callee) => match &callee.base {
+            Base::User(f) => !builtin::is_of_numbers(f, program),
+            _ => !matches!(callee.mixes(call, Names::new(), &|_| Vec::new()), Mixes::Nothing),
+        },
+        None => false,
+    }
+}
+
+/// True if an expression would see time as an axis if all steps were computed at once: it contains a call that mixes
+/// elements of an argument with this time, or a reduction over it.
+pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
+    let moves = |e: &Expr| e.any_ref(&mut |r| moving(&r.places).is_some_and(|t| t.0 == time));
+    let here = match &e.kind {
+        Kind::Call(call) => call.args.iter().any(moves) && mixes(call, program),
+        Kind::Reduce(_, axes, _) => axes.contains(time),
+        _ => false,
+    };
+    here || e.any_part(|part| sees_time(part, time, program))
+}
+
+impl Program {
+    /// True if an equation must be evaluated step by step even if it does not depend on itself: its value for all
+    /// steps at once would differ, or its time ends by a condition.
+    pub(crate) fn is_by_moment(&self, e: &Equation) -> bool {
+        let Some((time, _)) = moving(&e.target.places) else { return false };
+        let mut parts = [&e.value].into_iter().chain(&e.guard);
+        self.times.contains_key(time) || parts.any(|p| sees_time(p, time, self))
     }
 }

@@ -8,6 +8,7 @@ use crate::scope::{Names, keys};
 use std::sync::Arc;
 
 /// The axes along which a call combines positions of its arguments into one element of the result.
+#[derive(Clone, Debug)]
 pub(crate) enum Mixes {
     Nothing,
     /// Positions along these axes.

@@ -264,7 +264,7 @@ fn either(words: &[&str]) -> String {
 }
 
 /// The value of a setting that does not depend on the program's parameters.
-pub(super) fn literal(e: &Expr) -> Option<Setting> {
+pub(crate) fn literal(e: &Expr) -> Option<Setting> {
     Some(match &e.kind {
         Kind::Text(t) => Setting::Word(t.clone()),
         Kind::Number(x) => Setting::Number(*x),

@@ -2,11 +2,11 @@
 //! even if the branch is NaN there.
 
 use super::{Eval, Fault, Term, real};
-use crate::ast::{Call, Expr, Name};
-use crate::builtin::{Callee, Mixes};
+use crate::ast::Name;
+use crate::builtin::Mixes;
+use crate::core::{Call, Expr};
 use crate::named::{Named, meeting, pointwise};
-use crate::scope::{Names, besides, bound_by, distinct, names_of, occurrences};
-use crate::time::moving;
+use crate::scope::distinct;
 use gradus_ir::Class;
 
 /// The negation of a condition.
@@ -40,28 +40,16 @@ impl Term<'_> {
 
     /// Evaluates arguments of a call. Along axes that the call mixes, an argument is needed everywhere if the branch
     /// is taken anywhere.
-    pub(super) fn mixed<R>(
-        &self,
-        callee: &Callee,
-        call: &Call,
-        keep: &Names,
-        f: impl FnOnce() -> Eval<R>,
-    ) -> Eval<R> {
+    pub(super) fn mixed<R>(&self, call: &Call, f: impl FnOnce() -> Eval<R>) -> Eval<R> {
         if self.masks.borrow().is_empty() {
             return f();
         }
-        let time = self.moment.and(moving(&self.equation.target.places)).map(|t| t.0);
-        let names = |a: &Expr| {
-            let mut names = names_of(a, &call.args, &self.left, keep, self.program);
-            names.retain(|n| Some(n) != time);
-            names
-        };
-        let gone = match callee.mixes(call, bound_by(call), &names) {
+        let gone = match &call.mixes {
             Mixes::Nothing => return f(),
             Mixes::Along(axes) => Some(axes),
             Mixes::Everything => None,
         };
-        self.brought_together(|a| gone.as_ref().is_none_or(|gone| gone.contains(a)), f)
+        self.brought_together(|a| gone.is_none_or(|gone| gone.contains(a)), f)
     }
 
     /// Evaluates an expression whose positions along some axes are combined afterwards.
@@ -94,29 +82,20 @@ impl Term<'_> {
     }
 
     /// Evaluates the first case whose condition holds.
-    pub(super) fn cases(
-        &self,
-        e: &Expr,
-        cases: &[[&Expr; 2]],
-        otherwise: Option<&Expr>,
-        keep: &Names,
-    ) -> Eval<Named> {
+    pub(super) fn cases(&self, e: &Expr, cases: &[[Expr; 2]], otherwise: Option<&Expr>) -> Eval<Named> {
         let float = self.options.float;
-        let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
-        let around = besides(keep, &parts);
         let (mut choices, mut values, mut masks) = (Vec::new(), Vec::new(), Vec::new());
-        for (i, [condition, value]) in cases.iter().enumerate() {
-            let condition =
-                real(self.eval(condition, &around[2 * i])?, condition.span, "is no truth value")?.truth();
+        for [condition, value] in cases {
+            let condition = real(self.eval(condition)?, condition.span, "is no truth value")?.truth();
             masks.push(condition.clone());
-            let value = self.taken(&masks, || self.eval(value, &around[2 * i + 1]))?;
+            let value = self.taken(&masks, || self.eval(value))?;
             masks.pop();
             masks.push(not(&condition));
             choices.push(condition);
             values.push(value);
         }
         values.push(match otherwise {
-            Some(value) => self.taken(&masks, || self.eval(value, &around[2 * cases.len()]))?,
+            Some(value) => self.taken(&masks, || self.eval(value))?,
             None => Named::scalar(0.0, float),
         });
         let choose = |below, (c, v): (&Named, &Named)| {
@@ -129,9 +108,8 @@ impl Term<'_> {
         let values = meeting(&values, float);
         let value = chosen(&values).ok_or(Fault::Silent)?;
         // The axes are in the order of the values; axes that only conditions have come last.
-        let own = occurrences(e);
         let by_condition = |a: &&Name| {
-            self.options.is_derived() && !own.contains(a) && choices.iter().any(|c| c.axes.contains(a))
+            self.options.is_derived() && !e.has_index(a) && choices.iter().any(|c| c.axes.contains(a))
         };
         let of_values = values.iter().flat_map(|v| &v.axes).filter(|a| !by_condition(a));
         let order = distinct(of_values.chain(choices.iter().flat_map(|c| &c.axes)).cloned());

@@ -1,13 +1,14 @@
 //! Calls: arguments, settings, axes, and functions of the program's own.
 
 use super::{Eval, Fault, Term, Value, Values, fault, in_words, indices, real};
-use crate::ast::{Call, Equation, Expr, Function, Index, Kind, Name};
-use crate::builtin::{self, Around, Base, Param, Setting, Settings, Shape, Takes};
+use crate::ast::{self, Function, Index, Name};
+use crate::builtin::{self, Around, Base, Callee, Param, Setting, Settings, Shape, Takes};
+use crate::core::{Arg, Call, Equation, Kind};
 use crate::diagnostic::Diagnostic;
 use crate::limit::{MOST_CALLS, bounded};
 use crate::named::{Named, meeting};
 use crate::program::number;
-use crate::scope::{Names, besides, bound_by, key, keys, occurrences, relaid};
+use crate::scope::{key, keys};
 use crate::source::Span;
 use crate::time::moving;
 use crate::written::Written;
@@ -55,14 +56,20 @@ fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
     }
 }
 
+/// The axes `own` in the order of `names`, unless some are named by the left side only.
+fn in_order(names: &[Name], own: Vec<Name>) -> Vec<Name> {
+    let out: Vec<Name> = names.iter().filter(|n| own.contains(n)).cloned().collect();
+    if out.len() == own.len() { out } else { own }
+}
+
 impl Term<'_> {
-    pub(super) fn of_index(&self, function: &Name, index: &Name, span: Span) -> Eval<Named> {
+    pub(super) fn of_index(&self, function: &Name, callee: &Callee, index: &Name, span: Span) -> Eval<Named> {
         if let Some(moment) = self.at_hand(index).filter(|_| &**function != "size") {
             let moment = moment.to_dtype(DType::I64).reshape([1]);
-            let value = self.of_places(function, moment, index, span)?.in_full();
+            let value = self.of_places(callee, moment, index, span)?.in_full();
             return Ok(Named::whole(&value.first().tensor, Vec::new(), self.options.float));
         }
-        if let Some((go, at)) = self.program.times.get(index) {
+        if let Some((go, at)) = self.core.program.times.get(index) {
             let what = format!("time `{index}` goes on while `{go}` holds: nothing says how long it is");
             return Err(Diagnostic::error(span, what).and(*at, "declared here").into());
         }
@@ -70,7 +77,7 @@ impl Term<'_> {
             let mut all = e.reads().into_iter().chain([&e.target]);
             all.any(|r| moving(&r.places).is_some_and(|t| t.0 == index))
         };
-        let own = is_time(self.equation) || self.program.equations.iter().any(is_time);
+        let own = is_time(self.equation) || self.core.equations.iter().any(is_time);
         let time = own.then_some(self.options.steps);
         let left = self.equation.target.places.iter().position(|p| key(p).as_ref() == Some(index));
         let beside = left.and_then(|p| self.beside.get(p).copied().flatten());
@@ -81,7 +88,7 @@ impl Term<'_> {
             // If a term that would determine the size has failed, the error was reported there.
             let failed =
                 |e: &&Equation| e.reads().iter().any(|r| matches!(self.values.get(&r.name), Some(None)));
-            let beside = self.program.equations.iter().filter(|e| e.target.name == self.equation.target.name);
+            let beside = self.core.equations.iter().filter(|e| e.target.name == self.equation.target.name);
             if left.is_some() && beside.into_iter().any(|e| failed(&e)) {
                 return Err(Fault::Silent);
             }
@@ -90,7 +97,7 @@ impl Term<'_> {
             return Err(Diagnostic::error(span, what).help(help).into());
         };
         let places = bounded(&[n], || Tensor::iota(DType::I64, [n], 0));
-        self.of_places(function, places, index, span)
+        self.of_places(callee, places, index, span)
     }
 
     /// The number of the current time step.
@@ -104,10 +111,9 @@ impl Term<'_> {
         self.step()
     }
 
-    fn of_places(&self, function: &Name, places: Tensor, index: &Name, span: Span) -> Eval<Named> {
+    fn of_places(&self, callee: &Callee, places: Tensor, index: &Name, span: Span) -> Eval<Named> {
         let places = Named::new(places, vec![index.clone()]);
-        let Some(callee) = builtin::find(function, self.program) else { return Err(Fault::Silent) };
-        let settings = self.settings(&[], Vec::new());
+        let settings = self.settings(&[], Vec::new(), &self.equation.target.name);
         let own = |_: &Function, _: &[Named], _: &[Name]| Err(Error::verify("no function of an index"));
         let around = Around { left: &self.left, whole: false, own: &own };
         let value = callee.apply(&[places], &settings, &around).map_err(|x| fault(span, &x))?;
@@ -115,42 +121,32 @@ impl Term<'_> {
         Ok(Named::whole(&value.tensor, axes, self.options.float))
     }
 
-    fn settings(&self, given: &[(Name, Setting)], axes: Vec<isize>) -> Settings {
-        let like = given.iter().find_map(|(k, s)| match s {
-            Setting::Word(name) if &**k == "like" => Some(name),
-            _ => None,
-        });
-        let by_name = self.options.temperatures.get(like.unwrap_or(&self.equation.target.name));
+    fn settings(&self, given: &[(Name, Setting)], axes: Vec<isize>, like: &Name) -> Settings {
+        let by_name = self.options.temperatures.get(like);
         let temperature = by_name.or_else(|| self.options.temperatures.get("*")).copied();
         Settings { given: given.to_vec(), axes, float: self.options.float, temperature }
     }
 
-    pub(super) fn call(&self, call: &Call, span: Span, keep: &Names) -> Eval<Named> {
-        if &*call.function == "const" {
-            return self.constant(call, span);
-        }
-        let Some(callee) = builtin::find(&call.function, self.program) else { return Err(Fault::Silent) };
+    pub(super) fn call(&self, call: &Call, span: Span) -> Eval<Named> {
+        let callee = &call.callee;
         let mut given = Vec::new();
-        for (k, value) in &call.named {
+        for (k, value) in &call.settings {
             given.push((k.clone(), self.setting(value)?));
         }
-        let mut around = keep.clone();
-        around.extend(bound_by(call));
         let pulled = given.iter().any(|(k, _)| &**k == "wrt");
         let params = callee.bound(call.args.len(), pulled);
         let mut args = Vec::with_capacity(call.args.len());
-        for (i, (arg, keep)) in call.args.iter().zip(besides(&around, &call.args)).enumerate() {
-            let mut value = self.mixed(&callee, call, &around, || self.eval(arg, &keep))?;
+        for (i, Arg { value: arg, names }) in call.args.iter().enumerate() {
+            let mut value = self.mixed(call, || self.eval(arg))?;
             if !matches!(arg.kind, Kind::Ref(_)) && value.axes.len() > 1 {
                 // The axes of a computed argument are in the order in which its indices are written. Axes that a call
                 // or branch added come first, because a function's own axes are the last.
-                let own = occurrences(arg);
                 let brought = |a: &Name| {
                     let by_branch = || self.masks.borrow().iter().any(|m| m.axes.contains(a));
-                    !own.contains(a) && (self.batch.contains(a) || by_branch())
+                    !arg.has_index(a) && (self.batch.contains(a) || by_branch())
                 };
                 let (mut order, said): (Vec<Name>, Vec<Name>) = value.axes.iter().cloned().partition(brought);
-                order.extend(relaid(arg, said, &keep, self.program));
+                order.extend(in_order(names, said));
                 if order != value.axes {
                     value = Named::new(value.aligned(&order), order);
                 }
@@ -172,7 +168,8 @@ impl Term<'_> {
             if takes == Some(Takes::Mask) && value.tensor.dtype() != DType::Bool {
                 let what = format!("the mask of `{}` is a condition, and these are numbers", call.function);
                 let help = format!(
-                    "write a condition that holds where a key is to be seen, as in `{arg} != 0`; numbers to be added to the scores are not supported"
+                    "write a condition that holds where a key is to be seen, as in `{} != 0`; numbers to be added to the scores are not supported",
+                    arg.surface()
                 );
                 return Err(Diagnostic::error(arg.span, what).help(help).into());
             }
@@ -181,21 +178,23 @@ impl Term<'_> {
             }
             args.push(value);
         }
-        let is_complex = |(_, v): &(&Expr, &Named)| v.tensor.dtype().is_complex();
-        let complex = call.args.iter().zip(&args).find(is_complex).map(|(a, _)| a.span);
+        let is_complex = |(_, v): &(&Arg, &Named)| v.tensor.dtype().is_complex();
+        let complex = call.args.iter().zip(&args).find(is_complex).map(|(a, _)| a.value.span);
         // Arguments next to complex ones become complex; the cotangent of a real argument is made real again.
-        let by = (callee.order > 0).then(|| builtin::differentiated(&callee, call)).flatten();
-        let real_again = by.and_then(|at| args.get(at)).is_some_and(|x| !x.tensor.dtype().is_complex());
-        let args = self.meeting(&callee, &params, &args);
+        let real_again = call.by.and_then(|at| args.get(at)).is_some_and(|x| !x.tensor.dtype().is_complex());
+        let args = self.meeting(callee, &params, &args);
         let axes = match (callee.shape(), args.first()) {
-            (shape, Some(first)) if shape.has_axes() => self.axes(&given, &callee, first, call)?,
+            (_, Some(first)) if call.axes.is_some() => {
+                let one = |axis: &Name| self.has(first, axis, call.axes_at).map(|p| p as isize);
+                call.axes.iter().flatten().map(one).collect::<Eval<_>>()?
+            }
+            (shape, Some(first)) if shape.has_axes() => self.axes(&given, first, call)?,
             (Shape::Positional, Some(first)) if given.iter().any(|(k, _)| &**k == "axis") => {
-                self.axes(&given, &callee, first, call)?
+                self.axes(&given, first, call)?
             }
             _ => vec![-1],
         };
-        let settings = self.settings(&given, axes);
-        let whole = matches!(&self.equation.value.kind, Kind::Call(c) if std::ptr::eq(&**c, call));
+        let settings = self.settings(&given, axes, &call.like);
         let inner = std::cell::RefCell::new(None);
         let own = |f: &Function, args: &[Named], left: &[Name]| {
             self.own(f, args, left).map_err(|e| {
@@ -203,7 +202,7 @@ impl Term<'_> {
                 Error::value(f.name.to_string(), "failed")
             })
         };
-        let around = Around { left: &self.left, whole, own: &own };
+        let around = Around { left: &self.left, whole: call.whole, own: &own };
         let apply = || callee.apply(&args, &settings, &around);
         let result = if callee.order == 0 { apply() } else { self.options.derived(apply) };
         let result = result.map(|value| match real_again && value.tensor.dtype().is_complex() {
@@ -261,18 +260,8 @@ impl Term<'_> {
         out
     }
 
-    fn constant(&self, call: &Call, span: Span) -> Eval<Named> {
-        match call.args.first().map(|a| (&a.kind, a)) {
-            Some((Kind::Array(array), _)) => self.array(array, span),
-            Some((_, other)) => {
-                let x = number(other, &self.options.numbers)?;
-                Ok(Named::scalar(x, self.options.float))
-            }
-            None => Err(Diagnostic::error(span, "`const` needs a number or a list of numbers").into()),
-        }
-    }
-
-    fn setting(&self, e: &Expr) -> Eval<Setting> {
+    fn setting(&self, e: &ast::Expr) -> Eval<Setting> {
+        use ast::Kind;
         Ok(match &e.kind {
             Kind::Text(t) => Setting::Word(t.clone()),
             Kind::List(parts) => Setting::List(parts.iter().map(|p| self.setting(p)).collect::<Eval<_>>()?),
@@ -283,17 +272,10 @@ impl Term<'_> {
         })
     }
 
-    /// The axes of a call as positions in its first argument: those of `axis=`, else the dotted index, else the last.
-    /// A reduction without either is over all axes.
-    fn axes(
-        &self,
-        given: &[(Name, Setting)],
-        callee: &builtin::Callee,
-        first: &Named,
-        call: &Call,
-    ) -> Eval<Vec<isize>> {
-        let span = call.named.iter().find(|(k, _)| &**k == "axis").map(|(_, v)| v.span);
-        let span = span.or(call.args.first().map(|a| a.span)).unwrap_or_default();
+    /// The axes of a call as positions in its first argument, whose axes are known only now: those of `axis=`, else the
+    /// dotted index, else the last. A reduction without either is over all axes.
+    fn axes(&self, given: &[(Name, Setting)], first: &Named, call: &Call) -> Eval<Vec<isize>> {
+        let span = call.axes_at;
         let rank = first.axes.len() as f64;
         let one = |s: &Setting| match s {
             Setting::Word(w) => self.has(first, w, span).map(|p| p as isize),
@@ -315,8 +297,7 @@ impl Term<'_> {
                 s => Ok(vec![one(s)?]),
             };
         }
-        let dotted = self.equation.target.places.iter().find(|p| p.dotted).and_then(key);
-        if let Some(at) = dotted.and_then(|d| first.position(&d)) {
+        if let Some(at) = call.dotted.as_ref().and_then(|d| first.position(d)) {
             return Ok(vec![at as isize]);
         }
         if first.axes.is_empty() {
@@ -325,7 +306,7 @@ impl Term<'_> {
             );
         }
         let last = first.axes.len() as isize - 1;
-        if callee.shape() == Shape::Reduce {
+        if call.callee.shape() == Shape::Reduce {
             return Ok((0..=last).collect());
         }
         Ok(vec![last])
@@ -369,7 +350,8 @@ impl Term<'_> {
             }
             None => self.options,
         };
-        let mut solver = crate::solve::Solver::new(self.program, options, &f.body, values, batch);
+        let body = self.core.body(&f.name);
+        let mut solver = crate::solve::Solver::new(self.core, options, body, &f.body, values, batch);
         solver.results(std::slice::from_ref(&f.result.name));
         solver.solve();
         if let Some(d) = solver.faults.into_iter().next() {
@@ -397,7 +379,7 @@ impl Term<'_> {
         if let Some((n, _)) = self.options.axes.get(time) {
             return Some(*n);
         }
-        if self.program.times.contains_key(time) {
+        if self.core.program.times.contains_key(time) {
             return Some(1);
         }
         f.params.iter().find_map(|p| {

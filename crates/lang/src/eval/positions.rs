@@ -2,11 +2,11 @@
 //! such index; returns it with the axes of the indices instead. Writes at positions are in `solve::scatter`.
 
 use super::{Eval, Term, fault};
-use crate::ast::{Index, Name, Place};
+use crate::ast::Name;
+use crate::core::{Index, Place};
 use crate::diagnostic::Diagnostic;
 use crate::limit::fits;
 use crate::named::{Named, pointwise, union};
-use crate::scope::place_keys;
 use crate::source::Span;
 use crate::verdict::Judged;
 use gradus_ir::{Class, DType};
@@ -76,8 +76,7 @@ impl Term<'_> {
                 Ok(Positions { at, range, strict: false, span: place.span, step: None })
             }
             Index::Computed(e) => {
-                let keep = place_keys(place).into_iter().collect();
-                let value = self.eval(e, &keep)?;
+                let value = self.eval(e)?;
                 if value.tensor.dtype().is_complex() || value.tensor.dtype() == DType::Bool {
                     let what = format!("positions are integers, not {}", value.tensor.dtype());
                     return Err(Diagnostic::error(place.span, what).into());

@@ -3,8 +3,9 @@
 
 use super::positions::{checked, gathered};
 use super::{Eval, Fault, Sizes, Term, Value, fault};
-use crate::ast::{Array, Expr, Index, Kind, Name, Ref};
-use crate::builtin::{self, Base};
+use crate::ast::{Array, Name};
+use crate::builtin::{Base, Callee};
+use crate::core::{Expr, Index, Kind, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::named::Named;
 use crate::scope::{distinct, key, keys};
@@ -22,16 +23,11 @@ impl<'a> Term<'a> {
                 r.computed().try_for_each(|p| self.note_sizes(p, sizes))
             }
             Kind::Array(array) => self.note_list(array, e.span, sizes),
-            Kind::Call(call) if self.knows_places_only(&call.function) => {
-                call.args.iter().try_for_each(|arg| self.note_sizes(arg, &mut Sizes::new()))
+            Kind::Call(call) if knows_places_only(&call.callee) => {
+                call.args.iter().try_for_each(|arg| self.note_sizes(&arg.value, &mut Sizes::new()))
             }
             _ => e.parts().into_iter().try_for_each(|part| self.note_sizes(part, sizes)),
         }
-    }
-
-    fn knows_places_only(&self, function: &Name) -> bool {
-        let callee = builtin::find(function, self.program);
-        callee.is_some_and(|c| c.shape().is_of_any_size() && !matches!(c.base, Base::User(_)))
     }
 
     /// Notes the sizes of one tensor's indices.
@@ -214,6 +210,11 @@ impl<'a> Term<'a> {
         }
         Ok(self.where_taken(out))
     }
+}
+
+/// True if a function matches the axes of its arguments by position, so that one index may have several sizes.
+fn knows_places_only(callee: &Callee) -> bool {
+    callee.shape().is_of_any_size() && !matches!(callee.base, Base::User(_))
 }
 
 /// The number of positions of a range within `n`.

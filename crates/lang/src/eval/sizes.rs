@@ -3,7 +3,8 @@
 //! range.
 
 use super::{Eval, Term};
-use crate::ast::{Affine, Expr, Index, Name, Place, Ref};
+use crate::ast::{Affine, Expr, Name};
+use crate::core::{Index, Place, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::program::number;
 use crate::source::Span;

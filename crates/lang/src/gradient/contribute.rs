@@ -6,9 +6,8 @@ use super::shift::{at_hand, shiftable, shifted, unmoved};
 use crate::ast::{Affine, Comparison, Expr, Index, Kind, Name, Place, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::scope::{Names, free, fresh, key, keys, occurrences};
-use crate::solve::sees_time;
 use crate::source::Span;
-use crate::time::moving;
+use crate::time::{moving, sees_time};
 
 impl Walk<'_> {
     /// Emits the line that adds a cotangent to the gradient of a tensor.

@@ -2,12 +2,12 @@
 
 use super::Solver;
 use super::fixpoint::Extents;
-use crate::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::ast::{Name, Projection};
+use crate::core::{Equation, Expr, Index, Kind, Ref};
 use crate::eval::{Eval, Term, Values};
 use crate::limit::MOST_FACTS;
 use crate::named::Named;
 use crate::rules::{Atom, Closure, Rule};
-use crate::scope::{Names, free, occurrences};
 use gradus_ir::DType;
 use gradus_tensor::{Tensor, try_apply};
 
@@ -94,13 +94,13 @@ impl<'a> Solver<'a> {
             } else if let Kind::Sum(terms) = &e.value.kind {
                 for term in terms.iter().filter(|t| !grows(t)) {
                     let alone = Equation { value: term.clone(), ..e.clone() };
-                    let mut term = Term::new(self.program, self.options, known, &self.batch, None, &alone)?;
+                    let mut term = Term::new(self.core, self.options, known, &self.batch, None, &alone)?;
                     term.infer_sizes()?;
                     found.push((e, term.evaluate()?));
                 }
             }
         }
-        match known.get(&self.names[name].0) {
+        match known.get(self.name(name)) {
             Some(Some(nothing)) if found.is_empty() => Ok(nothing.tensor.clone()),
             _ => Ok(self.joined(&found, true, Some(sizes))?.tensor),
         }
@@ -116,7 +116,7 @@ impl<'a> Solver<'a> {
         still: &mut Still,
     ) -> Eval<Option<Vec<Rule>>> {
         // Reports sizes that do not agree, as for other equations.
-        let mut whole = Term::new(self.program, self.options, known, &self.batch, None, e)?;
+        let mut whole = Term::new(self.core, self.options, known, &self.batch, None, e)?;
         whole.infer_sizes()?;
         let Some(left) = plain(&e.target).filter(|_| e.projection == Projection::Sum && e.guard.is_none())
         else {
@@ -132,7 +132,7 @@ impl<'a> Solver<'a> {
                 })
             };
             let mut body = Vec::new();
-            for (at, factor) in factors.iter().enumerate() {
+            for factor in &factors {
                 let (relation, own) = match &factor.kind {
                     Kind::Ref(r) if names.contains(&r.name) => {
                         let Some(own) = plain(r) else { return Ok(None) };
@@ -140,10 +140,7 @@ impl<'a> Solver<'a> {
                     }
                     _ if factor.any_ref(&mut |r| names.contains(&r.name)) => return Ok(None),
                     _ => {
-                        let others = factors.iter().enumerate().filter(|(i, _)| *i != at);
-                        let keep = left.iter().cloned().chain(others.flat_map(|(_, f)| occurrences(f)));
-                        let own = self.still(&whole, factor, &keep.collect(), still);
-                        let Some((at, own)) = own else { return Ok(None) };
+                        let Some((at, own)) = still_of(&whole, factor, still) else { return Ok(None) };
                         (names.len() + at, own)
                     }
                 };
@@ -157,34 +154,21 @@ impl<'a> Solver<'a> {
         }
         Ok(Some(rules))
     }
+}
 
-    /// The number and indices of a factor that does not grow, if it is Boolean.
-    fn still(
-        &self,
-        whole: &Term<'_>,
-        factor: &Expr,
-        keep: &Names,
-        still: &mut Still,
-    ) -> Option<(usize, Vec<Name>)> {
-        if let Kind::Ref(r) = &factor.kind
-            && let Some(own) = plain(r)
-            && let Some(Some(value)) = whole.values.get(&r.name)
-        {
-            let at = still.names.iter().position(|n| n.as_ref() == Some(&r.name));
-            let is_truth = value.tensor.dtype() == DType::Bool && value.batch.is_empty();
-            let put = |still: &mut Still| still.put(Some(r.name.clone()), value.tensor.clone());
-            return is_truth.then(|| (at.unwrap_or_else(|| put(still)), own));
-        }
-        let mut own: Vec<Name> = free(factor, keep, self.program).into_iter().collect();
-        own.sort();
-        let places: Vec<Place> = own.iter().map(Place::named).collect();
-        let target = Ref { places, relation: false, ..whole.equation.target.clone() };
-        let alone = Equation { target, value: factor.clone(), ..whole.equation.clone() };
-        let mut term = Term::new(self.program, self.options, whole.values, &self.batch, None, &alone).ok()?;
-        // Other tensors of the equation may determine the size of an index.
-        term.sizes.extend(whole.sizes.clone());
-        term.infer_sizes().ok()?;
-        let value: Named = term.evaluate().ok().filter(|v| v.tensor.dtype() == DType::Bool)?;
-        (value.axes.len() == own.len()).then(|| (still.put(None, value.aligned(&own)), own))
+/// The number and indices of a factor that does not grow, if it is Boolean.
+fn still_of(whole: &Term<'_>, factor: &Expr, still: &mut Still) -> Option<(usize, Vec<Name>)> {
+    if let Kind::Ref(r) = &factor.kind
+        && let Some(own) = plain(r)
+        && let Some(Some(value)) = whole.values.get(&r.name)
+    {
+        let at = still.names.iter().position(|n| n.as_ref() == Some(&r.name));
+        let is_truth = value.tensor.dtype() == DType::Bool && value.batch.is_empty();
+        let put = |still: &mut Still| still.put(Some(r.name.clone()), value.tensor.clone());
+        return is_truth.then(|| (at.unwrap_or_else(|| put(still)), own));
     }
+    let value: Named = whole.eval(factor).ok().filter(|v| v.tensor.dtype() == DType::Bool)?;
+    let mut own = value.axes.clone();
+    own.sort();
+    Some((still.put(None, value.aligned(&own)), own))
 }

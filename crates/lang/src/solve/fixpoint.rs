@@ -5,7 +5,8 @@ use super::Solver;
 use super::closure::closed;
 use super::place::bare;
 use super::rest::Watch;
-use crate::ast::{Equation, Expr, Index, Kind, Name, Projection, Ref};
+use crate::ast::{Name, Projection};
+use crate::core::{Equation, Expr, Index, Kind, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Term, Value, Values, fault, real};
 use crate::limit::bounded;
@@ -53,7 +54,7 @@ impl<'a> Solver<'a> {
     }
 
     fn group_names(&self, group: &[usize]) -> Vec<Name> {
-        group.iter().map(|i| self.names[*i].0.clone()).collect()
+        group.iter().map(|i| self.name(*i).clone()).collect()
     }
 
     /// The extents of names that depend on themselves, from all other uses of their indices.
@@ -74,7 +75,7 @@ impl<'a> Solver<'a> {
             // If all positions are written one by one, the largest determines the size.
             for p in 0..known[g].len() {
                 if self.is_relation(*i) {
-                    known[g][p] = known[g][p].or_else(|| self.options.domain_size(&self.names[*i].0, p));
+                    known[g][p] = known[g][p].or_else(|| self.options.domain_size(self.name(*i), p));
                 }
                 let at = |e: &Equation| {
                     let at = e.target.places.get(p)?.index.constant()?;
@@ -86,7 +87,7 @@ impl<'a> Solver<'a> {
                     e.target.places.get(p).is_some_and(|place| matches!(place.index, Index::Computed(_)))
                 };
                 if known[g][p].is_none() && self.own(*i).iter().any(computed) {
-                    known[g][p] = self.size_by_readers(&self.names[*i].0, p);
+                    known[g][p] = self.size_by_readers(self.name(*i), p);
                 }
             }
             let Some(e) = self.own(*i).first().copied() else { continue };
@@ -181,7 +182,7 @@ impl<'a> Solver<'a> {
                 }
             }
             for e in own.into_iter().filter(|e| !e.reads().iter().any(|r| all.contains(&r.name))) {
-                let moment = match self.program.is_by_moment(e) {
+                let moment = match e.by_step {
                     true => Some(self.sample(e, &|_| None).ok_or(Fault::Silent)?),
                     false => None,
                 };
@@ -423,7 +424,7 @@ impl<'a> Solver<'a> {
                     changed[at] = Kind::Ref(Ref { name: fresh(&r.name), ..r.clone() }).at(factor.span);
                     let value = Kind::Product(changed).at(e.value.span);
                     let rule = Equation { value, ..e.clone() };
-                    let mut term = Term::new(self.program, self.options, &values, &self.batch, None, &rule)?;
+                    let mut term = Term::new(self.core, self.options, &values, &self.batch, None, &rule)?;
                     term.infer_sizes()?;
                     let term = term.evaluate()?;
                     found = found.logical_or(&self.placed_rule(e, term)?);
@@ -497,8 +498,7 @@ impl<'a> Solver<'a> {
                 terms.push((e, self.term(e, &self.values, None)?));
             }
             if !terms.is_empty() {
-                let sizes: Vec<Option<usize>> =
-                    self.extents.get(&self.names[*i].0).cloned().unwrap_or_default();
+                let sizes: Vec<Option<usize>> = self.extents.get(self.name(*i)).cloned().unwrap_or_default();
                 let value = self.joined(&terms, false, Some(&sizes))?;
                 if value.batch.is_empty() {
                     *init = combined(how, init, &value.tensor.to_dtype(init.dtype()));

@@ -2,13 +2,13 @@
 //! them.
 
 use super::Solver;
-use crate::ast::{Equation, Expr, Index, Kind, Name, Projection};
-use crate::builtin::{self, Shape};
+use crate::ast::{Name, Projection};
+use crate::builtin::Shape;
+use crate::core::{Equation, Expr, Index, Kind, Place};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, fault, real, window};
 use crate::limit::fits;
 use crate::named::{Named, combined, identity, meeting};
-use crate::program::Program;
 use crate::scope::key;
 use crate::source::Span;
 use gradus_tensor::Tensor;
@@ -91,8 +91,7 @@ impl<'a> Solver<'a> {
     /// The function, if the right side is a call along axes that it keeps.
     fn keeps_names(&self, e: &Equation) -> Option<Name> {
         let Kind::Call(call) = &e.value.kind else { return None };
-        let callee = builtin::find(&call.function, self.program)?;
-        (callee.shape() == Shape::Along).then(|| call.function.clone())
+        (call.callee.shape() == Shape::Along).then(|| call.function.clone())
     }
 
     /// The time steps that some equations define, if their left sides have time. Time starts at 0: writes before it
@@ -156,9 +155,8 @@ impl<'a> Solver<'a> {
                         moments.map(|m| ((m.1 - m.0 + 1).max(0) as usize, place.span))
                     }
                     // The size comes from this term; the left side is shared by all terms.
-                    _ => key(place).and_then(|k| {
-                        Some((value.size(&k)?, seen(&e.value, &k, self.program).unwrap_or(e.value.span)))
-                    }),
+                    _ => key(place)
+                        .and_then(|k| Some((value.size(&k)?, seen(&e.value, &k).unwrap_or(e.value.span)))),
                 };
                 // An offset determines a size only if nothing else does.
                 if matches!(place.index, Index::Named(_, 1.. | ..=-1)) {
@@ -268,16 +266,15 @@ impl<'a> Solver<'a> {
 }
 
 /// The location of an index in an expression; the entire call, if the call may change sizes.
-fn seen(e: &Expr, index: &Name, program: &Program) -> Option<Span> {
+fn seen(e: &Expr, index: &Name) -> Option<Span> {
     match &e.kind {
         Kind::Ref(r) => r.places.iter().find(|p| key(p).as_ref() == Some(index)).map(|p| p.span),
         Kind::Call(call) => {
-            let by_number =
-                builtin::find(&call.function, program).is_some_and(|c| c.shape() == Shape::Pointwise);
-            let inside = call.args.iter().find_map(|a| seen(a, index, program));
+            let by_number = call.callee.shape() == Shape::Pointwise;
+            let inside = call.args.iter().find_map(|a| seen(&a.value, index));
             inside.map(|at| if by_number { at } else { e.span })
         }
-        _ => e.parts().into_iter().find_map(|p| seen(p, index, program)),
+        _ => e.parts().into_iter().find_map(|p| seen(p, index)),
     }
 }
 
@@ -326,7 +323,7 @@ impl Ground<'_> {
 /// True if a left side does not write to all elements of its name.
 fn is_partial(e: &Equation) -> bool {
     let keys = crate::scope::keys(&e.target);
-    let moved = |p: &crate::ast::Place| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Moment(_) | Index::Named(_, 1.. | ..=-1) | Index::Time(_, 1.. | ..=-1));
+    let moved = |p: &Place| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Moment(_) | Index::Named(_, 1.. | ..=-1) | Index::Time(_, 1.. | ..=-1));
     e.target.places.iter().any(moved) || (1..keys.len()).any(|i| keys[..i].contains(&keys[i]))
 }
 

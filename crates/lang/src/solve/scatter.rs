@@ -3,11 +3,11 @@
 
 use super::Solver;
 use super::place::Ground;
-use crate::ast::{Equation, Index, Name, Place, Projection, Ref};
+use crate::ast::{Name, Projection};
+use crate::core::{Equation, Index, Place, Ref};
 use crate::eval::{Eval, Positions, checked, fault};
 use crate::limit::fits;
 use crate::named::{Named, Writes, identity, pointwise, union};
-use crate::scope::place_keys;
 use gradus_ir::DType;
 use gradus_tensor::{Reduce, Tensor};
 
@@ -160,7 +160,7 @@ impl<'a> Solver<'a> {
 
     /// The size of an axis of a name, from lines that read it there with an index of known size.
     pub(super) fn size_by_readers(&self, name: &Name, at: usize) -> Option<usize> {
-        self.equations.iter().find_map(|e| {
+        self.equations.equations.iter().find_map(|e| {
             let reads = e.reads().into_iter().filter(|r| r.name == *name);
             let index = |r: &Ref| match &r.places.get(at)?.index {
                 Index::Named(n, 0) => Some(n.clone()),
@@ -181,43 +181,5 @@ impl<'a> Solver<'a> {
             let axis = v.batch.len() + at;
             (axis < v.tensor.rank()).then(|| v.tensor.dim(axis as isize))
         })
-    }
-
-    /// The names that could determine the sizes of a name at its computed indices.
-    pub(super) fn sized_by(&self, name: usize) -> Vec<&'a Name> {
-        let own = self.own(name);
-        let places: Vec<usize> = own
-            .iter()
-            .flat_map(|e| e.target.places.iter().enumerate())
-            .filter(|(_, p)| matches!(p.index, Index::Computed(_)))
-            .map(|(at, _)| at)
-            .collect();
-        if places.is_empty() {
-            return Vec::new();
-        }
-        let name = &self.names[name].0;
-        let readers = self.equations.iter().filter(|e| e.any_read(&mut |r| r.name == *name));
-        let mut out = Vec::new();
-        for e in readers {
-            let indices: Vec<Name> = e
-                .reads()
-                .into_iter()
-                .filter(|r| r.name == *name)
-                .flat_map(|r| places.iter().filter_map(|p| r.places.get(*p)).flat_map(place_keys))
-                .collect();
-            // If the size is declared, no other name is needed.
-            if indices.iter().any(|n| self.options.axes.contains_key(n)) {
-                return Vec::new();
-            }
-            let has = |r: &&Ref| {
-                r.name != *name && r.places.iter().flat_map(place_keys).any(|k| indices.contains(&k))
-            };
-            out.extend(e.reads().into_iter().filter(has).map(|r| &r.name));
-        }
-        // Two such names would depend on each other.
-        let computed = |e: &&Equation| e.target.places.iter().any(|p| matches!(p.index, Index::Computed(_)));
-        let open: Vec<&Name> = self.equations.iter().filter(computed).map(|e| &e.target.name).collect();
-        out.retain(|n| !open.contains(n));
-        out
     }
 }

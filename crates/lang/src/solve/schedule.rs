@@ -2,13 +2,12 @@
 //! Takes the equations of a group; returns a `Schedule`, or the error that no order exists. `stream` runs it.
 
 use super::Solver;
-use crate::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Ref};
-use crate::builtin::{self, Base, Mixes};
+use crate::ast::Name;
+use crate::builtin::Base;
+use crate::core::{Equation, Expr, Index, Kind, Place, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::Eval;
 use crate::order::components;
-use crate::program::Program;
-use crate::scope::Names;
 use crate::source::Span;
 use crate::time::{from_moment, moving};
 use std::collections::HashMap;
@@ -29,43 +28,9 @@ pub(super) fn fixed(places: &[Place]) -> Option<i64> {
 /// The names of a group, with their numbers.
 pub(super) type Group = HashMap<Name, usize>;
 
-/// True if a call combines several elements of its arguments, as `softmax` does and `exp` does not.
-fn mixes(call: &Call, program: &Program) -> bool {
-    match builtin::find(&call.function, program) {
-        Some(callee) => match &callee.base {
-            Base::User(f) => !builtin::is_of_numbers(f, program),
-            _ => !matches!(callee.mixes(call, Names::new(), &|_| Vec::new()), Mixes::Nothing),
-        },
-        None => false,
-    }
-}
-
-/// True if an expression would see time as an axis if all steps were computed at once: it contains a call that mixes
-/// elements of an argument with this time, or a reduction over it.
-pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
-    let moves = |e: &Expr| e.any_ref(&mut |r| moving(&r.places).is_some_and(|t| t.0 == time));
-    let here = match &e.kind {
-        Kind::Call(call) => call.args.iter().any(moves) && mixes(call, program),
-        Kind::Reduce(_, axes, _) => axes.contains(time),
-        _ => false,
-    };
-    here || e.any_part(|part| sees_time(part, time, program))
-}
-
-/// True if an expression calls one of the program's own functions.
-pub(super) fn calls_own(e: &Expr, program: &Program) -> bool {
-    let own = |c: &Call| program.functions.contains_key(builtin::stem(&c.function).0);
-    matches!(&e.kind, Kind::Call(c) if own(c)) || e.any_part(|part| calls_own(part, program))
-}
-
-impl Program {
-    /// True if an equation must be evaluated step by step even if it does not depend on itself: its value for all
-    /// steps at once would differ, or its time ends by a condition.
-    pub(crate) fn is_by_moment(&self, e: &Equation) -> bool {
-        let Some((time, _)) = moving(&e.target.places) else { return false };
-        let mut parts = [&e.value].into_iter().chain(&e.guard);
-        self.times.contains_key(time) || parts.any(|p| sees_time(p, time, self))
-    }
+/// True for a call of one of the program's own functions.
+pub(super) fn calls_own(e: &Expr) -> bool {
+    matches!(&e.kind, Kind::Call(c) if matches!(c.callee.base, Base::User(_)))
 }
 
 /// A read of a name of the group by an equation of another, and by how many time steps earlier.
@@ -106,7 +71,7 @@ impl<'a> Solver<'a> {
     /// True if an equation is part of the loop of a group: it has time on its left and depends on the group, or must
     /// be evaluated step by step anyway.
     pub(super) fn steps(&self, e: &Equation, names: &Group) -> bool {
-        offset(&e.target.places).is_some() && (self.needs(e, names) || self.program.is_by_moment(e))
+        offset(&e.target.places).is_some() && (self.needs(e, names) || e.by_step)
     }
 
     /// True if an equation reads any of these names.
@@ -116,7 +81,7 @@ impl<'a> Solver<'a> {
 
     /// The schedule of a group.
     pub(super) fn schedule(&self, group: &[usize], endless: bool) -> Eval<Schedule<'a>> {
-        let names: Vec<Name> = group.iter().map(|i| self.names[*i].0.clone()).collect();
+        let names: Vec<Name> = group.iter().map(|i| self.name(*i).clone()).collect();
         let at: Group = names.iter().enumerate().map(|(g, n)| (n.clone(), g)).collect();
         let span = self.own(group[0]).first().copied().map(|e| e.span).unwrap_or_default();
         let (edges, fixed) = self.edges(group, &at)?;

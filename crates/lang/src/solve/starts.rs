@@ -5,7 +5,8 @@ use super::Solver;
 use super::kinds::Before;
 use super::schedule::{Group, fixed};
 use super::stream::{Frame, Inputs, Range, count};
-use crate::ast::{Equation, Name, Projection};
+use crate::ast::{Name, Projection};
+use crate::core::{Equation, Ref};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, Value, Values, window};
 use crate::named::{Named, combined, common, identity};
@@ -205,7 +206,7 @@ impl<'a> Solver<'a> {
             let at = fixed(&e.target.places).map_or(0, |at| if at < 0 { last + 1 + at } else { at });
             let steps = self.options.steps as i64;
             let reads = frame.lines.iter().find_map(|l| {
-                let own = |r: &&crate::ast::Ref| {
+                let own = |r: &&Ref| {
                     let by = from_moment(&l.equation.target, &r.places);
                     r.name == *name && by.is_some_and(|by| (by..by + steps).contains(&at))
                 };

@@ -4,7 +4,8 @@
 use super::Solver;
 use super::kinds::Before;
 use super::schedule::{FixedRead, Schedule, calls_own, offset};
-use crate::ast::{Equation, Name, Place, Projection};
+use crate::ast::{Name, Projection};
+use crate::core::{Equation, Place};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Eval, Fault, NOW, Value, Values, fault, window};
 use crate::limit::fits;
@@ -359,8 +360,7 @@ impl<'a> Solver<'a> {
         let dtypes = self.dtypes_of_steps(frame, inputs, &values)?;
         let mut carries = self.starts(frame, inputs, &dtypes);
         let mut parts = nothing;
-        let batched =
-            schedule.independent && !frame.lines.iter().any(|l| calls_own(&l.equation.value, self.program));
+        let batched = schedule.independent && !frame.lines.iter().any(|l| l.equation.value.any(&calls_own));
         for segment in self.segments(frame) {
             let holds = |l: &&Line<'a>| l.steps.0 <= segment.0 && segment.1 <= l.steps.1;
             let lines: Vec<&Line<'a>> = frame.lines.iter().filter(holds).collect();

@@ -79,7 +79,7 @@ impl<'a> Solver<'a> {
     pub(super) fn goes_on(&self, group: &[usize]) -> Option<(&'a Name, &'a Name, Span)> {
         let mut own = group.iter().flat_map(|i| self.own(*i));
         let (time, _) = own.find_map(|e| moving(&e.target.places))?;
-        self.program.times.get(time).map(|(go, at)| (time, go, *at))
+        self.core.program.times.get(time).map(|(go, at)| (time, go, *at))
     }
 
     fn endless(&self, go: &Name, at: Span) -> Fault {
