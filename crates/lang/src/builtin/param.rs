@@ -2,7 +2,7 @@
 //! declared here once; calls are checked against them, and the language reference is generated from them.
 
 use super::Setting;
-use crate::ast::{Expr, Kind, Name};
+use crate::syntax::ast::{Expr, Kind, Name};
 use gradus_ir::{Error, Result};
 use std::fmt;
 

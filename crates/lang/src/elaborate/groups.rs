@@ -1,12 +1,12 @@
 //! Groups: names in dependency order, those that depend on each other together. Takes equations in Core; returns how each
 //! group is solved. Which step computes what is decided when sizes are known.
 
-use crate::ast::Name;
-use crate::core::{Equation, Index, Ref};
-use crate::order::components;
+use crate::elaborate::core::{Equation, Index, Ref};
+use crate::elaborate::scope::place_keys;
 use crate::program::Program;
-use crate::scope::place_keys;
-use crate::time::{from_moment, moving};
+use crate::syntax::ast::Name;
+use crate::syntax::indices::{from_moment, moving};
+use crate::syntax::order::components;
 use std::collections::HashMap;
 
 /// The names of a group, by their numbers, and how it is solved.

@@ -1,9 +1,9 @@
 //! Core as text. Writes every sum, axis and name of a temperature out, as expressions of the surface tree, so that the
 //! text means the same wherever its parts are copied to, and parses and elaborates to the same Core.
 
-use crate::ast;
-use crate::ast::Name;
-use crate::core::{Call, Equation, Expr, Kind};
+use crate::elaborate::core::{Call, Equation, Expr, Kind};
+use crate::syntax::ast;
+use crate::syntax::ast::Name;
 
 fn text(t: &str) -> ast::Expr {
     ast::Kind::Text(t.into()).bare()
@@ -16,13 +16,13 @@ impl Expr {
         let all = |parts: &[Expr]| parts.iter().map(Expr::surface).collect();
         let kind = match &self.kind {
             Kind::Number(x) => ast::Kind::Number(*x),
-            Kind::Array(array) => ast::Kind::Array(array.clone()),
+            Kind::Array(array, _) => ast::Kind::Array(array.clone()),
             Kind::Known(number) => {
                 let call =
                     ast::Call { function: "const".into(), args: vec![(**number).clone()], named: Vec::new() };
                 ast::Kind::Call(Box::new(call))
             }
-            Kind::Invalid(_) => ast::Kind::Text("".into()),
+            Kind::Invalid(..) => ast::Kind::Text("".into()),
             Kind::Ref(r) => ast::Kind::Ref(r.map_computed(&mut Expr::surface)),
             Kind::Of(function, _, index) => ast::Kind::Of(function.clone(), index.clone()),
             Kind::Call(call) => ast::Kind::Call(Box::new(call.surface())),

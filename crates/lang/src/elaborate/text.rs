@@ -3,10 +3,10 @@
 
 use super::Core;
 use super::groups::{Equations, Group, Solved};
-use crate::ast::{self, Equation, Expr, Name};
-use crate::core;
+use crate::elaborate::core;
+use crate::elaborate::scope::{distinct, renamed};
 use crate::program::Program;
-use crate::scope::{distinct, renamed};
+use crate::syntax::ast::{self, Equation, Expr, Name};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -91,8 +91,9 @@ fn same(a: &Equation, b: &Equation) -> bool {
     if own.len() != other.len() || a_parts.len() != b_parts.len() || a.projection != b.projection {
         return false;
     }
-    let to: HashMap<Name, Name> = own.into_iter().zip(other).collect();
-    a_parts.iter().zip(&b_parts).all(|(a, b)| renamed(a, &to) == *b)
+    let to: HashMap<Name, Name> = own.into_iter().zip(other).filter(|(a, b)| a != b).collect();
+    // Trees that differ only in the position of a sign or a pair of parentheses have the same text.
+    a_parts.iter().zip(&b_parts).all(|(a, b)| renamed(a, &to).to_string() == b.to_string())
 }
 
 impl Core<'_> {
