@@ -161,3 +161,12 @@ fn text_of_core_has_the_same_values() {
     }
     assert!(compared > 100, "{compared}");
 }
+
+/// A reduction inside of a function covers the indices of its argument, not those that a call adds.
+#[test]
+fn reductions_in_functions_leave_other_axes() {
+    let text = "fn f(a[i]) -> y { y = sum(a[i]) }\nX[b,i] = const([[1, 2], [3, 4]])\nY[b] = f(X[b,i])";
+    let run = load(text).run(&BTreeMap::new(), &Settings::default(), &["Y".into()]);
+    let run = run.unwrap_or_else(|f| panic!("{f}"));
+    assert_eq!(run["Y"].to_vec::<f32>().unwrap(), [3.0, 7.0]);
+}
