@@ -470,6 +470,9 @@ pub(crate) struct ExplainArgs {
         conflicts_with_all = ["json", "asm"]
     )]
     pub(crate) kernels: Option<Dialect>,
+    /// Print the program with every sum and axis written out, instead of the cost; needs no inputs
+    #[arg(long, conflicts_with_all = ["json", "svg", "kernels", "asm", "profile"])]
+    pub(crate) core: bool,
     /// Print the generated CPU instructions instead of the cost; with --device wgpu, the kernels
     #[arg(long, conflicts_with = "json")]
     pub(crate) asm: bool,

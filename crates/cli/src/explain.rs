@@ -22,6 +22,11 @@ use unfolded::{Repeated, Rounds, Unfolded, is_closure};
 const RUNS: usize = 5;
 
 pub(crate) fn run(args: &ExplainArgs, terminal: &mut Terminal<'_>) -> Done {
+    if args.core {
+        let opened = open::program(&args.file, terminal)?;
+        write!(terminal.out, "{}", opened.program.core())?;
+        return Ok(());
+    }
     args.on.device()?.with(|| on_device(args, terminal))
 }
 

@@ -491,6 +491,18 @@ fn explain_prints_kernels() {
     assert!(wide.code == 1 && wide.err.contains("has no kernels for GPUs"), "{}", wide.err);
 }
 
+/// `--core` prints where sums close and along which axes functions work, without inputs.
+#[test]
+fn explain_prints_core() {
+    let folder = Folder::new("verbs-core");
+    let file = folder.file("p.eq", "H[i] = relu(W[i,j] X[j])\nP[i] = softmax(H[i])\n");
+    let text = output("", &["explain", &file, "--core"]);
+    let expected = "# plain H\n# plain P\nH[i] = relu(reduce(sum, j) (W[i, j] X[j]))\nP[i] = softmax(H[i], axis=\"i\")\n";
+    assert_eq!(text, expected);
+    let refused = gradus(&["explain", &file, "--core", "--asm"]);
+    assert!(refused.code == 2, "{}", refused.err);
+}
+
 /// `--asm` prints instructions where the processor has generated code; the last one of a kernel returns.
 #[cfg(all(target_arch = "x86_64", unix))]
 #[test]

@@ -1,39 +1,31 @@
 //! The equation language: programs of tensor equations, parsed, checked, run, and differentiated into programs.
 #![forbid(unsafe_code)]
 
-pub mod ast;
+// Each folder imports only earlier ones: syntax, program, rules, builtin, elaborate, check, differentiate, solve, lower, raise,
+// run. `tests/folders.rs` checks this.
 mod builtin;
-mod diagnostic;
-mod eval;
-mod format;
-mod given;
-mod gradient;
-mod limit;
-mod named;
-mod names;
-mod order;
-mod parse;
-mod print;
+mod check;
+mod differentiate;
+mod elaborate;
+mod lower;
 mod program;
 mod raise;
-mod relations;
 mod rules;
 mod run;
-mod scope;
 mod solve;
-mod source;
-mod time;
-mod token;
-mod verdict;
-mod written;
+mod syntax;
 
 pub use builtin::{ABSENT, Family, aliases, builtins, families};
-pub use diagnostic::{Diagnostic, Result, Severity};
-pub use format::format;
-pub use gradient::{Gradient, GradientOptions};
-pub use parse::parse_query;
-pub use program::{Definition, Faults, File, Loader, Local, NoImports, Param, Program, Unsound};
+pub use check::Settings;
+pub use differentiate::{Gradient, GradientOptions};
+pub use program::{
+    Column, Definition, Faults, File, Loader, Local, NoImports, Param, Program, Table, Tables,
+};
 pub use raise::raise;
-pub use relations::{Column, Facts, Symbols, Table, Tables};
-pub use run::{Lowered, Settings};
-pub use source::{Source, Span};
+pub use run::{Lowered, Unsound};
+pub use solve::{Facts, Symbols};
+pub use syntax::ast;
+pub use syntax::diagnostic::{Diagnostic, Result, Severity};
+pub use syntax::format::format;
+pub use syntax::parse::parse_query;
+pub use syntax::source::{Source, Span};

@@ -3,9 +3,9 @@
 use super::family::arrays;
 use super::param::Occurs;
 use super::{Base, Builtin, Callee, Settings, Shape, Takes};
-use crate::ast::{Function, Name, Projection};
-use crate::limit::{MOST_OPERATIONS, fits};
-use crate::named::{Named, check_meeting, new_axis, pointwise, union};
+use crate::builtin::named::{Named, check_meeting, new_axis, pointwise, union};
+use crate::syntax::ast::{Function, Name, Projection};
+use crate::syntax::limit::{MOST_OPERATIONS, fits};
 use gradus_ir::ops::pointwise::Pointwise;
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Tensor, apply1, trace_function, vjp_within};

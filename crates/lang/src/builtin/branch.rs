@@ -2,12 +2,13 @@
 //! which combine several positions of an argument, so that a result at one position needs the argument at others.
 
 use super::{Base, Callee, Shape, find};
-use crate::ast::{Call, Expr, Function, Kind, Name, Ref};
 use crate::program::Program;
-use crate::scope::{Names, keys};
+use crate::syntax::ast::{Call, Expr, Function, Kind, Name, Ref};
+use crate::syntax::indices::{Names, keys};
 use std::sync::Arc;
 
 /// The axes along which a call combines positions of its arguments into one element of the result.
+#[derive(Clone, Debug)]
 pub(crate) enum Mixes {
     Nothing,
     /// Positions along these axes.

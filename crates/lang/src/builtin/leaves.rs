@@ -2,10 +2,10 @@
 
 use super::apply::{given, has_twins};
 use super::{Base, Callee, Shape, along, find, given_to};
-use crate::ast::{Call, Function, Kind, Name};
 use crate::program::Program;
-use crate::scope::{Names, bound_by, distinct, key, keys};
-use crate::time::moving;
+use crate::syntax::ast::{Call, Function, Kind, Name};
+use crate::syntax::indices::moving;
+use crate::syntax::indices::{Names, bound_by, distinct, key, keys};
 use std::collections::HashMap;
 
 /// The indices of the result of a positional function, if the table and the arguments determine them.

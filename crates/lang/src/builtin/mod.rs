@@ -5,22 +5,25 @@ mod absent;
 mod apply;
 mod branch;
 mod family;
+mod judged;
 mod leaves;
+pub(crate) mod named;
 mod param;
 mod settings;
 mod table;
+pub(crate) mod written;
 
 pub(crate) use apply::Around;
 pub(crate) use branch::{Mixes, choice, is_of_numbers};
+pub(crate) use judged::{Counts, Judged, Positions, Verdict};
 pub(crate) use leaves::{differentiated, laid_out, leaves, own_names};
-pub(crate) use param::{Param, Takes};
+pub(crate) use param::{Param, Takes, literal};
 pub(crate) use settings::{Setting, Settings};
 
-use crate::ast::{Call, Expr, Function, Kind, Name};
-use crate::limit::MOST_GRADS;
 use crate::program::Program;
-use crate::scope::{keys, occurrences};
-use crate::verdict::Judged;
+use crate::syntax::ast::{Call, Expr, Function, Kind, Name};
+use crate::syntax::indices::{keys, occurrences};
+use crate::syntax::limit::MOST_GRADS;
 use gradus_ir::DType;
 use gradus_ir::ops::pointwise::{self, Pointwise};
 use gradus_tensor::Tensor;
@@ -124,15 +127,15 @@ pub struct Family {
 }
 
 /// The function that a call refers to, without derivatives.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum Base {
     Table(&'static Builtin),
     Row(&'static Pointwise),
     User(Arc<Function>),
 }
 
-/// A function, or its derivative of some order.
-#[derive(Clone)]
+/// A function, or its derivative of some order. Two are equal if they have the same name.
+#[derive(Clone, Debug)]
 pub(crate) struct Callee {
     pub(crate) base: Base,
     /// The number of `_grad` suffixes.
@@ -216,6 +219,18 @@ pub(crate) fn find(name: &str, program: &Program) -> Option<Callee> {
         }
         name = name.strip_suffix("_grad").filter(|_| order < MOST_GRADS)?;
         order += 1;
+    }
+}
+
+impl PartialEq for Callee {
+    fn eq(&self, other: &Callee) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl std::fmt::Debug for Builtin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
     }
 }
 

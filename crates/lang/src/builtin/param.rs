@@ -2,7 +2,7 @@
 //! declared here once; calls are checked against them, and the language reference is generated from them.
 
 use super::Setting;
-use crate::ast::{Expr, Kind, Name};
+use crate::syntax::ast::{Expr, Kind, Name};
 use gradus_ir::{Error, Result};
 use std::fmt;
 
@@ -264,7 +264,7 @@ fn either(words: &[&str]) -> String {
 }
 
 /// The value of a setting that does not depend on the program's parameters.
-pub(super) fn literal(e: &Expr) -> Option<Setting> {
+pub(crate) fn literal(e: &Expr) -> Option<Setting> {
     Some(match &e.kind {
         Kind::Text(t) => Setting::Word(t.clone()),
         Kind::Number(x) => Setting::Number(*x),

@@ -1,7 +1,7 @@
 //! The settings of a call: numbers, words, and lists of them.
 
 use super::param::{Key, Otherwise};
-use crate::ast::Name;
+use crate::syntax::ast::Name;
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::Each;
 use std::fmt;

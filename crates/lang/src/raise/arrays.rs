@@ -3,7 +3,7 @@
 use super::draft::{Drafts, local, operand};
 use super::forms::{Raise, call};
 use super::{Base, Seen, Source, number};
-use crate::ast::{Array, Expr, Index, Kind, Place, Projection, Ref};
+use crate::syntax::ast::{Array, Expr, Index, Kind, Place, Projection, Ref};
 use gradus_ir::DType;
 use gradus_ir::ops::{Combine, IndexMap, Window};
 

@@ -3,7 +3,7 @@
 use super::draft::{Drafts, local, operand};
 use super::forms::{Raise, call, walk};
 use super::{Base, Seen, Source, number};
-use crate::ast::{Expr, Kind, Projection};
+use crate::syntax::ast::{Expr, Kind, Projection};
 use gradus_ir::ops::scan::Scan;
 use gradus_ir::{Graph, Result};
 use std::sync::Arc;

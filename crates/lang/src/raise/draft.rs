@@ -1,9 +1,11 @@
 //! Equations being written: their indices have kinds until all are known, then names.
 
 use super::{Base, Seen, Source, number};
-use crate::ast::{Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref, Statement};
-use crate::scope::renamed;
-use crate::source::Span;
+use crate::elaborate::scope::renamed;
+use crate::syntax::ast::{
+    Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref, Statement,
+};
+use crate::syntax::source::Span;
 use gradus_ir::DType;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -198,7 +200,7 @@ impl Drafts {
         projection: Projection,
         value: Expr,
     ) {
-        let used: BTreeSet<Name> = value.refs().into_iter().flat_map(crate::scope::keys).collect();
+        let used: BTreeSet<Name> = value.refs().into_iter().flat_map(crate::elaborate::scope::keys).collect();
         for (k, kind) in left.iter().enumerate() {
             if !used.contains(&local(k)) {
                 self.declared.insert(*kind);
@@ -296,7 +298,7 @@ impl Drafts {
         for (at, name) in used[..d.left].iter().enumerate().filter(|(_, n)| n.ends_with('\'')) {
             let plain = name.trim_end_matches('\'');
             let is_declared = |n: &str| sizes.iter().any(|(s, _)| **s == *n);
-            let free = !crate::scope::occurrences(&value).contains(name);
+            let free = !crate::elaborate::scope::occurrences(&value).contains(name);
             if free && is_declared(plain) && !is_declared(name) {
                 sizes.insert(0, (name.clone(), self.extents[self.root(d.kinds[at])]));
             }

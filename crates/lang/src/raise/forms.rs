@@ -3,8 +3,8 @@
 use super::control::FEW;
 use super::draft::{Drafts, cast, local, operand};
 use super::{Base, Known, Seen, Source, number};
-use crate::ast::{Array, Call, Expr, Index, Kind, Name, Place, Projection};
 use crate::builtin::{self, Shape};
+use crate::syntax::ast::{Array, Call, Expr, Index, Kind, Name, Place, Projection};
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Builder, Id, Node};
 use gradus_ir::literal::Data;
@@ -304,7 +304,8 @@ impl Raise<'_> {
             Place { index, dotted: false, span: Default::default() }
         };
         let places = (0..x.kinds.len()).map(place).chain(x.moment()).collect();
-        let r = crate::ast::Ref { name: name.clone(), places, relation: false, span: Default::default() };
+        let r =
+            crate::syntax::ast::Ref { name: name.clone(), places, relation: false, span: Default::default() };
         Some(drafts.equation(kinds, Vec::new(), Projection::Sum, Kind::Ref(r).bare()))
     }
 

@@ -3,7 +3,7 @@
 use super::Seen;
 use super::draft::{Draft, Drafts, Own, local, operand};
 use super::forms::call;
-use crate::ast::{Expr, Name, Projection};
+use crate::syntax::ast::{Expr, Name, Projection};
 use gradus_ir::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,5 +106,5 @@ pub(super) fn needed(all: &[Draft], mut open: Vec<Name>) -> (Vec<Draft>, BTreeSe
 
 /// A setting that says which index of an equation is meant.
 pub(super) fn axis_called(at: usize) -> (&'static str, Expr) {
-    ("axis", crate::ast::Kind::Text(local(at)).bare())
+    ("axis", crate::syntax::ast::Kind::Text(local(at)).bare())
 }

@@ -4,7 +4,7 @@ use super::draft::{Drafts, operand};
 use super::forms::{Raise, call};
 use super::function::axis_called;
 use super::{Seen, number};
-use crate::ast::{Expr, Kind, Name, Projection};
+use crate::syntax::ast::{Expr, Kind, Name, Projection};
 use gradus_ir::attr::Attr;
 
 /// How the axes of a result are called.

@@ -3,7 +3,7 @@
 use super::draft::{Drafts, cast, operand};
 use super::forms::{Raise, call};
 use super::{Base, Seen, number};
-use crate::ast::{Expr, Kind, Projection};
+use crate::syntax::ast::{Expr, Kind, Projection};
 use gradus_ir::ops::{Form, Scalar};
 use gradus_ir::{Class, DType};
 

@@ -3,7 +3,7 @@
 use super::draft::{Drafts, operand};
 use super::forms::{Raise, call, walk};
 use super::{Seen, number};
-use crate::ast::{Index, Kind, Projection};
+use crate::syntax::ast::{Index, Kind, Projection};
 use gradus_ir::Result;
 use gradus_ir::ops::while_loop::While;
 

@@ -3,8 +3,8 @@
 use super::Seen;
 use super::draft::{Drafts, operand};
 use super::forms::Raise;
-use crate::ast::{Expr, Kind, Projection};
 use crate::rules::Closure;
+use crate::syntax::ast::{Expr, Kind, Projection};
 use gradus_ir::ops::Declared;
 
 impl Raise<'_> {

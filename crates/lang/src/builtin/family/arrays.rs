@@ -1,12 +1,12 @@
 //! Functions that create, join, slice and index tensors, and functions of an index itself.
 
-use crate::ast::Name;
 use crate::builtin::param::{
     Is, Key, Occurs, Params, Takes, any, flag, ids, needed, number, optional, tensor, whole, word,
 };
 use crate::builtin::table::{ANY, NONE, X, builtin, positional};
 use crate::builtin::{Builtin, Derivative, Settings, Shape};
-use crate::limit::bounded;
+use crate::syntax::ast::Name;
+use crate::syntax::limit::bounded;
 use gradus_ir::{DType, Error};
 use gradus_tensor::{Ix, Reduce, Tensor};
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 use crate::builtin::param::{Is, Key, Params, needed, number, optional, tensor, word};
 use crate::builtin::table::{NO, NONE, X, XY, along, positional, resize};
 use crate::builtin::{Builtin, Derivative, Settings};
-use crate::limit::bounded;
+use crate::syntax::limit::bounded;
 use gradus_tensor::{FftNorm, Tensor};
 
 /// A real part and an optional imaginary part.

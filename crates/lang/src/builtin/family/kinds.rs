@@ -3,7 +3,7 @@
 use crate::builtin::param::{Is, Key, Params, Takes, needed, tensor, word};
 use crate::builtin::table::{NO, XY, pointwise, positional};
 use crate::builtin::{Builtin, Derivative, Part, Settings};
-use crate::limit::bounded;
+use crate::syntax::limit::bounded;
 use gradus_ir::DType;
 use gradus_ir::ops::source::RandomBits;
 use gradus_tensor::{Tensor, apply_n};

@@ -1,0 +1,159 @@
+//! Complex numbers. The gradient of `z` is the `g` for which the loss changes by the real part of `conj(g) dz`, as in
+//! the core. So the cotangent of a factor contains the conjugates of the others, and that of a real part is the real
+//! part.
+
+use super::back::{Walk, call};
+use crate::builtin::{self, Base, Callee, Derivative, Part};
+use crate::elaborate::scope::{Names, beside};
+use crate::program::Program;
+use crate::syntax::ast::{Call, Equation, Expr, Kind, Name};
+use crate::syntax::diagnostic::Diagnostic;
+use std::collections::{HashMap, HashSet};
+
+/// The names of equations with complex values, in addition to `known`. Inputs are real unless they are in `known`.
+pub(super) fn complex_among(
+    equations: &[Equation],
+    known: HashSet<Name>,
+    program: &Program,
+) -> HashSet<Name> {
+    let mut found = known;
+    // Fast path: most programs have no complex numbers.
+    if !equations.iter().any(|e| is_complex(&e.value, &found, program)) {
+        return found;
+    }
+    let mut readers: HashMap<&Name, Vec<&Equation>> = HashMap::new();
+    for e in equations {
+        e.value.refs().iter().for_each(|r| readers.entry(&r.name).or_default().push(e));
+    }
+    let mut work: Vec<&Equation> = equations.iter().collect();
+    while let Some(e) = work.pop() {
+        if !found.contains(&e.target.name) && is_complex(&e.value, &found, program) {
+            found.insert(e.target.name.clone());
+            work.extend(readers.get(&e.target.name).into_iter().flatten());
+        }
+    }
+    found
+}
+
+/// True if an expression is complex, given the complex names.
+fn is_complex(e: &Expr, names: &HashSet<Name>, program: &Program) -> bool {
+    let is = |e: &Expr| is_complex(e, names, program);
+    match &e.kind {
+        Kind::Ref(r) => names.contains(&r.name),
+        Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => false,
+        Kind::Choose(three) => three[1..].iter().any(is),
+        Kind::Case(cases, otherwise) => {
+            cases.iter().any(|[_, v]| is(v)) || otherwise.as_deref().is_some_and(is)
+        }
+        Kind::Call(c) => {
+            let each: Vec<bool> = c.args.iter().map(is).collect();
+            builtin::find(&c.function, program).is_some_and(|callee| gives(&callee, c, &each, program))
+        }
+        _ => e.parts().into_iter().any(is),
+    }
+}
+
+/// True if a call returns complex numbers, given which arguments are complex.
+fn gives(callee: &Callee, c: &Call, each: &[bool], program: &Program) -> bool {
+    let any = each.contains(&true);
+    if callee.order > 0 {
+        // A derivative has the dtype of the argument that it is for.
+        let by = builtin::differentiated(callee, c);
+        return by.map_or(any, |at| each.get(at).copied().unwrap_or_default());
+    }
+    match &callee.base {
+        Base::Row(row) => any && row.complex.is_some() && !row.predicate,
+        Base::Table(b) => b.derivative == Derivative::Parts(Part::Both) || any && !b.real,
+        Base::User(f) => {
+            let given = f.params.iter().zip(each).filter(|(_, is)| **is).map(|(p, _)| p.name.clone());
+            complex_among(&f.body, given.collect(), program).contains(&f.result.name)
+        }
+    }
+}
+
+/// Warnings for real and imaginary parts of values that are not known to be complex: an input may be complex, and its
+/// gradient would differ.
+pub(super) fn parts_of_real(
+    equations: &[&Equation],
+    complex: &HashSet<Name>,
+    program: &Program,
+) -> Vec<Diagnostic> {
+    fn found<'e>(e: &'e Expr, known: &HashSet<Name>, program: &Program, out: &mut Vec<(&'e Expr, Name)>) {
+        if let Kind::Call(c) = &e.kind
+            && matches!(&*c.function, "real" | "imag" | "conj")
+            && c.args.first().is_some_and(|a| !is_complex(a, known, program))
+            && let Some(name) = input(&c.args[0], program, &mut HashSet::new())
+        {
+            out.push((e, name));
+        }
+        e.parts().into_iter().for_each(|p| found(p, known, program, out));
+    }
+    let mut all = Vec::new();
+    equations.iter().for_each(|e| found(&e.value, complex, program, &mut all));
+    let doubt = |(e, name): (&Expr, Name)| {
+        let what = format!("inputs are taken for real numbers, and this is a part of one: `{name}`");
+        let help = format!("if it is complex, say so: --complex {name}");
+        Diagnostic::warning(e.span, what).help(help)
+    };
+    all.into_iter().map(doubt).collect()
+}
+
+/// An input that an expression depends on.
+fn input(e: &Expr, program: &Program, seen: &mut HashSet<Name>) -> Option<Name> {
+    e.refs().into_iter().find_map(|r| {
+        if !seen.insert(r.name.clone()) {
+            return None;
+        }
+        if program.is_input(&r.name) {
+            return Some(r.name.clone());
+        }
+        let own = program.definition(&r.name)?.equations.iter();
+        own.map(|i| &program.equations[*i].value).find_map(|e| input(e, program, seen))
+    })
+}
+
+fn of(function: &str, arg: Expr) -> Expr {
+    call(function.into(), vec![arg], Vec::new())
+}
+
+impl Walk<'_> {
+    pub(super) fn is_complex(&self, e: &Expr) -> bool {
+        !self.complex.is_empty() && is_complex(e, &self.complex, self.program)
+    }
+
+    /// Converts a cotangent to the dtype of the expression: that of a real expression is real.
+    pub(super) fn fitting(&self, e: &Expr, ct: Expr) -> Expr {
+        if !self.is_complex(&ct) || self.is_complex(e) { ct } else { of("real", ct) }
+    }
+
+    /// The conjugate of a factor, if it is complex.
+    pub(super) fn conjugate(&self, e: Expr) -> Expr {
+        match e.kind {
+            Kind::Call(c) if &*c.function == "conj" => c.args[0].clone(),
+            _ if self.is_complex(&e) => of("conj", e),
+            _ => e,
+        }
+    }
+
+    /// Goes back through a function that extracts parts of complex numbers, or combines them.
+    pub(super) fn part(&mut self, part: Part, c: &Call, ct: Expr, keep: &Names) {
+        // The real part or conjugate of a real number is the number itself; its imaginary part has no gradient.
+        if part != Part::Both && !self.is_complex(&c.args[0]) {
+            if part != Part::Imag {
+                self.back(&c.args[0], ct, keep);
+            }
+            return;
+        }
+        let zero = || Kind::Number(0.0).bare();
+        let complex = |re: Expr, im: Expr| call("complex".into(), vec![re, im], Vec::new());
+        let cotangents = match part {
+            Part::Real => vec![complex(ct, zero())],
+            Part::Imag => vec![complex(zero(), ct)],
+            Part::Conjugate => vec![of("conj", ct)],
+            Part::Both => vec![of("real", ct.clone()), of("imag", ct)],
+        };
+        for (arg, ct) in c.args.iter().zip(cotangents) {
+            self.back(arg, ct, &beside(keep, &c.args, arg));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Gives names to the arguments of `stop_gradient`. A loss in which these names are inputs has exactly the derivatives
+//! that the gradient program computes; tests compare the two.
+
+use crate::builtin::{self, Derivative};
+use crate::elaborate::scope::{Names, besides, bound_by, keys, laid, occurrences};
+use crate::program::Program;
+use crate::syntax::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::syntax::indices::moving;
+use crate::syntax::source::Span;
+
+impl Program {
+    /// The program with every `stop_gradient(…)` replaced by a name, and the equations that define those names.
+    pub fn held(&self) -> (Program, Vec<Equation>) {
+        let mut found = Vec::new();
+        let mut open = self.clone();
+        for e in &mut open.equations {
+            let mut around: Names = keys(&e.target).into_iter().collect();
+            around.extend(e.guard.iter().flat_map(occurrences));
+            let value = Hold { program: self, equation: e, found: &mut found }.part(&e.value, &around);
+            e.value = value;
+        }
+        (open, found)
+    }
+
+    /// A function of the program that uses `stop_gradient` inside, where `held` does not see it.
+    pub fn holds_inside(&self) -> Option<&Name> {
+        fn holds(e: &Expr) -> bool {
+            matches!(&e.kind, Kind::Call(c) if &*c.function == "stop_gradient")
+                || e.parts().into_iter().any(holds)
+        }
+        let own = |f: &crate::syntax::ast::Function| f.body.iter().any(|e| holds(&e.value));
+        self.functions.iter().filter(|(_, f)| own(f)).map(|(n, _)| n).min()
+    }
+}
+
+struct Hold<'a> {
+    program: &'a Program,
+    equation: &'a Equation,
+    found: &'a mut Vec<Equation>,
+}
+
+impl Hold<'_> {
+    fn part(&mut self, e: &Expr, keep: &Names) -> Expr {
+        let mut around = keep.clone();
+        match &e.kind {
+            Kind::Call(call) => {
+                around.extend(bound_by(call));
+                let args = call.args.iter().zip(besides(&around, &call.args));
+                if self.is_held(call) {
+                    return args.map(|(a, keep)| self.name(a, &keep)).next().unwrap_or_else(|| e.clone());
+                }
+                let args = args.map(|(a, keep)| self.part(a, &keep)).collect();
+                let (function, named) = (call.function.clone(), call.named.clone());
+                return Kind::Call(Box::new(Call { function, args, named })).at(e.span);
+            }
+            Kind::Reduce(_, axes, _) => around.extend(axes.iter().cloned()),
+            _ => {}
+        }
+        let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
+        let mut each = parts.iter().zip(besides(&around, &parts));
+        e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)))
+    }
+
+    fn is_held(&self, call: &Call) -> bool {
+        let callee = builtin::find(&call.function, self.program);
+        &*call.function == "stop_gradient" && callee.is_some_and(|c| c.derivative() == Derivative::Stop)
+    }
+
+    /// A name for the held expression, with its own indices.
+    fn name(&mut self, value: &Expr, keep: &Names) -> Expr {
+        let time = moving(&self.equation.target.places).map(|t| t.0);
+        let place = |n: &Name| match time {
+            Some(t) if t == n => Place { index: Index::Time(n.clone(), 0), ..Place::named(n) },
+            _ => Place::named(n),
+        };
+        let places = laid(value, keep, self.program).iter().map(place).collect();
+        let name = Name::from(format!("Held_{}", self.found.len()));
+        let target = Ref { name, places, relation: false, span: Span::default() };
+        self.found.push(Equation {
+            target: target.clone(),
+            guard: None,
+            projection: Projection::Sum,
+            spelled: false,
+            value: value.clone(),
+            local: false,
+            span: value.span,
+        });
+        Kind::Ref(target).at(value.span)
+    }
+}

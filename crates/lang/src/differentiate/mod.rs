@@ -1,0 +1,418 @@
+//! The gradient of a program as a program: one line per contribution, in reverse order.
+//!
+//! Only index algebra is differentiated here. For a call, the line calls the function's derivative (`f_grad`), which
+//! is the vjp of its ops.
+
+mod along;
+mod assumed;
+mod back;
+mod branch;
+mod complex;
+mod contribute;
+mod held;
+mod inferred;
+mod lines;
+mod merge;
+mod needed;
+mod parts;
+mod scatter;
+mod settled;
+mod shift;
+
+pub(crate) use needed::{Needed, condition, where_needed};
+
+use crate::program::{Definition, Faults, Program};
+use crate::syntax::ast::{Call, Equation, Expr, Function, Kind, Name, Projection, Ref};
+use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::indices::moving;
+use crate::syntax::limit::MOST_CALLS;
+use crate::syntax::source::Span;
+use std::collections::{BTreeMap, HashSet};
+
+/// Options of `Program::gradient`.
+#[derive(Clone, Debug, Default)]
+pub struct GradientOptions {
+    /// The scalar to differentiate; without, `Loss`, or the only scalar that nothing else uses.
+    pub loss: Option<Name>,
+    /// The names whose gradients are wanted; if empty, all.
+    pub wrt: Vec<Name>,
+    /// True to write all contributions to one gradient on one line.
+    pub merged: bool,
+    /// The inputs that are complex numbers; the others are real.
+    pub complex: Vec<Name>,
+}
+
+/// Gradient equations.
+#[derive(Clone, Debug)]
+pub struct Gradient {
+    /// The scalar that was differentiated.
+    pub loss: Name,
+    /// The equations, in order.
+    pub equations: Vec<Equation>,
+    /// The names that have a gradient, each with the gradient's name.
+    pub names: BTreeMap<Name, Name>,
+    /// Warnings: expressions without a derivative where one would be needed.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Gradient {
+    /// The equations as text, one per line.
+    pub fn text(&self) -> String {
+        self.equations.iter().map(|e| format!("{e}\n")).collect()
+    }
+}
+
+impl Program {
+    /// The gradient equations of a scalar.
+    pub fn gradient(&self, options: &GradientOptions) -> Result<Gradient, Faults> {
+        self.differentiated(options).map_err(|faults| Faults { sources: self.sources.clone(), faults })
+    }
+
+    /// Refuses times that end by a condition only: the number of steps is not known before the run, so there is no
+    /// backward pass.
+    fn check_ends(&self, reached: &HashSet<Name>) -> Result<(), Vec<Diagnostic>> {
+        if self.times.is_empty() {
+            return Ok(());
+        }
+        let ends = |e: &&Equation| moving(&e.target.places).is_some_and(|t| self.times.contains_key(t.0));
+        let mut called = Vec::new();
+        let own = self.equations.iter().filter(|e| reached.contains(&e.target.name));
+        own.clone().for_each(|e| self.bodies(&e.value, &mut called));
+        let Some(e) = own.chain(called.iter().flat_map(|f| &f.body)).find(ends) else { return Ok(()) };
+        let what = format!("`{}` goes on while something holds, and has no derivative", e.target.name);
+        let ends = moving(&e.target.places).and_then(|t| Some((t.0, &self.times.get(t.0)?.0)));
+        let help =
+            ends.map(|(t, go)| format!("say how many steps it takes at most: axis {t} = 100 while {go}"));
+        Err(vec![Diagnostic::error(e.target.span, what).help(help.unwrap_or_default())])
+    }
+
+    /// Collects the program's own functions that an expression calls, directly or through others.
+    fn bodies<'a>(&'a self, e: &Expr, out: &mut Vec<&'a Function>) {
+        if let Kind::Call(c) = &e.kind
+            && let Some(f) = self.functions.get(crate::builtin::stem(&c.function).0)
+            && !out.iter().any(|g| g.name == f.name)
+        {
+            out.push(f);
+            f.body.iter().for_each(|e| self.bodies(&e.value, out));
+        }
+        e.parts().into_iter().for_each(|p| self.bodies(p, out));
+    }
+
+    /// Refuses programs with too many calls: these could not run, and differentiation would visit each call.
+    fn check_calls(&self) -> Result<(), Diagnostic> {
+        let mut known = BTreeMap::new();
+        let mut all = 0usize;
+        for e in &self.equations {
+            all = all.saturating_add(self.calls_in(&e.value, &mut known));
+            if all > MOST_CALLS {
+                let what = format!("the program calls its own functions more than {MOST_CALLS} times");
+                return Err(Diagnostic::error(e.value.span, what).here("called here"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of calls of the program's own functions that an expression leads to; `known` caches it by function.
+    fn calls_in<'a>(&'a self, e: &'a Expr, known: &mut BTreeMap<&'a str, usize>) -> usize {
+        let own = match &e.kind {
+            Kind::Call(c) => self.functions.get(crate::builtin::stem(&c.function).0),
+            _ => None,
+        };
+        let here = own.map_or(0, |f| match known.get(&*f.name) {
+            Some(count) => *count,
+            None => {
+                let within = f.body.iter().map(|e| self.calls_in(&e.value, known));
+                let count = within.fold(1, usize::saturating_add);
+                known.insert(&f.name, count);
+                count
+            }
+        });
+        e.parts().into_iter().map(|p| self.calls_in(p, known)).fold(here, usize::saturating_add)
+    }
+
+    fn differentiated(&self, options: &GradientOptions) -> Result<Gradient, Vec<Diagnostic>> {
+        let loss = self.loss(options).map_err(|d| vec![d])?;
+        let whole = Span::NOWHERE;
+        if let Some(name) = options.complex.iter().find(|n| !self.is_input(n)) {
+            let what = format!("there is no input `{name}` to be complex");
+            return Err(vec![Diagnostic::error(whole, what).nearest(name, self.inputs().map(|n| &**n))]);
+        }
+        for name in &options.wrt {
+            if let Some(d) = self.definition(name).filter(|d| d.relation) {
+                let what = format!("`{name}` is a Boolean relation and has no gradient");
+                return Err(vec![Diagnostic::error(d.span, what)]);
+            }
+            if self.definition(name).is_none() {
+                let what = format!("there is no tensor `{name}` to differentiate by");
+                let names = self.names.iter().map(|n| &**n);
+                return Err(vec![Diagnostic::error(whole, what).nearest(name, names)]);
+            }
+        }
+        let (reached, wanted) = (self.reached_from(&loss), self.leading_to(&options.wrt));
+        self.check_ends(&reached)?;
+        let choosing = self.with_choices();
+        let plain = choosing.as_ref().unwrap_or(self);
+        let written = plain.with_written_values(|n| reached.contains(n) && wanted.contains(n));
+        let written = written.map_err(|d| vec![d])?;
+        let (plain, values) = written.as_ref().map_or((plain, &[][..]), |(program, added)| (program, added));
+        let single = plain.with_single_lines(|n| reached.contains(n) && wanted.contains(n));
+        let single = single.map_err(|d| vec![d])?;
+        let (plain, added) = single.as_ref().map_or((plain, &[][..]), |(program, added)| (program, added));
+        let added = &[values, added].concat()[..];
+        let (reached, wanted) = match single.is_some() || written.is_some() {
+            true => (plain.reached_from(&loss), plain.leading_to(&options.wrt)),
+            false => (reached, wanted),
+        };
+        let named = plain.with_parts(|n| reached.contains(n) && wanted.contains(n));
+        let (program, found) = named.as_ref().map_or((plain, &[][..]), |(program, found)| (program, found));
+        let parts = &[added, found].concat()[..];
+        let (reached, mut wanted) = match std::ptr::eq(program, self) {
+            true => (reached, wanted),
+            false => (program.reached_from(&loss), program.leading_to(&options.wrt)),
+        };
+        // Lists that were given names are constants, and their gradients were not requested.
+        for list in parts.iter().filter(|p| p.value.refs().is_empty()) {
+            wanted.remove(&list.target.name);
+        }
+        let flowing: Vec<&Equation> =
+            program.equations.iter().filter(|e| reached.contains(&e.target.name)).collect();
+        let known: HashSet<Name> = options.complex.iter().cloned().collect();
+        let mut complex = complex::complex_among(&program.equations, known, program);
+        let mut doubtful = complex::parts_of_real(&flowing, &complex, program);
+        if complex.contains(&loss) {
+            let what = format!("`{loss}` is a complex number; only a real one can be differentiated");
+            let at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
+            let help =
+                format!("take a part of it: Total = real({loss}), and differentiate that (--loss Total)");
+            return Err(vec![Diagnostic::error(at, what).help(help)]);
+        }
+        let prefix = self.prefix();
+        let gradients: Vec<Name> = complex.iter().map(|n| format!("{prefix}{n}").into()).collect();
+        complex.extend(gradients);
+        let mut walk = back::Walk {
+            program,
+            prefix: prefix.clone(),
+            needed: where_needed(&flowing, |n| *n == loss, program),
+            reached,
+            wanted,
+            refused: Vec::new(),
+            lines: Vec::new(),
+            blocked: Vec::new(),
+            doubtful: Vec::new(),
+            equation: None,
+            at: Span::default(),
+            laid_out: HashSet::new(),
+            ahead: HashSet::new(),
+            outer: Default::default(),
+            introduced: Default::default(),
+            masks: Vec::new(),
+            step: None,
+            inferred: Vec::new(),
+            complex,
+        };
+        let one = Kind::Number(1.0).bare();
+        let seed = Call { function: "const".into(), args: vec![one], named: Vec::new() };
+        walk.at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
+        let target = Ref { name: walk.name(&loss), places: Vec::new(), relation: false, span: whole };
+        walk.emit(target, Kind::Call(Box::new(seed)).bare());
+        for e in program.equations.iter().rev() {
+            walk.equation(e);
+        }
+        let (lines, blocked) = (without_nothing(walk.lines, &walk.prefix, program), walk.blocked);
+        doubtful.extend(walk.doubtful);
+        let with: HashSet<&str> = lines.iter().map(|e| &*e.target.name).collect();
+        if !walk.refused.is_empty() {
+            return Err(walk.refused);
+        }
+        if let Some(d) = self.called_as_a_tensor(&lines) {
+            return Err(vec![d]);
+        }
+        let gradient_of = |n: &Name| Name::from(format!("{prefix}{n}"));
+        if let Some(name) = options.wrt.iter().find(|n| !with.contains(&*gradient_of(n))) {
+            if !blocked.is_empty() {
+                return Err(blocked);
+            }
+            let what = format!("`{loss}` does not depend on `{name}`");
+            let at = self.definition(name).map(|d| d.span).unwrap_or_default();
+            return Err(vec![Diagnostic::error(at, what)]);
+        }
+        let names = self
+            .names
+            .iter()
+            .map(|n| (n.clone(), gradient_of(n)))
+            .filter(|(_, g)| with.contains(&**g))
+            .collect();
+        let lines = if options.merged { merge::merged(lines, self) } else { lines };
+        let mut equations = parts::read(parts, &lines);
+        equations.extend(lines);
+        // Write sums over time as `sum=`, because gradient lines with time may read them.
+        equations.iter_mut().for_each(Equation::spell_out);
+        let mut warnings = blocked;
+        warnings.iter_mut().for_each(|w| w.severity = crate::syntax::diagnostic::Severity::Warning);
+        warnings.extend(doubtful);
+        Ok(Gradient { loss, equations, names, warnings })
+    }
+
+    /// Reports a tensor with the name of a function that some lines call: the lines would read the tensor instead.
+    fn called_as_a_tensor(&self, lines: &[Equation]) -> Option<Diagnostic> {
+        fn calls(e: &Expr, name: &Name) -> bool {
+            matches!(&e.kind, Kind::Call(c) if c.function == *name)
+                || e.parts().into_iter().any(|p| calls(p, name))
+        }
+        let names = ["real", "imag", "conj", "complex"].map(Name::from);
+        let name = names.iter().filter(|n| self.definition(n).is_some());
+        let name = name.into_iter().find(|n| lines.iter().any(|e| calls(&e.value, n)))?;
+        let what = format!("`{name}` is a builtin that lines of this gradient call");
+        let at = self.definition(name)?.span;
+        Some(Diagnostic::error(at, what).here("a tensor").help("call the tensor otherwise"))
+    }
+
+    /// The scalar to differentiate.
+    pub fn loss(&self, options: &GradientOptions) -> Result<Name, Diagnostic> {
+        self.check_calls()?;
+        let whole = Span::NOWHERE;
+        let scalar = |n: &&Name| self.definition(n).is_some_and(|d| d.rank == 0 && !d.equations.is_empty());
+        if let Some(name) = &options.loss {
+            if self.is_input(name) {
+                let what = format!(
+                    "`{name}` is an input; what is differentiated is a scalar that an equation defines"
+                );
+                return Err(Diagnostic::error(whole, what)
+                    .help(format!("for the gradient with respect to `{name}`: --wrt {name}")));
+            }
+            let Some(d) = self.definition(name) else {
+                let names = self.names.iter().filter(|n| scalar(n)).map(|n| &**n);
+                return Err(
+                    Diagnostic::error(whole, format!("no equation defines `{name}`")).nearest(name, names)
+                );
+            };
+            if d.rank > 0 {
+                return Err(no_scalar(name, d));
+            }
+            return Ok(name.clone());
+        }
+        if let Some(loss) = self.names.iter().find(|n| n.eq_ignore_ascii_case("loss") && scalar(n)) {
+            return Ok(loss.clone());
+        }
+        let outputs = self.outputs();
+        let known = options.complex.iter().cloned().collect();
+        let complex = complex::complex_among(&self.equations, known, self);
+        let candidates: Vec<&Name> =
+            outputs.iter().filter(scalar).filter(|n| !complex.contains(*n)).collect();
+        let larger = |n: &&Name| n.eq_ignore_ascii_case("loss") && !self.is_input(n);
+        let larger = self.names.iter().find(larger).and_then(|n| Some((n, self.definition(n)?)));
+        match (&candidates[..], larger) {
+            ([one], _) => Ok((*one).clone()),
+            ([], Some((name, d))) => Err(no_scalar(name, d)),
+            ([], None) => {
+                Err(Diagnostic::error(whole, "no scalar to differentiate: nothing is called `Loss`")
+                    .help("name one that an equation defines, with --loss"))
+            }
+            _ => {
+                let names: Vec<&str> = candidates.iter().map(|n| &***n).collect();
+                let what = format!("several scalars could be differentiated: {}", names.join(", "));
+                Err(Diagnostic::error(whole, what).help("choose one with --loss"))
+            }
+        }
+    }
+
+    /// The program with `where`, `masked_fill` and `case` calls rewritten as choice expressions, if it has any.
+    fn with_choices(&self) -> Option<Program> {
+        if !self.equations.iter().any(|e| branch::chooses(&e.value, self)) {
+            return None;
+        }
+        let mut out = self.clone();
+        out.equations.iter_mut().for_each(|e| branch::as_choice(&mut e.value, self));
+        Some(out)
+    }
+
+    /// The names that a loss depends on differentiably.
+    fn reached_from<'a>(&'a self, loss: &'a Name) -> HashSet<Name> {
+        let mut reached: HashSet<Name> = HashSet::with_capacity(self.names.len());
+        let mut work = vec![loss];
+        while let Some(name) = work.pop() {
+            if !reached.insert(name.clone()) {
+                continue;
+            }
+            // No gradient flows through a relation, which is a threshold.
+            let own = self.definition(name).filter(|d| !d.relation);
+            for i in own.iter().flat_map(|d| &d.equations) {
+                back::flowing(&self.equations[*i].value, self, &mut work);
+            }
+        }
+        reached
+    }
+
+    /// The prefix of gradient names: `Grad_`, or `Grad2_` and so on if the program already has such names.
+    fn prefix(&self) -> String {
+        let taken = |p: &str| self.names.iter().any(|n| n.starts_with(p));
+        let numbered = (2..).map(|n| format!("Grad{n}_"));
+        std::iter::once("Grad_".to_string()).chain(numbered).find(|p| !taken(p)).unwrap_or_default()
+    }
+
+    /// The names that depend on some of `wrt`, including these; all names if `wrt` is empty.
+    fn leading_to(&self, wrt: &[Name]) -> HashSet<Name> {
+        if wrt.is_empty() {
+            return self.names.iter().cloned().collect();
+        }
+        let mut readers: BTreeMap<&Name, Vec<&Name>> = BTreeMap::new();
+        for e in &self.equations {
+            for r in e.reads() {
+                readers.entry(&r.name).or_default().push(&e.target.name);
+            }
+        }
+        let mut out: HashSet<Name> = HashSet::new();
+        let mut work: Vec<&Name> = wrt.iter().collect();
+        while let Some(name) = work.pop() {
+            if out.insert(name.clone()) {
+                work.extend(readers.get(name).into_iter().flatten());
+            }
+        }
+        out
+    }
+}
+
+/// Removes lines that read a gradient to which nothing contributes: that gradient is 0.
+fn without_nothing(mut lines: Vec<Equation>, prefix: &str, program: &Program) -> Vec<Equation> {
+    loop {
+        let with: HashSet<&Name> = lines.iter().map(|e| &e.target.name).collect();
+        let is_nothing = |r: &Ref| {
+            let of = r.name.strip_prefix(prefix).is_some_and(|n| program.definition(n).is_some());
+            of && !with.contains(&r.name)
+        };
+        let kept: Vec<bool> = lines.iter().map(|e| !e.value.any_ref(&mut |r| is_nothing(r))).collect();
+        if kept.iter().all(|k| *k) {
+            return lines;
+        }
+        let mut kept = kept.into_iter();
+        lines.retain(|_| kept.next().unwrap_or(true));
+    }
+}
+
+/// The error for a loss that has indices.
+fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
+    let indices: Vec<String> = d.places.iter().map(|p| p.index.to_string()).collect();
+    let count = crate::syntax::diagnostic::indices(d.rank);
+    let what = format!("`{name}` has {count}; only a scalar can be differentiated");
+    let help =
+        format!("sum it: Total = {name}[{}], and differentiate that (--loss Total)", indices.join(", "));
+    Diagnostic::error(d.span, what).help(help)
+}
+
+/// An equation derived from the expression at `span`; errors in it are reported there.
+fn line(target: Ref, mut value: Expr, span: Span) -> Equation {
+    let target = Ref { span, ..target };
+    stand(&mut value, span);
+    Equation { target, guard: None, projection: Projection::Sum, spelled: false, value, local: false, span }
+}
+
+/// Sets the location of all parts of an expression that have none.
+fn stand(e: &mut Expr, span: Span) {
+    let own = |s: Span| if s == Span::default() { span } else { s };
+    e.change_parts(&mut |p| stand(p, span));
+    e.span = own(e.span);
+    if let Kind::Ref(r) = &mut e.kind {
+        r.span = own(r.span);
+        r.places.iter_mut().for_each(|p| p.span = own(p.span));
+    }
+}

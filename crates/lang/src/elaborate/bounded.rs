@@ -1,0 +1,106 @@
+//! Times with a bound and a condition, `axis t = 100 while Go`: all steps are taken, and from the first one at which the
+//! condition does not hold, states keep their values. Takes equations; adds guards to those of states, and a line that keeps
+//! each state. So the derivative of such a time is that of guarded lines.
+
+use crate::program::Program;
+use crate::syntax::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::source::Span;
+
+/// The time of a state that a line writes one step ahead.
+fn ahead(r: &Ref) -> Option<&Name> {
+    r.places.iter().find_map(|p| match &p.index {
+        Index::Time(time, 1) => Some(time),
+        _ => None,
+    })
+}
+
+/// The condition at the current step.
+fn condition(go: &Name, time: &Name, span: Span) -> Expr {
+    let place = Place { index: Index::Time(time.clone(), 0), dotted: false, span };
+    Kind::Ref(Ref { name: go.clone(), places: vec![place], relation: false, span }).at(span)
+}
+
+impl Program {
+    /// Makes the states of bounded times keep their values from the step at which their condition does not hold.
+    pub(super) fn hold_states(&self, equations: &mut Vec<Equation>, faults: &mut Vec<Diagnostic>) {
+        if self.bounded.is_empty() {
+            return;
+        }
+        let mut kept: Vec<Equation> = Vec::new();
+        for e in equations.iter_mut() {
+            let Some((time, (go, at))) =
+                ahead(&e.target).and_then(|t| Some((t.clone(), self.bounded.get(t)?)))
+            else {
+                continue;
+            };
+            // Lines of gradients run backwards, and a line that keeps a state is there already if they were appended.
+            if is_gradient(&e.target.name) || e.guard.as_ref().is_some_and(|g| reads(g, go)) {
+                continue;
+            }
+            if e.projection == Projection::Avg {
+                let what = format!("`{}` is a mean, and its time ends by a condition", e.target.name);
+                let help = "give the mean a name of its own, and read it in the state";
+                faults.push(Diagnostic::error(e.target.span, what).help(help));
+                continue;
+            }
+            let holds = condition(go, &time, *at);
+            if !kept.iter().any(|k| k.target == e.target) {
+                let places = e.target.places.iter().map(|p| match &p.index {
+                    Index::Time(t, _) => Place { index: Index::Time(t.clone(), 0), ..p.clone() },
+                    _ => p.clone(),
+                });
+                let before = Ref { places: places.collect(), ..e.target.clone() };
+                kept.push(Equation {
+                    guard: Some(Kind::Not(Box::new(holds.clone())).at(*at)),
+                    value: Kind::Ref(before).at(e.target.span),
+                    ..e.clone()
+                });
+            }
+            e.guard = Some(match e.guard.take() {
+                Some(guard) => Kind::And(Box::new([holds, guard])).at(*at),
+                None => holds,
+            });
+        }
+        equations.append(&mut kept);
+    }
+}
+
+impl Program {
+    /// Refuses sums over the steps of a bounded time, and lists of them: how many count is not known before the run.
+    pub(super) fn check_bounded(&self, faults: &mut Vec<Diagnostic>) {
+        if self.bounded.is_empty() {
+            return;
+        }
+        let time = |r: &Ref| {
+            r.places
+                .iter()
+                .find_map(|p| if let Index::Time(t, _) = &p.index { Some(t.clone()) } else { None })
+        };
+        let ends = |name: &Name| {
+            let own = self.equations.iter().filter(|e| e.target.name == *name);
+            own.filter_map(|e| time(&e.target)).find_map(|t| self.bounded.get(&t))
+        };
+        for e in self.equations.iter().filter(|e| time(&e.target).is_none() && !is_gradient(&e.target.name)) {
+            let read = e.reads().into_iter().filter(|r| time(r).is_some());
+            let Some((r, (go, at))) = read.filter_map(|r| Some((r, ends(&r.name)?))).next() else { continue };
+            let what = format!(
+                "of `{}` there is the last step only: its time ends when `{go}` does not hold",
+                r.name
+            );
+            let fault = Diagnostic::error(r.span, what).and(*at, "the condition");
+            faults.push(fault.help("read the last step: *-1"));
+        }
+    }
+}
+
+/// True if a name is that of a gradient: `Grad_X`, `Grad2_X`.
+fn is_gradient(name: &str) -> bool {
+    let rest = name.strip_prefix("Grad").map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit()));
+    rest.is_some_and(|r| r.starts_with('_'))
+}
+
+/// True if a guard already reads the condition of its time.
+fn reads(guard: &Expr, go: &Name) -> bool {
+    guard.any_ref(&mut |r| r.name == *go)
+}

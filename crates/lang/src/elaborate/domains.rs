@@ -1,0 +1,248 @@
+//! Domains of argument positions: positions that share an index in some equation share their domain, which is a list of
+//! symbols or a range of integers. Takes equations; returns the domain of each position, its symbols and its size.
+
+use crate::program::{Column, Table};
+use crate::syntax::ast::{Equation, Expr, Index, Kind, Name, Ref};
+use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::source::Span;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The values that an argument position can have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Domain {
+    /// In order of first appearance.
+    pub(crate) symbols: Vec<Arc<str>>,
+    codes: HashMap<Arc<str>, u32>,
+    /// One more than the largest integer that is written, and its location.
+    least: Option<(usize, Span)>,
+    /// Where the first symbol is written.
+    named_at: Option<Span>,
+    /// Sizes of the lists of numbers that define one of its positions.
+    listed: Vec<usize>,
+    /// The indices at its positions.
+    indices: Vec<Name>,
+    /// True if a table gives one of its positions.
+    tabled: bool,
+}
+
+impl Domain {
+    /// The number of a symbol; a new symbol gets the next number.
+    fn code(&mut self, symbol: &Arc<str>) -> u32 {
+        match self.codes.get(symbol) {
+            Some(code) => *code,
+            None => {
+                let code = self.symbols.len() as u32;
+                self.symbols.push(symbol.clone());
+                self.codes.insert(symbol.clone(), code);
+                code
+            }
+        }
+    }
+
+    pub(crate) fn find(&self, symbol: &str) -> Option<u32> {
+        self.codes.get(symbol).copied()
+    }
+}
+
+/// The domains of all positions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Domains {
+    all: Vec<Domain>,
+    of: HashMap<Name, Vec<usize>>,
+    /// One more than the largest integer in any table.
+    tables: usize,
+}
+
+/// Disjoint sets of positions (union-find).
+#[derive(Default)]
+struct Joins {
+    parents: Vec<usize>,
+    of: HashMap<Name, Vec<usize>>,
+}
+
+impl Joins {
+    fn root(&mut self, mut at: usize) -> usize {
+        while self.parents[at] != at {
+            self.parents[at] = self.parents[self.parents[at]];
+            at = self.parents[at];
+        }
+        at
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parents[a.max(b)] = a.min(b);
+    }
+
+    /// The numbers of a name's positions.
+    fn positions(&mut self, r: &Ref) -> Vec<usize> {
+        if !self.of.contains_key(&r.name) {
+            self.of.insert(r.name.clone(), Vec::new());
+        }
+        let own = self.of.entry(r.name.clone()).or_default();
+        while own.len() < r.places.len() {
+            own.push(self.parents.len());
+            self.parents.push(self.parents.len());
+        }
+        own[..r.places.len()].to_vec()
+    }
+}
+
+/// Calls `f` with every tensor of an expression, except in calls, whose arguments may have axes of other sizes.
+fn each_ref<'a>(e: &'a Expr, f: &mut impl FnMut(&'a Ref)) {
+    match &e.kind {
+        Kind::Ref(r) => f(r),
+        Kind::Call(_) => {}
+        _ => e.parts().into_iter().for_each(|p| each_ref(p, f)),
+    }
+}
+
+/// The tensors of an equation in the order they are written.
+fn refs(e: &Equation) -> Vec<&Ref> {
+    let mut out = vec![&e.target];
+    [&e.value].into_iter().chain(&e.guard).for_each(|part| each_ref(part, &mut |r| out.push(r)));
+    out
+}
+
+/// The list of numbers that is the entire right side of an equation.
+pub(crate) fn list_of(e: &Equation) -> Option<&crate::syntax::ast::Array> {
+    match &e.value.kind {
+        Kind::Array(array) => Some(array),
+        Kind::Call(call) if &*call.function == "const" => match &call.args.first()?.kind {
+            Kind::Array(array) => Some(array),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Domains {
+    /// The domains of equations, without tables.
+    pub(crate) fn new(equations: &[Equation]) -> Domains {
+        let mut joins = Joins::default();
+        for e in equations {
+            let mut first: Vec<(&Name, usize)> = Vec::new();
+            for r in refs(e) {
+                let positions = joins.positions(r);
+                for (place, at) in r.places.iter().zip(positions) {
+                    let Index::Named(index, _) = &place.index else { continue };
+                    match first.iter().find(|(n, _)| *n == index) {
+                        Some((_, other)) => joins.join(*other, at),
+                        None => first.push((index, at)),
+                    }
+                }
+            }
+        }
+        let mut numbers: HashMap<usize, usize> = HashMap::new();
+        let mut of = HashMap::new();
+        for (name, own) in std::mem::take(&mut joins.of) {
+            let mut domains = Vec::with_capacity(own.len());
+            for at in own {
+                let next = numbers.len();
+                domains.push(*numbers.entry(joins.root(at)).or_insert(next));
+            }
+            of.insert(name, domains);
+        }
+        let mut out = Domains { all: vec![Domain::default(); numbers.len()], of, tables: 0 };
+        equations.iter().for_each(|e| out.note(e));
+        out
+    }
+
+    fn note(&mut self, e: &Equation) {
+        for r in refs(e) {
+            for (at, place) in r.places.iter().enumerate() {
+                let Some(domain) = self.number(&r.name, at) else { continue };
+                let domain = &mut self.all[domain];
+                match &place.index {
+                    Index::Symbol(symbol, _) => {
+                        domain.code(symbol);
+                        domain.named_at = domain.named_at.or(Some(place.span));
+                    }
+                    Index::At(x) if *x >= 0 && domain.least.is_none_or(|(n, _)| n <= *x as usize) => {
+                        domain.least = Some((*x as usize + 1, place.span));
+                    }
+                    Index::Named(index, _) if !domain.indices.contains(index) => {
+                        domain.indices.push(index.clone());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if let Some(list) = list_of(e)
+            && list.shape.len() == e.target.places.len()
+        {
+            for (at, n) in list.shape.iter().enumerate() {
+                let Some(domain) = self.number(&e.target.name, at) else { continue };
+                if !self.all[domain].listed.contains(n) {
+                    self.all[domain].listed.push(*n);
+                }
+            }
+        }
+        if e.file().is_some() {
+            for at in 0..e.target.places.len() {
+                let Some(domain) = self.number(&e.target.name, at) else { continue };
+                self.all[domain].tabled = true;
+            }
+        }
+    }
+
+    /// Reports positions that have symbols as well as integers.
+    pub(crate) fn check(&self, faults: &mut Vec<Diagnostic>) {
+        for domain in &self.all {
+            if let (Some(named), Some((_, numbered))) = (domain.named_at, domain.least) {
+                let what = "a symbol and an integer are arguments at positions that share a domain";
+                let fault = Diagnostic::error(named, what).and(numbered, "an integer here");
+                faults.push(fault.help("write symbols at all of them, or integers"));
+            }
+        }
+    }
+
+    /// Adds the symbols and integers of tables.
+    pub(crate) fn add_tables(&mut self, tables: &BTreeMap<Name, Table>, equations: &[Equation]) {
+        self.tables = tables.values().map(Table::domain).max().unwrap_or(0);
+        let given = equations.iter().filter(|e| e.file().is_some());
+        for (e, table) in given.filter_map(|e| Some((e, tables.get(&e.target.name)?))) {
+            for (at, column) in table.columns.iter().enumerate() {
+                let Some(domain) = self.number(&e.target.name, at) else { continue };
+                if let Column::Words(words) = column {
+                    for word in words {
+                        self.all[domain].code(word);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The number of the domain of a position.
+    pub(crate) fn number(&self, name: &str, position: usize) -> Option<usize> {
+        self.of.get(name)?.get(position).copied()
+    }
+
+    pub(crate) fn domain(&self, name: &str, position: usize) -> Option<&Domain> {
+        self.number(name, position).map(|d| &self.all[d])
+    }
+
+    /// The symbols of a position, if it has any.
+    pub(crate) fn symbols(&self, name: &str, position: usize) -> Option<&[Arc<str>]> {
+        self.domain(name, position).map(|d| &d.symbols[..]).filter(|s| !s.is_empty())
+    }
+
+    /// The size of a domain, or `None` if nothing gives it or two sizes differ. `axis` returns declared sizes of indices.
+    pub(crate) fn size(&self, domain: usize, axis: impl Fn(&Name) -> Option<usize>) -> Option<usize> {
+        let own = &self.all[domain];
+        let least = own.least.map_or(0, |l| l.0).max(own.symbols.len());
+        let declared = own.indices.iter().filter_map(axis);
+        let mut fixed: Vec<usize> = declared.chain(own.listed.iter().copied()).collect();
+        fixed.sort_unstable();
+        fixed.dedup();
+        match fixed[..] {
+            [n] => (n >= least).then_some(n),
+            [] => {
+                let tabled = if own.tabled && own.symbols.is_empty() { self.tables } else { 0 };
+                Some(least.max(tabled)).filter(|n| *n > 0)
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The scopes of indices. An index that appears twice in a product is summed at the innermost expression that contains
+//! all its appearances; an index that appears once is kept, and reduced at the left side.
+
+use crate::program::Program;
+use crate::syntax::ast::{Expr, Kind, Name};
+pub(crate) use crate::syntax::indices::*;
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+
+/// The free indices of an expression, given the indices kept around it, in axis order: that of first appearance, or
+/// that of a call's result.
+pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
+    match &e.kind {
+        Kind::Ref(r) => return keys(r),
+        Kind::Of(_, index) => return vec![index.clone()],
+        Kind::Number(_) | Kind::Text(_) | Kind::Array(_) => return Vec::new(),
+        Kind::Call(call) => {
+            if let Some(choice) = crate::builtin::choice(call, program) {
+                return laid(&choice.at(e.span), keep, program);
+            }
+        }
+        _ => {}
+    }
+    let mut parts = match &e.kind {
+        Kind::Call(call) => call.args.iter().collect(),
+        _ => e.parts(),
+    };
+    // Chains of `&&` or `||` are flattened, so that each condition is visited once.
+    let nested = matches!(&e.kind, Kind::And(two) | Kind::Or(two) if same(e, &two[0]));
+    if nested {
+        parts = members(e);
+    }
+    // Parts without parts have no inner sums, so `keep` does not matter.
+    let each: Vec<Vec<Name>> = match parts.iter().all(|p| p.is_single()) {
+        true => parts.iter().map(|p| laid(p, keep, program)).collect(),
+        false if nested => {
+            parts.iter().zip(besides(keep, &parts)).map(|(p, keep)| laid(p, &keep, program)).collect()
+        }
+        false => parts.iter().zip(kept_within(e, keep)).map(|(p, keep)| laid(p, &keep, program)).collect(),
+    };
+    match &e.kind {
+        Kind::Call(call) => {
+            let left = crate::builtin::leaves(call, &each, program);
+            let mut out = crate::builtin::laid_out(call, &each, program);
+            out.retain(|n| left.contains(n));
+            distinct(out.into_iter().chain(left))
+        }
+        Kind::Product(_) => {
+            let once = |n: &Name| each.iter().filter(|names| names.contains(n)).count() < 2;
+            distinct(each.iter().flatten().filter(|n| keep.contains(n) || once(n)).cloned())
+        }
+        Kind::Reduce(_, axes, _) => distinct(each.into_iter().flatten().filter(|n| !axes.contains(n))),
+        // The axes of a choice are those of its values, then those of its conditions.
+        Kind::Choose(_) | Kind::Case(..) => {
+            let conditions = match &e.kind {
+                Kind::Case(cases, _) => 2 * cases.len(),
+                _ => 2,
+            };
+            let is_value = |(i, _): &(usize, _)| *i >= conditions || i % 2 == 1;
+            let (values, conditions): (Vec<_>, Vec<_>) = each.into_iter().enumerate().partition(is_value);
+            distinct(values.into_iter().chain(conditions).flat_map(|(_, names)| names))
+        }
+        _ => distinct(each.into_iter().flatten()),
+    }
+}
+
+fn same(a: &Expr, b: &Expr) -> bool {
+    std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
+}
+
+/// The conditions of a chain of `&&` or `||`, in order.
+fn members(e: &Expr) -> Vec<&Expr> {
+    let (mut out, mut first) = (Vec::new(), e);
+    while let Kind::And(two) | Kind::Or(two) = &first.kind
+        && same(first, e)
+    {
+        out.push(&two[1]);
+        first = &two[0];
+    }
+    out.push(first);
+    out.reverse();
+    out
+}
+
+/// The index names of an argument in axis order, given the indices that the call keeps.
+pub(crate) fn names_of(
+    arg: &Expr,
+    args: &[Expr],
+    left: &[Name],
+    keep: &Names,
+    program: &Program,
+) -> Vec<Name> {
+    match &arg.kind {
+        Kind::Ref(r) => keys(r),
+        _ => {
+            let around = beside(&keep.iter().chain(left).cloned().collect(), args, arg);
+            laid(arg, &around, program)
+        }
+    }
+}
+
+/// The indices that a part must keep: those kept around the expression, and those that its neighbours use.
+pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>, me: &Expr) -> Names {
+    let mut out = keep.clone();
+    for part in parts {
+        if !std::ptr::eq(part, me) {
+            gather(part, &mut out);
+        }
+    }
+    out
+}
+
+/// Up to this many parts, each part visits all its neighbours.
+const FEW: usize = 4;
+
+/// The result of `beside` for each part. The time is linear in the number of parts.
+pub(crate) fn besides(keep: &Names, parts: &[impl Borrow<Expr>]) -> Vec<Names> {
+    let own: Vec<Names> = parts.iter().map(|p| occurrences(p.borrow())).collect();
+    if own.len() <= FEW {
+        let others = |i: usize| {
+            let mut out = keep.clone();
+            own.iter().enumerate().filter(|(j, _)| *j != i).for_each(|(_, n)| out.extend(n.iter().cloned()));
+            out
+        };
+        return (0..own.len()).map(others).collect();
+    }
+    let mut times: BTreeMap<&Name, usize> = BTreeMap::new();
+    own.iter().flatten().for_each(|n| *times.entry(n).or_default() += 1);
+    let others = |own: &Names| {
+        let elsewhere = times.iter().filter(|(n, count)| **count > usize::from(own.contains(n)));
+        keep.iter().cloned().chain(elsewhere.map(|(n, _)| (*n).clone())).collect()
+    };
+    own.iter().map(others).collect()
+}
+
+/// The indices that each part of an expression must keep, in order.
+pub(crate) fn kept_within(e: &Expr, keep: &Names) -> Vec<Names> {
+    let mut around = keep.clone();
+    match &e.kind {
+        Kind::Reduce(_, axes, _) => around.extend(axes.iter().cloned()),
+        Kind::Call(call) => {
+            around.extend(bound_by(call));
+            let mut out = besides(&around, &call.args);
+            out.resize(call.args.len() + call.named.len(), around);
+            return out;
+        }
+        _ => {}
+    }
+    besides(&around, &e.parts())
+}
+
+/// The free indices of an expression, given the indices kept around it.
+pub(crate) fn free(e: &Expr, keep: &Names, program: &Program) -> Names {
+    laid(e, keep, program).into_iter().collect()
+}
+
+/// The free indices of an entire right side whose reduction is not a sum: the outermost product does not sum them.
+pub(crate) fn outermost(e: &Expr, keep: &Names, program: &Program) -> Names {
+    match &e.kind {
+        Kind::Product(factors) => {
+            let around = besides(keep, factors);
+            factors.iter().zip(&around).flat_map(|(f, a)| free(f, a, program)).collect()
+        }
+        Kind::Negative(one) => outermost(one, keep, program),
+        Kind::Quotient(two) => {
+            let mut out = outermost(&two[0], &beside(keep, &two[..], &two[0]), program);
+            out.extend(free(&two[1], &beside(keep, &two[..], &two[1]), program));
+            out
+        }
+        _ => free(e, keep, program),
+    }
+}
+
+/// A name that is not taken, made by adding primes. Names of declared axes are skipped, because they have their own
+/// sizes.
+pub(crate) fn fresh(name: &str, taken: &Names, program: &Program) -> Name {
+    let base =
+        if name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') { name } else { "s" };
+    let mut out = base.to_string();
+    while taken.contains(&out) || out != name && program.axes.contains_key(&*out) {
+        out.push('\'');
+    }
+    out.into()
+}

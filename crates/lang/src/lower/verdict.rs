@@ -1,0 +1,169 @@
+//! Run-time checks: whether fixpoints converged, and whether numbers are valid positions or classes. The graph returns
+//! them after its outputs, and the run reads them.
+
+use crate::builtin::named::Named;
+use crate::builtin::{Counts, Judged, Verdict};
+use crate::lower::solver::unrest;
+use crate::solve::Options;
+use crate::syntax::ast::Name;
+use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::limit::MOST_STEPS;
+use crate::syntax::source::Span;
+use gradus_ir::{DType, Result};
+use gradus_tensor::{Device, Tensor, while_loop};
+use std::cell::RefCell;
+
+impl Judged {
+    /// The result of a successful check.
+    fn fine(self) -> Tensor {
+        match self {
+            Judged::Rest => Tensor::zeros([3]).to_dtype(DType::F32),
+            Judged::Ends(_) => Tensor::zeros([1]).to_dtype(DType::F64),
+            Judged::Whole | Judged::Class(_) | Judged::Position(_) => Tensor::zeros([3]).to_dtype(DType::F64),
+        }
+    }
+}
+
+impl Verdict {
+    /// From the checks at each step of a loop, that of the first step that failed.
+    pub(crate) fn of_steps(self, rows: &Tensor) -> Verdict {
+        let part = |i| rows.narrow(1, i, 1).squeeze([1]);
+        let bad = match self.judged {
+            Judged::Rest => part(1).le(&part(2)).logical_not(),
+            Judged::Ends(_) | Judged::Whole | Judged::Class(_) | Judged::Position(_) => part(0).gt(0.0),
+        };
+        let first = bad.to_dtype(DType::F32).argmax(0).reshape([1]);
+        Verdict { verdict: rows.index_select(0, &first).squeeze([0]), ..self }
+    }
+
+    /// The error, if the check failed.
+    pub(crate) fn fault(
+        judged: Judged,
+        name: &Name,
+        span: Span,
+        read: &Tensor,
+    ) -> Result<Option<Diagnostic>> {
+        if judged == Judged::Rest {
+            return Ok(unrest(read)?.map(|(why, help)| {
+                let what = format!("`{name}` did not come to rest: {why}");
+                Diagnostic::error(span, what).here("needs itself").help(help)
+            }));
+        }
+        let read = read.to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>()?;
+        if let Judged::Ends(most) = judged {
+            let what = format!("time `{name}` does not end: after {most} steps its condition still holds");
+            let help = format!("--steps N lets it go on for N; without it there are at most {MOST_STEPS}");
+            let fault = Diagnostic::error(span, what).help(help);
+            return Ok(read.first().is_some_and(|on| *on != 0.0).then_some(fault));
+        }
+        let (Some(bad), Some(x)) = (read.first(), read.get(1)) else { return Ok(None) };
+        let what = match judged {
+            _ if *bad == 0.0 => return Ok(None),
+            Judged::Class(n) => format!("`{name}` has {n} classes, which are counted from 0, and not {x}"),
+            Judged::Position(n) if x.fract() == 0.0 => {
+                format!("position {x} is outside of `{name}`, which has {n} positions there, counted from 0")
+            }
+            Judged::Position(_) => format!("a position of `{name}` is an integer, not {x}"),
+            _ => format!("`{name}` takes whole numbers here, not {x}"),
+        };
+        let step = read.get(2).filter(|step| **step >= 0.0);
+        let what = step.map_or_else(|| what.clone(), |step| format!("{what} (at step {step})"));
+        Ok(Some(Diagnostic::error(span, what).here(format!("{x} is among them"))))
+    }
+}
+
+impl Options {
+    /// Keeps a check for the run to read; those inside derivatives and rounds are dropped.
+    pub(crate) fn keep(&self, verdict: Verdict) {
+        if self.is_read() {
+            self.verdicts.borrow_mut().push(verdict);
+        }
+    }
+
+    /// A loop while a condition holds. Checks made inside are carried along and kept for the run.
+    pub(crate) fn turns(
+        &self,
+        counts: Counts,
+        init: &[&Tensor],
+        most: Option<usize>,
+        on: impl Fn(&[Tensor]) -> Tensor,
+        turn: impl Fn(&[Tensor]) -> Vec<Tensor>,
+    ) -> Result<Vec<Tensor>> {
+        let own = init.len();
+        let (mut said, mut carried): (Vec<Verdict>, Vec<Tensor>) = Default::default();
+        loop {
+            let heard = RefCell::new(Vec::new());
+            let all: Vec<&Tensor> = init.iter().copied().chain(&carried).collect();
+            let result = self.by_steps(|| {
+                while_loop(
+                    &all,
+                    most,
+                    |c: &[Tensor]| on(&c[..own]),
+                    |c: &[Tensor]| {
+                        let before = self.verdicts.borrow().len();
+                        let mut next = turn(&c[..own]);
+                        let now = self.verdicts.borrow_mut().split_off(before);
+                        next.extend(c[own..].iter().zip(&now).map(|(was, v)| {
+                            match counts {
+                                Counts::Last => v.verdict.clone(),
+                                Counts::Each => Verdict { verdict: was.clone(), ..v.clone() }
+                                    .is_fine()
+                                    .select(&v.verdict, was),
+                            }
+                        }));
+                        *heard.borrow_mut() = now;
+                        next
+                    },
+                )
+            });
+            let (mut result, heard) = (result?, heard.into_inner());
+            // Which checks to carry is known only after the body has been traced once, so it is traced again.
+            if heard.len() == said.len() {
+                for (v, verdict) in said.into_iter().zip(result.split_off(own)) {
+                    self.keep(Verdict { verdict, ..v });
+                }
+                return Ok(result);
+            }
+            carried = heard.iter().map(|v| v.judged.fine()).collect();
+            said = heard;
+        }
+    }
+
+    /// Keeps checks of fixpoints and times inside a function for the run to read. If the run cannot read them, a
+    /// failed check makes the value NaN.
+    pub(crate) fn judge(&self, value: Tensor, verdicts: Vec<Verdict>) -> Tensor {
+        if self.is_read() {
+            self.verdicts.borrow_mut().extend(verdicts);
+            return value;
+        }
+        let all = verdicts.iter().filter(|v| v.judged != Judged::Rest || !self.allow_unconverged);
+        let number = |x: f64| Tensor::full([], x).to_dtype(value.dtype());
+        // Multiplied, so that derivatives become NaN as well.
+        all.fold(value.clone(), |out, v| &out * &v.is_fine().select(&number(1.0), &number(f64::NAN)))
+    }
+
+    /// Checks numbers that are positions or classes. `step` is the time step in which they are computed.
+    pub(crate) fn watch(
+        &self,
+        judged: Judged,
+        name: Name,
+        span: Span,
+        numbers: &Named,
+        step: Option<&Tensor>,
+    ) {
+        let x = &numbers.tensor;
+        if x.numel() == 0 || !self.is_read() {
+            return;
+        }
+        let x = x.to_dtype(DType::F64).stop_gradient();
+        let mut bad = x.ne(&x.floor());
+        if let Judged::Class(n) | Judged::Position(n) = judged {
+            bad = bad.logical_or(&x.lt(0.0)).logical_or(&x.ge(n as f64));
+        }
+        let worst = bad.select(&x, f64::NEG_INFINITY).max(());
+        let any = bad.any(()).to_dtype(DType::F64);
+        let none = Tensor::full([], -1.0).to_dtype(DType::F64);
+        let step = step.map_or(none, |step| step.to_dtype(DType::F64).reshape(&[] as &[usize]));
+        self.keep(Verdict { judged, name, span, verdict: Tensor::stack(&[&any, &worst, &step], 0) });
+    }
+}
