@@ -121,7 +121,7 @@ A configuration:
   name = \"adamw\"
   rate = 3e-3
   clip_norm = 1.0                # or clip_value
-  average = 0.999                # decay of averaged weights, used for sampling and validation
+  average = 0.999                # decay of averaged weights
   [schedule]
   name = \"cosine\"
   warm_up = 100                  # updates
