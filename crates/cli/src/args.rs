@@ -68,7 +68,7 @@ Examples:
 Examples:
   gradus export mlp.eq --web site --input W=w.npy --input X=x.npy --feed X
   gradus export mlp.eq --web site ... --feed X,Y --train W --rate 0.01
-  gradus export mlp.eq --web site --weights runs/mlp --input X=x.npy --feed X
+  gradus export mlp.eq --web site --params runs/mlp --input X=x.npy --feed X
   gradus export runs/names --web site
 
 The folder contains plan.json (kernels and commands), weights.safetensors, a
@@ -345,6 +345,9 @@ pub(crate) struct Given {
     /// Set a parameter, a small input, or the first value of a state: --set rate=0.1, --set 'X=[1, 2, 3]'
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
     pub(crate) set: Vec<Pair>,
+    /// Read inputs from the parameters of a run of `gradus train`: its output folder or checkpoint
+    #[arg(long, value_name = "RUN")]
+    pub(crate) params: Option<PathBuf>,
     /// Set the temperature of `sig` in the equations of NAME; * sets it in all equations
     #[arg(long = "temperature", value_name = "NAME=T", value_parser = pair)]
     pub(crate) temperatures: Vec<Pair>,
@@ -363,9 +366,6 @@ pub(crate) struct Given {
     /// Compute in f64 instead of f32
     #[arg(long)]
     pub(crate) f64: bool,
-    /// Inputs that another option has read; `--input` and `--set` take precedence.
-    #[arg(skip)]
-    pub(crate) tensors: Vec<(String, gradus::Tensor)>,
     /// The command line, so that messages can point at it.
     #[arg(skip)]
     pub(crate) command: Option<gradus::lang::Source>,
@@ -429,6 +429,9 @@ pub(crate) struct CheckArgs {
     /// Scalar to differentiate [default: Loss, else a sum of all outputs with random weights]
     #[arg(long, value_name = "NAME")]
     pub(crate) loss: Option<String>,
+    /// Names whose gradients are checked, separated by commas [default: all]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = name)]
+    pub(crate) wrt: Vec<String>,
     /// Largest accepted difference between a gradient and finite differences, relative to the gradient
     #[arg(long, value_name = "X", default_value_t = 1e-6, value_parser = size)]
     pub(crate) within: f64,

@@ -13,14 +13,18 @@ use crate::{Done, Failure, Terminal, open, show};
 use gradus::lang::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use gradus::lang::{Gradient, GradientOptions, Program, Span};
 use gradus::{Aval, DType, Generator, Tensor};
-use probe::{CONVERGED, Probe};
+use probe::{CONVERGED, Part, Probe};
 use std::collections::BTreeMap;
+
+/// Largest number of gradients that are checked one by one. More are checked together, and halved where one is wrong.
+const MANY: usize = 64;
 
 pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     let chosen = args.on.device()?;
     let opened = open::program(&args.file, terminal)?;
     let program = &opened.program;
     let wanted: Vec<Name> = program.outputs();
+    let wrt: Vec<Name> = args.wrt.iter().map(|n| n.as_str().into()).collect();
     let mut random = Random(Generator::new(args.seed));
     let mut ready = args.given.ready_in(&opened, &wanted, DType::F64, true)?;
     random.fill(program, &wanted, &mut ready)?;
@@ -36,17 +40,28 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
     };
     open::warn(&program, &gradient.warnings, terminal);
     let given = Ready { settings: ready.settings.clone(), inputs: ready.inputs.clone() };
-    let probe = Probe::new(&program, &gradient, ready)?;
+    let probe = Probe::new(&program, &gradient, &wrt, ready)?;
     let mut rows = Vec::new();
     let mut wrong = Vec::new();
     let exact = probe.exact(args.within);
-    for part in &probe.parts {
-        let found = probe.errors(part, args.within, &mut random)?;
+    // Groups of gradients that are checked together, the next one last.
+    let mut groups: Vec<&[Part]> = match probe.parts.len() {
+        ..=MANY => probe.parts.chunks(1).rev().collect(),
+        _ => vec![&probe.parts],
+    };
+    while let Some(group) = groups.pop() {
+        let found = probe.errors(group, args.within, &mut random)?;
         // If some elements have no derivative, only differences at the others count.
         let edges = found.edges > 0;
         let right = found.difference.is_none_or(|e| e <= args.within)
             && (edges || found.forward.is_none_or(|e| e <= exact))
             && (edges || found.graph.is_none_or(|e| e <= exact));
+        if group.len() > 1 && (edges || !right) {
+            let (first, second) = group.split_at(group.len() / 2);
+            groups.extend([second, first]);
+            continue;
+        }
+        let Some((part, last)) = group.first().zip(group.last()) else { continue };
         if !right && !wrong.contains(&part.name.to_string()) {
             wrong.push(part.name.to_string());
         }
@@ -64,8 +79,12 @@ pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
             (true, None) => "ok".to_string(),
         };
         let shape: Vec<String> = part.gradient.shape().iter().map(usize::to_string).collect();
+        let [label, shape] = match group.len() {
+            1 => [part.label.clone(), shape.join("×")],
+            n => [format!("{} … {}", part.label, last.label), format!("{n} together")],
+        };
         let errors = [found.difference, found.forward, found.graph].map(shown);
-        rows.push([vec![part.label.clone(), shape.join("×")], errors.to_vec(), vec![verdict]].concat());
+        rows.push([vec![label, shape], errors.to_vec(), vec![verdict]].concat());
     }
     for (name, why) in &probe.skipped {
         let dashes = vec!["-".to_string(); 3];
@@ -169,11 +188,12 @@ fn differentiated(
     let loss = args.loss.as_deref().map(Name::from);
     let complex =
         ready.inputs.iter().filter(|(_, t)| t.dtype().is_complex()).map(|(n, _)| n.clone()).collect();
-    let options = GradientOptions { loss: loss.clone(), complex, ..GradientOptions::default() };
+    let wrt = args.wrt.iter().map(|n| n.as_str().into()).collect();
+    let options = GradientOptions { loss: loss.clone(), wrt, complex, ..GradientOptions::default() };
     let faults = match program.gradient(&options) {
         Ok(gradient) => return Ok(Some((program.clone(), gradient))),
         Err(faults) if loss.is_some() || program.loss(&options).is_ok() => {
-            return Err(crate::pointed(faults, args.given.command.as_ref(), &["--loss"]).into());
+            return Err(crate::pointed(faults, args.given.command.as_ref(), &["--loss", "--wrt"]).into());
         }
         Err(faults) => faults,
     };

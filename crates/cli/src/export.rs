@@ -1,18 +1,17 @@
 //! `gradus export`: writes a program with its tensors, or a trained model, as a folder that a web page runs without the compiler.
 
 use crate::args::Given;
-use crate::train::{CHECKPOINT, language::Language};
+use crate::train::{self, language::Language};
 use crate::{Done, Failure, Terminal, open, run};
 use clap::Args;
 use gradus::bundle::Bundle;
+use gradus::lang::Lowered;
 use gradus::lang::ast::Name;
-use gradus::lang::{Lowered, Program};
-use gradus::nn::checkpoint::safetensors::Reader;
 use gradus::nn::optim::Adam;
 use gradus::nn::{Forward, Module, NamedParams, Optimizer, compile_training};
 use gradus::{Aval, DType, Device, Tensor, compile};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Number of steps for which the optimiser's step-dependent numbers are stored; later steps use the last ones.
 const STEPS: u64 = 10_000;
@@ -24,9 +23,6 @@ pub(crate) struct ExportArgs {
     /// Folder to write; created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub(crate) web: PathBuf,
-    /// Store the parameters of a run of `gradus train`, given by its output folder or checkpoint
-    #[arg(long, value_name = "RUN")]
-    pub(crate) weights: Option<PathBuf>,
     /// Inputs that the page passes at every run, separated by commas; all others are stored [default: all]
     #[arg(long, value_name = "X,Y", value_delimiter = ',')]
     pub(crate) feed: Vec<String>,
@@ -60,11 +56,6 @@ pub(crate) fn run(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
     Ok(())
 }
 
-/// The checkpoint of a run, from its folder or as a file.
-fn checkpoint(run: &Path) -> PathBuf {
-    if run.is_dir() { run.join(CHECKPOINT) } else { run.to_path_buf() }
-}
-
 /// Writes a language model whose page passes tokens and gets logits.
 fn model(args: &ExportArgs) -> Done {
     let given = &args.given;
@@ -72,7 +63,7 @@ fn model(args: &ExportArgs) -> Done {
         ("--feed", !args.feed.is_empty()),
         ("--train", !args.train.is_empty()),
         ("--only", !args.only.is_empty()),
-        ("--weights", args.weights.is_some()),
+        ("--params", given.params.is_some()),
         ("--input", !given.inputs.is_empty()),
         ("--set", !given.set.is_empty()),
         ("--f64", given.f64),
@@ -83,7 +74,7 @@ fn model(args: &ExportArgs) -> Done {
             args.file.display()
         )));
     }
-    let model = Language::load(&checkpoint(&args.file), Device::CPU)?;
+    let model = Language::load(&train::checkpoint(&args.file), Device::CPU)?;
     let length = match &model {
         Language::Names(m) => m.context,
         Language::Gpt(m, _) => m.sizes.context,
@@ -102,37 +93,12 @@ fn model(args: &ExportArgs) -> Done {
     Ok(())
 }
 
-/// Reads the parameters of a run that are inputs of a program.
-fn trained(run: &Path, program: &Program) -> Done<Vec<(String, Tensor)>> {
-    let path = checkpoint(run);
-    let file = Reader::open(&path)?;
-    let names = file.names();
-    // Averages of the parameters are used if the checkpoint has them.
-    let prefix = if names.iter().any(|n| n.starts_with("average.")) { "average." } else { "model." };
-    let mut found = Vec::new();
-    for own in names.iter().filter_map(|n| n.strip_prefix(prefix)).filter(|n| program.is_input(n)) {
-        found.push((own.to_string(), file.tensor(&format!("{prefix}{own}"))?));
-    }
-    if found.is_empty() {
-        let inputs: Vec<&str> = program.inputs().map(|n| &**n).collect();
-        let why = format!(
-            "contains no parameter of the program; the inputs of the program are {}",
-            inputs.join(", ")
-        );
-        return Err(Failure::Run(format!("{}: {why}", path.display())));
-    }
-    Ok(found)
-}
-
 /// Writes a program of equations, and its training step if requested.
 fn program(args: &ExportArgs, terminal: &mut Terminal<'_>) -> Done {
     let opened = open::program_for(&args.file, &args.given, &args.only, terminal)?;
     let program = &opened.program;
-    let mut given = args.given.clone();
-    if let Some(run) = &args.weights {
-        given.tensors = trained(run, program)?;
-    }
-    let wanted = run::wanted(&opened, &args.only, &given)?;
+    let given = &args.given;
+    let wanted = run::wanted(&opened, &args.only, given)?;
     let mut needed = wanted.clone();
     if !args.train.is_empty() && !needed.iter().any(|n| **n == *args.loss) {
         needed.push(args.loss.as_str().into());

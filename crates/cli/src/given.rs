@@ -3,6 +3,8 @@
 use crate::Done;
 use crate::args::{Given, Pair};
 use crate::open::Opened;
+use crate::train::checkpoint;
+use gradus::files::safetensors::Reader;
 use gradus::files::{self, Wanted, json};
 use gradus::lang::ast::{Index, Name, Place};
 use gradus::lang::{Diagnostic, Faults, Program, Settings, Span, Table, Unsound};
@@ -166,8 +168,11 @@ impl Given {
                 files::read(Path::new(&p.value), &asked(program, &name, &extents(program, &name, settings)));
             found.keep(name, Span::NOWHERE, read);
         }
-        for (name, t) in &self.tensors {
-            found.inputs.entry(name.as_str().into()).or_insert_with(|| t.clone());
+        if let Some(run) = &self.params
+            && let Err(e) = trained(run, program, &mut found)
+        {
+            let place = settings.place("--params ", program);
+            found.faults.push(Diagnostic::error(place, crate::first_line(&e.to_string())));
         }
         sources(program, folder, wanted, settings, &mut found);
         for (name, t) in &mut found.inputs {
@@ -210,6 +215,30 @@ impl Found {
     fn types(&self) -> BTreeMap<Name, Aval> {
         self.inputs.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
     }
+}
+
+/// Reads the parameters of a run that are inputs of the program and that no other option gives.
+fn trained(run: &Path, program: &Program, found: &mut Found) -> gradus::Result<()> {
+    let file = Reader::open(checkpoint(run))?;
+    let names: HashSet<String> = file.names().into_iter().collect();
+    let own = program.inputs().map(|n| (n, file.stored(n))).filter(|(_, stored)| names.contains(stored));
+    let own: Vec<(&Name, String)> = own.collect();
+    if own.is_empty() {
+        let inputs: Vec<&str> = program.inputs().map(|n| &**n).collect();
+        return Err(file.failed(match &inputs[..] {
+            [] => "the program has no inputs, so it needs no parameters".to_string(),
+            _ => format!(
+                "contains no parameter of the program; the inputs of the program are {}",
+                inputs.join(", ")
+            ),
+        }));
+    }
+    for (name, stored) in own {
+        if !found.inputs.contains_key(name) && !found.unread.contains(name) {
+            found.inputs.insert(name.clone(), file.tensor(&stored)?);
+        }
+    }
+    Ok(())
 }
 
 fn asked<'a>(program: &Program, name: &'a Name, extents: &'a [Option<usize>]) -> Wanted<'a> {

@@ -111,20 +111,30 @@ fn export_takes_weights_of_a_trained_program() {
     let site_text = site.display().to_string();
     output(
         "",
-        &["export", &file, "--web", &site_text, "--weights", &run, "--set", "X=[1.0, 2.0]", "--feed", "X"],
+        &["export", &file, "--web", &site_text, "--params", &run, "--set", "X=[1.0, 2.0]", "--feed", "X"],
     );
     let values = |path: &Path, name: &str| -> Vec<f32> {
         Reader::open(path).unwrap().tensor(name).unwrap().to_vec().unwrap()
     };
     let trained = values(&Path::new(&run).join("checkpoint.safetensors"), "model.W");
     assert_eq!(values(&site.join("weights.safetensors"), "W"), trained);
+    // Every command reads the parameters of a run, all or one by its name.
+    let checkpoint = format!("W={run}/checkpoint.safetensors");
+    let json =
+        |more: &[&str]| output("", &[&["run", &file, "--json", "--set", "X=[1.0, 2.0]"][..], more].concat());
+    let by_hand = format!("W=[[{}, {}], [{}, {}]]", trained[0], trained[1], trained[2], trained[3]);
+    let expected = json(&["--set", &by_hand, "--set", "T=[0.0, 1.0]"]);
+    assert_eq!(json(&["--params", &run, "--set", "T=[0.0, 1.0]"]), expected);
+    assert_eq!(json(&["--input", &checkpoint, "--set", "T=[0.0, 1.0]"]), expected);
+    let missing = gradus(&["run", &file, "--params", "no/such/run", "--set", "X=[1.0, 2.0]"]);
+    assert!(missing.code == 1 && missing.err.contains("--params no/such/run"), "{}", missing.err);
     // A parameter that the command gives comes first.
     let given = "W=[[0.5, -1.0], [2.0, 0.25]]";
     let more = ["--set", "X=[1.0, 2.0]", "--set", given, "--feed", "X"];
-    output("", &[&["export", &file, "--web", &site_text, "--weights", &run][..], &more].concat());
+    output("", &[&["export", &file, "--web", &site_text, "--params", &run][..], &more].concat());
     assert_eq!(values(&site.join("weights.safetensors"), "W"), [0.5, -1.0, 2.0, 0.25]);
     let other = folder.file("other.eq", "Y[i] = exp(Z[i])\n");
-    let outcome = gradus(&["export", &other, "--web", &site_text, "--weights", &run, "--set", "Z=[1.0]"]);
+    let outcome = gradus(&["export", &other, "--web", &site_text, "--params", &run, "--set", "Z=[1.0]"]);
     assert_eq!(outcome.code, 1);
     assert!(
         outcome.err.contains("contains no parameter of the program; the inputs of the program are Z"),

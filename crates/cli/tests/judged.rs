@@ -21,6 +21,35 @@ fn check_says_whether_gradients_are_right() {
     );
 }
 
+/// Gradients of many names are checked together; where one differs, the group is halved until each wrong one stands alone.
+#[test]
+fn check_takes_many_gradients_together() {
+    let chain = |special: &str| {
+        let line = |k: usize| match k {
+            500 => format!("A500[i] = {special}\n"),
+            _ => format!("A{k}[i] = tanh(A{}[i]) + 0.5\n", k - 1),
+        };
+        let lines: String = (1..=1000).map(line).collect();
+        format!("A0[i] = const([1, 2, 3])\n{lines}Loss = A1000[i]\n")
+    };
+    let text = output(&chain("sin(A499[i])"), &["check", "-"]);
+    let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
+    assert!(rows.len() == 1 && rows[0].contains("1001 together") && rows[0].ends_with("  ok"), "{text}");
+    // A kink at one name: the others are still checked.
+    let kink = chain("relu(A499[i] - A499[i]) + sin(A499[i])");
+    let text = output(&kink, &["check", "-"]);
+    let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
+    let smooth = |row: &&str| row.ends_with("  ok");
+    assert!(rows.len() > 1 && rows.len() < 40 && rows.iter().any(smooth), "{text}");
+    let text = output(&chain("sin(A499[i])"), &["check", "-", "--wrt", "A0,A700"]);
+    let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
+    assert_eq!(rows.len(), 2, "{text}");
+    assert!(rows[0].starts_with("Grad_A0 ") && rows[1].starts_with("Grad_A700 "), "{text}");
+    assert!(rows.iter().all(smooth), "{text}");
+    let wrong = gradus_with(&chain("sin(A499[i])"), &["check", "-", "--wrt", "B"]);
+    assert!(wrong.code != 0 && wrong.err.contains("`B`"), "{}", wrong.err);
+}
+
 /// Where a function has no derivative nothing is wrong, nor where only a way of looking at it fails.
 #[test]
 fn check_knows_edges_from_faults() {

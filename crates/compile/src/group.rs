@@ -143,8 +143,9 @@ impl Group {
 
     /// Values read from memory.
     pub(crate) fn reads(&self) -> Vec<Value> {
+        let own: HashSet<Value> = self.members.iter().map(|(m, _)| m.value).collect();
         let all = self.members.iter().flat_map(|(m, _)| &m.args).filter_map(View::value);
-        all.filter(|v| self.find(*v).is_none()).collect()
+        all.filter(|v| !own.contains(v)).collect()
     }
 
     /// Whether it reads a value that another group computes.

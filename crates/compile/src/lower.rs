@@ -10,15 +10,23 @@ use crate::profile::{Profile, Split};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Combine, Form, Scalar};
 use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Shape, stop};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Lowers a graph without regions, whose inputs have these layouts (row-major if the list is empty).
 pub(crate) fn lower(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -> Result<Lowered> {
     let views = Vec::with_capacity(graph.nodes().len());
     let outputs = output_nodes(graph);
-    let mut l =
-        Lowering { graph, layouts, profile, views, outputs, is_output: false, to: Lowered::default() };
+    let mut l = Lowering {
+        graph,
+        layouts,
+        profile,
+        views,
+        outputs,
+        is_output: false,
+        readers: None,
+        to: Lowered::default(),
+    };
     for (i, node) in graph.nodes().iter().enumerate() {
         stop::poll()?;
         l.is_output = l.outputs.contains(&(i as u32));
@@ -57,6 +65,8 @@ struct Lowering<'g> {
     outputs: HashSet<u32>,
     /// True if the current node is one of them.
     is_output: bool,
+    /// The groups that read each value, as of the first output that needs a copy.
+    readers: Option<HashMap<Value, Vec<usize>>>,
     to: Lowered,
 }
 
@@ -434,11 +444,10 @@ impl Lowering<'_> {
             large,
         });
         let producers = self.producers(&view.value().into_iter().collect::<Vec<_>>());
-        let joined = self.to.units.iter().enumerate().find_map(|(u, unit)| match unit {
-            Unit::Group(group)
-                if view.value().is_some_and(|v| group.reads().contains(&v))
-                    && self.to.depend.could_join(u, &producers) =>
-            {
+        let readers = self.readers.get_or_insert_with(|| readers(&self.to.units));
+        let own = view.value().and_then(|v| readers.get(&v)).map(|units| &units[..]).unwrap_or_default();
+        let joined = own.iter().find_map(|&u| match &self.to.units[u] {
+            Unit::Group(group) if self.to.depend.could_join(u, &producers) => {
                 group.joined(&member).ok().map(|g| (u, g))
             }
             _ => None,
@@ -452,6 +461,16 @@ impl Lowering<'_> {
         }
         value
     }
+}
+
+/// The groups that read each value.
+fn readers(units: &[Unit]) -> HashMap<Value, Vec<usize>> {
+    let mut readers: HashMap<Value, Vec<usize>> = HashMap::new();
+    for (u, unit) in units.iter().enumerate() {
+        let Unit::Group(group) = unit else { continue };
+        group.reads().into_iter().for_each(|v| readers.entry(v).or_default().push(u));
+    }
+    readers
 }
 
 /// Returns an error for values that are too large to compute, even if fusion would not store them.

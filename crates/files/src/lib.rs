@@ -61,8 +61,12 @@ pub fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Tensor> {
         "txt" | "md" => tokens::read(path, wanted.rank),
         "safetensors" => {
             let file = safetensors::Reader::open(path)?;
-            let name = chosen(path, wanted.name, &file.names())?;
-            file.tensor(&name)
+            let (names, stored) = (file.names(), file.stored(wanted.name));
+            let has_own = names.iter().any(|n| n == wanted.name);
+            match !has_own && names.contains(&stored) {
+                true => file.tensor(&stored),
+                false => file.tensor(&chosen(path, wanted.name, &names)?),
+            }
         }
         _ => Err(unknown(path, ENDINGS)),
     }

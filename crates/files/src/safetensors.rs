@@ -131,6 +131,13 @@ impl Reader {
         self.header.offset_keys()
     }
 
+    /// Returns the name under which a training checkpoint stores a parameter: `average.W` if it has averages of the
+    /// parameters, else `model.W`. The tensor may not exist.
+    pub fn stored(&self, parameter: &str) -> String {
+        let averages = self.header.offset_keys().iter().any(|n| n.starts_with("average."));
+        format!("{}.{parameter}", if averages { "average" } else { "model" })
+    }
+
     /// Returns the type of a tensor.
     pub fn aval(&self, name: &str) -> Result<Aval> {
         let Some(info) = self.header.info(name) else {

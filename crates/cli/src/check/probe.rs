@@ -8,7 +8,7 @@ use gradus::ir::transform::{jvp, vjp};
 use gradus::lang::ast::{Equation, Kind, Name, Projection, Ref};
 use gradus::lang::{Gradient, Lowered, Program, Settings};
 use gradus::{Compiled, DType, Device, Tensor, compile_graph};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -86,17 +86,16 @@ fn moved_apart(open: &mut Program, mut term: Equation) -> Equation {
 }
 
 impl Probe {
-    pub(super) fn new(program: &Program, gradient: &Gradient, ready: Ready) -> Done<Probe> {
-        let names = gradient.names.iter().filter(|(n, _)| **n != gradient.loss);
+    /// Computes the gradients for `wrt`, or all if that is empty.
+    pub(super) fn new(program: &Program, gradient: &Gradient, wrt: &[Name], ready: Ready) -> Done<Probe> {
+        let chosen = |n: &Name| *n != gradient.loss && (wrt.is_empty() || wrt.contains(n));
+        let names = gradient.names.iter().filter(|(n, _)| chosen(n));
         let sought: Vec<Sought> = names.flat_map(|(n, g)| sought(program, n, g, &ready)).collect();
         let mut lines = gradient.equations.clone();
         lines.extend(sought.iter().map(|s| s.part.clone()));
         let mut wanted: Vec<Name> = sought.iter().map(|s| s.part.target.name.clone()).collect();
-        for name in sought.iter().map(|s| &s.name).filter(|n| !ready.inputs.contains_key(*n)) {
-            if !wanted.contains(name) {
-                wanted.push(name.clone());
-            }
-        }
+        let values: BTreeSet<&Name> = sought.iter().map(|s| &s.name).collect();
+        wanted.extend(values.into_iter().filter(|n| !ready.inputs.contains_key(*n)).cloned());
         let gradients = program.extended(&lines)?.run(&ready.inputs, &ready.settings, &wanted)?;
         let mut inputs = ready.inputs;
         // Values that are held constant must not change with the steps, so they become inputs.
@@ -165,10 +164,11 @@ impl Probe {
         if self.lowered.has_fixpoints() { within } else { EXACT.max(64.0 * self.noise) }
     }
 
-    fn at(&self, name: &Name, moved: Tensor) -> Done<f64> {
-        let mut inputs = self.inputs.clone();
-        inputs.insert(name.clone(), moved);
-        let ins: Vec<&Tensor> = self.lowered.inputs.iter().filter_map(|n| inputs.get(n)).collect();
+    /// The loss with these inputs instead of the own ones.
+    fn at(&self, moved: Vec<(&Name, Tensor)>) -> Done<f64> {
+        let moved: BTreeMap<&Name, Tensor> = moved.into_iter().collect();
+        let input = |n| moved.get(n).or_else(|| self.inputs.get(n));
+        let ins: Vec<&Tensor> = self.lowered.inputs.iter().filter_map(input).collect();
         let outs = self.loss.run(&ins)?;
         // If a fixpoint or its derivatives have not converged, there is no value to take differences of.
         match outs.split_first() {
@@ -179,19 +179,18 @@ impl Probe {
         }
     }
 
-    pub(super) fn errors(&self, part: &Part, within: f64, random: &mut Random) -> Done<Errors> {
-        let (g, x) = (&part.gradient, &self.inputs[&part.step]);
-        let direction = random.direction(x);
-        let along = (g.conj() * &direction).real();
-        let slope = along.sum(()).item::<f64>()?;
-        // Errors are relative to the sum of absolute terms, because the terms may cancel.
-        let size = along.abs().sum(()).item::<f64>()?.max(1e-3);
-        let at = self.lowered.inputs.iter().position(|n| *n == part.step).unwrap_or_default();
+    /// The errors of some gradients, all of whose names take a step together.
+    pub(super) fn errors(&self, parts: &[Part], within: f64, random: &mut Random) -> Done<Errors> {
+        let directions = parts.iter().map(|p| random.direction(&self.inputs[&p.step])).collect();
+        let positions: BTreeMap<&Name, usize> = self.lowered.inputs.iter().zip(0..).collect();
+        let positions: Vec<usize> = parts.iter().map(|p| positions[&p.step]).collect();
+        let along = Along::new(parts, directions);
+        let (slope, size) = along.slope()?;
         // Reverse mode through a fixpoint would have to store all its rounds.
-        let graph = if self.lowered.has_fixpoints() { None } else { self.graph(at, g)? };
+        let graph = if self.lowered.has_fixpoints() { None } else { self.graph(&positions, parts)? };
         let graph = graph.filter(|e| e.is_finite());
         // Forward mode gives 0 · ∞ if a function is infinitely steep at an element that does not move.
-        let forward = Some(self.forward(at, &direction)?);
+        let forward = Some(self.forward(&positions, &along.directions)?);
         let forward = forward.filter(|f| f.is_finite()).map(|f| (f - slope).abs() / size);
         let exact = self.exact(within);
         let agreed = forward.is_some_and(|e| e <= exact) && graph.is_none_or(|e| e <= exact);
@@ -199,14 +198,18 @@ impl Probe {
         if self.holds.is_some() {
             return Ok(found);
         }
-        let n = x.numel();
         let judge = Judge { size, within, agreed };
-        let (error, kinked) = self.difference(part, &direction, slope, &judge, 0..n)?;
+        let (error, kinked) = self.difference(&along, slope, &judge, None)?;
         found.difference = error;
+        let [part] = parts else {
+            found.edges = usize::from(kinked);
+            return Ok(found);
+        };
         if !kinked {
             return Ok(found);
         }
         // Only elements without a derivative are excused. They are found by bisection of the tensor.
+        let n = part.gradient.numel();
         let (mut worst, mut smooth) = (0f64, 0);
         let mut work = Vec::from_iter([Range { start: 0, end: n }]);
         while let Some(range) = work.pop().filter(|_| found.edges < PLACES) {
@@ -215,10 +218,10 @@ impl Probe {
                 if half.is_empty() {
                     continue;
                 }
-                let inside = within_range(n, &half, &x.shape());
-                let (direction, along) = (&direction * &inside, &along * &inside);
-                let slope = along.sum(()).item::<f64>()?;
-                let (error, kinked) = self.difference(part, &direction, slope, &judge, half.clone())?;
+                let inside = within_range(n, &half, &part.gradient.shape());
+                let along = Along::new(parts, vec![&along.directions[0] * &inside]);
+                let (slope, _) = along.slope()?;
+                let (error, kinked) = self.difference(&along, slope, &judge, Some(half.clone()))?;
                 match kinked {
                     true if half.len() == 1 => found.edges += 1,
                     true => work.push(half),
@@ -235,30 +238,32 @@ impl Probe {
         Ok(found)
     }
 
-    /// The error of a slope against differences along a direction that moves the elements `places`, or `None` if differences
-    /// cannot tell; and whether the loss has no derivative there. If it seems to have none and values are smaller than the
-    /// steps, shorter steps are tried.
+    /// The error of a slope against differences along a direction that moves the elements `moved` (`None`: all), or `None` if
+    /// differences cannot tell; and whether the loss has no derivative there. If it seems to have none and values are
+    /// smaller than the steps, shorter steps are tried.
     fn difference(
         &self,
-        part: &Part,
-        direction: &Tensor,
+        along: &Along<'_>,
         slope: f64,
         judge: &Judge,
-        places: Range<usize>,
+        moved: Option<Range<usize>>,
     ) -> Done<(Option<f64>, bool)> {
         let first = STEP.max(self.noise.cbrt());
-        let found = self.by_steps(part, direction, slope, judge, first)?;
-        let sizes = part
-            .value
-            .as_ref()
-            .and_then(|v| v.abs().to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>().ok());
-        let own = sizes.iter().flat_map(|all| &all[places.clone()]).filter(|x| **x > 0.0);
-        let least = own.fold(first, |least, x| least.min(x * STEP));
-        if !found.1 || least == first {
+        let found = self.by_steps(along, slope, judge, first)?;
+        if !found.1 {
             return Ok(found);
         }
-        let near = self.slopes(&part.step, &self.inputs[&part.step], direction, least)?;
-        let closer = self.by_steps(part, direction, slope, judge, least)?;
+        let sizes = |value: &Tensor| value.abs().to(Device::CPU).to_dtype(DType::F64).to_vec::<f64>().ok();
+        let mut least = first;
+        for all in along.parts.iter().filter_map(|p| p.value.as_ref().and_then(sizes)) {
+            let own = &all[moved.clone().unwrap_or(0..all.len())];
+            least = own.iter().filter(|x| **x > 0.0).fold(least, |least, x| least.min(x * STEP));
+        }
+        if least == first {
+            return Ok(found);
+        }
+        let near = self.slopes(along, least)?;
+        let closer = self.by_steps(along, slope, judge, least)?;
         let tells = near.rounding <= judge.within * judge.size
             && !closer.1
             && closer.0.is_some_and(|e| e <= judge.within);
@@ -268,17 +273,15 @@ impl Probe {
     /// As `difference`, with steps of length `first` and shorter ones.
     fn by_steps(
         &self,
-        part: &Part,
-        direction: &Tensor,
+        along: &Along<'_>,
         slope: f64,
         judge: &Judge,
         first: f64,
     ) -> Done<(Option<f64>, bool)> {
         let Judge { size, within, agreed } = *judge;
-        let x = &self.inputs[&part.step];
         let (mut all, mut least) = (Vec::<Slopes>::new(), f64::INFINITY);
         for k in 0..SHORTER {
-            let short = self.slopes(&part.step, x, direction, first / 8f64.powi(k))?;
+            let short = self.slopes(along, first / 8f64.powi(k))?;
             let telling = short.rounding <= within * size;
             if k > 1 && !telling {
                 break;
@@ -312,9 +315,14 @@ impl Probe {
     }
 
     /// Backward and forward slopes with steps of this length.
-    fn slopes(&self, name: &Name, x: &Tensor, direction: &Tensor, step: f64) -> Done<Slopes> {
-        let at = |by: f64| self.at(name, x + &(direction * by));
-        let (here, back, ahead) = (self.at(name, x.clone())?, at(-step)?, at(step)?);
+    fn slopes(&self, along: &Along<'_>, step: f64) -> Done<Slopes> {
+        let at = |by: f64| {
+            let moved =
+                |(part, direction): (&Part, &Tensor)| self.inputs[&part.step].clone() + direction * by;
+            let steps = along.parts.iter().zip(&along.directions);
+            self.at(steps.map(|pair| (&pair.0.step, moved(pair))).collect())
+        };
+        let (here, back, ahead) = (self.at(Vec::new())?, at(-step)?, at(step)?);
         let size = here.abs().max(back.abs()).max(ahead.abs());
         let rounding = if size.is_finite() { 8.0 * self.noise * size / step } else { 0.0 };
         Ok(Slopes { back: (here - back) / step, ahead: (ahead - here) / step, rounding })
@@ -324,19 +332,19 @@ impl Probe {
         self.lowered.inputs.iter().filter_map(|n| self.inputs.get(n)).collect()
     }
 
-    /// The derivative along a direction, by forward mode.
-    fn forward(&self, at: usize, direction: &Tensor) -> Done<f64> {
-        let plan = compile_graph(&Arc::new(jvp(&self.lowered.graph, &[at])?))?;
-        let outs = plan.run(&[self.ins(), vec![direction]].concat())?;
+    /// The derivative along directions of the inputs at these positions, by forward mode.
+    fn forward(&self, positions: &[usize], directions: &[Tensor]) -> Done<f64> {
+        let plan = compile_graph(&Arc::new(jvp(&self.lowered.graph, positions)?))?;
+        let outs = plan.run(&self.ins().into_iter().chain(directions).collect::<Vec<_>>())?;
         let tangent = outs.get(self.lowered.graph.outputs().len());
         Ok(tangent.map_or(Ok(f64::NAN), |t| t.to(Device::CPU).to_dtype(DType::F64).item::<f64>())?)
     }
 
-    /// The relative error of the gradient against reverse mode on the graph; `None` if the graph has a loop without a reverse
-    /// mode.
-    fn graph(&self, at: usize, g: &Tensor) -> Done<Option<f64>> {
+    /// The largest relative error of the gradients against reverse mode on the graph; `None` if the graph has a loop without
+    /// a reverse mode.
+    fn graph(&self, positions: &[usize], parts: &[Part]) -> Done<Option<f64>> {
         let graph = &self.lowered.graph;
-        let Ok(pulled) = vjp(graph, &[at]) else { return Ok(None) };
+        let Ok(pulled) = vjp(graph, positions) else { return Ok(None) };
         let plan = compile_graph(&Arc::new(pulled))?;
         let one = graph
             .output_avals()
@@ -345,10 +353,42 @@ impl Probe {
         let zeros: Vec<Tensor> = graph.output_avals().iter().skip(1).map(|a| Tensor::zeros_of(a)).collect();
         let cotangents = [&one].into_iter().chain(&zeros);
         let outs = plan.run(&self.ins().into_iter().chain(cotangents).collect::<Vec<_>>())?;
-        let Some(own) = outs.first() else { return Ok(None) };
-        let far = (g - own).abs().max(()).item::<f64>()?;
-        let size = own.abs().max(()).item::<f64>()?;
-        Ok(Some(far / size.max(1e-3)))
+        let mut worst = 0f64;
+        for (part, own) in parts.iter().zip(&outs) {
+            let far = (&part.gradient - own).abs().max(()).item::<f64>()?;
+            let size = own.abs().max(()).item::<f64>()?;
+            let error = far / size.max(1e-3);
+            worst = if error.is_nan() { f64::NAN } else { worst.max(error) };
+            if worst.is_nan() {
+                break;
+            }
+        }
+        Ok(Some(worst))
+    }
+}
+
+/// A direction in which the names of some gradients move.
+struct Along<'a> {
+    parts: &'a [Part],
+    /// One per gradient.
+    directions: Vec<Tensor>,
+}
+
+impl<'a> Along<'a> {
+    fn new(parts: &'a [Part], directions: Vec<Tensor>) -> Self {
+        Self { parts, directions }
+    }
+
+    /// The slope by the gradients, and the sum of its absolute terms: the terms may cancel, so errors are relative to
+    /// that.
+    fn slope(&self) -> Done<(f64, f64)> {
+        let (mut slope, mut size) = (0.0, 0.0);
+        for (part, direction) in self.parts.iter().zip(&self.directions) {
+            let terms = (part.gradient.conj() * direction).real();
+            slope += terms.sum(()).item::<f64>()?;
+            size += terms.abs().sum(()).item::<f64>()?;
+        }
+        Ok((slope, f64::max(size, 1e-3)))
     }
 }
 

@@ -146,10 +146,7 @@ impl Language {
             }
             _ => return Err(failed("is not a checkpoint of a language model (names or gpt)")),
         };
-        // Averages of the parameters are used if the checkpoint has them.
-        let averages = file.names().iter().any(|n| n.starts_with("average."));
-        drop(file);
-        let stored = |own: &str| format!("{}.{own}", if averages { "average" } else { "model" });
+        let stored = |own: &str| file.stored(own);
         match &model {
             Language::Names(m) => m.to(device).and_then(|()| checkpoint::load_as(path, m, stored))?,
             Language::Gpt(m, _) => m.to(device).and_then(|()| checkpoint::load_as(path, m, stored))?,

@@ -22,14 +22,19 @@ use journal::{Journal, Record};
 use keys::Keys;
 use language::Common;
 use lock::Lock;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use validation::Validation;
 
 /// Name of the checkpoint in an output folder.
-pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
+const CHECKPOINT: &str = "checkpoint.safetensors";
+
+/// The checkpoint of a run, which is given by its output folder or by the checkpoint itself.
+pub(crate) fn checkpoint(run: &Path) -> PathBuf {
+    if run.is_dir() { run.join(CHECKPOINT) } else { run.to_path_buf() }
+}
 
 /// A compiled training step, and its batches.
 pub(crate) struct Prepared {

@@ -9,6 +9,7 @@
 use super::{Graph, Id};
 use crate::ops::Op;
 use crate::{Aval, Error, Result};
+use std::collections::HashSet;
 
 impl Graph {
     /// Checks every invariant, also in nested graphs.
@@ -46,8 +47,9 @@ impl Graph {
         if inputs != declared {
             return Err(Error::verify("the inputs are not the input nodes in order"));
         }
-        for (i, (name, _)) in self.inputs.iter().enumerate() {
-            if self.inputs[..i].iter().any(|(n, _)| n == name) {
+        let mut names = HashSet::new();
+        for (name, _) in &self.inputs {
+            if !names.insert(name) {
                 return Err(Error::verify(format!("two inputs are named `{name}`")));
             }
         }

@@ -103,7 +103,8 @@ impl Program {
             return Err(faulty(faults));
         }
         let (outputs, verdicts) = (solved.outputs, solved.verdicts);
-        if let Some(name) = wanted.iter().find(|n| !outputs.contains(n)) {
+        let computed: HashSet<&Name> = outputs.iter().collect();
+        if let Some(name) = wanted.iter().find(|n| !computed.contains(n)) {
             let at = self.definition(name).map(|d| d.span).unwrap_or_default();
             return Err(faulty(vec![Diagnostic::error(at, format!("`{name}` has no value"))]));
         }
