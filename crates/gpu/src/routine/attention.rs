@@ -4,7 +4,7 @@
 //! the sizes alone. If barriers are expensive, a row has one thread, and there are no barriers.
 
 use super::Call;
-use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
+use crate::build::{Build, GROUP, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
 use crate::limits::{Barriers, Limits};
@@ -186,7 +186,10 @@ impl<'a> Kernel<'a> {
             Barriers::Cheap => (ENOUGH / rows).next_power_of_two().clamp(1, MOST_LANES),
         };
         let most = b.size(rows as i64);
-        let item = b.value(format!("{GROUP_NUMBER} * {GROUP}u + local"));
+        if lanes == 1 {
+            b.without_barriers(call.limits, rows);
+        }
+        let item = b.value(b.thread());
         let mut k = Kernel {
             b,
             a,
@@ -214,8 +217,7 @@ impl<'a> Kernel<'a> {
     }
 
     fn finish(self, limits: &Limits) -> Result<Launch, String> {
-        let groups = (self.rows * self.lanes).div_ceil(GROUP as usize);
-        self.b.finish(groups, limits.groups, limits.bindings)
+        self.b.finish_threads(self.rows * self.lanes, limits)
     }
 
     /// Combines variables of all threads of a row by a fixed tree. All threads get the results.
