@@ -31,6 +31,9 @@ const BACKWARD: &str = "scaled_dot_product_attention_vjp";
 const REGISTERS: usize = 192;
 /// Fewest rows. With fewer, as when one token is generated, a product that shares the work of a row is faster.
 const FEWEST: usize = 1024;
+/// With at least this many keys, and at most this many scores, products with the scores in memory are faster.
+const MANY_KEYS: usize = 512;
+const FEW_SCORES: usize = 1 << 24;
 /// Number of threads that occupy a GPU, and most threads that share a row.
 const ENOUGH: usize = 1 << 16;
 const MOST_LANES: usize = 16;
@@ -108,6 +111,10 @@ impl Attention {
             softcap: float("softcap"),
         };
         let long = keys.max(queries * group);
+        let scores = a.heads.saturating_mul(queries).saturating_mul(keys);
+        if window.unwrap_or(keys).min(keys) >= MANY_KEYS && scores <= FEW_SCORES {
+            return None;
+        }
         let narrow = times * width + values <= REGISTERS && width > 0 && values > 0 && keys > 0;
         (narrow && long <= LONGEST && a.heads * queries >= FEWEST).then_some(a)
     }
