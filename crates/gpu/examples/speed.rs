@@ -26,7 +26,8 @@ fn graph(
 const F: DType = DType::F32;
 
 fn main() {
-    let limits = Limits { binding: 2 << 30, ..limits(Barriers::Cheap) };
+    // Larger bindings than the adapter's would be refused when they are used, and not when a program is compiled.
+    let limits = Limits { binding: Gpu::get().binding(), ..limits(Barriers::Cheap) };
     let show = |name: &str, graph: &Graph, work: f64, unit: &str, times: usize| match Gpu::get()
         .seconds(graph, &limits, times)
     {

@@ -4,12 +4,19 @@
 use crate::dialect::{Dialect, Frame, Unit};
 use crate::int::Int;
 use crate::library;
+use crate::limits::{Barriers, Limits};
 use crate::program::{GpuProgram, Memory, Module, Word};
 use gradus_compile::Text;
 use gradus_ir::DType;
 
-/// Threads per group.
+/// Threads per group, unless [`Build::without_barriers`] chooses fewer.
 pub(crate) const GROUP: u32 = 256;
+
+/// Fewest and most threads per group on software adapters, which run one group per core. The fewest fill the vector
+/// registers of a core.
+const SOFTWARE_GROUP: [usize; 2] = [8, 64];
+/// Number of groups that occupy the cores behind a software adapter.
+const SOFTWARE_GROUPS: usize = 16;
 
 /// Most words in a parameter block: every adapter supports uniform buffers of 16 KiB.
 const MOST_PARAMETERS: usize = 4096;
@@ -26,6 +33,8 @@ pub(crate) struct Build<'a> {
     body: String,
     depth: usize,
     next: usize,
+    /// Threads per group.
+    group: u32,
     /// Functions used by this kernel only: name, parameters and lines.
     functions: Vec<(String, String, String)>,
     /// The text before the function under construction.
@@ -64,9 +73,40 @@ impl<'a> Build<'a> {
             body,
             depth: 1,
             next: 0,
+            group: GROUP,
             functions,
             outside,
         }
+    }
+
+    /// Chooses the number of threads per group of a kernel without barriers, which has this many threads in all. On
+    /// software adapters groups are small, so that a kernel with few threads occupies all cores.
+    pub(crate) fn without_barriers(&mut self, limits: &Limits, threads: usize) {
+        let [fewest, most] = SOFTWARE_GROUP;
+        self.group = match (limits.barriers, self.text) {
+            (Barriers::Cheap, _) => GROUP,
+            (Barriers::Dear, Text::Generic) => most as u32,
+            (Barriers::Dear, Text::Special) => {
+                let wanted = (threads / SOFTWARE_GROUPS).next_power_of_two().clamp(fewest, most);
+                wanted as u32
+            }
+        };
+    }
+
+    /// Threads per group.
+    pub(crate) fn group(&self) -> u32 {
+        self.group
+    }
+
+    /// The number of this thread among all, as an expression.
+    pub(crate) fn thread(&self) -> String {
+        format!("{GROUP_NUMBER} * {}u + local", self.group)
+    }
+
+    /// As [`Build::finish`], launched with this many threads.
+    pub(crate) fn finish_threads(self, threads: usize, limits: &Limits) -> Result<Launch, String> {
+        let groups = threads.div_ceil(self.group as usize);
+        self.finish(groups, limits.groups, limits.bindings)
     }
 
     /// Declares an access to a buffer. Must come before any line is written.
@@ -226,13 +266,14 @@ impl<'a> Build<'a> {
             bindings: &units,
             parameters: self.parameters.len().div_ceil(4),
             shared: &self.shared,
-            group: [GROUP, 1, 1],
+            group: [self.group, 1, 1],
             functions: &functions,
             local: &self.functions,
             body: &body,
         };
         let text = self.dialect.entry(&frame);
-        let module = Module { text, writable: units.iter().map(|(_, w)| *w).collect(), group: [GROUP, 1, 1] };
+        let module =
+            Module { text, writable: units.iter().map(|(_, w)| *w).collect(), group: [self.group, 1, 1] };
         let mut parameters = self.parameters;
         parameters.resize(parameters.len().next_multiple_of(4), Word::Value(0));
         // If one dimension is too short, use two, with few unused groups.

@@ -2,7 +2,7 @@
 //! Takes a kernel of a plan; returns its text and launch, or the reason why there is none.
 //! Kernels with reductions are in `rows`, and the values at one index in `nest.rs`.
 
-use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
+use crate::build::{Build, Launch};
 use crate::dialect::{Dialect, Unit};
 use crate::int::Int;
 use crate::limits::Limits;
@@ -68,8 +68,9 @@ pub(crate) fn launch(
     let nest = Nest::new(&mut b, kernel, true)?;
     let count: usize = kernel.axes.iter().product();
     let items = if shares.four { count.div_ceil(4) } else { count };
+    b.without_barriers(limits, items);
     let most = b.size(items as i64);
-    let item = b.value(format!("{GROUP_NUMBER} * {GROUP}u + local"));
+    let item = b.value(b.thread());
     b.line(format!("if ({item} >= {}) {{\nreturn;\n}}", most.text()));
     let item = Int::Text(item);
     if shares.four {
@@ -87,7 +88,7 @@ pub(crate) fn launch(
             store(&mut b, place.buffer, &Nest::at(place, &point), &value);
         }
     }
-    b.finish(items.div_ceil(GROUP as usize), limits.groups, limits.bindings)
+    b.finish_threads(items, limits)
 }
 
 /// Writes the lines of a thread that processes four indices from `first`; `last` is the last index of all. Values

@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{Gpu, attention, limits, planned};
-use gradus_compile::Text;
+use common::{Gpu, attention, attention_as, limits, planned};
+use gradus_compile::{Step, Text};
 use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, SMALL, translate};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::conv::Conv;
@@ -360,6 +360,41 @@ fn with_limits(g: &Graph, limits: &Limits, terms: f64) -> GpuProgram {
         compare(e, f, Allowed::Each(&each)).unwrap_or_else(|d| panic!("{d}"));
     }
     program
+}
+
+/// Scores of 1.4 MB, where a binding has 1 MiB: attention as a region runs with its gradients, because it does not store
+/// them. As products it is refused by the size of the scores before anything runs.
+#[test]
+fn attention_whose_scores_exceed_a_binding() {
+    let sizes = [4, 300, 300, 4];
+    for barriers in [Barriers::Cheap, Barriers::Dear] {
+        let small = Limits { binding: 1 << 20, ..limits(barriers) };
+        let region = vjp(&attention(sizes, true), &[0, 1, 2]).expect("a gradient");
+        with_limits(&region, &small, 4.0);
+        let products = vjp(&attention_as("products", sizes, true), &[0, 1, 2]).expect("a gradient");
+        let why = planned(&products, &small).expect_err("a refusal").to_string();
+        assert!(why.contains("1440000 bytes"), "{why}");
+    }
+}
+
+/// Attention of medium size is faster as products, with the scores in memory; with more scores, with few keys or with
+/// a window it is a region.
+#[test]
+fn regions_of_attention() {
+    for (sizes, region) in
+        [([16, 1024, 1024, 64], false), ([16, 4096, 4096, 64], true), ([64, 128, 128, 32], true)]
+    {
+        for name in ["scaled_dot_product_attention", "products"] {
+            let plan = planned(
+                &attention_as(name, sizes, false),
+                &Limits { binding: 2 << 30, ..limits(Barriers::Cheap) },
+            )
+            .expect("a plan");
+            let claimed =
+                plan.steps.iter().any(|s| matches!(s, Step::Routine(r) if matches!(r.op, Op::Call(_))));
+            assert_eq!(claimed, region && name != "products", "{name} {sizes:?}");
+        }
+    }
 }
 
 /// Temporaries that together exceed a binding are in several pages, each a buffer of its own. An index that is out of

@@ -1,11 +1,34 @@
-//! Products without shared memory: a thread computes four rows by four columns, each sum in a separate variable.
+//! Products without shared memory: a thread computes a block of rows and columns, each sum in a separate variable.
 //! For adapters with expensive barriers, and for products that no tile fits.
 
 use super::{Along, BLOCK, Operand, Request, Sizes, epilogue, operands};
-use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
-use crate::dialect::Unit;
+use crate::build::{Build, Launch};
+use crate::dialect::{Dialect, Unit};
 use crate::int::Int;
+use crate::limits::Barriers;
 use crate::memory::{load, load_four};
+use gradus_compile::Contraction;
+
+/// Side of a large block.
+const LARGE: usize = 2 * BLOCK;
+/// Fewest threads with large blocks.
+const FEWEST: usize = 32;
+
+/// Returns how many rows and columns a thread computes. On software adapters a load costs several times as much as a
+/// product, so that large blocks win although their sums exceed the registers.
+fn block_of(request: &Request<'_>) -> [usize; 2] {
+    let c = request.c;
+    let small = [BLOCK, BLOCK];
+    if request.limits.barriers == Barriers::Cheap {
+        return small;
+    }
+    // At most a quarter of the indices may be beyond the last.
+    let side = |n: usize| if 4 * n.next_multiple_of(LARGE) <= 5 * n { LARGE } else { BLOCK };
+    let threads = |[m, n]: [usize; 2]| c.products() * c.m.0.div_ceil(m) * c.n.0.div_ceil(n);
+    let fits = |b: &[usize; 2]| threads(*b) >= FEWEST;
+    let large = [side(c.m.0), side(c.n.0)];
+    [large, [BLOCK, large[1]]].into_iter().find(fits).unwrap_or(small)
+}
 
 /// Declares the operands of a template that reads four elements at a time along these axes.
 pub(super) fn bind(b: &mut Build<'_>, request: &Request<'_>, by: &[Along]) {
@@ -22,28 +45,31 @@ pub(super) fn launch(request: &Request<'_>) -> Result<Launch, String> {
     bind(&mut b, request, &[Along::Lanes, Along::Depth]);
     epilogue::bind(&mut b, request);
     epilogue::function(&mut b, request)?;
-    let (blocks_m, blocks_n) = (c.m.0.div_ceil(BLOCK), c.n.0.div_ceil(BLOCK));
+    let [high, wide] = block_of(request);
+    let (blocks_m, blocks_n) = (c.m.0.div_ceil(high), c.n.0.div_ceil(wide));
     let items = c.products() * blocks_m * blocks_n;
+    b.without_barriers(request.limits, items);
     let sizes = Sizes::of(&mut b, c);
     let most = b.size(items as i64);
-    let (high, wide) = (b.size(blocks_m as i64), b.size(blocks_n as i64));
-    let item = b.value(format!("{GROUP_NUMBER} * {GROUP}u + local"));
+    let (down, across) = (b.size(blocks_m as i64), b.size(blocks_n as i64));
+    let item = b.value(b.thread());
     b.line(format!("if ({item} >= {}) {{\nreturn;\n}}", most.text()));
     let item = Int::Text(item);
-    let column = b.int(item.modulo(&wide).times(&Int::Literal(4)));
-    let rest = b.int(item.over(&wide));
-    let row = b.int(rest.modulo(&high).times(&Int::Literal(4)));
-    let batch = b.int(rest.over(&high));
+    let column = b.int(item.modulo(&across).times(&Int::Literal(wide as u32)));
+    let rest = b.int(item.over(&across));
+    let row = b.int(rest.modulo(&down).times(&Int::Literal(high as u32)));
+    let batch = b.int(rest.over(&down));
     let ([first, second], place) = operands(&mut b, c, &batch);
     let stride = b.size(c.m.1[1]);
-    // Rows and columns beyond the last repeat the last, and are not stored.
-    let rows = lanes(&mut b, &row, &sizes.m, c.m.0);
-    let columns = lanes(&mut b, &column, &sizes.n, c.n.0);
+    let rows = lanes(&mut b, &first, &row, &sizes.m, (c.m.0, high));
+    let columns = lanes(&mut b, &second, &column, &sizes.n, (c.n.0, wide));
     let mut sums: Vec<Vec<String>> = Vec::new();
-    for _ in 0..4 {
-        sums.push((0..4).map(|_| b.variable("0.0f")).collect());
+    for _ in 0..high {
+        sums.push((0..wide).map(|_| b.variable("0.0f")).collect());
     }
-    let step = if first.along == Along::Depth || second.along == Along::Depth { 4 } else { 1 };
+    // Software adapters copy all sums in every iteration.
+    let software = request.limits.barriers == Barriers::Dear && c.k.0.is_multiple_of(4);
+    let step = if software || [&first, &second].iter().any(|o| o.along == Along::Depth) { 4 } else { 1 };
     let k = b.name();
     b.line(format!("for (var {k} = 0u; {k} < {}; {k} = {k} + {step}u) {{", sizes.k.text()));
     let depth = Int::Text(k);
@@ -57,42 +83,108 @@ pub(super) fn launch(request: &Request<'_>) -> Result<Launch, String> {
         }
     }
     b.line("}");
-    let left = b.value(format!("{} - {}", sizes.n.text(), column.text()));
-    for (i, row_sums) in sums.iter().enumerate() {
-        let own = row.plus(&Int::Literal(i as u32));
-        let to = place.plus(&own.times(&stride)).plus(&column);
-        let guard = !c.m.0.is_multiple_of(4) && i > 0;
-        if guard {
-            b.line(format!("if ({} < {}) {{", own.text(), sizes.m.text()));
+    let write = Results { row: &row, column: &column, place: &place, stride: &stride, sizes: &sizes };
+    if high * wide > BLOCK * BLOCK && request.dialect == Dialect::Wgsl {
+        write.in_loop(&mut b, c, &sums);
+    } else {
+        write.unrolled(&mut b, c, &sums);
+    }
+    b.finish_threads(items, request.limits)
+}
+
+/// Where the sums of a thread are written.
+struct Results<'a> {
+    row: &'a Int,
+    column: &'a Int,
+    place: &'a Int,
+    stride: &'a Int,
+    sizes: &'a Sizes,
+}
+
+impl Results<'_> {
+    /// Passes all sums to `finish`, four at a time.
+    fn unrolled(&self, b: &mut Build<'_>, c: &Contraction, sums: &[Vec<String>]) {
+        let (high, wide) = (sums.len(), sums[0].len());
+        for (i, row_sums) in sums.iter().enumerate() {
+            let own = self.row.plus(&Int::Literal(i as u32));
+            for (j, four) in row_sums.chunks(4).enumerate() {
+                let at = self.column.plus(&Int::Literal(4 * j as u32));
+                let guards = [i > 0 && !c.m.0.is_multiple_of(high), j > 0 && !c.n.0.is_multiple_of(wide)];
+                self.finish(b, four, &own, &at, guards);
+            }
         }
-        b.line(format!("finish({}, {}, {left});", row_sums.join(", "), to.text()));
-        if guard {
+    }
+
+    /// As [`Results::unrolled`], in a loop over sums in an array: software adapters take seconds to compile many copies
+    /// of a long epilogue, and write each sum once.
+    fn in_loop(&self, b: &mut Build<'_>, c: &Contraction, sums: &[Vec<String>]) {
+        let (high, wide) = (sums.len(), sums[0].len());
+        let all: Vec<&str> = sums.iter().flatten().map(String::as_str).collect();
+        let array = b.variable(format!("array<f32, {}>({})", all.len(), all.join(", ")));
+        let number = b.name();
+        b.line(format!(
+            "for (var {number} = 0u; {number} < {}u; {number} = {number} + 1u) {{",
+            all.len() / 4
+        ));
+        let four: Vec<String> = (0..4).map(|k| b.value(format!("{array}[{number} * 4u + {k}u]"))).collect();
+        let (number, fours) = (Int::Text(number), Int::Literal(wide as u32 / 4));
+        let own = b.int(self.row.plus(&number.over(&fours)));
+        let at = b.int(self.column.plus(&number.modulo(&fours).times(&Int::Literal(4))));
+        let guards = [!c.m.0.is_multiple_of(high), !c.n.0.is_multiple_of(wide)];
+        self.finish(b, &four, &own, &at, guards);
+        b.line("}");
+    }
+
+    /// Passes four sums of a row to `finish`. `guards`: whether the row or the columns may be beyond the last.
+    fn finish(&self, b: &mut Build<'_>, four: &[String], row: &Int, column: &Int, guards: [bool; 2]) {
+        let (m, n) = (self.sizes.m.text(), self.sizes.n.text());
+        let inside = [(row, &m), (column, &n)].into_iter().zip(guards).filter(|(_, guard)| *guard);
+        let inside: Vec<String> = inside.map(|((i, end), _)| format!("{} < {end}", i.text())).collect();
+        if !inside.is_empty() {
+            b.line(format!("if ({}) {{", inside.join(" && ")));
+        }
+        let to = self.place.plus(&row.times(self.stride)).plus(column);
+        b.line(format!("finish({}, {}, {n} - {});", four.join(", "), to.text(), column.text()));
+        if !inside.is_empty() {
             b.line("}");
         }
     }
-    b.finish(items.div_ceil(GROUP as usize), request.limits.groups, request.limits.bindings)
 }
 
-/// Four neighbouring indices from the first, clamped to the last.
-fn lanes(b: &mut Build<'_>, first: &Int, extent: &Int, known: usize) -> Vec<Int> {
-    let one = |k: u32| {
+/// Neighbouring rows or columns of an operand from the first. Those beyond the last repeat the last, and are not stored.
+fn lanes(
+    b: &mut Build<'_>,
+    o: &Operand,
+    first: &Int,
+    extent: &Int,
+    (known, count): (usize, usize),
+) -> Vec<Int> {
+    let mut all: Vec<Int> = Vec::with_capacity(count);
+    for k in 0..count as u32 {
         let own = first.plus(&Int::Literal(k));
-        if k == 0 || known.is_multiple_of(4) {
-            return own;
-        }
-        Int::Text(b.value(format!("min({}, {} - 1u)", own.text(), extent.text())))
-    };
-    (0..4).map(one).collect()
+        // Loads along lanes take four, all of which exist.
+        let (clamped, last) = match o.along {
+            Along::Lanes => (k >= 4 && k % 4 == 0, 4),
+            _ => (k > 0, 1),
+        };
+        all.push(match clamped && !known.is_multiple_of(count) {
+            true => Int::Text(b.value(format!("min({}, {} - {last}u)", own.text(), extent.text()))),
+            false => own,
+        });
+    }
+    all
 }
 
-/// The elements of an operand at four lanes and `step` depths: for each depth, those of the lanes.
+/// The elements of an operand at some lanes and `step` depths: for each depth, those of the lanes.
 fn block(b: &mut Build<'_>, o: &Operand, lanes: &[Int], depth: &Int, step: u32) -> Vec<Vec<String>> {
     let mut all: Vec<Vec<String>> = vec![Vec::new(); step as usize];
     match o.along {
         Along::Lanes => {
             for (s, row) in all.iter_mut().enumerate() {
-                let at = b.int(o.at(&lanes[0], &depth.plus(&Int::Literal(s as u32))));
-                *row = load_four(b, o.buffer, &at).map(|v| b.value(v)).to_vec();
+                for four in lanes.chunks(4) {
+                    let at = b.int(o.at(&four[0], &depth.plus(&Int::Literal(s as u32))));
+                    row.extend(load_four(b, o.buffer, &at).map(|v| b.value(v)));
+                }
             }
         }
         Along::Depth => {

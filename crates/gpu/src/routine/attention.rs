@@ -4,7 +4,7 @@
 //! the sizes alone. If barriers are expensive, a row has one thread, and there are no barriers.
 
 use super::Call;
-use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
+use crate::build::{Build, GROUP, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
 use crate::limits::{Barriers, Limits};
@@ -31,6 +31,9 @@ const BACKWARD: &str = "scaled_dot_product_attention_vjp";
 const REGISTERS: usize = 192;
 /// Fewest rows. With fewer, as when one token is generated, a product that shares the work of a row is faster.
 const FEWEST: usize = 1024;
+/// With at least this many keys, and at most this many scores, products with the scores in memory are faster.
+const MANY_KEYS: usize = 512;
+const FEW_SCORES: usize = 1 << 24;
 /// Number of threads that occupy a GPU, and most threads that share a row.
 const ENOUGH: usize = 1 << 16;
 const MOST_LANES: usize = 16;
@@ -108,6 +111,10 @@ impl Attention {
             softcap: float("softcap"),
         };
         let long = keys.max(queries * group);
+        let scores = a.heads.saturating_mul(queries).saturating_mul(keys);
+        if window.unwrap_or(keys).min(keys) >= MANY_KEYS && scores <= FEW_SCORES {
+            return None;
+        }
         let narrow = times * width + values <= REGISTERS && width > 0 && values > 0 && keys > 0;
         (narrow && long <= LONGEST && a.heads * queries >= FEWEST).then_some(a)
     }
@@ -186,7 +193,10 @@ impl<'a> Kernel<'a> {
             Barriers::Cheap => (ENOUGH / rows).next_power_of_two().clamp(1, MOST_LANES),
         };
         let most = b.size(rows as i64);
-        let item = b.value(format!("{GROUP_NUMBER} * {GROUP}u + local"));
+        if lanes == 1 {
+            b.without_barriers(call.limits, rows);
+        }
+        let item = b.value(b.thread());
         let mut k = Kernel {
             b,
             a,
@@ -214,8 +224,7 @@ impl<'a> Kernel<'a> {
     }
 
     fn finish(self, limits: &Limits) -> Result<Launch, String> {
-        let groups = (self.rows * self.lanes).div_ceil(GROUP as usize);
-        self.b.finish(groups, limits.groups, limits.bindings)
+        self.b.finish_threads(self.rows * self.lanes, limits)
     }
 
     /// Combines variables of all threads of a row by a fixed tree. All threads get the results.

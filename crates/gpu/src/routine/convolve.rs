@@ -1,7 +1,7 @@
 //! Windows: convolution, the sum of overlapping windows, and padding between elements. A thread computes one element.
-//! Takes a routine of a plan; returns its kernels. Large convolutions of floats are in `implicit.rs` and `windows.rs`.
+//! Takes a routine of a plan; returns its kernels. Large convolutions of floats are in `implicit.rs` and `direct.rs`.
 
-use super::{Call, each, implicit, windows};
+use super::{Call, direct, each, implicit};
 use crate::build::{Build, Launch};
 use crate::int::Int;
 use crate::limits::Barriers;
@@ -63,18 +63,18 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
         (routine.types[0].shape.to_vec(), routine.types[1].shape.to_vec(), routine.results[0].shape.to_vec());
     let n = window.stride.len();
     let terms: usize = ws[2..].iter().product();
-    if call.limits.barriers == Barriers::Dear && terms > 1 << 15 {
-        return Err("its windows have more than 2^15 elements, and this adapter ends longer loops".into());
-    }
     times(dtype, "a", "b")?;
     let float = register(dtype) == Some("f32");
     let product = match call.limits.barriers {
         Barriers::Cheap if float => implicit::launches(call, window)?,
-        Barriers::Dear if float => windows::launches(call, window)?,
+        Barriers::Dear if float => direct::launches(call, window)?,
         _ => None,
     };
     if let Some(all) = product {
         return Ok(all);
+    }
+    if call.limits.barriers == Barriers::Dear && terms > 1 << 15 {
+        return Err("its windows have more than 2^15 elements, and this adapter ends longer loops".into());
     }
     each::launch(call, &[x, w], out, |b, flat| {
         let extents = sizes(b, &os);

@@ -1,7 +1,7 @@
 //! Kernels that compute every element of a result separately. A thread writes complete words of the result.
 
 use super::Call;
-use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
+use crate::build::{Build, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
 use crate::memory::{per_word, store, store_four};
@@ -22,6 +22,7 @@ pub(super) fn launch(
     b.bind(out, Unit::Word, true);
     let per = per_word(b.dtype(out));
     let items = numel.div_ceil(per);
+    b.without_barriers(call.limits, items);
     let item = begin(&mut b, items);
     let start = b.start(out, 0);
     let last = b.size(numel as i64 - 1);
@@ -41,13 +42,13 @@ pub(super) fn launch(
         1 => store(&mut b, out, &at, &all[0]),
         _ => store_four(&mut b, out, &at, &all),
     }
-    Ok(vec![b.finish(items.div_ceil(GROUP as usize), call.limits.groups, call.limits.bindings)?])
+    Ok(vec![b.finish_threads(items, call.limits)?])
 }
 
 /// Returns the number of a thread; threads beyond `items` return.
 pub(super) fn begin(b: &mut Build<'_>, items: usize) -> Int {
     let most = b.size(items as i64);
-    let item = b.value(format!("{GROUP_NUMBER} * {GROUP}u + local"));
+    let item = b.value(b.thread());
     b.line(format!("if ({item} >= {}) {{\nreturn;\n}}", most.text()));
     Int::Text(item)
 }

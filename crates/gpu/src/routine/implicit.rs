@@ -73,18 +73,29 @@ pub(super) fn launches(call: &mut Call<'_>, window: &Window) -> Result<Option<Ve
     // Partial sums, and sums of narrow floats, are first stored as f32.
     let scratch = call.scratch(DType::F32, g.parts * numel);
     let mut all = vec![product(call, &g, scratch)?];
-    let layout = |last: i64| Layout { offset: 0, strides: if g.parts > 1 { vec![1, last] } else { vec![1] } };
+    all.extend(total(call, scratch, g.parts, out)?);
+    Ok(Some(all))
+}
+
+/// Adds partial sums of a result in order, and stores them in its dtype.
+pub(super) fn total(
+    call: &Call<'_>,
+    scratch: usize,
+    parts: usize,
+    out: usize,
+) -> Result<Option<Launch>, String> {
+    let numel = call.program.buffers[out].numel;
+    let layout = |last: i64| Layout { offset: 0, strides: if parts > 1 { vec![1, last] } else { vec![1] } };
     let load = Operation::Load(Access { buffer: scratch, layout: layout(numel as i64) });
     let mut body = vec![Inst { op: load, args: Vec::new(), dtype: DType::F32, level: Level::Element }];
     let mut axes = vec![numel];
-    if g.parts > 1 {
-        axes.push(g.parts);
+    if parts > 1 {
+        axes.push(parts);
         let op = Operation::Reduce(Combine::Sum);
         body.push(Inst { op, args: vec![0], dtype: DType::F32, level: Level::Row });
     }
     let stores = vec![Store { value: body.len() - 1, access: Access { buffer: out, layout: layout(0) } }];
-    all.extend(call.nest(&Kernel { axes, parallel: 1, columns: true, body, stores })?);
-    Ok(Some(all))
+    call.nest(&Kernel { axes, parallel: 1, columns: true, body, stores })
 }
 
 /// One column of the operand's windows: the start of its image, and the start of its window along each axis.

@@ -8,12 +8,12 @@ mod attention;
 mod bits;
 mod convolve;
 mod cumulate;
+mod direct;
 mod each;
 mod fft;
 mod implicit;
 mod index;
 mod sort;
-mod windows;
 
 pub(crate) use attention::CLAIMS;
 

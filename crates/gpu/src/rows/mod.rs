@@ -125,7 +125,10 @@ pub(crate) fn launch(
     });
     let nest = Nest::new(&mut b, kernel, false)?;
     let rows = kernel.rows();
-    let group_rows = GROUP / shares.threads;
+    if shares.threads == 1 {
+        b.without_barriers(limits, rows);
+    }
+    let group_rows = b.group() / shares.threads;
     let most = b.size(rows as i64);
     let length = b.size(kernel.row_length() as i64);
     let (row, lane) = match (shares.columns, shares.threads) {

@@ -94,6 +94,12 @@ impl Gpu {
         Gpu { device, queue, pipelines: Mutex::default() }
     }
 
+    /// Bytes of the adapter's largest binding.
+    pub(crate) fn binding(&self) -> u64 {
+        let limits = self.device.limits();
+        limits.max_storage_buffer_binding_size.min(limits.max_buffer_size)
+    }
+
     fn pipeline(&self, text: &str, layout: &wgpu::BindGroupLayout) -> wgpu::ComputePipeline {
         let known = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
         let create = || {

@@ -43,11 +43,11 @@ fn f_exp(a: f32) -> f32 {
   let v46 = select(v44, a, v45);
   return v46;
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
   let v1 = bitcast<f32>(p[0].y);
-  let v2 = (group.y * groups.x + group.x) * 256u + local;
+  let v2 = (group.y * groups.x + group.x) * 64u + local;
   if (v2 >= p[1].x) {
     return;
   }

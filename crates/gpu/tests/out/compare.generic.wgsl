@@ -1,9 +1,9 @@
 @group(0) @binding(0) var<storage, read_write> m0: array<u32>;
 @group(0) @binding(1) var<uniform> p: array<vec4<u32>, 2>;
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
-  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  let v1 = (group.y * groups.x + group.x) * 64u + local;
   if (v1 >= p[1].y) {
     return;
   }

@@ -1,83 +1,34 @@
-@group(0) @binding(0) var<storage, read> m0: array<u32>;
-@group(0) @binding(1) var<storage, read_write> m1: array<u32>;
-@group(0) @binding(2) var<uniform> p: array<vec4<u32>, 7>;
-@compute @workgroup_size(256, 1, 1)
+@group(0) @binding(0) var<storage, read_write> m0: array<u32>;
+@group(0) @binding(1) var<uniform> p: array<vec4<u32>, 14>;
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
-  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  let v1 = (group.y * groups.x + group.x) * 64u + local;
   if (v1 >= p[0].y) {
     return;
   }
-  let v2 = (v1 % p[2].z);
-  let v3 = (v1 / p[2].z);
-  let v4 = (v3 % p[2].y);
-  let v5 = (v3 / p[2].y);
-  let v6 = (v5 % p[2].x);
-  let v7 = (v5 / p[2].x);
-  let v8 = (v7 % p[1].w);
-  let v9 = (v7 / p[1].w);
-  let v10 = (v9 % p[1].z);
-  let v11 = (v9 / p[1].z);
-  let v12 = (v11 % p[1].y);
-  let v13 = (v11 / p[1].y);
-  var v14 = 0.0f;
-  let v15 = (((v4 * p[4].y) + (v8 * p[4].z)) + p[4].w);
-  if (v15 < p[3].z) {
-    let v16 = (((v2 * p[5].x) + (v6 * p[5].y)) + p[5].z);
-    if (v16 < p[3].w) {
-      let v17 = (p[4].x + (((((v13 * p[5].w) + (v12 * p[6].x)) + (v10 * p[6].y)) + (v15 * p[6].z)) + (v16 * p[6].w)));
-      v14 = bitcast<f32>(m0[v17]);
-    }
-  }
-  let v18 = (p[0].z + v1);
-  m1[v18] = bitcast<u32>(v14);
-}
-@group(0) @binding(0) var<storage, read_write> m0: array<u32>;
-@group(0) @binding(1) var<storage, read> m1: array<u32>;
-@group(0) @binding(2) var<uniform> p: array<vec4<u32>, 6>;
-fn finish(x0: f32, x1: f32, x2: f32, x3: f32, place: u32, left: u32) {
-  let v1 = (p[0].y + place);
-  if (0u < left) {
-    m0[v1] = bitcast<u32>(x0);
-  }
-  if (1u < left) {
-    m0[(v1 + 1u)] = bitcast<u32>(x1);
-  }
-  if (2u < left) {
-    m0[(v1 + 2u)] = bitcast<u32>(x2);
-  }
-  if (3u < left) {
-    m0[(v1 + 3u)] = bitcast<u32>(x3);
-  }
-}
-@compute @workgroup_size(256, 1, 1)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
-    @builtin(num_workgroups) groups: vec3<u32>) {
-  let v2 = (group.y * groups.x + group.x) * 256u + local;
-  if (v2 >= p[1].y) {
-    return;
-  }
-  let v3 = ((v2 % p[1].w) * 4u);
-  let v4 = (v2 / p[1].w);
-  let v5 = ((v4 % p[1].z) * 4u);
-  let v6 = (v4 / p[1].z);
-  let v7 = (v6 % p[2].y);
-  let v8 = (v6 / p[2].y);
-  let v9 = ((p[2].z + (v8 * p[2].w)) + (v7 * p[3].x));
-  let v10 = ((p[3].z + (v8 * p[3].w)) + (v7 * p[4].x));
-  let v11 = ((p[4].w + (v8 * p[5].x)) + (v7 * p[5].y));
-  let v12 = min((v3 + 1u), p[0].w - 1u);
-  let v13 = min((v3 + 2u), p[0].w - 1u);
-  let v14 = min((v3 + 3u), p[0].w - 1u);
-  var v15 = 0.0f;
-  var v16 = 0.0f;
-  var v17 = 0.0f;
-  var v18 = 0.0f;
-  var v19 = 0.0f;
-  var v20 = 0.0f;
-  var v21 = 0.0f;
-  var v22 = 0.0f;
-  var v23 = 0.0f;
+  let v2 = (v1 % p[1].w);
+  let v3 = (v1 / p[1].w);
+  let v4 = (v3 % p[1].z);
+  let v5 = (v3 / p[1].z);
+  let v6 = (v5 % p[1].y);
+  let v7 = (v5 / p[1].y);
+  let v8 = (v7 % p[1].x);
+  let v9 = (v7 / p[1].x);
+  let v10 = (v9 % p[0].w);
+  let v11 = (v9 / p[0].w);
+  let v12 = (v6 * 4u);
+  let v13 = (v2 * 4u);
+  let v14 = ((v4 * p[2].x) + p[3].x);
+  let v15 = ((v13 * p[2].y) + p[3].y);
+  let v16 = (p[5].x + (((v10 * p[4].z) + (v8 * p[4].w)) * p[4].y));
+  let v17 = (p[5].w + (((v8 * p[5].y) + v12) * p[5].z));
+  let v18 = min((v12 + 1u), p[5].y - 1u);
+  let v19 = (p[5].w + (((v8 * p[5].y) + v18) * p[5].z));
+  let v20 = min((v12 + 2u), p[5].y - 1u);
+  let v21 = (p[5].w + (((v8 * p[5].y) + v20) * p[5].z));
+  let v22 = min((v12 + 3u), p[5].y - 1u);
+  let v23 = (p[5].w + (((v8 * p[5].y) + v22) * p[5].z));
   var v24 = 0.0f;
   var v25 = 0.0f;
   var v26 = 0.0f;
@@ -85,127 +36,115 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   var v28 = 0.0f;
   var v29 = 0.0f;
   var v30 = 0.0f;
-  for (var v31 = 0u; v31 < p[1].x; v31 = v31 + 4u) {
-    let v32 = ((v9 + (v5 * p[3].y)) + v31);
-    let v33 = bitcast<f32>(m0[v32]);
-    let v34 = bitcast<f32>(m0[(v32 + 1u)]);
-    let v35 = bitcast<f32>(m0[(v32 + 2u)]);
-    let v36 = bitcast<f32>(m0[(v32 + 3u)]);
-    let v37 = ((v9 + ((v5 + 1u) * p[3].y)) + v31);
-    let v38 = bitcast<f32>(m0[v37]);
-    let v39 = bitcast<f32>(m0[(v37 + 1u)]);
-    let v40 = bitcast<f32>(m0[(v37 + 2u)]);
-    let v41 = bitcast<f32>(m0[(v37 + 3u)]);
-    let v42 = ((v9 + ((v5 + 2u) * p[3].y)) + v31);
-    let v43 = bitcast<f32>(m0[v42]);
-    let v44 = bitcast<f32>(m0[(v42 + 1u)]);
-    let v45 = bitcast<f32>(m0[(v42 + 2u)]);
-    let v46 = bitcast<f32>(m0[(v42 + 3u)]);
-    let v47 = ((v9 + ((v5 + 3u) * p[3].y)) + v31);
-    let v48 = bitcast<f32>(m0[v47]);
-    let v49 = bitcast<f32>(m0[(v47 + 1u)]);
-    let v50 = bitcast<f32>(m0[(v47 + 2u)]);
-    let v51 = bitcast<f32>(m0[(v47 + 3u)]);
-    let v52 = ((v10 + (v3 * p[4].y)) + (v31 * p[4].z));
-    let v53 = bitcast<f32>(m1[v52]);
-    let v54 = ((v10 + (v12 * p[4].y)) + (v31 * p[4].z));
-    let v55 = bitcast<f32>(m1[v54]);
-    let v56 = ((v10 + (v13 * p[4].y)) + (v31 * p[4].z));
-    let v57 = bitcast<f32>(m1[v56]);
-    let v58 = ((v10 + (v14 * p[4].y)) + (v31 * p[4].z));
-    let v59 = bitcast<f32>(m1[v58]);
-    let v60 = ((v10 + (v3 * p[4].y)) + ((v31 + 1u) * p[4].z));
-    let v61 = bitcast<f32>(m1[v60]);
-    let v62 = ((v10 + (v12 * p[4].y)) + ((v31 + 1u) * p[4].z));
-    let v63 = bitcast<f32>(m1[v62]);
-    let v64 = ((v10 + (v13 * p[4].y)) + ((v31 + 1u) * p[4].z));
-    let v65 = bitcast<f32>(m1[v64]);
-    let v66 = ((v10 + (v14 * p[4].y)) + ((v31 + 1u) * p[4].z));
-    let v67 = bitcast<f32>(m1[v66]);
-    let v68 = ((v10 + (v3 * p[4].y)) + ((v31 + 2u) * p[4].z));
-    let v69 = bitcast<f32>(m1[v68]);
-    let v70 = ((v10 + (v12 * p[4].y)) + ((v31 + 2u) * p[4].z));
-    let v71 = bitcast<f32>(m1[v70]);
-    let v72 = ((v10 + (v13 * p[4].y)) + ((v31 + 2u) * p[4].z));
-    let v73 = bitcast<f32>(m1[v72]);
-    let v74 = ((v10 + (v14 * p[4].y)) + ((v31 + 2u) * p[4].z));
-    let v75 = bitcast<f32>(m1[v74]);
-    let v76 = ((v10 + (v3 * p[4].y)) + ((v31 + 3u) * p[4].z));
-    let v77 = bitcast<f32>(m1[v76]);
-    let v78 = ((v10 + (v12 * p[4].y)) + ((v31 + 3u) * p[4].z));
-    let v79 = bitcast<f32>(m1[v78]);
-    let v80 = ((v10 + (v13 * p[4].y)) + ((v31 + 3u) * p[4].z));
-    let v81 = bitcast<f32>(m1[v80]);
-    let v82 = ((v10 + (v14 * p[4].y)) + ((v31 + 3u) * p[4].z));
-    let v83 = bitcast<f32>(m1[v82]);
-    v15 = fma(v33, v53, v15);
-    v16 = fma(v33, v55, v16);
-    v17 = fma(v33, v57, v17);
-    v18 = fma(v33, v59, v18);
-    v19 = fma(v38, v53, v19);
-    v20 = fma(v38, v55, v20);
-    v21 = fma(v38, v57, v21);
-    v22 = fma(v38, v59, v22);
-    v23 = fma(v43, v53, v23);
-    v24 = fma(v43, v55, v24);
-    v25 = fma(v43, v57, v25);
-    v26 = fma(v43, v59, v26);
-    v27 = fma(v48, v53, v27);
-    v28 = fma(v48, v55, v28);
-    v29 = fma(v48, v57, v29);
-    v30 = fma(v48, v59, v30);
-    v15 = fma(v34, v61, v15);
-    v16 = fma(v34, v63, v16);
-    v17 = fma(v34, v65, v17);
-    v18 = fma(v34, v67, v18);
-    v19 = fma(v39, v61, v19);
-    v20 = fma(v39, v63, v20);
-    v21 = fma(v39, v65, v21);
-    v22 = fma(v39, v67, v22);
-    v23 = fma(v44, v61, v23);
-    v24 = fma(v44, v63, v24);
-    v25 = fma(v44, v65, v25);
-    v26 = fma(v44, v67, v26);
-    v27 = fma(v49, v61, v27);
-    v28 = fma(v49, v63, v28);
-    v29 = fma(v49, v65, v29);
-    v30 = fma(v49, v67, v30);
-    v15 = fma(v35, v69, v15);
-    v16 = fma(v35, v71, v16);
-    v17 = fma(v35, v73, v17);
-    v18 = fma(v35, v75, v18);
-    v19 = fma(v40, v69, v19);
-    v20 = fma(v40, v71, v20);
-    v21 = fma(v40, v73, v21);
-    v22 = fma(v40, v75, v22);
-    v23 = fma(v45, v69, v23);
-    v24 = fma(v45, v71, v24);
-    v25 = fma(v45, v73, v25);
-    v26 = fma(v45, v75, v26);
-    v27 = fma(v50, v69, v27);
-    v28 = fma(v50, v71, v28);
-    v29 = fma(v50, v73, v29);
-    v30 = fma(v50, v75, v30);
-    v15 = fma(v36, v77, v15);
-    v16 = fma(v36, v79, v16);
-    v17 = fma(v36, v81, v17);
-    v18 = fma(v36, v83, v18);
-    v19 = fma(v41, v77, v19);
-    v20 = fma(v41, v79, v20);
-    v21 = fma(v41, v81, v21);
-    v22 = fma(v41, v83, v22);
-    v23 = fma(v46, v77, v23);
-    v24 = fma(v46, v79, v24);
-    v25 = fma(v46, v81, v25);
-    v26 = fma(v46, v83, v26);
-    v27 = fma(v51, v77, v27);
-    v28 = fma(v51, v79, v28);
-    v29 = fma(v51, v81, v29);
-    v30 = fma(v51, v83, v30);
+  var v31 = 0.0f;
+  var v32 = 0.0f;
+  var v33 = 0.0f;
+  var v34 = 0.0f;
+  var v35 = 0.0f;
+  var v36 = 0.0f;
+  var v37 = 0.0f;
+  var v38 = 0.0f;
+  var v39 = 0.0f;
+  let v40 = (v11 * p[6].x);
+  let v41 = min(v40 + p[6].x, p[6].y);
+  for (var v42 = v40; v42 < v41; v42 = v42 + 1u) {
+    let v43 = (v42 % p[7].x);
+    let v44 = (v42 / p[7].x);
+    let v45 = (v44 % p[6].w);
+    let v46 = (v44 / p[6].w);
+    let v47 = (v14 + (v45 * p[2].z));
+    let v48 = v47 < p[3].w;
+    let v49 = (v16 + (((v46 * p[7].y) + (min(v47, p[3].w - 1u) * p[7].z)) * p[4].x));
+    let v50 = (((v46 * p[7].w) + (v45 * p[8].x)) + (v43 * p[8].y));
+    let v51 = (v15 + (v43 * p[2].w));
+    let v52 = (v49 + min(v51, p[4].x - 1u));
+    let v53 = select(0.0f, bitcast<f32>(m0[v52]), v48 && v51 < p[4].x);
+    let v54 = (v51 + p[2].y);
+    let v55 = (v49 + min(v54, p[4].x - 1u));
+    let v56 = select(0.0f, bitcast<f32>(m0[v55]), v48 && v54 < p[4].x);
+    let v57 = (v51 + (2u * p[2].y));
+    let v58 = (v49 + min(v57, p[4].x - 1u));
+    let v59 = select(0.0f, bitcast<f32>(m0[v58]), v48 && v57 < p[4].x);
+    let v60 = (v51 + (3u * p[2].y));
+    let v61 = (v49 + min(v60, p[4].x - 1u));
+    let v62 = select(0.0f, bitcast<f32>(m0[v61]), v48 && v60 < p[4].x);
+    let v63 = (v17 + v50);
+    let v64 = bitcast<f32>(m0[v63]);
+    v24 = fma(v53, v64, v24);
+    v25 = fma(v56, v64, v25);
+    v26 = fma(v59, v64, v26);
+    v27 = fma(v62, v64, v27);
+    let v65 = (v19 + v50);
+    let v66 = bitcast<f32>(m0[v65]);
+    v28 = fma(v53, v66, v28);
+    v29 = fma(v56, v66, v29);
+    v30 = fma(v59, v66, v30);
+    v31 = fma(v62, v66, v31);
+    let v67 = (v21 + v50);
+    let v68 = bitcast<f32>(m0[v67]);
+    v32 = fma(v53, v68, v32);
+    v33 = fma(v56, v68, v33);
+    v34 = fma(v59, v68, v34);
+    v35 = fma(v62, v68, v35);
+    let v69 = (v23 + v50);
+    let v70 = bitcast<f32>(m0[v69]);
+    v36 = fma(v53, v70, v36);
+    v37 = fma(v56, v70, v37);
+    v38 = fma(v59, v70, v38);
+    v39 = fma(v62, v70, v39);
   }
-  let v84 = p[0].w - v3;
-  finish(v15, v16, v17, v18, ((v11 + (v5 * p[5].z)) + v3), v84);
-  finish(v19, v20, v21, v22, ((v11 + ((v5 + 1u) * p[5].z)) + v3), v84);
-  finish(v23, v24, v25, v26, ((v11 + ((v5 + 2u) * p[5].z)) + v3), v84);
-  finish(v27, v28, v29, v30, ((v11 + ((v5 + 3u) * p[5].z)) + v3), v84);
+  let v71 = (p[9].y + (v11 * p[9].x));
+  let v72 = (v71 + (((((v10 * p[9].z) + (v8 * p[9].w)) + (v12 * p[10].x)) + (v4 * p[10].y)) * p[8].w));
+  m0[(v72 + v13)] = bitcast<u32>(v24);
+  if ((v13 + 1u) < p[8].w) {
+    m0[(v72 + (v13 + 1u))] = bitcast<u32>(v25);
+  }
+  if ((v13 + 2u) < p[8].w) {
+    m0[(v72 + (v13 + 2u))] = bitcast<u32>(v26);
+  }
+  if ((v13 + 3u) < p[8].w) {
+    m0[(v72 + (v13 + 3u))] = bitcast<u32>(v27);
+  }
+  let v73 = (v12 + 1u);
+  if (v73 < p[8].z) {
+    let v74 = (v71 + (((((v10 * p[10].z) + (v8 * p[10].w)) + (v73 * p[11].x)) + (v4 * p[11].y)) * p[8].w));
+    m0[(v74 + v13)] = bitcast<u32>(v28);
+    if ((v13 + 1u) < p[8].w) {
+      m0[(v74 + (v13 + 1u))] = bitcast<u32>(v29);
+    }
+    if ((v13 + 2u) < p[8].w) {
+      m0[(v74 + (v13 + 2u))] = bitcast<u32>(v30);
+    }
+    if ((v13 + 3u) < p[8].w) {
+      m0[(v74 + (v13 + 3u))] = bitcast<u32>(v31);
+    }
+  }
+  let v75 = (v12 + 2u);
+  if (v75 < p[8].z) {
+    let v76 = (v71 + (((((v10 * p[11].z) + (v8 * p[11].w)) + (v75 * p[12].x)) + (v4 * p[12].y)) * p[8].w));
+    m0[(v76 + v13)] = bitcast<u32>(v32);
+    if ((v13 + 1u) < p[8].w) {
+      m0[(v76 + (v13 + 1u))] = bitcast<u32>(v33);
+    }
+    if ((v13 + 2u) < p[8].w) {
+      m0[(v76 + (v13 + 2u))] = bitcast<u32>(v34);
+    }
+    if ((v13 + 3u) < p[8].w) {
+      m0[(v76 + (v13 + 3u))] = bitcast<u32>(v35);
+    }
+  }
+  let v77 = (v12 + 3u);
+  if (v77 < p[8].z) {
+    let v78 = (v71 + (((((v10 * p[12].z) + (v8 * p[12].w)) + (v77 * p[13].x)) + (v4 * p[13].y)) * p[8].w));
+    m0[(v78 + v13)] = bitcast<u32>(v36);
+    if ((v13 + 1u) < p[8].w) {
+      m0[(v78 + (v13 + 1u))] = bitcast<u32>(v37);
+    }
+    if ((v13 + 2u) < p[8].w) {
+      m0[(v78 + (v13 + 2u))] = bitcast<u32>(v38);
+    }
+    if ((v13 + 3u) < p[8].w) {
+      m0[(v78 + (v13 + 3u))] = bitcast<u32>(v39);
+    }
+  }
 }

@@ -32,10 +32,10 @@ fn h_to_f16(x: f32) -> u32 {
   }
   return sign | ((a - 0x38000000u + (0xfffu + ((a >> 13u) & 1u))) >> 13u);
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
-  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  let v1 = (group.y * groups.x + group.x) * 64u + local;
   if (v1 >= p[1].y) {
     return;
   }

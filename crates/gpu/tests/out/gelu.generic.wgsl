@@ -47,14 +47,14 @@ fn f_tanh(a: f32) -> f32 {
   let v49 = select(v47, a, v48);
   return v49;
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
   let v1 = bitcast<f32>(p[0].w);
   let v2 = bitcast<f32>(p[1].x);
   let v3 = bitcast<f32>(p[1].y);
   let v4 = bitcast<f32>(p[1].z);
-  let v5 = (group.y * groups.x + group.x) * 256u + local;
+  let v5 = (group.y * groups.x + group.x) * 64u + local;
   if (v5 >= p[2].x) {
     return;
   }

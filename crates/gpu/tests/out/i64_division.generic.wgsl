@@ -44,10 +44,10 @@ fn l_div(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   let q = vec2<u32>(d.x, d.y);
   return select(q, l_neg(q), l_negative(a) != l_negative(b));
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
-  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  let v1 = (group.y * groups.x + group.x) * 64u + local;
   if (v1 >= p[1].y) {
     return;
   }

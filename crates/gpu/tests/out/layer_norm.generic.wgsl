@@ -6,12 +6,12 @@ fn f_bits(b: u32) -> f32 {
 fn f_fence(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ p[0].x);
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
   let v1 = bitcast<f32>(p[1].z);
   let v2 = bitcast<f32>(p[1].w);
-  let v3 = (group.y * groups.x + group.x) * 256u + local;
+  let v3 = (group.y * groups.x + group.x) * 64u + local;
   if (v3 >= p[2].w) {
     return;
   }

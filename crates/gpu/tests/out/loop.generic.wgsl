@@ -4,10 +4,10 @@
 fn f_bits(b: u32) -> f32 {
   return bitcast<f32>(b ^ p[0].x);
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
-  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  let v1 = (group.y * groups.x + group.x) * 64u + local;
   if (v1 >= p[4].x) {
     return;
   }
@@ -84,11 +84,11 @@ fn f_tanh(a: f32) -> f32 {
   let v49 = select(v47, a, v48);
   return v49;
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
   let v1 = bitcast<f32>(p[1].x);
-  let v2 = (group.y * groups.x + group.x) * 256u + local;
+  let v2 = (group.y * groups.x + group.x) * 64u + local;
   if (v2 >= p[1].w) {
     return;
   }
@@ -108,10 +108,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 fn f_bits(b: u32) -> f32 {
   return bitcast<f32>(b ^ p[0].x);
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
-  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  let v1 = (group.y * groups.x + group.x) * 64u + local;
   if (v1 >= p[4].x) {
     return;
   }
@@ -144,10 +144,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 fn f_bits(b: u32) -> f32 {
   return bitcast<f32>(b ^ p[0].x);
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
-  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  let v1 = (group.y * groups.x + group.x) * 64u + local;
   if (v1 >= p[4].x) {
     return;
   }
@@ -223,11 +223,11 @@ fn f_tanh(a: f32) -> f32 {
   let v49 = select(v47, a, v48);
   return v49;
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
   let v1 = bitcast<f32>(p[1].x);
-  let v2 = (group.y * groups.x + group.x) * 256u + local;
+  let v2 = (group.y * groups.x + group.x) * 64u + local;
   if (v2 >= p[1].w) {
     return;
   }

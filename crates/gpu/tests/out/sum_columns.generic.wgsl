@@ -3,10 +3,10 @@
 fn f_bits(b: u32) -> f32 {
   return bitcast<f32>(b ^ p[0].x);
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
-  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  let v1 = (group.y * groups.x + group.x) * 64u + local;
   if (v1 >= p[2].y) {
     return;
   }

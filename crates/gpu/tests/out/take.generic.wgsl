@@ -7,13 +7,13 @@ fn l_less(a: vec2<u32>, b: vec2<u32>) -> bool {
 fn u_minimum(a: u32, b: u32) -> u32 {
   return select(a, b, b < a);
 }
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
   let v1 = vec2<u32>(p[1].x, p[1].y);
   let v2 = vec2<u32>(p[1].z, p[1].w);
   let v3 = p[2].x;
-  let v4 = (group.y * groups.x + group.x) * 256u + local;
+  let v4 = (group.y * groups.x + group.x) * 64u + local;
   if (v4 >= p[3].x) {
     return;
   }
@@ -112,10 +112,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 }
 @group(0) @binding(0) var<storage, read_write> m0: array<u32>;
 @group(0) @binding(1) var<uniform> p: array<vec4<u32>, 3>;
-@compute @workgroup_size(256, 1, 1)
+@compute @workgroup_size(64, 1, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32,
     @builtin(num_workgroups) groups: vec3<u32>) {
-  let v1 = (group.y * groups.x + group.x) * 256u + local;
+  let v1 = (group.y * groups.x + group.x) * 64u + local;
   if (v1 >= p[0].y) {
     return;
   }
