@@ -580,7 +580,7 @@ pub(super) fn reduced(how: Projection, body: Expr, ct: Expr, axes: &[Name]) -> E
 }
 
 /// The settings of a derivative for the argument `which`; for higher orders, `wrt` lists the arguments in order.
-fn with_respect_to(named: &[(Name, Expr)], which: &str) -> Vec<(Name, Expr)> {
+pub(super) fn with_respect_to(named: &[(Name, Expr)], which: &str) -> Vec<(Name, Expr)> {
     let mut out: Vec<(Name, Expr)> = named.iter().filter(|(k, _)| &**k != "wrt").cloned().collect();
     let before = named.iter().find(|(k, _)| &**k == "wrt").map(|(_, v)| &v.kind);
     let wrt = match before {

@@ -6,6 +6,7 @@
 mod along;
 mod assumed;
 mod back;
+mod backward;
 mod branch;
 mod complex;
 mod contribute;
@@ -21,6 +22,7 @@ mod shift;
 
 pub(crate) use needed::{Needed, condition, where_needed};
 
+use crate::elaborate::Core;
 use crate::program::{Definition, Faults, Program};
 use crate::syntax::ast::{Call, Equation, Expr, Function, Kind, Name, Projection, Ref};
 use crate::syntax::diagnostic::Diagnostic;
@@ -215,8 +217,11 @@ impl Program {
         walk.at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
         let target = Ref { name: walk.name(&loss), places: Vec::new(), relation: false, span: whole };
         walk.emit(target, Kind::Call(Box::new(seed)).bare());
-        for e in program.equations.iter().rev() {
-            walk.equation(e);
+        let core = Core::new(program);
+        for (e, of_core) in program.equations.iter().zip(&core.equations).rev() {
+            if walk.core_equation(of_core, e).is_none() {
+                walk.equation(e);
+            }
         }
         let (lines, blocked) = (without_nothing(walk.lines, &walk.prefix, program), walk.blocked);
         doubtful.extend(walk.doubtful);
