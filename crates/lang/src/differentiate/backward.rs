@@ -2,15 +2,15 @@
 //! Sums are nodes of Core, so what a part means does not depend on the line that it is copied to: nothing here asks which
 //! indices the surroundings keep. The printer of Core writes the lines.
 //!
-//! Covers sums, products, quotients, powers, reductions, and calls whose axes have names. Equations with time, choices,
-//! guards, index arithmetic, ranges or complex numbers go through `back`.
+//! Covers sums, products, quotients, powers, reductions, parts of tensors, and calls that have no axes from the left side.
+//! Equations with time, choices, guards, offsets, index arithmetic or complex numbers go through `back`.
 
 use super::back::Walk;
 use super::line;
 use super::needed::condition;
-use crate::builtin::{Base, Derivative, Shape};
+use crate::builtin::{self, Base, Derivative, Shape};
 use crate::elaborate::core::{Call, Equation, Expr, Index, Kind, Origin, Place, Ref};
-use crate::elaborate::scope::{Names, distinct, fresh, in_order, keys};
+use crate::elaborate::scope::{Names, distinct, fresh, in_order, key, keys};
 use crate::program::Program;
 use crate::syntax::ast::{self, Inside, Name, Projection};
 use crate::syntax::source::Span;
@@ -64,6 +64,11 @@ fn is_plain(r: &Ref) -> bool {
     !r.relation && r.places.iter().all(|p| matches!(p.index, Index::Named(_, 0)))
 }
 
+/// True if an entry takes a part of its axis.
+fn is_cut(p: &Place) -> bool {
+    matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Slice(..))
+}
+
 fn plain(places: &[Place]) -> Vec<Place> {
     places.iter().map(|p| Place { dotted: false, ..p.clone() }).collect()
 }
@@ -94,7 +99,7 @@ impl Walk<'_> {
             || !self.complex.is_empty()
             || !is_plain(&e.target)
             || is_time(target)
-            || !is_covered(&e.value)
+            || !self.covers(&e.value, e.projection == Projection::Sum)
             || condition(written, &self.needed, self.program).is_some()
             || super::scatter::is_written_in_parts(self.program, written)
         {
@@ -113,30 +118,31 @@ impl Walk<'_> {
         self.lines.extend(lines);
         Some(())
     }
-}
 
-/// True if this module differentiates an expression; calls are looked at one by one.
-fn is_covered(e: &Expr) -> bool {
-    let own = match &e.kind {
-        Kind::Ref(r) => is_plain(r),
-        // Other functions may have axes from the left side of the equation.
-        Kind::Call(c) => {
-            let shape = c.callee.shape();
-            let by_name = matches!(shape, Shape::Pointwise | Shape::Along | Shape::Reduce | Shape::ReduceOne);
-            let own = matches!(c.callee.base, Base::User(_));
-            by_name && !own && (!shape.has_axes() || c.axes.is_some())
-        }
-        Kind::Number(_)
-        | Kind::Known(_)
-        | Kind::Product(_)
-        | Kind::Quotient(_)
-        | Kind::Sum(_)
-        | Kind::Negative(_)
-        | Kind::Power(_)
-        | Kind::Reduce(..) => true,
-        _ => false,
-    };
-    own && !e.any_part(|p| !is_covered(p))
+    /// True if this module differentiates an expression. An entire right side may have axes from the left side.
+    fn covers(&self, e: &Expr, whole: bool) -> bool {
+        let own = match &e.kind {
+            Kind::Ref(r) => {
+                !r.relation && r.places.iter().all(|p| is_cut(p) || matches!(p.index, Index::Named(_, 0)))
+            }
+            Kind::Call(c) => {
+                let own = matches!(c.callee.base, Base::User(_));
+                let leans = builtin::leans(&c.surface(), self.program);
+                (!leans || whole && !own) && (!c.callee.shape().has_axes() || c.axes.is_some())
+            }
+            Kind::Number(_)
+            | Kind::Known(_)
+            | Kind::Of(..)
+            | Kind::Product(_)
+            | Kind::Quotient(_)
+            | Kind::Sum(_)
+            | Kind::Negative(_)
+            | Kind::Power(_)
+            | Kind::Reduce(..) => true,
+            _ => false,
+        };
+        own && !e.any_part(|p| !self.covers(p, false))
+    }
 }
 
 impl Back<'_, '_> {
@@ -175,7 +181,7 @@ impl Back<'_, '_> {
             return Some(());
         }
         match &e.kind {
-            Kind::Number(_) | Kind::Known(_) => Some(()),
+            Kind::Number(_) | Kind::Known(_) | Kind::Of(..) => Some(()),
             Kind::Ref(r) => self.contribute(r, ct),
             Kind::Product(factors) => {
                 for (i, factor) in factors.iter().enumerate() {
@@ -201,14 +207,9 @@ impl Back<'_, '_> {
             }
             Kind::Sum(terms) => {
                 let all = e.laid(self.program);
-                for term in terms {
-                    let mut said = term.laid(self.program);
-                    said.extend(ct.laid(self.program));
-                    // A term that is repeated along an index of its neighbours needs ones along it.
-                    if self.reads_wanted(term) && all.iter().any(|n| !said.contains(n)) {
-                        return None;
-                    }
-                    self.back(term, ct.clone())?;
+                for term in terms.iter().filter(|t| self.reads_wanted(t)).collect::<Vec<_>>() {
+                    let own = self.repeated(e, &all, term, ct.clone())?;
+                    self.back(term, own)?;
                 }
                 Some(())
             }
@@ -236,6 +237,38 @@ impl Back<'_, '_> {
             Kind::Call(call) => self.call(e, call, ct),
             _ => None,
         }
+    }
+
+    /// The cotangent of a term that is repeated along indices of its neighbours, which nothing else has: once for each
+    /// position.
+    fn repeated(&self, whole: &Expr, all: &[Name], term: &Expr, ct: Expr) -> Option<Expr> {
+        let mut said = term.laid(self.program);
+        said.extend(ct.laid(self.program));
+        let missing: Names = all.iter().filter(|n| !said.contains(n)).cloned().collect();
+        let mut ones = Vec::new();
+        for index in &missing {
+            let having = |e| having(e, index, self.program);
+            ones.push(self.ones(index, having(whole).or_else(|| having(&self.equation.value))?)?);
+        }
+        Some(times(ct, ones))
+    }
+
+    /// Ones along an index of a tensor.
+    fn ones(&self, index: &Name, r: &Ref) -> Option<Expr> {
+        let mut taken = self.all.clone();
+        let mut names = HashMap::new();
+        for other in keys(r).into_iter().filter(|k| k != index) {
+            let new = fresh(&other, &taken, self.program);
+            taken.insert(new.clone());
+            names.insert(other, new);
+        }
+        let like = reference(r.name.clone(), plain(&r.places)).renamed(&names);
+        let all = self.made("ones_like".into(), vec![like], Vec::new(), None)?;
+        let gone: Names = names.into_values().collect();
+        if gone.is_empty() {
+            return Some(all);
+        }
+        Some(bare(Kind::Reduce(Projection::Max, gone.into_iter().collect(), Box::new(all), Origin::Written)))
     }
 
     /// True if the equation mentions an index outside of one of its parts too.
@@ -270,6 +303,16 @@ impl Back<'_, '_> {
         match others.collect::<Vec<_>>() {
             none if none.is_empty() => ct,
             others => bare(Kind::Reduce(Projection::Sum, others, Box::new(ct), Origin::Product)),
+        }
+    }
+
+    /// The cotangent of a positional call that is a part of a right side. Indices that the result lacks would be taken for
+    /// names of its axes.
+    fn without_others(&self, e: &Expr, ct: Expr) -> Expr {
+        let own = e.laid(self.program);
+        match self.sorted(ct.laid(self.program), |n| !own.contains(n)) {
+            none if none.is_empty() => ct,
+            others => bare(Kind::Reduce(Projection::Sum, others, Box::new(ct), Origin::Written)),
         }
     }
 
@@ -327,6 +370,12 @@ impl Back<'_, '_> {
             return self.back(&c.args[0].value, times(ct, [slope]));
         }
         let ct = self.closed(ct, &e.laid(self.program));
+        let whole = self.equation.value == *e;
+        let ct = match &c.callee.base {
+            Base::User(_) => self.without_others(e, ct),
+            _ if c.callee.shape() == Shape::Positional && !whole => self.without_others(e, ct),
+            _ => ct,
+        };
         let (params, still) = (c.callee.bound(c.args.len(), pulled), c.callee.still(&surface));
         for (i, arg) in c.args.iter().enumerate() {
             let Some(param) = params.get(i) else { continue };
@@ -392,6 +441,9 @@ impl Back<'_, '_> {
         if !self.flows(r) {
             return Some(());
         }
+        if r.places.iter().any(is_cut) {
+            return self.contribute_part(r, ct);
+        }
         let places = plain(&r.places);
         let free = ct.laid(self.program);
         let sized: Vec<Name> = ct.refs().into_iter().flat_map(keys).collect();
@@ -404,8 +456,43 @@ impl Back<'_, '_> {
         self.emit(Ref { name, places, relation: false, span: Span::default() }, ct)
     }
 
+    /// Emits the line that adds a cotangent of a part to the gradient of the entire tensor.
+    fn contribute_part(&mut self, r: &Ref, ct: Expr) -> Option<()> {
+        let ct = self.closed(ct, &keys(r));
+        let mut taken: Names = ct.index_names().into_iter().chain(keys(r)).collect();
+        let own = self.program.definition(&r.name).map(|d| d.places.clone()).unwrap_or_default();
+        let (mut places, mut at): (Vec<Place>, Vec<String>) = Default::default();
+        for (i, place) in r.places.iter().enumerate() {
+            if is_cut(place) {
+                let name = match own.get(i).map(|p| &p.index) {
+                    Some(Index::Named(n, _)) => n.clone(),
+                    _ => self.walk.unnamed(),
+                };
+                let name = fresh(&name, &taken, self.program);
+                taken.insert(name.clone());
+                places.push(Place::named(&name));
+                let constant = place.index.constant().map(|at| at.to_string());
+                at.push(constant.unwrap_or_else(|| place.index.to_string()));
+                continue;
+            }
+            // A repeated index is one axis, at its first appearance; ranges have got other names.
+            if !places.iter().any(|p| key(p) == key(place)) {
+                at.push(":".into());
+            }
+            places.push(Place { dotted: false, ..place.clone() });
+        }
+        let whole = reference(r.name.clone(), places.clone());
+        let settings = vec![("at".into(), text(&at.join(", "))), ("wrt".into(), text("x"))];
+        let ct = self.made("slice_grad".into(), vec![whole, ct], settings, None)?;
+        let name = self.walk.name(&r.name);
+        self.emit(Ref { name, places, relation: false, span: Span::default() }, ct)
+    }
+
     fn emit(&mut self, target: Ref, value: Expr) -> Option<()> {
         let mut value = self.with_few_primes(&target, value);
+        if !self.has_sizes(&value) {
+            return None;
+        }
         alone(&mut value);
         let open = value.laid(self.program).iter().any(|n| !keys(&target).contains(n));
         if let Kind::Call(call) = &mut value.kind {
@@ -417,6 +504,15 @@ impl Back<'_, '_> {
         let printed = equation.printed(self.program)?;
         self.lines.push(line(printed.target, printed.value, span));
         Some(())
+    }
+
+    /// True if something in a value gives a size to the indices of functions of an index.
+    fn has_sizes(&self, value: &Expr) -> bool {
+        let given = |n: &Name| {
+            let has = |r: &Ref| r.places.iter().any(|p| matches!(&p.index, Index::Named(own, _) if own == n));
+            self.program.axes.contains_key(n) || value.any_ref(&mut |r| has(r))
+        };
+        !value.any(&|e| matches!(&e.kind, Kind::Of(_, _, index) if !given(index)))
     }
 
     /// Renames the new inner indices so that they have no more primes than this line needs.
@@ -439,6 +535,23 @@ impl Back<'_, '_> {
             names.insert(name, new);
         }
         value.renamed(&names)
+    }
+}
+
+/// A tensor with an index that is free in an expression and has there the size of an axis.
+fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
+    match &e.kind {
+        Kind::Ref(r) => Some(r).filter(|r| keys(r).contains(index)),
+        Kind::Reduce(_, axes, ..) if axes.contains(index) => None,
+        Kind::Call(c) => {
+            let stays = || e.laid(program).contains(index);
+            let by_name = match (&c.callee.base, c.callee.shape()) {
+                (Base::User(_), _) | (_, Shape::Reduce | Shape::ReduceOne) => stays(),
+                (_, shape) => matches!(shape, Shape::Pointwise | Shape::Along),
+            };
+            c.args.iter().filter(|_| by_name).find_map(|a| having(&a.value, index, program))
+        }
+        _ => e.parts().into_iter().find_map(|p| having(p, index, program)),
     }
 }
 

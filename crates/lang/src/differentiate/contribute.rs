@@ -253,7 +253,7 @@ impl Walk<'_> {
     }
 
     /// A name for an axis that the program has no name for; not one that it declares.
-    fn unnamed(&self) -> Name {
+    pub(super) fn unnamed(&self) -> Name {
         fresh("i", &self.program.axes.keys().cloned().collect(), self.program)
     }
 
