@@ -74,7 +74,7 @@ impl Mask {
 }
 
 /// So many choices stand one inside of the other at most: texts nest only so deep.
-const MOST_CHOICES: usize = 8;
+pub(super) const MOST_CHOICES: usize = 8;
 
 /// A cotangent where all of some branches are taken, one inside of the other or, where there are many, case by case.
 fn chosen(masks: &[Mask], ct: Expr) -> Expr {

@@ -47,18 +47,21 @@ fn is_complex(e: &Expr, names: &HashSet<Name>, program: &Program) -> bool {
         }
         Kind::Call(c) => {
             let each: Vec<bool> = c.args.iter().map(is).collect();
-            builtin::find(&c.function, program).is_some_and(|callee| gives(&callee, c, &each, program))
+            builtin::find(&c.function, program).is_some_and(|callee| {
+                let by = if callee.order > 0 { builtin::differentiated(&callee, c) } else { None };
+                gives(&callee, by, &each, program)
+            })
         }
         _ => e.parts().into_iter().any(is),
     }
 }
 
-/// True if a call returns complex numbers, given which arguments are complex.
-fn gives(callee: &Callee, c: &Call, each: &[bool], program: &Program) -> bool {
+/// True if a call returns complex numbers, given which arguments are complex, and for a derivative the argument that it is
+/// taken for.
+pub(super) fn gives(callee: &Callee, by: Option<usize>, each: &[bool], program: &Program) -> bool {
     let any = each.contains(&true);
     if callee.order > 0 {
         // A derivative has the dtype of the argument that it is for.
-        let by = builtin::differentiated(callee, c);
         return by.map_or(any, |at| each.get(at).copied().unwrap_or_default());
     }
     match &callee.base {

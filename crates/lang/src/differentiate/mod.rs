@@ -19,6 +19,8 @@ mod parts;
 mod scatter;
 mod settled;
 mod shift;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use needed::{Needed, condition, where_needed};
 
@@ -67,7 +69,7 @@ impl Gradient {
 impl Program {
     /// The gradient equations of a scalar.
     pub fn gradient(&self, options: &GradientOptions) -> Result<Gradient, Faults> {
-        self.differentiated(options).map_err(|faults| Faults { sources: self.sources.clone(), faults })
+        self.differentiated(options, true).map_err(|faults| Faults { sources: self.sources.clone(), faults })
     }
 
     /// Refuses times that end by a condition only: the number of steps is not known before the run, so there is no
@@ -132,7 +134,8 @@ impl Program {
         e.parts().into_iter().map(|p| self.calls_in(p, known)).fold(here, usize::saturating_add)
     }
 
-    fn differentiated(&self, options: &GradientOptions) -> Result<Gradient, Vec<Diagnostic>> {
+    /// Differentiates on Core as far as `backward` covers equations, or, without `on_core`, on the surface tree only.
+    fn differentiated(&self, options: &GradientOptions, on_core: bool) -> Result<Gradient, Vec<Diagnostic>> {
         let loss = self.loss(options).map_err(|d| vec![d])?;
         let whole = Span::NOWHERE;
         if let Some(name) = options.complex.iter().find(|n| !self.is_input(n)) {
@@ -219,7 +222,7 @@ impl Program {
         walk.emit(target, Kind::Call(Box::new(seed)).bare());
         let core = Core::new(program);
         for (e, of_core) in program.equations.iter().zip(&core.equations).rev() {
-            if walk.core_equation(of_core, e).is_none() {
+            if !on_core || walk.core_equation(of_core, e).is_none() {
                 walk.equation(e);
             }
         }

@@ -1,0 +1,376 @@
+//! Walks an equation of Core from the cotangent of its value down to the tensors it reads, and emits their contributions.
+//! Sums are nodes of Core, so what a part means does not depend on the line that it is copied to: nothing here asks which
+//! indices the surroundings keep. The printer of Core writes the lines.
+//!
+//! Covers sums, products, quotients, powers, reductions, choices, parts of tensors, and calls that have no axes from the
+//! left side. Equations with time, offsets or index arithmetic go through `back`.
+
+mod branch;
+mod call;
+mod complex;
+mod contribute;
+mod ones;
+
+use self::branch::Mask;
+use super::back::Walk;
+use crate::builtin;
+use crate::elaborate::core::{Equation, Expr, Index, Kind, Origin, Place, Ref};
+use crate::elaborate::scope::{Names, distinct, fresh, keys};
+use crate::program::{Definition, Program};
+use crate::syntax::ast::{self, Inside, Name, Projection};
+use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::source::Span;
+use std::collections::HashMap;
+
+fn bare(kind: Kind) -> Expr {
+    kind.at(Span::default())
+}
+
+fn reference(name: Name, places: Vec<Place>) -> Expr {
+    bare(Kind::Ref(Ref { name, places, relation: false, span: Span::default() }))
+}
+
+fn negative(e: Expr) -> Expr {
+    match e.kind {
+        Kind::Negative(inner) => *inner,
+        _ => bare(Kind::Negative(Box::new(e))),
+    }
+}
+
+/// A product; the sign of the cotangent moves to the front.
+fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
+    let others: Vec<Expr> = others.into_iter().collect();
+    if others.is_empty() {
+        return ct;
+    }
+    if let Kind::Negative(inner) = ct.kind {
+        return negative(times(*inner, others));
+    }
+    let mut factors = match ct.kind {
+        Kind::Product(factors) => factors,
+        _ => vec![ct],
+    };
+    factors.extend(others);
+    bare(Kind::Product(factors))
+}
+
+fn over(ct: Expr, under: Expr) -> Expr {
+    match ct.kind {
+        Kind::Negative(inner) => negative(over(*inner, under)),
+        _ => bare(Kind::Quotient(Box::new([ct, under]))),
+    }
+}
+
+/// A sum over some indices, as far inside as elaboration puts it.
+fn summed(e: Expr, axes: &[Name]) -> Expr {
+    match e.kind {
+        Kind::Negative(one) => bare(Kind::Negative(Box::new(summed(*one, axes)))),
+        Kind::Quotient(two) if !axes.iter().any(|n| two[1].has_index(n)) => {
+            let [over, under] = *two;
+            bare(Kind::Quotient(Box::new([summed(over, axes), under])))
+        }
+        _ => bare(Kind::Reduce(Projection::Sum, axes.to_vec(), Box::new(e), Origin::Product)),
+    }
+}
+
+fn text(t: &str) -> ast::Expr {
+    ast::Kind::Text(t.into()).bare()
+}
+
+/// True if every entry is a plain index.
+fn is_plain(r: &Ref) -> bool {
+    !r.relation && r.places.iter().all(|p| matches!(p.index, Index::Named(_, 0)))
+}
+
+/// True if an entry takes a part of its axis.
+fn is_cut(p: &Place) -> bool {
+    matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Slice(..))
+}
+
+fn plain(places: &[Place]) -> Vec<Place> {
+    places.iter().map(|p| Place { dotted: false, ..p.clone() }).collect()
+}
+
+/// An equation being differentiated.
+struct Back<'w, 'a> {
+    walk: &'w mut Walk<'a>,
+    program: &'a Program,
+    equation: &'w Equation,
+    /// The number of times that the equation mentions each index.
+    mentions: HashMap<Name, usize>,
+    /// All indices of the equation.
+    all: Names,
+    /// The conditions of the branches around the current expression.
+    masks: Vec<Mask>,
+    lines: Vec<ast::Equation>,
+    /// Errors for derivatives that are needed but do not exist.
+    blocked: Vec<Diagnostic>,
+    /// Warnings for derivatives that exist but are probably not what is meant.
+    doubtful: Vec<Diagnostic>,
+}
+
+impl Walk<'_> {
+    /// Emits all contributions of one equation. Returns `None`, and emits nothing, if the equation is not covered.
+    pub(super) fn core_equation(&mut self, e: &Equation, written: &ast::Equation) -> Option<()> {
+        let target = &e.target.name;
+        if !self.reached.contains(target) || !self.wanted.contains(target) {
+            return Some(());
+        }
+        let d = self.program.definition(target);
+        let is_open = |d: &Definition| d.relation || d.time.is_some();
+        if d.is_some_and(is_open)
+            || e.is_file
+            || !is_plain(&e.target)
+            || !self.covers(&e.value, e.projection == Projection::Sum && e.guard.is_none())
+            || e.guard.as_ref().is_some_and(|g| !self.covers(g, false))
+            || super::scatter::is_written_in_parts(self.program, written)
+        {
+            return None;
+        }
+        self.at = e.span;
+        self.introduced = Names::new();
+        let mut mentions = HashMap::new();
+        [&e.value].into_iter().chain(&e.guard).for_each(|e| e.mentions(&mut mentions));
+        keys(&e.target).into_iter().for_each(|n| *mentions.entry(n).or_default() += 1);
+        let all = mentions.keys().cloned().collect();
+        let program = self.program;
+        let (masks, lines, blocked, doubtful) = Default::default();
+        let walk = self;
+        let mut back = Back { walk, program, equation: e, mentions, all, masks, lines, blocked, doubtful };
+        let masks = back.conditions(written);
+        back.all_of(masks)?;
+        let Back { walk, lines, blocked, doubtful, .. } = back;
+        walk.lines.extend(lines);
+        walk.blocked.extend(blocked);
+        walk.doubtful.extend(doubtful);
+        Some(())
+    }
+
+    /// True if this module differentiates an expression. An entire right side may have axes from the left side.
+    fn covers(&self, e: &Expr, whole: bool) -> bool {
+        let own = match &e.kind {
+            Kind::Ref(r) => {
+                !r.relation && r.places.iter().all(|p| is_cut(p) || matches!(p.index, Index::Named(_, 0)))
+            }
+            Kind::Call(c) => {
+                let leans = builtin::leans(&c.surface(), self.program);
+                (!leans || whole) && (!c.callee.shape().has_axes() || c.axes.is_some())
+            }
+            Kind::Number(_)
+            | Kind::Known(_)
+            | Kind::Of(..)
+            | Kind::Product(_)
+            | Kind::Quotient(_)
+            | Kind::Sum(_)
+            | Kind::Negative(_)
+            | Kind::Power(_)
+            | Kind::Compare(..)
+            | Kind::And(_)
+            | Kind::Or(_)
+            | Kind::Not(_)
+            | Kind::Choose(..)
+            | Kind::Reduce(..) => true,
+            Kind::Array(..) | Kind::Invalid(..) => false,
+        };
+        own && !e.any_part(|p| !self.covers(p, false))
+    }
+}
+
+impl Back<'_, '_> {
+    fn all_of(&mut self, masks: Vec<Mask>) -> Option<()> {
+        let e = self.equation;
+        let mut ct = reference(self.walk.name(&e.target.name), plain(&e.target.places));
+        if e.projection != Projection::Sum {
+            let left = keys(&e.target);
+            let parts = [&e.value].into_iter().chain(&e.guard);
+            let gone: Vec<Name> = parts.flat_map(|p| p.laid(self.program)).collect();
+            let gone = self.sorted(gone, |n| !left.contains(n));
+            if !gone.is_empty() {
+                // Elements at which the guard does not hold are not part of the reduction.
+                let body = self.copy(&e.value);
+                let masked = self.masks_apart(&masks);
+                let under = |x: Expr, or: f64| masked.iter().rev().fold(x, |x, mask| mask.or(x, or));
+                ct = if e.projection == Projection::Avg && e.guard.is_some() {
+                    // The mean is over the elements at which the guard holds.
+                    let ones = self.made("ones_like".into(), vec![body], Vec::new(), None)?;
+                    let held = Box::new(bare(Kind::Product(vec![under(ones, 0.0)])));
+                    let count = bare(Kind::Reduce(Projection::Sum, gone, held, Origin::Written));
+                    over(self.fitting(&e.value, ct)?, count)
+                } else {
+                    let body = under(body, e.projection.of_nothing());
+                    self.reduced(e.projection, body, self.fitting(&e.value, ct)?, gone)?
+                };
+            }
+        }
+        self.under(masks, |back| back.back(&e.value, ct))
+    }
+
+    /// Some of these names, sorted.
+    fn sorted(&self, names: Vec<Name>, among: impl Fn(&Name) -> bool) -> Vec<Name> {
+        names.into_iter().filter(among).collect::<Names>().into_iter().collect()
+    }
+
+    fn reads_wanted(&self, e: &Expr) -> bool {
+        e.any_ref(&mut |r| self.flows(r))
+    }
+
+    /// True if the gradient of a tensor is wanted.
+    fn flows(&self, r: &Ref) -> bool {
+        let relation = || self.program.definition(&r.name).is_some_and(|d| d.relation);
+        self.walk.wanted.contains(&r.name) && !relation()
+    }
+
+    /// Emits the contributions of an expression with cotangent `ct`.
+    fn back(&mut self, e: &Expr, ct: Expr) -> Option<()> {
+        if !self.reads_wanted(e) {
+            return Some(());
+        }
+        let ct = self.fitting(e, ct)?;
+        match &e.kind {
+            Kind::Number(_) | Kind::Known(_) | Kind::Of(..) => Some(()),
+            Kind::Ref(r) => {
+                let ct = self.chosen(ct);
+                self.contribute(r, ct)
+            }
+            Kind::Product(factors) => {
+                for (i, factor) in factors.iter().enumerate() {
+                    if !self.reads_wanted(factor) {
+                        continue;
+                    }
+                    let others = factors.iter().enumerate().filter(|(j, _)| *j != i);
+                    let others: Option<Vec<Expr>> = others.map(|(_, f)| self.conjugate_copy(f)).collect();
+                    self.back(factor, times(ct.clone(), others?))?;
+                }
+                Some(())
+            }
+            Kind::Quotient(two) => {
+                let [a, b] = &**two;
+                let under = self.conjugate_copy(b)?;
+                self.back(a, over(ct.clone(), under.clone()))?;
+                if !self.reads_wanted(b) {
+                    return Some(());
+                }
+                let squared = bare(Kind::Power(Box::new([under, bare(Kind::Number(2.0))])));
+                let above = self.conjugate_copy(a)?;
+                self.back(b, negative(over(times(ct, [above]), squared)))
+            }
+            Kind::Sum(terms) => {
+                let all = e.laid(self.program);
+                for term in terms.iter().filter(|t| self.reads_wanted(t)).collect::<Vec<_>>() {
+                    let own = self.repeated(e, &all, term, ct.clone())?;
+                    self.back(term, own)?;
+                }
+                Some(())
+            }
+            Kind::Negative(one) => self.back(one, negative(ct)),
+            Kind::Power(two) => self.power(two, ct),
+            Kind::Reduce(how, axes, body, _) => {
+                // The indices of a reduction are local, so those that are also used outside get new names.
+                let mut taken: Names = self.all.union(&self.walk.introduced).cloned().collect();
+                let mut names = HashMap::new();
+                for axis in axes.iter().filter(|a| self.is_used_outside(e, a)) {
+                    let new = fresh(axis, &taken, self.program);
+                    taken.insert(new.clone());
+                    names.insert(axis.clone(), new);
+                }
+                let body = &body.renamed(&names);
+                let axes: Vec<Name> = axes.iter().map(|a| names.get(a).unwrap_or(a).clone()).collect();
+                if *how == Projection::Sum {
+                    return self.back(body, ct);
+                }
+                let ct = self.chosen(ct);
+                let ct = self.closed(ct, &e.laid(self.program)).0;
+                let copy = self.copy(body);
+                let ct = self.reduced(*how, copy, ct, axes)?;
+                self.enter(body, ct)
+            }
+            Kind::Call(call) => self.through(e, call, ct),
+            Kind::Choose(cases, otherwise) => self.choice(e, cases, otherwise.as_deref(), &ct),
+            // A condition has no derivative; used as a number, it is a threshold.
+            Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {
+                let help = "stop_gradient(…) around it says that none is meant";
+                let fault = Diagnostic::error(e.span, "a comparison has no derivative");
+                self.blocked.push(fault.here("a threshold").help(help));
+                Some(())
+            }
+            Kind::Array(..) | Kind::Invalid(..) => None,
+        }
+    }
+
+    /// True if the equation mentions an index outside of one of its parts too.
+    fn is_used_outside(&self, part: &Expr, index: &Name) -> bool {
+        let mut own = HashMap::new();
+        part.mentions(&mut own);
+        self.mentions.get(index) > own.get(index)
+    }
+
+    /// A copy of a part for another line, with new names for its inner indices.
+    fn copy(&mut self, e: &Expr) -> Expr {
+        let inner = |n: &Name| !self.is_used_outside(e, n);
+        let inner: Names = e.index_names().into_iter().filter(inner).collect();
+        self.copy_among(e, &inner)
+    }
+
+    /// The conjugate of a part for another line; a real part itself.
+    fn conjugate_copy(&mut self, e: &Expr) -> Option<Expr> {
+        let copy = self.copy(e);
+        self.conjugate(copy)
+    }
+
+    /// A copy with new names for all inner indices, also those that are used outside.
+    fn copy_all(&mut self, e: &Expr) -> Expr {
+        self.copy_among(e, &e.index_names().into_iter().collect())
+    }
+
+    fn copy_among(&mut self, e: &Expr, among: &Names) -> Expr {
+        let free = e.laid(self.program);
+        let mut taken: Names = self.all.union(&self.walk.introduced).cloned().collect();
+        let mut names = HashMap::new();
+        for name in among.iter().filter(|n| !free.contains(n)) {
+            let new = fresh(name, &taken, self.program);
+            taken.insert(new.clone());
+            self.walk.introduced.insert(new.clone());
+            names.insert(name.clone(), new);
+        }
+        e.renamed(&names)
+    }
+
+    /// A cotangent for something with these indices, and the others that it is summed over. Those that one tensor only
+    /// has are summed with the line.
+    fn closed(&self, ct: Expr, own: &[Name]) -> (Expr, Vec<Name>) {
+        let refs = ct.refs();
+        let several = |n: &Name| refs.iter().filter(|r| keys(r).contains(n)).count() > 1;
+        let others = ct.laid(self.program).into_iter().filter(|n| !own.contains(n) && several(n));
+        let others: Vec<Name> = others.collect();
+        if others.is_empty() {
+            return (ct, others);
+        }
+        (summed(ct, &others), others)
+    }
+
+    fn power(&mut self, two: &[Expr; 2], ct: Expr) -> Option<()> {
+        let [base, exponent] = two;
+        let (x, y) = (self.copy(base), self.copy(exponent));
+        if let Kind::Number(n) = exponent.kind {
+            let mut factors = vec![bare(Kind::Number(n))];
+            match n {
+                // For n = 0, 0 times an infinite slope must not give NaN; for n = 1, neither must a zeroth power.
+                0.0 => {}
+                1.0 => factors.clear(),
+                2.0 => factors.push(x),
+                _ => factors.push(bare(Kind::Power(Box::new([x, bare(Kind::Number(n - 1.0))])))),
+            }
+            let factors: Option<Vec<Expr>> = factors.into_iter().map(|f| self.conjugate(f)).collect();
+            return self.back(base, times(ct, factors?));
+        }
+        let own = distinct(base.laid(self.program).into_iter().chain(exponent.laid(self.program)));
+        let ct = self.chosen(ct);
+        let ct = self.closed(ct, &own).0;
+        for (part, name) in [(base, "x"), (exponent, "y")] {
+            let args = vec![x.clone(), y.clone(), ct.clone()];
+            let ct = self.made("pow_grad".into(), args, vec![("wrt".into(), text(name))], None)?;
+            self.enter(part, ct)?;
+        }
+        Some(())
+    }
+}
