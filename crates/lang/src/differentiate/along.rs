@@ -4,11 +4,11 @@ use super::back::{call, plain};
 use crate::builtin::{self, Base, Shape};
 use crate::elaborate::scope::{Names, distinct, free, fresh, key, keys, occurrences, place_keys, renamed};
 use crate::program::Program;
-use crate::syntax::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::syntax::ast::{Equation, Expr, Index, Inside, Kind, Name, Place, Projection, Ref};
 use std::collections::HashMap;
 
 /// The index of a place whose size is that of the axis: not one with an offset, which only has it if nothing else says it.
-pub(super) fn sized_key(place: &Place) -> Option<Name> {
+pub(super) fn sized_key<E: Inside>(place: &Place<E>) -> Option<Name> {
     match &place.index {
         Index::Named(_, 1.. | ..=-1) => None,
         _ => key(place),

@@ -173,7 +173,7 @@ impl Walk<'_> {
 
     /// True if something other than this axis of `r` determines the size of an index that `r` is read at with an
     /// offset.
-    fn is_sized_elsewhere(&self, r: &Ref, axis: usize, name: &Name) -> bool {
+    pub(super) fn is_sized_elsewhere(&self, r: &Ref, axis: usize, name: &Name) -> bool {
         let Some(e) = &self.equation else { return false };
         let plain = Index::Named(name.clone(), 0);
         let has = |o: &Ref| {

@@ -89,7 +89,8 @@ impl<'a> Elaborate<'a> {
         Elaborate { program, equation, left: keys(&equation.target), time, by_step }
     }
 
-    fn equation(&self, number: usize) -> core::Equation {
+    /// The equation in Core, at its position among those of its program.
+    pub(crate) fn equation(&self, number: usize) -> core::Equation {
         let e = self.equation;
         let keep: Names = self.left.iter().cloned().collect();
         let around = keep.union(&occurrences(&e.value)).cloned().collect();

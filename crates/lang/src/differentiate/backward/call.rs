@@ -3,7 +3,7 @@
 use super::{Back, bare, plain, reference, text, times};
 use crate::builtin::{self, Base, Derivative, Shape};
 use crate::differentiate::back::with_respect_to;
-use crate::elaborate::core::{Call, Expr, Kind, Origin};
+use crate::elaborate::core::{Call, Expr, Index, Kind, Origin};
 use crate::elaborate::scope::{Names, fresh, keys};
 use crate::syntax::ast::{self, Function, Inside, Name, Projection};
 use crate::syntax::diagnostic::Diagnostic;
@@ -36,7 +36,7 @@ impl Back<'_, '_> {
             Derivative::None => {
                 let what = format!("`{}` has no derivative", c.function);
                 let help = "stop_gradient(…) around it says that none is meant";
-                self.blocked.push(Diagnostic::error(e.span, what).here("needed here").help(help));
+                self.walk.blocked.push(Diagnostic::error(e.span, what).here("needed here").help(help));
                 return Some(());
             }
             Derivative::Parts(part) => return self.part(part, c, ct),
@@ -45,7 +45,7 @@ impl Back<'_, '_> {
         if &*c.function == "sig" && c.args.len() == 1 {
             let what = "`sig` without a temperature is a step, which has no derivative";
             let help = "give it one, sig(x, T), or run with --temperature, which its gradient follows";
-            self.doubtful.push(Diagnostic::warning(e.span, what).here("needed here").help(help));
+            self.walk.doubtful.push(Diagnostic::warning(e.span, what).here("needed here").help(help));
         }
         let args: Vec<Expr> = c.args.iter().map(|a| self.copy(&a.value)).collect();
         let function = Name::from(format!("{}_grad", c.function));
@@ -153,8 +153,9 @@ impl Back<'_, '_> {
         let d = self.program.definition(&target.name)?;
         let left: Names = keys(target).into_iter().collect();
         let same = e.laid(self.program).into_iter().collect::<Names>() == left;
-        let alone = d.equations.len() == 1 && self.equation.value == *e;
-        (alone && same).then(|| reference(target.name.clone(), plain(&target.places)))
+        let alone = d.equations.len() == 1 && self.equation.guard.is_none() && self.equation.value == *e;
+        let plain_places = target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0)));
+        (alone && same && plain_places).then(|| reference(target.name.clone(), plain(&target.places)))
     }
 }
 

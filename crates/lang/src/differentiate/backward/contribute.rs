@@ -1,9 +1,10 @@
 //! Turns a cotangent that has arrived at a tensor into the line that adds it to the tensor's gradient.
 
 use super::{Back, is_cut, plain, reference, text, times};
+use crate::differentiate::along::sized_key;
 use crate::differentiate::line;
-use crate::elaborate::core::{Equation, Expr, Index, Kind, Place, Ref};
-use crate::elaborate::scope::{Names, fresh, in_order, key, keys};
+use crate::elaborate::core::{Equation, Expr, Index, Kind, Origin, Place, Ref};
+use crate::elaborate::scope::{Names, fresh, in_order, key, keys, place_keys};
 use crate::syntax::ast::{self, Inside, Name, Projection};
 use crate::syntax::source::Span;
 use std::collections::HashMap;
@@ -14,19 +15,86 @@ impl Back<'_, '_> {
         if !self.flows(r) {
             return Some(());
         }
-        if r.places.iter().any(is_cut) {
+        let cut = r.places.iter().any(is_cut);
+        if r.places.iter().any(|p| p.index.is_arithmetic()) || cut && self.is_cut_apart(r) {
+            // The gradient of a read at positions is the write to them.
+            let places: Option<Vec<Place>> = plain(&r.places).into_iter().map(written_range).collect();
+            let places = places?;
+            self.all_elements(r);
+            return self.add(r, places, ct);
+        }
+        if cut {
             return self.contribute_part(r, ct);
         }
-        let places = plain(&r.places);
-        let free = ct.laid(self.program);
-        let sized: Vec<Name> = ct.refs().into_iter().flat_map(keys).collect();
-        let mut ct = ct;
-        if keys(r).iter().any(|k| !free.contains(k) || !sized.contains(k)) {
-            let own = reference(r.name.clone(), places.clone());
-            ct = times(ct, [self.made("ones_like".into(), vec![own], Vec::new(), None)?]);
+        let (mut places, mut ct) = (plain(&r.places), ct);
+        // True if an index at an offset may have another size than the tensor's axis.
+        let (mut apart, mut sized_elsewhere) = (false, false);
+        // Sizes must come from tensors: `even(i)` has none, and index arithmetic does not determine one.
+        let sized: Vec<Name> =
+            ct.refs().into_iter().flat_map(|r| r.places.iter().filter_map(sized_key)).collect();
+        for (axis, place) in places.iter_mut().enumerate() {
+            let Index::Named(name, by @ (1.. | ..=-1)) = &place.index else { continue };
+            if self.program.axes.contains_key(name) {
+                apart = true;
+                continue;
+            }
+            // Other tensors may give the index another size than this one.
+            let elsewhere = self.is_sized_elsewhere(r, axis, name);
+            let once = r.places.iter().filter(|p| key(p).as_ref() == Some(name)).count() == 1;
+            // After the shift, a size can come only from tensors that read the index without an offset.
+            let ends = |r: &Ref| r.places.iter().any(|p| p.index == Index::Named(name.clone(), 0));
+            if once && shiftable(&ct, name) && ct.refs().into_iter().any(ends) {
+                shift(&mut ct, name, -by);
+                place.index = Index::Named(name.clone(), 0);
+                sized_elsewhere |= elsewhere;
+            } else {
+                apart |= elsewhere;
+            }
         }
+        let free = ct.laid(self.program);
+        let is_unsized = |k: &Name| !free.contains(k) || !sized.contains(k);
+        if !apart && (sized_elsewhere || places.iter().filter_map(key).any(|k| is_unsized(&k))) {
+            let whole = reference(r.name.clone(), places.iter().map(unmoved).collect());
+            ct = times(ct, [self.made("ones_like".into(), vec![whole], Vec::new(), None)?]);
+        }
+        if apart {
+            self.all_elements(r);
+        }
+        self.add(r, places, ct)
+    }
+
+    /// Emits a line that adds to the gradient of a tensor at these indices.
+    fn add(&mut self, r: &Ref, places: Vec<Place>, ct: Expr) -> Option<()> {
         let name = self.walk.name(&r.name);
         self.emit(Ref { name, places, relation: false, span: Span::default() }, ct)
+    }
+
+    /// Adds zeros of the tensor's shape to its gradient.
+    fn all_elements(&mut self, r: &Ref) {
+        self.walk.all_elements(&r.map_computed(&mut Expr::surface));
+    }
+
+    /// True if something other than this axis of `r` determines the size of an index that `r` is read at with an offset.
+    fn is_sized_elsewhere(&self, r: &Ref, axis: usize, name: &Name) -> bool {
+        self.walk.is_sized_elsewhere(&r.map_computed(&mut Expr::surface), axis, name)
+    }
+
+    /// True if a part of a tensor is read at an offset whose index may have another size, and the part can be written to.
+    fn is_cut_apart(&self, r: &Ref) -> bool {
+        let moved = |(axis, p): (usize, &Place)| match &p.index {
+            Index::Named(n, 1.. | ..=-1) => {
+                self.program.axes.contains_key(n) || self.is_sized_elsewhere(r, axis, n)
+            }
+            _ => false,
+        };
+        // Ranges that count from the end or backwards cannot be written to.
+        let writable = |p: &Place| match &p.index {
+            Index::Slice(name, range) => {
+                name.is_some() && range[0].unwrap_or(0) >= 0 && range[2].unwrap_or(1) > 0
+            }
+            _ => true,
+        };
+        r.places.iter().all(writable) && r.places.iter().enumerate().any(moved)
     }
 
     /// Emits the line that adds a cotangent of a part to the gradient of the entire tensor.
@@ -57,15 +125,13 @@ impl Back<'_, '_> {
         let whole = reference(r.name.clone(), places.clone());
         let settings = vec![("at".into(), text(&at.join(", "))), ("wrt".into(), text("x"))];
         let ct = self.made("slice_grad".into(), vec![whole, ct], settings, None)?;
-        let name = self.walk.name(&r.name);
-        self.emit(Ref { name, places, relation: false, span: Span::default() }, ct)
+        self.add(r, places, ct)
     }
 
     fn emit(&mut self, target: Ref, value: Expr) -> Option<()> {
+        let value = self.with_sizes(&target, value)?;
         let mut value = self.with_few_primes(&target, value);
-        if !self.has_sizes(&value) {
-            return None;
-        }
+        self.size(&mut value);
         alone(&mut value);
         let open = value.laid(self.program).iter().any(|n| !keys(&target).contains(n));
         if let Kind::Call(call) = &mut value.kind {
@@ -75,17 +141,8 @@ impl Back<'_, '_> {
         let (guard, by_step, is_file) = (None, false, false);
         let equation = Equation { target, guard, projection, value, by_step, is_file, number, span };
         let printed = equation.printed(self.program)?;
-        self.lines.push(line(printed.target, printed.value, span));
+        self.walk.lines.push(line(printed.target, printed.value, span));
         Some(())
-    }
-
-    /// True if something in a value gives a size to the indices of functions of an index.
-    fn has_sizes(&self, value: &Expr) -> bool {
-        let given = |n: &Name| {
-            let has = |r: &Ref| r.places.iter().any(|p| matches!(&p.index, Index::Named(own, _) if own == n));
-            self.program.axes.contains_key(n) || value.any_ref(&mut |r| has(r))
-        };
-        !value.any(&|e| matches!(&e.kind, Kind::Of(_, _, index) if !given(index)))
     }
 
     /// Renames the new inner indices so that they have no more primes than this line needs.
@@ -108,6 +165,58 @@ impl Back<'_, '_> {
             names.insert(name, new);
         }
         value.renamed(&names)
+    }
+}
+
+/// A range as index arithmetic, which is allowed on the left side. `None` if it has no name, or does not count from the
+/// start.
+fn written_range(mut place: Place) -> Option<Place> {
+    if let Index::Slice(_, range) = &place.index {
+        let (from, by) = (range[0].unwrap_or(0), range[2].unwrap_or(1));
+        let number = |x: i64| ast::Kind::Number(x as f64).at(place.span);
+        let name = key(&place).filter(|name| from >= 0 && by > 0 && !name.contains(':'))?;
+        let sum = ast::Affine { terms: vec![(number(by), name)], offset: number(from) };
+        place.index = Index::Affine(Box::new(sum));
+    }
+    Some(place)
+}
+
+/// The index without its offset.
+fn unmoved(p: &Place) -> Place {
+    match &p.index {
+        Index::Named(name, _) => Place { index: Index::Named(name.clone(), 0), ..p.clone() },
+        _ => p.clone(),
+    }
+}
+
+/// True if an expression is a product of tensors and numbers in which an index can be shifted. A range cannot be.
+fn shiftable(e: &Expr, name: &Name) -> bool {
+    match &e.kind {
+        Kind::Ref(r) => {
+            let range = |p: &Place| matches!(p.index, Index::Slice(..)) && key(p).as_ref() == Some(name);
+            let arithmetic = |p: &Place| p.index.is_arithmetic() && place_keys(p).contains(name);
+            !r.places.iter().any(|p| range(p) || arithmetic(p))
+        }
+        Kind::Number(_) => true,
+        Kind::Product(parts) => parts.iter().all(|p| shiftable(p, name)),
+        Kind::Negative(one) => shiftable(one, name),
+        Kind::Reduce(Projection::Sum, axes, body, Origin::Product) => {
+            !axes.contains(name) && shiftable(body, name)
+        }
+        _ => false,
+    }
+}
+
+/// Shifts an index of a product of tensors and numbers.
+fn shift(e: &mut Expr, name: &Name, by: i64) {
+    e.change_parts(&mut |p| shift(p, name, by));
+    if let Kind::Ref(r) = &mut e.kind {
+        for place in &mut r.places {
+            match &mut place.index {
+                Index::Named(n, old) if n == name => *old += by,
+                _ => {}
+            }
+        }
     }
 }
 

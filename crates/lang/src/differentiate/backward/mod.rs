@@ -3,7 +3,7 @@
 //! indices the surroundings keep. The printer of Core writes the lines.
 //!
 //! Covers sums, products, quotients, powers, reductions, choices, parts of tensors, and calls that have no axes from the
-//! left side. Equations with time, offsets or index arithmetic go through `back`.
+//! left side. Equations with time go through `back`.
 
 mod branch;
 mod call;
@@ -13,14 +13,19 @@ mod ones;
 
 use self::branch::Mask;
 use super::back::Walk;
+use super::settled::movable_equation;
+use super::shift::with_named_ranges;
 use crate::builtin;
+use crate::elaborate::Elaborate;
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Origin, Place, Ref};
 use crate::elaborate::scope::{Names, distinct, fresh, keys};
-use crate::program::{Definition, Program};
+use crate::program::Program;
 use crate::syntax::ast::{self, Inside, Name, Projection};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::source::Span;
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 fn bare(kind: Kind) -> Expr {
     kind.at(Span::default())
@@ -77,9 +82,14 @@ fn text(t: &str) -> ast::Expr {
     ast::Kind::Text(t.into()).bare()
 }
 
-/// True if every entry is a plain index.
-fn is_plain(r: &Ref) -> bool {
-    !r.relation && r.places.iter().all(|p| matches!(p.index, Index::Named(_, 0)))
+/// True if an entry is a time or a fixed step.
+fn is_timed(p: &Place) -> bool {
+    matches!(p.index, Index::Time(..) | Index::Moment(_))
+}
+
+/// True if an entry reads an index at an offset or computes positions.
+fn is_moved(p: &Place) -> bool {
+    matches!(p.index, Index::Named(_, 1.. | ..=-1)) || p.index.is_arithmetic()
 }
 
 /// True if an entry takes a part of its axis.
@@ -96,34 +106,44 @@ struct Back<'w, 'a> {
     walk: &'w mut Walk<'a>,
     program: &'a Program,
     equation: &'w Equation,
+    /// The same on the surface tree, from which indices without another size have it.
+    written: &'w ast::Equation,
     /// The number of times that the equation mentions each index.
     mentions: HashMap<Name, usize>,
     /// All indices of the equation.
     all: Names,
     /// The conditions of the branches around the current expression.
     masks: Vec<Mask>,
-    lines: Vec<ast::Equation>,
-    /// Errors for derivatives that are needed but do not exist.
-    blocked: Vec<Diagnostic>,
-    /// Warnings for derivatives that exist but are probably not what is meant.
-    doubtful: Vec<Diagnostic>,
 }
 
 impl Walk<'_> {
     /// Emits all contributions of one equation. Returns `None`, and emits nothing, if the equation is not covered.
     pub(super) fn core_equation(&mut self, e: &Equation, written: &ast::Equation) -> Option<()> {
         let target = &e.target.name;
-        if !self.reached.contains(target) || !self.wanted.contains(target) {
+        let wanted = self.reached.contains(target) && self.wanted.contains(target);
+        if !wanted || !e.value.any_ref(&mut |_| true) {
             return Some(());
         }
-        let d = self.program.definition(target);
-        let is_open = |d: &Definition| d.relation || d.time.is_some();
-        if d.is_some_and(is_open)
+        // Ranges on the left are names there.
+        if let Cow::Owned(named) = with_named_ranges(written, self.program) {
+            let e = Elaborate::new(self.program, &named).equation(e.number);
+            return self.core_equation(&e, &named);
+        }
+        let relation = |n: &Name| self.program.definition(n).is_some_and(|d| d.relation);
+        if e.target.relation || relation(target) {
+            let flows = |r: &Ref| self.wanted.contains(&r.name) && !relation(&r.name);
+            if e.any_read(&mut |r| flows(r)) {
+                let what = format!("the Boolean relation `{target}` has no derivative");
+                self.blocked.push(Diagnostic::error(e.span, what).here("a threshold"));
+            }
+            return Some(());
+        }
+        if self.program.definition(target).is_some_and(|d| d.time.is_some())
             || e.is_file
-            || !is_plain(&e.target)
+            || e.target.places.iter().any(is_timed)
+            || e.target.computed().any(|e| !self.covers(e, false))
             || !self.covers(&e.value, e.projection == Projection::Sum && e.guard.is_none())
             || e.guard.as_ref().is_some_and(|g| !self.covers(g, false))
-            || super::scatter::is_written_in_parts(self.program, written)
         {
             return None;
         }
@@ -134,24 +154,30 @@ impl Walk<'_> {
         keys(&e.target).into_iter().for_each(|n| *mentions.entry(n).or_default() += 1);
         let all = mentions.keys().cloned().collect();
         let program = self.program;
-        let (masks, lines, blocked, doubtful) = Default::default();
-        let walk = self;
-        let mut back = Back { walk, program, equation: e, mentions, all, masks, lines, blocked, doubtful };
+        let before = (self.lines.len(), self.blocked.len(), self.doubtful.len(), self.inferred.len());
+        let refused = self.refused.len();
+        let laid_out = self.laid_out.clone();
+        self.equation = Some(Arc::new(written.clone()));
+        self.outer = Names::new();
+        let (walk, masks) = (&mut *self, Vec::new());
+        let mut back = Back { walk, program, equation: e, written, mentions, all, masks };
         let masks = back.conditions(written);
-        back.all_of(masks)?;
-        let Back { walk, lines, blocked, doubtful, .. } = back;
-        walk.lines.extend(lines);
-        walk.blocked.extend(blocked);
-        walk.doubtful.extend(doubtful);
+        if back.all_of(masks).is_none() {
+            self.lines.truncate(before.0);
+            self.blocked.truncate(before.1);
+            self.doubtful.truncate(before.2);
+            self.inferred.truncate(before.3);
+            self.refused.truncate(refused);
+            self.laid_out = laid_out;
+            return None;
+        }
         Some(())
     }
 
     /// True if this module differentiates an expression. An entire right side may have axes from the left side.
     fn covers(&self, e: &Expr, whole: bool) -> bool {
         let own = match &e.kind {
-            Kind::Ref(r) => {
-                !r.relation && r.places.iter().all(|p| is_cut(p) || matches!(p.index, Index::Named(_, 0)))
-            }
+            Kind::Ref(r) => !r.relation && !r.places.iter().any(is_timed),
             Kind::Call(c) => {
                 let leans = builtin::leans(&c.surface(), self.program);
                 (!leans || whole) && (!c.callee.shape().has_axes() || c.axes.is_some())
@@ -180,6 +206,9 @@ impl Back<'_, '_> {
     fn all_of(&mut self, masks: Vec<Mask>) -> Option<()> {
         let e = self.equation;
         let mut ct = reference(self.walk.name(&e.target.name), plain(&e.target.places));
+        if let Some(ct) = self.written_at_positions(&ct) {
+            return self.under(masks, |back| back.back(&e.value, ct));
+        }
         if e.projection != Projection::Sum {
             let left = keys(&e.target);
             let parts = [&e.value].into_iter().chain(&e.guard);
@@ -203,6 +232,16 @@ impl Back<'_, '_> {
             }
         }
         self.under(masks, |back| back.back(&e.value, ct))
+    }
+
+    /// The cotangent of the value that a line writes at positions or to parts of its name, if its reduction is not a sum.
+    fn written_at_positions(&mut self, ct: &Expr) -> Option<Expr> {
+        if self.equation.projection == Projection::Sum {
+            return None;
+        }
+        let moved = movable_equation(self.program, self.written);
+        let ct = self.walk.written_at_positions(&moved, &ct.surface())?;
+        Some(Elaborate::new(self.program, self.written).expr(&ct, &self.all))
     }
 
     /// Some of these names, sorted.
@@ -290,7 +329,7 @@ impl Back<'_, '_> {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {
                 let help = "stop_gradient(…) around it says that none is meant";
                 let fault = Diagnostic::error(e.span, "a comparison has no derivative");
-                self.blocked.push(fault.here("a threshold").help(help));
+                self.walk.blocked.push(fault.here("a threshold").help(help));
                 Some(())
             }
             Kind::Array(..) | Kind::Invalid(..) => None,
