@@ -258,13 +258,13 @@ impl Walk<'_> {
     }
 
     /// The left sides of a tensor's equations, if it depends on time.
-    fn moments(&self, name: &Name) -> impl Iterator<Item = &Ref> {
+    pub(super) fn moments(&self, name: &Name) -> impl Iterator<Item = &Ref> {
         let d = self.program.definition(name).filter(|d| d.time.is_some());
         d.into_iter().flat_map(|d| &d.equations).map(|i| &self.program.equations[*i].target)
     }
 
     /// The number of time steps that a tensor has after the last step of the loop.
-    fn last_moment(&self, name: &Name) -> i64 {
+    pub(super) fn last_moment(&self, name: &Name) -> i64 {
         self.moments(name).filter_map(|t| moving(&t.places)).map(|t| t.1).max().unwrap_or(0)
     }
 
@@ -309,7 +309,7 @@ impl Walk<'_> {
 
     /// Adds zeros to a gradient that is contributed to at some time steps only, so that it has all of the tensor's
     /// steps.
-    fn all_moments(&mut self, r: &Ref) {
+    pub(super) fn all_moments(&mut self, r: &Ref) {
         if !self.laid_out.insert(r.name.clone()) {
             return;
         }

@@ -22,7 +22,7 @@ pub(super) fn shiftable(e: &Expr, name: &Name) -> bool {
 }
 
 /// The index without its time offset.
-pub(super) fn at_hand(p: &Place) -> Place {
+pub(super) fn at_hand<E: Clone>(p: &Place<E>) -> Place<E> {
     match &p.index {
         Index::Time(name, _) => Place { index: Index::Time(name.clone(), 0), ..p.clone() },
         _ => p.clone(),

@@ -224,7 +224,7 @@ impl<'a> Elaborate<'a> {
         kind.at(e.span)
     }
 
-    fn reference(&self, r: &ast::Ref) -> core::Ref {
+    pub(crate) fn reference(&self, r: &ast::Ref) -> core::Ref {
         let mut kept = r.places.iter().filter(|p| matches!(p.index, ast::Index::Computed(_))).map(place_keys);
         r.map_computed(&mut |e| self.expr(e, &kept.next().unwrap_or_default().into_iter().collect()))
     }

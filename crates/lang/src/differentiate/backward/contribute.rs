@@ -63,12 +63,6 @@ impl Back<'_, '_> {
         self.add(r, places, ct)
     }
 
-    /// Emits a line that adds to the gradient of a tensor at these indices.
-    fn add(&mut self, r: &Ref, places: Vec<Place>, ct: Expr) -> Option<()> {
-        let name = self.walk.name(&r.name);
-        self.emit(Ref { name, places, relation: false, span: Span::default() }, ct)
-    }
-
     /// Adds zeros of the tensor's shape to its gradient.
     fn all_elements(&mut self, r: &Ref) {
         self.walk.all_elements(&r.map_computed(&mut Expr::surface));
@@ -116,6 +110,13 @@ impl Back<'_, '_> {
                 at.push(constant.unwrap_or_else(|| place.index.to_string()));
                 continue;
             }
+            // A fixed step is selected before the remaining axes are sliced.
+            if let Index::Moment(_) | Index::Time(..) = place.index {
+                let is_time = matches!(place.index, Index::Time(..));
+                places.push(Place { dotted: false, ..place.clone() });
+                at.extend(is_time.then(|| "*".into()));
+                continue;
+            }
             // A repeated index is one axis, at its first appearance; ranges have got other names.
             if !places.iter().any(|p| key(p) == key(place)) {
                 at.push(":".into());
@@ -128,10 +129,16 @@ impl Back<'_, '_> {
         self.add(r, places, ct)
     }
 
-    fn emit(&mut self, target: Ref, value: Expr) -> Option<()> {
+    /// Emits a line, with the sizes that indices have in the equation.
+    pub(super) fn emit(&mut self, target: Ref, value: Expr) -> Option<()> {
         let value = self.with_sizes(&target, value)?;
         let mut value = self.with_few_primes(&target, value);
         self.size(&mut value);
+        self.print(target, value)
+    }
+
+    /// Emits a line as it is.
+    pub(super) fn print(&mut self, target: Ref, mut value: Expr) -> Option<()> {
         alone(&mut value);
         let open = value.laid(self.program).iter().any(|n| !keys(&target).contains(n));
         if let Kind::Call(call) = &mut value.kind {

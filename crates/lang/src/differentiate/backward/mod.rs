@@ -10,10 +10,11 @@ mod call;
 mod complex;
 mod contribute;
 mod ones;
+mod time;
 
 use self::branch::Mask;
 use super::back::Walk;
-use super::settled::movable_equation;
+use super::settled::{movable_equation, step_of};
 use super::shift::with_named_ranges;
 use crate::builtin;
 use crate::elaborate::Elaborate;
@@ -114,6 +115,8 @@ struct Back<'w, 'a> {
     all: Names,
     /// The conditions of the branches around the current expression.
     masks: Vec<Mask>,
+    /// The time of the equation, if it is evaluated step by step; it is not an axis then.
+    step: Option<Name>,
 }
 
 impl Walk<'_> {
@@ -138,9 +141,20 @@ impl Walk<'_> {
             }
             return Some(());
         }
+        // Time is not tested yet.
         if self.program.definition(target).is_some_and(|d| d.time.is_some())
-            || e.is_file
             || e.target.places.iter().any(is_timed)
+            || e.any_read(&mut |r| r.places.iter().any(is_timed))
+        {
+            return None;
+        }
+        let step = step_of(self.program, written).cloned();
+        let timed = match &step {
+            Some(time) => Some(time::with_axes(e, time, self.program)?),
+            None => None,
+        };
+        let e = timed.as_ref().unwrap_or(e);
+        if e.is_file
             || e.target.computed().any(|e| !self.covers(e, false))
             || !self.covers(&e.value, e.projection == Projection::Sum && e.guard.is_none())
             || e.guard.as_ref().is_some_and(|g| !self.covers(g, false))
@@ -156,11 +170,11 @@ impl Walk<'_> {
         let program = self.program;
         let before = (self.lines.len(), self.blocked.len(), self.doubtful.len(), self.inferred.len());
         let refused = self.refused.len();
-        let laid_out = self.laid_out.clone();
+        let (laid_out, ahead) = (self.laid_out.clone(), self.ahead.clone());
         self.equation = Some(Arc::new(written.clone()));
         self.outer = Names::new();
         let (walk, masks) = (&mut *self, Vec::new());
-        let mut back = Back { walk, program, equation: e, written, mentions, all, masks };
+        let mut back = Back { walk, program, equation: e, written, mentions, all, masks, step };
         let masks = back.conditions(written);
         if back.all_of(masks).is_none() {
             self.lines.truncate(before.0);
@@ -168,7 +182,7 @@ impl Walk<'_> {
             self.doubtful.truncate(before.2);
             self.inferred.truncate(before.3);
             self.refused.truncate(refused);
-            self.laid_out = laid_out;
+            (self.laid_out, self.ahead) = (laid_out, ahead);
             return None;
         }
         Some(())
@@ -177,12 +191,12 @@ impl Walk<'_> {
     /// True if this module differentiates an expression. An entire right side may have axes from the left side.
     fn covers(&self, e: &Expr, whole: bool) -> bool {
         let own = match &e.kind {
-            Kind::Ref(r) => !r.relation && !r.places.iter().any(is_timed),
             Kind::Call(c) => {
                 let leans = builtin::leans(&c.surface(), self.program);
                 (!leans || whole) && (!c.callee.shape().has_axes() || c.axes.is_some())
             }
-            Kind::Number(_)
+            Kind::Ref(_)
+            | Kind::Number(_)
             | Kind::Known(_)
             | Kind::Of(..)
             | Kind::Product(_)
@@ -380,6 +394,8 @@ impl Back<'_, '_> {
         let refs = ct.refs();
         let several = |n: &Name| refs.iter().filter(|r| keys(r).contains(n)).count() > 1;
         let others = ct.laid(self.program).into_iter().filter(|n| !own.contains(n) && several(n));
+        // Within a step there is no sum over time.
+        let others = others.filter(|n| self.step.as_ref() != Some(n));
         let others: Vec<Name> = others.collect();
         if others.is_empty() {
             return (ct, others);
