@@ -19,8 +19,6 @@ mod parts;
 mod scatter;
 mod settled;
 mod shift;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use needed::{Needed, condition, where_needed};
 
@@ -70,6 +68,12 @@ impl Program {
     /// The gradient equations of a scalar.
     pub fn gradient(&self, options: &GradientOptions) -> Result<Gradient, Faults> {
         self.differentiated(options, true).map_err(|faults| Faults { sources: self.sources.clone(), faults })
+    }
+
+    /// The same on the surface tree only, for tests that compare the two ways.
+    #[doc(hidden)]
+    pub fn gradient_of_surface(&self, options: &GradientOptions) -> Result<Gradient, Faults> {
+        self.differentiated(options, false).map_err(|faults| Faults { sources: self.sources.clone(), faults })
     }
 
     /// Refuses times that end by a condition only: the number of steps is not known before the run, so there is no

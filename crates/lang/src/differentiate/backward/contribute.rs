@@ -6,7 +6,6 @@ use crate::differentiate::line;
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Origin, Place, Ref};
 use crate::elaborate::scope::{Names, fresh, in_order, key, keys, place_keys};
 use crate::syntax::ast::{self, Inside, Name, Projection};
-use crate::syntax::source::Span;
 use std::collections::HashMap;
 
 impl Back<'_, '_> {

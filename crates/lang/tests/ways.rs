@@ -1,9 +1,6 @@
 //! Both ways of differentiating, on Core and on the surface tree, give the same lines.
 
-use super::GradientOptions;
-use crate::Source;
-use crate::program::Program;
-use crate::syntax::ast::Equation;
+use gradus_lang::{GradientOptions, Program, Source};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,10 +34,13 @@ fn core_and_surface_tree_give_the_same_lines() {
         let Ok(first) = Program::parse(Source::new(&name, &text)) else { continue };
         let options = GradientOptions::default();
         let texts = |program: &Program, on_core: bool| {
-            let found = program.differentiated(&options, on_core).ok()?;
-            Some(found.equations.iter().map(Equation::to_string).collect::<Vec<_>>())
+            let found = match on_core {
+                true => program.gradient(&options),
+                false => program.gradient_of_surface(&options),
+            };
+            Some(found.ok()?.equations.iter().map(|e| e.to_string()).collect::<Vec<_>>())
         };
-        let twice = first.differentiated(&options, false).ok();
+        let twice = first.gradient_of_surface(&options).ok();
         let twice = twice.and_then(|g| first.extended(&g.equations).ok());
         for program in [Some(first), twice].into_iter().flatten() {
             let (own, other) = (texts(&program, true), texts(&program, false));
