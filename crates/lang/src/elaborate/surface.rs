@@ -122,7 +122,8 @@ impl Call {
         let written = self.settings.iter().any(|(k, _)| &**k == "axis");
         let shown = || matches!(self.args.first().map(|a| &a.value.kind), Some(Kind::Ref(_)));
         let one = self.callee.shape().has_one_axis();
-        written || self.callee.order == 0 && (!one || shown())
+        let derivative = self.callee.order > 0 || self.function.ends_with("_grad");
+        written || !derivative && (!one || shown())
     }
 }
 
