@@ -8,7 +8,7 @@ use super::settled::{movable_equation, own_result, settled, step_of};
 use super::shift::with_named_ranges;
 use crate::builtin::{self, Base, Derivative, Shape};
 use crate::elaborate::scope::{
-    Names, beside, besides, bound_by, free, fresh, in_order, keys, occurrences, outermost, renamed,
+    Names, kept_by, kept_by_each, bound_by, free, fresh, in_order, keys, occurrences, outermost, renamed,
 };
 use crate::program::Program;
 use crate::syntax::ast::{Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
@@ -204,21 +204,21 @@ impl Walk<'_> {
         if let Some(time) = &self.step {
             self.outer = self.outer.iter().filter(|n| *n != time).cloned().collect();
         }
-        let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
+        let kept_by: Names = left.union(&occurrences(&e.value)).cloned().collect();
         // A call that takes its names from the left side cannot be inside a choice whose condition has other names.
         let infinite = may_be_infinite(&e.value) || multiplies(&e.value, &self.needed);
         let leaning = builtin::leaning(&e.value, self.program);
         let own = |c: &Call| self.program.functions.contains_key(&c.function);
         let chosen_later = infinite && leaning.is_none_or(own);
         let elsewhere = condition(&e, &self.needed, self.program).filter(|_| chosen_later);
-        let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &beside, self.program));
+        let masks = elsewhere.iter().chain(&e.guard).map(|g| Mask::new(g, true, &kept_by, self.program));
         let masks: Vec<Mask> = masks.collect();
         if let Some(ct) = self.written_at_positions(&e, &ct) {
             return self.under(&masks, |walk| walk.back(&e.value, ct, &keep));
         }
         if e.projection != Projection::Sum {
             let mut gone = outermost(&e.value, &keep, self.program);
-            gone.extend(e.guard.iter().flat_map(|g| free(g, &beside, self.program)));
+            gone.extend(e.guard.iter().flat_map(|g| free(g, &kept_by, self.program)));
             let gone: Vec<Name> = gone.into_iter().filter(|n| !left.contains(n)).collect();
             if !gone.is_empty() {
                 keep.extend(gone.iter().cloned());
@@ -286,7 +286,7 @@ impl Walk<'_> {
             }
             Kind::Quotient(two) => {
                 let [a, b] = &**two;
-                let (na, nb) = (beside(keep, &two[..], a), beside(keep, &two[..], b));
+                let (na, nb) = (kept_by(keep, &two[..], a), kept_by(keep, &two[..], b));
                 let under = self.apart(b, &nb);
                 let under = self.conjugate(under);
                 self.back(a, over(ct.clone(), under.clone()), &na);
@@ -299,9 +299,9 @@ impl Walk<'_> {
             }
             Kind::Sum(terms) => {
                 let all = free(e, keep, self.program);
-                for (term, beside) in terms.iter().zip(kept(keep, terms)) {
+                for (term, kept_by) in terms.iter().zip(kept(keep, terms)) {
                     let own = self.repeated(e, &all, term, ct.clone(), keep);
-                    self.back(term, own, &beside);
+                    self.back(term, own, &kept_by);
                 }
             }
             Kind::Negative(one) => self.back(one, negative(ct), keep),
@@ -381,7 +381,7 @@ impl Walk<'_> {
 
     fn power(&mut self, two: &[Expr; 2], ct: Expr, keep: &Names) {
         let [base, exponent] = two;
-        let (nb, ne) = (beside(keep, &two[..], base), beside(keep, &two[..], exponent));
+        let (nb, ne) = (kept_by(keep, &two[..], base), kept_by(keep, &two[..], exponent));
         let (x, y) = (self.apart(base, &nb), self.apart(exponent, &ne));
         if let Kind::Number(n) = exponent.kind {
             let mut factors = vec![Kind::Number(n).bare()];
@@ -438,7 +438,7 @@ impl Walk<'_> {
         let all = callee.shape() == Shape::Reduce && !c.named.iter().any(|(k, _)| &**k == "axis");
         let mut args = Vec::with_capacity(c.args.len());
         for a in &c.args {
-            let keep = beside(&around, &c.args, a);
+            let keep = kept_by(&around, &c.args, a);
             args.push(if all { self.copy(a, &keep) } else { self.apart(a, &keep) });
         }
         let function = format!("{}_grad", c.function);
@@ -480,7 +480,7 @@ impl Walk<'_> {
             let mut all = args.clone();
             all.push(ct.clone());
             let ct = call(function.clone(), all, with_respect_to(&named, &param.name));
-            self.enter(arg, ct, &beside(&around, &c.args, arg));
+            self.enter(arg, ct, &kept_by(&around, &c.args, arg));
         }
     }
 
@@ -536,7 +536,7 @@ impl Walk<'_> {
 fn kept(keep: &Names, parts: &[Expr]) -> Vec<Names> {
     match parts.iter().all(Expr::is_single) {
         true => vec![Names::new(); parts.len()],
-        false => besides(keep, parts),
+        false => kept_by_each(keep, parts),
     }
 }
 

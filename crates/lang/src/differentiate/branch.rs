@@ -10,7 +10,7 @@ use super::parts::Parts;
 use super::settled::{movable, names_in, settled};
 use crate::builtin::{self, Base, Callee, Mixes};
 use crate::elaborate::scope::{
-    Names, besides, bound_by, free, fresh, kept_within, laid, occurrences, renamed,
+    Names, kept_by_each, bound_by, free, fresh, kept_within, axis_order, occurrences, renamed,
 };
 use crate::program::Program;
 use crate::syntax::ast::{Call, Comparison, Equation, Expr, Index, Kind, Name, Place, Projection};
@@ -89,9 +89,9 @@ fn chosen(masks: &[Mask], ct: Expr) -> Expr {
 }
 
 /// Where some branches are taken, for something with these indices, beside what has others.
-pub(super) fn guard(masks: &[Mask], names: &[Name], beside: Names, program: &Program) -> Option<Expr> {
+pub(super) fn guard(masks: &[Mask], names: &[Name], kept_by: Names, program: &Program) -> Option<Expr> {
     let each = masks.iter().map(|m| m.anywhere(|n| !names.contains(n)).truth());
-    joined(each.collect(), |n| names.contains(n), Kind::And, beside, program)
+    joined(each.collect(), |n| names.contains(n), Kind::And, kept_by, program)
 }
 
 /// Conditions with these indices as one. What each of them sums over is called otherwise than in the others, and than what
@@ -143,7 +143,7 @@ pub(super) fn branches<'e>(
     program: &Program,
     wanted: impl Fn(&Expr) -> bool,
 ) -> Vec<(Vec<Mask>, &'e Expr, Names)> {
-    let mut keeps = besides(keep, &e.parts()).into_iter();
+    let mut keeps = kept_by_each(keep, &e.parts()).into_iter();
     let mut next = || keeps.next().unwrap_or_default();
     let (mut before, mut out): (Vec<Mask>, Vec<_>) = Default::default();
     let (cases, otherwise): (Vec<(&Expr, &Expr)>, Option<&Expr>) = match &e.kind {
@@ -155,10 +155,10 @@ pub(super) fn branches<'e>(
     for (condition, value) in cases {
         let around = next();
         let mask = |holds| Mask::new(condition, holds, &around, program);
-        let beside = next();
+        let kept_by = next();
         if wanted(value) {
             let before = if apart { &[] } else { &before[..] };
-            out.push(([before, &[mask(true)]].concat(), value, beside));
+            out.push(([before, &[mask(true)]].concat(), value, kept_by));
         }
         if !apart || otherwise.is_some() {
             before.push(mask(false));
@@ -216,10 +216,10 @@ impl Walk<'_> {
     /// Contributions of a choice.
     pub(super) fn choice(&mut self, e: &Expr, ct: &Expr, keep: &Names) {
         let all = free(e, keep, self.program);
-        for (masks, value, beside) in branches(e, keep, self.program, |v| self.reads_wanted(v)) {
+        for (masks, value, kept_by) in branches(e, keep, self.program, |v| self.reads_wanted(v)) {
             self.under(&masks, |walk| {
                 let ct = walk.repeated(e, &all, value, ct.clone(), keep);
-                walk.back(value, ct, &beside);
+                walk.back(value, ct, &kept_by);
             });
         }
     }
@@ -271,12 +271,12 @@ impl Walk<'_> {
         if self.masks.is_empty() {
             return ct;
         }
-        let mut beside = occurrences(&ct);
-        beside.extend(around.iter().cloned());
+        let mut kept_by = occurrences(&ct);
+        kept_by.extend(around.iter().cloned());
         let masks = self.masks.clone();
         let masks = self.masks_apart(&masks);
         let lost = |m: &Mask| {
-            let here = free(&m.condition, &beside, self.program);
+            let here = free(&m.condition, &kept_by, self.program);
             m.indices.iter().filter(|n| !here.contains(n)).cloned().collect::<Vec<_>>()
         };
         let lost: Names = masks.iter().flat_map(lost).collect();
@@ -399,7 +399,7 @@ impl Parts<'_> {
         let which = cases.iter().enumerate().map(|(n, [c, _])| [c.clone(), number(n + 1)]).collect();
         let which = Kind::Case(which, Some(Box::new(number(0)))).at(e.span);
         let around = keep.union(&occurrences(&e)).cloned().collect();
-        let names = laid(&which, &around, self.program);
+        let names = axis_order(&which, &around, self.program);
         let which = self.named(which, names, &around);
         if !matches!(which.kind, Kind::Ref(_)) {
             return e;

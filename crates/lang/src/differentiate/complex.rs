@@ -4,7 +4,7 @@
 
 use super::back::{Walk, call};
 use crate::builtin::{self, Base, Callee, Derivative, Part};
-use crate::elaborate::scope::{Names, beside};
+use crate::elaborate::scope::{Names, kept_by};
 use crate::program::Program;
 use crate::syntax::ast::{Call, Equation, Expr, Kind, Name};
 use crate::syntax::diagnostic::Diagnostic;
@@ -156,7 +156,7 @@ impl Walk<'_> {
             Part::Both => vec![of("real", ct.clone()), of("imag", ct)],
         };
         for (arg, ct) in c.args.iter().zip(cotangents) {
-            self.back(arg, ct, &beside(keep, &c.args, arg));
+            self.back(arg, ct, &kept_by(keep, &c.args, arg));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! that the gradient program computes; tests compare the two.
 
 use crate::builtin::{self, Derivative};
-use crate::elaborate::scope::{Names, besides, bound_by, keys, laid, occurrences};
+use crate::elaborate::scope::{Names, kept_by_each, bound_by, keys, axis_order, occurrences};
 use crate::program::Program;
 use crate::syntax::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::syntax::indices::moving;
@@ -45,7 +45,7 @@ impl Hold<'_> {
         match &e.kind {
             Kind::Call(call) => {
                 around.extend(bound_by(call));
-                let args = call.args.iter().zip(besides(&around, &call.args));
+                let args = call.args.iter().zip(kept_by_each(&around, &call.args));
                 if self.is_held(call) {
                     return args.map(|(a, keep)| self.name(a, &keep)).next().unwrap_or_else(|| e.clone());
                 }
@@ -57,7 +57,7 @@ impl Hold<'_> {
             _ => {}
         }
         let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
-        let mut each = parts.iter().zip(besides(&around, &parts));
+        let mut each = parts.iter().zip(kept_by_each(&around, &parts));
         e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)))
     }
 
@@ -73,7 +73,7 @@ impl Hold<'_> {
             Some(t) if t == n => Place { index: Index::Time(n.clone(), 0), ..Place::named(n) },
             _ => Place::named(n),
         };
-        let places = laid(value, keep, self.program).iter().map(place).collect();
+        let places = axis_order(value, keep, self.program).iter().map(place).collect();
         let name = Name::from(format!("Held_{}", self.found.len()));
         let target = Ref { name, places, relation: false, span: Span::default() };
         self.found.push(Equation {

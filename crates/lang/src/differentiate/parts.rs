@@ -9,7 +9,7 @@ use super::inferred::ones_along;
 use super::settled::{movable, names_in, own_result, settled, step_of};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::elaborate::scope::{
-    Names, besides, bound_by, free, kept_within, keys, laid, numbered, occurrences, outermost,
+    Names, kept_by_each, bound_by, free, kept_within, keys, axis_order, numbered, occurrences, outermost,
 };
 use crate::program::Program;
 use crate::syntax::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
@@ -39,10 +39,10 @@ impl Program {
             let mut parts = Parts { program: self, equation: e, taken: &mut taken, found: found_here, masks };
             // An index that occurs twice in a guard is summed in it, unless the rest of the equation has it too.
             let left: Names = keys(&e.target).into_iter().collect();
-            let beside: Names = left.union(&occurrences(&e.value)).cloned().collect();
-            let guard = e.guard.as_ref().map(|g| parts.still(g, &beside));
-            let elsewhere = guard.iter().map(|g| movable(self, e, g, &beside));
-            parts.masks.extend(elsewhere.map(|g| Mask::new(&g, true, &beside, self)));
+            let kept_by: Names = left.union(&occurrences(&e.value)).cloned().collect();
+            let guard = e.guard.as_ref().map(|g| parts.still(g, &kept_by));
+            let elsewhere = guard.iter().map(|g| movable(self, e, g, &kept_by));
+            parts.masks.extend(elsewhere.map(|g| Mask::new(&g, true, &kept_by, self)));
             let value = parts.part(&e.value, &around);
             if parts.found.is_empty() {
                 equations.push(Cow::Borrowed(e));
@@ -50,11 +50,11 @@ impl Program {
             }
             // If the guard kept an index only for an expression that now has a name, the guard gets a name too.
             let there: Names = left.union(&occurrences(&value)).cloned().collect();
-            let guard = guard.map(|g| match free(&g, &there, self) == free(&g, &beside, self) {
+            let guard = guard.map(|g| match free(&g, &there, self) == free(&g, &kept_by, self) {
                 true => g,
                 false => {
-                    let names = laid(&g, &beside, self);
-                    parts.named(g, names, &beside)
+                    let names = axis_order(&g, &kept_by, self);
+                    parts.named(g, names, &kept_by)
                 }
             });
             // An index that was kept only for arguments that now have names is reduced here, at the left side as
@@ -148,7 +148,7 @@ impl Parts<'_> {
             return e.map_parts(&mut |p| {
                 let (keep, alone) = (kept.next().unwrap_or_default(), alone.next().unwrap_or_default());
                 let new = self.part(p, &keep);
-                let (names, there) = (laid(&new, &keep, self.program), free(&new, &alone, self.program));
+                let (names, there) = (axis_order(&new, &keep, self.program), free(&new, &alone, self.program));
                 let lost = !new.is_single() && names.iter().any(|n| !there.contains(n));
                 if lost && !self.leans(&new) { self.taken_only(new, names, &keep) } else { new }
             });
@@ -184,7 +184,7 @@ impl Parts<'_> {
         let mut args = Vec::with_capacity(call.args.len());
         for ((a, keep), alone) in call.args.iter().zip(kept).zip(alone) {
             let new = self.still(a, &keep);
-            let names = laid(&new, &keep, self.program);
+            let names = axis_order(&new, &keep, self.program);
             let lies = callee.as_ref().is_some_and(|c| self.lies(c, &new, &names, &alone));
             args.push(if lies && !self.leans(&new) { self.named(new, names, &keep) } else { new });
         }
@@ -219,11 +219,11 @@ impl Parts<'_> {
         let behind = behind(&self.masks, self.program, self.equation, callee, call, keep);
         let masks = behind.map(|behind| std::mem::replace(&mut self.masks, behind));
         let mut args = Vec::with_capacity(call.args.len());
-        let (alone, kept) = (self.alone(&call.args, bound_by(call)), besides(&around, &call.args));
+        let (alone, kept) = (self.alone(&call.args, bound_by(call)), kept_by_each(&around, &call.args));
         for (((a, keep), alone), still) in call.args.iter().zip(kept).zip(alone).zip(still) {
             let new = self.part(a, &keep);
             let new = self.settled(&new, &keep);
-            let names = laid(&new, &keep, self.program);
+            let names = axis_order(&new, &keep, self.program);
             let named = self.lies(callee, &new, &names, &alone) || !still && self.passes(&new);
             args.push(if named && !self.leans(&new) { self.taken_only(new, names, &keep) } else { new });
         }
@@ -249,8 +249,8 @@ impl Parts<'_> {
     fn alone(&self, args: &[Expr], bound: Names) -> Vec<Names> {
         let left: Names = keys(&self.equation.target).into_iter().chain(bound).collect();
         let single = |i: usize| args.iter().enumerate().filter(move |(j, a)| *j != i && a.is_single());
-        let beside = |i: usize| single(i).flat_map(|(_, a)| occurrences(a)).chain(left.iter().cloned());
-        (0..args.len()).map(|i| beside(i).collect()).collect()
+        let kept_by = |i: usize| single(i).flat_map(|(_, a)| occurrences(a)).chain(left.iter().cloned());
+        (0..args.len()).map(|i| kept_by(i).collect()).collect()
     }
 
     /// True if an argument must get a name: it is positional with several axes, or on another line it would be summed
@@ -274,7 +274,7 @@ impl Parts<'_> {
         let around = left.iter().chain(keep).cloned().collect();
         let of = |a: &Expr| match &a.kind {
             Kind::Ref(r) => keys(r),
-            _ => laid(a, &around, self.program),
+            _ => axis_order(a, &around, self.program),
         };
         let named = settled(self.program, self.equation, callee, call, keep);
         let axis = named.into_iter().find(|(k, _)| &**k == "axis");

@@ -62,8 +62,8 @@ pub(super) fn movable_equation(program: &Program, e: &Equation) -> Equation {
     let left: Names = keys(&e.target).into_iter().collect();
     let mut keep = left.clone();
     keep.extend(e.guard.iter().flat_map(occurrences));
-    let beside = || left.union(&occurrences(&e.value)).cloned().collect();
-    let guard = e.guard.as_ref().map(|g| movable(program, e, g, &beside()));
+    let kept_by = || left.union(&occurrences(&e.value)).cloned().collect();
+    let guard = e.guard.as_ref().map(|g| movable(program, e, g, &kept_by()));
     Equation { target: e.target.clone(), guard, value: movable(program, e, &e.value, &keep), ..*e }
 }
 

@@ -10,21 +10,21 @@ use std::collections::HashMap;
 
 impl Expr {
     /// The free indices, in axis order: that of first appearance, or that of a call's result.
-    pub(crate) fn laid(&self, program: &Program) -> Vec<Name> {
+    pub(crate) fn axis_order(&self, program: &Program) -> Vec<Name> {
         match &self.kind {
             Kind::Ref(r) => keys(r),
             Kind::Of(_, _, index) => vec![index.clone()],
-            Kind::Call(call) => call.laid(program),
+            Kind::Call(call) => call.axis_order(program),
             Kind::Reduce(_, axes, body, _) => {
-                body.laid(program).into_iter().filter(|n| !axes.contains(n)).collect()
+                body.axis_order(program).into_iter().filter(|n| !axes.contains(n)).collect()
             }
             // The axes of a choice are those of its values, then those of its conditions.
             Kind::Choose(cases, otherwise) => {
                 let values = cases.iter().map(|[_, v]| v).chain(otherwise.as_deref());
                 let all = values.chain(cases.iter().map(|[c, _]| c));
-                distinct(all.flat_map(|e| e.laid(program)))
+                distinct(all.flat_map(|e| e.axis_order(program)))
             }
-            _ => distinct(self.parts().into_iter().flat_map(|p| p.laid(program))),
+            _ => distinct(self.parts().into_iter().flat_map(|p| p.axis_order(program))),
         }
     }
 
@@ -111,7 +111,7 @@ impl Call {
     ) -> Option<Call> {
         let callee: Callee = builtin::find(&function, program)?;
         let args: Vec<Arg> =
-            args.into_iter().map(|value| Arg { names: value.laid(program), value }).collect();
+            args.into_iter().map(|value| Arg { names: value.axis_order(program), value }).collect();
         let mut out = Call {
             function,
             args,
@@ -139,7 +139,7 @@ impl Call {
     }
 
     /// The indices of the result, in axis order.
-    fn laid(&self, program: &Program) -> Vec<Name> {
+    fn axis_order(&self, program: &Program) -> Vec<Name> {
         let (call, each) = (self.surface(), self.args.iter().map(|a| a.names.clone()).collect::<Vec<_>>());
         let left = builtin::leaves(&call, &each, program);
         let mut out = builtin::laid_out(&call, &each, program);

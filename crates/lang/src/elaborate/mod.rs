@@ -31,7 +31,7 @@ pub(crate) use resolve::number;
 use self::core::{Arg, Call, Expr, Kind, Origin};
 use crate::builtin::{self, Base, Callee, Setting, Shape, literal};
 use crate::elaborate::scope::{
-    Names, beside, besides, bound_by, distinct, key, keys, laid, occurrences, place_keys,
+    Names, kept_by, kept_by_each, bound_by, distinct, key, keys, axis_order, occurrences, place_keys,
 };
 use crate::program::Program;
 use crate::syntax::ast;
@@ -138,8 +138,8 @@ impl<'a> Elaborate<'a> {
             ast::Kind::Product(factors) => self.product(factors, keep).at(e.span),
             ast::Kind::Negative(one) => Kind::Negative(Box::new(self.unsummed(one, keep))).at(e.span),
             ast::Kind::Quotient(two) => {
-                let over = self.unsummed(&two[0], &beside(keep, &two[..], &two[0]));
-                let under = self.expr(&two[1], &beside(keep, &two[..], &two[1]));
+                let over = self.unsummed(&two[0], &kept_by(keep, &two[..], &two[0]));
+                let under = self.expr(&two[1], &kept_by(keep, &two[..], &two[1]));
                 Kind::Quotient(Box::new([over, under])).at(e.span)
             }
             _ => self.expr(e, keep),
@@ -148,22 +148,22 @@ impl<'a> Elaborate<'a> {
 
     fn product(&self, factors: &[ast::Expr], keep: &Names) -> Kind {
         Kind::Product(
-            factors.iter().zip(&besides(keep, factors)).map(|(f, keep)| self.expr(f, keep)).collect(),
+            factors.iter().zip(&kept_by_each(keep, factors)).map(|(f, keep)| self.expr(f, keep)).collect(),
         )
     }
 
     /// The indices that a product sums over: those of several factors, except for kept ones.
     fn summed(&self, factors: &[ast::Expr], keep: &Names) -> Vec<Name> {
-        let around = besides(keep, factors);
+        let around = kept_by_each(keep, factors);
         let own: Vec<Vec<Name>> =
-            factors.iter().zip(&around).map(|(f, keep)| laid(f, keep, self.program)).collect();
+            factors.iter().zip(&around).map(|(f, keep)| axis_order(f, keep, self.program)).collect();
         let several = |n: &Name| own.iter().filter(|names| names.contains(n)).count() > 1;
         distinct(own.iter().flatten().filter(|n| !keep.contains(n) && several(n)).cloned())
     }
 
     pub(crate) fn expr(&self, e: &ast::Expr, keep: &Names) -> Expr {
         let two = |two: &[ast::Expr; 2]| {
-            let mut kept = besides(keep, two).into_iter();
+            let mut kept = kept_by_each(keep, two).into_iter();
             let mut part = |e: &ast::Expr| self.expr(e, &kept.next().unwrap_or_default());
             let first = part(&two[0]);
             Box::new([first, part(&two[1])])
@@ -194,7 +194,7 @@ impl<'a> Elaborate<'a> {
             }
             ast::Kind::Quotient(parts) => Kind::Quotient(two(parts)),
             ast::Kind::Sum(terms) => Kind::Sum(
-                terms.iter().zip(besides(keep, terms)).map(|(t, keep)| self.expr(t, &keep)).collect(),
+                terms.iter().zip(kept_by_each(keep, terms)).map(|(t, keep)| self.expr(t, &keep)).collect(),
             ),
             ast::Kind::Negative(one) => Kind::Negative(Box::new(self.expr(one, keep))),
             ast::Kind::Power(parts) => Kind::Power(two(parts)),
@@ -203,12 +203,12 @@ impl<'a> Elaborate<'a> {
             ast::Kind::Or(parts) => Kind::Or(two(parts)),
             ast::Kind::Not(one) => Kind::Not(Box::new(self.expr(one, keep))),
             ast::Kind::Choose(three) => {
-                let kept = besides(keep, &three[..]);
+                let kept = kept_by_each(keep, &three[..]);
                 let part = |i: usize| self.expr(&three[i], &kept[i]);
                 Kind::Choose(vec![[part(0), part(1)]], Some(Box::new(part(2))))
             }
             ast::Kind::Case(cases, otherwise) => {
-                let kept = besides(keep, &e.parts().into_iter().cloned().collect::<Vec<_>>());
+                let kept = kept_by_each(keep, &e.parts().into_iter().cloned().collect::<Vec<_>>());
                 let case = |(i, [c, v]): (usize, &[ast::Expr; 2])| {
                     [self.expr(c, &kept[2 * i]), self.expr(v, &kept[2 * i + 1])]
                 };
@@ -251,11 +251,11 @@ impl<'a> Elaborate<'a> {
         let mut around = keep.clone();
         around.extend(bound.iter().cloned());
         let argument = |(arg, keep): (&ast::Expr, Names)| {
-            let mut names = laid(arg, &keep, self.program);
+            let mut names = axis_order(arg, &keep, self.program);
             names.retain(|n| !self.by_step || Some(n) != self.time);
             Arg { value: self.expr(arg, &keep), names }
         };
-        let args: Vec<Arg> = call.args.iter().zip(besides(&around, &call.args)).map(argument).collect();
+        let args: Vec<Arg> = call.args.iter().zip(kept_by_each(&around, &call.args)).map(argument).collect();
         let mut settings = call.named.clone();
         let like = settings.iter().position(|(k, v)| &**k == "like" && matches!(v.kind, ast::Kind::Text(_)));
         let like = match like.map(|at| settings.remove(at).1.kind) {

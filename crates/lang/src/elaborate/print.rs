@@ -49,7 +49,7 @@ impl Equation {
             return Vec::new();
         }
         let left = keys(&self.target);
-        self.value.laid(program).into_iter().filter(|n| !left.contains(n)).collect()
+        self.value.axis_order(program).into_iter().filter(|n| !left.contains(n)).collect()
     }
 
     /// True if a sum around the right side is the sum of the line.

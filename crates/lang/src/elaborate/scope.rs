@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 
 /// The free indices of an expression, given the indices kept around it, in axis order: that of first appearance, or
 /// that of a call's result.
-pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
+pub(crate) fn axis_order(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
     match &e.kind {
         Kind::Ref(r) => return keys(r),
         Kind::Of(_, index) => return vec![index.clone()],
         Kind::Number(_) | Kind::Text(_) | Kind::Array(_) => return Vec::new(),
         Kind::Call(call) => {
             if let Some(choice) = crate::builtin::choice(call, program) {
-                return laid(&choice.at(e.span), keep, program);
+                return axis_order(&choice.at(e.span), keep, program);
             }
         }
         _ => {}
@@ -32,11 +32,11 @@ pub(crate) fn laid(e: &Expr, keep: &Names, program: &Program) -> Vec<Name> {
     }
     // Parts without parts have no inner sums, so `keep` does not matter.
     let each: Vec<Vec<Name>> = match parts.iter().all(|p| p.is_single()) {
-        true => parts.iter().map(|p| laid(p, keep, program)).collect(),
+        true => parts.iter().map(|p| axis_order(p, keep, program)).collect(),
         false if nested => {
-            parts.iter().zip(besides(keep, &parts)).map(|(p, keep)| laid(p, &keep, program)).collect()
+            parts.iter().zip(kept_by_each(keep, &parts)).map(|(p, keep)| axis_order(p, &keep, program)).collect()
         }
-        false => parts.iter().zip(kept_within(e, keep)).map(|(p, keep)| laid(p, &keep, program)).collect(),
+        false => parts.iter().zip(kept_within(e, keep)).map(|(p, keep)| axis_order(p, &keep, program)).collect(),
     };
     match &e.kind {
         Kind::Call(call) => {
@@ -93,14 +93,14 @@ pub(crate) fn names_of(
     match &arg.kind {
         Kind::Ref(r) => keys(r),
         _ => {
-            let around = beside(&keep.iter().chain(left).cloned().collect(), args, arg);
-            laid(arg, &around, program)
+            let around = kept_by(&keep.iter().chain(left).cloned().collect(), args, arg);
+            axis_order(arg, &around, program)
         }
     }
 }
 
 /// The indices that a part must keep: those kept around the expression, and those that its neighbours use.
-pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>, me: &Expr) -> Names {
+pub(crate) fn kept_by<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>, me: &Expr) -> Names {
     let mut out = keep.clone();
     for part in parts {
         if !std::ptr::eq(part, me) {
@@ -113,8 +113,8 @@ pub(crate) fn beside<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>
 /// Up to this many parts, each part visits all its neighbours.
 const FEW: usize = 4;
 
-/// The result of `beside` for each part. The time is linear in the number of parts.
-pub(crate) fn besides(keep: &Names, parts: &[impl Borrow<Expr>]) -> Vec<Names> {
+/// The result of `kept_by` for each part. The time is linear in the number of parts.
+pub(crate) fn kept_by_each(keep: &Names, parts: &[impl Borrow<Expr>]) -> Vec<Names> {
     let own: Vec<Names> = parts.iter().map(|p| occurrences(p.borrow())).collect();
     if own.len() <= FEW {
         let others = |i: usize| {
@@ -140,31 +140,31 @@ pub(crate) fn kept_within(e: &Expr, keep: &Names) -> Vec<Names> {
         Kind::Reduce(_, axes, _) => around.extend(axes.iter().cloned()),
         Kind::Call(call) => {
             around.extend(bound_by(call));
-            let mut out = besides(&around, &call.args);
+            let mut out = kept_by_each(&around, &call.args);
             out.resize(call.args.len() + call.named.len(), around);
             return out;
         }
         _ => {}
     }
-    besides(&around, &e.parts())
+    kept_by_each(&around, &e.parts())
 }
 
 /// The free indices of an expression, given the indices kept around it.
 pub(crate) fn free(e: &Expr, keep: &Names, program: &Program) -> Names {
-    laid(e, keep, program).into_iter().collect()
+    axis_order(e, keep, program).into_iter().collect()
 }
 
 /// The free indices of an entire right side whose reduction is not a sum: the outermost product does not sum them.
 pub(crate) fn outermost(e: &Expr, keep: &Names, program: &Program) -> Names {
     match &e.kind {
         Kind::Product(factors) => {
-            let around = besides(keep, factors);
+            let around = kept_by_each(keep, factors);
             factors.iter().zip(&around).flat_map(|(f, a)| free(f, a, program)).collect()
         }
         Kind::Negative(one) => outermost(one, keep, program),
         Kind::Quotient(two) => {
-            let mut out = outermost(&two[0], &beside(keep, &two[..], &two[0]), program);
-            out.extend(free(&two[1], &beside(keep, &two[..], &two[1]), program));
+            let mut out = outermost(&two[0], &kept_by(keep, &two[..], &two[0]), program);
+            out.extend(free(&two[1], &kept_by(keep, &two[..], &two[1]), program));
             out
         }
         _ => free(e, keep, program),

@@ -82,7 +82,7 @@ pub(crate) struct Term<'a> {
     left: Vec<Name>,
     pub(crate) sizes: Sizes,
     /// The sizes of the left side's indices, as far as other equations of the same name determine them.
-    pub(crate) beside: Vec<Option<usize>>,
+    pub(crate) kept_by: Vec<Option<usize>>,
     /// For differentiation: the conditions under which the branch being evaluated is taken.
     masks: RefCell<Vec<Named>>,
 }
@@ -171,7 +171,7 @@ impl<'a> Term<'a> {
             equation,
             left,
             sizes: Sizes::new(),
-            beside: Vec::new(),
+            kept_by: Vec::new(),
             masks: Default::default(),
         };
         let mut sizes = Sizes::new();

@@ -163,7 +163,7 @@ impl<'a> Solver<'a> {
         moment: Option<&HashMap<(Name, i64), Value>>,
     ) -> Eval<Named> {
         let mut term = Term::new(self.core, self.options, values, &self.batch, moment, e)?;
-        term.beside = self.extents.get(&e.target.name).cloned().unwrap_or_default();
+        term.kept_by = self.extents.get(&e.target.name).cloned().unwrap_or_default();
         term.infer_sizes()?;
         term.evaluate_where(self.condition(e, values).filter(|_| moment.is_none()).as_ref())
     }

@@ -43,7 +43,7 @@ impl Mask {
     }
 
     pub(super) fn indices(&self, program: &Program) -> Vec<Name> {
-        self.condition.laid(program)
+        self.condition.axis_order(program)
     }
 
     /// Where the branch is taken at some position of these indices at least.
@@ -137,7 +137,7 @@ impl Back<'_, '_> {
         otherwise: Option<&Expr>,
         ct: &Expr,
     ) -> Option<()> {
-        let all = e.laid(self.program);
+        let all = e.axis_order(self.program);
         for (masks, value) in branches(cases, otherwise) {
             if self.reads_wanted(value) {
                 self.under(masks, |back| {
@@ -202,7 +202,7 @@ impl Back<'_, '_> {
         if self.masks.is_empty() {
             return self.back(part, ct);
         }
-        let (own, before) = (part.laid(self.program), self.masks.clone());
+        let (own, before) = (part.axis_order(self.program), self.masks.clone());
         self.forget(|n| !own.contains(n));
         let out = self.back(part, ct);
         self.masks = before;

@@ -13,8 +13,8 @@ impl Back<'_, '_> {
     /// The cotangent of a positional call that is a part of a right side. Indices that the result lacks would be taken for
     /// names of its axes.
     fn without_others(&self, e: &Expr, ct: Expr) -> Expr {
-        let own = e.laid(self.program);
-        match self.sorted(ct.laid(self.program), |n| !own.contains(n)) {
+        let own = e.axis_order(self.program);
+        match self.sorted(ct.axis_order(self.program), |n| !own.contains(n)) {
             none if none.is_empty() => ct,
             others => bare(Kind::Reduce(Projection::Sum, others, Box::new(ct), Origin::Written)),
         }
@@ -23,7 +23,7 @@ impl Back<'_, '_> {
     /// The cotangent of a call, summed over others than its indices. After that, a branch counts as taken if it is taken
     /// at any of their positions.
     fn closing(&mut self, e: &Expr, ct: Expr) -> Expr {
-        let (ct, gone) = self.closed(ct, &e.laid(self.program));
+        let (ct, gone) = self.closed(ct, &e.axis_order(self.program));
         self.forget(|n| gone.contains(n));
         ct
     }
@@ -152,7 +152,7 @@ impl Back<'_, '_> {
         let target = &self.equation.target;
         let d = self.program.definition(&target.name)?;
         let left: Names = keys(target).into_iter().collect();
-        let same = e.laid(self.program).into_iter().collect::<Names>() == left;
+        let same = e.axis_order(self.program).into_iter().collect::<Names>() == left;
         let alone = d.equations.len() == 1 && self.equation.guard.is_none() && self.equation.value == *e;
         let plain_places = target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0)));
         (alone && same && plain_places).then(|| reference(target.name.clone(), plain(&target.places)))

@@ -50,7 +50,7 @@ impl Back<'_, '_> {
                 apart |= elsewhere;
             }
         }
-        let free = ct.laid(self.program);
+        let free = ct.axis_order(self.program);
         let is_unsized = |k: &Name| !free.contains(k) || !sized.contains(k);
         if !apart && (sized_elsewhere || places.iter().filter_map(key).any(|k| is_unsized(&k))) {
             let whole = reference(r.name.clone(), places.iter().map(unmoved).collect());
@@ -139,7 +139,7 @@ impl Back<'_, '_> {
     /// Emits a line as it is.
     pub(super) fn print(&mut self, target: Ref, mut value: Expr) -> Option<()> {
         alone(&mut value);
-        let open = value.laid(self.program).iter().any(|n| !keys(&target).contains(n));
+        let open = value.axis_order(self.program).iter().any(|n| !keys(&target).contains(n));
         if let Kind::Call(call) = &mut value.kind {
             call.whole = !open;
         }

@@ -226,7 +226,7 @@ impl Back<'_, '_> {
         if e.projection != Projection::Sum {
             let left = keys(&e.target);
             let parts = [&e.value].into_iter().chain(&e.guard);
-            let gone: Vec<Name> = parts.flat_map(|p| p.laid(self.program)).collect();
+            let gone: Vec<Name> = parts.flat_map(|p| p.axis_order(self.program)).collect();
             let gone = self.sorted(gone, |n| !left.contains(n));
             if !gone.is_empty() {
                 // Elements at which the guard does not hold are not part of the reduction.
@@ -308,7 +308,7 @@ impl Back<'_, '_> {
                 self.back(b, negative(over(times(ct, [above]), squared)))
             }
             Kind::Sum(terms) => {
-                let all = e.laid(self.program);
+                let all = e.axis_order(self.program);
                 for term in terms.iter().filter(|t| self.reads_wanted(t)).collect::<Vec<_>>() {
                     let own = self.repeated(e, &all, term, ct.clone())?;
                     self.back(term, own)?;
@@ -332,7 +332,7 @@ impl Back<'_, '_> {
                     return self.back(body, ct);
                 }
                 let ct = self.chosen(ct);
-                let ct = self.closed(ct, &e.laid(self.program)).0;
+                let ct = self.closed(ct, &e.axis_order(self.program)).0;
                 let copy = self.copy(body);
                 let ct = self.reduced(*how, copy, ct, axes)?;
                 self.enter(body, ct)
@@ -376,7 +376,7 @@ impl Back<'_, '_> {
     }
 
     fn copy_among(&mut self, e: &Expr, among: &Names) -> Expr {
-        let free = e.laid(self.program);
+        let free = e.axis_order(self.program);
         let mut taken: Names = self.all.union(&self.walk.introduced).cloned().collect();
         let mut names = HashMap::new();
         for name in among.iter().filter(|n| !free.contains(n)) {
@@ -393,7 +393,7 @@ impl Back<'_, '_> {
     fn closed(&self, ct: Expr, own: &[Name]) -> (Expr, Vec<Name>) {
         let refs = ct.refs();
         let several = |n: &Name| refs.iter().filter(|r| keys(r).contains(n)).count() > 1;
-        let others = ct.laid(self.program).into_iter().filter(|n| !own.contains(n) && several(n));
+        let others = ct.axis_order(self.program).into_iter().filter(|n| !own.contains(n) && several(n));
         // Within a step there is no sum over time.
         let others = others.filter(|n| self.step.as_ref() != Some(n));
         let others: Vec<Name> = others.collect();
@@ -418,7 +418,7 @@ impl Back<'_, '_> {
             let factors: Option<Vec<Expr>> = factors.into_iter().map(|f| self.conjugate(f)).collect();
             return self.back(base, times(ct, factors?));
         }
-        let own = distinct(base.laid(self.program).into_iter().chain(exponent.laid(self.program)));
+        let own = distinct(base.axis_order(self.program).into_iter().chain(exponent.axis_order(self.program)));
         let ct = self.chosen(ct);
         let ct = self.closed(ct, &own).0;
         for (part, name) in [(base, "x"), (exponent, "y")] {

@@ -14,8 +14,8 @@ impl Back<'_, '_> {
     /// The cotangent of a term that is repeated along indices of its neighbours, which nothing else has: once for each
     /// position.
     pub(super) fn repeated(&self, whole: &Expr, all: &[Name], term: &Expr, ct: Expr) -> Option<Expr> {
-        let mut said = term.laid(self.program);
-        said.extend(ct.laid(self.program));
+        let mut said = term.axis_order(self.program);
+        said.extend(ct.axis_order(self.program));
         said.extend(self.masks.iter().flat_map(|m| m.indices(self.program)));
         let missing: Names = all.iter().filter(|n| !said.contains(n)).cloned().collect();
         let mut ones = Vec::new();
@@ -132,7 +132,7 @@ fn having<'e>(e: &'e Expr, index: &Name, program: &Program) -> Option<&'e Ref> {
         Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| sized_key(p).as_ref() == Some(index))),
         Kind::Reduce(_, axes, ..) if axes.contains(index) => None,
         Kind::Call(c) => {
-            let stays = || e.laid(program).contains(index);
+            let stays = || e.axis_order(program).contains(index);
             let by_name = match (&c.callee.base, c.callee.shape()) {
                 (Base::User(_), _) | (_, Shape::Reduce | Shape::ReduceOne) => stays(),
                 (_, shape) => matches!(shape, Shape::Pointwise | Shape::Along),

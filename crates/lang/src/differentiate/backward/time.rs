@@ -34,7 +34,7 @@ pub(super) fn with_axes(e: &Equation, time: &Name, program: &Program) -> Option<
             return known;
         }
         let Some(first) = c.args.first() else { return false };
-        let own: Vec<Name> = first.value.laid(program).into_iter().filter(|n| n != time).collect();
+        let own: Vec<Name> = first.value.axis_order(program).into_iter().filter(|n| n != time).collect();
         c.axes = match (dotted.filter(|d| own.contains(d)), shape) {
             (Some(d), _) => Some(vec![d.clone()]),
             (None, Shape::Reduce) => Some(own).filter(|own| !own.is_empty()),

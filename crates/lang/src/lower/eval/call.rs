@@ -80,16 +80,16 @@ impl Term<'_> {
         let own = is_time(self.equation) || self.core.equations.iter().any(is_time);
         let time = own.then_some(self.options.steps);
         let left = self.equation.target.places.iter().position(|p| key(p).as_ref() == Some(index));
-        let beside = left.and_then(|p| self.beside.get(p).copied().flatten());
+        let kept_by = left.and_then(|p| self.kept_by.get(p).copied().flatten());
         let declared = |name: &str| self.options.axes.get(name).map(|a| a.0);
-        let said = self.sizes.get(index).map(|s| s.0).or(time).or(declared(index)).or(beside);
+        let said = self.sizes.get(index).map(|s| s.0).or(time).or(declared(index)).or(kept_by);
         // A primed index without a size has the declared size of its name without primes.
         let Some(n) = said.or(declared(index.trim_end_matches('\''))) else {
             // If a term that would determine the size has failed, the error was reported there.
             let failed =
                 |e: &&Equation| e.reads().iter().any(|r| matches!(self.values.get(&r.name), Some(None)));
-            let beside = self.core.equations.iter().filter(|e| e.target.name == self.equation.target.name);
-            if left.is_some() && beside.into_iter().any(|e| failed(&e)) {
+            let kept_by = self.core.equations.iter().filter(|e| e.target.name == self.equation.target.name);
+            if left.is_some() && kept_by.into_iter().any(|e| failed(&e)) {
                 return Err(Fault::Silent);
             }
             let what = format!("the size of index `{index}` is not known here");

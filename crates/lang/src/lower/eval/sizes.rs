@@ -39,7 +39,7 @@ impl Term<'_> {
         let left = || {
             let places = &self.equation.target.places;
             let at = places.iter().position(|p| p.index == Index::Named(index.clone(), 0))?;
-            self.beside.get(at).copied().flatten()
+            self.kept_by.get(at).copied().flatten()
         };
         let brought = || {
             let axis =

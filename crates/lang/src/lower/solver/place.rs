@@ -213,7 +213,7 @@ impl<'a> Solver<'a> {
                 return Err(Diagnostic::error(span, what).help(help).into());
             }
             // The size may come from other terms of the name.
-            let beside = || self.extents.get(name)?.get(p).copied().flatten();
+            let kept_by = || self.extents.get(name)?.get(p).copied().flatten();
             // Positions that share a domain have its size.
             let domain = || {
                 let relation = terms[0].0.target.relation || first.is_some();
@@ -223,7 +223,7 @@ impl<'a> Solver<'a> {
                 e.target.places.get(p).filter(|place| matches!(place.index, Index::Computed(_)))
             });
             let read = || computed.and_then(|_| self.size_by_readers(name, p));
-            match (found.map(|f| f.0).or_else(beside).or_else(domain).or_else(read), missing) {
+            match (found.map(|f| f.0).or_else(kept_by).or_else(domain).or_else(read), missing) {
                 (Some(n), _) => sizes.push(n),
                 (None, None) if computed.is_some() => {
                     let span = computed.map(|c| c.span).unwrap_or_default();

@@ -97,15 +97,15 @@ impl<'a> Solver<'a> {
         let line = Equation { target, ..e.clone() };
         let sizes: Vec<usize> =
             counts.iter().copied().chain(others.iter().map(|p| ground.sizes[*p])).collect();
-        let laid = Ground { sizes: &sizes, ..*ground }.placed(&line, value);
-        laid.check().map_err(|x| failed(&x))?;
+        let axis_order = Ground { sizes: &sizes, ..*ground }.placed(&line, value);
+        axis_order.check().map_err(|x| failed(&x))?;
         let lead = ground.batch.len();
         let to_front: Vec<isize> = (lead..lead + indices.len())
             .chain(0..lead)
-            .chain(lead + indices.len()..laid.rank())
+            .chain(lead + indices.len()..axis_order.rank())
             .map(|a| a as isize)
             .collect();
-        let source = laid.permute(to_front);
+        let source = axis_order.permute(to_front);
         let rest: Vec<usize> = source.shape()[indices.len()..].to_vec();
         let rows: usize = counts.iter().product();
         let flat: usize = group.iter().fold(1usize, |n, w| n.saturating_mul(w.size));
