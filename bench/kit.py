@@ -1,7 +1,7 @@
 """Packs the tests of GPU devices for a machine without Rust: `python3 bench/kit.py [--release]` builds the tests and the
 command, and writes `target/kit` with a script `run.sh`, which runs everything there in at most eight minutes:
 
-    bash target/kit/run.sh            # tests, devices and their rates, W5's first step, attention
+    bash target/kit/run.sh            # tests, devices and their rates, attention
 
 The folder has Vulkan's loader (`libvulkan.so.1` of this machine). Where no driver is registered, as on servers with NVIDIA GPUs and
 no display, the script describes `libEGL_nvidia.so.0` to the loader.

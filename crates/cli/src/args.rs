@@ -95,11 +95,11 @@ Examples:
   gradus query family.eq 'Anc(1, 4)'    print yes or no
   gradus query mlp.eq 'Probs[0, o]'     print elements with their indices")]
     Query(QueryArgs),
-    /// Train a model, or a program of equations with a loss, as a configuration file describes
+    /// Train a model, or equations with a loss, as a configuration file says
     #[command(after_help = "\
 Examples:
-  gradus train names.toml            train, and write to the folder given by `out`
-  gradus train names.toml --resume   continue from the last checkpoint in that folder
+  gradus train names.toml            train, and write to the folder `out`
+  gradus train names.toml --resume   continue from the last checkpoint there
 
 A run locks its folder; a second run in the same folder fails at once. --resume
 fails if settings (seed, rate, data, ...) differ from those of the checkpoint,
@@ -112,7 +112,7 @@ A configuration:
   data = \"names.txt\"             # paths are relative to the configuration
   steps = 2000                   # number of batches
   batch = 32                     # examples per batch
-  out = \"run\"                    # folder for log, events, loss curve, checkpoint
+  out = \"run\"                    # folder for logs, loss curve, checkpoint
   seed = 0
   checkpoint_every = 500         # batches; Ctrl-C also writes a checkpoint
   log_every = 20                 # batches
@@ -121,7 +121,7 @@ A configuration:
   name = \"adamw\"
   rate = 3e-3
   clip_norm = 1.0                # or clip_value
-  average = 0.999                # decay of averaged weights, used for sampling and validation
+  average = 0.999                # decay of averaged weights
   [schedule]
   name = \"cosine\"
   warm_up = 100                  # updates
@@ -312,7 +312,7 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
 /// The device that programs run on.
 #[derive(Args, Debug)]
 pub(crate) struct On {
-    /// Device to run on; `gradus devices` lists the names
+    /// Device to run on (see `gradus devices`)
     #[arg(long = "device", value_name = "NAME", default_value = "cpu")]
     name: String,
 }
@@ -534,7 +534,7 @@ pub(crate) struct TrainArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) on: On,
-    /// After the run, write the times of one more step as a trace, which Perfetto opens; checkpoints do not contain that step
+    /// Write a Perfetto trace of one more step after the run
     #[arg(long, value_name = "OUT")]
     pub(crate) profile: Option<PathBuf>,
 }

@@ -126,7 +126,7 @@ impl Group {
         self.members.iter().map(|(m, _)| of(m)).sum::<usize>() + more.map(of).sum::<usize>()
     }
 
-    /// Whether this group with more members uses more large buffers than a kernel may.
+    /// Returns true if this group with more members uses more large buffers than a kernel may.
     fn is_too_wide_with<'a>(&'a self, more: impl Iterator<Item = &'a Arc<Member>>) -> bool {
         let mut all: HashSet<Value> = more.flat_map(|m| &m.large).copied().collect();
         // Most members have no large buffers, and do not change the answer.

@@ -55,7 +55,7 @@ struct Lowering<'g> {
     views: Vec<Vec<View>>,
     /// Nodes whose results are outputs.
     outputs: HashSet<u32>,
-    /// Whether the current node is one of them.
+    /// True if the current node is one of them.
     is_output: bool,
     to: Lowered,
 }

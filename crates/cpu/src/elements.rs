@@ -4,7 +4,7 @@
 #[derive(Clone, Copy)]
 pub(crate) struct Elements<T>(pub(crate) *mut T);
 
-// SAFETY: only whoever uses an address needs to know that the element exists and is not written meanwhile, and says so there.
+// SAFETY: an address alone accesses nothing. Code that reads or writes an element states why no other task writes it.
 unsafe impl<T> Sync for Elements<T> {}
 
 impl<T> Elements<T> {

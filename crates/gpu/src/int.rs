@@ -47,6 +47,8 @@ impl Int {
         match (self, other) {
             (Int::Literal(a), Int::Literal(b)) if *b != 0 => Int::Literal(a / b),
             (x, Int::Literal(1)) => x.clone(),
+            // An axis of extent 0: nothing is read there, but a division by a literal zero is refused.
+            (_, Int::Literal(0)) => Int::Literal(0),
             (a, b) => Int::Text(format!("({} / {})", a.text(), b.text())),
         }
     }
@@ -54,7 +56,7 @@ impl Int {
     pub(crate) fn modulo(&self, other: &Int) -> Int {
         match (self, other) {
             (Int::Literal(a), Int::Literal(b)) if *b != 0 => Int::Literal(a % b),
-            (_, Int::Literal(1)) => Int::Literal(0),
+            (_, Int::Literal(0 | 1)) => Int::Literal(0),
             (a, b) => Int::Text(format!("({} % {})", a.text(), b.text())),
         }
     }

@@ -11,7 +11,7 @@ use gradus_ir::DType;
 pub fn profile(limits: &Limits) -> Profile {
     let most = usize::try_from(limits.binding).unwrap_or(usize::MAX);
     let software = limits.barriers == Barriers::Dear;
-    // Of the bindings, small tensors take one and temporaries up to two.
+    // All small tensors share one binding, and temporaries take up to two.
     let buffers = (limits.bindings as usize).saturating_sub(3).max(2);
     Profile {
         fuse: match software {

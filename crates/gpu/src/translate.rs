@@ -266,7 +266,7 @@ impl Translation<'_> {
     }
 }
 
-/// Whether a buffer is an output that overwrites an input, or an input that is overwritten.
+/// Returns true if a buffer is an output that overwrites an input, or an input that is overwritten.
 fn shares_memory(program: &GpuProgram, buffer: usize) -> bool {
     let mut donors = program.donors.iter().enumerate();
     donors

@@ -179,7 +179,7 @@ pub(crate) struct Recorded<'a> {
     pub(crate) arena: &'a Bound,
     pub(crate) word: usize,
     pub(crate) index: &'a (Bound, usize),
-    /// Whether the indices are in the memory of the word.
+    /// True if the indices are in the memory of the word.
     pub(crate) is_same: bool,
     pub(crate) dtype: DType,
     /// The first byte of the record in the heap.

@@ -310,10 +310,11 @@ fn f_scale(x: f32, n: i32) -> f32 {
   let last = bitcast<f32>(u32(n - third - third + 127) << 23u);
   return f_fence(f_fence(x * first) * first) * last;
 }
-// A quotient of pairs near one. Devices divide with an error of some units in the last place; the remainder takes it out.
+// A quotient of pairs near one. Devices divide with an error of some units in the last place; the remainder corrects it. Without the
+// fences, a division that is a product with the reciprocal is fused with the addition of `r`, which then corrects another quotient.
 fn c_over(n: vec2<f32>, d: vec2<f32>) -> f32 {
-  let q = n.x / d.x;
-  let r = f_fence(f_fused(-q, d.x, n.x) + f_fence(n.y - q * d.y)) / d.x;
+  let q = f_fence(n.x / d.x);
+  let r = f_fence(f_fence(f_fused(-q, d.x, n.x) + f_fence(n.y - q * d.y)) / d.x);
   return select(q, q + r, f_is_finite(q) && f_is_finite(r));
 }
 // A quotient of finite numbers, the second not zero, with an error of hardly more than half a unit in the last place.

@@ -52,8 +52,8 @@ FN f32 f_scale(f32 x, i32 n) {
   return f_fence(f_fence(x * first) * first) * last;
 }
 FN f32 c_over(vec2<f32> n, vec2<f32> d) {
-  let q = n.x / d.x;
-  let r = f_fence(f_fused(-q, d.x, n.x) + f_fence(n.y - q * d.y)) / d.x;
+  let q = f_fence(n.x / d.x);
+  let r = f_fence(f_fence(f_fused(-q, d.x, n.x) + f_fence(n.y - q * d.y)) / d.x);
   return select(q, q + r, f_is_finite(q) && f_is_finite(r));
 }
 FN f32 f_quotient(f32 a, f32 b) {

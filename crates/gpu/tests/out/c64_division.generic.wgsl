@@ -43,8 +43,8 @@ fn f_fused(a: f32, b: f32, c: f32) -> f32 {
   return select(sum, sum + f_fence(lost + error), f_is_finite(sum) && f_is_finite(product));
 }
 fn c_over(n: vec2<f32>, d: vec2<f32>) -> f32 {
-  let q = n.x / d.x;
-  let r = f_fence(f_fused(-q, d.x, n.x) + f_fence(n.y - q * d.y)) / d.x;
+  let q = f_fence(n.x / d.x);
+  let r = f_fence(f_fence(f_fused(-q, d.x, n.x) + f_fence(n.y - q * d.y)) / d.x);
   return select(q, q + r, f_is_finite(q) && f_is_finite(r));
 }
 fn f_quotient(a: f32, b: f32) -> f32 {

@@ -26,7 +26,7 @@ pub struct Settings {
     pub allow_unconverged: bool,
     /// Tables of relations, which the program reads by name.
     pub tables: Tables,
-    /// Whether rules that read only relations, constants and tables are solved over tuples before lowering.
+    /// True if rules that read only relations, constants and tables are solved over tuples before lowering.
     pub sparse: bool,
     /// True if the graph will be differentiated: the derivatives of its fixpoints must converge too.
     pub differentiated: bool,

@@ -8,7 +8,7 @@ use super::settled::{movable_equation, own_result, settled, step_of};
 use super::shift::with_named_ranges;
 use crate::builtin::{self, Base, Derivative, Shape};
 use crate::elaborate::scope::{
-    Names, kept_by, kept_by_each, bound_by, free, fresh, in_order, keys, occurrences, outermost, renamed,
+    Names, bound_by, free, fresh, in_order, kept_by, kept_by_each, keys, occurrences, outermost, renamed,
 };
 use crate::program::Program;
 use crate::syntax::ast::{Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};

@@ -10,7 +10,7 @@ use super::parts::Parts;
 use super::settled::{movable, names_in, settled};
 use crate::builtin::{self, Base, Callee, Mixes};
 use crate::elaborate::scope::{
-    Names, kept_by_each, bound_by, free, fresh, kept_within, axis_order, occurrences, renamed,
+    Names, axis_order, bound_by, free, fresh, kept_by_each, kept_within, occurrences, renamed,
 };
 use crate::program::Program;
 use crate::syntax::ast::{Call, Comparison, Equation, Expr, Index, Kind, Name, Place, Projection};
@@ -30,7 +30,7 @@ fn zero() -> Expr {
 }
 
 impl Mask {
-    /// Of a condition beside which these indices are kept.
+    /// A condition, with the indices that the expression around it keeps.
     pub(super) fn new(condition: &Expr, holds: bool, keep: &Names, program: &Program) -> Mask {
         Mask { condition: condition.clone(), holds, indices: free(condition, keep, program) }
     }
@@ -88,7 +88,7 @@ fn chosen(masks: &[Mask], ct: Expr) -> Expr {
     Kind::Case(cases.collect(), Some(Box::new(no))).bare()
 }
 
-/// Where some branches are taken, for something with these indices, beside what has others.
+/// The condition that some branches are taken, for an expression with these indices in a product with others.
 pub(super) fn guard(masks: &[Mask], names: &[Name], kept_by: Names, program: &Program) -> Option<Expr> {
     let each = masks.iter().map(|m| m.anywhere(|n| !names.contains(n)).truth());
     joined(each.collect(), |n| names.contains(n), Kind::And, kept_by, program)
@@ -170,7 +170,7 @@ pub(super) fn branches<'e>(
     out
 }
 
-/// A choice with other conditions, given what is kept beside each.
+/// A choice with other conditions, given the indices that each of them keeps.
 fn with_conditions(e: &Expr, keep: &Names, mut other: impl FnMut(&Expr, &Names) -> Expr) -> Expr {
     // A condition and what it chooses between stand in turns.
     let mut kept = kept_within(e, keep).into_iter().step_by(2);

@@ -2,7 +2,7 @@
 //! that the gradient program computes; tests compare the two.
 
 use crate::builtin::{self, Derivative};
-use crate::elaborate::scope::{Names, kept_by_each, bound_by, keys, axis_order, occurrences};
+use crate::elaborate::scope::{Names, axis_order, bound_by, kept_by_each, keys, occurrences};
 use crate::program::Program;
 use crate::syntax::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::syntax::indices::moving;

@@ -5,7 +5,7 @@
 use super::branch::{Mask, behind, branches, guard, joined};
 use super::settled::movable_equation;
 use crate::builtin;
-use crate::elaborate::scope::{Names, kept_by_each, fresh, key, keys, occurrences, renamed};
+use crate::elaborate::scope::{Names, fresh, kept_by_each, key, keys, occurrences, renamed};
 use crate::program::Program;
 use crate::syntax::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::syntax::order::components;
@@ -144,7 +144,10 @@ impl Readings<'_> {
                 let Some(callee) = builtin::find(&c.function, self.program) else { return };
                 let mixed = behind(masks, self.program, self.equation, &callee, c, keep);
                 let masks = mixed.as_deref().unwrap_or(masks);
-                c.args.iter().zip(kept_by_each(keep, &c.args)).for_each(|(a, keep)| self.look(a, masks, &keep));
+                c.args
+                    .iter()
+                    .zip(kept_by_each(keep, &c.args))
+                    .for_each(|(a, keep)| self.look(a, masks, &keep));
             }
             Kind::Reduce(_, axes, body) => {
                 let masks: Vec<Mask> = masks.iter().map(|m| m.anywhere(|n| axes.contains(n))).collect();

@@ -9,7 +9,7 @@ use super::inferred::ones_along;
 use super::settled::{movable, names_in, own_result, settled, step_of};
 use crate::builtin::{self, Base, Callee, Derivative, Shape};
 use crate::elaborate::scope::{
-    Names, kept_by_each, bound_by, free, kept_within, keys, axis_order, numbered, occurrences, outermost,
+    Names, axis_order, bound_by, free, kept_by_each, kept_within, keys, numbered, occurrences, outermost,
 };
 use crate::program::Program;
 use crate::syntax::ast::{Array, Call, Equation, Expr, Function, Index, Kind, Name, Place, Projection, Ref};
@@ -148,7 +148,8 @@ impl Parts<'_> {
             return e.map_parts(&mut |p| {
                 let (keep, alone) = (kept.next().unwrap_or_default(), alone.next().unwrap_or_default());
                 let new = self.part(p, &keep);
-                let (names, there) = (axis_order(&new, &keep, self.program), free(&new, &alone, self.program));
+                let (names, there) =
+                    (axis_order(&new, &keep, self.program), free(&new, &alone, self.program));
                 let lost = !new.is_single() && names.iter().any(|n| !there.contains(n));
                 if lost && !self.leans(&new) { self.taken_only(new, names, &keep) } else { new }
             });

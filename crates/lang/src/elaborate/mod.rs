@@ -31,7 +31,7 @@ pub(crate) use resolve::number;
 use self::core::{Arg, Call, Expr, Kind, Origin};
 use crate::builtin::{self, Base, Callee, Setting, Shape, literal};
 use crate::elaborate::scope::{
-    Names, kept_by, kept_by_each, bound_by, distinct, key, keys, axis_order, occurrences, place_keys,
+    Names, axis_order, bound_by, distinct, kept_by, kept_by_each, key, keys, occurrences, place_keys,
 };
 use crate::program::Program;
 use crate::syntax::ast;

@@ -33,10 +33,14 @@ pub(crate) fn axis_order(e: &Expr, keep: &Names, program: &Program) -> Vec<Name>
     // Parts without parts have no inner sums, so `keep` does not matter.
     let each: Vec<Vec<Name>> = match parts.iter().all(|p| p.is_single()) {
         true => parts.iter().map(|p| axis_order(p, keep, program)).collect(),
-        false if nested => {
-            parts.iter().zip(kept_by_each(keep, &parts)).map(|(p, keep)| axis_order(p, &keep, program)).collect()
+        false if nested => parts
+            .iter()
+            .zip(kept_by_each(keep, &parts))
+            .map(|(p, keep)| axis_order(p, &keep, program))
+            .collect(),
+        false => {
+            parts.iter().zip(kept_within(e, keep)).map(|(p, keep)| axis_order(p, &keep, program)).collect()
         }
-        false => parts.iter().zip(kept_within(e, keep)).map(|(p, keep)| axis_order(p, &keep, program)).collect(),
     };
     match &e.kind {
         Kind::Call(call) => {

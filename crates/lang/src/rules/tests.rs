@@ -1,4 +1,4 @@
-//! Closures beside what the definition says: all combinations of all variables, until nothing changes.
+//! Compares closures with their definition: all combinations of all variables, until nothing changes.
 
 use super::*;
 

@@ -418,7 +418,8 @@ impl Back<'_, '_> {
             let factors: Option<Vec<Expr>> = factors.into_iter().map(|f| self.conjugate(f)).collect();
             return self.back(base, times(ct, factors?));
         }
-        let own = distinct(base.axis_order(self.program).into_iter().chain(exponent.axis_order(self.program)));
+        let own =
+            distinct(base.axis_order(self.program).into_iter().chain(exponent.axis_order(self.program)));
         let ct = self.chosen(ct);
         let ct = self.closed(ct, &own).0;
         for (part, name) in [(base, "x"), (exponent, "y")] {
