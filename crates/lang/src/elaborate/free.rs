@@ -1,11 +1,12 @@
 //! The indices of expressions of Core: those that are free, in axis order; all that are mentioned; and renaming. Nothing
 //! here depends on the line around an expression.
 
-use crate::builtin::{self, Callee, Mixes};
-use crate::elaborate::core::{Arg, Call, Expr, Kind};
+use crate::builtin::{self, Base, Callee, Mixes, Shape};
+use crate::elaborate::core::{Arg, Call, Equation, Expr, Kind};
 use crate::elaborate::scope::{Names, bound_by, distinct, keys, rename_settings, renamed_place};
 use crate::program::Program;
-use crate::syntax::ast::{self, Name};
+use crate::syntax::ast::{self, Inside, Name};
+use crate::syntax::indices::moving;
 use std::collections::HashMap;
 
 impl Expr {
@@ -25,6 +26,14 @@ impl Expr {
                 distinct(all.flat_map(|e| e.axis_order(program)))
             }
             _ => distinct(self.parts().into_iter().flat_map(|p| p.axis_order(program))),
+        }
+    }
+
+    /// A call in the expression that takes names of its axes from the left side.
+    pub(crate) fn leaning(&self, program: &Program) -> Option<&Call> {
+        match &self.kind {
+            Kind::Call(call) if call.leans(program) => Some(call),
+            _ => self.parts().into_iter().find_map(|p| p.leaning(program)),
         }
     }
 
@@ -100,18 +109,23 @@ impl Expr {
 }
 
 impl Call {
-    /// A call that no line of a program has, with all that elaboration would decide. `None` if there is no such function.
+    /// A call that no line of a program has, with all that elaboration would decide. Within a step, its time is not an
+    /// axis of arguments. `None` if there is no such function.
     pub(crate) fn made(
         function: Name,
         args: Vec<Expr>,
         settings: Vec<(Name, ast::Expr)>,
         axes: Option<Vec<Name>>,
         like: Name,
+        step: Option<&Name>,
         program: &Program,
     ) -> Option<Call> {
         let callee: Callee = builtin::find(&function, program)?;
-        let args: Vec<Arg> =
-            args.into_iter().map(|value| Arg { names: value.axis_order(program), value }).collect();
+        let argument = |value: Expr| {
+            let names = value.axis_order(program).into_iter().filter(|n| Some(n) != step).collect();
+            Arg { names, value }
+        };
+        let args: Vec<Arg> = args.into_iter().map(argument).collect();
         let mut out = Call {
             function,
             args,
@@ -126,7 +140,7 @@ impl Call {
             whole: false,
             callee,
         };
-        let call = out.surface();
+        let call = out.outline();
         out.bound = bound_by(&call);
         let names = |arg: &ast::Expr| {
             let own = call.args.iter().position(|a| std::ptr::eq(a, arg));
@@ -138,13 +152,32 @@ impl Call {
         Some(out)
     }
 
+    /// True if the call takes names of its axes from the left side.
+    pub(crate) fn leans(&self, program: &Program) -> bool {
+        let may = match &self.callee.base {
+            Base::Row(_) => false,
+            Base::Table(b) => matches!(b.shape, Shape::Resize | Shape::Grow | Shape::Positional),
+            Base::User(_) => true,
+        };
+        may && self.callee.order == 0 && builtin::leans(&self.outline(), program)
+    }
+
     /// The indices of the result, in axis order.
     fn axis_order(&self, program: &Program) -> Vec<Name> {
-        let (call, each) = (self.surface(), self.args.iter().map(|a| a.names.clone()).collect::<Vec<_>>());
+        let (call, each) = (self.outline(), self.args.iter().map(|a| a.names.clone()).collect::<Vec<_>>());
         let left = builtin::leaves(&call, &each, program);
         let mut out = builtin::laid_out(&call, &each, program);
         out.retain(|n| left.contains(n));
-        distinct(out.into_iter().chain(left))
+        // Within a step, the time is not an axis of the arguments, but the call has a value at every step.
+        let step = |a: &Arg| {
+            let mut time = None;
+            a.value.any_ref(&mut |r| {
+                time = moving(&r.places).map(|t| t.0).filter(|t| !a.names.contains(t)).cloned();
+                time.is_some()
+            });
+            time.filter(|t| a.value.axis_order(program).contains(t))
+        };
+        distinct(out.into_iter().chain(left).chain(self.args.iter().filter_map(step)))
     }
 
     /// True if the call uses the temperature of a name.
@@ -152,5 +185,13 @@ impl Call {
         let args = vec![ast::Kind::Number(0.0).bare(); self.args.len()];
         let call = ast::Call { function: self.function.clone(), args, named: self.settings.clone() };
         self.callee.has_temperature(&call)
+    }
+}
+
+impl Equation {
+    /// All indices that the equation mentions.
+    pub(crate) fn index_names(&self) -> Names {
+        let parts = [&self.value].into_iter().chain(&self.guard);
+        parts.flat_map(Expr::index_names).chain(keys(&self.target)).collect()
     }
 }

@@ -66,7 +66,7 @@ impl<'a> Core<'a> {
     }
 }
 
-fn elaborate_all(equations: &[Equation], program: &Program) -> Vec<core::Equation> {
+pub(crate) fn elaborate_all(equations: &[Equation], program: &Program) -> Vec<core::Equation> {
     let one = |(number, e): (usize, &Equation)| Elaborate::new(program, e).equation(number);
     equations.iter().enumerate().map(one).collect()
 }

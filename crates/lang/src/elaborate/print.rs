@@ -13,6 +13,9 @@ impl Equation {
     /// The equation as a line that elaborates to it. `None` if there is none, because something depends on the line that
     /// the equation came from.
     pub(crate) fn printed(&self, program: &Program) -> Option<ast::Equation> {
+        if self.sums() && is_plain(&self.value) {
+            return Some(self.with(self.value.surface()));
+        }
         let goal = self.comparable();
         let value = match self.open(program) {
             none if none.is_empty() => self.value.clone(),
@@ -28,7 +31,7 @@ impl Equation {
         let full = Spelling::default();
         let all = line(&full);
         let count = full.count();
-        let shortest = line(&Spelling::without(vec![true; count]));
+        let shortest = self.with(value.shortest());
         if same(&shortest) {
             return Some(shortest);
         }
@@ -85,6 +88,9 @@ fn opened(e: Expr, left: &[Name]) -> Expr {
 /// entire right side if its axes have names anyway.
 fn without_hints(e: &mut Expr) {
     e.change_parts(&mut without_hints);
+    if let Kind::Array(_, at) = &mut e.kind {
+        *at = Default::default();
+    }
     if let Kind::Call(call) = &mut e.kind {
         let by_name =
             matches!(call.callee.shape(), Shape::Pointwise | Shape::Along | Shape::Reduce | Shape::ReduceOne);
@@ -92,5 +98,25 @@ fn without_hints(e: &mut Expr) {
         if !call.has_temperature() {
             call.like = "".into();
         }
+    }
+}
+
+/// True if a right side is a product of tensors, numbers, and calls of them, in which nothing can be left out: elaborating
+/// its text gives the same Core in any case.
+fn is_plain(e: &Expr) -> bool {
+    let single = |e: &Expr| matches!(e.kind, Kind::Ref(_) | Kind::Number(_) | Kind::Of(..));
+    let factor = |e: &Expr| match &e.kind {
+        Kind::Call(call) => {
+            matches!(call.callee.shape(), Shape::Pointwise | Shape::Along)
+                && (call.axes.is_none() && !call.callee.shape().has_axes()
+                    || call.axes.is_some() && !call.may_leave_axes())
+                && call.args.iter().all(|a| single(&a.value))
+        }
+        _ => single(e),
+    };
+    match &e.kind {
+        Kind::Product(factors) => factors.iter().all(factor),
+        Kind::Negative(one) => !matches!(one.kind, Kind::Negative(_)) && is_plain(one),
+        _ => factor(e),
     }
 }

@@ -2,7 +2,8 @@
 //! text means the same wherever its parts are copied to, and parses and elaborates to the same Core. `print` chooses
 //! what can be left out.
 
-use crate::elaborate::core::{Call, Equation, Expr, Kind, Origin};
+use crate::builtin::{Base, Takes};
+use crate::elaborate::core::{Arg, Call, Equation, Expr, Kind, Origin};
 use crate::syntax::ast;
 use crate::syntax::ast::{Name, Projection};
 use std::cell::Cell;
@@ -12,12 +13,14 @@ use std::cell::Cell;
 #[derive(Default)]
 pub(super) struct Spelling {
     left_out: Vec<bool>,
+    /// True to leave out everything that can be.
+    all: bool,
     count: Cell<usize>,
 }
 
 impl Spelling {
     pub(super) fn without(left_out: Vec<bool>) -> Spelling {
-        Spelling { left_out, count: Cell::new(0) }
+        Spelling { left_out, ..Spelling::default() }
     }
 
     /// The number of things that could be left out of the text.
@@ -27,7 +30,7 @@ impl Spelling {
 
     fn leaves_out(&self) -> bool {
         let at = self.count.replace(self.count.get() + 1);
-        self.left_out.get(at).copied().unwrap_or(false)
+        self.all || self.left_out.get(at).copied().unwrap_or(false)
     }
 }
 
@@ -39,6 +42,11 @@ impl Expr {
     /// The expression with everything written out.
     pub(crate) fn surface(&self) -> ast::Expr {
         self.spelled(&Spelling::default())
+    }
+
+    /// The expression without the sums and axes that a line may imply.
+    pub(crate) fn shortest(&self) -> ast::Expr {
+        self.spelled(&Spelling { all: true, ..Spelling::default() })
     }
 
     pub(super) fn spelled(&self, s: &Spelling) -> ast::Expr {
@@ -95,7 +103,31 @@ impl Call {
         self.spelled(&Spelling::default())
     }
 
+    /// The call with its settings and tensors; other arguments are left out where they make no difference to what the
+    /// table says about the call.
+    pub(crate) fn outline(&self) -> ast::Call {
+        let full = match &self.callee.base {
+            Base::User(_) => true,
+            Base::Table(b) => b.params.iter().any(|p| p.takes == Takes::Classes),
+            Base::Row(_) => false,
+        };
+        let argument = |a: &Arg| match &a.value.kind {
+            Kind::Ref(_) => a.value.surface(),
+            _ if full => a.value.surface(),
+            _ => ast::Kind::Number(0.0).bare(),
+        };
+        let args = self.args.iter().map(argument).collect();
+        ast::Call { function: self.function.clone(), args, named: self.named(&Spelling::default()) }
+    }
+
     fn spelled(&self, s: &Spelling) -> ast::Call {
+        let named = self.named(s);
+        let args = self.args.iter().map(|a| a.value.spelled(s)).collect();
+        ast::Call { function: self.function.clone(), args, named }
+    }
+
+    /// The settings, with axes and the name of the temperature.
+    fn named(&self, s: &Spelling) -> Vec<(Name, ast::Expr)> {
         let mut named = self.settings.clone();
         let as_written = self.axes.is_some() && self.may_leave_axes() && s.leaves_out();
         named.retain(|(k, _)| self.axes.is_none() || as_written || &**k != "axis");
@@ -112,13 +144,12 @@ impl Call {
         if self.has_temperature() {
             add("like", text(&self.like));
         }
-        let args = self.args.iter().map(|a| a.value.spelled(s)).collect();
-        ast::Call { function: self.function.clone(), args, named }
+        named
     }
 
     /// True if the axes may be left as the program has them: those that it wrote, and, except for derivatives, those that
     /// the first argument shows.
-    fn may_leave_axes(&self) -> bool {
+    pub(super) fn may_leave_axes(&self) -> bool {
         let written = self.settings.iter().any(|(k, _)| &**k == "axis");
         let shown = || matches!(self.args.first().map(|a| &a.value.kind), Some(Kind::Ref(_)));
         let one = self.callee.shape().has_one_axis();

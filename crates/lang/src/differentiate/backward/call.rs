@@ -2,7 +2,6 @@
 
 use super::{Back, bare, plain, reference, text, times};
 use crate::builtin::{self, Base, Derivative, Shape};
-use crate::differentiate::back::with_respect_to;
 use crate::elaborate::core::{Call, Expr, Index, Kind, Origin};
 use crate::elaborate::scope::{Names, fresh, keys};
 use crate::syntax::ast::{self, Function, Inside, Name, Projection};
@@ -14,7 +13,8 @@ impl Back<'_, '_> {
     /// names of its axes.
     fn without_others(&self, e: &Expr, ct: Expr) -> Expr {
         let own = e.axis_order(self.program);
-        match self.sorted(ct.axis_order(self.program), |n| !own.contains(n)) {
+        match self.sorted(ct.axis_order(self.program), |n| !own.contains(n) && self.step.as_ref() != Some(n))
+        {
             none if none.is_empty() => ct,
             others => bare(Kind::Reduce(Projection::Sum, others, Box::new(ct), Origin::Written)),
         }
@@ -22,14 +22,18 @@ impl Back<'_, '_> {
 
     /// The cotangent of a call, summed over others than its indices. After that, a branch counts as taken if it is taken
     /// at any of their positions.
-    fn closing(&mut self, e: &Expr, ct: Expr) -> Expr {
-        let (ct, gone) = self.closed(ct, &e.axis_order(self.program));
+    fn closing(&mut self, e: &Expr, c: &Call, ct: Expr) -> Expr {
+        let mut own = e.axis_order(self.program);
+        if c.leans(self.program) {
+            own.extend(keys(&self.equation.target));
+        }
+        let (ct, gone) = self.closed(ct, &own);
         self.forget(|n| gone.contains(n));
         ct
     }
 
     pub(super) fn call(&mut self, e: &Expr, c: &Call, ct: Expr) -> Option<()> {
-        let surface = c.surface();
+        let surface = c.outline();
         let derivative = c.callee.derivative_of(&surface);
         match derivative {
             Derivative::Stop => return Some(()),
@@ -47,11 +51,16 @@ impl Back<'_, '_> {
             let help = "give it one, sig(x, T), or run with --temperature, which its gradient follows";
             self.walk.doubtful.push(Diagnostic::warning(e.span, what).here("needed here").help(help));
         }
-        let args: Vec<Expr> = c.args.iter().map(|a| self.copy(&a.value)).collect();
+        // If all axes are reduced, their names do not matter, so the argument may take them from the left side.
+        let all = c.callee.shape() == Shape::Reduce && !c.settings.iter().any(|(k, _)| &**k == "axis");
+        let mut args: Vec<Expr> = Vec::with_capacity(c.args.len());
+        for a in &c.args {
+            args.push(if all { self.copy_here(&a.value) } else { self.copy(&a.value) });
+        }
         let function = Name::from(format!("{}_grad", c.function));
         let pulled = c.settings.iter().any(|(k, _)| &**k == "wrt");
         if derivative == Derivative::OfResult {
-            let ct = self.closing(e, ct);
+            let ct = self.closing(e, c, ct);
             let y = match self.result(e) {
                 Some(y) => y,
                 None => settled(self.copy(e)),
@@ -67,10 +76,14 @@ impl Back<'_, '_> {
             let slope = self.derivative(c, function, args, c.settings.clone())?;
             return self.back(&c.args[0].value, times(ct, [slope]));
         }
-        let ct = self.closing(e, ct);
+        let ct = self.closing(e, c, ct);
         let whole = self.equation.value == *e;
         let ct = match &c.callee.base {
-            Base::User(f) if builtin::leans(&surface, self.program) => self.called_apart(f, c, ct),
+            Base::User(_) if c.leans(self.program) && !whole => {
+                self.refuse_leaning(e);
+                return None;
+            }
+            Base::User(f) if c.leans(self.program) => self.called_apart(f, c, ct),
             Base::User(_) => self.without_others(e, ct),
             _ if c.callee.shape() == Shape::Positional && !whole => self.without_others(e, ct),
             _ => ct,
@@ -94,13 +107,14 @@ impl Back<'_, '_> {
     /// here.
     fn called_apart(&self, f: &Function, c: &Call, ct: Expr) -> Expr {
         let args: Vec<Vec<Name>> = c.args.iter().map(|a| a.names.clone()).collect();
-        let left = keys(&self.equation.target);
+        let mut left = keys(&self.equation.target);
+        left.retain(|n| self.step.as_ref() != Some(n));
         let own = match builtin::own_names(f, &args) {
             Some(own) if own.len() == left.len() => own,
             _ => return ct,
         };
         let args: Names = c.args.iter().flat_map(|a| a.value.index_names()).collect();
-        let mut taken: Names = args.union(&self.walk.introduced).cloned().collect();
+        let mut taken: Names = args.union(&self.introduced).cloned().collect();
         taken.extend(ct.index_names());
         let mut names = HashMap::new();
         for (_, name) in own.iter().zip(left).filter(|(own, name)| *own != name && args.contains(name)) {
@@ -119,7 +133,9 @@ impl Back<'_, '_> {
         args: Vec<Expr>,
         settings: Vec<(Name, ast::Expr)>,
     ) -> Option<Expr> {
-        let made = Call::made(function, args, settings, c.axes.clone(), c.like.clone(), self.program)?;
+        let axes = c.axes.clone().or_else(|| Some(vec![c.dotted.clone()?]));
+        let made =
+            Call::made(function, args, settings, axes, c.like.clone(), self.step.as_ref(), self.program)?;
         Some(bare(Kind::Call(Box::new(made))))
     }
 
@@ -131,7 +147,7 @@ impl Back<'_, '_> {
         axes: Option<Vec<Name>>,
     ) -> Option<Expr> {
         let like = self.equation.target.name.clone();
-        let made = Call::made(function, args, settings, axes, like, self.program)?;
+        let made = Call::made(function, args, settings, axes, like, self.step.as_ref(), self.program)?;
         Some(bare(Kind::Call(Box::new(made))))
     }
 
@@ -154,7 +170,8 @@ impl Back<'_, '_> {
         let left: Names = keys(target).into_iter().collect();
         let same = e.axis_order(self.program).into_iter().collect::<Names>() == left;
         let alone = d.equations.len() == 1 && self.equation.guard.is_none() && self.equation.value == *e;
-        let plain_places = target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0)));
+        let plain_places =
+            target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0) | Index::Time(..)));
         (alone && same && plain_places).then(|| reference(target.name.clone(), plain(&target.places)))
     }
 }
@@ -166,4 +183,19 @@ fn settled(mut e: Expr) -> Expr {
         call.settings.retain(|(k, _)| &**k != "like");
     }
     e
+}
+
+/// The settings of a derivative for the argument `which`; for higher orders, `wrt` lists the arguments in order.
+fn with_respect_to(settings: &[(Name, ast::Expr)], which: &str) -> Vec<(Name, ast::Expr)> {
+    let mut out: Vec<(Name, ast::Expr)> = settings.iter().filter(|(k, _)| &**k != "wrt").cloned().collect();
+    let before = settings.iter().find(|(k, _)| &**k == "wrt").map(|(_, v)| &v.kind);
+    let wrt = match before {
+        None => text(which),
+        Some(ast::Kind::List(all)) => {
+            ast::Kind::List(all.iter().cloned().chain([text(which)]).collect()).bare()
+        }
+        Some(other) => ast::Kind::List(vec![other.clone().bare(), text(which)]).bare(),
+    };
+    out.push(("wrt".into(), wrt));
+    out
 }

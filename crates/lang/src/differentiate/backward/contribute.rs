@@ -1,11 +1,14 @@
 //! Turns a cotangent that has arrived at a tensor into the line that adds it to the tensor's gradient.
 
-use super::{Back, is_cut, plain, reference, text, times};
-use crate::differentiate::along::sized_key;
-use crate::differentiate::line;
+use super::{Back, Walk, is_cut, plain, reference, text, times};
+use crate::differentiate::along::{size, sized_key};
+use crate::differentiate::locate;
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Origin, Place, Ref};
 use crate::elaborate::scope::{Names, fresh, in_order, key, keys, place_keys};
 use crate::syntax::ast::{self, Inside, Name, Projection};
+use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::indices::{is_timed, moving};
+use crate::syntax::source::Span;
 use std::collections::HashMap;
 
 impl Back<'_, '_> {
@@ -17,9 +20,10 @@ impl Back<'_, '_> {
         let cut = r.places.iter().any(is_cut);
         if r.places.iter().any(|p| p.index.is_arithmetic()) || cut && self.is_cut_apart(r) {
             // The gradient of a read at positions is the write to them.
-            let places: Option<Vec<Place>> = plain(&r.places).into_iter().map(written_range).collect();
+            let places: Option<Vec<Place>> =
+                plain(&r.places).into_iter().map(|p| self.written_range(p)).collect();
             let places = places?;
-            self.all_elements(r);
+            self.all_elements(r)?;
             return self.add(r, places, ct);
         }
         if cut {
@@ -57,19 +61,42 @@ impl Back<'_, '_> {
             ct = times(ct, [self.made("ones_like".into(), vec![whole], Vec::new(), None)?]);
         }
         if apart {
-            self.all_elements(r);
+            self.all_elements(r)?;
         }
         self.add(r, places, ct)
     }
 
-    /// Adds zeros of the tensor's shape to its gradient.
-    fn all_elements(&mut self, r: &Ref) {
-        self.walk.all_elements(&r.map_computed(&mut Expr::surface));
+    /// Adds zeros of the tensor's shape to its gradient, so that it has all time steps and elements even if it is only
+    /// written at some.
+    pub(super) fn all_elements(&mut self, r: &Ref) -> Option<()> {
+        if !self.walk.laid_out.insert(r.name.clone()) {
+            return Some(());
+        }
+        let reads = self.walk.equations.iter().flat_map(|e| e.reads()).filter(|o| o.name == r.name);
+        let moves = self.walk.lefts(&r.name).chain(reads).find(|o| moving(&o.places).is_some());
+        let own: Vec<Place> = match moves {
+            Some(own) if self.program.is_input(&r.name) => own.places.iter().map(at_same_step).collect(),
+            Some(own) => own.places.clone(),
+            None => r.places.clone(),
+        };
+        let places = self.walk.all_places(&r.name, &plain(&own));
+        let whole = reference(r.name.clone(), places.clone());
+        let zeros = self.made("zeros_like".into(), vec![whole], Vec::new(), None)?;
+        let name = self.walk.name(&r.name);
+        self.print(Ref { name, places, relation: false, span: Span::default() }, zeros)
     }
 
     /// True if something other than this axis of `r` determines the size of an index that `r` is read at with an offset.
     fn is_sized_elsewhere(&self, r: &Ref, axis: usize, name: &Name) -> bool {
-        self.walk.is_sized_elsewhere(&r.map_computed(&mut Expr::surface), axis, name)
+        let e = self.equation;
+        let plain = Index::Named(name.clone(), 0);
+        let has = |o: &Ref| {
+            let mut places = o.places.iter().enumerate();
+            places.any(|(p, place)| place.index == plain && (o.name != r.name || p != axis))
+        };
+        let several = self.program.definition(&e.target.name).is_some_and(|d| d.equations.len() > 1);
+        let left = several && e.target.name != r.name && has(&e.target);
+        left || e.any_read(&mut |o| has(o))
     }
 
     /// True if a part of a tensor is read at an offset whose index may have another size, and the part can be written to.
@@ -130,30 +157,42 @@ impl Back<'_, '_> {
 
     /// Emits a line, with the sizes that indices have in the equation.
     pub(super) fn emit(&mut self, target: Ref, value: Expr) -> Option<()> {
-        let value = self.with_sizes(&target, value)?;
+        let value = self.with_sizes(&target, value);
         let mut value = self.with_few_primes(&target, value);
-        self.size(&mut value);
+        size(&mut value, self.equation, self.program);
         self.print(target, value)
     }
 
     /// Emits a line as it is.
-    pub(super) fn print(&mut self, target: Ref, mut value: Expr) -> Option<()> {
+    pub(super) fn print(&mut self, target: Ref, value: Expr) -> Option<()> {
+        let line = self.printed(target, value, Projection::Sum, None)?;
+        self.walk.lines.push(line);
+        Some(())
+    }
+
+    pub(super) fn printed(
+        &self,
+        target: Ref,
+        mut value: Expr,
+        projection: Projection,
+        guard: Option<Expr>,
+    ) -> Option<ast::Equation> {
         alone(&mut value);
         let open = value.axis_order(self.program).iter().any(|n| !keys(&target).contains(n));
         if let Kind::Call(call) = &mut value.kind {
             call.whole = !open;
         }
-        let (projection, number, span) = (Projection::Sum, self.equation.number, self.equation.span);
-        let (guard, by_step, is_file) = (None, false, false);
+        let (number, span) = (self.equation.number, self.equation.span);
+        let (by_step, is_file) = (false, false);
         let equation = Equation { target, guard, projection, value, by_step, is_file, number, span };
-        let printed = equation.printed(self.program)?;
-        self.walk.lines.push(line(printed.target, printed.value, span));
-        Some(())
+        let mut out = equation.printed(self.program)?;
+        locate(&mut out, span);
+        Some(out)
     }
 
     /// Renames the new inner indices so that they have no more primes than this line needs.
     fn with_few_primes(&self, target: &Ref, value: Expr) -> Expr {
-        let introduced = &self.walk.introduced;
+        let introduced = &self.introduced;
         let all: Names = value.index_names().into_iter().collect();
         let left = keys(target);
         let stem = |n: &str| Name::from(n.trim_end_matches('\''));
@@ -172,19 +211,74 @@ impl Back<'_, '_> {
         }
         value.renamed(&names)
     }
+
+    /// A range as index arithmetic, which is allowed on the left side. Refuses ranges without a name, and those that do
+    /// not count from the start.
+    fn written_range(&mut self, mut place: Place) -> Option<Place> {
+        if let Index::Slice(_, range) = &place.index {
+            let (from, by) = (range[0].unwrap_or(0), range[2].unwrap_or(1));
+            let number = |x: i64| ast::Kind::Number(x as f64).at(place.span);
+            let Some(name) = key(&place).filter(|name| from >= 0 && by > 0 && !name.contains(':')) else {
+                let what = "the gradient of index arithmetic needs a name for each range, and ranges that count from the start";
+                let help = "name the range and count from the front: s=1:3";
+                self.walk.refused.push(Diagnostic::error(place.span, what).help(help));
+                return None;
+            };
+            let sum = ast::Affine { terms: vec![(number(by), name)], offset: number(from) };
+            place.index = Index::Affine(Box::new(sum));
+        }
+        Some(place)
+    }
 }
 
-/// A range as index arithmetic, which is allowed on the left side. `None` if it has no name, or does not count from the
-/// start.
-fn written_range(mut place: Place) -> Option<Place> {
-    if let Index::Slice(_, range) = &place.index {
-        let (from, by) = (range[0].unwrap_or(0), range[2].unwrap_or(1));
-        let number = |x: i64| ast::Kind::Number(x as f64).at(place.span);
-        let name = key(&place).filter(|name| from >= 0 && by > 0 && !name.contains(':'))?;
-        let sum = ast::Affine { terms: vec![(number(by), name)], offset: number(from) };
-        place.index = Index::Affine(Box::new(sum));
+impl Walk<'_> {
+    /// Indices for all elements of a tensor: `places`, or new ones if these select only some.
+    pub(super) fn all_places(&self, name: &Name, places: &[Place]) -> Vec<Place> {
+        let plain: Vec<Option<Name>> = places.iter().filter(|p| !is_timed(p)).map(plain_name).collect();
+        let distinct = (1..plain.len()).all(|i| !plain[..i].contains(&plain[i]));
+        if distinct && plain.iter().all(Option::is_some) {
+            return places.to_vec();
+        }
+        let own = self.program.definition(name).map(|d| &d.places[..]).unwrap_or_default();
+        let mut taken: Names = places.iter().filter(|p| is_timed(p)).filter_map(key).collect();
+        let mut one = |(i, p): (usize, &Place)| {
+            if is_timed(p) {
+                return p.clone();
+            }
+            let name = own.get(i).and_then(plain_name).unwrap_or_else(|| self.unnamed());
+            let new = fresh(&name, &taken, self.program);
+            taken.insert(new.clone());
+            Place::named(&new)
+        };
+        places.iter().enumerate().map(&mut one).collect()
     }
-    Some(place)
+
+    /// A name for an axis that the program has no name for; not one that it declares.
+    fn unnamed(&self) -> Name {
+        fresh("i", &self.program.axes.keys().cloned().collect(), self.program)
+    }
+
+    /// The left sides of a tensor's equations, if it depends on time.
+    pub(super) fn lefts(&self, name: &Name) -> impl Iterator<Item = &Ref> {
+        let d = self.program.definition(name).filter(|d| d.time.is_some());
+        d.into_iter().flat_map(|d| &d.equations).map(|i| &self.equations[*i].target)
+    }
+}
+
+/// The index name of an entry without offset.
+fn plain_name<E>(p: &ast::Place<E>) -> Option<Name> {
+    match &p.index {
+        ast::Index::Named(n, 0) => Some(n.clone()),
+        _ => None,
+    }
+}
+
+/// The entry without its offset in time.
+pub(super) fn at_same_step(p: &Place) -> Place {
+    match &p.index {
+        Index::Time(name, _) => Place { index: Index::Time(name.clone(), 0), ..p.clone() },
+        _ => p.clone(),
+    }
 }
 
 /// The index without its offset.

@@ -1,40 +1,27 @@
 //! Walks an equation of Core from the cotangent of its value down to the tensors it reads, and emits their contributions.
-//! Sums are nodes of Core, so what a part means does not depend on the line that it is copied to: nothing here asks which
-//! indices the surroundings keep. The printer of Core writes the lines.
-//!
-//! Covers sums, products, quotients, powers, reductions, choices, parts of tensors, and calls that have no axes from the
-//! left side. Equations with time go through `back`.
+//! Sums are nodes of Core, so what a part means does not depend on the line that it is copied to. The printer of Core
+//! writes the lines.
 
 mod branch;
 mod call;
 mod complex;
 mod contribute;
-mod ones;
+mod positions;
 mod time;
 
-use self::branch::Mask;
-use super::back::Walk;
-use super::settled::{movable_equation, step_of};
-use super::shift::with_named_ranges;
+use super::along::{along, ones_along, ones_at_offset, unsized_indices};
+use super::branch::Mask;
+use super::needed::Needed;
+use super::{bare, plain, reference};
 use crate::builtin;
-use crate::elaborate::Elaborate;
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Origin, Place, Ref};
-use crate::elaborate::scope::{Names, distinct, fresh, keys};
+use crate::elaborate::scope::{Names, distinct, fresh, key, keys, numbered};
 use crate::program::Program;
 use crate::syntax::ast::{self, Inside, Name, Projection};
 use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::indices::moving;
 use crate::syntax::source::Span;
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::Arc;
-
-fn bare(kind: Kind) -> Expr {
-    kind.at(Span::default())
-}
-
-fn reference(name: Name, places: Vec<Place>) -> Expr {
-    bare(Kind::Ref(Ref { name, places, relation: false, span: Span::default() }))
-}
+use std::collections::{HashMap, HashSet};
 
 fn negative(e: Expr) -> Expr {
     match e.kind {
@@ -44,7 +31,7 @@ fn negative(e: Expr) -> Expr {
 }
 
 /// A product; the sign of the cotangent moves to the front.
-fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
+pub(super) fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
     let others: Vec<Expr> = others.into_iter().collect();
     if others.is_empty() {
         return ct;
@@ -83,23 +70,37 @@ fn text(t: &str) -> ast::Expr {
     ast::Kind::Text(t.into()).bare()
 }
 
-/// True if an entry is a time or a fixed step.
-fn is_timed(p: &Place) -> bool {
-    matches!(p.index, Index::Time(..) | Index::Moment(_))
-}
-
-/// True if an entry reads an index at an offset or computes positions.
-fn is_moved(p: &Place) -> bool {
-    matches!(p.index, Index::Named(_, 1.. | ..=-1)) || p.index.is_arithmetic()
-}
-
 /// True if an entry takes a part of its axis.
 fn is_cut(p: &Place) -> bool {
     matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Slice(..))
 }
 
-fn plain(places: &[Place]) -> Vec<Place> {
-    places.iter().map(|p| Place { dotted: false, ..p.clone() }).collect()
+/// The state that equations share while a program is differentiated.
+pub(super) struct Walk<'a> {
+    pub(super) program: &'a Program,
+    pub(super) equations: &'a [Equation],
+    pub(super) prefix: String,
+    /// The conditions under which names are needed that only branches read.
+    pub(super) needed: Needed,
+    /// The names that the loss depends on.
+    pub(super) reached: HashSet<Name>,
+    /// The names that depend on the names whose gradients are wanted.
+    pub(super) wanted: HashSet<Name>,
+    /// Errors for expressions that cannot be moved to another line.
+    pub(super) refused: Vec<Diagnostic>,
+    pub(super) lines: Vec<ast::Equation>,
+    /// Errors for derivatives that are needed but do not exist.
+    pub(super) blocked: Vec<Diagnostic>,
+    /// Warnings for derivatives that exist but are probably not what is meant.
+    pub(super) doubtful: Vec<Diagnostic>,
+    /// The tensors whose gradients have all time steps and elements.
+    pub(super) laid_out: HashSet<Name>,
+    /// The names of helper sums: contributions from after the last time step, or per step.
+    pub(super) ahead: HashSet<Name>,
+    /// The names of ones along inferred indices, by equation and index.
+    pub(super) inferred: Vec<((Span, Name), Name)>,
+    /// The names whose values are complex, including gradients.
+    pub(super) complex: HashSet<Name>,
 }
 
 /// An equation being differentiated.
@@ -107,30 +108,40 @@ struct Back<'w, 'a> {
     walk: &'w mut Walk<'a>,
     program: &'a Program,
     equation: &'w Equation,
-    /// The same on the surface tree, from which indices without another size have it.
-    written: &'w ast::Equation,
     /// The number of times that the equation mentions each index.
     mentions: HashMap<Name, usize>,
     /// All indices of the equation.
     all: Names,
+    /// New names of inner indices in copies of parts.
+    introduced: Names,
     /// The conditions of the branches around the current expression.
     masks: Vec<Mask>,
     /// The time of the equation, if it is evaluated step by step; it is not an axis then.
     step: Option<Name>,
 }
 
+/// The time of an equation that is evaluated step by step; it is not an axis then.
+pub(super) fn step_of<'e>(e: &'e Equation, program: &Program) -> Option<&'e Name> {
+    let (time, _) = moving(&e.target.places)?;
+    let reads = || -> Vec<Name> { e.reads().iter().map(|r| r.name.clone()).collect() };
+    (e.by_step || program.needed(&reads()).contains(&e.target.name)).then_some(time)
+}
+
 impl Walk<'_> {
-    /// Emits all contributions of one equation. Returns `None`, and emits nothing, if the equation is not covered.
-    pub(super) fn core_equation(&mut self, e: &Equation, written: &ast::Equation) -> Option<()> {
+    pub(super) fn name(&self, of: &Name) -> Name {
+        format!("{}{of}", self.prefix).into()
+    }
+
+    /// Emits all contributions of one equation.
+    pub(super) fn equation(&mut self, e: &Equation) {
         let target = &e.target.name;
         let wanted = self.reached.contains(target) && self.wanted.contains(target);
         if !wanted || !e.value.any_ref(&mut |_| true) {
-            return Some(());
+            return;
         }
         // Ranges on the left are names there.
-        if let Cow::Owned(named) = with_named_ranges(written, self.program) {
-            let e = Elaborate::new(self.program, &named).equation(e.number);
-            return self.core_equation(&e, &named);
+        if let Some(named) = with_named_ranges(e, self.program) {
+            return self.equation(&named);
         }
         let relation = |n: &Name| self.program.definition(n).is_some_and(|d| d.relation);
         if e.target.relation || relation(target) {
@@ -139,88 +150,57 @@ impl Walk<'_> {
                 let what = format!("the Boolean relation `{target}` has no derivative");
                 self.blocked.push(Diagnostic::error(e.span, what).here("a threshold"));
             }
-            return Some(());
+            return;
         }
-        // Time is not tested yet.
-        if self.program.definition(target).is_some_and(|d| d.time.is_some())
-            || e.target.places.iter().any(is_timed)
-            || e.any_read(&mut |r| r.places.iter().any(is_timed))
-        {
-            return None;
-        }
-        let step = step_of(self.program, written).cloned();
-        let timed = match &step {
-            Some(time) => Some(time::with_axes(e, time, self.program)?),
-            None => None,
-        };
-        let e = timed.as_ref().unwrap_or(e);
-        if e.is_file
-            || e.target.computed().any(|e| !self.covers(e, false))
-            || !self.covers(&e.value, e.projection == Projection::Sum && e.guard.is_none())
-            || e.guard.as_ref().is_some_and(|g| !self.covers(g, false))
-        {
-            return None;
-        }
-        self.at = e.span;
-        self.introduced = Names::new();
+        let step = step_of(e, self.program).cloned();
         let mut mentions = HashMap::new();
         [&e.value].into_iter().chain(&e.guard).for_each(|e| e.mentions(&mut mentions));
         keys(&e.target).into_iter().for_each(|n| *mentions.entry(n).or_default() += 1);
         let all = mentions.keys().cloned().collect();
-        let program = self.program;
-        let before = (self.lines.len(), self.blocked.len(), self.doubtful.len(), self.inferred.len());
+        let (program, introduced, masks) = (self.program, Names::new(), Vec::new());
         let refused = self.refused.len();
-        let (laid_out, ahead) = (self.laid_out.clone(), self.ahead.clone());
-        self.equation = Some(Arc::new(written.clone()));
-        self.outer = Names::new();
-        let (walk, masks) = (&mut *self, Vec::new());
-        let mut back = Back { walk, program, equation: e, written, mentions, all, masks, step };
-        let masks = back.conditions(written);
-        if back.all_of(masks).is_none() {
-            self.lines.truncate(before.0);
-            self.blocked.truncate(before.1);
-            self.doubtful.truncate(before.2);
-            self.inferred.truncate(before.3);
-            self.refused.truncate(refused);
-            (self.laid_out, self.ahead) = (laid_out, ahead);
-            return None;
+        let mut back = Back { walk: self, program, equation: e, mentions, all, introduced, masks, step };
+        let masks = back.conditions();
+        if back.all_of(masks).is_none() && self.refused.len() == refused {
+            let what = format!("the gradient of this equation of `{target}` cannot be written as equations");
+            let help = "give the calls in it equations of their own";
+            self.refused.push(Diagnostic::error(e.span, what).help(help));
         }
-        Some(())
     }
+}
 
-    /// True if this module differentiates an expression. An entire right side may have axes from the left side.
-    fn covers(&self, e: &Expr, whole: bool) -> bool {
-        let own = match &e.kind {
-            Kind::Call(c) => {
-                let leans = builtin::leans(&c.surface(), self.program);
-                (!leans || whole) && (!c.callee.shape().has_axes() || c.axes.is_some())
-            }
-            Kind::Ref(_)
-            | Kind::Number(_)
-            | Kind::Known(_)
-            | Kind::Of(..)
-            | Kind::Product(_)
-            | Kind::Quotient(_)
-            | Kind::Sum(_)
-            | Kind::Negative(_)
-            | Kind::Power(_)
-            | Kind::Compare(..)
-            | Kind::And(_)
-            | Kind::Or(_)
-            | Kind::Not(_)
-            | Kind::Choose(..)
-            | Kind::Reduce(..) => true,
-            Kind::Array(..) | Kind::Invalid(..) => false,
-        };
-        own && !e.any_part(|p| !self.covers(p, false))
+/// An equation with plain names instead of ranges on its left side, which are names there; ranges with the same text on
+/// the right side get the same names. `None` if it has no such ranges.
+fn with_named_ranges(e: &Equation, program: &Program) -> Option<Equation> {
+    let from_start = |p: &Place| !matches!(&p.index, Index::Slice(None, r) if r[0].unwrap_or(0) != 0 || r[2].unwrap_or(1) != 1);
+    if e.target.places.iter().all(from_start) {
+        return None;
     }
+    let mut taken: Names = e.value.index_names().into_iter().chain(keys(&e.target)).collect();
+    let mut names = HashMap::new();
+    for place in e.target.places.iter().filter(|p| matches!(p.index, Index::Slice(None, ..))) {
+        if let Some(k) = key(place) {
+            let new = fresh(&k, &taken, program);
+            taken.insert(new.clone());
+            names.insert(k, new);
+        }
+    }
+    let mut out = e.clone();
+    for place in &mut out.target.places {
+        if let Some(n) = key(place).and_then(|k| names.get(&k).cloned()) {
+            place.index = Index::Named(n, 0);
+        }
+    }
+    out.guard = e.guard.as_ref().map(|g| g.renamed(&names));
+    out.value = e.value.renamed(&names);
+    Some(out)
 }
 
 impl Back<'_, '_> {
     fn all_of(&mut self, masks: Vec<Mask>) -> Option<()> {
         let e = self.equation;
         let mut ct = reference(self.walk.name(&e.target.name), plain(&e.target.places));
-        if let Some(ct) = self.written_at_positions(&ct) {
+        if let Some(ct) = self.written_at_positions(&ct)? {
             return self.under(masks, |back| back.back(&e.value, ct));
         }
         if e.projection != Projection::Sum {
@@ -248,16 +228,6 @@ impl Back<'_, '_> {
         self.under(masks, |back| back.back(&e.value, ct))
     }
 
-    /// The cotangent of the value that a line writes at positions or to parts of its name, if its reduction is not a sum.
-    fn written_at_positions(&mut self, ct: &Expr) -> Option<Expr> {
-        if self.equation.projection == Projection::Sum {
-            return None;
-        }
-        let moved = movable_equation(self.program, self.written);
-        let ct = self.walk.written_at_positions(&moved, &ct.surface())?;
-        Some(Elaborate::new(self.program, self.written).expr(&ct, &self.all))
-    }
-
     /// Some of these names, sorted.
     fn sorted(&self, names: Vec<Name>, among: impl Fn(&Name) -> bool) -> Vec<Name> {
         names.into_iter().filter(among).collect::<Names>().into_iter().collect()
@@ -280,7 +250,7 @@ impl Back<'_, '_> {
         }
         let ct = self.fitting(e, ct)?;
         match &e.kind {
-            Kind::Number(_) | Kind::Known(_) | Kind::Of(..) => Some(()),
+            Kind::Number(_) | Kind::Known(_) | Kind::Of(..) | Kind::Array(..) => Some(()),
             Kind::Ref(r) => {
                 let ct = self.chosen(ct);
                 self.contribute(r, ct)
@@ -319,7 +289,7 @@ impl Back<'_, '_> {
             Kind::Power(two) => self.power(two, ct),
             Kind::Reduce(how, axes, body, _) => {
                 // The indices of a reduction are local, so those that are also used outside get new names.
-                let mut taken: Names = self.all.union(&self.walk.introduced).cloned().collect();
+                let mut taken: Names = self.all.union(&self.introduced).cloned().collect();
                 let mut names = HashMap::new();
                 for axis in axes.iter().filter(|a| self.is_used_outside(e, a)) {
                     let new = fresh(axis, &taken, self.program);
@@ -346,7 +316,7 @@ impl Back<'_, '_> {
                 self.walk.blocked.push(fault.here("a threshold").help(help));
                 Some(())
             }
-            Kind::Array(..) | Kind::Invalid(..) => None,
+            Kind::Invalid(..) => None,
         }
     }
 
@@ -357,8 +327,24 @@ impl Back<'_, '_> {
         self.mentions.get(index) > own.get(index)
     }
 
-    /// A copy of a part for another line, with new names for its inner indices.
+    /// A copy of a part for another line. An expression that takes names from the left side would mean something else
+    /// there.
     fn copy(&mut self, e: &Expr) -> Expr {
+        self.refuse_leaning(e);
+        self.copy_here(e)
+    }
+
+    fn refuse_leaning(&mut self, e: &Expr) {
+        if let Some(call) = e.leaning(self.program) {
+            let what = format!("`{}` has its indices from the left side of this equation", call.function);
+            let help = "give the call an equation of its own";
+            let fault = Diagnostic::error(e.span, what).here("its gradient needs it in another").help(help);
+            self.walk.refused.push(fault);
+        }
+    }
+
+    /// A copy of a part, with new names for its inner indices.
+    fn copy_here(&mut self, e: &Expr) -> Expr {
         let inner = |n: &Name| !self.is_used_outside(e, n);
         let inner: Names = e.index_names().into_iter().filter(inner).collect();
         self.copy_among(e, &inner)
@@ -377,12 +363,12 @@ impl Back<'_, '_> {
 
     fn copy_among(&mut self, e: &Expr, among: &Names) -> Expr {
         let free = e.axis_order(self.program);
-        let mut taken: Names = self.all.union(&self.walk.introduced).cloned().collect();
+        let mut taken: Names = self.all.union(&self.introduced).cloned().collect();
         let mut names = HashMap::new();
         for name in among.iter().filter(|n| !free.contains(n)) {
             let new = fresh(name, &taken, self.program);
             taken.insert(new.clone());
-            self.walk.introduced.insert(new.clone());
+            self.introduced.insert(new.clone());
             names.insert(name.clone(), new);
         }
         e.renamed(&names)
@@ -428,5 +414,79 @@ impl Back<'_, '_> {
             self.enter(part, ct)?;
         }
         Some(())
+    }
+
+    /// The cotangent of a term that is repeated along indices of its neighbours, which nothing else has: once for each
+    /// position.
+    fn repeated(&mut self, whole: &Expr, all: &[Name], term: &Expr, ct: Expr) -> Option<Expr> {
+        let mut said = term.axis_order(self.program);
+        if all.iter().all(|n| said.contains(n)) {
+            return Some(ct);
+        }
+        said.extend(ct.axis_order(self.program));
+        said.extend(self.masks.iter().flat_map(|m| m.indices(self.program)));
+        let missing: Names = all.iter().filter(|n| !said.contains(n)).cloned().collect();
+        let mut ones = Vec::new();
+        for index in missing {
+            ones.push(match self.ones(whole, &index) {
+                Some(ones) => ones,
+                None => bare(Kind::Of("size".into(), builtin::find("size", self.program)?, index)),
+            });
+        }
+        Some(times(ct, ones))
+    }
+
+    /// Ones along an index of the equation. An index has one size in an equation: that of an axis, or else of an axis that
+    /// is read at an offset, or else the size that index arithmetic determines.
+    fn ones(&mut self, whole: &Expr, index: &Name) -> Option<Expr> {
+        let (equation, program) = (self.equation, self.program);
+        let parts = [whole, &equation.value];
+        let axis = parts.into_iter().find_map(|e| along("ones_like", index, e, equation, program));
+        let declared = program.axes.contains_key(index);
+        let at_offset = || {
+            let found = |e| ones_at_offset(index, e, equation, program);
+            parts.into_iter().find_map(found).filter(|_| !declared)
+        };
+        match axis.or_else(at_offset) {
+            None if !declared => self.inferred(index),
+            found => found,
+        }
+    }
+
+    /// Ones along an index whose size the equation determines by index arithmetic, by a name of their own.
+    fn inferred(&mut self, index: &Name) -> Option<Expr> {
+        if !self.equation.value.has_index(index) {
+            return None;
+        }
+        let known = (self.equation.span, index.clone());
+        let name = match self.walk.inferred.iter().find(|(k, _)| *k == known) {
+            Some((_, name)) => name.clone(),
+            None => {
+                let free = |n: &Name| {
+                    self.program.definition(n).is_none() && !self.walk.inferred.iter().any(|(_, m)| m == n)
+                };
+                let name = numbered("Size", 1).find(free).unwrap_or_default();
+                let ones = ones_along(self.equation, index, &name, self.program)?.printed(self.program)?;
+                self.walk.lines.push(ast::Equation { local: true, ..ones });
+                self.walk.inferred.push((known, name.clone()));
+                name
+            }
+        };
+        Some(reference(name, vec![Place::named(index)]))
+    }
+
+    /// A value with ones along indices that only index arithmetic has: their sizes are those of the equation.
+    fn with_sizes(&mut self, target: &Ref, value: Expr) -> Expr {
+        let open = unsized_indices(target, &value, false, self.program);
+        let mut ones = Vec::new();
+        // Inner sums in copies of parts have all that determines their sizes.
+        for index in open.into_iter().filter(|n| !self.introduced.contains(n)).collect::<Vec<_>>() {
+            let e = self.equation;
+            let left = bare(Kind::Ref(e.target.clone()));
+            let mut parts = [&e.value].into_iter().chain(&e.guard).chain([&left]);
+            let known = parts.find_map(|p| along("ones_like", &index, p, e, self.program));
+            ones.extend(known.or_else(|| self.inferred(&index)));
+        }
+        times(value, ones)
     }
 }
