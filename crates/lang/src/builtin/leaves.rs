@@ -1,7 +1,7 @@
 //! The indices of its arguments that remain in the result of a call, as far as they are known before the run.
 
 use super::apply::{given, has_twins};
-use super::{Base, Callee, Shape, along, find, given_to};
+use super::{Base, Callee, Shape, along, find};
 use crate::program::Program;
 use crate::syntax::ast::{Call, Function, Kind, Name};
 use crate::syntax::indices::moving;
@@ -14,7 +14,9 @@ fn known(callee: &Callee, call: &Call, each: &[Vec<Name>]) -> Option<Names> {
         return known_of_own(f, call, each);
     }
     let Base::Table(b) = &callee.base else { return None };
-    let names = given_to(b, call).filter(|_| !b.gives.is_empty())?;
+    let tensors = call.args.iter().all(|a| matches!(a.kind, Kind::Ref(_)));
+    let each: Vec<&[Name]> = each.iter().map(|names| &names[..]).collect();
+    let names = given(b.gives, &each, None).filter(|_| tensors && !b.gives.is_empty())?;
     Some(names.into_iter().filter(|n| !n.contains(' ')).collect())
 }
 

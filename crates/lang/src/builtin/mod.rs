@@ -483,14 +483,6 @@ pub(crate) fn result_names(
     }
 }
 
-/// Finds a call within an expression whose result takes its names from the left side.
-pub(crate) fn leaning<'e>(e: &'e Expr, program: &Program) -> Option<&'e Call> {
-    match &e.kind {
-        Kind::Call(call) if leans(call, program) => Some(call),
-        _ => e.parts().into_iter().find_map(|p| leaning(p, program)),
-    }
-}
-
 /// True if an expression reads `name` only as arguments that a function takes unconverted.
 pub(crate) fn reads_as_given(e: &Expr, name: &Name, program: &Program) -> bool {
     let is = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.name == *name);

@@ -1,13 +1,16 @@
-//! Ones and zeros along an index, from a tensor of the equation that has it: how far an index goes is told by tensors.
+//! Ones and zeros along an index, from a tensor of the equation that has it: tensors determine the sizes of indices. A line
+//! of the gradient may lack the tensor that determines a size in the equation, and gets ones or zeros from it.
 
-use super::back::{call, plain};
-use crate::builtin::{self, Base, Shape};
-use crate::elaborate::scope::{Names, distinct, free, fresh, key, keys, occurrences, place_keys, renamed};
+use super::{bare, plain};
+use crate::builtin::{Base, Shape};
+use crate::elaborate::core::{Call, Equation, Expr, Index, Kind, Origin, Place, Ref};
+use crate::elaborate::scope::{Names, distinct, fresh, key, keys, place_keys};
 use crate::program::Program;
-use crate::syntax::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::syntax::ast::{Inside, Name, Projection};
 use std::collections::HashMap;
 
-/// The index of a place whose size is that of the axis: not one with an offset, which only has it if nothing else says it.
+/// The index of an entry whose size is that of the axis. An index at an offset has that size only if nothing else
+/// determines it.
 pub(super) fn sized_key(place: &Place) -> Option<Name> {
     match &place.index {
         Index::Named(_, 1.. | ..=-1) => None,
@@ -15,23 +18,23 @@ pub(super) fn sized_key(place: &Place) -> Option<Name> {
     }
 }
 
-/// Gives the index of a place, if the place says its size.
+/// Returns the index of an entry, if the entry determines its size.
 type Axis = fn(&Place) -> Option<Name>;
 
-/// A tensor with an index that is that of the expression it stands in.
+/// A tensor with an index that is free in an expression and has there the size of an axis.
 fn having<'e>(e: &'e Expr, index: &Name, axis: Axis, program: &Program) -> Option<&'e Ref> {
     match &e.kind {
         Kind::Ref(r) => Some(r).filter(|r| r.places.iter().any(|p| axis(p).as_ref() == Some(index))),
-        Kind::Reduce(_, axes, _) if axes.contains(index) => None,
+        Kind::Reduce(_, axes, _, Origin::Written) if axes.contains(index) => None,
         Kind::Call(c) => {
-            let callee = builtin::find(&c.function, program)?;
-            // A function of the program's own that leaves an index leaves it as it is.
-            let stays = || free(e, &Names::from_iter([index.clone()]), program).contains(index);
-            let own = matches!(callee.base, Base::User(_)) && !builtin::leans(c, program) && stays();
-            // Nor does a reduction touch what it leaves.
-            let left = || matches!(callee.shape(), Shape::Reduce | Shape::ReduceOne) && stays();
-            let by_name = own || matches!(callee.shape(), Shape::Pointwise | Shape::Along) || left();
-            c.args.iter().filter(|_| by_name).find_map(|a| having(a, index, axis, program))
+            let stays = || e.axis_order(program).contains(index);
+            // A function of the program that keeps an index does not change its size; neither does a reduction.
+            let by_name = match (&c.callee.base, c.callee.shape()) {
+                (Base::User(_), _) => !c.leans(program) && stays(),
+                (_, Shape::Reduce | Shape::ReduceOne) => stays(),
+                (_, shape) => matches!(shape, Shape::Pointwise | Shape::Along),
+            };
+            c.args.iter().filter(|_| by_name).find_map(|a| having(&a.value, index, axis, program))
         }
         _ => e.parts().into_iter().find_map(|p| having(p, index, axis, program)),
     }
@@ -45,7 +48,7 @@ pub(super) fn along(
     equation: &Equation,
     program: &Program,
 ) -> Option<Expr> {
-    Some(like(function, index, having(part, index, sized_key, program)?, equation, program))
+    like(function, index, having(part, index, sized_key, program)?, equation, program)
 }
 
 /// Ones along an index that is only read at offsets: its size is that of the axis.
@@ -55,15 +58,13 @@ pub(super) fn ones_at_offset(
     equation: &Equation,
     program: &Program,
 ) -> Option<Expr> {
-    Some(like("ones_like", index, having(part, index, key, program)?, equation, program))
+    like("ones_like", index, having(part, index, key, program)?, equation, program)
 }
 
 /// `ones_like` or `zeros_like` along an index of a tensor.
-fn like(function: &str, index: &Name, r: &Ref, equation: &Equation, program: &Program) -> Expr {
-    // What goes away has names that nothing in the equation has, also where time is at hand.
-    let mut taken = occurrences(&equation.value);
-    taken.extend(keys(&equation.target));
-    taken.extend(equation.guard.iter().flat_map(occurrences));
+fn like(function: &str, index: &Name, r: &Ref, equation: &Equation, program: &Program) -> Option<Expr> {
+    // Indices that are reduced get names that the equation does not have.
+    let mut taken: Names = equation.index_names();
     let mut names = HashMap::new();
     for other in keys(r).into_iter().filter(|k| k != index) {
         let new = fresh(&other, &taken, program);
@@ -71,13 +72,11 @@ fn like(function: &str, index: &Name, r: &Ref, equation: &Equation, program: &Pr
         names.insert(other, new);
     }
     let mut places = plain(&r.places);
-    // Only the index in question has its size from the line: at an axis of its own, or else at the first offset.
+    // Only this index has its size from the line: at an axis of its own, or else at the first offset.
     let mut gone: Vec<Name> = Vec::new();
     let mut has_axis = places.iter().any(|p| sized_key(p).as_ref() == Some(index));
-    for place in places
-        .iter_mut()
-        .filter(|p| p.index.is_arithmetic() || matches!(&p.index, Index::Named(_, 1.. | ..=-1)))
-    {
+    let moved = |p: &&mut Place| p.index.is_arithmetic() || matches!(&p.index, Index::Named(_, 1.. | ..=-1));
+    for place in places.iter_mut().filter(moved) {
         if !has_axis && key(place).as_ref() == Some(index) {
             *place = Place::named(index);
             has_axis = true;
@@ -89,62 +88,75 @@ fn like(function: &str, index: &Name, r: &Ref, equation: &Equation, program: &Pr
         gone.push(new);
     }
     names.retain(|old, _| places.iter().any(|p| key(p).as_ref() == Some(old)));
-    let like = Kind::Ref(Ref { places, ..r.clone() }).bare();
-    let all = call(function.into(), vec![renamed(&like, &names)], Vec::new());
+    let tensor = bare(Kind::Ref(Ref { places, ..r.clone() })).renamed(&names);
+    let name = equation.target.name.clone();
+    let all = Call::made(function.into(), vec![tensor], Vec::new(), None, name, None, program)?;
+    let all = bare(Kind::Call(Box::new(all)));
     gone.extend(names.into_values());
     gone.sort();
-    match gone.is_empty() {
+    Some(match gone.is_empty() {
         true => all,
-        false => Kind::Reduce(Projection::Max, gone, Box::new(all)).bare(),
+        false => bare(Kind::Reduce(Projection::Max, gone, Box::new(all), Origin::Written)),
+    })
+}
+
+/// Adds zeros to functions of an index where nothing in the expression determines the size of the index, as on a line of
+/// its own. The size is that of the equation.
+pub(super) fn size(value: &mut Expr, equation: &Equation, program: &Program) {
+    if !value.is_of_index() {
+        return;
     }
+    let has = |r: &Ref, n: &Name| r.places.iter().any(|p| matches!(&p.index, Index::Named(m, _) if m == n));
+    let refs = value.refs();
+    let given = |n: &Name| program.axes.contains_key(n) || refs.iter().any(|r| has(r, n));
+    let indices: Vec<Name> = value.index_names().into_iter().filter(|n| !given(n)).collect();
+    let zeros = indices.into_iter().filter_map(|n| Some((n.clone(), zeros(&n, equation, program)?)));
+    with_zeros(value, &zeros.collect());
 }
 
-/// A part of an equation for a line of its own, where functions of an index may have lost what says how far it goes. What the
-/// right side does not say, its left side has from elsewhere.
-pub(super) fn sized(e: &Expr, equation: &Equation, program: &Program) -> Expr {
-    let left = Kind::Ref(equation.target.clone()).bare();
-    let found = |index: &Name| {
-        [&equation.value, &left].into_iter().find_map(|e| along("zeros_like", index, e, equation, program))
+/// Zeros along an index of an equation. In a copy of a part, an inner index has primes, and the size of the one that it was
+/// copied from.
+fn zeros(index: &Name, equation: &Equation, program: &Program) -> Option<Expr> {
+    let left = bare(Kind::Ref(equation.target.clone()));
+    let found = |n: &Name| {
+        [&equation.value, &left].into_iter().find_map(|p| along("zeros_like", n, p, equation, program))
     };
-    // In a copy of a part, an inner index has primes, and the size of the one it stands for.
-    let zeros = |index: &Name| {
-        let stem: Name = index.trim_end_matches('\'').into();
-        let copied = || Some(renamed(&found(&stem)?, &HashMap::from([(stem.clone(), index.clone())])));
-        found(index).or_else(copied)
-    };
-    let told = |index: &Name| {
-        let has = |r: &Ref| r.places.iter().any(|p| matches!(&p.index, Index::Named(n, _) if n == index));
-        program.axes.contains_key(index) || e.refs().into_iter().any(has)
-    };
-    with_sizes(e, &|index| if told(index) { None } else { zeros(index) })
+    let stem: Name = index.trim_end_matches('\'').into();
+    let copied = || Some(found(&stem)?.renamed(&HashMap::from([(stem.clone(), index.clone())])));
+    found(index).or_else(copied)
 }
 
-/// The indices of a line that have no size there but by index arithmetic: those of sums of indices that are no tensor's axis,
-/// except for indices that are reduced inside of the line.
-///
-/// With `offsets`, also those that are read at offsets only.
+/// Adds zeros along some indices to functions of them.
+fn with_zeros(e: &mut Expr, zeros: &HashMap<Name, Expr>) {
+    let Kind::Of(function, _, index) = &e.kind else {
+        return e.change_parts(&mut |p| with_zeros(p, zeros));
+    };
+    let Some(zeros) = zeros.get(index) else { return };
+    let sum = Kind::Sum(vec![e.clone(), zeros.clone()]);
+    e.kind = match &**function {
+        // A size is one number, wherever it comes from.
+        "size" => Kind::Reduce(Projection::Max, vec![index.clone()], Box::new(bare(sum)), Origin::Written),
+        _ => sum,
+    };
+}
+
+/// The indices of a line that have no size there but by index arithmetic: those of sums of indices that are not an axis
+/// of a tensor, except for indices of written reductions. With `offsets`, also those that are read at offsets only.
 pub(super) fn unsized_indices(target: &Ref, value: &Expr, offsets: bool, program: &Program) -> Vec<Name> {
     fn collect(e: &Expr, offsets: bool, bound: &[Name], open: &mut Vec<Name>, sized: &mut Vec<Name>) {
-        match &e.kind {
-            Kind::Reduce(_, axes, body) => {
-                let bound: Vec<Name> = bound.iter().chain(axes).cloned().collect();
-                collect(body, offsets, &bound, open, sized);
-            }
-            _ => {
-                if let Kind::Ref(r) = &e.kind {
-                    let sums = r.places.iter().filter(|p| match p.index {
-                        Index::Named(_, 1.. | ..=-1) => offsets,
-                        _ => matches!(p.index, Index::Affine(_)),
-                    });
-                    open.extend(sums.flat_map(place_keys).filter(|n| !bound.contains(n)));
-                    sized.extend(r.places.iter().filter_map(sized_key).filter(|n| !bound.contains(n)));
-                }
-                e.any_part(|p| {
-                    collect(p, offsets, bound, open, sized);
-                    false
-                });
-            }
+        if let Kind::Reduce(_, axes, body, Origin::Written) = &e.kind {
+            let bound: Vec<Name> = bound.iter().chain(axes).cloned().collect();
+            return collect(body, offsets, &bound, open, sized);
         }
+        if let Kind::Ref(r) = &e.kind {
+            let sums = r.places.iter().filter(|p| match p.index {
+                Index::Named(_, 1.. | ..=-1) => offsets,
+                _ => matches!(p.index, Index::Affine(_)),
+            });
+            open.extend(sums.flat_map(place_keys).filter(|n| !bound.contains(n)));
+            sized.extend(r.places.iter().filter_map(sized_key).filter(|n| !bound.contains(n)));
+        }
+        e.parts().into_iter().for_each(|p| collect(p, offsets, bound, open, sized));
     }
     let (mut open, mut sized) = (Vec::new(), Vec::new());
     collect(value, offsets, &[], &mut open, &mut sized);
@@ -155,17 +167,33 @@ pub(super) fn unsized_indices(target: &Ref, value: &Expr, offsets: bool, program
     distinct(open.into_iter().filter(is_open))
 }
 
-fn with_sizes(e: &Expr, zeros: &dyn Fn(&Name) -> Option<Expr>) -> Expr {
-    match &e.kind {
-        Kind::Of(function, index) => match zeros(index) {
-            Some(zeros) => {
-                let sum = Kind::Sum(vec![e.clone(), zeros]).at(e.span);
-                // A size is one number, wherever it comes from.
-                let one = || Kind::Reduce(Projection::Max, vec![index.clone()], Box::new(sum.clone()));
-                if &**function == "size" { one().at(e.span) } else { sum }
-            }
-            None => e.clone(),
-        },
-        _ => e.map_parts(&mut |p| with_sizes(p, zeros)),
-    }
+/// A line of ones along an index, up to which all reads of an equation are inside.
+pub(super) fn ones_along(
+    equation: &Equation,
+    index: &Name,
+    name: &Name,
+    program: &Program,
+) -> Option<Equation> {
+    let refs = equation.reads();
+    let several = |n: &Name| n != index && refs.iter().filter(|r| keys(r).contains(n)).count() > 1;
+    let shared = distinct(refs.iter().flat_map(|r| keys(r)).filter(several));
+    let reads = bare(Kind::Product(refs.iter().map(|r| bare(Kind::Ref((*r).clone()))).collect()));
+    let reads = match shared.is_empty() {
+        true => reads,
+        false => bare(Kind::Reduce(Projection::Sum, shared, Box::new(reads), Origin::Product)),
+    };
+    let like = equation.target.name.clone();
+    let ones = Call::made("ones_like".into(), vec![reads], Vec::new(), None, like, None, program)?;
+    let target =
+        Ref { name: name.clone(), places: vec![Place::named(index)], relation: false, span: equation.span };
+    Some(Equation {
+        target,
+        guard: None,
+        projection: Projection::Max,
+        value: bare(Kind::Call(Box::new(ones))),
+        by_step: false,
+        is_file: false,
+        number: equation.number,
+        span: equation.span,
+    })
 }

@@ -1,12 +1,8 @@
-//! Complex numbers. The gradient of `z` is the `g` for which the loss changes by the real part of `conj(g) dz`, as in
-//! the core. So the cotangent of a factor contains the conjugates of the others, and that of a real part is the real
-//! part.
+//! Finds the names and calls whose values are complex, and warns about inputs that may be.
 
-use super::back::{Walk, call};
 use crate::builtin::{self, Base, Callee, Derivative, Part};
-use crate::elaborate::scope::{Names, kept_by};
 use crate::program::Program;
-use crate::syntax::ast::{Call, Equation, Expr, Kind, Name};
+use crate::syntax::ast::{Equation, Expr, Kind, Name};
 use crate::syntax::diagnostic::Diagnostic;
 use std::collections::{HashMap, HashSet};
 
@@ -47,18 +43,21 @@ fn is_complex(e: &Expr, names: &HashSet<Name>, program: &Program) -> bool {
         }
         Kind::Call(c) => {
             let each: Vec<bool> = c.args.iter().map(is).collect();
-            builtin::find(&c.function, program).is_some_and(|callee| gives(&callee, c, &each, program))
+            builtin::find(&c.function, program).is_some_and(|callee| {
+                let by = if callee.order > 0 { builtin::differentiated(&callee, c) } else { None };
+                gives(&callee, by, &each, program)
+            })
         }
         _ => e.parts().into_iter().any(is),
     }
 }
 
-/// True if a call returns complex numbers, given which arguments are complex.
-fn gives(callee: &Callee, c: &Call, each: &[bool], program: &Program) -> bool {
+/// True if a call returns complex numbers, given which arguments are complex, and for a derivative the argument that it is
+/// taken for.
+pub(super) fn gives(callee: &Callee, by: Option<usize>, each: &[bool], program: &Program) -> bool {
     let any = each.contains(&true);
     if callee.order > 0 {
         // A derivative has the dtype of the argument that it is for.
-        let by = builtin::differentiated(callee, c);
         return by.map_or(any, |at| each.get(at).copied().unwrap_or_default());
     }
     match &callee.base {
@@ -110,50 +109,4 @@ fn input(e: &Expr, program: &Program, seen: &mut HashSet<Name>) -> Option<Name> 
         let own = program.definition(&r.name)?.equations.iter();
         own.map(|i| &program.equations[*i].value).find_map(|e| input(e, program, seen))
     })
-}
-
-fn of(function: &str, arg: Expr) -> Expr {
-    call(function.into(), vec![arg], Vec::new())
-}
-
-impl Walk<'_> {
-    pub(super) fn is_complex(&self, e: &Expr) -> bool {
-        !self.complex.is_empty() && is_complex(e, &self.complex, self.program)
-    }
-
-    /// Converts a cotangent to the dtype of the expression: that of a real expression is real.
-    pub(super) fn fitting(&self, e: &Expr, ct: Expr) -> Expr {
-        if !self.is_complex(&ct) || self.is_complex(e) { ct } else { of("real", ct) }
-    }
-
-    /// The conjugate of a factor, if it is complex.
-    pub(super) fn conjugate(&self, e: Expr) -> Expr {
-        match e.kind {
-            Kind::Call(c) if &*c.function == "conj" => c.args[0].clone(),
-            _ if self.is_complex(&e) => of("conj", e),
-            _ => e,
-        }
-    }
-
-    /// Goes back through a function that extracts parts of complex numbers, or combines them.
-    pub(super) fn part(&mut self, part: Part, c: &Call, ct: Expr, keep: &Names) {
-        // The real part or conjugate of a real number is the number itself; its imaginary part has no gradient.
-        if part != Part::Both && !self.is_complex(&c.args[0]) {
-            if part != Part::Imag {
-                self.back(&c.args[0], ct, keep);
-            }
-            return;
-        }
-        let zero = || Kind::Number(0.0).bare();
-        let complex = |re: Expr, im: Expr| call("complex".into(), vec![re, im], Vec::new());
-        let cotangents = match part {
-            Part::Real => vec![complex(ct, zero())],
-            Part::Imag => vec![complex(zero(), ct)],
-            Part::Conjugate => vec![of("conj", ct)],
-            Part::Both => vec![of("real", ct.clone()), of("imag", ct)],
-        };
-        for (arg, ct) in c.args.iter().zip(cotangents) {
-            self.back(arg, ct, &kept_by(keep, &c.args, arg));
-        }
-    }
 }

@@ -21,7 +21,9 @@ impl Program {
             let own = self.definition(n).filter(|d| !d.relation);
             let joined = |i: &&usize| self.equations[**i].projection != Projection::Sum;
             let parts = |d: &&crate::program::Definition| {
-                d.equations.iter().any(|i| super::scatter::is_written_in_parts(self, &self.equations[*i]))
+                let in_parts =
+                    |e: &Equation| super::scatter::is_written_in_parts(self, e.projection, &e.target);
+                d.equations.iter().any(|i| in_parts(&self.equations[*i]))
             };
             own.is_some_and(|d| d.equations.iter().filter(joined).count() > 1 && !parts(&d))
         };

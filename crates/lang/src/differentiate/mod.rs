@@ -1,28 +1,27 @@
-//! The gradient of a program as a program: one line per contribution, in reverse order.
+//! The gradient of a program as a program: one line per contribution, in reverse order. Reads Core; the printer of Core
+//! writes the lines.
 //!
 //! Only index algebra is differentiated here. For a call, the line calls the function's derivative (`f_grad`), which
 //! is the vjp of its ops.
 
 mod along;
 mod assumed;
-mod back;
+mod backward;
 mod branch;
 mod complex;
-mod contribute;
 mod held;
-mod inferred;
 mod lines;
 mod merge;
 mod needed;
 mod parts;
 mod scatter;
-mod settled;
-mod shift;
 
 pub(crate) use needed::{Needed, condition, where_needed};
 
+use crate::builtin::Derivative;
+use crate::elaborate::{core, elaborate_all};
 use crate::program::{Definition, Faults, Program};
-use crate::syntax::ast::{Call, Equation, Expr, Function, Kind, Name, Projection, Ref};
+use crate::syntax::ast::{Call, Equation, Expr, Function, Kind, Name, Place, Projection, Ref};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::indices::moving;
 use crate::syntax::limit::MOST_CALLS;
@@ -148,32 +147,36 @@ impl Program {
                 return Err(vec![Diagnostic::error(whole, what).nearest(name, names)]);
             }
         }
-        let (reached, wanted) = (self.reached_from(&loss), self.leading_to(&options.wrt));
+        let mut equations = elaborate_all(&self.equations, self);
+        let (reached, wanted) = (self.reached_from(&loss, &equations), self.leading_to(&options.wrt));
         self.check_ends(&reached)?;
-        let choosing = self.with_choices();
-        let plain = choosing.as_ref().unwrap_or(self);
-        let written = plain.with_written_values(|n| reached.contains(n) && wanted.contains(n));
+        let written = self.with_written_values(|n| reached.contains(n) && wanted.contains(n));
         let written = written.map_err(|d| vec![d])?;
-        let (plain, values) = written.as_ref().map_or((plain, &[][..]), |(program, added)| (program, added));
+        let (plain, values) = written.as_ref().map_or((self, &[][..]), |(program, added)| (program, added));
         let single = plain.with_single_lines(|n| reached.contains(n) && wanted.contains(n));
         let single = single.map_err(|d| vec![d])?;
         let (plain, added) = single.as_ref().map_or((plain, &[][..]), |(program, added)| (program, added));
-        let added = &[values, added].concat()[..];
-        let (reached, wanted) = match single.is_some() || written.is_some() {
-            true => (plain.reached_from(&loss), plain.leading_to(&options.wrt)),
-            false => (reached, wanted),
-        };
-        let named = plain.with_parts(|n| reached.contains(n) && wanted.contains(n));
-        let (program, found) = named.as_ref().map_or((plain, &[][..]), |(program, found)| (program, found));
-        let parts = &[added, found].concat()[..];
-        let (reached, mut wanted) = match std::ptr::eq(program, self) {
-            true => (reached, wanted),
-            false => (program.reached_from(&loss), program.leading_to(&options.wrt)),
-        };
+        let mut parts = [values, added].concat();
+        let (mut reached, mut wanted) = (reached, wanted);
+        if !parts.is_empty() {
+            equations = elaborate_all(&plain.equations, plain);
+            (reached, wanted) = (plain.reached_from(&loss, &equations), plain.leading_to(&options.wrt));
+        }
+        let named = plain.with_parts(&equations, |n| reached.contains(n) && wanted.contains(n));
+        let mut program = plain;
+        if let Some(named) = &named {
+            (program, equations) = (&named.program, named.equations.clone());
+            parts.extend(named.found.iter().cloned());
+            (reached, wanted) = (program.reached_from(&loss, &equations), program.leading_to(&options.wrt));
+        }
+        let parts = &parts[..];
         // Lists that were given names are constants, and their gradients were not requested.
         for list in parts.iter().filter(|p| p.value.refs().is_empty()) {
             wanted.remove(&list.target.name);
         }
+        let flowing: Vec<&core::Equation> =
+            equations.iter().filter(|e| reached.contains(&e.target.name)).collect();
+        let needed = where_needed(&flowing, |n| *n == loss, program);
         let flowing: Vec<&Equation> =
             program.equations.iter().filter(|e| reached.contains(&e.target.name)).collect();
         let known: HashSet<Name> = options.complex.iter().cloned().collect();
@@ -189,35 +192,28 @@ impl Program {
         let prefix = self.prefix();
         let gradients: Vec<Name> = complex.iter().map(|n| format!("{prefix}{n}").into()).collect();
         complex.extend(gradients);
-        let mut walk = back::Walk {
+        let mut walk = backward::Walk {
             program,
+            equations: &equations,
             prefix: prefix.clone(),
-            needed: where_needed(&flowing, |n| *n == loss, program),
+            needed,
             reached,
             wanted,
             refused: Vec::new(),
             lines: Vec::new(),
             blocked: Vec::new(),
             doubtful: Vec::new(),
-            equation: None,
-            at: Span::default(),
             laid_out: HashSet::new(),
             ahead: HashSet::new(),
-            outer: Default::default(),
-            introduced: Default::default(),
-            masks: Vec::new(),
-            step: None,
             inferred: Vec::new(),
             complex,
         };
         let one = Kind::Number(1.0).bare();
         let seed = Call { function: "const".into(), args: vec![one], named: Vec::new() };
-        walk.at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
         let target = Ref { name: walk.name(&loss), places: Vec::new(), relation: false, span: whole };
-        walk.emit(target, Kind::Call(Box::new(seed)).bare());
-        for e in program.equations.iter().rev() {
-            walk.equation(e);
-        }
+        let at = self.definition(&loss).map(|d| d.span).unwrap_or_default();
+        walk.lines.push(line(target, Kind::Call(Box::new(seed)).bare(), at));
+        equations.iter().rev().for_each(|e| walk.equation(e));
         let (lines, blocked) = (without_nothing(walk.lines, &walk.prefix, program), walk.blocked);
         doubtful.extend(walk.doubtful);
         let with: HashSet<&str> = lines.iter().map(|e| &*e.target.name).collect();
@@ -316,18 +312,8 @@ impl Program {
         }
     }
 
-    /// The program with `where`, `masked_fill` and `case` calls rewritten as choice expressions, if it has any.
-    fn with_choices(&self) -> Option<Program> {
-        if !self.equations.iter().any(|e| branch::chooses(&e.value, self)) {
-            return None;
-        }
-        let mut out = self.clone();
-        out.equations.iter_mut().for_each(|e| branch::as_choice(&mut e.value, self));
-        Some(out)
-    }
-
     /// The names that a loss depends on differentiably.
-    fn reached_from<'a>(&'a self, loss: &'a Name) -> HashSet<Name> {
+    fn reached_from<'a>(&'a self, loss: &'a Name, equations: &'a [core::Equation]) -> HashSet<Name> {
         let mut reached: HashSet<Name> = HashSet::with_capacity(self.names.len());
         let mut work = vec![loss];
         while let Some(name) = work.pop() {
@@ -337,7 +323,7 @@ impl Program {
             // No gradient flows through a relation, which is a threshold.
             let own = self.definition(name).filter(|d| !d.relation);
             for i in own.iter().flat_map(|d| &d.equations) {
-                back::flowing(&self.equations[*i].value, self, &mut work);
+                flowing(&equations[*i].value, &mut work);
             }
         }
         reached
@@ -400,19 +386,57 @@ fn no_scalar(name: &Name, d: &Definition) -> Diagnostic {
 }
 
 /// An equation derived from the expression at `span`; errors in it are reported there.
-fn line(target: Ref, mut value: Expr, span: Span) -> Equation {
-    let target = Ref { span, ..target };
-    stand(&mut value, span);
-    Equation { target, guard: None, projection: Projection::Sum, spelled: false, value, local: false, span }
+fn line(target: Ref, value: Expr, span: Span) -> Equation {
+    let (guard, projection, spelled, local) = (None, Projection::Sum, false, false);
+    let mut out = Equation { target, guard, projection, spelled, value, local, span };
+    locate(&mut out, span);
+    out
 }
 
-/// Sets the location of all parts of an expression that have none.
-fn stand(e: &mut Expr, span: Span) {
-    let own = |s: Span| if s == Span::default() { span } else { s };
-    e.change_parts(&mut |p| stand(p, span));
-    e.span = own(e.span);
-    if let Kind::Ref(r) = &mut e.kind {
-        r.span = own(r.span);
-        r.places.iter_mut().for_each(|p| p.span = own(p.span));
+/// Sets the location of all parts of an equation that have none.
+fn locate(e: &mut Equation, span: Span) {
+    fn set(e: &mut Expr, span: Span) {
+        let own = |s: Span| if s == Span::default() { span } else { s };
+        e.change_parts(&mut |p| set(p, span));
+        e.span = own(e.span);
+        if let Kind::Ref(r) = &mut e.kind {
+            r.span = own(r.span);
+            r.places.iter_mut().for_each(|p| p.span = own(p.span));
+        }
+    }
+    e.target.span = span;
+    set(&mut e.value, span);
+}
+
+fn bare(kind: core::Kind) -> core::Expr {
+    kind.at(Span::default())
+}
+
+fn reference(name: Name, places: Vec<core::Place>) -> core::Expr {
+    bare(core::Kind::Ref(core::Ref { name, places, relation: false, span: Span::default() }))
+}
+
+/// Indices without the dot of a default axis.
+fn plain<E: Clone>(places: &[Place<E>]) -> Vec<Place<E>> {
+    places.iter().map(|p| Place { dotted: false, ..p.clone() }).collect()
+}
+
+/// Collects the names of tensors through which a derivative flows.
+fn flowing<'e>(e: &'e core::Expr, out: &mut Vec<&'e Name>) {
+    match &e.kind {
+        core::Kind::Ref(r) => out.push(&r.name),
+        core::Kind::Compare(..) | core::Kind::And(_) | core::Kind::Or(_) | core::Kind::Not(_) => {}
+        core::Kind::Choose(cases, otherwise) => {
+            cases.iter().map(|[_, v]| v).chain(otherwise.as_deref()).for_each(|p| flowing(p, out));
+        }
+        core::Kind::Call(c) => {
+            let surface = c.outline();
+            if matches!(c.callee.derivative_of(&surface), Derivative::Stop | Derivative::None) {
+                return;
+            }
+            let args = c.args.iter().zip(c.callee.still(&surface));
+            args.filter(|(_, still)| !still).for_each(|(a, _)| flowing(&a.value, out));
+        }
+        _ => e.parts().into_iter().for_each(|p| flowing(p, out)),
     }
 }

@@ -3,11 +3,10 @@
 //! were written inside the branch.
 
 use super::branch::{Mask, behind, branches, guard, joined};
-use super::settled::movable_equation;
-use crate::builtin;
-use crate::elaborate::scope::{Names, fresh, kept_by_each, key, keys, occurrences, renamed};
+use crate::elaborate::core::{Equation, Expr, Index, Kind, Place, Ref};
+use crate::elaborate::scope::{Names, fresh, key};
 use crate::program::Program;
-use crate::syntax::ast::{Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
+use crate::syntax::ast::{Inside, Name, Projection};
 use crate::syntax::order::components;
 use std::collections::{HashMap, HashSet};
 
@@ -15,16 +14,8 @@ use std::collections::{HashMap, HashSet};
 pub(crate) type Needed = HashMap<Name, Expr>;
 
 /// The name of the index at a position of the left side, in a condition.
-fn at(place: usize) -> Name {
-    format!("#{place}").into()
-}
-
-fn has_branches(e: &Expr) -> bool {
-    matches!(e.kind, Kind::Choose(_) | Kind::Case(..)) || e.parts().into_iter().any(has_branches)
-}
-
-fn has_list(e: &Expr) -> bool {
-    matches!(e.kind, Kind::Array(_)) || e.any_part(has_list)
+fn at(position: usize) -> Name {
+    format!("#{position}").into()
 }
 
 /// The index names, if all are plain and distinct.
@@ -45,14 +36,13 @@ pub(crate) fn where_needed(
     program: &Program,
 ) -> Needed {
     let mut out = Needed::new();
-    if !equations.iter().any(|e| e.guard.is_some() || has_branches(&e.value)) {
+    let chooses = |e: &Expr| e.any(&|e| matches!(e.kind, Kind::Choose(..)));
+    if !equations.iter().any(|e| e.guard.is_some() || chooses(&e.value)) {
         return out;
     }
-    // Conditions are moved to other lines.
-    let equations: Vec<Equation> = equations.iter().map(|e| movable_equation(program, e)).collect();
     let mut names: Vec<&Name> = Vec::new();
     let mut at: HashMap<&Name, usize> = HashMap::new();
-    for e in &equations {
+    for e in equations {
         at.entry(&e.target.name).or_insert_with(|| {
             names.push(&e.target.name);
             names.len() - 1
@@ -60,7 +50,7 @@ pub(crate) fn where_needed(
     }
     let mut needs = vec![Vec::new(); names.len()];
     let mut readers: Vec<Vec<&Equation>> = vec![Vec::new(); names.len()];
-    for e in &equations {
+    for e in equations {
         let own: HashSet<usize> = e.reads().iter().filter_map(|r| at.get(&r.name).copied()).collect();
         own.iter().for_each(|read| readers[*read].push(e));
         needs[at[&e.target.name]].extend(own);
@@ -86,78 +76,62 @@ pub(crate) fn condition(e: &Equation, needed: &Needed, program: &Program) -> Opt
     let condition = needed.get(&e.target.name)?;
     let own = plain_keys(&e.target.places)?;
     let mut names: HashMap<Name, Name> = own.iter().enumerate().map(|(p, k)| (at(p), k.clone())).collect();
-    if e.guard.as_ref() == Some(&renamed(condition, &names)) {
+    if e.guard.as_ref() == Some(&condition.renamed(&names)) {
         return None;
     }
     // Indices that the condition sums over must not be indices of the equation.
-    let mut taken = occurrences(&e.value);
-    taken.extend(own);
-    taken.extend(e.guard.iter().flat_map(occurrences));
-    let inside = occurrences(condition);
-    let met: Vec<Name> = inside.iter().filter(|n| taken.contains(n)).cloned().collect();
+    let mut taken: Names = e.value.index_names().into_iter().chain(own).collect();
+    taken.extend(e.guard.iter().flat_map(Expr::index_names));
+    let inside = condition.index_names();
+    let met: Vec<Name> = inside.iter().filter(|n| taken.contains(*n)).cloned().collect();
     taken.extend(inside);
     for name in met {
         let new = fresh(&name, &taken, program);
         taken.insert(new.clone());
         names.insert(name, new);
     }
-    Some(renamed(condition, &names))
+    Some(condition.renamed(&names))
 }
 
 /// Adds to `all` the conditions under which an equation reads a name. Returns false if some read has no condition.
 fn read_in(e: &Equation, name: &Name, needed: &Needed, program: &Program, all: &mut Vec<Expr>) -> bool {
-    let left: Names = keys(&e.target).into_iter().collect();
-    let mut keep = left.clone();
-    keep.extend(e.guard.iter().flat_map(occurrences));
-    let around: Names = left.union(&occurrences(&e.value)).cloned().collect();
-    let outside = condition(e, needed, program);
-    let guarded = e.guard.as_ref().filter(|_| e.projection == Projection::Sum);
-    let mut masks: Vec<Mask> = outside.iter().map(|c| Mask::new(c, true, &around, program)).collect();
-    masks.extend(guarded.map(|g| Mask::new(g, true, &around, program)));
-    let mut readings = Readings { program, equation: e, name, all, everywhere: false };
-    readings.look(&e.value, &masks, &keep);
+    let guarded = e.guard.clone().filter(|_| e.projection == Projection::Sum);
+    let masks: Vec<Mask> = condition(e, needed, program).into_iter().chain(guarded).map(Mask::new).collect();
+    let mut readings = Readings { program, name, all, everywhere: false };
+    readings.look(&e.value, &masks);
     !readings.everywhere
 }
 
 struct Readings<'a> {
     program: &'a Program,
-    equation: &'a Equation,
     name: &'a Name,
     all: &'a mut Vec<Expr>,
     everywhere: bool,
 }
 
 impl Readings<'_> {
-    fn look(&mut self, e: &Expr, masks: &[Mask], keep: &Names) {
-        let name = self.name;
-        let reads = |e: &Expr| e.any_ref(&mut |r| r.name == *name);
+    fn look(&mut self, e: &Expr, masks: &[Mask]) {
         match &e.kind {
             // Conditions carry no derivative.
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => {}
             Kind::Ref(r) if r.name == *self.name => self.note(r, masks),
-            Kind::Choose(_) | Kind::Case(..) => {
-                for (own, value, keep) in branches(e, keep, self.program, reads) {
-                    self.look(value, &[masks, &own].concat(), &keep);
+            Kind::Choose(cases, otherwise) => {
+                for (own, value) in branches(cases, otherwise.as_deref()) {
+                    if value.any_ref(&mut |r| r.name == *self.name) {
+                        self.look(value, &[masks, &own].concat());
+                    }
                 }
             }
             Kind::Call(c) => {
-                let Some(callee) = builtin::find(&c.function, self.program) else { return };
-                let mixed = behind(masks, self.program, self.equation, &callee, c, keep);
+                let mixed = behind(masks, c, None, self.program);
                 let masks = mixed.as_deref().unwrap_or(masks);
-                c.args
-                    .iter()
-                    .zip(kept_by_each(keep, &c.args))
-                    .for_each(|(a, keep)| self.look(a, masks, &keep));
+                c.args.iter().for_each(|a| self.look(&a.value, masks));
             }
-            Kind::Reduce(_, axes, body) => {
-                let masks: Vec<Mask> = masks.iter().map(|m| m.anywhere(|n| axes.contains(n))).collect();
-                let keep = keep.iter().chain(axes).cloned().collect();
-                self.look(body, &masks, &keep);
+            Kind::Reduce(_, axes, body, _) => {
+                let over = |m: &Mask| m.anywhere(|n| axes.contains(n), self.program);
+                self.look(body, &masks.iter().map(over).collect::<Vec<_>>());
             }
-            _ => {
-                let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
-                parts.iter().zip(kept_by_each(keep, &parts)).for_each(|(p, keep)| self.look(p, masks, &keep));
-            }
+            _ => e.parts().into_iter().for_each(|p| self.look(p, masks)),
         }
     }
 
@@ -165,11 +139,12 @@ impl Readings<'_> {
         let found = plain_keys(&r.places).and_then(|keys| {
             let condition = guard(masks, &keys, Names::new(), self.program)?;
             // An expression that takes its indices from the left side cannot be moved to another line.
-            if has_list(&condition) || builtin::leaning(&condition, self.program).is_some() {
+            let has_list = condition.any(&|e| matches!(e.kind, Kind::Array(..)));
+            if has_list || condition.leaning(self.program).is_some() {
                 return None;
             }
             let names = keys.into_iter().enumerate().map(|(p, k)| (k, at(p))).collect();
-            Some(renamed(&condition, &names))
+            Some(condition.renamed(&names))
         });
         self.everywhere |= found.is_none();
         self.all.extend(found);

@@ -11,9 +11,11 @@ mod collect;
 pub(crate) mod core;
 mod domains;
 mod dots;
+mod free;
 mod groups;
 mod library;
 mod positions;
+mod print;
 mod resolve;
 pub(crate) mod scope;
 mod stratify;
@@ -64,7 +66,7 @@ impl<'a> Core<'a> {
     }
 }
 
-fn elaborate_all(equations: &[Equation], program: &Program) -> Vec<core::Equation> {
+pub(crate) fn elaborate_all(equations: &[Equation], program: &Program) -> Vec<core::Equation> {
     let one = |(number, e): (usize, &Equation)| Elaborate::new(program, e).equation(number);
     equations.iter().enumerate().map(one).collect()
 }
@@ -87,7 +89,8 @@ impl<'a> Elaborate<'a> {
         Elaborate { program, equation, left: keys(&equation.target), time, by_step }
     }
 
-    fn equation(&self, number: usize) -> core::Equation {
+    /// The equation in Core, at its position among those of its program.
+    pub(crate) fn equation(&self, number: usize) -> core::Equation {
         let e = self.equation;
         let keep: Names = self.left.iter().cloned().collect();
         let around = keep.union(&occurrences(&e.value)).cloned().collect();
@@ -221,7 +224,7 @@ impl<'a> Elaborate<'a> {
         kind.at(e.span)
     }
 
-    fn reference(&self, r: &ast::Ref) -> core::Ref {
+    pub(crate) fn reference(&self, r: &ast::Ref) -> core::Ref {
         let mut kept = r.places.iter().filter(|p| matches!(p.index, ast::Index::Computed(_))).map(place_keys);
         r.map_computed(&mut |e| self.expr(e, &kept.next().unwrap_or_default().into_iter().collect()))
     }

@@ -86,23 +86,6 @@ fn members(e: &Expr) -> Vec<&Expr> {
     out
 }
 
-/// The index names of an argument in axis order, given the indices that the call keeps.
-pub(crate) fn names_of(
-    arg: &Expr,
-    args: &[Expr],
-    left: &[Name],
-    keep: &Names,
-    program: &Program,
-) -> Vec<Name> {
-    match &arg.kind {
-        Kind::Ref(r) => keys(r),
-        _ => {
-            let around = kept_by(&keep.iter().chain(left).cloned().collect(), args, arg);
-            axis_order(arg, &around, program)
-        }
-    }
-}
-
 /// The indices that a part must keep: those kept around the expression, and those that its neighbours use.
 pub(crate) fn kept_by<'a>(keep: &Names, parts: impl IntoIterator<Item = &'a Expr>, me: &Expr) -> Names {
     let mut out = keep.clone();
@@ -156,23 +139,6 @@ pub(crate) fn kept_within(e: &Expr, keep: &Names) -> Vec<Names> {
 /// The free indices of an expression, given the indices kept around it.
 pub(crate) fn free(e: &Expr, keep: &Names, program: &Program) -> Names {
     axis_order(e, keep, program).into_iter().collect()
-}
-
-/// The free indices of an entire right side whose reduction is not a sum: the outermost product does not sum them.
-pub(crate) fn outermost(e: &Expr, keep: &Names, program: &Program) -> Names {
-    match &e.kind {
-        Kind::Product(factors) => {
-            let around = kept_by_each(keep, factors);
-            factors.iter().zip(&around).flat_map(|(f, a)| free(f, a, program)).collect()
-        }
-        Kind::Negative(one) => outermost(one, keep, program),
-        Kind::Quotient(two) => {
-            let mut out = outermost(&two[0], &kept_by(keep, &two[..], &two[0]), program);
-            out.extend(free(&two[1], &kept_by(keep, &two[..], &two[1]), program));
-            out
-        }
-        _ => free(e, keep, program),
-    }
 }
 
 /// A name that is not taken, made by adding primes. Names of declared axes are skipped, because they have their own

@@ -18,10 +18,10 @@ use crate::builtin::Verdict;
 use crate::builtin::named::Named;
 use crate::differentiate::{Needed, condition, where_needed};
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Place, Ref};
-use crate::elaborate::{Core, Elaborate, Equations, Group, Solved};
+use crate::elaborate::{Core, Equations, Group, Solved};
 use crate::lower::eval::{Eval, Fault, Term, Value, Values};
 use crate::solve::Options;
-use crate::syntax::ast::{self, Name};
+use crate::syntax::ast::Name;
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::indices::moving;
 use gradus_ir::DType;
@@ -32,8 +32,6 @@ pub(crate) struct Solver<'a> {
     pub(crate) core: &'a Core<'a>,
     pub(crate) options: &'a Options,
     equations: Equations<'a>,
-    /// The same equations in the surface tree, of which conditions for differentiation are made.
-    written: &'a [ast::Equation],
     pub(crate) values: Values,
     pub(crate) batch: Vec<Name>,
     pub(crate) faults: Vec<Diagnostic>,
@@ -55,7 +53,6 @@ impl<'a> Solver<'a> {
         core: &'a Core<'a>,
         options: &'a Options,
         equations: &'a [Equation],
-        written: &'a [ast::Equation],
         values: Values,
         batch: Vec<Name>,
     ) -> Solver<'a> {
@@ -65,7 +62,6 @@ impl<'a> Solver<'a> {
             core,
             options,
             equations,
-            written,
             values,
             batch,
             faults,
@@ -90,9 +86,8 @@ impl<'a> Solver<'a> {
     /// Declares that only these names are read from the equations.
     pub(crate) fn results(&mut self, wanted: &[Name]) {
         if self.options.is_derived() {
-            let read =
-                |e: &&ast::Equation| self.only.as_ref().is_none_or(|only| only.contains(&e.target.name));
-            let all: Vec<&ast::Equation> = self.written.iter().filter(read).collect();
+            let read = |e: &&Equation| self.only.as_ref().is_none_or(|only| only.contains(&e.target.name));
+            let all: Vec<&Equation> = self.equations.equations.iter().filter(read).collect();
             self.needed = where_needed(&all, |n| wanted.contains(n), self.core.program);
         }
     }
@@ -170,12 +165,10 @@ impl<'a> Solver<'a> {
 
     /// The condition under which a derivative needs the value of an equation.
     fn condition(&self, e: &Equation, values: &Values) -> Option<Expr> {
-        let written = &self.written[e.number];
-        let condition = condition(written, &self.needed, self.core.program)?;
+        let condition = condition(e, &self.needed, self.core.program)?;
         // Only conditions whose tensors have values by now can be used.
         let known = condition.refs().iter().all(|r| matches!(values.get(&r.name), Some(Some(_))));
-        let left = crate::elaborate::scope::keys(&e.target).into_iter().collect();
-        known.then(|| Elaborate::new(self.core.program, written).expr(&condition, &left))
+        known.then_some(condition)
     }
 
     /// Notes the sizes that the equations of a name give to its indices, if some term has only functions of an index,

@@ -151,8 +151,7 @@ impl Program {
             }
             let mut early = Vec::new();
             let known = self.known_before(relations.as_ref(), options, wanted, &mut values, &mut early);
-            let mut solver =
-                Solver::new(&core, options, &core.equations, &self.equations, values, Vec::new());
+            let mut solver = Solver::new(&core, options, &core.equations, values, Vec::new());
             solver.faults = early;
             solver.leave_out(&known);
             if let Some(wanted) = wanted {

@@ -439,11 +439,6 @@ impl Expr {
         }
     }
 
-    /// True if the expression contains a function of an index itself, such as `even(i)`.
-    pub(crate) fn is_of_index(&self) -> bool {
-        matches!(self.kind, Kind::Of(..)) || self.any_part(Expr::is_of_index)
-    }
-
     /// Every tensor read, left to right, with indices as written.
     pub fn refs(&self) -> Vec<&Ref> {
         let mut out = Vec::new();

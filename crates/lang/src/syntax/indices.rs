@@ -143,39 +143,52 @@ pub(crate) fn distinct(names: impl IntoIterator<Item = Name>) -> Vec<Name> {
     out
 }
 
+/// Renames the indices of a place, except for those of expressions within.
+pub(crate) fn renamed_place<E: Inside + Clone>(
+    p: &Place<E>,
+    names: &std::collections::HashMap<Name, Name>,
+) -> Place<E> {
+    let new = |n: &Name| names.get(n).unwrap_or(n).clone();
+    let index = match &p.index {
+        Index::Named(n, by) => Index::Named(new(n), *by),
+        Index::Time(n, by) => Index::Time(new(n), *by),
+        Index::Slice(Some(n), range) => Index::Slice(Some(new(n)), range.clone()),
+        Index::Slice(None, range) => match key(p).and_then(|k| names.get(&k).cloned()) {
+            Some(n) => Index::Slice(Some(n), range.clone()),
+            None => p.index.clone(),
+        },
+        Index::Affine(sum) => {
+            let terms = sum.terms.iter().map(|(by, n)| (by.clone(), new(n))).collect();
+            Index::Affine(Box::new(Affine { terms, offset: sum.offset.clone() }))
+        }
+        other => other.clone(),
+    };
+    Place { index, ..p.clone() }
+}
+
+/// Renames the indices in the settings of a call: its axes and ranges.
+pub(crate) fn rename_settings(settings: &mut [(Name, Expr)], names: &std::collections::HashMap<Name, Name>) {
+    for (k, v) in settings {
+        match &**k {
+            "axis" => *v = renamed_words(v, names),
+            "at" => *v = renamed_ranges(v, names),
+            _ => {}
+        }
+    }
+}
+
 /// Renames the indices of an expression.
 pub(crate) fn renamed(e: &Expr, names: &std::collections::HashMap<Name, Name>) -> Expr {
     let new = |n: &Name| names.get(n).unwrap_or(n).clone();
-    let place = |p: &Place| {
-        let index = match &p.index {
-            Index::Named(n, by) => Index::Named(new(n), *by),
-            Index::Time(n, by) => Index::Time(new(n), *by),
-            Index::Slice(Some(n), range) => Index::Slice(Some(new(n)), range.clone()),
-            Index::Slice(None, range) => match key(p).and_then(|k| names.get(&k).cloned()) {
-                Some(n) => Index::Slice(Some(n), range.clone()),
-                None => p.index.clone(),
-            },
-            Index::Affine(sum) => {
-                let terms = sum.terms.iter().map(|(by, n)| (by.clone(), new(n))).collect();
-                Index::Affine(Box::new(Affine { terms, offset: sum.offset.clone() }))
-            }
-            other => other.clone(),
-        };
-        Place { index, ..p.clone() }
-    };
     let out = e.map_parts(&mut |part| renamed(part, names));
     let kind = match out.kind {
-        Kind::Ref(r) => Kind::Ref(Ref { places: r.places.iter().map(place).collect(), ..r }),
+        Kind::Ref(r) => {
+            Kind::Ref(Ref { places: r.places.iter().map(|p| renamed_place(p, names)).collect(), ..r })
+        }
         Kind::Of(f, index) => Kind::Of(f, new(&index)),
         Kind::Reduce(how, axes, body) => Kind::Reduce(how, axes.iter().map(new).collect(), body),
         Kind::Call(mut call) => {
-            for (k, v) in &mut call.named {
-                match &**k {
-                    "axis" => *v = renamed_words(v, names),
-                    "at" => *v = renamed_ranges(v, names),
-                    _ => {}
-                }
-            }
+            rename_settings(&mut call.named, names);
             Kind::Call(call)
         }
         other => other,

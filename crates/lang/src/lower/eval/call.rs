@@ -351,7 +351,7 @@ impl Term<'_> {
             None => self.options,
         };
         let body = self.core.body(&f.name);
-        let mut solver = crate::lower::solver::Solver::new(self.core, options, body, &f.body, values, batch);
+        let mut solver = crate::lower::solver::Solver::new(self.core, options, body, values, batch);
         solver.results(std::slice::from_ref(&f.result.name));
         solver.solve();
         if let Some(d) = solver.faults.into_iter().next() {

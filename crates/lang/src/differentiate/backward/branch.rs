@@ -1,0 +1,101 @@
+//! Goes back through choices, and through calls inside of branches.
+
+use super::Back;
+use crate::builtin::Base;
+use crate::differentiate::branch::{Mask, behind, branches, may_be_infinite, multiplies, nested};
+use crate::differentiate::needed::condition;
+use crate::elaborate::core::{Call, Expr};
+use crate::syntax::ast::Name;
+
+impl Back<'_, '_> {
+    /// The conditions under which the value of the equation contributes: where its name is needed, and its guard.
+    pub(super) fn conditions(&self) -> Vec<Mask> {
+        let (e, program, needed) = (self.equation, self.program, &self.walk.needed);
+        let elsewhere = || {
+            let infinite = may_be_infinite(&e.value) || multiplies(&e.value, needed);
+            // A call that takes its names from the left side cannot be inside a choice whose condition has other names.
+            let own = |c: &Call| program.functions.contains_key(&c.function);
+            let later = infinite && e.value.leaning(program).is_none_or(own);
+            condition(e, needed, program).filter(|_| later)
+        };
+        let is_needed = needed.contains_key(&e.target.name);
+        let elsewhere = is_needed.then(elsewhere).flatten();
+        elsewhere.into_iter().chain(e.guard.clone()).map(Mask::new).collect()
+    }
+
+    /// Does something inside of branches.
+    pub(super) fn under(&mut self, masks: Vec<Mask>, f: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
+        let before = self.masks.len();
+        self.masks.extend(masks);
+        let out = f(self);
+        self.masks.truncate(before);
+        out
+    }
+
+    /// Contributions of a choice.
+    pub(super) fn choice(
+        &mut self,
+        e: &Expr,
+        cases: &[[Expr; 2]],
+        otherwise: Option<&Expr>,
+        ct: &Expr,
+    ) -> Option<()> {
+        let all = e.axis_order(self.program);
+        for (masks, value) in branches(cases, otherwise) {
+            if self.reads_wanted(value) {
+                self.under(masks, |back| {
+                    let ct = back.repeated(e, &all, value, ct.clone())?;
+                    back.back(value, ct)
+                })?;
+            }
+        }
+        Some(())
+    }
+
+    /// A cotangent where the current branches are taken.
+    pub(super) fn chosen(&mut self, ct: Expr) -> Expr {
+        let masks = self.masks.clone();
+        nested(&self.masks_apart(&masks), ct)
+    }
+
+    /// Copies of conditions, with new names for what they sum over.
+    pub(super) fn masks_apart(&mut self, masks: &[Mask]) -> Vec<Mask> {
+        masks.iter().map(|m| Mask { condition: self.copy_all(&m.condition), ..m.clone() }).collect()
+    }
+
+    /// Goes back through a call. Where its derivative is not a factor, its cotangent is chosen before: positions that the
+    /// call mixes, and indices that an argument lacks, cannot be told apart after it.
+    pub(super) fn through(&mut self, e: &Expr, c: &Call, ct: Expr) -> Option<()> {
+        if self.masks.is_empty() {
+            return self.call(e, c, ct);
+        }
+        let behind = behind(&self.masks, c, self.step.as_ref(), self.program);
+        // The program's own functions take their cotangent as an argument, also those of one number.
+        let factor = c.args.len() == 1 && !matches!(c.callee.base, Base::User(_));
+        let ct = if behind.is_none() && factor { ct } else { self.chosen(ct) };
+        let before = self.masks.clone();
+        self.masks = behind.unwrap_or_else(|| before.clone());
+        let out = self.call(e, c, ct);
+        self.masks = before;
+        out
+    }
+
+    /// Narrows the current conditions to those that are left after sums over some indices. Within a step, nothing is
+    /// combined over its time.
+    pub(super) fn forget(&mut self, gone: impl Fn(&Name) -> bool) {
+        let gone = |n: &Name| self.step.as_ref() != Some(n) && gone(n);
+        self.masks = self.masks.iter().map(|m| m.anywhere(gone, self.program)).collect();
+    }
+
+    /// Goes back into a part whose cotangent has no other indices than the part itself.
+    pub(super) fn enter(&mut self, part: &Expr, ct: Expr) -> Option<()> {
+        if self.masks.is_empty() {
+            return self.back(part, ct);
+        }
+        let (own, before) = (part.axis_order(self.program), self.masks.clone());
+        self.forget(|n| !own.contains(n));
+        let out = self.back(part, ct);
+        self.masks = before;
+        out
+    }
+}
