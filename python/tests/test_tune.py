@@ -7,7 +7,14 @@ import pytest
 
 import gradus
 from gradus.models import Lora, RewardModel
-from oracle import array
+from oracle import array, torch
+from tiny_model import write_decoder
+
+try:
+    import peft
+    import transformers
+except ImportError:  # their test is skipped, with a message
+    peft = None
 
 SUMS = [(f"{a}+{b}=", str(a + b)) for a in range(5) for b in range(5)]
 SMALL = dict(width=32, layers=1, heads=2, context=16)
@@ -55,6 +62,38 @@ def test_adapters_are_saved_alone_and_merged(model, tmp_path):
     model.save(tmp_path / "merged")
     again = gradus.models.load(tmp_path / "merged")
     np.testing.assert_array_equal(array(again.logits(ids)), array(model.logits(ids)))
+
+
+@pytest.mark.skipif(peft is None or torch is None, reason="peft is not installed")
+def test_adapters_have_the_same_effect_in_peft(tmp_path):
+    folder = write_decoder(tmp_path / "llama")
+    model = gradus.models.load(folder)
+    ids = model.encode("the same text in both packages")
+
+    def theirs(loaded):
+        with torch.no_grad():
+            return loaded(torch.tensor([ids])).logits[0].numpy()
+
+    base = transformers.LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    plain = array(model.logits(ids))
+    np.testing.assert_allclose(plain, theirs(base), atol=1e-5)
+    # Ours, read by `peft`.
+    model.tune(["some text", "another text"], lora=Lora(rank=3, alpha=5, targets=["k_proj", "o_proj", "up_proj"]), steps=5, rate=2e-2)
+    ours = array(model.logits(ids))
+    assert np.abs(ours - plain).max() > 1e-2
+    model.save_adapter(tmp_path / "ours")
+    adapted = peft.PeftModel.from_pretrained(base, tmp_path / "ours")
+    assert {n.split(".")[-4] for n, _ in adapted.named_parameters() if "lora_A" in n} == {"k_proj", "o_proj", "up_proj"}
+    np.testing.assert_allclose(ours, theirs(adapted), atol=1e-5)
+    # That of `peft`, read by us.
+    torch.manual_seed(0)
+    base = transformers.LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    config = peft.LoraConfig(r=2, lora_alpha=3, target_modules=["q_proj", "down_proj"], use_rslora=True, init_lora_weights=False)
+    other = peft.get_peft_model(base, config)
+    other.save_pretrained(tmp_path / "theirs")
+    model.load_adapter(tmp_path / "theirs")
+    assert np.abs(array(model.logits(ids)) - plain).max() > 1e-2
+    np.testing.assert_allclose(array(model.logits(ids)), theirs(other), atol=1e-5)
 
 
 def test_preferences_and_rewards(model, tmp_path):

@@ -10,7 +10,8 @@ const TOOLS: &[&str] = &["maturin>=1.9,<2", "numpy", "pytest>=8", "hypothesis>=6
 
 /// Packages that tests compare with if they are installed. `expecttest` is needed by PyTorch's op database;
 /// NVRTC compiles the CUDA kernels of the Rust tests; `openai` is the client that talks to
-/// `gradus serve`; the book has blocks of JAX; `transformers`, `gguf` and `sentencepiece` check language models.
+/// `gradus serve`; the book has blocks of JAX; `transformers`, `peft`,
+/// `gguf` and `sentencepiece` check language models.
 const ORACLES: &[&str] = &[
     "torch>=2.10",
     "scipy",
@@ -22,6 +23,7 @@ const ORACLES: &[&str] = &[
     "openai>=2",
     "jsonschema>=4",
     "transformers>=5",
+    "peft>=0.18",
     "gguf",
     "sentencepiece",
 ];
