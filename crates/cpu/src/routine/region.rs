@@ -4,12 +4,13 @@
 use super::Call;
 use crate::cached::{self, Attention, Cache, Stored, Texts};
 use crate::grouped::{self, Matrices, Values};
+use crate::quantized::int8::Product;
 use crate::quantized::{self, Rows, Weights};
-use gradus_compile::Claim;
+use gradus_compile::{Claim, Routine};
 use gradus_ir::attr::Attr;
 use gradus_ir::format::{Compute, Format};
 use gradus_ir::ops::call::Call as Region;
-use gradus_ir::{Aval, DType, Error, Result};
+use gradus_ir::{Aval, DType, Error, Op, Result};
 
 const DEQUANTIZE: &str = "dequantize";
 const DOT: &str = "quantized_dot";
@@ -140,6 +141,30 @@ fn groups(call: &Region, types: &[Aval]) -> Option<Matrices> {
     (fits && gives(call, DType::F32, &[*count, *outputs])).then_some(found)
 }
 
+/// Whether a routine is a product with quantised weights.
+pub(super) fn is_product(routine: &Routine) -> bool {
+    matches!(&routine.op, Op::Call(region) if &*region.name == DOT)
+}
+
+/// The format and width of the weights, if a routine is a product whose activations are rounded to integers.
+pub(super) fn integer_product(routine: &Routine) -> Option<(Format, usize)> {
+    let Op::Call(region) = &routine.op else { return None };
+    let found = if &*region.name == DOT { multiplies(region, &routine.types) } else { None };
+    found.filter(|(_, compute)| *compute == Compute::Int8).map(|((format, _, width), _)| (format, width))
+}
+
+/// Operands and results of a product with quantised weights.
+pub(super) fn product(call: &Call<'_>) -> Option<Product> {
+    let Op::Call(region) = &call.routine.op else { return None };
+    let types = &call.routine.types[..];
+    let ((format, rows, width), _) = multiplies(region, types)?;
+    let at = |buffer: usize| call.memory.0[buffer];
+    let data = at(call.routine.ins[1]).cast_const();
+    let (x, y) = (at(call.routine.ins[0]).cast::<f32>().cast_const(), at(call.routine.outs[0]).cast::<f32>());
+    let count = types[0].shape.numel() / width;
+    Some(Product { weights: Weights { format, data, rows, width }, rows: Rows { x, y, count } })
+}
+
 /// Runs a claimed region.
 ///
 /// # Safety
@@ -165,14 +190,12 @@ pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
                 quantized::dequantize(call.pool, &weights(found, 0), out);
             }
             DOT => {
-                let (found, compute) = multiplies(region, types).ok_or_else(unfit)?;
-                let rows = Rows { x: floats(0), y: out, count: types[0].shape.numel() / found.2 };
-                let dot = match compute {
-                    Compute::F32 => quantized::dot,
-                    Compute::Bf16 => quantized::dot_bf16,
-                    Compute::Int8 => quantized::int8::dot,
-                };
-                dot(call.pool, &weights(found, 1), rows);
+                let Product { weights, rows } = product(call).ok_or_else(unfit)?;
+                match multiplies(region, types) {
+                    Some((_, Compute::Bf16)) => quantized::dot_bf16(call.pool, &weights, rows),
+                    Some((_, Compute::Int8)) => quantized::int8::dot(call.pool, &[Product { weights, rows }]),
+                    _ => quantized::dot(call.pool, &weights, rows),
+                }
             }
             WRITE => {
                 let (cache, time) = writes(region, types).ok_or_else(unfit)?;
