@@ -16,7 +16,6 @@ use crate::args::{On, Precision};
 use crate::{Done, Failure, Terminal};
 use clap::Args;
 use error::ApiError;
-use gradus::models::LanguageModel;
 use gradus::models::bert::Embedder;
 use gradus::models::chat::Template;
 use gradus::models::constrain::{Grammar, Vocabulary};
