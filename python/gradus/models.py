@@ -37,13 +37,14 @@ def convert(source, output, format=None, dtype="f32"):
     return report and dict(zip(("tensors", "kept", "relative"), report))
 
 
-def load(path, device=None, f32=False, compute="f32"):
+def load(path, device=None, f32=False, compute="f32", cache="f32"):
     """Loads a model from a GGUF file, or from a folder with `config.json`, `tokenizer.json` and safetensors.
 
     With `f32`, quantised weights are converted to `float32`, so that they can be trained and adapters can be merged into them.
-    `compute="int8"` rounds activations to 8 bits in products with quantised weights, which is faster.
+    `compute="int8"` rounds activations to 8 bits in products with quantised weights, which is faster; `compute="bf16"` rounds them to
+    `bfloat16`. Cached keys and values are `cache="f32"`, "bf16" or "q8", which take half and a quarter of the memory.
     """
-    return Model(path, device, f32, compute)
+    return Model(path, device, f32, compute, cache)
 
 
 def create(folder, alphabet, *, width=64, layers=2, heads=4, context=64, seed=0):
@@ -55,9 +56,9 @@ def create(folder, alphabet, *, width=64, layers=2, heads=4, context=64, seed=0)
 class Model:
     """A language model with its tokeniser and chat template."""
 
-    def __init__(self, path, device=None, f32=False, compute="f32"):
+    def __init__(self, path, device=None, f32=False, compute="f32", cache="f32"):
         self._path = path
-        self._model = _LanguageModel(path, device, f32, compute)
+        self._model = _LanguageModel(path, device, f32, compute, cache)
 
     def _settings(self, tokens=128, temperature=0.0, top_k=None, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=0,
                   stop=(), keep=None):

@@ -1,4 +1,4 @@
-//! `cargo run --release -p gradus-bench --bin generate MODEL.gguf [f32|int8] [TEXT]`: the speed at which a language model reads prompts and
+//! `cargo run --release -p gradus-bench --bin generate MODEL.gguf [f32|bf16|int8] [TEXT]`: the speed at which a language model reads prompts and
 //! makes tokens, with activations in `f32` or rounded to integers, and its perplexity on the beginning of a file of text.
 //! Prints one JSON object; `bench/generate.py` compares it with llama.cpp.
 
@@ -16,9 +16,9 @@ const NEW: usize = 64;
 const TEXTS: usize = 8;
 const TOKENS: usize = 1024;
 
-fn best(logits: &[f32]) -> i64 {
-    let larger = |a: &(usize, &f32), b: &(usize, &f32)| a.1.total_cmp(b.1);
-    logits.iter().enumerate().max_by(larger).map_or(0, |(i, _)| i as i64)
+fn best(logits: &[f32]) -> Result<i64> {
+    let greedy = Sampling { temperature: 0.0, ..Sampling::default() };
+    greedy.choose_after(logits, &[], &Generator::new(0))
 }
 
 /// Memory of this process from the system's account of it, in bytes: what is resident, and the part that is not of files.
@@ -44,19 +44,20 @@ fn perplexity(model: &LanguageModel, ids: &[i64]) -> Result<f64> {
 fn main() -> Result<()> {
     let path = std::env::args().nth(1).ok_or_else(|| Error::value("no model", "give a GGUF file"))?;
     let compute = std::env::args().nth(2).unwrap_or_else(|| "f32".into());
-    let compute = Compute::of_name(&compute).ok_or_else(|| Error::value(compute, "must be f32 or int8"))?;
+    let compute =
+        Compute::of_name(&compute).ok_or_else(|| Error::value(compute, "must be f32, bf16 or int8"))?;
     let start = Instant::now();
     let mut model = LanguageModel::load_computing(&path, Device::CPU, compute)?;
     let loaded = start.elapsed();
     let prompt = model.tokenizer.encode("The capital of France is")?;
-    let first = best(&model.engine.logits_after(&prompt)?);
+    let first = best(&model.engine.logits_after(&prompt)?)?;
     let first_token = start.elapsed();
     let mut text = prompt.clone();
     text.push(first);
     model.engine.logits_after(&text)?; // compiles
     let begin = Instant::now();
     for _ in 0..NEW {
-        let next = best(&model.engine.logits_after(&text)?);
+        let next = best(&model.engine.logits_after(&text)?)?;
         text.push(next);
     }
     let decode = NEW as f64 / begin.elapsed().as_secs_f64();
@@ -76,7 +77,9 @@ fn main() -> Result<()> {
         let begin = Instant::now();
         let wanted: Vec<(usize, &[i64])> = texts.iter().enumerate().map(|(i, t)| (i, &t[..])).collect();
         let logits = session.logits_after(&wanted)?;
-        texts.iter_mut().zip(&logits).for_each(|(t, l)| t.push(best(l)));
+        for (text, logits) in texts.iter_mut().zip(&logits) {
+            text.push(best(logits)?);
+        }
         // The first two steps read the prompts and compile.
         together += if step < 2 { 0.0 } else { begin.elapsed().as_secs_f64() };
     }

@@ -1,9 +1,11 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand};
+use gradus::CacheKind;
 use gradus::gpu::Dialect;
 use gradus::ir::format::Compute;
-use std::path::PathBuf;
+use gradus::models::LanguageModel;
+use std::path::{Path, PathBuf};
 
 /// Runs programs of tensor equations, differentiates them into equations, checks them and shows their cost.
 #[derive(Parser, Debug)]
@@ -327,13 +329,28 @@ impl On {
 /// The precision of products with quantised weights.
 #[derive(Args, Debug)]
 pub(crate) struct Precision {
-    /// Arithmetic of products with quantised weights: f32, or int8, which rounds activations to 8 bits and is faster
+    /// Activations in products with quantised weights: f32, bf16, or int8, which rounds them to 8 bits and is faster
     #[arg(long, value_name = "NUMBERS", default_value = "f32", value_parser = compute)]
     pub(crate) compute: Compute,
+    /// Cached keys and values: f32, bf16 (half of the memory), or q8 (a quarter)
+    #[arg(long, value_name = "NUMBERS", default_value = "f32", value_parser = cache)]
+    pub(crate) cache: CacheKind,
+}
+
+impl Precision {
+    /// Loads a model with these settings.
+    pub(crate) fn load(&self, path: &Path, device: gradus::Device) -> gradus::Result<LanguageModel> {
+        let model = LanguageModel::load_computing(path, device, self.compute)?;
+        if self.cache == CacheKind::default() { Ok(model) } else { model.with_cache(self.cache) }
+    }
+}
+
+fn cache(text: &str) -> Result<CacheKind, String> {
+    CacheKind::of_name(text).ok_or_else(|| "expected f32, bf16 or q8".to_string())
 }
 
 fn compute(text: &str) -> Result<Compute, String> {
-    Compute::of_name(text).ok_or_else(|| "expected f32 or int8".to_string())
+    Compute::of_name(text).ok_or_else(|| "expected f32, bf16 or int8".to_string())
 }
 
 /// Inputs and settings of a run, shared by all commands that run programs.

@@ -62,7 +62,7 @@ pub(crate) struct Choice {
 impl Choice {
     /// Loads a model, with its adapter if there is one.
     fn load(&self, path: &Path, on: &On) -> Done<LanguageModel> {
-        let model = LanguageModel::load_computing(path, on.device()?, self.precision.compute)?;
+        let model = self.precision.load(path, on.device()?)?;
         if let Some(folder) = &self.adapter {
             load_adapter(model.engine.model(), folder)?;
         }

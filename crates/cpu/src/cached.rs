@@ -4,9 +4,11 @@
 
 use crate::elements::Elements;
 use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm};
+use crate::quantized;
 use crate::vector::{Loops, loops};
 use crate::wide::{GROUP, Plain, Wide};
 use crate::{Isa, Pool};
+use gradus_ir::format::Format;
 use std::ops::Range;
 
 /// Most positions of a text that are attended to row by row. More use matrix products.
@@ -18,6 +20,47 @@ const BLOCK: usize = 64;
 /// Bytes that are worth a task.
 const TASK: usize = 1 << 15;
 
+/// The representation of the rows of a cache.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Stored {
+    F32,
+    Bf16,
+    /// Blocks of Q8_0.
+    Q8,
+}
+
+impl Stored {
+    /// Bytes of a row of `width` features.
+    fn row_bytes(self, width: usize) -> usize {
+        match self {
+            Stored::F32 => width * size_of::<f32>(),
+            Stored::Bf16 => width * size_of::<u16>(),
+            Stored::Q8 => width / Format::Q8_0.block_elements() * Format::Q8_0.block_bytes(),
+        }
+    }
+
+    /// Converts consecutive rows of `count` features in all to `f32`.
+    ///
+    /// # Safety
+    /// `from` has these features and `to` a number for each.
+    unsafe fn read(self, from: *const u8, count: usize, to: *mut f32) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self {
+                Stored::F32 => std::ptr::copy_nonoverlapping(from.cast(), to, count),
+                Stored::Bf16 => {
+                    let from = std::slice::from_raw_parts(from.cast::<u16>(), count);
+                    let to = std::slice::from_raw_parts_mut(to.cast::<u32>(), count);
+                    from.iter().zip(to).for_each(|(x, to)| *to = u32::from(*x) << 16);
+                }
+                Stored::Q8 => {
+                    quantized::unpack(Format::Q8_0, from, count / Format::Q8_0.block_elements(), to);
+                }
+            }
+        }
+    }
+}
+
 /// The extents of a cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cache {
@@ -25,16 +68,21 @@ pub(crate) struct Cache {
     pub(crate) heads: usize,
     pub(crate) capacity: usize,
     pub(crate) width: usize,
+    pub(crate) stored: Stored,
 }
 
 impl Cache {
-    fn numel(&self) -> usize {
-        self.slots * self.heads * self.capacity * self.width
+    fn row_bytes(&self) -> usize {
+        self.stored.row_bytes(self.width)
     }
 
-    /// Offset of the first position of a head of a slot.
+    fn bytes(&self) -> usize {
+        self.slots * self.heads * self.capacity * self.row_bytes()
+    }
+
+    /// Offset in bytes of the first position of a head of a slot.
     fn at(&self, slot: usize, head: usize) -> usize {
-        (slot * self.heads + head) * self.capacity * self.width
+        (slot * self.heads + head) * self.capacity * self.row_bytes()
     }
 }
 
@@ -53,21 +101,22 @@ pub(crate) struct Texts<'a> {
 /// are the same memory. Tokens outside of the cache are left out; of two texts in one slot, the later one counts.
 ///
 /// # Safety
-/// `from` and `to` have the extents of the cache, `new` is `[texts, time, heads, width]`, and nobody else uses `to`.
+/// `from` and `to` have the extents of the cache, `new` is `[texts, time, heads, width]` in its representation, and nobody else
+/// uses `to`.
 pub(crate) unsafe fn write(
     pool: &Pool,
     cache: Cache,
-    (from, to): (*const f32, *mut f32),
-    new: *const f32,
+    (from, to): (*const u8, *mut u8),
+    new: *const u8,
     texts: Texts<'_>,
     count: &[i64],
 ) {
     // SAFETY: the caller's contract. Heads are tasks, so no two tasks write the same element.
     unsafe {
         if !std::ptr::eq(from, to) {
-            std::ptr::copy_nonoverlapping(from, to, cache.numel());
+            std::ptr::copy_nonoverlapping(from, to, cache.bytes());
         }
-        let (to, new) = (Elements(to), Elements(new.cast_mut()));
+        let (to, new, row_bytes) = (Elements(to), Elements(new.cast_mut()), cache.row_bytes());
         let head = |head: usize| {
             for (b, ((slot, first), count)) in texts.slots.iter().zip(texts.first).zip(count).enumerate() {
                 let Some(slot) = usize::try_from(*slot).ok().filter(|s| *s < cache.slots) else { continue };
@@ -75,13 +124,13 @@ pub(crate) unsafe fn write(
                 for t in 0..tokens {
                     let position = first.checked_add(t as i64).and_then(|p| usize::try_from(p).ok());
                     let Some(position) = position.filter(|p| *p < cache.capacity) else { continue };
-                    let row = new.at(((b * texts.time + t) * cache.heads + head) * cache.width);
-                    let place = to.at(cache.at(slot, head) + position * cache.width);
-                    std::ptr::copy_nonoverlapping(row, place, cache.width);
+                    let row = new.at(((b * texts.time + t) * cache.heads + head) * row_bytes);
+                    let place = to.at(cache.at(slot, head) + position * row_bytes);
+                    std::ptr::copy_nonoverlapping(row, place, row_bytes);
                 }
             }
         };
-        let bytes = texts.slots.len() * texts.time * cache.width * size_of::<f32>();
+        let bytes = texts.slots.len() * texts.time * row_bytes;
         if bytes < TASK { (0..cache.heads).for_each(head) } else { pool.run(cache.heads, &head) }
     }
 }
@@ -108,6 +157,15 @@ impl Attention {
     }
 }
 
+impl Attention {
+    /// Positions that some of `rows` queries from `position` on see.
+    fn seen_by(&self, position: i64, rows: usize, capacity: usize) -> Range<usize> {
+        let last = position.saturating_add(rows.max(1) as i64 - 1);
+        let start = self.seen(position, capacity).start;
+        start..self.seen(last, capacity).end.max(start)
+    }
+}
+
 /// `softmax(q·kᵀ·scale)·v` of each token over the positions of its slot up to its own. A query that sees nothing gives 0.
 /// Slots outside of the cache count as the nearest one.
 ///
@@ -117,54 +175,70 @@ impl Attention {
 pub(crate) unsafe fn attend(
     pool: &Pool,
     (cache, attention): (Cache, Attention),
-    (queries, keys, values): (*const f32, *const f32, *const f32),
+    queries: *const f32,
+    [keys, values]: [*const u8; 2],
     texts: Texts<'_>,
     out: *mut f32,
 ) {
     let Attention { heads, .. } = attention;
     let (time, width) = (texts.time, cache.width);
     let group = heads / cache.heads.max(1);
-    if cache.numel() == 0 || heads == 0 || time == 0 {
+    if cache.bytes() == 0 || heads == 0 || time == 0 {
         // SAFETY: results are as large as stated.
         return unsafe { out.write_bytes(0, texts.slots.len() * time * heads * width) };
     }
-    let [queries, keys, values] = [queries, keys, values].map(|p| Elements(p.cast_mut()));
-    let out = Elements(out);
+    let (queries, out) = (Elements(queries.cast_mut()), Elements(out));
+    let [keys, values] = [keys, values].map(|p| Elements(p.cast_mut()));
     let block = if time <= FEW { 1 } else { BLOCK };
     let blocks = time.div_ceil(block);
     let few = few(Isa::best());
+    // Rows that are not `f32` are converted once for all heads of queries that read them.
+    let shared = if cache.stored == Stored::F32 { 1 } else { group };
+    let parts = heads / shared * blocks;
     let task = |task: usize| {
-        let (b, rest) = (task / (heads * blocks), task % (heads * blocks));
-        let (head, from) = (rest / blocks, rest % blocks * block);
+        let (b, rest) = (task / parts, task % parts);
+        let (head, from) = (rest / blocks * shared, rest % blocks * block);
         let slot = texts.slots[b].clamp(0, cache.slots as i64 - 1) as usize;
         let start = cache.at(slot, head / group);
-        let row = (b * time + from) * heads * width + head * width;
-        let one = Head {
-            queries: queries.at(row),
-            keys: keys.at(start),
-            values: values.at(start),
-            out: out.at(row),
-            stride: heads * width,
-            width,
-            capacity: cache.capacity,
-            attention,
-        };
         let position = texts.first[b].saturating_add(from as i64);
-        // SAFETY: the head of the slot is inside of the cache, and the rows inside of queries and results.
-        unsafe {
-            match block {
-                1 => few(&one, position),
-                _ => one.many(pool, position, block.min(time - from)),
+        let rows = block.min(time - from);
+        let seen = attention.seen_by(position, rows, cache.capacity);
+        let scratch;
+        let [keys, values] = match cache.stored {
+            Stored::F32 => [keys, values].map(|p| p.at(start).cast::<f32>().cast_const()),
+            stored => {
+                let count = seen.len() * width;
+                scratch = Scratch::take::<f32>(2 * count);
+                let to = [scratch.as_ptr::<f32>(), scratch.as_ptr::<f32>().wrapping_add(count)];
+                for (p, to) in [keys, values].into_iter().zip(to) {
+                    // SAFETY: positions that are seen are inside of the cache; the scratch has a number for each feature.
+                    unsafe { stored.read(p.at(start + seen.start * cache.row_bytes()), count, to) };
+                }
+                to.map(|p| p.wrapping_sub(seen.start * width).cast_const())
+            }
+        };
+        for head in head..head + shared {
+            let row = (b * time + from) * heads * width + head * width;
+            // SAFETY: the rows are inside of queries and results; keys and values have the positions that are seen.
+            unsafe {
+                let (queries, out) = (queries.at(row), out.at(row));
+                let (stride, capacity) = (heads * width, cache.capacity);
+                let one = Head { queries, keys, values, out, stride, width, capacity, attention };
+                match block {
+                    1 => few(&one, position),
+                    _ => one.many(pool, position, rows),
+                }
             }
         }
     };
-    let tasks = texts.slots.len() * heads * blocks;
+    let tasks = texts.slots.len() * parts;
     let longest = texts
         .first
         .iter()
         .max()
         .map_or(0, |p| attention.seen(p.saturating_add(time as i64), cache.capacity).len());
-    let each = (TASK / (longest * width * size_of::<f32>() * block).max(1)).clamp(1, tasks.max(1));
+    let work = longest * width * size_of::<f32>() * block * shared;
+    let each = (TASK / work.max(1)).clamp(1, tasks.max(1));
     pool.run(tasks.div_ceil(each), &|chunk| {
         (chunk * each..((chunk + 1) * each).min(tasks)).for_each(task);
     });
@@ -173,6 +247,7 @@ pub(crate) unsafe fn attend(
 /// A head of queries and the keys and values that it reads.
 struct Head {
     queries: *const f32,
+    /// Position 0. Memory is valid only for positions that are seen.
     keys: *const f32,
     values: *const f32,
     out: *mut f32,
@@ -197,7 +272,7 @@ impl Head {
         // SAFETY: the caller's contract; the scratch has a score for every key that is seen.
         unsafe {
             let scores = std::slice::from_raw_parts_mut(scratch.as_ptr::<f32>(), n);
-            let (keys, values) = (self.keys.add(seen.start * width), self.values.add(seen.start * width));
+            let [keys, values] = [self.keys, self.values].map(|p| p.wrapping_add(seen.start * width));
             for (j, score) in scores.iter_mut().enumerate() {
                 let key = keys.add(j * width);
                 let mut sum = W::zero();
@@ -229,9 +304,8 @@ impl Head {
     /// # Safety
     /// As for [`attend`].
     unsafe fn many(&self, pool: &Pool, position: i64, rows: usize) {
-        let first = self.attention.seen(position, self.capacity);
-        let last = self.attention.seen(position.saturating_add(rows as i64 - 1), self.capacity);
-        let (from, n) = (first.start, last.end.saturating_sub(first.start));
+        let seen = self.attention.seen_by(position, rows, self.capacity);
+        let (from, n) = (seen.start, seen.len());
         let scratch = Scratch::take::<f32>(rows * n);
         let scores = scratch.as_ptr::<f32>();
         let strided = |data: *const f32, lane: usize, depth: usize| {
@@ -245,7 +319,7 @@ impl Head {
         };
         // SAFETY: the caller's contract; positions that are seen are inside of the cache.
         unsafe {
-            let (keys, values) = (self.keys.add(from * self.width), self.values.add(from * self.width));
+            let [keys, values] = [self.keys, self.values].map(|p| p.wrapping_add(from * self.width));
             let q = strided(self.queries, self.stride, 1);
             product(q, strided(keys, self.width, 1), n, self.width, scores, n);
             for i in 0..rows {

@@ -8,6 +8,7 @@ use crate::nested;
 use crate::pool::Pool;
 use crate::profile::PROFILE;
 use crate::rolled::{Counts, Rolled};
+use crate::routine::siblings;
 use crate::tile::{Memory, Program};
 use crate::{interrupt, product, routine};
 use gradus_compile::{BufferLocation, InputLayout, Plan, Step, compile, compile_with};
@@ -23,6 +24,10 @@ use std::time::{Duration, Instant};
 pub struct Executable {
     plan: Plan,
     work: Vec<Work>,
+    /// Number of steps that run as one job from each step on.
+    together: Vec<usize>,
+    /// Weights that the job after each step's job reads; empty except at the first step of a product.
+    ahead: Vec<Vec<usize>>,
     constants: Vec<(usize, Storage)>,
     arenas: Arenas,
     /// Per step, the memory ranges (offset, bytes) filled with 0xFF before it; empty except in tests.
@@ -141,9 +146,12 @@ impl Executable {
                 constants.push((b, storage));
             }
         }
+        let (together, ahead) = jobs(&plan);
         Ok(Executable {
             plan,
             work,
+            together,
+            ahead,
             constants,
             arenas: Arenas::new(),
             poison: Vec::new(),
@@ -399,8 +407,19 @@ impl Session<'_> {
         plan.outputs.iter().zip(outs).for_each(|(&b, p)| self.table[b] = p);
         let memory = Memory(&self.table);
         let mut slices = self.slices.iter_mut();
+        // Steps that ran in the job of an earlier one.
+        let mut done = 0;
         for (i, (step, work)) in plan.steps.iter().zip(&self.executable.work).enumerate() {
-            for (at, bytes) in self.executable.poison.get(i).into_iter().flatten() {
+            if i < done {
+                times.iter_mut().for_each(|times| times.push(Duration::ZERO));
+                continue;
+            }
+            done = i + self.executable.together[i];
+            if !self.executable.ahead[i].is_empty() {
+                let range = |b: &usize| (self.table[*b].cast_const(), plan.buffers[*b].bytes());
+                pool.read_ahead(self.executable.ahead[i].iter().map(range));
+            }
+            for (at, bytes) in self.executable.poison.iter().take(done).skip(i).flatten() {
                 if let Some(arena) = &self.arena {
                     // SAFETY: the range is within the arena, which only this session uses.
                     unsafe { arena.as_ptr().add(*at).write_bytes(0xFF, *bytes) };
@@ -422,6 +441,7 @@ impl Session<'_> {
                         let own = slices.next().map_or(&mut [][..], |s| &mut s[..]);
                         nested::slices(control, (extents, moves), own, pool, memory, plan)
                     }
+                    _ if done > i + 1 => siblings::run(&plan.steps[i..done], pool, memory),
                     _ => run_step(step, work, pool, memory, plan),
                 }
             })?;
@@ -440,6 +460,25 @@ impl Drop for Session<'_> {
             self.executable.arenas.put(arena);
         }
     }
+}
+
+/// The number of steps that run as one job from each step on, and the weights that are read after each product.
+fn jobs(plan: &Plan) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let (mut together, mut ahead) = (vec![1; plan.steps.len()], vec![Vec::new(); plan.steps.len()]);
+    let (mut first, mut last) = (0, None);
+    while first < plan.steps.len() {
+        let count = siblings::count(plan, first);
+        together[first] = count;
+        let weights: Vec<usize> =
+            plan.steps[first..first + count].iter().filter_map(siblings::weights).collect();
+        if !weights.is_empty() {
+            if let Some(last) = last.replace(first) {
+                ahead[last] = weights;
+            }
+        }
+        first += count;
+    }
+    (together, ahead)
 }
 
 /// Prepares a loop as one program, if its body allows it.

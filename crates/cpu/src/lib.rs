@@ -5,6 +5,7 @@
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
+mod ahead;
 mod arena;
 mod cached;
 mod device;

@@ -6,6 +6,7 @@
 //! same memory, as in the last similar job. Workers spin for some tens of microseconds before they sleep,
 //! because the kernels of a program follow each other closely.
 
+use crate::ahead::{Ahead, Side};
 use gradus_ir::stop;
 use std::any::Any;
 use std::cell::{Cell, OnceCell, UnsafeCell};
@@ -25,6 +26,7 @@ pub struct Pool {
     /// Locked by the thread whose job the team runs.
     team: Mutex<Team>,
     threads: AtomicUsize,
+    ahead: Arc<Ahead>,
 }
 
 type Thrown = Box<dyn Any + Send>;
@@ -57,6 +59,7 @@ struct Shared {
     panic: Mutex<Option<Thrown>>,
     sleep: Mutex<()>,
     left: Condvar,
+    ahead: Arc<Ahead>,
 }
 
 #[derive(Clone, Copy)]
@@ -105,8 +108,9 @@ pub(crate) fn is_stopped() -> bool {
 impl Pool {
     /// Makes a team of `threads` threads, including the caller of [`Pool::run`].
     pub fn new(threads: usize) -> Pool {
-        let team = Team::new(threads);
-        Pool { threads: AtomicUsize::new(team.workers.len() + 1), team: Mutex::new(team) }
+        let ahead = Arc::<Ahead>::default();
+        let team = Team::new(threads, &ahead);
+        Pool { threads: AtomicUsize::new(team.workers.len() + 1), team: Mutex::new(team), ahead }
     }
 
     /// Returns the shared team: one thread per processor that this program may use.
@@ -127,8 +131,16 @@ impl Pool {
         }
         let mut team = relock(self.team.lock());
         if threads.max(1) != team.workers.len() + 1 {
-            *team = Team::new(threads);
+            *team = Team::new(threads, &self.ahead);
             self.threads.store(team.workers.len() + 1, Relaxed);
+        }
+    }
+
+    /// Sets the memory that a later job reads. Threads that wait for a job, or for its end, prefetch it: the caller's thread
+    /// from the front and workers from the back, as they claim chunks. The memory need not stay valid.
+    pub(crate) fn read_ahead(&self, ranges: impl Iterator<Item = (*const u8, usize)>) {
+        if self.threads() > 1 {
+            self.ahead.set(ranges);
         }
     }
 
@@ -162,7 +174,7 @@ impl Pool {
 }
 
 impl Team {
-    fn new(threads: usize) -> Team {
+    fn new(threads: usize, ahead: &Arc<Ahead>) -> Team {
         fn nothing(_: usize) {}
         let shared = Arc::new(Shared {
             epoch: CacheLine(AtomicUsize::new(0)),
@@ -174,6 +186,7 @@ impl Team {
             panic: Mutex::new(None),
             sleep: Mutex::new(()),
             left: Condvar::new(),
+            ahead: ahead.clone(),
         });
         let hire = |index: usize| {
             let (shared, asleep) = (shared.clone(), Arc::new(AtomicBool::new(false)));
@@ -242,12 +255,12 @@ impl Shared {
     /// Closes the job and waits for the workers in it.
     fn leave_all(&self) {
         self.state.0.fetch_and(!OPEN, Relaxed);
-        let timeout = SpinTimeout::new();
+        let mut timeout = SpinTimeout::new();
         while self.state.0.load(Acquire) & ENTERED != 0 {
             if stop::requested() {
                 self.stopped.store(true, Relaxed);
             }
-            if timeout.over() {
+            if !self.ahead.prefetch(Side::Front) && timeout.over() {
                 let guard = relock(self.sleep.lock());
                 self.state.0.fetch_or(WAITED, Relaxed);
                 if self.state.0.load(Acquire) & ENTERED != 0 {
@@ -265,9 +278,9 @@ impl Shared {
         STOPPED.with(|s| s.get_or_init(|| self.stopped.clone()).clone());
         let mut seen = 0;
         loop {
-            let timeout = SpinTimeout::new();
+            let mut timeout = SpinTimeout::new();
             while self.epoch.0.load(Acquire) == seen {
-                if timeout.over() {
+                if !self.ahead.prefetch(Side::Back) && timeout.over() {
                     // Either the caller sees the flag, or this thread sees the new epoch.
                     asleep.store(true, SeqCst);
                     while self.epoch.0.load(SeqCst) == seen {
@@ -310,17 +323,22 @@ impl Drop for Team {
 }
 
 /// Busy waiting for a limited time, before a thread sleeps.
-struct SpinTimeout(Instant);
+struct SpinTimeout {
+    start: Instant,
+    spins: u32,
+}
 
 impl SpinTimeout {
     fn new() -> SpinTimeout {
-        SpinTimeout(Instant::now())
+        SpinTimeout { start: Instant::now(), spins: 0 }
     }
 
-    /// Spins briefly. Returns whether the time is over.
-    fn over(&self) -> bool {
-        (0..16).for_each(|_| spin_loop());
-        self.0.elapsed() > SPIN
+    /// Spins once, for up to some 50 ns: the condition is checked often. Returns whether the time is over.
+    fn over(&mut self) -> bool {
+        spin_loop();
+        self.spins += 1;
+        // Reading the clock takes as long as a spin.
+        self.spins.is_multiple_of(16) && self.start.elapsed() > SPIN
     }
 }
 

@@ -80,18 +80,21 @@ pub enum Compute {
     /// Activations stay as they are.
     #[default]
     F32,
+    /// Activations are rounded to `bf16`; products are summed in `f32`.
+    Bf16,
     /// Activations are rounded to integers from -127 to 127, in blocks of 32 that share a scale.
     Int8,
 }
 
 impl Compute {
     /// All variants.
-    pub const ALL: [Compute; 2] = [Compute::F32, Compute::Int8];
+    pub const ALL: [Compute; 3] = [Compute::F32, Compute::Bf16, Compute::Int8];
 
     /// Returns the name, such as `int8`.
     pub fn name(self) -> &'static str {
         match self {
             Compute::F32 => "f32",
+            Compute::Bf16 => "bf16",
             Compute::Int8 => "int8",
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::rope::Rope;
 use gradus_ir::{Error, Result};
-use gradus_tensor::Tensor;
+use gradus_tensor::{CacheKind, Tensor};
 use serde_json::Value;
 
 /// Sizes and variations of a decoder of the Llama family.
@@ -63,6 +63,8 @@ pub struct Config {
     pub qk_norm: bool,
     /// Tokens that end a text.
     pub end: Vec<i64>,
+    /// Representation of cached keys and values; files do not say it.
+    pub cache: CacheKind,
 }
 
 /// Attention options of a layer.
@@ -357,6 +359,7 @@ impl Config {
             mlp_bias: architecture == "llama" && json.flag("mlp_bias", false),
             qk_norm: gemma3 || architecture.starts_with("qwen3"),
             end: tokens(&json.0["eos_token_id"]),
+            cache: CacheKind::F32,
             architecture,
         })
     }
@@ -406,6 +409,7 @@ impl Config {
             mlp_bias: true,
             qk_norm: false,
             end: tokens(&json.0["eos_token_id"]),
+            cache: CacheKind::F32,
         })
     }
 

@@ -83,9 +83,9 @@ module!(Decoder { model, lm_head; config });
 
 /// Cached keys and values of several texts, one text per slot. The capacity is fixed, so that one plan serves all positions.
 pub struct KvCache {
-    /// Keys of each layer, `[slots, kv_heads, capacity, head]`.
+    /// Keys of each layer, `[slots, kv_heads, capacity, head]`; the last axis counts bytes if they are quantised.
     pub keys: Vec<Buffer>,
-    /// Values of each layer, `[slots, kv_heads, capacity, head]`.
+    /// Values of each layer, as `keys`.
     pub values: Vec<Buffer>,
     /// Cosines of the rotations at each position, `[capacity, head / 2]`, for each kind of rotation.
     pub cos: Vec<Buffer>,
@@ -206,7 +206,12 @@ impl Decoder {
     /// Empty keys or values of a layer.
     fn positions(&self, slots: usize, count: usize) -> Tensor {
         let c = &self.config;
-        Tensor::zeroed(&Aval::new(DType::F32, [slots, c.kv_heads, count, c.head])).to(self.device())
+        match c.cache.row(c.head) {
+            Ok((dtype, row)) => {
+                Tensor::zeroed(&Aval::new(dtype, [slots, c.kv_heads, count, row])).to(self.device())
+            }
+            Err(e) => Tensor::failed(e),
+        }
     }
 
     fn rotation_tables(&self, positions: usize) -> (Vec<Buffer>, Vec<Buffer>) {
@@ -279,10 +284,12 @@ impl Decoder {
             let t = t.reshape([x.dim(0), x.dim(1), heads, c.head]);
             norm.map_or(t.clone(), |n| n.forward(&t))
         };
+        // Products of the same activations follow each other, so that devices can run them together.
+        let [q, k, v] = [&a.q_proj, &a.k_proj, &a.v_proj].map(|p| p.forward(x));
         [
-            split(a.q_proj.forward(x), c.heads, a.q_norm.as_ref()),
-            split(a.k_proj.forward(x), c.kv_heads, a.k_norm.as_ref()),
-            split(a.v_proj.forward(x), c.kv_heads, None),
+            split(q, c.heads, a.q_norm.as_ref()),
+            split(k, c.kv_heads, a.k_norm.as_ref()),
+            split(v, c.kv_heads, None),
         ]
     }
 
@@ -320,7 +327,9 @@ impl Decoder {
         let [q, k, v] = self.by_head(a, x);
         let [q, k] = [q, k].map(|t| rotate(t, r));
         let at = Slots { slots: texts.slots, first: texts.first };
-        let new = [(keys, &k), (values, &v)].map(|(cell, t)| cache_write(cell, t, at, texts.count));
+        let kind = self.config.cache;
+        let new =
+            [(keys, &k), (values, &v)].map(|(cell, t)| cache_write(cell, &kind.encode(t), at, texts.count));
         for (cell, value) in [keys, values].into_iter().zip(&new) {
             if let Err(e) = cell.set_(value) {
                 return Tensor::failed(e);

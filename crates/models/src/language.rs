@@ -11,7 +11,7 @@ use gradus_ir::format::Compute;
 use gradus_ir::{Error, Result};
 use gradus_nn::Module;
 use gradus_nn::file::{atomic, bytes_up_to, gguf as file};
-use gradus_tensor::Device;
+use gradus_tensor::{CacheKind, Device};
 use serde_json::Value as Json;
 use std::path::Path;
 use std::sync::Arc;
@@ -118,13 +118,24 @@ impl LanguageModel {
 
     /// Limits the context to `most` positions, if it is larger. Fails if another engine shares the weights.
     pub fn limit_context(self, most: usize) -> Result<LanguageModel> {
+        self.configure("the context", |config| config.context = config.context.min(most.max(1)))
+    }
+
+    /// Stores keys and values in another representation. Fails if heads have an unfit number of features, or if another engine
+    /// shares the weights.
+    pub fn with_cache(self, kind: CacheKind) -> Result<LanguageModel> {
+        kind.row(self.engine.model().config.head)?;
+        self.configure("the cache", |config| config.cache = kind)
+    }
+
+    /// Changes the configuration, and begins with an empty cache.
+    fn configure(self, what: &str, change: impl FnOnce(&mut Config)) -> Result<LanguageModel> {
         let LanguageModel { engine, tokenizer, template } = self;
         let model = engine.shared();
         drop(engine);
-        let mut model = Arc::try_unwrap(model).map_err(|_| {
-            Error::value("the context", "cannot be limited while other engines use the model")
-        })?;
-        model.config.context = model.config.context.min(most.max(1));
+        let mut model = Arc::try_unwrap(model)
+            .map_err(|_| Error::value(what, "cannot be changed while other engines use the model"))?;
+        change(&mut model.config);
         Ok(LanguageModel { engine: Engine::new(Arc::new(model)), tokenizer, template })
     }
 

@@ -15,7 +15,7 @@ use gradus_models::session::Session;
 use gradus_models::weights::Weights;
 use gradus_nn::Module;
 use gradus_nn::file::gguf::{Content, Entry, Format, Reader, write};
-use gradus_tensor::{Device, Generator, Tensor};
+use gradus_tensor::{CacheKind, Device, Generator, Tensor};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a number as `f16`.
@@ -132,14 +132,19 @@ fn quantized_models_have_the_logits_of_their_values() {
 #[test]
 fn texts_together_have_the_tokens_of_single_ones() {
     for compute in Compute::ALL {
-        together(compute);
+        together(compute, CacheKind::F32);
     }
+    together(Compute::Int8, CacheKind::Bf16);
 }
 
-fn together(compute: Compute) {
-    let folder = Folder::new(&format!("together-{}", compute.name()));
+fn together(compute: Compute, cache: CacheKind) {
+    let folder = Folder::new(&format!("together-{}-{}", compute.name(), cache.name()));
     let file = quantized("llama", &folder.0);
-    let model = LanguageModel::load_computing(file, Device::CPU, compute).unwrap().engine.shared();
+    let model = LanguageModel::load_computing(file, Device::CPU, compute).unwrap();
+    // Heads have 16 features.
+    assert!(LanguageModel::load(&folder.0, Device::CPU).unwrap().with_cache(CacheKind::Q8).is_err());
+    let model = model.with_cache(cache).unwrap().engine.shared();
+    assert_eq!(model.cache(1, 4).keys[0].dtype(), cache.row(16).unwrap().0);
     let prompts: Vec<Vec<i64>> =
         [(1, 5), (2, 37), (3, 1), (4, 130), (5, 9)].map(|(s, n)| prompt(s, n)).into();
     let steps = 12;

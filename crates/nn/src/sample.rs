@@ -73,6 +73,13 @@ impl Sampling {
 
     /// A token by its logits and all that the choice depends on.
     pub fn choose_with(&self, logits: &[f32], choosing: &Choosing<'_>, g: &Generator) -> Result<i64> {
+        if self.temperature == 0.0
+            && !self.adjusts(choosing)
+            && let Some(best) = first_largest(logits)
+        {
+            self.check()?;
+            return Ok(best as i64);
+        }
         self.choose_from(logits.iter().map(|x| f64::from(*x)).collect(), choosing, g)
     }
 
@@ -118,6 +125,12 @@ impl Sampling {
                 }
             }
         }
+    }
+
+    /// Whether penalties, biases or a grammar may change the choice.
+    fn adjusts(&self, choosing: &Choosing<'_>) -> bool {
+        let penalties = [self.repetition_penalty - 1.0, self.frequency_penalty, self.presence_penalty];
+        penalties.iter().any(|p| *p != 0.0) || !choosing.bias.is_empty() || choosing.allowed.is_some()
     }
 
     /// The logits after penalties and biases, and the token with the largest.
@@ -218,6 +231,26 @@ impl Sampling {
             }
         }
     }
+}
+
+/// The index of the first of the largest numbers. Returns `None` if there are none, if one is NaN, or if zeros are the largest,
+/// whose signs order them.
+fn first_largest(numbers: &[f32]) -> Option<usize> {
+    // Lanes that the compiler keeps in vector registers.
+    const LANES: usize = 32;
+    let (chunks, rest) = numbers.as_chunks::<LANES>();
+    let (mut most, mut is_nan) = ([f32::NEG_INFINITY; LANES], [false; LANES]);
+    for chunk in chunks {
+        for ((most, is_nan), x) in most.iter_mut().zip(&mut is_nan).zip(chunk) {
+            *most = if *x > *most { *x } else { *most };
+            *is_nan |= x.is_nan();
+        }
+    }
+    if is_nan.contains(&true) || rest.iter().any(|x| x.is_nan()) {
+        return None;
+    }
+    let most = most.iter().chain(rest).fold(f32::NEG_INFINITY, |a, b| a.max(*b));
+    numbers.iter().position(|x| *x == most).filter(|_| most != 0.0)
 }
 
 /// Calls for every different token among `tokens`: its logit and how often it occurs. Tokens outside the vocabulary are skipped.

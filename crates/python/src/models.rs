@@ -10,7 +10,7 @@ use gradus::models::chat::Message;
 use gradus::models::engine::{Options, WhenFull};
 use gradus::models::{Generated, LanguageModel, convert};
 use gradus::nn::Sampling;
-use gradus::{DType, Device, Quantized, Tensor};
+use gradus::{CacheKind, DType, Device, Quantized, Tensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -138,20 +138,27 @@ pub(crate) fn _convert(
 #[pymethods]
 impl PyLanguageModel {
     #[new]
-    #[pyo3(signature = (path, device=None, f32=false, compute="f32"))]
+    #[pyo3(signature = (path, device=None, f32=false, compute="f32", cache="f32"))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         device: Option<&Bound<'_, PyAny>>,
         f32: bool,
         compute: &str,
+        cache: &str,
     ) -> PyResult<PyLanguageModel> {
         let device = parse(device)?.unwrap_or(Device::CPU);
-        let wrong = || PyValueError::new_err(format!("compute must be 'f32' or 'int8', not '{compute}'"));
+        let wrong =
+            || PyValueError::new_err(format!("compute must be 'f32', 'bf16' or 'int8', not '{compute}'"));
         let compute = Compute::of_name(compute).ok_or_else(wrong)?;
-        let model = raise(py.detach(|| match f32 {
-            true => LanguageModel::load_f32(path, device),
-            false => LanguageModel::load_computing(path, device, compute),
+        let wrong = || PyValueError::new_err(format!("cache must be 'f32', 'bf16' or 'q8', not '{cache}'"));
+        let cache = CacheKind::of_name(cache).ok_or_else(wrong)?;
+        let model = raise(py.detach(|| {
+            let model = match f32 {
+                true => LanguageModel::load_f32(path, device),
+                false => LanguageModel::load_computing(path, device, compute),
+            }?;
+            if cache == CacheKind::default() { Ok(model) } else { model.with_cache(cache) }
         }))?;
         Ok(PyLanguageModel(Mutex::new(model)))
     }

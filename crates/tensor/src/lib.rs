@@ -54,7 +54,7 @@ pub use data::Element;
 pub use device::Device;
 pub use devices::DeviceInfo;
 pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
-pub use func::cache::{CachedOptions, Slots, cache_write, cached_attention};
+pub use func::cache::{CacheKind, CachedOptions, Slots, cache_write, cached_attention};
 pub use func::embedding::embedding;
 pub use func::grouped::{grouped_dot, quantized_grouped_dot};
 pub use func::loss::{

@@ -1,7 +1,10 @@
 //! Attention over a cache: the CPU's code in `f32` beside the body in `f64`, and caches written in place.
 
+use gradus_ir::format::Format;
 use gradus_ir::{Aval, DType};
-use gradus_tensor::{CachedOptions, Generator, Slots, Tensor, cache_write, cached_attention, compile};
+use gradus_tensor::{
+    CacheKind, CachedOptions, Generator, Slots, Tensor, cache_write, cached_attention, compile, dequantize,
+};
 
 fn ints(v: &[i64]) -> Tensor {
     Tensor::from(v.to_vec())
@@ -36,6 +39,48 @@ fn attention_is_that_of_the_body() {
             }
         }
     }
+}
+
+/// The floats that a cache holds, as `f64`.
+fn decoded(x: &Tensor) -> Tensor {
+    let x = if x.dtype() == DType::U8 { dequantize(x, Format::Q8_0) } else { x.clone() };
+    x.to_dtype(DType::F64)
+}
+
+#[test]
+fn caches_of_short_numbers_are_written_and_read() {
+    let g = Generator::new(11);
+    for (kind, most) in [(CacheKind::Bf16, 1.0 / 256.0), (CacheKind::Q8, 1.0 / 240.0)] {
+        let x = g.randn([5, 7, 64]);
+        let (dtype, row) = kind.row(64).unwrap();
+        let encoded = kind.encode(&x);
+        assert_eq!((encoded.dtype(), encoded.dim(-1)), (dtype, row));
+        // Relative to the largest of a block.
+        let off: f64 = (decoded(&encoded) - x.to_dtype(DType::F64)).abs().max(()).item().unwrap();
+        let size: f64 = x.abs().max(()).item::<f32>().unwrap().into();
+        assert!(off > 0.0 && off < most * size, "{kind:?}: {off} of {size}");
+        assert_eq!(far(&decoded(&kind.encode(&Tensor::zeros([1, 64]))), &Tensor::zeros([1, 64])), 0.0);
+        for (heads, kv, time) in [(9, 3, 1), (2, 2, 4), (6, 2, 70)] {
+            let cache = || kind.encode(&g.randn([3, kv, 150, 64]));
+            let (keys, values, q) = (cache(), cache(), g.randn([2, time, heads, 64]));
+            for (own, first, window) in
+                [([0, 2], [5, 0], None), ([2, 1], [79, 149], Some(11)), ([9, -1], [0, 3], None)]
+            {
+                let (own, first) = (ints(&own), ints(&first));
+                let at = Slots { slots: &own, first: &first };
+                let options = CachedOptions { window, ..CachedOptions::default() };
+                let found = cached_attention(&q, (&keys, &values), at, options);
+                let [k, v] = [&keys, &values].map(decoded);
+                let right = cached_attention(&q.to_dtype(DType::F64), (&k, &v), at, options);
+                assert!(far(&found, &right) < 1e-5, "{kind:?} {heads} {kv} {time}: {}", far(&found, &right));
+                let (texts, count) = (kind.encode(&g.randn([2, time, kv, 64])), ints(&[time as i64, 1]));
+                let written = cache_write(&keys, &texts, at, &count);
+                let right = cache_write(&k, &decoded(&texts), at, &count);
+                assert_eq!(far(&decoded(&written), &right), 0.0);
+            }
+        }
+    }
+    assert!(CacheKind::Q8.row(40).is_err());
 }
 
 #[test]

@@ -139,6 +139,27 @@ fn integer_products_round_the_activations() {
 }
 
 #[test]
+fn activations_of_short_floats_are_rounded_first() {
+    let g = Generator::new(8);
+    for format in formats() {
+        let (b, width) = (bytes(format, 11, 2), 2 * format.block_elements());
+        for rows in [1, 5, 19] {
+            let x = g.randn([rows, width]);
+            let found = quantized_dot(&x, &b, format, Compute::Bf16);
+            let rounded = x.to_dtype(DType::BF16).to_dtype(DType::F64);
+            assert!(far(&rounded, &x) > 1e-4);
+            let values = values(format, &b).to_dtype(DType::F64);
+            let right = rounded.matmul(&values.t()).to_vec::<f64>().unwrap();
+            let size = rounded.abs().matmul(&values.abs().t()).to_vec::<f64>().unwrap();
+            for ((found, right), size) in found.to_vec::<f32>().unwrap().iter().zip(right).zip(size) {
+                let off = (f64::from(*found) - right).abs();
+                assert!(off <= 1e-6 * size, "{} {rows}: {found} is not {right}", format.name());
+            }
+        }
+    }
+}
+
+#[test]
 fn the_gradient_of_integer_products_ignores_the_rounding() {
     let (g, b) = (Generator::new(6), bytes(Format::Q4_1, 5, 3));
     let x = g.randn([2, 96]).requires_grad_();

@@ -16,7 +16,6 @@ use crate::args::{On, Precision};
 use crate::{Done, Failure, Terminal};
 use clap::Args;
 use error::ApiError;
-use gradus::models::LanguageModel;
 use gradus::models::bert::Embedder;
 use gradus::models::chat::Template;
 use gradus::models::constrain::{Grammar, Vocabulary};
@@ -164,7 +163,7 @@ fn load(args: &ServeArgs, metrics: &Arc<Metrics>) -> Done<(Option<Language>, Opt
         }
         return Ok((None, Some(vectors(&args.model, name)?)));
     }
-    let mut model = LanguageModel::load_computing(&args.model, device, args.precision.compute)?;
+    let mut model = args.precision.load(&args.model, device)?;
     if let Some(most) = args.context {
         model = model.limit_context(most as usize)?;
     }

@@ -33,6 +33,7 @@ pub(crate) use scratch::Scratch;
 pub(crate) use square::transpose as transpose_square;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use vector::prefetch;
+pub(crate) use vector::prefetch_far;
 
 use crate::{Isa, Pool};
 use half::bf16;

@@ -42,6 +42,19 @@ pub(crate) fn prefetch<T>(p: *const T) {
     let _ = p;
 }
 
+/// Prefetches the cache line at an address, which need not be valid, into the second-level cache.
+#[inline(always)]
+pub(crate) fn prefetch_far(address: usize) {
+    let p = std::ptr::without_provenance::<i8>(address);
+    // SAFETY: prefetching accesses no memory; SSE is part of the target.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(p)
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = p;
+}
+
 /// Prefetches the cache line at `p`, which need not be valid, for exclusive ownership.
 #[inline(always)]
 pub(super) fn prefetch_to_write<T>(p: *const T) {

@@ -11,10 +11,11 @@ mod tests;
 mod unpack;
 
 use crate::elements::Elements;
-use crate::gemm::{Operand, Output, Problem, Strided, gemm};
+use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm};
 use crate::wide::{GROUP, Plain, Wide};
 use crate::{Isa, Pool};
 use gradus_ir::format::Format;
+use half::bf16;
 use panel::Panels;
 use unpack::{Any, Blocks, Q4_0, Q4_1, Q4K, Q6K, Q8_0};
 
@@ -97,6 +98,25 @@ pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
     });
 }
 
+/// As [`dot`], with activations rounded to `bf16`.
+///
+/// # Safety
+/// As for [`dot`].
+pub(crate) unsafe fn dot_bf16(pool: &Pool, weights: &Weights, rows: Rows) {
+    let count = rows.count * weights.width;
+    let rounded = Scratch::take::<f32>(count);
+    // SAFETY: the caller guarantees the activations; the scratch has a number for each.
+    let (from, to) = unsafe {
+        (
+            std::slice::from_raw_parts(rows.x, count),
+            std::slice::from_raw_parts_mut(rounded.as_ptr::<f32>(), count),
+        )
+    };
+    from.iter().zip(to).for_each(|(x, to)| *to = bf16::from_f32(*x).to_f32());
+    // SAFETY: the caller's contract.
+    unsafe { dot(pool, weights, Rows { x: rounded.as_ptr::<f32>().cast_const(), ..rows }) };
+}
+
 /// Writes the weights as `f32`.
 ///
 /// # Safety
@@ -112,6 +132,15 @@ pub(crate) unsafe fn dequantize(pool: &Pool, weights: &Weights, out: *mut f32) {
             unsafe { (kernels.unpack)(weights.format, bytes, weights.blocks(), to.at(row * weights.width)) };
         }
     });
+}
+
+/// Writes the values of consecutive blocks as `f32`, on this thread.
+///
+/// # Safety
+/// `bytes` has that many blocks and `out` a number for each of their elements.
+pub(crate) unsafe fn unpack(format: Format, bytes: *const u8, blocks: usize, out: *mut f32) {
+    // SAFETY: the caller's contract; the processor has the instruction set.
+    unsafe { (kernels(Isa::best()).unpack)(format, bytes, blocks, out) }
 }
 
 /// The kernels of an instruction set.

@@ -1,5 +1,6 @@
 //! Kernels of every instruction set, compared with the meaning of the formats.
 
+use super::int8::Product;
 use super::*;
 use gradus_ir::format::Parts;
 
@@ -113,7 +114,7 @@ fn integer_products_are_those_of_rounded_activations() {
                 let mut y = vec![f32::NAN; count * outputs];
                 let rows = Rows { x: x.as_ptr(), y: y.as_mut_ptr(), count };
                 // SAFETY: weights, activations and results are as large as stated.
-                unsafe { int8::dot(Pool::global(), &weights, rows) };
+                unsafe { int8::dot(Pool::global(), &[Product { weights, rows }]) };
                 let x = rounded(&x);
                 for (i, y) in y.iter().enumerate() {
                     let (row, output) = (i / outputs, i % outputs);
@@ -162,7 +163,7 @@ fn a_row_of_integer_products_has_the_same_bits_alone_and_among_others() {
             let mut y = vec![0f32; count * outputs];
             let rows = Rows { x: x[from * width..].as_ptr(), y: y.as_mut_ptr(), count };
             // SAFETY: weights, activations and results are as large as stated.
-            unsafe { int8::dot(Pool::global(), &weights, rows) };
+            unsafe { int8::dot(Pool::global(), &[Product { weights, rows }]) };
             y
         };
         let together = run(0, 23);
@@ -186,8 +187,38 @@ fn activations_that_are_not_finite_give_nan() {
         let mut x = [0.5f32; 128];
         x[40] = bad;
         let mut y = [0f32; 4];
+        let rows = Rows { x: x.as_ptr(), y: y.as_mut_ptr(), count: 2 };
         // SAFETY: weights, activations and results are as large as stated.
-        unsafe { int8::dot(Pool::global(), &weights, Rows { x: x.as_ptr(), y: y.as_mut_ptr(), count: 2 }) };
+        unsafe { int8::dot(Pool::global(), &[Product { weights, rows }]) };
         assert!(y[0].is_nan() && y[1].is_nan() && y[2].is_finite() && y[3].is_finite(), "{bad}: {y:?}");
+    }
+}
+
+#[test]
+fn products_of_the_same_activations_have_the_same_bits_together() {
+    for format in quantized() {
+        let width = 288usize.next_multiple_of(format.block_elements());
+        for count in [1, 3, 9] {
+            let x: Vec<f32> = (0..count * width).map(|i| (i as f32 * 0.37).sin()).collect();
+            // Numbers of outputs that end inside of a task, and that are a whole number of tasks.
+            let outputs = [7, 64, 33, 1];
+            let data = outputs.map(|n| bytes(n * format.bytes_of(width).unwrap_or(0), FINITE));
+            let run = |numbers: &[usize]| {
+                let mut y: Vec<Vec<f32>> =
+                    numbers.iter().map(|i| vec![f32::NAN; count * outputs[*i]]).collect();
+                let product = |(i, y): (&usize, &mut Vec<f32>)| Product {
+                    weights: Weights { format, data: data[*i].as_ptr(), rows: outputs[*i], width },
+                    rows: Rows { x: x.as_ptr(), y: y.as_mut_ptr(), count },
+                };
+                let products: Vec<Product> = numbers.iter().zip(&mut y).map(product).collect();
+                // SAFETY: weights, activations and results are as large as stated.
+                unsafe { int8::dot(Pool::global(), &products) };
+                y
+            };
+            let together = run(&[0, 1, 2, 3]);
+            for (i, y) in together.iter().enumerate() {
+                assert_eq!(run(&[i])[0], *y, "{} {count} {i}", format.name());
+            }
+        }
     }
 }

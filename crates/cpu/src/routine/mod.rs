@@ -14,6 +14,7 @@ mod order;
 mod patches;
 mod region;
 mod shifted;
+pub(crate) mod siblings;
 mod spread;
 mod thin;
 

@@ -2,14 +2,15 @@
 //! A claim says which calls there is code for; all other calls run by their bodies.
 
 use super::Call;
-use crate::cached::{self, Attention, Cache, Texts};
+use crate::cached::{self, Attention, Cache, Stored, Texts};
 use crate::grouped::{self, Matrices, Values};
+use crate::quantized::int8::Product;
 use crate::quantized::{self, Rows, Weights};
-use gradus_compile::Claim;
+use gradus_compile::{Claim, Routine};
 use gradus_ir::attr::Attr;
 use gradus_ir::format::{Compute, Format};
 use gradus_ir::ops::call::Call as Region;
-use gradus_ir::{Aval, DType, Error, Result};
+use gradus_ir::{Aval, DType, Error, Op, Result};
 
 const DEQUANTIZE: &str = "dequantize";
 const DOT: &str = "quantized_dot";
@@ -72,25 +73,32 @@ fn multiplies(call: &Region, types: &[Aval]) -> Option<((Format, usize, usize), 
     (fits && gives(call, DType::F32, &shape)).then_some((found, compute))
 }
 
-/// The extents of a cache and the tokens of its texts, if the operands are those of texts in it.
+/// The extents of a cache and the tokens of its texts, if the operands are texts of these extents. Whether rows fit is not checked.
 fn cache(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)> {
-    let ([slots, heads, capacity, width], [count, time, own, features]) =
-        (&cache.shape[..], &texts.shape[..])
-    else {
+    let ([slots, heads, capacity, row], [count, time, own, _]) = (&cache.shape[..], &texts.shape[..]) else {
         return None;
     };
-    let floats = [cache, texts].iter().all(|t| t.dtype == DType::F32);
+    let q8 = Format::Q8_0;
+    let (stored, width) = match cache.dtype {
+        DType::F32 => (Stored::F32, *row),
+        DType::BF16 => (Stored::Bf16, *row),
+        DType::U8 if row.is_multiple_of(q8.block_bytes()) => {
+            (Stored::Q8, row / q8.block_bytes() * q8.block_elements())
+        }
+        _ => return None,
+    };
     let numbered = integers.iter().all(|i| i.dtype == DType::I64 && i.shape[..] == [*count]);
-    let fits = floats && numbered && width == features && *heads > 0 && *slots > 0 && own % heads == 0;
-    let found = Cache { slots: *slots, heads: *heads, capacity: *capacity, width: *width };
+    let fits = numbered && *heads > 0 && *slots > 0 && own % heads == 0;
+    let found = Cache { slots: *slots, heads: *heads, capacity: *capacity, width, stored };
     fits.then_some((found, *time))
 }
 
 fn writes(call: &Region, types: &[Aval]) -> Option<(Cache, usize)> {
     let [to, texts, integers @ ..] = types else { return None };
     let found = cache(to, texts, integers)?;
-    let fits = integers.len() == 3 && texts.shape[2] == found.0.heads;
-    (fits && gives(call, DType::F32, &to.shape)).then_some(found)
+    let same_rows = texts.dtype == to.dtype && texts.shape[3] == to.shape[3];
+    let fits = integers.len() == 3 && texts.shape[2] == found.0.heads && same_rows;
+    (fits && gives(call, to.dtype, &to.shape)).then_some(found)
 }
 
 fn attends(call: &Region, types: &[Aval]) -> Option<(Cache, usize, Attention)> {
@@ -109,6 +117,7 @@ fn attends(call: &Region, types: &[Aval]) -> Option<(Cache, usize, Attention)> {
         _ => None,
     };
     let fits = softcap.is_some() == arg(call, "softcap").is_some();
+    let fits = fits && q.dtype == DType::F32 && q.shape[3] == cache.width;
     let fits = fits && integers.len() == 2 && keys == values && scale > 0.0 && scale.is_finite();
     let attention = Attention { heads: q.shape[2], scale, window, softcap };
     (fits && gives(call, DType::F32, &q.shape)).then_some((cache, time, attention))
@@ -132,6 +141,30 @@ fn groups(call: &Region, types: &[Aval]) -> Option<Matrices> {
     (fits && gives(call, DType::F32, &[*count, *outputs])).then_some(found)
 }
 
+/// Whether a routine is a product with quantised weights.
+pub(super) fn is_product(routine: &Routine) -> bool {
+    matches!(&routine.op, Op::Call(region) if &*region.name == DOT)
+}
+
+/// The format and width of the weights, if a routine is a product whose activations are rounded to integers.
+pub(super) fn integer_product(routine: &Routine) -> Option<(Format, usize)> {
+    let Op::Call(region) = &routine.op else { return None };
+    let found = if &*region.name == DOT { multiplies(region, &routine.types) } else { None };
+    found.filter(|(_, compute)| *compute == Compute::Int8).map(|((format, _, width), _)| (format, width))
+}
+
+/// Operands and results of a product with quantised weights.
+pub(super) fn product(call: &Call<'_>) -> Option<Product> {
+    let Op::Call(region) = &call.routine.op else { return None };
+    let types = &call.routine.types[..];
+    let ((format, rows, width), _) = multiplies(region, types)?;
+    let at = |buffer: usize| call.memory.0[buffer];
+    let data = at(call.routine.ins[1]).cast_const();
+    let (x, y) = (at(call.routine.ins[0]).cast::<f32>().cast_const(), at(call.routine.outs[0]).cast::<f32>());
+    let count = types[0].shape.numel() / width;
+    Some(Product { weights: Weights { format, data, rows, width }, rows: Rows { x, y, count } })
+}
+
 /// Runs a claimed region.
 ///
 /// # Safety
@@ -149,6 +182,7 @@ pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
             |operand, time| Texts { slots: call.operand(operand), first: call.operand(operand + 1), time };
         // Not as a slice: a result may be the same memory.
         let floats = |operand: usize| call.memory.0[call.routine.ins[operand]].cast::<f32>().cast_const();
+        let bytes = |operand: usize| floats(operand).cast::<u8>();
         let out = call.result::<f32>(0).at(0);
         match &*region.name {
             DEQUANTIZE => {
@@ -156,18 +190,17 @@ pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
                 quantized::dequantize(call.pool, &weights(found, 0), out);
             }
             DOT => {
-                let (found, compute) = multiplies(region, types).ok_or_else(unfit)?;
-                let rows = Rows { x: floats(0), y: out, count: types[0].shape.numel() / found.2 };
-                let dot = match compute {
-                    Compute::F32 => quantized::dot,
-                    Compute::Int8 => quantized::int8::dot,
-                };
-                dot(call.pool, &weights(found, 1), rows);
+                let Product { weights, rows } = product(call).ok_or_else(unfit)?;
+                match multiplies(region, types) {
+                    Some((_, Compute::Bf16)) => quantized::dot_bf16(call.pool, &weights, rows),
+                    Some((_, Compute::Int8)) => quantized::int8::dot(call.pool, &[Product { weights, rows }]),
+                    _ => quantized::dot(call.pool, &weights, rows),
+                }
             }
             WRITE => {
                 let (cache, time) = writes(region, types).ok_or_else(unfit)?;
                 let count = call.operand::<i64>(4);
-                cached::write(call.pool, cache, (floats(0), out), floats(1), texts(2, time), count);
+                cached::write(call.pool, cache, (bytes(0), out.cast()), bytes(1), texts(2, time), count);
             }
             GROUPED | QUANTIZED_GROUPED => {
                 let found = groups(region, types).ok_or_else(unfit)?;
@@ -179,8 +212,8 @@ pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
             }
             ATTENTION => {
                 let (cache, time, attention) = attends(region, types).ok_or_else(unfit)?;
-                let operands = (floats(0), floats(1), floats(2));
-                cached::attend(call.pool, (cache, attention), operands, texts(3, time), out);
+                let operands = [bytes(1), bytes(2)];
+                cached::attend(call.pool, (cache, attention), floats(0), operands, texts(3, time), out);
             }
             _ => return Err(unfit()),
         }

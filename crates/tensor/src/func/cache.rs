@@ -2,12 +2,14 @@
 //!
 //! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. One call serves several texts at
 //! once, each in a slot and at positions of its own, so that one plan serves all of them. Devices that claim the regions
-//! write to the cache in place and read only what is seen.
+//! write to the cache in place and read only what is seen. A cache holds floats, or bytes of Q8_0 ([`CacheKind`]).
 
 use super::attention::{AttentionOptions, scaled_dot_product_attention};
+use super::quantized::{dequantize, quantize_rows};
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
-use gradus_ir::{DType, Error, Result, Shape};
+use gradus_ir::format::Format;
+use gradus_ir::{Class, DType, Error, Result, Shape};
 
 /// Which slots of a cache texts are in, and at which position each begins: `i64`, one number for each text.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +18,64 @@ pub struct Slots<'a> {
     pub slots: &'a Tensor,
     /// The position of the first token of each text.
     pub first: &'a Tensor,
+}
+
+/// The representation of keys and values in a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CacheKind {
+    /// `f32`.
+    #[default]
+    F32,
+    /// `bf16`: half of the memory.
+    Bf16,
+    /// Integers of 8 bits in blocks of 32 that share a scale (Q8_0): about a quarter of the memory. Heads must have a
+    /// multiple of 32 features.
+    Q8,
+}
+
+impl CacheKind {
+    /// All variants.
+    pub const ALL: [CacheKind; 3] = [CacheKind::F32, CacheKind::Bf16, CacheKind::Q8];
+
+    /// Returns the name, such as `bf16`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CacheKind::F32 => "f32",
+            CacheKind::Bf16 => "bf16",
+            CacheKind::Q8 => "q8",
+        }
+    }
+
+    /// Returns the variant with this name.
+    pub fn of_name(name: &str) -> Option<CacheKind> {
+        CacheKind::ALL.into_iter().find(|c| c.name() == name)
+    }
+
+    /// The dtype and extent of a row of `width` features. Fails if there is no such row.
+    pub fn row(self, width: usize) -> Result<(DType, usize)> {
+        match self {
+            CacheKind::F32 => Ok((DType::F32, width)),
+            CacheKind::Bf16 => Ok((DType::BF16, width)),
+            CacheKind::Q8 => match Format::Q8_0.bytes_of(width) {
+                Some(bytes) => Ok((DType::U8, bytes)),
+                None => {
+                    let why =
+                        format!("cannot be stored as q8: {} must divide it", Format::Q8_0.block_elements());
+                    Err(Error::value(format!("a head of {width} features"), why))
+                }
+            },
+        }
+    }
+
+    /// Converts floats `[..., width]` to rows of the cache.
+    #[track_caller]
+    pub fn encode(self, x: &Tensor) -> Tensor {
+        match self {
+            CacheKind::F32 => x.to_dtype(DType::F32),
+            CacheKind::Bf16 => x.to_dtype(DType::BF16),
+            CacheKind::Q8 => quantize_rows(x),
+        }
+    }
 }
 
 /// Options of [`cached_attention`].
@@ -29,24 +89,30 @@ pub struct CachedOptions {
     pub softcap: Option<f64>,
 }
 
-/// Refuses operands that are not texts `[texts, time, heads, width]` of a cache.
-fn check(cache: &Tensor, texts: &Tensor, integers: &[&Tensor]) -> Result<()> {
+/// The features of a row of a cache.
+fn features(cache: &Tensor) -> usize {
+    let row = cache.dim(-1);
+    match cache.dtype() {
+        DType::U8 => row / Format::Q8_0.block_bytes() * Format::Q8_0.block_elements(),
+        _ => row,
+    }
+}
+
+/// Refuses operands that are not texts `[texts, time, heads, width]` of a cache, where a row of the cache has `width` elements.
+fn check(cache: &Tensor, texts: &Tensor, width: usize, integers: &[&Tensor]) -> Result<()> {
     for t in [cache, texts].into_iter().chain(integers.iter().copied()) {
         t.check()?;
     }
     let (c, t) = (cache.shape(), texts.shape());
     let misfit = |why: &str| Err(Error::shape(format!("a cache {c} and texts {t}"), why));
-    let ([_, heads, _, width], [count, _, own, features]) = (&c[..], &t[..]) else {
+    let ([_, heads, _, _], [count, _, own, features]) = (&c[..], &t[..]) else {
         return misfit("must be [slots,heads,capacity,width] and [texts,time,heads,width]");
     };
-    if width != features || *heads == 0 || own % heads != 0 {
+    if width != *features || *heads == 0 || own % heads != 0 {
         return misfit("do not fit: widths must be equal, and heads a multiple of those of the cache");
     }
     if c[0] == 0 {
         return misfit("do not fit: the cache has no slots");
-    }
-    if cache.dtype() != texts.dtype() {
-        return Err(Error::dtype(texts.dtype(), format!("the cache is {}", cache.dtype())));
     }
     let wrong = integers.iter().find(|i| i.dtype() != DType::I64 || i.shape() != Shape::from([*count]));
     wrong.map_or(Ok(()), |i| {
@@ -56,11 +122,16 @@ fn check(cache: &Tensor, texts: &Tensor, integers: &[&Tensor]) -> Result<()> {
 }
 
 /// A cache with the first `count` tokens of each text written to its slot, from its position on. Tokens beyond the capacity
-/// are left out, as are texts in slots that the cache does not have; of two texts in one slot, the later one counts.
+/// are left out, as are texts in slots that the cache does not have; of two texts in one slot, the later one counts. Texts must
+/// have the representation of the cache ([`CacheKind::encode`]).
 #[track_caller]
 pub fn cache_write(cache: &Tensor, texts: &Tensor, at: Slots<'_>, count: &Tensor) -> Tensor {
     let ins = [cache, texts, at.slots, at.first, count];
-    let fits = check(cache, texts, &ins[2..]).and_then(|()| match texts.dim(2) == cache.dim(1) {
+    let width = cache.shape().last().copied().unwrap_or(0);
+    let fits = check(cache, texts, width, &ins[2..]).and_then(|()| match texts.dim(2) == cache.dim(1) {
+        true if cache.dtype() != texts.dtype() => {
+            Err(Error::dtype(texts.dtype(), format!("the cache is {}", cache.dtype())))
+        }
         true => Ok(()),
         false => Err(Error::shape(format!("texts {}", texts.shape()), "need the heads of the cache")),
     });
@@ -91,7 +162,7 @@ pub fn cache_write(cache: &Tensor, texts: &Tensor, at: Slots<'_>, count: &Tensor
 
 /// `softmax(q·kᵀ·scale)·v` of each token of `[texts, time, heads, width]` over the positions of its slot up to its own, or the
 /// last `window` of them. Neighbouring heads of queries share a head of the cache. Slots outside of the cache count as the
-/// nearest one.
+/// nearest one. Keys and values may have any representation of [`CacheKind`]; the result has the dtype of the queries.
 #[track_caller]
 pub fn cached_attention(
     queries: &Tensor,
@@ -100,7 +171,13 @@ pub fn cached_attention(
     options: CachedOptions,
 ) -> Tensor {
     let ins = [queries, keys, values, at.slots, at.first];
-    let fits = check(keys, queries, &ins[3..]).and_then(|()| match values.aval() == keys.aval() {
+    let width = if keys.shape().rank() == 4 { features(keys) } else { 0 };
+    let fits = check(keys, queries, width, &ins[3..]).and_then(|()| match keys.dtype().class() {
+        Class::Float => Ok(()),
+        _ if keys.dtype() == DType::U8 && keys.dim(3) % Format::Q8_0.block_bytes() == 0 => Ok(()),
+        _ => Err(Error::dtype(keys.dtype(), "keys and values are floats, or bytes of whole blocks of Q8_0")),
+    });
+    let fits = fits.and_then(|()| match values.aval() == keys.aval() {
         true => Ok(()),
         false => Err(Error::shape(format!("values {}", values.shape()), "need the type of the keys")),
     });
@@ -133,7 +210,10 @@ pub fn cached_attention(
             enable_gqa: q.dim(2) != keys.dim(1),
             ..AttentionOptions::default()
         };
-        let [keys, values] = [keys, values].map(|t| t.index_select(0, &slots));
+        let [keys, values] = [keys, values].map(|t| t.index_select(0, &slots)).map(|t| match t.dtype() {
+            DType::U8 => dequantize(&t, Format::Q8_0).to_dtype(q.dtype()),
+            _ => t.to_dtype(q.dtype()),
+        });
         scaled_dot_product_attention(&q.transpose(1, 2), &keys, &values, &options).transpose(1, 2)
     })
 }

@@ -37,7 +37,7 @@ pub mod scatter;
 pub mod shape;
 
 pub use attention::{AttentionOptions, scaled_dot_product_attention};
-pub use cache::{CachedOptions, Slots, cache_write, cached_attention};
+pub use cache::{CacheKind, CachedOptions, Slots, cache_write, cached_attention};
 pub use conv::{
     ConvOptions, ConvTransposeOptions, Padding, conv, conv_transpose, conv_transpose1d, conv_transpose2d,
     conv_transpose3d, conv1d, conv2d, conv3d,

@@ -52,6 +52,19 @@ pub fn dequantize(bytes: &Tensor, format: Format) -> Tensor {
     }
 }
 
+/// The bytes of floats `[..., width]` in Q8_0: the nearest integers from -127 to 127, in blocks of 32. The width is a multiple
+/// of 32.
+#[track_caller]
+pub(super) fn quantize_rows(x: &Tensor) -> Tensor {
+    let blocks = x.to_dtype(DType::F32).unflatten(-1, [x.dim(-1) / BLOCK, BLOCK]);
+    let scale = blocks.abs().max_keepdim(-1) / 127.0;
+    let q = (&blocks / &scale).clamp(-127.0, 127.0).round();
+    // A block of zeros has no scale to divide by.
+    let q = scale.eq(0.0).select(&blocks.zeros_like(), &q).to_dtype(DType::I8).bitcast(DType::U8);
+    let scale = scale.squeeze(-1).to_dtype(DType::F16).bitcast(DType::U8);
+    Tensor::cat(&[&scale, &q], -1).flatten(-2, -1)
+}
+
 /// Elements of activations that share a scale when they are rounded.
 const BLOCK: usize = 32;
 
@@ -69,7 +82,7 @@ fn rounded(x: &Tensor) -> Tensor {
 }
 
 /// `x · wᵀ` along the last axis, where `w` is the values of `bytes`, `[outputs, inputs]`. The result has the dtype of `x`.
-/// With [`Compute::Int8`] the activations are rounded first; the gradient is that of the product without rounding.
+/// With [`Compute::Bf16`] or [`Compute::Int8`] the activations are rounded first; the gradient is that of the product without rounding.
 #[track_caller]
 pub fn quantized_dot(x: &Tensor, bytes: &Tensor, format: Format, compute: Compute) -> Tensor {
     let ins = [x, bytes];
@@ -98,6 +111,7 @@ pub fn quantized_dot(x: &Tensor, bytes: &Tensor, format: Format, compute: Comput
         |x| {
             let activations = match compute {
                 Compute::F32 => x[0].clone(),
+                Compute::Bf16 => x[0].to_dtype(DType::BF16).to_dtype(x[0].dtype()),
                 Compute::Int8 => rounded(&x[0]),
             };
             super::linear(&activations, &weights(x), None)

@@ -19,20 +19,31 @@ const BLOCK: usize = 32;
 /// 1.5 · 2²³: adding it rounds a small `f32` to the nearest integer, which is then in the lowest bits.
 const ROUND: f32 = 12_582_912.0;
 
-/// Computes `y = round(x) · weightsᵀ`.
+/// A matrix of weights, the activations that it is multiplied with, and the results.
+#[derive(Clone, Copy)]
+pub(crate) struct Product {
+    pub(crate) weights: Weights,
+    pub(crate) rows: Rows,
+}
+
+/// Computes `y = round(x) · weightsᵀ` of products with the same activations, whose weights have the same width and format.
+/// Activations are rounded once.
 ///
 /// # Safety
-/// Weights, activations and results are as large as stated, and nobody else uses the results meanwhile.
-pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
-    if weights.rows == 0 || rows.count == 0 {
+/// Weights, activations and results are as large as stated, and nobody else uses the results meanwhile. Results of different
+/// products do not overlap.
+pub(crate) unsafe fn dot(pool: &Pool, products: &[Product]) {
+    let Some(Product { weights, rows }) = products.first() else { return };
+    if rows.count == 0 {
         return;
     }
+    debug_assert!(products.iter().all(|p| p.is_sibling(&products[0])), "products share activations");
     // SAFETY: the caller's contract; the instructions of `vnni` are available where it is called, and the scratch has a number
     // for every activation. Widths are multiples of 32, as blocks of weights are.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         if vnni::available() {
-            return vnni::dot(pool, weights, rows);
+            return vnni::dot(pool, products);
         }
         let rounded = Scratch::take::<f32>(rows.count * weights.width);
         for i in (0..rows.count * weights.width).step_by(BLOCK) {
@@ -41,7 +52,18 @@ pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
                 rounded.as_ptr::<f32>().add(i + j).write(scale * f32::from(q));
             }
         }
-        super::dot(pool, weights, Rows { x: rounded.as_ptr::<f32>().cast_const(), ..rows });
+        for Product { weights, rows } in products {
+            super::dot(pool, weights, Rows { x: rounded.as_ptr::<f32>().cast_const(), ..*rows });
+        }
+    }
+}
+
+impl Product {
+    /// Returns true if both products have the same activations, and weights of the same width and format.
+    fn is_sibling(&self, other: &Product) -> bool {
+        let (own, their) = (&self.weights, &other.weights);
+        let same_weights = own.format == their.format && own.width == their.width;
+        same_weights && self.rows.x == other.rows.x && self.rows.count == other.rows.count
     }
 }
 
@@ -54,7 +76,16 @@ pub(super) fn exact() -> bool {
     return false;
 }
 
-/// The nearest integers of a block, and their scale. The scale is NaN if an activation is not finite.
+/// The scale of a block and the number to divide by, from the bits of its largest magnitude. The scale is NaN if an
+/// activation is not finite.
+#[inline(always)]
+fn scale_of(largest: u32) -> (f32, f32) {
+    let largest = f32::from_bits(largest);
+    let scale = if largest.is_finite() { largest / 127.0 } else { f32::NAN };
+    (scale, if scale > 0.0 { scale } else { f32::INFINITY })
+}
+
+/// The nearest integers of a block, and their scale.
 #[inline(always)]
 fn round(x: &[f32; BLOCK]) -> ([i8; BLOCK], f32) {
     // Magnitudes are compared as bits: the order is the same, and NaN is above infinity.
@@ -62,9 +93,7 @@ fn round(x: &[f32; BLOCK]) -> ([i8; BLOCK], f32) {
     for x in x {
         largest = largest.max(x.to_bits() & 0x7fff_ffff);
     }
-    let largest = f32::from_bits(largest);
-    let scale = if largest.is_finite() { largest / 127.0 } else { f32::NAN };
-    let divisor = if scale > 0.0 { scale } else { f32::INFINITY };
+    let (scale, divisor) = scale_of(largest);
     let mut q = [0; BLOCK];
     for (q, x) in q.iter_mut().zip(x) {
         // The quotient is larger than 127 only if the scale is subnormal.

@@ -39,6 +39,32 @@ pub(super) trait Pieces {
     /// `row` points to that many blocks, the piece is in the row, and the processor has AVX-512.
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece;
 
+    /// True if [`Pieces::split`] is available.
+    const SPLIT: bool = false;
+
+    /// The positions of the words that [`Pieces::split`] returns.
+    const WORDS: [i32; 4] = [0, 1, 2, 3];
+
+    /// The integers of a piece, and a word of 32 bits for each of its four blocks: a scale of 16 bits, then the offset if the
+    /// format has offsets. Words of blocks after the end of the row are unspecified. Only if [`Pieces::SPLIT`]. `FULL` says
+    /// that the piece has four blocks.
+    ///
+    /// # Safety
+    /// As for [`Pieces::piece`].
+    #[inline(always)]
+    unsafe fn split<const FULL: bool>(
+        &mut self,
+        row: *const u8,
+        blocks: usize,
+        at: usize,
+    ) -> ([__m512i; 2], __m512i) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let [low, high, _] = self.piece(row, blocks, at);
+            ([low, high], _mm512_setzero_si512())
+        }
+    }
+
     /// Scales and offsets of a piece of 16 rows: a register of 16 rows for each run.
     ///
     /// # Safety
@@ -83,29 +109,39 @@ impl Lanes {
     pub(super) fn row(&self, lane: usize) -> *const u8 {
         self.first.wrapping_add(lane.min(self.last) * self.row_bytes)
     }
+}
 
-    /// The 32 bits at `byte` of each of four blocks of `size` bytes, of 16 rows.
-    #[inline(always)]
-    unsafe fn words(&self, size: usize, byte: usize) -> [__m512i; 4] {
-        // SAFETY: the caller guarantees AVX-512 and rows of blocks; missing blocks are not read.
-        unsafe {
-            let mut result = [_mm512_setzero_si512(); 4];
-            for (i, words) in result.iter_mut().enumerate().take(self.blocks - 4 * self.at) {
-                let offset = (4 * self.at + i) * size + byte;
-                let word = |lane: usize| self.row(lane).add(offset).cast::<i32>().read_unaligned();
-                // Sixteen loads are faster than a gather.
-                let four = |lane: usize| {
-                    let first = _mm_cvtsi32_si128(word(lane));
-                    let second = _mm_insert_epi32::<1>(first, word(lane + 1));
-                    let third = _mm_insert_epi32::<2>(second, word(lane + 2));
-                    _mm_insert_epi32::<3>(third, word(lane + 3))
-                };
-                let low = _mm256_set_m128i(four(4), four(0));
-                let high = _mm256_set_m128i(four(12), four(8));
-                *words = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+/// Adds the words of row `row` of four rows to `all`, in which word `block` of each row is in quarter `block`.
+///
+/// # Safety
+/// The processor has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn add_words<B: Pieces>(all: __m512i, own: __m512i, row: usize) -> __m512i {
+    let order: [i32; SIDE] = std::array::from_fn(|i| match i % 4 == row {
+        true => SIDE as i32 + B::WORDS[i / 4],
+        false => i as i32,
+    });
+    // SAFETY: the caller guarantees AVX-512.
+    unsafe { _mm512_permutex2var_epi32(all, _mm512_loadu_si512(order.as_ptr().cast()), own) }
+}
+
+/// Scales and offsets of a piece of 16 rows from their words, a register of 16 rows for each block.
+///
+/// # Safety
+/// The processor has AVX-512.
+#[inline(always)]
+pub(super) unsafe fn numbers_of_words<B: Pieces>(words: [__m512i; 4]) -> Numbers {
+    // SAFETY: the caller guarantees AVX-512.
+    unsafe {
+        let mut result = [[_mm512_setzero_ps(); RUNS]; 2];
+        for block in 0..4 {
+            let at = B::POSITION[2 * block];
+            result[0][at] = lower(words[block]);
+            if B::OFFSETS {
+                result[1][at] = lower(_mm512_srli_epi32::<16>(words[block]));
             }
-            result
         }
+        result
     }
 }
 
@@ -142,6 +178,7 @@ unsafe fn scales(scale: __m256) -> __m512i {
 
 impl Pieces for Q4_1 {
     const POSITION: [usize; RUNS] = NIBBLES;
+    const WORDS: [i32; 4] = [0, 5, 10, 15];
     const PAIRED: bool = true;
     const OFFSETS: bool = true;
     #[inline(always)]
@@ -150,31 +187,37 @@ impl Pieces for Q4_1 {
     }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
-        // SAFETY: the caller's contract. Four blocks are 80 bytes, 20 words of 32 bits: two halves, then nibbles.
+        // SAFETY: the caller's contract.
         unsafe {
-            let (p, left) = (row.add(80 * at), (blocks - 4 * at).min(4));
-            let there = (1u32 << (5 * left)) - 1;
-            let first = _mm512_maskz_loadu_epi32(there as u16, p.cast());
-            let last = _mm512_maskz_loadu_epi32((there >> 4) as u16, p.wrapping_add(16).cast());
-            let words = _mm512_setr_epi32(1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 28, 29, 30, 31);
-            let (low, high) = nibbles(_mm512_permutex2var_epi32(first, words, last));
+            let ([low, high], first) = self.split::<false>(row, blocks, at);
             let words = _mm512_setr_epi32(0, 5, 10, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-            let both = _mm512_castsi512_si128(_mm512_permutexvar_epi32(words, first));
-            let both = _mm512_castps256_ps512(_mm256_cvtph_ps(both));
+            let words = _mm512_castsi512_si128(_mm512_permutexvar_epi32(words, first));
+            let both = _mm512_castps256_ps512(_mm256_cvtph_ps(words));
             let order = _mm512_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6, 1, 3, 5, 7, 1, 3, 5, 7);
             [low, high, _mm512_castps_si512(_mm512_permutexvar_ps(order, both))]
         }
     }
+    const SPLIT: bool = true;
     #[inline(always)]
-    unsafe fn numbers(&mut self, rows: &Lanes) -> Numbers {
-        // SAFETY: the caller's contract.
+    unsafe fn split<const FULL: bool>(
+        &mut self,
+        row: *const u8,
+        blocks: usize,
+        at: usize,
+    ) -> ([__m512i; 2], __m512i) {
+        // SAFETY: the caller's contract. Four blocks are 80 bytes, 20 words of 32 bits: two halves, then nibbles.
         unsafe {
-            let mut result = [[_mm512_setzero_ps(); RUNS]; 2];
-            for (i, words) in rows.words(20, 0).into_iter().enumerate() {
-                result[0][i] = lower(words);
-                result[1][i] = lower(_mm512_srli_epi32::<16>(words));
-            }
-            result
+            let (p, left) = (row.add(80 * at), if FULL { 4 } else { (blocks - 4 * at).min(4) });
+            let there = (1u32 << (5 * left)) - 1;
+            // Masks cost an instruction.
+            let load = |p: *const u8, there: u32| match FULL {
+                true => _mm512_loadu_si512(p.cast()),
+                false => _mm512_maskz_loadu_epi32(there as u16, p.cast()),
+            };
+            let (first, last) = (load(p, there), load(p.wrapping_add(16), there >> 4));
+            let words = _mm512_setr_epi32(1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 28, 29, 30, 31);
+            let (low, high) = nibbles(_mm512_permutex2var_epi32(first, words, last));
+            ([low, high], first)
         }
     }
 }
@@ -187,34 +230,41 @@ impl Pieces for Q4_0 {
     fn shift(&self) -> i32 {
         8
     }
+    const SPLIT: bool = true;
     #[inline(always)]
-    unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
+    unsafe fn split<const FULL: bool>(
+        &mut self,
+        row: *const u8,
+        blocks: usize,
+        at: usize,
+    ) -> ([__m512i; 2], __m512i) {
         // SAFETY: the caller's contract. Four blocks are 72 bytes, 36 words of 16 bits: a half, then nibbles.
         unsafe {
-            let (p, left) = (row.add(72 * at), (blocks - 4 * at).min(4));
+            let (p, left) = (row.add(72 * at), if FULL { 4 } else { (blocks - 4 * at).min(4) });
             let there = (1u64 << (9 * left)) - 1;
-            let first = _mm512_maskz_loadu_epi16(there as u32, p.cast());
-            let last = _mm512_maskz_loadu_epi16((there >> 4) as u32, p.wrapping_add(8).cast());
+            let load = |p: *const u8, there: u64| match FULL {
+                true => _mm512_loadu_si512(p.cast()),
+                false => _mm512_maskz_loadu_epi16(there as u32, p.cast()),
+            };
+            let (first, last) = (load(p, there), load(p.wrapping_add(8), there >> 4));
             let words: [u16; 32] = [
                 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23, 24, 25, 26, 28,
                 29, 30, 31, 60, 61, 62, 63,
             ];
             let words = _mm512_loadu_si512(words.as_ptr().cast());
             let (low, high) = nibbles(_mm512_permutex2var_epi16(first, words, last));
-            let words = _mm512_castsi128_si512(_mm_setr_epi16(0, 9, 18, 27, 0, 9, 18, 27));
-            let scale = _mm256_cvtph_ps(_mm512_castsi512_si128(_mm512_permutexvar_epi16(words, first)));
-            [low, high, scales(scale)]
+            let words = _mm512_castsi128_si512(_mm_setr_epi16(0, 0, 9, 9, 18, 18, 27, 27));
+            ([low, high], _mm512_permutexvar_epi16(words, first))
         }
     }
     #[inline(always)]
-    unsafe fn numbers(&mut self, rows: &Lanes) -> Numbers {
+    unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
         // SAFETY: the caller's contract.
         unsafe {
-            let mut result = [[_mm512_setzero_ps(); RUNS]; 2];
-            for (i, words) in rows.words(18, 0).into_iter().enumerate() {
-                result[0][i] = lower(words);
-            }
-            result
+            let ([low, high], words) = self.split::<false>(row, blocks, at);
+            let order = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+            let both = _mm256_cvtph_ps(_mm512_castsi512_si128(words));
+            [low, high, scales(_mm256_permutevar8x32_ps(both, order))]
         }
     }
 }
@@ -227,30 +277,36 @@ impl Pieces for Q8_0 {
     fn shift(&self) -> i32 {
         128
     }
+    const SPLIT: bool = true;
     #[inline(always)]
-    unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
+    unsafe fn split<const FULL: bool>(
+        &mut self,
+        row: *const u8,
+        blocks: usize,
+        at: usize,
+    ) -> ([__m512i; 2], __m512i) {
         // SAFETY: the caller's contract. A block is a half and 32 signed bytes.
         unsafe {
-            let last = blocks - 1;
-            let p = |b: usize| row.add(34 * (4 * at + b).min(last));
+            let (first, last) = (4 * at, blocks - 1);
+            let p = |b: usize| row.add(34 * if FULL { first + b } else { (first + b).min(last) });
             let bytes = |b: usize| _mm256_loadu_si256(p(b).add(2).cast());
             let two = |a, b| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b);
             let shift = |q| _mm512_xor_si512(q, _mm512_set1_epi8(-128));
-            let scale = |b: usize| p(b).cast::<i16>().read_unaligned();
-            let [a, b, c, d] = [scale(0), scale(1), scale(2), scale(3)];
-            let scale = _mm256_cvtph_ps(_mm_setr_epi16(a, a, b, b, c, c, d, d));
-            [shift(two(bytes(0), bytes(1))), shift(two(bytes(2), bytes(3))), scales(scale)]
+            let scale = |b: usize| i32::from(p(b).cast::<u16>().read_unaligned());
+            let words = _mm_setr_epi32(scale(0), scale(1), scale(2), scale(3));
+            let integers = [shift(two(bytes(0), bytes(1))), shift(two(bytes(2), bytes(3)))];
+            (integers, _mm512_castsi128_si512(words))
         }
     }
     #[inline(always)]
-    unsafe fn numbers(&mut self, rows: &Lanes) -> Numbers {
+    unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
         // SAFETY: the caller's contract.
         unsafe {
-            let mut result = [[_mm512_setzero_ps(); RUNS]; 2];
-            for (i, words) in rows.words(34, 0).into_iter().enumerate() {
-                result[0][2 * i] = lower(words);
-            }
-            result
+            let ([low, high], words) = self.split::<false>(row, blocks, at);
+            // The scale of a block, for both of its runs.
+            let twice = _mm_set_epi8(13, 12, 13, 12, 9, 8, 9, 8, 5, 4, 5, 4, 1, 0, 1, 0);
+            let words = _mm_shuffle_epi8(_mm512_castsi512_si128(words), twice);
+            [low, high, scales(_mm256_cvtph_ps(words))]
         }
     }
 }

@@ -7,14 +7,14 @@
 
 use super::super::unpack::{Any, Q4_0, Q4_1, Q4K, Q6K, Q8_0};
 use super::super::{Rows, Weights, of_format};
-use super::piece::{Lanes, PIECE, Pieces, RUN, RUNS, SIDE};
-use super::{BLOCK, round};
+use super::piece::{Lanes, PIECE, Pieces, RUN, RUNS, SIDE, add_words, numbers_of_words};
+use super::{BLOCK, Product, scale_of};
 use crate::gemm::{Scratch, prefetch, transpose_square};
 use crate::{Isa, Pool};
 use gradus_ir::format::Format;
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::*;
-use std::mem::MaybeUninit;
+use std::hint::black_box;
 use std::ops::Range;
 
 /// Outputs of a task.
@@ -74,7 +74,8 @@ impl Rounded {
 
 /// # Safety
 /// As for [`super::dot`]; the instructions are available.
-pub(super) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
+pub(super) unsafe fn dot(pool: &Pool, products: &[Product]) {
+    let Some(&Product { weights, rows }) = products.first() else { return };
     let pieces = weights.width.div_ceil(PIECE);
     let scratch = Scratch::take::<Activations>(rows.count * pieces);
     let x = Rounded { data: scratch.as_ptr(), pieces };
@@ -82,16 +83,28 @@ pub(super) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
     pool.run(rows.count.div_ceil(each), &|task| {
         let own = task * each..((task + 1) * each).min(rows.count);
         // SAFETY: the caller's contract; the scratch has the pieces of every row, and tasks have different rows.
-        own.for_each(|row| unsafe { round_row(weights, rows, x, row) });
+        own.for_each(|row| unsafe { round_row(&weights, rows, x, row) });
     });
+    // All widths and formats are equal, and so are these decisions.
+    let few = are_few(&weights, rows);
+    let side = if few { SIDE } else { LANES };
+    // The outputs of all products are numbered consecutively, each product's from a multiple of `side` on.
+    let total: usize = products.iter().map(|p| p.weights.rows.next_multiple_of(side)).sum();
     // With few rows, 32 outputs are too little work for a task.
-    let share = weights.rows.div_ceil(pool.threads() * SHARES).next_multiple_of(SIDE);
+    let share = total.div_ceil(pool.threads() * SHARES).next_multiple_of(SIDE);
     let many = share.max((TASK / weights.row_bytes()).next_multiple_of(SIDE));
-    let each = if are_few(weights, rows) { many } else { LANES };
-    pool.run(weights.rows.div_ceil(each), &|task| {
-        let own = task * each..((task + 1) * each).min(weights.rows);
-        // SAFETY: the caller's contract; tasks have different outputs.
-        unsafe { outputs(weights, x, rows, own) }
+    let each = if few { many } else { LANES };
+    pool.run(total.div_ceil(each), &|task| {
+        let mut start = 0;
+        for Product { weights, rows } in products {
+            let (from, to) = ((task * each).max(start), (task + 1) * each);
+            let own = from - start..(to.saturating_sub(start)).min(weights.rows);
+            if !own.is_empty() {
+                // SAFETY: the caller's contract; tasks have different outputs.
+                unsafe { outputs(weights, x, *rows, own) }
+            }
+            start += weights.rows.next_multiple_of(side);
+        }
     });
 }
 
@@ -104,33 +117,41 @@ unsafe fn round_row(weights: &Weights, rows: Rows, x: Rounded, row: usize) {
     }
 }
 
-/// Rounds a row of activations.
+/// Rounds a row of activations, as `round` does.
 ///
 /// # Safety
-/// `x` has `width` activations and `out` a piece for each 128 of them.
+/// `x` has `width` activations and `out` a piece for each 128 of them; the processor has AVX-512.
 #[inline(always)]
 unsafe fn round_pieces<B: Pieces>(_: &mut B, width: usize, x: *const f32, out: *mut Activations) {
     for piece in 0..width.div_ceil(PIECE) {
         let mut a = Activations { q: [0; PIECE], scale: [0.0; RUNS], total: [0; RUNS], sum: [0.0; RUNS] };
         for block in 0..(width / BLOCK - piece * (PIECE / BLOCK)).min(PIECE / BLOCK) {
-            // SAFETY: the caller guarantees the activations.
-            let (q, scale) = round(unsafe { &*x.add(piece * PIECE + block * BLOCK).cast::<[f32; BLOCK]>() });
             let [first, second] = [B::POSITION[2 * block], B::POSITION[2 * block + 1]];
-            let mut sums = [0i32; 2];
-            for (half, at) in [first, second].into_iter().enumerate() {
-                for i in 0..RUN {
-                    let q = q[half * RUN + i];
-                    a.q[at * RUN + i] = q;
-                    sums[half] += i32::from(q);
+            // SAFETY: the caller guarantees the activations and the instructions; a run of integers has 16 bytes.
+            unsafe {
+                let from = x.add(piece * PIECE + block * BLOCK);
+                let x = [_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(RUN))];
+                let size = |x| _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fff_ffff));
+                let largest = _mm512_reduce_max_epi32(_mm512_max_epi32(size(x[0]), size(x[1])));
+                let (scale, divisor) = scale_of(largest as u32);
+                let most = _mm512_set1_ps(127.0);
+                let least = _mm512_set1_ps(-127.0);
+                let mut sums = [0; 2];
+                for (half, at) in [first, second].into_iter().enumerate() {
+                    let quotient = _mm512_div_ps(x[half], _mm512_set1_ps(divisor));
+                    // Rounds to the nearest integer, ties to even.
+                    let q = _mm512_cvtps_epi32(_mm512_max_ps(_mm512_min_ps(quotient, most), least));
+                    _mm_storeu_si128(a.q.as_mut_ptr().add(at * RUN).cast(), _mm512_cvtepi32_epi8(q));
+                    sums[half] = _mm512_reduce_add_epi32(q);
+                    a.scale[at] = scale;
+                    a.total[at] = sums[half];
                 }
-                a.scale[at] = scale;
-                a.total[at] = sums[half];
+                if B::PAIRED {
+                    a.total[first] = sums[0] + sums[1];
+                }
+                a.sum[first] = scale * a.total[first] as f32;
+                a.sum[second] = scale * a.total[second] as f32;
             }
-            if B::PAIRED {
-                a.total[first] = sums[0] + sums[1];
-            }
-            a.sum[first] = scale * a.total[first] as f32;
-            a.sum[second] = scale * a.total[second] as f32;
         }
         // SAFETY: the caller guarantees the space.
         unsafe { out.add(piece).write(a) }
@@ -218,33 +239,61 @@ unsafe fn few<B: Pieces>(
     let shift = b.shift();
     // Block `i` is in quarter `i` of both registers of a piece, so that one register sums both.
     let stacked = B::PAIRED && B::POSITION[1] == B::POSITION[0] + RUNS / 2;
+    let offsets: [usize; SIDE] = std::array::from_fn(|lane| lane.min(last) * row_bytes);
+    // The number of groups of four lanes is hidden from the compiler: if it unrolls their loop, it moves all reads to its
+    // beginning, where they wait for each other.
+    let groups = black_box(SIDE / 4);
     // SAFETY: the caller's contract.
     unsafe {
         let from = weights.data.add(first * row_bytes);
-        let next = from.wrapping_add(ahead);
         let piece_bytes = row_bytes * PIECE / weights.width;
+        // The end of what was prefetched.
+        let mut next = from.wrapping_add(ahead);
         let zero = _mm512_setzero_si512();
-        // Written before they are read.
-        let mut products = [[MaybeUninit::<__m512i>::uninit(); SIDE]; 2];
         let mut sum = _mm512_setzero_ps();
         for at in 0..weights.width.div_ceil(PIECE) {
-            let lanes = Lanes { first: from, row_bytes, last, blocks, at };
             let x = &*x.add(at);
             let q =
                 [_mm512_loadu_si512(x.q.as_ptr().cast()), _mm512_loadu_si512(x.q.as_ptr().add(64).cast())];
-            for lane in 0..SIDE {
-                let row = lanes.row(lane);
-                let ahead = next.wrapping_add((at * SIDE + lane) * piece_bytes);
-                prefetch(ahead);
-                prefetch(ahead.wrapping_add(LINE));
-                let [low, high, _] = b.piece(row, blocks, at);
-                let low = _mm512_dpbusd_epi32(zero, low, q[0]);
-                products[0][lane].write(low);
-                products[1][lane].write(_mm512_dpbusd_epi32(if stacked { low } else { zero }, high, q[1]));
+            let (mut fours, mut words) = ([[zero; 4]; 2], [zero; 4]);
+            let full = 4 * at + 4 <= blocks;
+            for group in 0..groups {
+                let end = next.wrapping_add(4 * piece_bytes);
+                while next < end {
+                    prefetch(next);
+                    next = next.wrapping_add(LINE);
+                }
+                let mut products = [[zero; 4]; 2];
+                for i in 0..4 {
+                    let row = from.add(offsets[4 * group + i]);
+                    let integers = if B::SPLIT {
+                        let (integers, own) = if full {
+                            b.split::<true>(row, blocks, at)
+                        } else {
+                            b.split::<false>(row, blocks, at)
+                        };
+                        words[group] = add_words::<B>(words[group], own, i);
+                        integers
+                    } else {
+                        let [low, high, _] = b.piece(row, blocks, at);
+                        [low, high]
+                    };
+                    let low = _mm512_dpbusd_epi32(zero, integers[0], q[0]);
+                    products[0][i] = low;
+                    products[1][i] = _mm512_dpbusd_epi32(if stacked { low } else { zero }, integers[1], q[1]);
+                }
+                fours[1][group] = four_sums(products[1]);
+                if !stacked {
+                    fours[0][group] = four_sums(products[0]);
+                }
             }
-            let high = quarters(products[1].as_ptr().cast());
-            let low = if stacked { high } else { quarters(products[0].as_ptr().cast()) };
-            let [scale, offset] = b.numbers(&lanes);
+            let high = transpose_quarters(fours[1]);
+            let low = if stacked { high } else { transpose_quarters(fours[0]) };
+            let [scale, offset] = if B::SPLIT {
+                numbers_of_words::<B>(transpose_quarters(words))
+            } else {
+                b.numbers(&Lanes { first: from, row_bytes, last, blocks, at })
+            };
             let left = (weights.width / BLOCK - at * (PIECE / BLOCK)).min(PIECE / BLOCK);
             for run in (0..2 * left).step_by(if B::PAIRED { 2 } else { 1 }) {
                 let at = B::POSITION[run];
@@ -267,25 +316,22 @@ unsafe fn few<B: Pieces>(
     }
 }
 
-/// The sums of the quarters of 16 registers: a register of 16 sums for each quarter.
+/// The sums of the quarters of four registers: word `i` of a quarter is the sum of that quarter of register `i`.
 #[inline(always)]
-unsafe fn quarters(x: *const [__m512i; SIDE]) -> [__m512i; 4] {
-    // SAFETY: the caller guarantees the registers and AVX-512.
+unsafe fn four_sums([a, b, c, d]: [__m512i; 4]) -> __m512i {
+    // SAFETY: the caller guarantees AVX-512.
     unsafe {
-        let x = &*x;
-        let zero = _mm512_setzero_si512();
-        let mut pairs = [zero; 8];
-        for i in 0..8 {
-            let (a, b) = (x[2 * i], x[2 * i + 1]);
-            pairs[i] = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-        }
-        let mut fours = [zero; 4];
-        for i in 0..4 {
-            let (a, b) = (pairs[2 * i], pairs[2 * i + 1]);
-            fours[i] = _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
-        }
-        // Quarter q of register g has the sums of quarter q of registers 4 g to 4 g + 3: a transposition of quarters.
-        let [a, b, c, d] = fours;
+        let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+        let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+        _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd))
+    }
+}
+
+/// Quarter `j` of register `i` becomes quarter `i` of register `j`.
+#[inline(always)]
+unsafe fn transpose_quarters([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+    // SAFETY: the caller guarantees AVX-512.
+    unsafe {
         let (ab, cd) = (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0x44>(c, d));
         let (ab2, cd2) = (_mm512_shuffle_i32x4::<0xee>(a, b), _mm512_shuffle_i32x4::<0xee>(c, d));
         [

@@ -1,0 +1,76 @@
+//! Consecutive products of quantised weights with the same activations, such as the queries, keys and values of attention.
+//! Takes the steps of a plan; returns which of them run as one job, and the weights that each job reads.
+//! A job rounds the activations once, and shares its outputs among threads without a wait between products.
+
+use super::Call;
+use super::region::{integer_product, product};
+use crate::Pool;
+use crate::quantized::int8;
+use crate::tile::Memory;
+use gradus_compile::{BufferLocation, Plan, Step};
+use gradus_ir::{Error, Result};
+
+/// Returns the number of steps from `first` on that run as one job: 1 unless they are products of integers.
+pub(crate) fn count(plan: &Plan, first: usize) -> usize {
+    let routine = |i: usize| match plan.steps.get(i) {
+        Some(Step::Routine(r)) => integer_product(r).map(|(format, width)| (r, format, width)),
+        _ => None,
+    };
+    let Some((own, format, width)) = routine(first) else { return 1 };
+    let mut written = Vec::new();
+    for i in first.. {
+        let Some((other, ..)) =
+            routine(i).filter(|(o, f, w)| o.ins[0] == own.ins[0] && (*f, *w) == (format, width))
+        else {
+            return (i - first).max(1);
+        };
+        // The memory of results must not overlap: steps of a job run at the same time. The plan keeps results apart from the
+        // activations, which every step reads; other operands are inputs or constants, which the arena does not contain.
+        let apart = match range(plan, other.outs[0]) {
+            Some(out) => !written.iter().chain(&range(plan, own.ins[0])).any(|r| overlap(&out, r)),
+            None => false,
+        };
+        let constant = !matches!(plan.buffers[other.ins[1]].location, BufferLocation::Arena(_));
+        if !(apart && constant) {
+            return (i - first).max(1);
+        }
+        written.extend(range(plan, other.outs[0]));
+    }
+    1
+}
+
+/// The bytes of the arena that a buffer has, if it is there.
+fn range(plan: &Plan, buffer: usize) -> Option<std::ops::Range<usize>> {
+    match plan.buffers[buffer].location {
+        BufferLocation::Arena(at) => Some(at..at + plan.buffers[buffer].bytes()),
+        _ => None,
+    }
+}
+
+fn overlap(a: &std::ops::Range<usize>, b: &std::ops::Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+/// The buffer of weights, if a step is a product with quantised weights.
+pub(crate) fn weights(step: &Step) -> Option<usize> {
+    match step {
+        Step::Routine(r) if super::region::is_product(r) => r.ins.get(1).copied(),
+        _ => None,
+    }
+}
+
+/// Runs steps for which [`count`] returned their number.
+///
+/// # Safety
+/// As for [`super::run`], for each step.
+pub(crate) unsafe fn run(steps: &[Step], pool: &Pool, memory: Memory<'_>) -> Result<()> {
+    let of = |step: &Step| match step {
+        Step::Routine(routine) => product(&Call { routine, pool, memory }),
+        _ => None,
+    };
+    let products: Option<Vec<int8::Product>> = steps.iter().map(of).collect();
+    let products = products.ok_or_else(|| Error::verify("a step is not a product of integers"))?;
+    // SAFETY: the caller's contract; `count` checked that results do not overlap.
+    unsafe { int8::dot(pool, &products) };
+    Ok(())
+}
