@@ -245,8 +245,8 @@ fn write(
         let Some(file) = e.file() else { continue };
         let path = folder.join(file.path);
         if matches!(&*files::ending(&path), "txt" | "md") && values.contains_key(&e.target.name) {
-            let beside = out.join(format!("{}.txt", e.target.name));
-            Tokens::read(&path)?.write_vocabulary(&beside)?;
+            let vocabulary = out.join(format!("{}.txt", e.target.name));
+            Tokens::read(&path)?.write_vocabulary(&vocabulary)?;
         }
     }
     Ok(())

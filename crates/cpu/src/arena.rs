@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Smaller arenas come from the block pool and return to it, which is fast.
 const SMALL: usize = 1 << 20;
-/// Total bytes kept. The arena that ran last is kept whatever its size, because it is likely to run again.
+/// Total bytes kept. The arena that ran last is kept regardless of its size, because it is likely to run again.
 const MOST: usize = 1 << 30;
 
 /// Arenas with the number of their executable, ordered by last use.

@@ -86,7 +86,7 @@ pub(crate) unsafe fn write(
     }
 }
 
-/// What attention computes, besides the extents of the cache.
+/// Parameters of a call of attention, in addition to the extents of the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attention {
     /// Heads of queries, a multiple of those of the cache.

@@ -23,7 +23,7 @@ pub(crate) fn check(c: &Contraction, buffers: &[(DType, usize)]) -> Result<()> {
 /// # Safety
 /// Memory is that of the contraction's plan, and no other thread accesses it during the call.
 pub(crate) unsafe fn run(c: &Contraction, finish: Option<&Program>, pool: &Pool, memory: Memory<'_>) {
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees that memory is that of the contraction's plan and that no other thread accesses it.
     unsafe {
         match c.operands {
             DType::F64 => of::<f64>(c, finish, pool, memory),

@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One compiled program.
+/// One compiled program. Its results are, in this order: 1 those of the function, 2 new values of changed arguments,
+/// 3 gradients that are replaced, 4 tensors assigned to outside locations, 5 tensors stored in outside containers.
 pub(crate) struct Program {
     pub(crate) arguments: Tree,
     pub(crate) types: Vec<Aval>,
@@ -24,18 +25,18 @@ pub(crate) struct Program {
     /// Arguments (by number) that are leaves which the function also reads from outside: it was traced with the
     /// leaves themselves.
     pub(crate) found_outside: Vec<(usize, Tensor)>,
-    /// Arguments (by number) that it changes in place; their new values are its last results.
+    /// Arguments (by number) that it changes in place; their new values are results 2.
     pub(crate) changed: Vec<usize>,
-    /// Gradients that it reads or changes; their values follow those results.
+    /// Gradients that it reads or changes; those that it replaces are results 3.
     pub(crate) gradients: Vec<Gradient>,
     /// Which arguments required gradients and were leaves, if the program depends on that.
     pub(crate) arguments_required: Option<Vec<(bool, bool)>>,
     /// Which cells required gradients; a change makes another program necessary.
     pub(crate) required: Vec<bool>,
     pub(crate) hooks: Hooks,
-    /// Outside locations to which it assigns other tensors; these follow the gradients.
+    /// Outside locations to which it assigns other tensors; these tensors are results 4.
     pub(crate) rebound: Vec<Rebound>,
-    /// Tensors that the function stored in outside containers; their values follow.
+    /// Tensors that the function stored in outside containers; their values are results 5.
     pub(crate) left: Vec<Py<PyTensor>>,
     /// Whether a backward pass is part of it.
     pub(crate) differentiates: bool,
@@ -59,7 +60,7 @@ pub(crate) struct Rebound {
     pub(crate) read: Read,
 }
 
-/// What a function reads from a location that it reassigns.
+/// How a function reads a location that it reassigns.
 pub(crate) enum Read {
     /// The original object: not a tensor, or a tensor that is also stored elsewhere.
     AsItWas,

@@ -2,7 +2,7 @@
 
 use crate::convert::{array, tensor_of};
 use crate::device::{converted, of};
-use crate::error::{runtime_error, said, type_error};
+use crate::error::{message, runtime_error, type_error};
 use crate::tensor::{PyTensor, compute};
 use crate::unary::Spelled;
 use crate::value::integer;
@@ -207,7 +207,7 @@ fn put(slf: &Bound<'_, PyTensor>, places: Vec<Ix>, value: &Bound<'_, PyAny>) -> 
 /// Returns the result of an index; errors of shape or dtype become `IndexError`.
 fn fitting(found: Tensor) -> PyResult<Tensor> {
     match found.error().map(|e| (e, e.kind())) {
-        Some((e, Kind::Shape { .. } | Kind::DType { .. })) => Err(PyIndexError::new_err(said(e))),
+        Some((e, Kind::Shape { .. } | Kind::DType { .. })) => Err(PyIndexError::new_err(message(e))),
         _ => Ok(found),
     }
 }

@@ -40,8 +40,8 @@ const TRIES: usize = 8;
 pub(crate) struct PyJit {
     f: Py<PyAny>,
     programs: Mutex<Vec<Arc<Program>>>,
-    /// Number of consecutive calls without a reusable program, although one existed for such arguments, or none
-    /// could be kept.
+    /// Number of consecutive calls that found no reusable program: the guards of existing ones failed, or no
+    /// program could be kept.
     alone: AtomicUsize,
     lock: ReentrantLock,
 }
@@ -131,8 +131,8 @@ impl PyJit {
         Ok((new, tensors))
     }
 
-    /// Compiles a program for these arguments. Returns it, what the function changes that it reads, and whether
-    /// the program can serve other calls.
+    /// Compiles a program for these arguments. Returns the program, the names of outside values that the function
+    /// both reads and changes, and whether other calls can use the program.
     fn compile(
         &self,
         arguments: &Bound<'_, PyTuple>,

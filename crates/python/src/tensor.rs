@@ -34,7 +34,7 @@ struct Slot {
     /// Number of traces begun when this tensor was made, if it was made in one.
     born: u64,
     alias: Option<Box<Alias>>,
-    /// What views of this leaf refer to after its elements are replaced.
+    /// The tensor that views of this leaf refer to after its elements are replaced.
     left: Option<Left>,
 }
 
@@ -48,7 +48,7 @@ struct Alias {
     how: View,
     /// The other tensor's stamp when `value` was read from it.
     seen: u64,
-    /// Whether only this tensor knows the history of `value`: it was written to a detached view.
+    /// Whether the history of `value` is recorded only here, because `value` was written through a detached view.
     own: bool,
     /// Whether it was made while operations were recorded.
     recorded: bool,
@@ -264,7 +264,7 @@ impl PyTensor {
         slot
     }
 
-    /// Leaves the elements of this leaf to its views, before it gets others.
+    /// Moves the elements of this leaf to its views before the leaf gets new ones.
     pub(crate) fn leave(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
         let left = self.slot().left.take_if(|left| Arc::strong_count(left) > 1 && !gradus::is_tracing());
         if let Some(left) = left {
@@ -300,7 +300,7 @@ impl PyTensor {
         let now = alias.of.get().stamp();
         let traced = slot.value.is_traced();
         let lasts = match alias.own {
-            true if traced => slot.value.detach().error().is_none(), // its trace is still open
+            true if traced => slot.value.detach().error().is_none(), // fails if the trace that made it is closed
             true => !gradus::is_tracing(),
             false => !traced && !compiling,
         };
@@ -314,7 +314,7 @@ impl PyTensor {
         if let Slot { value, alias: Some(alias), .. } = &mut *slot {
             // A value read without recording, or inside a trace, is not cached.
             let lasting = (gradus::is_grad_enabled() || !recorded) && !gradus::is_tracing();
-            // Written elsewhere: other elements with the same history.
+            // The parent was written: the elements change, the history stays.
             let part = if alias.own { value.replaced_by(&part) } else { part };
             if alias.own && gradus::is_tracing() {
                 return raise(part.check().cloned());

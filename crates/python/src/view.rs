@@ -30,7 +30,7 @@ pub(crate) enum View {
     Bytes(Aval),
     /// The same elements, detached from autograd.
     Detached,
-    /// A leaf's gradient: has its own value, which is written to the leaf as long as it is still that leaf's
+    /// A leaf's gradient. It has its own value; writes also go to the leaf while this value is the leaf's
     /// gradient.
     Gradient,
     /// A view of a view.

@@ -479,7 +479,8 @@ fn as_vectors<const N: usize>(all: [&Tensor; N]) -> Option<[Tensor; N]> {
 fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
     let (own, strides) = (ids.shape(), shape.strides());
     if own.rank() != shape.rank() || (0..own.rank()).any(|a| a != axis && own[a] > shape[a]) {
-        let why = format!("must have the rank of {shape} and be no larger off axis {axis}");
+        let why =
+            format!("must have the rank of {shape}, and no larger extents on the axes other than {axis}");
         return Err(Error::shape(format!("an index of extents {own}"), why));
     }
     // Computes few known positions directly.

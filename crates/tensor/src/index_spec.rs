@@ -175,7 +175,7 @@ pub(crate) fn complete(places: Vec<Ix>, shape: &Shape) -> Result<Vec<Ix>> {
                 }
                 let axis = out.iter().filter(|p| !matches!(p, Ix::New)).count();
                 if m.shape()[..] != shape[axis..(axis + m.rank()).min(shape.rank())] {
-                    let why = format!("must have the extents {} has from axis {axis} on", shape);
+                    let why = format!("must equal the extents of {shape} from axis {axis} on");
                     return Err(Error::shape(format!("mask {}", m.shape()), why));
                 }
                 out.extend(m.nonzero_by_axis().map_err(|e| e.called("nonzero"))?.into_iter().map(Ix::Ids));

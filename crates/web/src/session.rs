@@ -17,7 +17,7 @@ struct Session {
     last: u32,
     generators: HashMap<Device, Generator>,
     seed: u64,
-    /// The storage that the page was last told to read; it may be a copy without other owners.
+    /// Keeps the storage of the last read alive until the next read, because it may be a temporary copy.
     read: Option<Storage>,
 }
 

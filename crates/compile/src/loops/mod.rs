@@ -2,7 +2,7 @@
 //!
 //! Values that depend on shared operands alone are computed once, before the loop. Products that do not depend on a
 //! carry are computed for all iterations at once, as one large product; if iterations are small, so are pointwise
-//! functions. This is limited to at most doubling what the loop reads and writes. Shared operands of products are
+//! functions. This may at most double the bytes that the loop reads and writes. Shared operands of products are
 //! transposed once. Values that a later loop would compute again are kept by the earlier one (`reuse`). All of this
 //! is exact: every element is computed from the same numbers in the same order.
 

@@ -314,7 +314,7 @@ impl<M: Machine> Body<M> {
                 M::logic(&mut e.asm, logic, to, a, b);
                 to
             }
-            // Folds are separate steps.
+            // Not reached: folds are emitted by `Step::Fold`, not by `Step::Compute`.
             Action::Fold(_) => 0,
         };
         self.of.insert(n, to);

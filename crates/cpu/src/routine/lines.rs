@@ -37,7 +37,8 @@ fn blocks(
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn cumulate(call: &Call<'_>, combine: Combine, axis: usize, reverse: bool) -> Result<bool> {
-    // SAFETY: the contract is the same; `T` and `Z` are the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types that no other thread accesses; `T` and `Z` are the
+    // element type of the dtype.
     unsafe {
         with_element!(call.of(0).dtype,
             T => match combine {
@@ -116,7 +117,8 @@ unsafe fn walk<T: Element, const N: usize>(
 /// As for [`run`](super::run).
 pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> Result<bool> {
     let last = axis + 1 == call.of(0).shape.rank();
-    // SAFETY: the contract is the same; `T` is the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types that no other thread accesses; `T` is the element
+    // type of the dtype.
     unsafe {
         match call.of(0).dtype {
             DType::F32 if last => return first_extreme::<f32>(call, largest),

@@ -77,7 +77,7 @@ impl<T: Packable> Patches<'_, T> {
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     unsafe fn pack_vectors(&self, panel: Panel, out: &mut [T]) {
         if self.starts.row < T::SIDE && self.run >= T::SIDE {
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees that the processor has AVX2 or NEON.
             unsafe { self.pack_transposed(panel, out) }
         } else {
             self.pack_any(panel, out);

@@ -1,5 +1,5 @@
 //! Regions that the CPU runs as one step: products with quantised weights or those of experts, and attention over a cache.
-//! A claim says which calls there is code for; all other calls run by their bodies.
+//! A claim accepts the calls that have code here; all other calls run the body of the region.
 
 use super::Call;
 use crate::cached::{self, Attention, Cache, Texts};
@@ -72,7 +72,8 @@ fn multiplies(call: &Region, types: &[Aval]) -> Option<((Format, usize, usize), 
     (fits && gives(call, DType::F32, &shape)).then_some((found, compute))
 }
 
-/// The extents of a cache and the tokens of its texts, if the operands are those of texts in it.
+/// Returns the extents of the cache and the number of tokens per text, if the operands have the types that reads and
+/// writes of a cache need.
 fn cache(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)> {
     let ([slots, heads, capacity, width], [count, time, own, features]) =
         (&cache.shape[..], &texts.shape[..])

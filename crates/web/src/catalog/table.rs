@@ -13,15 +13,15 @@ use gradus_tensor::{
 
 /// All operations.
 pub(super) fn entries() -> Vec<Entry> {
-    let row = |row: &'static gradus_ir::ops::Pointwise| {
-        let arguments = match row.arity {
+    let pointwise_entry = |op: &'static gradus_ir::ops::Pointwise| {
+        let arguments = match op.arity {
             1 => "",
             2 => "other: Tensor | number",
             _ => "second: Tensor, third: Tensor",
         };
-        Entry { name: row.name, arguments, doc: row.docs.trim(), method: true, run: Run::Pointwise(row) }
+        Entry { name: op.name, arguments, doc: op.docs.trim(), method: true, run: Run::Pointwise(op) }
     };
-    let mut all: Vec<Entry> = pointwise::all().map(row).collect();
+    let mut all: Vec<Entry> = pointwise::all().map(pointwise_entry).collect();
     let methods = [shapes(), reductions(), products(), layers(), losses()].concat();
     all.extend(methods.into_iter().map(|(name, arguments, doc, f)| Entry {
         name,
@@ -99,7 +99,7 @@ fn shapes() -> Vec<Line> {
         ("tril", "diagonal?: number", "The lower triangle; 0 elsewhere.", |a| one(a.tensor(0)?.tril(a.axis(1, Some(0))?))),
         ("triu", "diagonal?: number", "The upper triangle; 0 elsewhere.", |a| one(a.tensor(0)?.triu(a.axis(1, Some(0))?))),
         ("indexSelect", "axis: number, ids: Tensor", "The elements of an axis at these integers.", |a| one(a.tensor(0)?.index_select(a.axis(1, None)?, &a.tensor(2)?))),
-        ("gather", "axis: number, index: Tensor", "Per element of the index, that element of an axis.", |a| one(a.tensor(0)?.gather(a.axis(1, None)?, &a.tensor(2)?))),
+        ("gather", "axis: number, index: Tensor", "Gathers, for each element of the index, the element of an axis at that index.", |a| one(a.tensor(0)?.gather(a.axis(1, None)?, &a.tensor(2)?))),
         ("scatterAdd", "axis: number, index: Tensor, source: Tensor", "Adds the source at these integers of an axis.", |a| one(a.tensor(0)?.scatter_add(a.axis(1, None)?, &a.tensor(2)?, &a.tensor(3)?))),
         ("maskedFill", "mask: Tensor, value: number", "A number where the mask is true.", |a| one(a.tensor(0)?.masked_fill(&a.tensor(1)?, &a.operand(2)?))),
         ("where", "yes: Tensor | number, no: Tensor | number", "The first of two values where this mask is true, else the second.", |a| one(a.tensor(0)?.select(&a.operand(1)?, &a.operand(2)?))),
@@ -181,7 +181,7 @@ fn layers() -> Vec<Line> {
         ("elu", "alpha?: number", "Negative numbers become alpha times their exponential less 1.", |a| one(a.tensor(0)?.elu(a.number(1, Some(1.0))?))),
         ("gelu", "", "The number times the normal distribution function.", |a| one(a.tensor(0)?.gelu())),
         ("silu", "", "The number times its sigmoid.", |a| one(a.tensor(0)?.silu())),
-        ("softplus", "", "A smooth form of `relu`.", |a| one(a.tensor(0)?.softplus(1.0, 20.0))),
+        ("softplus", "", "log(1 + exp(x)), a smooth `relu`.", |a| one(a.tensor(0)?.softplus(1.0, 20.0))),
         ("clamp", "min?: number, max?: number", "Not below min, not above max.", |a| one(a.tensor(0)?.clamp(a.maybe_number(1)?, a.maybe_number(2)?))),
         ("linear", "weight: Tensor, bias?: Tensor", "The product with a transposed weight [out, in], plus a bias.", |a| one(func::linear(&a.tensor(0)?, &a.tensor(1)?, a.maybe_tensor(2)?.as_ref()))),
         ("embedding", "ids: Tensor", "The rows of this table at integers.", |a| one(func::embedding(&a.tensor(1)?, &a.tensor(0)?, None))),

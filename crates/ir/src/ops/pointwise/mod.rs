@@ -335,7 +335,7 @@ pub(super) fn samples(s: &mut Samples) {
             s.error(row, &two, "extents [2] and [3] differ");
         } else {
             let ins = vec![two[0].clone(); row.arity + 1];
-            s.error(row, &ins, &format!("takes {} operands, was given {}", row.arity, row.arity + 1));
+            s.error(row, &ins, &format!("takes {} operands, got {}", row.arity, row.arity + 1));
         }
     }
 }
