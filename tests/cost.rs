@@ -30,7 +30,8 @@ fn lean(graph: &Graph) {
     }
 }
 
-/// The gradient of a loss costs at most so many forward passes, and means the same with its regions inlined.
+/// Checks that the gradient of a loss costs at most `limit` forward passes, and gives the same values with its
+/// regions inlined.
 #[track_caller]
 fn affordable(ins: &[&Tensor], wrt: &[usize], limit: f64, f: impl Fn(&[Tensor]) -> Tensor) {
     let forward = trace(ins, f).unwrap();
@@ -52,7 +53,7 @@ fn affordable(ins: &[&Tensor], wrt: &[usize], limit: f64, f: impl Fn(&[Tensor]) 
 }
 
 #[test]
-fn counts_by_hand() {
+fn counts_of_single_ops() {
     let stats = |ins: &[&Tensor], f: &dyn Fn(&[Tensor]) -> Tensor| {
         trace(ins, |x| f(x)).unwrap().inlined().unwrap().stats()
     };
@@ -75,7 +76,7 @@ fn counts_by_hand() {
 }
 
 #[test]
-fn loops_and_choices_by_hand() {
+fn counts_of_loops_and_choices() {
     let x = Tensor::zeros([10]);
     let flops = |f: &dyn Fn(&Tensor) -> Tensor| trace(&[&x], |x| f(&x[0])).unwrap().stats();
     let how = ScanOptions { length: Some(7), ..ScanOptions::default() };

@@ -338,7 +338,7 @@ def test_collecting_begins_with_nothing():
 
 
 @needs_torch
-def test_one_truth_value_chooses_all_or_nothing():
+def test_one_boolean_chooses_all_or_nothing():
     found = []
     for t in (gradus, torch):
         m, values = t.arange(6.0).reshape(2, 3), []

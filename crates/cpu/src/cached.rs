@@ -62,7 +62,8 @@ pub(crate) unsafe fn write(
     texts: Texts<'_>,
     count: &[i64],
 ) {
-    // SAFETY: the caller's contract. Heads are tasks, so no two tasks write the same element.
+    // SAFETY: the caller guarantees the extents of `from`, `to` and `new`, and that no other thread uses
+    // `to`. Heads are tasks, so no two tasks write the same element.
     unsafe {
         if !std::ptr::eq(from, to) {
             std::ptr::copy_nonoverlapping(from, to, cache.numel());
@@ -194,7 +195,8 @@ impl Head {
         let (width, n) = (self.width, seen.len());
         let whole = width / GROUP * GROUP;
         let scratch = Scratch::take::<f32>(n);
-        // SAFETY: the caller's contract; the scratch has a score for every key that is seen.
+        // SAFETY: the caller guarantees queries, cache and results of these extents and the instruction set
+        // of `W`; the scratch has a score for every key that is seen.
         unsafe {
             let scores = std::slice::from_raw_parts_mut(scratch.as_ptr::<f32>(), n);
             let (keys, values) = (self.keys.add(seen.start * width), self.values.add(seen.start * width));
@@ -243,7 +245,8 @@ impl Head {
             // SAFETY: the operands are inside of queries, cache, results and scratch.
             unsafe { gemm(pool, &problem) };
         };
-        // SAFETY: the caller's contract; positions that are seen are inside of the cache.
+        // SAFETY: the caller guarantees queries, cache and results of these extents; positions that are seen
+        // are inside of the cache.
         unsafe {
             let (keys, values) = (self.keys.add(from * self.width), self.values.add(from * self.width));
             let q = strided(self.queries, self.stride, 1);
@@ -310,18 +313,20 @@ fn few(isa: Isa) -> Few {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 unsafe fn avx512(head: &Head, position: i64) {
-    // SAFETY: the caller's contract; `few` chose an instruction set the processor has.
+    // SAFETY: the caller guarantees the memory of `head`; `few` chose an instruction set that the processor
+    // has.
     unsafe { head.one::<crate::wide::Avx512>(position) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn avx2(head: &Head, position: i64) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees the memory of `head`; `few` chose an instruction set that the processor
+    // has.
     unsafe { head.one::<crate::wide::Avx2>(position) }
 }
 
 unsafe fn plain(head: &Head, position: i64) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees the memory of `head`; plain code runs on every processor.
     unsafe { head.one::<Plain>(position) }
 }

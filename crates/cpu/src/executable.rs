@@ -378,7 +378,8 @@ impl Session<'_> {
         times: Option<&mut Vec<Duration>>,
     ) -> Result<()> {
         let alone = self.executable.plan.donors.iter().all(Option::is_none);
-        // SAFETY: the contract is the same.
+        // SAFETY: the caller guarantees the sizes of inputs and outputs, access to them, and the sharing that
+        // the plan allows.
         unsafe { self.run_part(pool, (ins, outs), times, alone) }
     }
 

@@ -163,7 +163,7 @@ fn json_of_objects_and_scalars() {
 }
 
 #[test]
-fn facts_are_truth_values() {
+fn facts_are_booleans() {
     let folder = Folder::new("facts");
     let path = folder.file("par.tsv", "# parents\nfrom\tto\n0\t1\n1\t2\n");
     let facts = table::Facts::read(&path).unwrap();

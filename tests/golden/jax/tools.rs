@@ -21,7 +21,7 @@ pub(crate) fn ds(xs: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Ten
     gradus::grad(xs, f).unwrap()
 }
 
-/// The gradient, so many times.
+/// The derivative of order `n`.
 pub(crate) fn nth(n: usize, x: &Tensor, f: &dyn Fn(&Tensor) -> Tensor) -> Tensor {
     if n == 0 { f(x) } else { d(x, |x| nth(n - 1, x, f)) }
 }

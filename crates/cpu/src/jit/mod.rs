@@ -85,7 +85,8 @@ impl Native {
         scratch: *mut u8,
     ) {
         if let Native::Rows(code, _) = self {
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and
+            // the scratch memory.
             unsafe { code.block(memory, rows, elements, scratch) }
         }
     }
@@ -102,7 +103,8 @@ impl Native {
         (pitch, times): (usize, usize),
         scratch: *mut u8,
     ) {
-        // SAFETY: the contract is the same.
+        // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and the
+        // scratch memory.
         unsafe {
             match self {
                 Native::Rows(code, _) if code.axes.len() == 1 => {
@@ -122,7 +124,8 @@ impl Native {
     /// `memory` has the sizes of the buffers that the kernel was compiled for, and no other thread accesses
     /// what is written. `scratch` has [`scratch`](Native::scratch) bytes and is aligned to 64 bytes.
     pub(crate) unsafe fn run(&self, memory: &[*mut u8], from: usize, count: usize, scratch: *mut u8) {
-        // SAFETY: the contract is the same.
+        // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and the
+        // scratch memory.
         unsafe {
             match self {
                 Native::Rows(code, each) => code.run(memory, from * each, count * each, scratch),
@@ -179,7 +182,8 @@ impl Code {
             let (first, start) = (at / row, at % row);
             let n = (row - start).min(end - at);
             let rows = if n == row { (end - at) / row } else { 1 };
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and
+            // the scratch memory.
             unsafe { self.block(memory, (first, rows), (start, n), scratch) };
             at += rows * n;
         }
@@ -209,7 +213,8 @@ impl Code {
                 }
                 (place, outer.len().checked_sub(1).map_or(0, |o| layout.strides[o]))
             };
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and
+            // the scratch memory.
             unsafe { self.call(memory, rows, elements, scratch, place) };
             first += rows;
         }
@@ -229,7 +234,8 @@ impl Code {
         let place = |layout: &Layout| {
             (layout.offset + from as i64 * layout.strides[0], pitch as i64 * layout.strides[0])
         };
-        // SAFETY: the contract is the same.
+        // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and the
+        // scratch memory.
         unsafe { self.call(memory, times, elements, scratch, place) }
     }
 

@@ -32,7 +32,8 @@ pub(super) unsafe fn convolve(call: &Call<'_>, window: &Window) -> Result<bool> 
     if call.of(0).shape.numel() == 0 || call.of(1).shape.numel() == 0 {
         return Ok(false);
     }
-    // SAFETY: the contract is the same; each arm uses the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; each arm
+    // uses the element type of the dtype.
     unsafe {
         match call.of(0).dtype {
             DType::F32 => run::<f32>(call, window, call.operand(0), call.operand(1), call.result(0)),
@@ -69,7 +70,8 @@ unsafe fn narrow(call: &Call<'_>, window: &Window, dtype: DType) -> Result<()> {
         unsafe { std::slice::from_raw_parts::<f32>(data, *n) }
     };
     let (from, to) = (Elements(out.as_ptr().cast::<f32>()), call.result::<u8>(0));
-    // SAFETY: the contract is the same; `out` has as many elements as the result.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `out` has as
+    // many elements as the result.
     unsafe { run(call, window, slice(&wide[0]), slice(&wide[1]), Elements(from.at(0))) };
     call.parts(n, dtype.size(), |first, last| {
         // SAFETY: the range is within storage and result, and belongs to this task.
@@ -186,7 +188,8 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
     let (steps, starts) = (steps(s.channels, s.space, &s.axes), Starts::new(&s.axes));
     let run = s.axes.last().map_or(1, |a| if a.dilation as usize * a.step == 1 { a.window } else { 1 });
     let run = Run { call, given: &given, s: &s, steps: &steps, run, starts: &starts, w, out };
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees operands and a result of these shapes, and that no other thread accesses
+    // the result.
     unsafe {
         match () {
             () if given.is_shifted::<T>() => run.shifted(x),

@@ -9,7 +9,8 @@ use gradus_ir::{DType, Result};
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn fold(call: &Call<'_>, window: &Window) -> Result<bool> {
-    // SAFETY: the contract is the same; `T` and `Z` are the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `T` and `Z`
+    // are the element type of the dtype.
     unsafe { with_element!(call.of(0).dtype, T => sums::<T>(call, window), Z => sums::<Z>(call, window)) }
     Ok(true)
 }

@@ -46,7 +46,7 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
 pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
     let aval = call.of(0);
     let (rows, n, width) = around(&aval.shape, axis);
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses.
     let index = unsafe { indices(call, n)? };
     let bytes = width * aval.dtype.size();
     if rows * index.len() * bytes == 0 {
@@ -104,12 +104,13 @@ unsafe fn take_each<T>(
 /// As for [`run`](super::run).
 pub(super) unsafe fn scatter(call: &Call<'_>, axis: usize, combine: Option<Combine>) -> Result<bool> {
     let (_, n, _) = around(&call.of(0).shape, axis);
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses.
     let index = unsafe { indices(call, n)? };
     if index.len() >= NONE as usize {
         return Ok(false);
     }
-    // SAFETY: the contract is the same; `T` and `Z` are the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `T` and `Z`
+    // are the element type of the dtype.
     unsafe {
         with_element!(call.of(0).dtype,
             T => match combine {
@@ -169,7 +170,7 @@ unsafe fn write_each<T: Element>(
                 None => (ends[span]..ends[span + 1]).for_each(update),
             }
             for (k, sum) in sums[..count].iter().enumerate() {
-                // SAFETY: as above.
+                // SAFETY: the element exists, and its span belongs to this task.
                 unsafe { out.at(first + k).write(T::down(*sum)) };
             }
         }
@@ -238,7 +239,8 @@ unsafe fn write<T: Element>(
 ) {
     let (rows, n, width) = around(&call.of(0).shape, axis);
     if rows * width == 1 && index.len() >= n / FEW {
-        // SAFETY: the contract is the same.
+        // SAFETY: the caller guarantees that `T` is the element type and that no other thread accesses the
+        // result.
         return unsafe { write_each::<T>(call, index, combine) };
     }
     // The first update of each slice, and the next update of the same slice after each update.

@@ -16,7 +16,8 @@ pub(super) unsafe fn sort(
 ) -> Result<bool> {
     let extent = call.of(0).shape[axis];
     let count = first.unwrap_or(extent);
-    // SAFETY: the contract is the same; `T` is the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `T` is the
+    // element type of the dtype.
     unsafe {
         with_element!(call.of(0).dtype,
             T => if size_of::<T>() <= 4 && extent <= u32::MAX as usize {

@@ -140,7 +140,8 @@ fn groups(call: &Region, types: &[Aval]) -> Option<Matrices> {
 pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
     let types = &call.routine.types[..];
     let unfit = || Error::verify(format!("the CPU has no code for {}", region.name));
-    // SAFETY: the caller's contract; operands and results have the types that the claims ask for.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; the claims
+    // have checked these types.
     unsafe {
         let weights = |(format, rows, width), operand| {
             let data = call.operand::<u8>(operand).as_ptr();

@@ -140,7 +140,7 @@ pub(super) unsafe fn read_range(
 /// # Safety
 /// The run is within the memory of `from`, and `to` has space for `n` elements of the dtype's kind.
 pub(crate) unsafe fn read(dtype: DType, from: *const u8, at: i64, step: i64, to: *mut u8, n: usize) {
-    // SAFETY: the contract is the same, for one run.
+    // SAFETY: the caller guarantees the run and the space for its elements; this is one run.
     unsafe { read_rows(dtype, from, (at, 1, 0), step, to, n) }
 }
 
@@ -205,7 +205,8 @@ unsafe fn read_rows(
         }
     }
     let (at, all) = (rows, conversions());
-    // SAFETY: the contract is the same; each arm uses the types of the dtype.
+    // SAFETY: the caller guarantees the runs and the space for their elements; each arm uses the types of the
+    // dtype.
     unsafe {
         match dtype {
             DType::BF16 if step == 1 => along(from, at, to, n, all.bf16_f32),
@@ -264,7 +265,7 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
         unsafe { f(from.cast(), to.cast::<S>().offset(at as isize), n) }
     }
     let all = conversions();
-    // SAFETY: the contract is the same; each arm uses the types of the dtype.
+    // SAFETY: the caller guarantees the run and the elements; each arm uses the types of the dtype.
     unsafe {
         match dtype {
             DType::BF16 if step == 1 => along(from, to, at, n, all.f32_bf16),

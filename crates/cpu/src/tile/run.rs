@@ -28,7 +28,7 @@ impl Memory<'_> {
 
 // SAFETY: threads write separate elements, because every index of a kernel stores to its own.
 unsafe impl Send for Memory<'_> {}
-// SAFETY: as above.
+// SAFETY: threads write separate elements, because every index of a kernel stores to its own.
 unsafe impl Sync for Memory<'_> {}
 
 /// A cache line of scratch memory, aligned for vectors.
@@ -80,11 +80,12 @@ impl Program {
         let rows = (GRAIN / self.cost()).max(1).next_multiple_of(self.tile);
         let chunks = self.rows.div_ceil(rows);
         if chunks <= 1 {
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them.
             return unsafe { self.run_rows(memory, 0, self.rows) };
         }
         pool.run(chunks, &|c| {
-            // SAFETY: the contract is the same; chunks are separate rows.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them;
+            // chunks are separate rows.
             unsafe { self.run_rows(memory, c * rows, rows.min(self.rows - c * rows)) }
         });
     }
@@ -95,12 +96,13 @@ impl Program {
     /// As for [`Program::run`].
     pub(crate) unsafe fn run_rows(&self, memory: Memory<'_>, from: usize, count: usize) {
         if let Some(copy) = &self.transposed {
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them.
             return unsafe { copy.run(memory, from, count) };
         }
         if let Some(code) = &self.native {
             return with_scratch(code.scratch(), |scratch| {
-                // SAFETY: the contract is the same; scratch memory is aligned to 64 bytes and large enough.
+                // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
+                // them; scratch memory is aligned to 64 bytes and large enough.
                 unsafe { code.run(memory.0, from, count, scratch) }
             });
         }
@@ -108,7 +110,8 @@ impl Program {
             let mut at = from;
             while at < from + count {
                 let rows = self.tile.min(from + count - at);
-                // SAFETY: the contract is the same.
+                // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
+                // them.
                 unsafe {
                     match self.walk {
                         Walk::Rows => tile.rows(Block::of(at, rows)),
@@ -138,7 +141,8 @@ impl Program {
     ) {
         if let Some(code) = &self.native {
             return with_scratch(code.scratch(), |scratch| {
-                // SAFETY: the contract is the same; scratch memory is aligned to 64 bytes and large enough.
+                // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
+                // them; scratch memory is aligned to 64 bytes and large enough.
                 unsafe { code.run_block(memory.0, (from, count), (pitch, times), scratch) };
             });
         }
@@ -152,12 +156,14 @@ impl Program {
                     let mut at = first;
                     while at < first + count {
                         let n = self.tile.min(first + count - at);
-                        // SAFETY: the contract is the same.
+                        // SAFETY: the caller guarantees the sizes of the buffers and that no other thread
+                        // accesses them.
                         unsafe { tile.rows(Block::of(at, n)) };
                         at += n;
                     }
                 } else {
-                    // SAFETY: the contract is the same.
+                    // SAFETY: the caller guarantees the sizes of the buffers and that no other thread
+                    // accesses them.
                     unsafe { tile.rows(Block { from: first, count, pitch, times }) };
                 }
                 done += times;
@@ -182,13 +188,15 @@ impl Program {
     ) {
         if let Some(code) = &self.native {
             return with_scratch(code.scratch(), |scratch| {
-                // SAFETY: the contract is the same; scratch memory is aligned to 64 bytes and large enough.
+                // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
+                // them; scratch memory is aligned to 64 bytes and large enough.
                 unsafe { code.run_rows(memory.0, rows, elements, scratch) }
             });
         }
         self.with_tile(memory, |tile| {
             for r in rows.0..rows.0 + rows.1 {
-                // SAFETY: the contract is the same.
+                // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
+                // them.
                 unsafe { tile.rows(Block::of(r * row + elements.0, elements.1)) };
             }
         });
@@ -246,7 +254,8 @@ impl Tile<'_> {
         let of = |level: Level| if level == Level::Element { block.elements(row) } else { block };
         for i in 0..self.p.code.len() {
             let block = of(self.p.code[i].level);
-            // SAFETY: the contract of `run` is the caller's; `cover` is within the tile.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them;
+            // `cover` is within the tile.
             unsafe { self.line(i, Cover { block, rows, row }, &[]) };
         }
         for (s, store) in self.p.stores.iter().enumerate() {
@@ -254,7 +263,8 @@ impl Tile<'_> {
             if line.into == Some(s) && block.times == 1 {
                 continue;
             }
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them;
+            // the block is within the tile.
             unsafe { self.store(store, line, of(line.level), &[]) };
         }
     }
@@ -268,7 +278,8 @@ impl Tile<'_> {
                 .copied()
                 .filter(|&i| matches!(self.p.code[i].task, Task::Reduce { .. }))
                 .collect();
-            // SAFETY: the contract of `run` is the caller's, here and below.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them,
+            // here and below.
             unsafe {
                 reductions.iter().for_each(|&i| self.begin(i, 1));
                 let mut from = 0;
@@ -296,7 +307,7 @@ impl Tile<'_> {
             }
         }
         for store in self.p.stores.iter().filter(|s| self.p.code[s.value].level == Level::Row) {
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them.
             unsafe { self.store(store, &self.p.code[store.value], Block::of(at, 1), &[]) };
         }
     }
@@ -306,7 +317,7 @@ impl Tile<'_> {
         let cover = Cover { block, rows: lanes, row: 1 };
         let reduced = &self.p.axes[self.p.parallel..];
         let mut index = vec![0usize; reduced.len()];
-        // SAFETY: the contract of `run` is the caller's, throughout.
+        // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them.
         unsafe {
             for (elements, rows) in &self.p.passes {
                 let (sums, after): (Vec<usize>, Vec<usize>) =

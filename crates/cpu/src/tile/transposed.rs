@@ -58,7 +58,8 @@ impl Transposed {
     /// `memory` has the sizes of the buffers that the program was built for, and no other thread accesses what
     /// is written.
     pub(super) unsafe fn run(&self, memory: Memory<'_>, from: usize, count: usize) {
-        // SAFETY: the contract is the same, at a type of `size` bytes.
+        // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them; each
+        // type has `size` bytes.
         unsafe {
             match self.size {
                 1 => self.each::<u8>(memory, from, count),
