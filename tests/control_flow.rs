@@ -21,7 +21,7 @@ fn sums_and_products() {
     assert_eq!(gradients(&[&x, &y], |v| (&v[0] * &v[1]).sum(())), [[4.0, 5.0, 6.0], [1.0, 2.0, 3.0]]);
     // A value used twice collects from both.
     assert_eq!(gradients(&[&x], |v| (&v[0] * &v[0] + &v[0]).sum(())), [[3.0, 5.0, 7.0]]);
-    // What is not used has a gradient of zeros.
+    // An operand that is not used has a gradient of zeros.
     assert_eq!(gradients(&[&x, &y], |v| v[0].sum(())), [[1.0; 3], [0.0; 3]]);
 }
 
@@ -335,7 +335,7 @@ fn a_scan_stores_its_trajectory_only_when_differentiated() {
     let push = transform::jvp(&forward, &[0, 1, 2]).unwrap();
     assert_eq!(stacks(&push, 7, &[3]), 0);
     // Reverse mode keeps the carries once, and goes back over them in one sweep for all three inputs. For `w` it keeps
-    // the other factor of its gradient too, which is one product behind the sweep.
+    // the other factor of its gradient too, which is one product after the backward loop.
     let pull = transform::vjp(&forward, &[1, 2]).unwrap();
     assert_eq!(stacks(&pull, 7, &[3]), 1);
     let pull = transform::vjp(&forward, &[0, 1, 2]).unwrap();

@@ -1,4 +1,4 @@
-//! Attention over a cache: the CPU's code in `f32` beside the body in `f64`, and caches written in place.
+//! Attention over a cache: the CPU's code in `f32` compared with the body in `f64`, and caches written in place.
 
 use gradus_ir::{Aval, DType};
 use gradus_tensor::{CachedOptions, Generator, Slots, Tensor, cache_write, cached_attention, compile};

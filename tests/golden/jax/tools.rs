@@ -2,7 +2,7 @@
 
 use gradus::{DType, Tensor};
 
-/// What a case computes.
+/// The function of a case.
 pub(crate) type Function = fn(&[Tensor]) -> Vec<Tensor>;
 
 pub(crate) fn refs(xs: &[Tensor]) -> Vec<&Tensor> {
@@ -118,7 +118,7 @@ fn meet(y: &Tensor) -> Tensor {
     (&re * k.cos() + &im * (k + 1.0).sin() + (re.square() + im.square()) / 2.0).sum(())
 }
 
-/// What a function gives, and first and second derivatives of what meets it, along the sines of its arguments.
+/// Returns the results of a function, and first and second derivatives along the sines of its arguments.
 #[track_caller]
 pub(crate) fn orders(xs: &[&Tensor], f: impl Fn(&[Tensor]) -> Vec<Tensor>) -> Vec<Tensor> {
     let loss = |x: &[Tensor]| f(x).iter().map(meet).reduce(|a, b| a + b).unwrap();

@@ -1,4 +1,4 @@
-"""Whose elements change when a tensor is written to, and where that is recorded; beside PyTorch where it is installed."""
+"""Which tensors change when one of them is written to, and where that is recorded; compared with PyTorch where it is installed."""
 
 import subprocess
 import sys
