@@ -231,9 +231,9 @@ fn write(
         match sink.top {
             Some(k) => {
                 let k = k.min(value.dim(-1));
-                let (top, places) = value.topk(k, -1, true);
+                let (top, indices) = value.topk(k, -1, true);
                 match &*files::ending(&sink.path) {
-                    "jsonl" => json::write_top(&sink.path, &sink.name, &top, &places)?,
+                    "jsonl" => json::write_top(&sink.path, &sink.name, &top, &indices)?,
                     _ => files::write(&sink.path, &sink.name, &top)?,
                 }
             }

@@ -77,8 +77,8 @@ pub(crate) unsafe fn write(
                     let position = first.checked_add(t as i64).and_then(|p| usize::try_from(p).ok());
                     let Some(position) = position.filter(|p| *p < cache.capacity) else { continue };
                     let row = new.at(((b * texts.time + t) * cache.heads + head) * cache.width);
-                    let place = to.at(cache.at(slot, head) + position * cache.width);
-                    std::ptr::copy_nonoverlapping(row, place, cache.width);
+                    let target = to.at(cache.at(slot, head) + position * cache.width);
+                    std::ptr::copy_nonoverlapping(row, target, cache.width);
                 }
             }
         };

@@ -46,7 +46,7 @@ fn lengths() -> impl Iterator<Item = usize> {
 
 /// An element's value does not depend on its position, nothing is written beyond the end, and the result may
 /// overwrite the operand.
-fn places<T: Float>() {
+fn positions_and_overwriting<T: Float>() {
     let x = numbers::<T>(200);
     let guard = T::from(77.0);
     all(|isa, loops: &Loops<T>| {
@@ -58,15 +58,15 @@ fn places<T: Float>() {
             unsafe { f(x.as_ptr(), whole.as_mut_ptr(), 200) };
             for n in lengths() {
                 let start = 200 - n;
-                let (mut y, mut place) = (vec![guard; n + 1], x[start..].to_vec());
-                place.push(guard);
+                let (mut y, mut in_place) = (vec![guard; n + 1], x[start..].to_vec());
+                in_place.push(guard);
                 // SAFETY: all have at least `n` elements.
                 unsafe {
                     f(x[start..].as_ptr(), y.as_mut_ptr(), n);
-                    f(place.as_ptr(), place.as_mut_ptr(), n);
+                    f(in_place.as_ptr(), in_place.as_mut_ptr(), n);
                 }
                 assert_eq!(bits(&y[..n]), bits(&whole[start..]), "{name} on {isa:?}, {n} elements");
-                assert_eq!(bits(&y), bits(&place), "{name} on {isa:?} in place, {n} elements");
+                assert_eq!(bits(&y), bits(&in_place), "{name} on {isa:?} in place, {n} elements");
                 assert_eq!(y[n], guard, "{name} on {isa:?} beyond {n} elements");
             }
         }
@@ -97,12 +97,12 @@ fn places<T: Float>() {
 
 #[test]
 fn lengths_and_memory_f32() {
-    places::<f32>();
+    positions_and_overwriting::<f32>();
 }
 
 #[test]
 fn lengths_and_memory_f64() {
-    places::<f64>();
+    positions_and_overwriting::<f64>();
 }
 
 /// Arithmetic on `f64` equals the machine's.
@@ -415,12 +415,12 @@ fn reductions<T: Float + std::ops::Add<Output = T>>() {
             }
         }
         // NaN at every position of a block and of the remainder.
-        for place in 0..130 {
+        for position in 0..130 {
             let mut x = [T::from(1.0); 130];
-            x[place] = T::from(f32::NAN);
+            x[position] = T::from(f32::NAN);
             // SAFETY: there are 130 elements.
             let (max, min) = unsafe { ((loops.max)(x.as_ptr(), 130), (loops.min)(x.as_ptr(), 130)) };
-            assert_eq!((max.bits(), min.bits()), (u64::MAX, u64::MAX), "NaN at {place} on {isa:?}");
+            assert_eq!((max.bits(), min.bits()), (u64::MAX, u64::MAX), "NaN at {position} on {isa:?}");
         }
     });
 }

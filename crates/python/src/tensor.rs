@@ -186,8 +186,8 @@ impl PyTensor {
         });
         match parent {
             Some((parent, how)) => {
-                let (root, places) = PyTensor::whole(parent.bind(py))?;
-                Ok((root, how.of(&places)))
+                let (root, positions) = PyTensor::whole(parent.bind(py))?;
+                Ok((root, how.of(&positions)))
             }
             None => Ok((of.clone(), crate::view::counted(&of.get().value(py)?))),
         }
@@ -230,17 +230,17 @@ impl PyTensor {
         let Some((root, _)) = chain.last() else { return Ok(true) };
         let whole = root.get().value(py)?;
         let keeps = chain.iter().all(|(_, how)| how.keeps_elements());
-        let places = gradus::outside_traces(|| {
+        let positions = gradus::outside_traces(|| {
             let all = crate::view::counted(&whole);
-            chain.iter().rev().fold(all, |places, (_, how)| how.of(&places)).reshape([-1i64])
+            chain.iter().rev().fold(all, |positions, (_, how)| how.of(&positions)).reshape([-1i64])
         });
         let mut known = std::collections::HashSet::new();
         let mut each_once = |all: Vec<i64>| all.into_iter().all(|p| known.insert(p));
-        if !keeps || !(same || each_once(raise(places.to_vec::<i64>())?)) {
+        if !keeps || !(same || each_once(raise(positions.to_vec::<i64>())?)) {
             let why = "several elements of the view share memory; clone() it before writing to it";
             return Err(crate::error::runtime_error(why));
         }
-        let flat = whole.reshape([-1i64]).with_at(vec![gradus::Ix::from(&places)], &new.reshape([-1i64]));
+        let flat = whole.reshape([-1i64]).with_at(vec![gradus::Ix::from(&positions)], &new.reshape([-1i64]));
         root.get().write_since(py, seen, flat.reshape(whole.shape()), false)
     }
 
@@ -350,13 +350,13 @@ impl PyTensor {
     }
 
     /// Writes a part of the current value in place. Returns `false` if its memory is shared.
-    pub(crate) fn replace_at(&self, own: Tensor, places: &[Ix], new: &Tensor) -> bool {
+    pub(crate) fn replace_at(&self, own: Tensor, entries: &[Ix], new: &Tensor) -> bool {
         if !self.is_whole() {
             return false;
         }
         // Before the slot is locked: resolving the index may wait for other threads, which may want to read
         // this tensor.
-        let Some(patch) = own.patch_at(places, new, BIG) else { return false };
+        let Some(patch) = own.patch_at(entries, new, BIG) else { return false };
         drop(own); // it would count as another owner
         let mut slot = self.slot();
         let done = slot.alias.is_none() && patch.write(&mut slot.value);
@@ -480,19 +480,19 @@ impl PyTensor {
 
     /// Writes a view in place in its parent's memory. Returns `false` if that memory is shared.
     fn write_there(&self, py: Python<'_>, of: &Py<PyTensor>, new: &Tensor) -> PyResult<bool> {
-        let places = match &mut *self.slot() {
+        let entries = match &mut *self.slot() {
             Slot { value, alias: Some(alias), .. } => match &alias.how {
-                View::At(places) if !new.is_traced() && !value.is_traced() => {
-                    let places = places.clone();
+                View::At(entries) if !new.is_traced() && !value.is_traced() => {
+                    let entries = entries.clone();
                     // The view's own value would count as another owner.
                     (*value, alias.seen) = (new.clone(), u64::MAX);
-                    places
+                    entries
                 }
                 _ => return Ok(false),
             },
             _ => return Ok(false),
         };
-        let done = of.get().replace_at(of.get().value(py)?, &places, new);
+        let done = of.get().replace_at(of.get().value(py)?, &entries, new);
         let now = if done { of.get().stamp() } else { u64::MAX };
         if let Some(alias) = &mut self.slot().alias {
             alias.seen = now;

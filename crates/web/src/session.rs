@@ -181,7 +181,7 @@ fn locate(t: &Tensor) -> Result<Value> {
         return Ok(json!({"data": give(t.to_bytes()?)?, "shape": shape, "dtype": dtype.name()}));
     }
     let (storage, offset) = t.row_major_storage()?;
-    let buffer = device::place_of(&storage, offset)?;
+    let buffer = device::location_of(&storage, offset)?;
     let before = SESSION.with_borrow_mut(|s| s.read.replace(storage));
     drop(before);
     Ok(json!({"buffer": buffer, "bytes": bytes, "shape": shape, "dtype": dtype.name()}))

@@ -147,8 +147,8 @@ impl<M: Machine> Body<M> {
         if let Some(r) = self.held(arg) {
             return Rm::Reg(r);
         }
-        let place = e.place(arg);
-        if M::spreads(place) { Rm::Splat(place) } else { Rm::Reg(self.reg(e, arg)) }
+        let memory = e.memory_of(arg);
+        if M::spreads(memory) { Rm::Splat(memory) } else { Rm::Reg(self.reg(e, arg)) }
     }
 
     fn mask(&self, arg: Arg) -> u8 {

@@ -185,11 +185,11 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
     let pieces: Vec<&[i64]> = index.chunks(piece).collect();
     // Per piece and span, the number of updates; then their destinations.
     let mut counts = vec![0usize; pieces.len() * spans];
-    let (places, sorted) = (Elements(counts.as_mut_ptr()), AtomicBool::new(true));
+    let (shared_counts, sorted) = (Elements(counts.as_mut_ptr()), AtomicBool::new(true));
     call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
         for (own, at) in pieces[from..to].iter().zip(from..) {
             // SAFETY: the counters of the piece belong to this task.
-            let counts = unsafe { places.slice(at * spans, spans) };
+            let counts = unsafe { shared_counts.slice(at * spans, spans) };
             let mut last = at.checked_sub(1).and_then(|a| pieces[a].last()).map_or(0, |i| *i as usize / SPAN);
             let mut rising = true;
             for i in *own {
@@ -213,16 +213,16 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
         return (ends, None);
     }
     let mut order = vec![0u32; index.len()];
-    let (places, out) = (Elements(counts.as_mut_ptr()), Elements(order.as_mut_ptr()));
+    let (shared_counts, out) = (Elements(counts.as_mut_ptr()), Elements(order.as_mut_ptr()));
     call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
         for (own, at) in pieces[from..to].iter().zip(from..) {
             // SAFETY: the counters of the piece belong to this task.
-            let next = unsafe { places.slice(at * spans, spans) };
+            let next = unsafe { shared_counts.slice(at * spans, spans) };
             for (i, u) in own.iter().zip(at * piece..) {
-                let place = &mut next[*i as usize / SPAN];
+                let slot = &mut next[*i as usize / SPAN];
                 // SAFETY: every update has its own destination, below the number of updates.
-                unsafe { out.at(*place).write(u as u32) };
-                *place += 1;
+                unsafe { out.at(*slot).write(u as u32) };
+                *slot += 1;
             }
         }
     });

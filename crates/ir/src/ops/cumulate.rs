@@ -101,12 +101,12 @@ impl Primitive for Cumulate {
 impl Cumulate {
     /// Takes the tangents from the index where each running extreme was last attained.
     fn follow<'g>(&self, x: Var<'g>, y: Var<'g>, t: Var<'g>) -> Var<'g> {
-        let place = x.builder().iota(DType::I64, x.shape(), self.axis);
-        let nowhere = place.full_like(if self.reverse { i64::MAX as f64 } else { -1.0 });
+        let index = x.builder().iota(DType::I64, x.shape(), self.axis);
+        let none = index.full_like(if self.reverse { i64::MAX as f64 } else { -1.0 });
         let combine = if self.reverse { Combine::Min } else { Combine::Max };
         // NaN is unequal to itself, but from its index on it is the extreme.
         let attained = x.eq(y).maximum(x.ne(x));
-        let seen = attained.select(place, nowhere);
+        let seen = attained.select(index, none);
         let last = x.builder().apply1(Cumulate { combine, ..self.clone() }, &[seen]);
         t.take_along(last, self.axis)
     }

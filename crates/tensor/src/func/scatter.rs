@@ -70,10 +70,10 @@ fn check(x: &Tensor, axis: isize, index: &Tensor, source: &Tensor) -> Result<usi
 fn products(own: &Shape, axis: usize, index: &Tensor, source: &Tensor) -> Tensor {
     let a = axis as isize;
     let (ids, updates) = (index.movedim(a, -1).unsqueeze(-2), source.movedim(a, -1).unsqueeze(-2));
-    let places = Tensor::iota(DType::I64, [own[axis], 1], 0);
+    let positions = Tensor::iota(DType::I64, [own[axis], 1], 0);
     let from_end = ids.lt(0).select(&(&ids + own[axis] as i64), &ids);
     let one = scalar(source.dtype(), 1.0);
-    let part = from_end.eq(&places).select(&updates, &one).prod(-1).movedim(-1, a);
+    let part = from_end.eq(&positions).select(&updates, &one).prod(-1).movedim(-1, a);
     let high: Vec<i64> = own.iter().zip(part.shape().iter()).map(|(&n, &m)| n as i64 - m as i64).collect();
     pad_with(&part, &vec![0; high.len()], &high, 1.0)
 }

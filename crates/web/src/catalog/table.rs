@@ -145,12 +145,12 @@ fn reductions() -> Vec<Line> {
         ("cumsum", "axis: number", "Running sums.", |a| one(a.tensor(0)?.cumsum(a.axis(1, None)?))),
         ("cumprod", "axis: number", "Running products.", |a| one(a.tensor(0)?.cumprod(a.axis(1, None)?))),
         ("sort", "axis?: number, descending?: boolean", "Sorted elements, and their positions.", |a| {
-            let (values, places) = a.tensor(0)?.sort(a.axis(1, Some(-1))?, a.flag(2, false)?);
-            Ok(vec![values, places])
+            let (values, indices) = a.tensor(0)?.sort(a.axis(1, Some(-1))?, a.flag(2, false)?);
+            Ok(vec![values, indices])
         }),
         ("topk", "k: number, axis?: number, largest?: boolean", "The k largest elements, and their positions.", |a| {
-            let (values, places) = a.tensor(0)?.topk(a.size(1, None)?, a.axis(2, Some(-1))?, a.flag(3, true)?);
-            Ok(vec![values, places])
+            let (values, indices) = a.tensor(0)?.topk(a.size(1, None)?, a.axis(2, Some(-1))?, a.flag(3, true)?);
+            Ok(vec![values, indices])
         }),
         ("softmax", "axis?: number", "Exponentials that sum to 1 along an axis.", |a| one(a.tensor(0)?.softmax(a.axis(1, Some(-1))?))),
         ("logSoftmax", "axis?: number", "The logarithm of `softmax`.", |a| one(a.tensor(0)?.log_softmax(a.axis(1, Some(-1))?))),
@@ -213,7 +213,7 @@ fn layers() -> Vec<Line> {
         }),
         ("dropout", "p: number", "Elements become 0 with probability p; the others are scaled.", |a| {
             let t = a.tensor(0)?;
-            one(t.dropout(a.number(1, None)?, true, &session::generator(place(&t))?))
+            one(t.dropout(a.number(1, None)?, true, &session::generator(device_of(&t))?))
         }),
         ("rope", "base?: number, offset?: number", "Rotary positions over [..., positions, features].", |a| one(a.tensor(0)?.rope(a.number(1, Some(10_000.0))?, a.axis(2, Some(0))? as i64))),
         ("attention", "key: Tensor, value: Tensor, options?: { causal?: boolean, mask?: Tensor, scale?: number }", "Scaled dot-product attention over [..., positions, features].", |a| {
@@ -229,7 +229,7 @@ fn two(sizes: Vec<usize>) -> Vec<usize> {
 }
 
 /// Returns the device of a tensor; in a trace, the page's device.
-fn place(t: &Tensor) -> Device {
+fn device_of(t: &Tensor) -> Device {
     if t.is_traced() { Device::default() } else { t.device() }
 }
 
