@@ -1,4 +1,4 @@
-"""Writes the examples in docstrings: each is an expression below, and what it gives is what it gives when this runs.
+"""Writes the examples in docstrings: each is an expression below, and the output shown is computed when this runs.
 
     python python/examples.py          # writes the files
     python python/examples.py --check  # says whether they are as they would be written
@@ -20,7 +20,7 @@ from gradus import Tensor, _native
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: What expressions are written in; only what one uses is said before it.
+#: Definitions that expressions use; an example shows only those that it needs.
 GIVEN = {
     "F": "from gradus.nn import functional as F",
     "linalg": "from gradus import linalg",
@@ -514,7 +514,7 @@ def table():
     for line in OTHERS.strip().splitlines():
         name, _, code = line.partition(" | ")
         found[name] = code
-    # In place as it is otherwise.
+    # The forms in place have the examples of the others.
     for name in dir(Tensor):
         base = name[:-1]
         if name.endswith("_") and not name.startswith("_") and name not in found and base in found and f".{base}(" in found[base]:

@@ -28,7 +28,7 @@ ARGUMENTS = {
     "upper": "bool", "groups": "int", "momentum": "float | None", "alpha": "Tensor | _Number", "value": "Tensor | _Number", "n": "int",
     "size": "int | Sequence[int]", "shape": "int | Sequence[int]", "sizes": "int | Sequence[int]", "repeats": "int | Sequence[int] | Tensor",
     "kernel_size": "_Sizes", "stride": "_Sizes | None", "padding": "_Sizes | str", "dilation": "_Sizes", "output_size": "Any", "ceil_mode": "bool",
-    # what operations take besides
+    # other arguments of operations
     "self": "Tensor", "device": "device | str | None", "weight": "Tensor | None", "beta": "_Number", "correction": "_Number | None", "offset": "int",
     "min": "Tensor | _Number | None", "max": "Tensor | _Number | None", "unbiased": "bool", "rounding_mode": "str | None",
     "indices_or_sections": "int | Sequence[int] | Tensor", "norm": "str | None", "k": "int", "end": "Tensor | _Number", "start": "Tensor | _Number",
@@ -58,7 +58,7 @@ ARGUMENTS = {
 SPECIAL = {("Tensor.select_scatter", "index"): "int", ("select_scatter", "index"): "int", ("Tensor.to", "other"): "Any", ("Tensor.unflatten", "sizes"): "Sequence[int]", ("Softmax.__init__", "dim"): "int | None",
            ("orgqr", "tau"): "Tensor", ("Tensor.orgqr", "tau"): "Tensor", ("ormqr", "tau"): "Tensor", ("Tensor.ormqr", "tau"): "Tensor"}
 
-#: What is given back, where it is not a tensor.
+#: Results that are not one tensor.
 RESULTS = {
     "Tensor": {
         "int": "dim numel nelement element_size size_bytes", "bool": "is_floating_point is_complex is_contiguous allclose equal is_tensor is_nonzero",
@@ -86,7 +86,7 @@ OPERATORS = {
     "Tensor": "add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and or xor rand "
               "ror rxor lt le gt ge lshift rshift",
 }
-# The package has names such as `float` and `int` of its own, so Python's are said in full.
+# The package has names such as `float` and `int` of its own, so Python's are written in full.
 HEADER = '''# Written by python/stubs.py from the modules as they are imported. Do not edit.
 import builtins
 from collections.abc import Iterator, Sequence
@@ -103,7 +103,7 @@ _Sizes = builtins.int | Sequence[builtins.int]
 
 
 def in_full(kind):
-    """A type with Python's own names as `builtins.…`, and the class of dtypes by the name it has beside `Tensor.dtype`."""
+    """A type with Python's own names as `builtins.…`, and the class of dtypes by a name that differs from `Tensor.dtype`."""
     kind = re.sub(r"\b(int|float|bool|str|complex|tuple)\b", r"builtins.\1", kind)
     kind = re.sub(r"\bdevice\b", "_Device", kind)
     return re.sub(r"\bdtype\b", "_DType", kind)

@@ -21,7 +21,7 @@ fn sums_and_products() {
     assert_eq!(gradients(&[&x, &y], |v| (&v[0] * &v[1]).sum(())), [[4.0, 5.0, 6.0], [1.0, 2.0, 3.0]]);
     // A value used twice collects from both.
     assert_eq!(gradients(&[&x], |v| (&v[0] * &v[0] + &v[0]).sum(())), [[3.0, 5.0, 7.0]]);
-    // What is not used has a gradient of zeros.
+    // An operand that is not used has a gradient of zeros.
     assert_eq!(gradients(&[&x, &y], |v| v[0].sum(())), [[1.0; 3], [0.0; 3]]);
 }
 
@@ -88,8 +88,8 @@ fn a_loop_written_out_bounded_and_open() {
     close(&f64s(&run(&x, &w, None)), &right);
     close(&f64s(&run(&x, &w, Some(12))), &right);
     let g = checked(&[&x, &w], |v| run(&v[0], &v[1], Some(12)).sin().sum(()));
-    let by_hand = grad(&[&x, &w], |v| written(&v[0], &v[1]).sin().sum(())).unwrap();
-    g.iter().zip(&by_hand).for_each(|(a, b)| close(a, &f64s(b)));
+    let expected = grad(&[&x, &w], |v| written(&v[0], &v[1]).sin().sum(())).unwrap();
+    g.iter().zip(&expected).for_each(|(a, b)| close(a, &f64s(b)));
     second_order(&[&x, &w], |v| run(&v[0], &v[1], Some(12)).sin().sum(()));
     // Each element of a batch takes its own number of steps.
     let xs = Tensor::from([[1.0, 0.5], [19.0, 1.0], [30.0, 0.0]]);
@@ -149,7 +149,7 @@ fn selective(v: &[Tensor], keep: Keep) -> Tensor {
 }
 
 /// The same, written out in scalars.
-fn selective_by_hand(v: &[Vec<f64>], [t, d, s]: [usize; 3]) -> Vec<f64> {
+fn selective_in_scalars(v: &[Vec<f64>], [t, d, s]: [usize; 3]) -> Vec<f64> {
     let [x, delta, a, b, c] = v else { panic!("five inputs") };
     let (mut h, mut y) = (vec![0.0; d * s], vec![0.0; t * d]);
     for i in 0..t {
@@ -175,7 +175,7 @@ fn a_selective_scan() {
         noise(&[t, s], 5),
     ];
     let plain: Vec<Vec<f64>> = ins.iter().map(f64s).collect();
-    let right = selective_by_hand(&plain, [t, d, s]);
+    let right = selective_in_scalars(&plain, [t, d, s]);
     let refs: Vec<&Tensor> = ins.iter().collect();
     let weights = noise(&[t, d], 6);
     // Written out in tensors.
@@ -188,11 +188,11 @@ fn a_selective_scan() {
         }
         Tensor::stack(&ys.iter().collect::<Vec<_>>(), 0)
     };
-    let by_hand = grad(&refs, |v| (written(v) * &weights).sum(())).unwrap();
+    let expected = grad(&refs, |v| (written(v) * &weights).sum(())).unwrap();
     for keep in [Keep::All, Keep::Every(2), Keep::Sqrt, Keep::Recursive] {
         close(&f64s(&selective(&ins, keep)), &right);
         let g = checked(&refs, |v| (selective(v, keep) * &weights).sum(()));
-        g.iter().zip(&by_hand).for_each(|(a, b)| close(a, &f64s(b)));
+        g.iter().zip(&expected).for_each(|(a, b)| close(a, &f64s(b)));
     }
     second_order(&refs, |v| (selective(v, Keep::All) * &weights).sum(()));
     // A batch of sequences shares A.
@@ -267,8 +267,8 @@ fn a_gated_delta_net() {
         }
         total + (state * &ws).sum(())
     };
-    let by_hand = grad(&refs, written).unwrap();
-    g.iter().zip(&by_hand).for_each(|(a, b)| close(a, &f64s(b)));
+    let expected = grad(&refs, written).unwrap();
+    g.iter().zip(&expected).for_each(|(a, b)| close(a, &f64s(b)));
     second_order(&refs, loss);
     let two = ins.each_ref().map(|t| Tensor::stack(&[t, &(t * 0.5)], 0));
     batched(&two.each_ref(), &[Some(0); 5], |v| delta_net(v).1);
@@ -335,7 +335,7 @@ fn a_scan_stores_its_trajectory_only_when_differentiated() {
     let push = transform::jvp(&forward, &[0, 1, 2]).unwrap();
     assert_eq!(stacks(&push, 7, &[3]), 0);
     // Reverse mode keeps the carries once, and goes back over them in one sweep for all three inputs. For `w` it keeps
-    // the other factor of its gradient too, which is one product behind the sweep.
+    // the other factor of its gradient too, which is one product after the backward loop.
     let pull = transform::vjp(&forward, &[1, 2]).unwrap();
     assert_eq!(stacks(&pull, 7, &[3]), 1);
     let pull = transform::vjp(&forward, &[0, 1, 2]).unwrap();

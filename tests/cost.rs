@@ -30,7 +30,8 @@ fn lean(graph: &Graph) {
     }
 }
 
-/// The gradient of a loss costs at most so many forward passes, and means the same with its regions inlined.
+/// Checks that the gradient of a loss costs at most `limit` forward passes, and gives the same values with its
+/// regions inlined.
 #[track_caller]
 fn affordable(ins: &[&Tensor], wrt: &[usize], limit: f64, f: impl Fn(&[Tensor]) -> Tensor) {
     let forward = trace(ins, f).unwrap();
@@ -52,7 +53,7 @@ fn affordable(ins: &[&Tensor], wrt: &[usize], limit: f64, f: impl Fn(&[Tensor]) 
 }
 
 #[test]
-fn counts_by_hand() {
+fn counts_of_single_ops() {
     let stats = |ins: &[&Tensor], f: &dyn Fn(&[Tensor]) -> Tensor| {
         trace(ins, |x| f(x)).unwrap().inlined().unwrap().stats()
     };
@@ -75,7 +76,7 @@ fn counts_by_hand() {
 }
 
 #[test]
-fn loops_and_choices_by_hand() {
+fn counts_of_loops_and_choices() {
     let x = Tensor::zeros([10]);
     let flops = |f: &dyn Fn(&Tensor) -> Tensor| trace(&[&x], |x| f(&x[0])).unwrap().stats();
     let how = ScanOptions { length: Some(7), ..ScanOptions::default() };
@@ -164,8 +165,8 @@ fn a_transformer_of_two_layers() {
 
 #[test]
 fn a_recurrence_runs_forward_three_times() {
-    // Once for its value, once more for the carries, and once step by step in the one sweep back, whose own work is
-    // two products per product: 5, and what is pointwise.
+    // The recurrence runs once for its value, once more for the carries, and once step by step in the backward loop, whose
+    // own work is two products per product: 5 products for one, and pointwise ops.
     let (w, h, xs) = (noise(&[12, 12], 1) * 0.3, noise(&[12], 2), noise(&[20, 12], 3));
     let f = |v: &[Tensor]| {
         let step = |c: &[Tensor], x: &[Tensor]| {
@@ -197,7 +198,7 @@ fn the_gradient_of_a_gpt_has_nothing_twice_and_nothing_for_nothing() {
     }
 }
 
-/// What a compiler is given: fewer nodes that compute the same, each once.
+/// The graph that the compiler gets: fewer nodes that compute the same values, each once.
 #[test]
 fn the_gradient_of_a_gpt_simplified() {
     let gpt = Gpt { layers: 2, batch: 2, context: 5, width: 8, heads: 2, vocabulary: 7 };
@@ -212,9 +213,9 @@ fn the_gradient_of_a_gpt_simplified() {
     println!("{} nodes, then {}: {:?}", flat.nodes().len(), simple.graph.nodes().len(), simple.fired);
     let counts = |name: &str| (common::count(&flat, name), common::count(&simple.graph, name));
     assert!(simple.graph.nodes().len() + 40 < flat.nodes().len());
-    // Weights are transposed by labels; what is left turns heads into positions and back, through reshapes.
+    // Weights are transposed by labels; the other permutes exchange heads and positions, between reshapes.
     assert_eq!((counts("dot"), counts("permute")), ((39, 39), (12, 4)));
-    // Gradients of queries, keys and values lie side by side; the causal mask is known.
+    // Gradients of queries, keys and values are concatenated; the causal mask is a constant.
     assert_eq!((counts("pad"), counts("concat"), counts("iota")), ((6, 0), (0, 2), (3, 0)));
     // Regular numbers as weights, so that no softmax is flat; tokens are tokens.
     let value = |(k, aval): (usize, &gradus::ir::Aval)| {

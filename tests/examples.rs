@@ -1,4 +1,4 @@
-//! The examples at small scale, each with what it must have learnt, and two of them beside PyTorch twins
+//! The examples at small scale, each checked for what it must have learnt, and two of them compared with the same programs in PyTorch
 //! (`tests/golden/twins.json`).
 
 #![allow(dead_code, reason = "a `main` is for those who run an example")]

@@ -1,7 +1,7 @@
 //! Values of nested transforms against JAX's, from `tests/golden/jax.json`.
 //!
-//! A case names a function of its inputs; the modules here say what it is in Gradus, as the Python files beside them
-//! say it in JAX. Each runs eagerly, and again as one traced graph: a transform inside a trace means the same.
+//! A case names a function of its inputs; the modules here define it with Gradus, and the Python files next to them
+//! define it with JAX. Each runs eagerly, and again as one traced graph: a transform inside a trace means the same.
 
 #[path = "golden/jax/arrays.rs"]
 mod arrays;

@@ -1,4 +1,4 @@
-# PageRank as a fixpoint: rank flows along links until it is at rest.
+# PageRank as a fixpoint: rank flows along links until it has converged.
 param damping = 0.85
 axis j = 4
 

@@ -1,4 +1,4 @@
-"""A model of names: counts of letter pairs, the same by gradient, then a network with embeddings and batch norm by hand.
+"""A model of names: counts of letter pairs, the same by gradient, then a network with embeddings and a batch norm that is written out.
 
 Written for PyTorch; only the import line is another. Expected: the counts reach a loss of about 2.4, one layer trained by
 gradient comes close to them, and the network beats both.

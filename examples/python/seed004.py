@@ -1,4 +1,4 @@
-"""Backpropagation from scratch over NumPy arrays, every rule written by hand, and each compared with this library's.
+"""Backpropagation from scratch over NumPy arrays, with every rule written out and compared with this library's.
 
 The listings follow an article: a backward function per argument, a record of what computed what, a walk back over the
 records. Expected: all gradients agree to 1e-6 (the tensors of the article are float32), those of the rules alone to 1e-12.
@@ -162,7 +162,7 @@ def arange(start, end, step=1): return Tensor(np.arange(start, end, step))
 def tensor(data, requires_grad=False): return Tensor(data, requires_grad)
 
 
-# --- two functions on tensors by hand, then all others by one wrapper ---
+# --- two functions on tensors written out, then all others by one wrapper ---
 def log_forward(x):
     out = Tensor(np.log(x.array), tracking and x.requires_grad)
     if out.requires_grad:
@@ -328,20 +328,20 @@ def compare_rules():
         y = ours(*leaves, **settings)
         y.backward(torch.tensor(cotangent))
         for i, leaf in enumerate(leaves):
-            by_hand = BACK_FUNCS.get_back_func(function, i)(cotangent, out, *arrays, **settings)
-            worst = max(worst, np.abs(by_hand - leaf.grad.numpy()).max())
+            from_rules = BACK_FUNCS.get_back_func(function, i)(cotangent, out, *arrays, **settings)
+            worst = max(worst, np.abs(from_rules - leaf.grad.numpy()).max())
     for shape, moved in [((2, 6), lambda x: x.reshape(3, 4)), ((2, 3, 4), lambda x: x.permute(2, 0, 1)), ((5, 3), lambda x: x[torch.tensor([0, 0, 4])])]:
         a = pos(*shape)
         leaf = torch.tensor(a, requires_grad=True)
         y = moved(leaf)
         cotangent = rng.standard_normal(tuple(y.shape))
         y.backward(torch.tensor(cotangent))
-        by_hand = {
+        from_rules = {
             (2, 6): lambda: BACK_FUNCS.get_back_func(np.reshape, 0)(cotangent, None, a, (3, 4)),
             (2, 3, 4): lambda: BACK_FUNCS.get_back_func(np.transpose, 0)(cotangent, None, a, (2, 0, 1)),
             (5, 3): lambda: getitem_back(cotangent, None, a, np.array([0, 0, 4])),
         }[shape]()
-        worst = max(worst, np.abs(by_hand - leaf.grad.numpy()).max())
+        worst = max(worst, np.abs(from_rules - leaf.grad.numpy()).max())
     return worst
 
 
@@ -351,8 +351,8 @@ def compare_expression():
     leaves = [torch.tensor(a, requires_grad=True) for a in arrays]
     a, b, c = leaves
     (a * b * c.log()).log().backward(torch.ones(4, 2, dtype=torch.float64))
-    by_hand = forward_and_back(*arrays)
-    return max(np.abs(g - leaf.grad.numpy()).max() for g, leaf in zip(by_hand, leaves))
+    from_rules = forward_and_back(*arrays)
+    return max(np.abs(g - leaf.grad.numpy()).max() for g, leaf in zip(from_rules, leaves))
 
 
 def network(t, x, w1, b1, w2, target):

@@ -217,7 +217,7 @@ def test_first_of_short_and_long_rows(dtype, largest):
     if rows.dtype.kind == "f":
         rows[0, 2] = rows[1, 5] = np.nan
     x = gradus.tensor(rows)
-    # Long rows take another way: the same behind many that come last.
+    # Long rows are sorted by other code: the same elements, followed by many that come last.
     worst = -9 if largest else 9
     long = gradus.cat([x, gradus.full((3, 300), worst, dtype=x.dtype)], 1)
     for a, b in [(x, long), (x.T.contiguous().T, long)]:
@@ -226,7 +226,7 @@ def test_first_of_short_and_long_rows(dtype, largest):
         assert positions.tolist() == places.tolist()
 
 
-def test_truth_values():
+def test_booleans():
     for shape in SHAPES:
         a = rng.random(shape) < 0.6
         for layout, x in layouts(a):
@@ -257,9 +257,9 @@ EXPANDED = [((2, 3), ()), ((3, 4), (1, 4)), ((3, 4), (3, 1)), ((3, 4), (4,)), ((
 def test_rows_of_expanded_tensors(name, ours, theirs, dtype):
     for shape, small in EXPANDED:
         a = draw("pos", small, dtype)
-        # so that memory which the result gets holds something else
-        rubbish = [gradus.full((n,), float("nan")).add(1.0) for n in (2, 4, 6, 8, 12, 16, 24, 64, 256) for _ in range(4)]
-        del rubbish
+        # fills the memory that the result reuses with NaN
+        freed = [gradus.full((n,), float("nan")).add(1.0) for n in (2, 4, 6, 8, 12, 16, 24, 64, 256) for _ in range(4)]
+        del freed
         check(ours(gradus.tensor(a).expand(shape)), theirs(np.broadcast_to(a, shape)), TOLERANCE[dtype], TOLERANCE[dtype] * 10, f"{name} of {small} as {shape}")
 
 

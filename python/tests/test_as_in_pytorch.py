@@ -1,4 +1,4 @@
-"""What programs do beside calling functions: views that write through, classes of exceptions, hooks, draws, distributions, lazy
+"""Things that programs do in addition to calling functions: views that write through, classes of exceptions, hooks, draws, distributions, lazy
 layers, gradient checks. Each case is run with both packages."""
 
 import copy

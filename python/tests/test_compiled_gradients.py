@@ -1,6 +1,6 @@
-"""Gradients taken inside of a compiled function: what is there afterwards is what there would be eagerly, and in PyTorch.
+"""Gradients computed inside of a compiled function: they equal those of eager runs, and those of PyTorch.
 
-Each case is a program that makes functions, compiles them with `jit` (or not) and gives what it saw."""
+Each case is a program that makes functions, compiles them with `jit` (or not) and returns what it observed."""
 
 import numpy
 import pytest

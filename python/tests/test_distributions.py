@@ -1,4 +1,4 @@
-"""Distributions beside PyTorch's: densities, shares, moments, and what draws look like."""
+"""Distributions compared with PyTorch's: densities, distribution functions, moments, and samples."""
 
 import re
 

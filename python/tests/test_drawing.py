@@ -1,4 +1,4 @@
-"""Graphs as pictures: gradients beside values, and the order of evaluation as numbers."""
+"""Graphs as pictures: gradients next to values, and the order of evaluation as numbers."""
 
 import gradus
 

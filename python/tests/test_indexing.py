@@ -1,7 +1,7 @@
 """Indexing and assignment in all forms against NumPy: fixed forms, then random ones.
 
 In one point NumPy and PyTorch differ, and here PyTorch is followed: a single integer takes its axis away before all else,
-so it does not count as an array beside other arrays. `staged` says so to NumPy.
+so it does not count as an array next to other arrays. `staged` says so to NumPy.
 """
 
 import itertools
@@ -81,7 +81,7 @@ def test_writing(index):
                 given = -7.0
             else:
                 shape = shape[-1:] if value == "row" else shape
-                # The same element may be named twice; then which value stays is not said, so all are equal.
+                # An element may be indexed twice; which value stays is then unspecified, so all values are equal.
                 given = np.full(shape, -3.0) if value == "row" else -1 - view[rest]
             view[rest] = given
             x[to_ours(index)] = gradus.tensor(given) if isinstance(given, np.ndarray) else given

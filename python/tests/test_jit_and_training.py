@@ -1,4 +1,4 @@
-"""Compiled training steps beside what changes around them: rates, state, hooks, statistics."""
+"""Compiled training steps while their surroundings change: rates, state, hooks, statistics."""
 
 import functools
 

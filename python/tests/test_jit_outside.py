@@ -1,4 +1,4 @@
-"""Compiled functions beside the world around them: each does what the function does without being compiled, call after call."""
+"""Compiled functions that read and change outside objects: every call has the effects of the function that is not compiled."""
 
 import array
 import contextvars

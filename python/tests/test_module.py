@@ -1,4 +1,4 @@
-"""What modules do besides computing: registration, walking, state, hooks, copying, first values, utilities."""
+"""Functions of modules other than computing: registration, walking, state, hooks, copying, first values, utilities."""
 
 import copy
 import math

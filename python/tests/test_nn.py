@@ -19,7 +19,7 @@ def ints(high, *shape):
 
 
 def mask(*shape):
-    """Truth values, at least one false in every row."""
+    """Booleans, at least one false in every row."""
     m = rng.random(shape) < 0.4
     m[..., 0] = False
     return m

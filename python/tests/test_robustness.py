@@ -111,7 +111,7 @@ for i in range(calls):
         if not isinstance(error, Exception):  # a panic of the native module
             shown = ", ".join(f"{a.dtype}{list(a.shape)}" if isinstance(a, gradus.Tensor) else repr(a)[:60] for a in args)
             panics.append(f"{name}({shown}, {list(kwargs)}): {error}")
-        # what was refused is as it was
+        # operands of a failed call are unchanged
         for a, old in before:
             now = a.detach().numpy()
             assert now.shape == old.shape and np.array_equal(now, old, equal_nan=old.dtype.kind in "fc"), f"{name} changed an argument and then raised"

@@ -211,7 +211,7 @@ def findings(only="", most=10):
 def test_no_size_ends_the_process():
     found, calls = findings()
     assert not found, "\n".join(found)
-    assert calls > 20_000  # so many are made; fewer means that names were not found
+    assert calls > 20_000  # fewer means that names were not found
 
 
 if __name__ == "__main__":

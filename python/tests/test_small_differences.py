@@ -1,4 +1,4 @@
-"""Small things that programs written for PyTorch rely on, beside PyTorch where it is installed."""
+"""Small things that programs written for PyTorch rely on, compared with PyTorch where it is installed."""
 
 import copy
 import inspect
@@ -338,7 +338,7 @@ def test_collecting_begins_with_nothing():
 
 
 @needs_torch
-def test_one_truth_value_chooses_all_or_nothing():
+def test_one_boolean_chooses_all_or_nothing():
     found = []
     for t in (gradus, torch):
         m, values = t.arange(6.0).reshape(2, 3), []

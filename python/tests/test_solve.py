@@ -1,4 +1,4 @@
-"""`linalg.solve` beside PyTorch: which right sides are vectors and which are matrices, for many shapes, with gradients."""
+"""`linalg.solve` compared with PyTorch: which right sides are vectors and which are matrices, for many shapes, with gradients."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Sparse tensors beside PyTorch's: what they are, conversions, products, sums, and gradients of values and dense operands."""
+"""Sparse tensors compared with PyTorch's: attributes, conversions, products, sums, and gradients of values and dense operands."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Names that scripts written for PyTorch use besides functions and layers: each program runs with both packages where PyTorch is there.
+"""Names that scripts written for PyTorch use in addition to functions and layers: each program runs with both packages where PyTorch is there.
 
 A program is a function of the library and gives something to compare; random ones give what does not depend on the draws.
 """

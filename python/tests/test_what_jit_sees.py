@@ -1,4 +1,4 @@
-"""Whatever a compiled function can read is seen when it changes; what it changes itself happens, or is an error that names it."""
+"""A compiled function notices changes of everything that it reads; its own changes take effect, or raise an error that names them."""
 
 import copy
 import dataclasses

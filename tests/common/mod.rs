@@ -1,4 +1,4 @@
-//! Derivatives taken in every way there is, and what they are compared with.
+//! Derivatives by all modes, and the differences that they are compared with.
 #![allow(dead_code)] // Each test crate uses its part.
 
 use gradus::ir::{ops::Op, reference, transform};

@@ -1,6 +1,6 @@
 """Writes arrays.npz and arrays_compressed.npz: what NumPy writes, for the readers of both.
 
-Run by hand, with numpy installed, from the repository root: python tests/golden/arrays.py
+Run it manually, with numpy installed, from the repository root: python tests/golden/arrays.py
 """
 
 import os

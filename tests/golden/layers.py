@@ -1,6 +1,6 @@
 """Writes layers.json: values and gradients of PyTorch's layers with their state dictionaries.
 
-Run by hand, with torch installed, from the repository root:
+Run it manually, with torch installed, from the repository root:
 
     python tests/golden/layers.py
 

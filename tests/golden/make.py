@@ -1,6 +1,6 @@
 """Writes pytorch.json: golden values and gradients computed by PyTorch.
 
-Run by hand, with torch installed, from the repository root:
+Run it manually, with torch installed, from the repository root:
 
     python tests/golden/make.py
 

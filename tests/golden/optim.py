@@ -1,6 +1,6 @@
 """Writes optim.json: trajectories of PyTorch's optimisers over 50 steps, and its schedules.
 
-Run by hand, with torch installed, from the repository root:
+Run it manually, with torch installed, from the repository root:
 
     python tests/golden/optim.py
 

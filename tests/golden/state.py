@@ -1,6 +1,6 @@
 """Writes state.safetensors and state.json: a PyTorch model as others save it, and what it computes.
 
-Run by hand, with torch and safetensors installed, from the repository root: python tests/golden/state.py
+Run it manually, with torch and safetensors installed, from the repository root: python tests/golden/state.py
 """
 
 import json

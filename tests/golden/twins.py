@@ -1,6 +1,6 @@
 """Writes twins.json: losses of PyTorch twins of the examples `names` and `gpt`, from the same first values and batches.
 
-Run by hand, with torch installed, from the repository root:
+Run it manually, with torch installed, from the repository root:
 
     python tests/golden/twins.py
 

@@ -52,7 +52,7 @@ fn fault_23_a_scan_sees_parameters_around_it() {
     assert_eq!(f64s(&two.grad().unwrap()), [12.0]);
     // An operand of an enclosing function, in every way.
     assert_eq!(gradients(&[&Tensor::from(2.0)], |w| power(&w[0])), [[12.0]]);
-    // A leaf read by a traced function becomes an input behind its own.
+    // A leaf read by a traced function becomes an input after its own.
     let graph = trace(&[&Tensor::from(5.0)], |x| &x[0] * power(&two)).unwrap();
     let point = [Literal::scalar(gradus::DType::F64, 5.0), Literal::scalar(gradus::DType::F64, 2.0)];
     assert_eq!(reference::evaluate(&graph, &point).unwrap()[0].f(), [40.0]);

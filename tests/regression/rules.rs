@@ -90,7 +90,7 @@ fn fault_09_constants_in_rules_have_the_operands_dtype() {
     }
     // Exact in f64, not a third rounded to f32.
     assert_eq!(gradients(&[&Tensor::from([1.0, 2.0, 3.0])], |x| x[0].mean(())), [[1.0 / 3.0; 3]]);
-    // The factor 1/√n of an orthonormal Fourier transform, by hand for n = 4, in every width that complex numbers have.
+    // The factor 1/√n of an orthonormal Fourier transform, computed on paper for n = 4, in every width that complex numbers have.
     for dtype in [DType::F64, DType::F32] {
         let y = x.to_dtype(dtype).fft(None, 0, FftNorm::Ortho);
         assert_eq!(y.dtype(), dtype.complex());
@@ -183,7 +183,7 @@ fn fault_32_complex_gradients_are_whole() {
         let y = a.matmul(&a.conj().t()).matmul(&a);
         (y.real() * &re + y.imag() * &im).sum(())
     });
-    // A solution pulls back through Aᴴ too: by hand for one number, then in parts, by differences.
+    // A solution pulls back through Aᴴ too: compared with the formula for one number, then with differences.
     let (a, b) = (Tensor::from([[C::new(1.0, 2.0)]]), Tensor::from([C::new(3.0, -1.0)]));
     // Re(b / a) has the gradients 1 / conj(a) in b, and -conj(b / a²) in a.
     let g = grad(&[&a, &b], |v| v[0].solve(&v[1]).real().sum(())).unwrap();

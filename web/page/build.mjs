@@ -23,7 +23,7 @@ const shared = {
   },
 }
 
-/** `source:FILE` imports the text of a file beside the importing one, to show it; `example:FILE` one of the folder examples. */
+/** `source:FILE` imports the text of a file in the folder of the importing one, to show it; `example:FILE` one of the folder examples. */
 const texts = {
   name: 'texts',
   setup(b) {

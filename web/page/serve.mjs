@@ -10,7 +10,7 @@ const TYPES = {
   '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.map': 'application/json',
   '.wasm': 'application/wasm', '.svg': 'image/svg+xml', '.txt': 'text/plain; charset=utf-8', '.bin': 'application/octet-stream',
 }
-/** Compressed forms that the build writes beside files, by preference. */
+/** Compressed forms that the build writes next to files, by preference. */
 const ENCODINGS = [['br', 'br'], ['gzip', 'gz']]
 
 /** Serves the built page; gives its address and a function that stops it. Port 0 is any free one. */

@@ -3,7 +3,7 @@
  * Takes inputs by name and gives outputs by name; cells (parameters, optimiser state) stay on the device.
  */
 import { Executor, openGpu, type Host } from './executor.js'
-import { bytesOf, type DType, type Place, type Plan } from './plan.js'
+import { bytesOf, type DType, type BufferOffset, type Plan } from './plan.js'
 import { readSafetensors, type Stored } from './safetensors-reader.js'
 import { fromBytes, toBytes, type Data } from './arrays.js'
 
@@ -41,7 +41,7 @@ export interface Manifest {
 
 interface Loaded extends BundleProgram {
   id: number
-  slots: (Place | null)[]
+  slots: (BufferOffset | null)[]
   runs: number
 }
 
@@ -55,7 +55,7 @@ export type Outputs = Record<string, { data: Data, shape: number[], dtype: DType
 
 export class Bundle {
   private programs = new Map<string, Loaded>()
-  private cells = new Map<string, Place>()
+  private cells = new Map<string, BufferOffset>()
   private heap = 0
   private heapSize = 1 << 20
   private buffers = 0
@@ -84,7 +84,7 @@ export class Bundle {
     const { executor } = this
     const { plan } = program
     const slots = program.slots.slice()
-    const writes: [Place, Uint8Array][] = []
+    const writes: [BufferOffset, Uint8Array][] = []
     program.inputs.forEach((source, i) => {
       const b = plan.inputs[i]!
       if (source.from === 'cell') slots[b] = this.cells.get(source.name)!
@@ -96,7 +96,7 @@ export class Bundle {
     for (const [to, bytes] of writes) executor.write(to, bytes)
     executor.post([{ c: 'run', program: program.id, slots }], () => new Uint8Array())
     program.runs++
-    const ranges: [Place, number][] = []
+    const ranges: [BufferOffset, number][] = []
     program.outputs.forEach((sink, k) => {
       const b = plan.outputs[k]!
       if (sink.to === 'cell') {
@@ -129,7 +129,7 @@ export class Bundle {
 
   private prepare(name: string, program: BundleProgram, id: number, arena: number): void {
     const { plan } = program
-    const slots = plan.buffers.map((buffer): Place | null => {
+    const slots = plan.buffers.map((buffer): BufferOffset | null => {
       const [kind, number] = buffer.place
       if (kind === 'arena') return [arena, number]
       if (!buffer.numel) return null
@@ -167,14 +167,14 @@ export class Bundle {
     return found
   }
 
-  private upload(name: string): Place {
+  private upload(name: string): BufferOffset {
     const { bytes } = this.stored(name)
     const place = this.allocate(bytes.length)
     this.executor.write(place, bytes)
     return place
   }
 
-  private allocate(bytes: number): Place {
+  private allocate(bytes: number): BufferOffset {
     if (bytes > SMALL) return [this.own(bytes), 0]
     const at = this.heap
     this.heap += Math.ceil(Math.max(bytes, 1) / 256) * 256

@@ -25,7 +25,7 @@ export class DeviceError extends GradusError {}
 export class LostDeviceError extends DeviceError {}
 /** A loss that is NaN or infinite. */
 export class NonFiniteError extends GradusError {}
-/** A file that is not what it should be. */
+/** A malformed file. */
 export class FormatError extends GradusError {}
 /** A program of equations with mistakes; the message shows them. */
 export class ProgramError extends GradusError {}
@@ -37,7 +37,7 @@ const CLASSES: Record<string, typeof GradusError> = {
 
 /** The error of a kind that the module or a worker names. */
 export function errorOf(kind: string, message: string): GradusError {
-  // The module adds places of its own source, which do not help a caller.
+  // The module adds lines of its own source, which do not help a caller.
   return new (CLASSES[kind] ?? GradusError)(message.replace(/\n\s+at \S+\.rs:\d+:\d+/g, ''), kind)
 }
 

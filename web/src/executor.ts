@@ -3,7 +3,7 @@
  * Commands go in without waiting; bytes come back through `read`, which also reports what failed before it.
  * Independent of the wasm module, so that exported bundles run with it alone.
  */
-import { bytesOf, padded, type Command, type HostStep, type Limits, type Place, type Plan } from './plan.js'
+import { bytesOf, padded, type Command, type HostStep, type Limits, type BufferOffset, type Plan } from './plan.js'
 import { Pipelines, Program, type Memory, type Prepared } from './program.js'
 
 export type * from './plan.js'
@@ -18,7 +18,7 @@ const WORDS = 1024
 const STAGING = 6
 const STAGING_BYTES = 4 << 20
 
-/** What the executor asks of the one who posts commands. */
+/** Callbacks that the executor needs from the code that posts commands. */
 export interface Host {
   /** Runs a step that has no kernel. */
   host(program: number, command: number, reads: Uint8Array[]): Uint8Array[] | Promise<Uint8Array[]>
@@ -133,17 +133,17 @@ export class Executor implements Memory {
   }
 
   /** Writes bytes to a buffer, after what was queued before. */
-  write(to: Place, bytes: Uint8Array): void {
+  write(to: BufferOffset, bytes: Uint8Array): void {
     this.postWrite(to, bytes)
   }
 
   /** Reads bytes after everything that was queued before. Throws what failed since the last read. */
-  async read(from: Place, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  async read(from: BufferOffset, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
     return (await this.readAll([[from, bytes]]))[0]!
   }
 
   /** Reads several ranges through one staging buffer. */
-  readAll(ranges: [from: Place, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
+  readAll(ranges: [from: BufferOffset, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
     return new Promise((resolve, reject) => {
       this.enqueue(() => { this.collect(ranges).then(resolve, reject) })
     })
@@ -269,7 +269,7 @@ export class Executor implements Memory {
     }
   }
 
-  private postWrite(to: Place, bytes: Uint8Array): void {
+  private postWrite(to: BufferOffset, bytes: Uint8Array): void {
     if (this.isBlocked || bytes.length % 4) {
       const copy = new Uint8Array(padded(bytes.length))
       copy.set(bytes)
@@ -332,7 +332,7 @@ export class Executor implements Memory {
     this.watching.add(answer)
   }
 
-  private run(id: number, slots: (Place | null)[]): void | Promise<void> {
+  private run(id: number, slots: (BufferOffset | null)[]): void | Promise<void> {
     const program = this.programs.get(id)
     if (!program) throw new Error(`program ${id} is not loaded`)
     if (!program.isReady) {
@@ -376,7 +376,7 @@ export class Executor implements Memory {
   }
 
   private async runOnHost(program: Program, prepared: Prepared, i: number, step: HostStep): Promise<void> {
-    const range = (b: number): [Place, number] =>
+    const range = (b: number): [BufferOffset, number] =>
       [prepared.slots[b] ?? [0, 0], prepared.slots[b] ? bytesOf(program.plan.buffers[b]!) : 0]
     const results = await this.host.host(program.id, i, await this.collect(step.reads.map(range)))
     step.writes.forEach((b, k) => {
@@ -391,14 +391,14 @@ export class Executor implements Memory {
   }
 
   /** Reads ranges and check words. Throws what failed before. */
-  private async collect(ranges: [from: Place, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
+  private async collect(ranges: [from: BufferOffset, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
     const results = await this.gather(ranges)
     this.report()
     return results
   }
 
   /** Copies ranges and check words to a staging buffer. Resolves once they are here, and keeps the failure of a check. */
-  private async gather(ranges: [from: Place, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
+  private async gather(ranges: [from: BufferOffset, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
     const { pending } = this
     const total = ranges.reduce((sum, [, bytes]) => sum + padded(bytes), 4 * pending.length)
     const results = ranges.map(([, bytes]) => new Uint8Array(bytes))

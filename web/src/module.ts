@@ -13,7 +13,7 @@ export type WasmSource = string | URL | BufferSource | WebAssembly.Module
 export interface InitOptions {
   /** `auto` takes WebGPU where there is an adapter, else the CPU. */
   device?: 'auto' | DeviceName
-  /** The module: an address, its bytes, or compiled, also as a promise. By default `gradus.wasm` beside this file. */
+  /** The module: an address, its bytes, or compiled, also as a promise. By default `gradus.wasm` in the folder of this file. */
   wasm?: WasmSource | Promise<WasmSource>
   /** Seed of random numbers inside of programs. */
   seed?: number

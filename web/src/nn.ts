@@ -255,7 +255,7 @@ export class GroupNorm extends Module implements Layer {
 }
 
 /**
- * Mean 0 and variance 1 per channel (axis 1) over the batch and all axes behind, then a scale and a shift.
+ * Mean 0 and variance 1 per channel (axis 1) over the batch and all later axes, then a scale and a shift.
  * While training the statistics are those of the batch, and the running ones move towards them; otherwise the running ones are used.
  * Names and formulas are those of PyTorch's BatchNorm1d and BatchNorm2d. It does not count batches.
  */

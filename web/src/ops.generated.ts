@@ -73,7 +73,7 @@ export abstract class TensorOps {
   /** Quotient rounded down; the counterpart of `remainder`. A float divided by zero is the ordinary quotient. A step function, without derivative. */ floorDiv(other: Tensor | number): Tensor { return apply('floor_div', [this, other]) }
   /** Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and Rust. NaN for a float divisor 0 or an infinite dividend. At a jump, the derivative is that of the side to which the value belongs. */ fmod(other: Tensor | number): Tensor { return apply('fmod', [this, other]) }
   /** The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20. */ gammaDensity(second: Tensor, third: Tensor): Tensor { return apply('gamma_density', [this, second, third]) }
-  /** Per element of the index, that element of an axis. */ gather(axis: number, index: Tensor): Tensor { return apply('gather', [this, axis, index]) }
+  /** Gathers, for each element of the index, the element of an axis at that index. */ gather(axis: number, index: Tensor): Tensor { return apply('gather', [this, axis, index]) }
   /** Whether larger or equal. */ ge(other: Tensor | number): Tensor { return apply('ge', [this, other]) }
   /** The number times the normal distribution function. */ gelu(): Tensor { return apply('gelu', [this]) }
   /** Mean 0 and variance 1 over groups of channels. */ groupNorm(groups: number, weight?: Tensor, bias?: Tensor, eps?: number): Tensor { return apply('groupNorm', [this, groups, weight, bias, eps]) }
@@ -148,7 +148,7 @@ export abstract class TensorOps {
   /** Hyperbolic sine. */ sinh(): Tensor { return apply('sinh', [this]) }
   /** A range of an axis; negative ends count from the end. */ slice(axis: number, start?: number, end?: number, step?: number): Tensor { return apply('slice', [this, axis, start, end, step]) }
   /** Exponentials that sum to 1 along an axis. */ softmax(axis?: number): Tensor { return apply('softmax', [this, axis]) }
-  /** A smooth form of `relu`. */ softplus(): Tensor { return apply('softplus', [this]) }
+  /** log(1 + exp(x)), a smooth `relu`. */ softplus(): Tensor { return apply('softplus', [this]) }
   /** The solution of a linear system. */ solve(right: Tensor): Tensor { return apply('solve', [this, right]) }
   /** Sorted elements, and their positions. */ sort(axis?: number, descending?: boolean): [Tensor, Tensor] { return applyAll('sort', [this, axis, descending]) as [Tensor, Tensor] }
   /** Parts of at most this size. */ split(size: number, axis?: number): Tensor[] { return applyAll('split', [this, size, axis]) }
@@ -247,7 +247,7 @@ export abstract class TensorOps {
 /** Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and Rust. NaN for a float divisor 0 or an infinite dividend. At a jump, the derivative is that of the side to which the value belongs. */ export function fmod(x: Tensor | number, other: Tensor | number): Tensor { return apply('fmod', [x, other]) }
 /** One number everywhere. */ export function full(shape: number[], value: number, dtype?: DType, device?: DeviceName): Tensor { return apply('full', [shape, value, dtype, device ?? defaultDevice()]) }
 /** The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20. */ export function gammaDensity(x: Tensor, second: Tensor, third: Tensor): Tensor { return apply('gamma_density', [x, second, third]) }
-/** Per element of the index, that element of an axis. */ export function gather(x: Tensor, axis: number, index: Tensor): Tensor { return apply('gather', [x, axis, index]) }
+/** Gathers, for each element of the index, the element of an axis at that index. */ export function gather(x: Tensor, axis: number, index: Tensor): Tensor { return apply('gather', [x, axis, index]) }
 /** Whether larger or equal. */ export function ge(x: Tensor | number, other: Tensor | number): Tensor { return apply('ge', [x, other]) }
 /** The number times the normal distribution function. */ export function gelu(x: Tensor): Tensor { return apply('gelu', [x]) }
 /** Mean 0 and variance 1 over groups of channels. */ export function groupNorm(x: Tensor, groups: number, weight?: Tensor, bias?: Tensor, eps?: number): Tensor { return apply('groupNorm', [x, groups, weight, bias, eps]) }
@@ -328,7 +328,7 @@ export abstract class TensorOps {
 /** Hyperbolic sine. */ export function sinh(x: Tensor): Tensor { return apply('sinh', [x]) }
 /** A range of an axis; negative ends count from the end. */ export function slice(x: Tensor, axis: number, start?: number, end?: number, step?: number): Tensor { return apply('slice', [x, axis, start, end, step]) }
 /** Exponentials that sum to 1 along an axis. */ export function softmax(x: Tensor, axis?: number): Tensor { return apply('softmax', [x, axis]) }
-/** A smooth form of `relu`. */ export function softplus(x: Tensor): Tensor { return apply('softplus', [x]) }
+/** log(1 + exp(x)), a smooth `relu`. */ export function softplus(x: Tensor): Tensor { return apply('softplus', [x]) }
 /** The solution of a linear system. */ export function solve(x: Tensor, right: Tensor): Tensor { return apply('solve', [x, right]) }
 /** Sorted elements, and their positions. */ export function sort(x: Tensor, axis?: number, descending?: boolean): [Tensor, Tensor] { return applyAll('sort', [x, axis, descending]) as [Tensor, Tensor] }
 /** Parts of at most this size. */ export function split(x: Tensor, size: number, axis?: number): Tensor[] { return applyAll('split', [x, size, axis]) }

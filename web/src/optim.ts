@@ -37,7 +37,7 @@ export const adamw = (options: AdamOptions): Optimizer => ({ kind: 'adamw', ...o
 export const rmsprop = (options: RmsPropOptions): Optimizer => ({ kind: 'rmsprop', ...options })
 export const lion = (options: LionOptions): Optimizer => ({ kind: 'lion', ...options })
 
-/** The rate after so many steps. */
+/** The rate after `step` steps. */
 export function rateAt(rate: Rate, step: number): number {
   if (typeof rate === 'number') return rate
   const part = 'steps' in rate ? Math.min(step / Math.max(1, rate.steps), 1) : 0
@@ -55,14 +55,14 @@ export function rateAt(rate: Rate, step: number): number {
 /** Constructors of schedules. */
 export const schedule = {
   constant: (rate: number): Schedule => ({ kind: 'constant', rate }),
-  /** From one rate to another in so many steps, then constant. */
+  /** From one rate to another within `steps` steps, then constant. */
   linear: (from: number, to: number, steps: number): Schedule => ({ kind: 'linear', from, to, steps }),
   /** Half a cosine from `rate` down to `least`. */
   cosine: (rate: number, steps: number, least = 0): Schedule => ({ kind: 'cosine', rate, steps, least }),
   /** A linear rise before another schedule begins. */
   warmup: (steps: number, after: Rate): Schedule =>
     ({ kind: 'warmup', steps, after: typeof after === 'number' ? { kind: 'constant', rate: after } : after }),
-  /** Multiplied by `factor` after every so many steps. */
+  /** Multiplied by `factor` every `every` steps. */
   stairs: (rate: number, every: number, factor: number): Schedule => ({ kind: 'stairs', rate, every, factor }),
   /** Multiplied by `factor` at each of these steps. */
   milestones: (rate: number, at: readonly number[], factor: number): Schedule => ({ kind: 'milestones', rate, at, factor }),

@@ -67,16 +67,16 @@ export interface Limits {
 }
 
 /** A buffer and the first byte in it. */
-export type Place = [id: number, offset: number]
+export type BufferOffset = [id: number, offset: number]
 
 export type Command =
   | { c: 'buffer' | 'grow', id: number, bytes: number }
   | { c: 'drop', id: number }
-  | { c: 'write', to: Place, at: number, bytes: number }
-  | { c: 'copy', from: Place, to: Place, bytes: number }
+  | { c: 'write', to: BufferOffset, at: number, bytes: number }
+  | { c: 'copy', from: BufferOffset, to: BufferOffset, bytes: number }
   | { c: 'load', program: number, plan: Plan }
   | { c: 'unload', program: number }
-  | { c: 'run', program: number, slots: (Place | null)[] }
+  | { c: 'run', program: number, slots: (BufferOffset | null)[] }
 
 /** Bytes of a buffer of a plan. */
 export function bytesOf(buffer: PlanBuffer): number {

@@ -2,7 +2,7 @@
  * Programs of the executor: a plan with its pipelines, and per set of slots the bind groups and parameter blocks.
  * Takes plans and slots; gives lists of dispatches that only need to be encoded. Memory and order are the executor's.
  */
-import { SIZES, type Dispatch, type Place, type Plan } from './plan.js'
+import { SIZES, type Dispatch, type BufferOffset, type Plan } from './plan.js'
 
 /** Sets of slots that a program keeps prepared. */
 const KEPT = 16
@@ -21,7 +21,7 @@ export interface Ready {
 
 /** A program at a set of slots. */
 export interface Prepared {
-  slots: (Place | null)[]
+  slots: (BufferOffset | null)[]
   /** Buffers it was made with; it is stale once one of them is replaced. */
   made: Map<number, GPUBuffer>
   /** By command; `null` for host steps and for dispatches without elements. */
@@ -135,7 +135,7 @@ export class Program {
   }
 
   /** Finds what a run with these slots needs, or makes it with `memory`. */
-  prepare(slots: (Place | null)[], memory: Memory): Prepared {
+  prepare(slots: (BufferOffset | null)[], memory: Memory): Prepared {
     const { buffer, retire } = memory
     let key = ''
     for (const s of slots) key += s ? `${s[0]},${s[1]};` : ';'
@@ -160,13 +160,13 @@ export class Program {
     return made
   }
 
-  private make(slots: (Place | null)[], buffer: (id: number) => GPUBuffer): Prepared {
+  private make(slots: (BufferOffset | null)[], buffer: (id: number) => GPUBuffer): Prepared {
     const { device, plan, id } = this
     if (slots.length !== plan.buffers.length) {
       throw new Error(`program ${id}: ${slots.length} slots for ${plan.buffers.length} buffers`)
     }
     const arena = slots.find((s, b) => s && plan.buffers[b]!.place[0] === 'arena')
-    const memory = (binding: number): Place | null | undefined =>
+    const memory = (binding: number): BufferOffset | null | undefined =>
       binding === -1 ? [0, 0] : binding === -2 ? arena : slots[binding]
     const align = device.limits.minUniformBufferOffsetAlignment
     const made = new Map<number, GPUBuffer>()
@@ -208,7 +208,7 @@ export class Program {
   }
 
   /** The index of an element, counted from the start of the memory that holds its buffer. */
-  private start([b, plus]: [number, number], slots: (Place | null)[]): number {
+  private start([b, plus]: [number, number], slots: (BufferOffset | null)[]): number {
     return Math.floor((slots[b]?.[1] ?? 0) / SIZES[this.plan.buffers[b]!.dtype]) + plus
   }
 

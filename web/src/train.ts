@@ -122,7 +122,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   private step_: number | null = null
   private types: Resolved[] | null
   private isDisposed = false
-  /** The learning rate: a schedule that began after so many steps, and the rate that the module has. */
+  /** The learning rate: a schedule, the step at which it began (`from`), and the rate that the module uses. */
   private rate: { schedule: Rate, from: number, last: number }
 
   constructor(private spec: TrainingSpec<M, I>) {

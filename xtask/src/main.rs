@@ -36,20 +36,21 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  tidy    check the laws of the repository that the compiler does not know
+  tidy    check rules of the repository that the compiler does not check
   test    run every check and test, cheapest first
-            --oracles  install PyTorch and what else tests compare with; a comparison that is skipped is a failure
+            --oracles  install PyTorch and the other packages that tests compare with; a skipped comparison is a failure
             --full     all samples of the test kit and all random graphs, instead of their short forms
   docs    build the book into target/book, with its pictures and the op reference, a part of `test`
-  memory  run the crates that touch raw memory under Miri and AddressSanitizer (nightly toolchain), no part of `test`
-  arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, no part of `test`
-  mutants change the source in small ways and look whether a test fails, no part of `test` (needs cargo-mutants)
-            [K/N]      mutants K, K + N, K + 2 N … (0/60, about 80 of them, if nothing is given)
+  memory  run the crates that touch raw memory under Miri and AddressSanitizer (nightly toolchain), not part of `test`
+  arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, not part of `test`
+  mutants change the source in small ways and report changes that no test detects, not part of `test` (needs
+          cargo-mutants)
+            [K/N]      mutants K, K + N, K + 2 N … (by default 0/60, about 80 of them)
   swiftshader
-          run the tests of WebGPU devices on Chromium's software driver, no part of `test`
-  targets type-check the library for macOS and Windows, no part of `test`
-  wasm    build the WebAssembly module of the browser package, no part of `test`
-  web     build the module, the browser package and its page, no part of `test` (needs Node.js)
+          run the tests of WebGPU devices on Chromium's software driver, not part of `test`
+  targets type-check the library for macOS and Windows, not part of `test`
+  wasm    build the WebAssembly module of the browser package, not part of `test`
+  web     build the module, the browser package and its page, not part of `test` (needs Node.js)
             --test     run the tests of the package and of the page in Chromium
             --fast     with --test: a module that is built in a fraction of the time, larger and slower
   python  build the Python package's wheel and run its tests, a part of `test` [--oracles]

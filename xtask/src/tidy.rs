@@ -25,6 +25,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     retired::retired,
     safety::homes,
     safety::reasons,
+    safety::invariants,
     catalog::unlisted,
     catalog::matches,
     book::complete,

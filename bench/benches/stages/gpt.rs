@@ -1,4 +1,4 @@
-//! A transformer as in GPT, from the composites that there are: the program that is measured.
+//! The program that is measured: a transformer as in GPT, built from the composites of the library.
 
 use gradus::func::linear;
 use gradus::{
@@ -20,7 +20,7 @@ pub(crate) struct Gpt {
 const PER_LAYER: usize = 8;
 
 impl Gpt {
-    /// What the loss takes: tokens, the tokens that follow, then weights (tables of tokens and positions, the layers,
+    /// The inputs of the loss: tokens, the tokens that follow, then weights (tables of tokens and positions, the layers,
     /// the last norm, the head). Zeros, as only types matter to a trace.
     pub(crate) fn inputs(&self) -> Vec<Tensor> {
         let (d, tokens) = (self.width, [self.batch, self.context]);

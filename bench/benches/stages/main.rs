@@ -36,7 +36,7 @@ fn graphs(c: &mut Criterion) {
     c.bench_function("generate code", |b| b.iter(|| Executable::of(plan.clone())));
 }
 
-/// Running what was compiled, and the same op by op.
+/// Measures runs of the compiled function, and of the same function op by op.
 fn runs(c: &mut Criterion) {
     let gpt = Gpt { layers: 2, batch: 4, context: 64, width: 128, heads: 4, vocabulary: 256 };
     let inputs = gpt.inputs();

@@ -53,7 +53,7 @@ fn load(text: &str) -> bool {
     Program::parse(Source::new("bench", text)).is_ok()
 }
 
-/// What each step takes for the programs of the gallery.
+/// Measures each stage for the programs of the gallery.
 fn gallery() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/equations");
     let Ok(files) = std::fs::read_dir(&folder) else { return };
@@ -86,7 +86,7 @@ fn main() {
     let text = many(10_000);
     assert!(load(&text), "the program is right");
     report("read and check 10,000 equations", median(|| assert!(load(&text))), Duration::from_millis(100));
-    // Both large enough that their memory is new each time: what is kept from one reading to the next is small.
+    // Both are large, so that their memory is new each time: only small blocks are kept from one run to the next.
     let [short, long] = [20_000, 80_000].map(|n| {
         let text = many(n);
         median(|| assert!(load(&text))).as_secs_f64()

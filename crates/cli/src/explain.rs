@@ -114,10 +114,10 @@ fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
 
 /// A tensor with the shape of one that has a slice for every step. Its values do not matter: costs depend on sizes.
 fn at_all_steps(t: &Tensor, axis: isize, rank: usize, steps: usize) -> Tensor {
-    let moments = if t.rank() < rank { t.unsqueeze(axis) } else { t.narrow(axis, 0, t.dim(axis).min(1)) };
-    let mut extents = moments.shape().to_vec();
+    let step = if t.rank() < rank { t.unsqueeze(axis) } else { t.narrow(axis, 0, t.dim(axis).min(1)) };
+    let mut extents = step.shape().to_vec();
     extents[axis as usize] = steps;
-    moments.expand(extents).contiguous()
+    step.expand(extents).contiguous()
 }
 
 /// A program with only one equation of `program`, with another target.
@@ -294,14 +294,14 @@ impl Line {
         let name = Name::from(format!("{} of one equation", e.target.name));
         let target = Ref { name: name.clone(), ..e.target.clone() };
         // The current time step becomes an input too, because rounds change it.
-        let (mut moving, mut moments) = (e.clone(), BTreeMap::new());
+        let (mut moving, mut times) = (e.clone(), BTreeMap::new());
         if let Some(time) = e.target.places.iter().find(|p| is_time(p)).filter(|_| rounds.is_some()) {
             let parts = [&mut moving.value].into_iter().chain(&mut moving.guard);
-            parts.for_each(|part| *part = at_moments(part, time, settings, &mut moments));
+            parts.for_each(|part| *part = replace_time(part, time, settings, &mut times));
         }
         let one = alone(program, &moving, target, values)?;
         let reads = moving.reads();
-        let value = |n: &Name| moments.get(n).or_else(|| values.get(n)).cloned();
+        let value = |n: &Name| times.get(n).or_else(|| values.get(n)).cloned();
         let inputs: BTreeMap<Name, Tensor> =
             reads.iter().filter_map(|r| Some((r.name.clone(), value(&r.name)?))).collect();
         let lowered = one.lower(&avals(&inputs), settings, &[name])?;
@@ -343,7 +343,7 @@ fn is_time(place: &Place) -> bool {
 }
 
 /// Replaces functions of time, such as `index(t)`, by tensors read at each time step; `found` receives these tensors.
-fn at_moments(e: &Expr, time: &Place, settings: &Settings, found: &mut BTreeMap<Name, Tensor>) -> Expr {
+fn replace_time(e: &Expr, time: &Place, settings: &Settings, found: &mut BTreeMap<Name, Tensor>) -> Expr {
     let Index::Time(own, _) = &time.index else { return e.clone() };
     match &e.kind {
         Kind::Of(function, index) if index == own && &**function != "size" => {
@@ -352,7 +352,7 @@ fn at_moments(e: &Expr, time: &Place, settings: &Settings, found: &mut BTreeMap<
             let place = Place { index: Index::Time(own.clone(), 0), dotted: false, ..time.clone() };
             Kind::Ref(Ref { name, places: vec![place], relation: false, span: e.span }).at(e.span)
         }
-        _ => e.map_parts(&mut |part| at_moments(part, time, settings, found)),
+        _ => e.map_parts(&mut |part| replace_time(part, time, settings, found)),
     }
 }
 

@@ -82,14 +82,14 @@ fn command(args: &[OsString]) -> Source {
 pub(crate) fn pointed(mut faults: Faults, command: Option<&Source>, options: &[&str]) -> Faults {
     let Some(command) = command else { return faults };
     let file = faults.sources.len() as u32;
-    let places: Vec<Span> = options.iter().filter_map(|o| command.option(o, file)).collect();
+    let spans: Vec<Span> = options.iter().filter_map(|o| command.option(o, file)).collect();
     for fault in faults.faults.iter_mut().filter(|f| f.span() == Span::NOWHERE) {
         let named = |s: &&Span| {
             let words = command.slice(**s).split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'');
             words.filter(|w| !w.is_empty()).any(|w| fault.message.contains(&format!("`{w}`")))
         };
-        if let (Some(place), Some(label)) = (places.iter().find(named), fault.labels.first_mut()) {
-            label.0 = *place;
+        if let (Some(span), Some(label)) = (spans.iter().find(named), fault.labels.first_mut()) {
+            label.0 = *span;
         }
     }
     faults.sources.push(command.clone());
@@ -114,8 +114,8 @@ where
     let told = command(&args);
     let cli = match Cli::try_parse_from(&args) {
         Ok(mut cli) => {
-            if let Some(place) = cli.verb.command() {
-                *place = Some(told.clone());
+            if let Some(command) = cli.verb.command() {
+                *command = Some(told.clone());
             }
             cli
         }

@@ -17,9 +17,9 @@ pub(crate) struct Opened {
 }
 
 /// Reads imports relative to a folder.
-pub(crate) struct Beside<'a>(pub(crate) &'a Path);
+pub(crate) struct RelativeLoader<'a>(pub(crate) &'a Path);
 
-impl Loader for Beside<'_> {
+impl Loader for RelativeLoader<'_> {
     fn load(&self, path: &str) -> Result<String, String> {
         let path = self.0.join(path);
         let failed = |e: gradus::Error| {
@@ -79,7 +79,8 @@ fn opened(
 ) -> Done<Opened> {
     let source = text(file, terminal)?;
     let folder = folder(file);
-    let program = Program::read(source, &Beside(&folder)).map_err(|unsound| faults(unsound, &folder))?;
+    let program =
+        Program::read(source, &RelativeLoader(&folder)).map_err(|unsound| faults(unsound, &folder))?;
     warn(&program, &program.warnings, terminal);
     Ok(Opened { program, folder })
 }

@@ -1,7 +1,7 @@
 //! `gradus repl`: adds equations one by one and shows the values that they define. A line with an error changes nothing.
 
 use crate::args::{Given, ReplArgs};
-use crate::open::{Beside, Opened};
+use crate::open::{Opened, RelativeLoader};
 use crate::{Done, Failure, Terminal, open, show};
 use gradus::lang::ast::{Name, Statement};
 use gradus::lang::{GradientOptions, Program, Source, parse_query};
@@ -145,7 +145,7 @@ impl Session<'_> {
     }
 
     fn program(&self, text: &str) -> Done<Program> {
-        Ok(Program::load(Source::new("repl", text), &Beside(&self.folder))?)
+        Ok(Program::load(Source::new("repl", text), &RelativeLoader(&self.folder))?)
     }
 
     /// Shows a name or an expression, or adds statements.

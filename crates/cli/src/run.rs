@@ -231,9 +231,9 @@ fn write(
         match sink.top {
             Some(k) => {
                 let k = k.min(value.dim(-1));
-                let (top, places) = value.topk(k, -1, true);
+                let (top, indices) = value.topk(k, -1, true);
                 match &*files::ending(&sink.path) {
-                    "jsonl" => json::write_top(&sink.path, &sink.name, &top, &places)?,
+                    "jsonl" => json::write_top(&sink.path, &sink.name, &top, &indices)?,
                     _ => files::write(&sink.path, &sink.name, &top)?,
                 }
             }
@@ -245,8 +245,8 @@ fn write(
         let Some(file) = e.file() else { continue };
         let path = folder.join(file.path);
         if matches!(&*files::ending(&path), "txt" | "md") && values.contains_key(&e.target.name) {
-            let beside = out.join(format!("{}.txt", e.target.name));
-            Tokens::read(&path)?.write_vocabulary(&beside)?;
+            let vocabulary = out.join(format!("{}.txt", e.target.name));
+            Tokens::read(&path)?.write_vocabulary(&vocabulary)?;
         }
     }
     Ok(())

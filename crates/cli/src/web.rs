@@ -77,7 +77,7 @@ fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?.take(HEAD));
     let mut first = String::new();
     reader.read_line(&mut first)?;
-    // The entire head is read, also because closing with unread data would reset the connection.
+    // Reads the entire head: closing the connection with unread data would reset it.
     let mut accepted = String::new();
     let mut line = String::new();
     while reader.read_line(&mut line)? > 2 {

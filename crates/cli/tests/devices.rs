@@ -1,4 +1,4 @@
-//! `--device` and the verb `devices`. What needs a GPU runs on whatever adapter there is; in CI that is one in software.
+//! `--device` and the verb `devices`. Tests that need a GPU use the first adapter; in CI that is a software driver.
 
 mod common;
 

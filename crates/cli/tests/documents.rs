@@ -1,6 +1,6 @@
 //! Programs that state what they give: the gallery in `examples/equations` and the examples of `docs/language.md`.
 //!
-//! `# expect Name = value` (`within 1e-6` behind it, if 1e-9 is too near) and `# fails: part of a message`.
+//! `# expect Name = value` (followed by `within 1e-6` if 1e-9 is too strict) and `# fails: part of a message`.
 
 mod common;
 

@@ -94,7 +94,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Runs a line, commands joined by `|`; gives what the last one writes.
+/// Runs a line, commands joined by `|`; returns the output of the last one.
 fn run(line: &str, folder: &Path) -> String {
     let all = words(line);
     let mut input = Vec::new();
@@ -117,7 +117,7 @@ fn run(line: &str, folder: &Path) -> String {
     String::from_utf8(input).unwrap()
 }
 
-/// Whether a text is as a page shows it; `…` stands for anything.
+/// Whether a text equals the text on a page, in which `…` matches anything.
 fn agrees(shown: &str, found: &str) -> bool {
     fn line(shown: &str, found: &str) -> bool {
         let Some((first, rest)) = shown.split_once('…') else { return shown == found };
@@ -149,7 +149,7 @@ fn agrees(shown: &str, found: &str) -> bool {
 /// Lines of a page that are to be replaced by a text.
 type Change = (std::ops::Range<usize>, String);
 
-/// Runs the blocks of a page in order; gives how many were run, and outputs that differ.
+/// Runs the blocks of a page in order; returns the number of blocks run, and outputs that differ.
 fn hold(page: &str, text: &str) -> (usize, Vec<Change>) {
     let folder = Folder::new(&format!("guide-{}", page.replace(['/', '.'], "-")));
     for part in ["equations", "train", "data"] {
@@ -220,7 +220,7 @@ fn the_book_as_written() {
     assert!(ran >= 25, "{ran} blocks");
 }
 
-/// The picture and the gradient in README.md are what the command gives.
+/// The picture and the gradient in README.md equal the output of the command.
 #[test]
 fn the_readme_as_written() {
     let folder = Folder::new("guide-picture");

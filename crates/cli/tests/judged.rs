@@ -87,7 +87,7 @@ fn check_knows_edges_from_faults() {
         "P[i] = const([1.5, 2.5, 3])\nLoss = cast(P[i], to=\"f32\") sin(P[i])",
         "P[i] = const([1.5, 2.5, 3])\nLoss = cast(P[i], to=\"f16\") sin(P[i])",
         "P[i] = const([1.5, 2.5, 3])\nLoss = cast(P[i], to=\"bf16\")",
-        // A slope of exactly 0, through a fixpoint and beside a large value.
+        // A slope of exactly 0, through a fixpoint and next to a large value.
         "P = 0\nX = 0.5 X + P P + 1\nLoss = X",
         "P = 0\nX = 0.5 X + P\nLoss = X",
         "P = 0\nX = 0.5 X + P\nLoss = X X",
@@ -123,7 +123,7 @@ fn check_knows_edges_from_faults() {
         (0..100).map(|i| (if i == 37 { 0.0 } else { 0.1 * i as f64 - 3.05 }).to_string()).collect();
     let (code, found) = row(&format!("P[i] = const([{}])\nLoss = relu(P[i]) P[i+1]", many.join(", ")), "P");
     assert!(code == 0 && found.ends_with("  ok; 1 of 100 not differentiable here"), "{found}");
-    // A program that is wrong itself is what is blamed.
+    // If the program itself is wrong, the message says so, and no gradient is blamed.
     let diverges = gradus_with("X = 2 X + 1\nLoss = X X", &["check", "-"]);
     assert!(
         diverges.code == 1 && diverges.err.contains("error: `X` did not come to rest"),
@@ -175,7 +175,7 @@ fn check_compares_fixpoints_with_forward_mode() {
     }
 }
 
-/// Gradients of what moves with time are checked at every moment, and what is held constant is held.
+/// Gradients of states are checked at every time step; constants stay fixed.
 #[test]
 fn check_looks_at_time_and_at_what_is_held() {
     let text = output(&STEPS.replace("relu", "tanh"), &["check", "-", "--set", "H=[0.1, 0.2]"]);
@@ -296,7 +296,7 @@ fn explain_counts_what_is_really_computed() {
     assert!(text.contains("4: Y[i] = rate K X[i]"), "{text}");
 }
 
-/// What is repeated as often as values decide counts as often as it was.
+/// A loop whose length depends on values counts its actual iterations.
 #[test]
 fn explain_counts_rounds() {
     let counted = |text: &str, name: &str| {
@@ -336,7 +336,7 @@ fn explain_counts_rounds() {
             .count(),
         2
     );
-    // What no round changes is computed before them: the two `exp`, a fixpoint of its own, what a loop does not move.
+    // Values that no round changes are computed once, before the rounds: the two `exp`, another fixpoint, loop invariants.
     let (rounds, flops, _) = counted("A[i] = const([1,2])\nX[i] = 0.1 exp(A[i]) X[i] + 1", "X[i] = 0.1");
     assert!(rounds > 20 && flops == 2 + 4 * rounds, "{rounds} {flops}");
     let f = "fn f(x[i]) -> y[i] { y[i] = 0.5 y[i] + x[i] }\nA[i,j] = const([[1,2],[3,4]])\n";
@@ -385,7 +385,7 @@ fn ties_and_places_beside_edges() {
     assert!(found.code == 0 && found.out.contains("ok; 1 of 3 not differentiable here"), "{}", found.out);
 }
 
-/// A list in a condition has the indices of its line, whatever is computed elsewhere for it.
+/// A list in a condition has the indices of its line, also if other lines compute a part of it.
 #[test]
 fn lists_in_conditions_are_judged() {
     let text = "A[i] = const([1,2,3])\nY[i,j] = 1.5 < [[1,2],[3,4],[5,6]] ? exp(A[i]) : 0\nL = Y[i,j] Y[i,j]";

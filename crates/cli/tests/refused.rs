@@ -1,4 +1,4 @@
-//! What the command refuses before it computes or writes anything, and programs that are written elsewhere.
+//! Errors that the command reports before it computes or writes anything, and errors in imported programs.
 
 mod common;
 
@@ -164,9 +164,9 @@ fn inputs_given_twice() {
     }
 }
 
-/// A place that is not there is said with the call that reads it, and its line.
+/// An index out of range is reported with the call that reads it, and its line.
 #[test]
-fn places_that_are_not_there() {
+fn indices_out_of_range() {
     let text = "X[i] = const([1, 2, 3])\nZ[j] = 2 gather(X[i], Q[j])";
     let found = gradus_with(text, &["run", "-", "--set", "Q=[0, 7]"]);
     let said = "`gather` is given place 7, but there are 3 places, counted from 0";
@@ -222,7 +222,8 @@ fn faults_of_all_kinds_at_once() {
     ];
     assert!(code == 1 && errors.len() == 5, "{errors:?}");
     assert!(begin.iter().zip(&errors).all(|(b, e)| e.starts_with(b)), "{errors:?}");
-    // A call of nothing, a line that cannot be read and an export of nothing: what they would have given is not missing.
+    // An unknown function, a line that does not parse and an export of an unknown name: names that they would define are not
+    // reported as missing.
     let names =
         "Y[i] = Bee[i] + tanhh(B[i])\nP[i] = (2 B[i]\nQ[i] = P[i] + Y[i]\nR[i] = B[i] X[j]\nexport YY";
     let (code, errors) = said(names, &["--set", "B=[1, 2]"]);
@@ -235,7 +236,7 @@ fn faults_of_all_kinds_at_once() {
     ];
     assert!(code == 1 && errors.len() == 5, "{errors:?}");
     assert!(begin.iter().zip(&errors).all(|(b, e)| e.starts_with(b)), "{errors:?}");
-    // What is given counts, and how long time is may be what could not be read.
+    // Inputs given by options are checked too; the number of time steps may be in a line that does not parse.
     let sizes = "Y[i] = tanhh(A[i])\nZ[i] = A[i] B[i]";
     let (_, errors) = said(sizes, &["--set", "A=[1, 2]", "--set", "B=[1, 2, 3]"]);
     assert!(errors.len() == 2 && errors[1].starts_with("index `i` has size 3 in `B`, but 2"), "{errors:?}");
@@ -259,7 +260,7 @@ fn names_that_are_none() {
     assert_eq!((found.code, &*found.out), (0, "Z: f32\n6.\n\nA: f32\n2.\n"));
 }
 
-/// What is wrong with the command is said with what is wrong with the program.
+/// Errors of the command line and of the program are reported together.
 #[test]
 fn the_command_and_the_program_at_once() {
     let cases: &[(&str, &[&str], u8, &[&str])] = &[

@@ -447,7 +447,7 @@ fn shipped_configurations_train() {
     assert!(loss < 4.2 && held_out.unwrap() < 4.5, "{loss} {held_out:?}");
 }
 
-/// What the help shows can be copied.
+/// The configuration in the help runs.
 #[test]
 fn the_configuration_of_the_help_trains() {
     let folder = Folder::new("train-help");

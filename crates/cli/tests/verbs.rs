@@ -10,7 +10,7 @@ fn run_shows_values() {
     assert_eq!(text, "Y[i]: f32 2\n[1. 4.]\n\nZ: f32\n5.\n");
 }
 
-/// What blocks name is read by the lines of a gradient, and only there by others.
+/// Names inside of blocks are made unique, so that the lines of a gradient can read them.
 #[test]
 fn grad_of_blocks_runs() {
     let text = "X = 3\n{\n    let t = X X # inside\n    A = t t\n}\n{ let t = 2 X; B = t }\nLoss = A B\n";
@@ -25,7 +25,7 @@ fn grad_of_blocks_runs() {
     assert_eq!(whole, "Loss: f32\n486.\n");
 }
 
-/// A temperature by name is that of the gradient's lines as well.
+/// The temperature of a name also applies to the lines of its gradient.
 #[test]
 fn temperatures_reach_gradients() {
     let text = "X[i] = const([0.3, -0.2])\nY[i] = sig(X[i])\nZ[i] = sig(Y[i] X[i])\nLoss = Z[i] Z[i] Y[i]\n";
@@ -132,7 +132,7 @@ fn sources_are_read_and_sinks_written_below_the_folder_only() {
     assert_eq!(folder.read("out/deep/anc.tsv"), "0\t1\n0\t2\n1\t2\n");
     assert!(folder.read("out/top.jsonl").contains("{\"row\": [], \"rank\": 1, \"index\": 2, \"value\": 2}"));
     assert!(folder.0.join("out/Anc.npy").exists());
-    // Facts speak of one domain: with the second file, of four things.
+    // Both files share a domain; the second file enlarges it to four.
     assert!(output("", &["run", &program, "--only", "Both"]).starts_with("Both(x): bool 4\n"));
     for path in ["../x.npy", "/x.npy", "a/../../x.npy"] {
         let bad = folder.file("bad.eq", &format!("Y = 1\n\"{path}\" = Y"));
@@ -152,7 +152,7 @@ fn texts_are_read_with_their_vocabulary() {
     let text = output("", &["run", &program, "--json", "--out", &out]);
     assert_eq!(json(&text)["C"]["data"], json("[2, 1]"));
     assert_eq!(folder.read("out/T.vocab.json"), "[\"a\",\"b\"]\n");
-    assert!(!folder.0.join("a.vocab.json").exists(), "nothing is written beside the program");
+    assert!(!folder.0.join("a.vocab.json").exists(), "nothing is written next to the program");
 }
 
 #[test]
@@ -181,9 +181,9 @@ fn grad_gives_the_page_and_runs() {
     );
 }
 
-/// A loss with indices is said to have them, whether it was asked for or found by its name.
+/// A loss with indices is an error, whether `--loss` names it or it was found by its name.
 #[test]
-fn grad_of_what_is_no_scalar() {
+fn grad_of_a_loss_with_indices() {
     for args in [&["grad", "-"][..], &["grad", "-", "--loss", "Loss"]] {
         let wrong = gradus_with("A[i] = const([1, 2])\nLoss[i] = 2 A[i]", args);
         let said = "`Loss` has 1 index; only a scalar can be differentiated";
@@ -203,7 +203,7 @@ fn facts_have_one_heading() {
     assert!(wrong.code == 1 && wrong.err.contains(said), "{}", wrong.err);
 }
 
-/// 2 for what the command line says wrong, 1 for what the program does.
+/// The exit code is 2 for a wrong command line and 1 for a wrong program.
 #[test]
 fn exit_codes() {
     let code = |program: &str, args: &[&str]| {
@@ -240,15 +240,15 @@ fn exit_codes() {
     for program in ["Y = X", "Y = (", "Y = sofmax(1)", "X = 2 X + 1", "A[i] = const([1, 2])\nY = A[7]"] {
         assert_eq!(code(program, &["run"]), 1, "{program}");
     }
-    // The command is wrong whatever else is.
+    // A wrong command line takes precedence over a wrong program.
     assert_eq!(code("Y = X", &["run", "--set", "z=1"]), 2);
     assert_eq!(code("Y = (", &["run", "--only", "Z"]), 2);
     assert!(output("", &["--help"]).contains("Exit codes: 0 success; 1 the program is wrong"));
 }
 
-/// What JSON has no numbers for is written as text, which comes back.
+/// Numbers that JSON lacks are written as strings and read back.
 #[test]
-fn json_of_what_json_lacks() {
+fn json_of_infinities_and_nan() {
     let folder = Folder::new("lacks");
     let text = "X[i] = const([1, 0, -1])\nY[i] = X[i] / 0\nZ = -1 / 0";
     let written = output(text, &["run", "-", "--json"]);
@@ -264,7 +264,7 @@ fn json_of_what_json_lacks() {
     assert!(output("", &["run", "--help"]).contains("\"NaN\", \"inf\" and \"-inf\""));
 }
 
-/// A state begins with what it is given; what is wrong with an option is said at the option.
+/// `--set` gives the first value of a state; an error in an option points at the option.
 #[test]
 fn states_are_given_by_set() {
     let value =
@@ -357,7 +357,8 @@ fn repl_lives_through_errors() {
     assert!(!rest.contains("C ="), "{text}");
 }
 
-/// What moves with a time that ends by a condition waits for the condition; a statement is no product of names.
+/// A name that depends on a time which ends by a condition is computed once the condition is defined; a statement is not a
+/// product of names.
 #[test]
 fn repl_waits_for_the_end_of_time() {
     let typed = "axis t while Go\nX[*0] = 1\nX[*t+1] = X[*t] + 1\nGo[*t] = X[*t] < 3\nX\nexport X\n";
@@ -367,7 +368,7 @@ fn repl_waits_for_the_end_of_time() {
     );
 }
 
-/// Lines go on where they cannot be all; expressions are shown without a name.
+/// Incomplete lines continue; expressions are shown without a name.
 #[test]
 fn repl_takes_more_lines_and_expressions() {
     let typed = "A[i] = const([1,\n  2,\n 3])\nB[i] = A[i] +\n 1  # one more\nA[i] B[i] - 20\n2 + 3\nA[i] nonsense(3)\nC = (1\n + 2)\nfoo(\n\nE = 2; F = 3; E F\nH[0] = 5; H[1] = 6\nD = [";
@@ -392,7 +393,7 @@ fn repl_takes_more_lines_and_expressions() {
     }
 }
 
-/// A file takes any expression; what is in it does not change what the program gives.
+/// An output file may hold any expression; writing it does not change the results.
 #[test]
 fn files_of_expressions() {
     let folder = Folder::new("expressions");
@@ -423,7 +424,7 @@ fn usage_and_help() {
     assert!(output("", &["completions", "bash"]).contains("_gradus"));
 }
 
-/// The binary itself: codes come out, standard input goes in, and what is no terminal gets no colours.
+/// Runs the binary: exit codes, standard input, and no colours unless the output is a terminal.
 #[test]
 fn the_process() {
     use std::io::Write;

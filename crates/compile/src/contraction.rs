@@ -146,8 +146,8 @@ pub(crate) fn match_product(
     let (rows, columns, k) = (rows.unwrap_or(one), columns.unwrap_or(one), k.pop().unwrap_or(one));
     let turn = |s: [i64; 3]| if swapped { [s[1], s[0], s[2]] } else { s };
     let (r, c, s) = (turn(rows.steps), turn(columns.steps), turn(k.steps));
-    let place = |o: usize| ops[o].layout.offset;
-    let offsets = turn([place(0), place(1), place(2)]);
+    let offset = |o: usize| ops[o].layout.offset;
+    let offsets = turn([offset(0), offset(1), offset(2)]);
     let contraction = Contraction {
         operands,
         dtype,

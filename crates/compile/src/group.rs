@@ -126,7 +126,7 @@ impl Group {
         self.members.iter().map(|(m, _)| of(m)).sum::<usize>() + more.map(of).sum::<usize>()
     }
 
-    /// Returns true if this group with more members uses more large buffers than a kernel may.
+    /// Returns true if this group with more members uses more large buffers than a kernel may bind.
     fn is_too_wide_with<'a>(&'a self, more: impl Iterator<Item = &'a Arc<Member>>) -> bool {
         let mut all: HashSet<Value> = more.flat_map(|m| &m.large).copied().collect();
         // Most members have no large buffers, and do not change the answer.
@@ -207,7 +207,7 @@ impl Group {
 
     /// Returns this group with one more member, or the reason why it cannot join.
     pub(crate) fn joined(&self, member: &Arc<Member>) -> Result<Group, &'static str> {
-        // Checked before copying, since full groups are asked most often.
+        // Checked before copying the group, because most calls are for groups that are already full.
         if self.length_with([member].into_iter()) > self.limits.most {
             return Err(TOO_LONG);
         }

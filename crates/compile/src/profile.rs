@@ -111,7 +111,7 @@ pub struct Split {
     pub part: usize,
 }
 
-/// When neighbouring steps run slice by slice, so that what they pass on to each other stays in cache.
+/// Conditions under which neighbouring steps run slice by slice, so that values which they pass on stay in cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slices {
     /// Fewest slices.

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Smaller arenas come from the block pool and return to it, which is fast.
 const SMALL: usize = 1 << 20;
-/// Total bytes kept. The arena that ran last is kept whatever its size, because it is likely to run again.
+/// Total bytes kept. The arena that ran last is kept regardless of its size, because it is likely to run again.
 const MOST: usize = 1 << 30;
 
 /// Arenas with the number of their executable, ordered by last use.
@@ -84,22 +84,22 @@ mod tests {
     fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
         let each = MOST / 4;
         let all: Vec<Arenas> = (0..6).map(|_| Arenas::new()).collect();
-        let place = |a: &Arenas| {
+        let address = |a: &Arenas| {
             let arena = a.take(each).expect("memory");
-            let place = arena.as_ptr().addr();
+            let address = arena.as_ptr().addr();
             a.put(arena);
-            place
+            address
         };
         let own = |a: &Arenas| {
             kept().iter().filter(|(own, _)| *own == a.0).map(|(_, s)| s.as_ptr().addr()).collect()
         };
-        let places: Vec<usize> = all.iter().map(place).collect();
+        let addresses: Vec<usize> = all.iter().map(address).collect();
         let left: Vec<Vec<usize>> = all.iter().map(own).collect();
-        let last = |i: usize| if i < 2 { vec![] } else { vec![places[i]] };
+        let last = |i: usize| if i < 2 { vec![] } else { vec![addresses[i]] };
         assert_eq!(left, (0..6).map(last).collect::<Vec<_>>());
         // An executable that runs again gets its own arena, which then counts as the most recent.
-        assert_eq!(place(&all[2]), places[2]);
-        place(&all[0]);
+        assert_eq!(address(&all[2]), addresses[2]);
+        address(&all[0]);
         let left: Vec<usize> = all.iter().map(|a| own(a).len()).collect();
         assert_eq!(left, [1, 0, 1, 0, 1, 1]);
         let numbers: Vec<u64> = all.iter().map(|a| a.0).collect();

@@ -111,7 +111,8 @@ pub(crate) unsafe fn write(
     texts: Texts<'_>,
     count: &[i64],
 ) {
-    // SAFETY: the caller's contract. Heads are tasks, so no two tasks write the same element.
+    // SAFETY: the caller guarantees the extents of `from`, `to` and `new`, and that no other thread uses
+    // `to`. Heads are tasks, so no two tasks write the same element.
     unsafe {
         if !std::ptr::eq(from, to) {
             std::ptr::copy_nonoverlapping(from, to, cache.bytes());
@@ -125,8 +126,8 @@ pub(crate) unsafe fn write(
                     let position = first.checked_add(t as i64).and_then(|p| usize::try_from(p).ok());
                     let Some(position) = position.filter(|p| *p < cache.capacity) else { continue };
                     let row = new.at(((b * texts.time + t) * cache.heads + head) * row_bytes);
-                    let place = to.at(cache.at(slot, head) + position * row_bytes);
-                    std::ptr::copy_nonoverlapping(row, place, row_bytes);
+                    let target = to.at(cache.at(slot, head) + position * row_bytes);
+                    std::ptr::copy_nonoverlapping(row, target, row_bytes);
                 }
             }
         };
@@ -135,7 +136,7 @@ pub(crate) unsafe fn write(
     }
 }
 
-/// What attention computes, besides the extents of the cache.
+/// Parameters of a call of attention, in addition to the extents of the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attention {
     /// Heads of queries, a multiple of those of the cache.
@@ -269,7 +270,8 @@ impl Head {
         let (width, n) = (self.width, seen.len());
         let whole = width / GROUP * GROUP;
         let scratch = Scratch::take::<f32>(n);
-        // SAFETY: the caller's contract; the scratch has a score for every key that is seen.
+        // SAFETY: the caller guarantees queries, cache and results of these extents and the instruction set
+        // of `W`; the scratch has a score for every key that is seen.
         unsafe {
             let scores = std::slice::from_raw_parts_mut(scratch.as_ptr::<f32>(), n);
             let [keys, values] = [self.keys, self.values].map(|p| p.wrapping_add(seen.start * width));
@@ -317,7 +319,8 @@ impl Head {
             // SAFETY: the operands are inside of queries, cache, results and scratch.
             unsafe { gemm(pool, &problem) };
         };
-        // SAFETY: the caller's contract; positions that are seen are inside of the cache.
+        // SAFETY: the caller guarantees queries, cache and results of these extents; positions that are seen
+        // are inside of the cache.
         unsafe {
             let [keys, values] = [self.keys, self.values].map(|p| p.wrapping_add(from * self.width));
             let q = strided(self.queries, self.stride, 1);
@@ -384,18 +387,20 @@ fn few(isa: Isa) -> Few {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 unsafe fn avx512(head: &Head, position: i64) {
-    // SAFETY: the caller's contract; `few` chose an instruction set the processor has.
+    // SAFETY: the caller guarantees the memory of `head`; `few` chose an instruction set that the processor
+    // has.
     unsafe { head.one::<crate::wide::Avx512>(position) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn avx2(head: &Head, position: i64) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees the memory of `head`; `few` chose an instruction set that the processor
+    // has.
     unsafe { head.one::<crate::wide::Avx2>(position) }
 }
 
 unsafe fn plain(head: &Head, position: i64) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees the memory of `head`; plain code runs on every processor.
     unsafe { head.one::<Plain>(position) }
 }

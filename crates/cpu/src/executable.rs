@@ -9,7 +9,7 @@ use crate::pool::Pool;
 use crate::profile::PROFILE;
 use crate::rolled::{Counts, Rolled};
 use crate::routine::siblings;
-use crate::tile::{Memory, Program};
+use crate::tile::{Memory, TileProgram};
 use crate::{interrupt, product, routine};
 use gradus_compile::{BufferLocation, InputLayout, Plan, Step, compile, compile_with};
 use gradus_device::{Argument, Done, memory_error};
@@ -40,7 +40,7 @@ pub struct Executable {
 #[derive(Debug)]
 enum Work {
     None,
-    Program(Box<Program>),
+    Program(Box<TileProgram>),
     Nested(Vec<Executable>),
     Slices(Box<Executable>),
     Rolled(Box<Rolled>),
@@ -49,7 +49,7 @@ enum Work {
 impl Work {
     /// Prepares a step over these buffers, with generated code if `native`.
     fn of(step: &Step, buffers: &[(DType, usize)], native: bool) -> Result<Work> {
-        let program = if native { Program::new } else { Program::interpreted };
+        let program = if native { TileProgram::new } else { TileProgram::interpreted };
         Ok(match step {
             Step::Kernel(k) => Work::Program(Box::new(program(k, buffers)?)),
             Step::Contract(c) => {
@@ -163,17 +163,17 @@ impl Executable {
     /// or reads before writes, change the results.
     pub fn poisoned(mut self) -> Executable {
         self.work = self.work.into_iter().map(Work::poisoned).collect();
-        let place = |b: usize| match self.plan.buffers[b].location {
+        let range = |b: usize| match self.plan.buffers[b].location {
             BufferLocation::Arena(at) => Some((at, self.plan.buffers[b].bytes())),
             _ => None,
         };
         let mut seen = vec![false; self.plan.buffers.len()];
         for step in &self.plan.steps {
-            let read: Vec<(usize, usize)> = step.reads().into_iter().filter_map(place).collect();
+            let read: Vec<(usize, usize)> = step.reads().into_iter().filter_map(range).collect();
             let mut new = Vec::new();
             for b in step.writes() {
                 // Skips a buffer that is written over its own operand.
-                new.extend(place(b).filter(|p| !seen[b] && !read.contains(p)));
+                new.extend(range(b).filter(|p| !seen[b] && !read.contains(p)));
                 seen[b] = true;
             }
             self.poison.push(new);
@@ -308,11 +308,11 @@ impl Executable {
         }
         // Values without elements get an aligned, non-null address that is never read.
         let base = arena.as_ref().map_or(std::ptr::without_provenance_mut(64), Storage::as_ptr);
-        let place = |b: &gradus_compile::Buffer| match b.location {
+        let address = |b: &gradus_compile::Buffer| match b.location {
             BufferLocation::Arena(at) => base.wrapping_add(at),
             _ => std::ptr::null_mut(),
         };
-        let mut table: Vec<*mut u8> = self.plan.buffers.iter().map(place).collect();
+        let mut table: Vec<*mut u8> = self.plan.buffers.iter().map(address).collect();
         for (b, storage) in &self.constants {
             table[*b] = storage.as_ptr();
         }
@@ -386,7 +386,8 @@ impl Session<'_> {
         times: Option<&mut Vec<Duration>>,
     ) -> Result<()> {
         let alone = self.executable.plan.donors.iter().all(Option::is_none);
-        // SAFETY: the contract is the same.
+        // SAFETY: the caller guarantees the sizes of inputs and outputs, access to them, and the sharing that
+        // the plan allows.
         unsafe { self.run_part(pool, (ins, outs), times, alone) }
     }
 

@@ -28,10 +28,11 @@ impl Matrices {
     /// Computes `y = x · matrixᵀ` of `count` rows that are next to each other.
     ///
     /// # Safety
-    /// As for [`dot`]; the rows are inside of activations and results.
+    /// `x` is `[count, inputs]`, `y` is `[count, outputs]`, `group` is below `groups`, matrices are as large as stated, and no
+    /// other thread accesses `y`.
     unsafe fn multiply(&self, pool: &Pool, group: usize, x: *const f32, y: *mut f32, count: usize) {
         let (rows, width) = (self.outputs, self.inputs);
-        // SAFETY: the caller's contract; the matrix is one of those that there are.
+        // SAFETY: the caller guarantees the extents of `x` and `y`, and that `group` is a matrix of `values`.
         unsafe {
             match self.values {
                 Values::Floats(data) => {

@@ -31,8 +31,8 @@ pub(crate) unsafe fn switch(
     plan: &Plan,
 ) -> Result<()> {
     let index = integer(plan, c.ins[0], memory).clamp(0, branches.len() as i64 - 1) as usize;
-    let place = |b: &usize| memory.0[*b];
-    let (ins, outs) = (c.ins[1..].iter().map(place), c.outs.iter().map(place));
+    let pointer = |b: &usize| memory.0[*b];
+    let (ins, outs) = (c.ins[1..].iter().map(pointer), c.outs.iter().map(pointer));
     // SAFETY: the caller guarantees the memory; branches have the inputs and outputs of the switch.
     unsafe { branches[index].session(pool)?.run(pool, ins, outs, None) }
 }
@@ -56,13 +56,13 @@ impl Carries {
         Ok(Carries { rooms, now: 0 })
     }
 
-    fn places(&self, which: usize) -> impl Iterator<Item = *mut u8> + '_ {
+    fn pointers(&self, which: usize) -> impl Iterator<Item = *mut u8> + '_ {
         self.rooms.iter().map(move |r| r[which].as_ptr())
     }
 
     /// Copies the carries to the results of the loop.
     unsafe fn finish(&self, sizes: &[usize], to: &[*mut u8]) {
-        for ((from, &to), &size) in self.places(self.now).zip(to).zip(sizes) {
+        for ((from, &to), &size) in self.pointers(self.now).zip(to).zip(sizes) {
             // SAFETY: the caller guarantees `size` bytes at `to`, which is not a buffer of the carries.
             unsafe { std::ptr::copy_nonoverlapping(from, to, size) };
         }
@@ -80,7 +80,7 @@ pub(crate) unsafe fn scan(
     memory: Memory<'_>,
     plan: &Plan,
 ) -> Result<()> {
-    let place = |b: &usize| memory.0[*b];
+    let pointer = |b: &usize| memory.0[*b];
     let (fixed, rest) = c.ins.split_at(shared);
     let (first, xs) = rest.split_at(carries);
     let (last, ys) = c.outs.split_at(carries);
@@ -91,17 +91,17 @@ pub(crate) unsafe fn scan(
     };
     // SAFETY: the caller guarantees the memory; slices of stacks have the sizes that the step reads and writes.
     unsafe {
-        let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
+        let mut state = Carries::new(&sizes, &first.iter().map(pointer).collect::<Vec<_>>())?;
         let mut session = body.session(pool)?;
         for step in 0..length {
             let i = if reverse { length - 1 - step } else { step };
             let at = |b: &usize| slice(b, i);
-            let ins = fixed.iter().map(place).chain(state.places(state.now)).chain(xs.iter().map(at));
-            let outs = state.places(1 - state.now).chain(ys.iter().map(at));
+            let ins = fixed.iter().map(pointer).chain(state.pointers(state.now)).chain(xs.iter().map(at));
+            let outs = state.pointers(1 - state.now).chain(ys.iter().map(at));
             session.run(pool, ins, outs, None)?;
             state.now = 1 - state.now;
         }
-        state.finish(&sizes, &last.iter().map(place).collect::<Vec<_>>());
+        state.finish(&sizes, &last.iter().map(pointer).collect::<Vec<_>>());
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ pub(crate) unsafe fn slices(
     plan: &Plan,
 ) -> Result<()> {
     let count: usize = extents.iter().product();
-    let place = |slice: usize, (b, along): (&usize, &Vec<i64>)| {
+    let pointer = |slice: usize, (b, along): (&usize, &Vec<i64>)| {
         let (mut rest, mut at) = (slice, 0);
         for (extent, step) in extents.iter().zip(along).rev() {
             at += (rest % extent) as i64 * step;
@@ -129,8 +129,8 @@ pub(crate) unsafe fn slices(
         memory.at(*b).wrapping_offset(at as isize * plan.buffers[*b].dtype.size() as isize)
     };
     let one = |session: &mut Session<'_>, slice: usize| {
-        let ins = c.ins.iter().zip(moves).map(|p| place(slice, p));
-        let outs = c.outs.iter().zip(&moves[c.ins.len()..]).map(|p| place(slice, p));
+        let ins = c.ins.iter().zip(moves).map(|p| pointer(slice, p));
+        let outs = c.outs.iter().zip(&moves[c.ins.len()..]).map(|p| pointer(slice, p));
         // SAFETY: the caller guarantees the memory; slices write separate elements, and read none that another
         // slice writes.
         unsafe { session.run_part(pool, (ins, outs), None, false) }
@@ -167,26 +167,26 @@ pub(crate) unsafe fn while_loop(
     memory: Memory<'_>,
     plan: &Plan,
 ) -> Result<()> {
-    let place = |b: &usize| memory.0[*b];
+    let pointer = |b: &usize| memory.0[*b];
     let (fixed, first) = c.ins.split_at(shared);
     let sizes: Vec<usize> = first.iter().map(|b| bytes(plan, *b)).collect();
     let mut left = if bound == 0 { usize::MAX } else { bound };
     let mut go = [0u8; 64];
     // SAFETY: the caller guarantees the memory; the condition writes one boolean.
     unsafe {
-        let mut state = Carries::new(&sizes, &first.iter().map(place).collect::<Vec<_>>())?;
+        let mut state = Carries::new(&sizes, &first.iter().map(pointer).collect::<Vec<_>>())?;
         let (mut condition, mut body) = (plans[0].session(pool)?, plans[1].session(pool)?);
         while left > 0 {
-            let ins = || fixed.iter().map(place).chain(state.places(state.now));
+            let ins = || fixed.iter().map(pointer).chain(state.pointers(state.now));
             condition.run(pool, ins(), [go.as_mut_ptr()].into_iter(), None)?;
             if go[0] == 0 {
                 break;
             }
-            body.run(pool, ins(), state.places(1 - state.now), None)?;
+            body.run(pool, ins(), state.pointers(1 - state.now), None)?;
             state.now = 1 - state.now;
             left -= 1;
         }
-        state.finish(&sizes, &c.outs.iter().map(place).collect::<Vec<_>>());
+        state.finish(&sizes, &c.outs.iter().map(pointer).collect::<Vec<_>>());
     }
     Ok(())
 }

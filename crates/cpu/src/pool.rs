@@ -74,7 +74,7 @@ struct CacheLine<T>(T);
 // SAFETY: `job` is written only while the job is closed and no worker is in it, and what it points to may be
 // called from any thread; all other fields are `Sync`.
 unsafe impl Sync for Shared {}
-// SAFETY: as above.
+// SAFETY: what `job` points to may be called from any thread; all other fields are `Send`.
 unsafe impl Send for Shared {}
 
 const OPEN: usize = 1 << (usize::BITS - 1);

@@ -2,7 +2,7 @@
 
 use crate::gemm::{self, Operand, Output, Problem, Real, Strided, Tile};
 use crate::pool::Pool;
-use crate::tile::{Memory, Program};
+use crate::tile::{Memory, TileProgram};
 use gradus_compile::Contraction;
 use gradus_ir::{DType, Error, Result};
 use half::bf16;
@@ -22,8 +22,8 @@ pub(crate) fn check(c: &Contraction, buffers: &[(DType, usize)]) -> Result<()> {
 ///
 /// # Safety
 /// Memory is that of the contraction's plan, and no other thread accesses it during the call.
-pub(crate) unsafe fn run(c: &Contraction, finish: Option<&Program>, pool: &Pool, memory: Memory<'_>) {
-    // SAFETY: the contract is the same.
+pub(crate) unsafe fn run(c: &Contraction, finish: Option<&TileProgram>, pool: &Pool, memory: Memory<'_>) {
+    // SAFETY: the caller guarantees that memory is that of the contraction's plan and that no other thread accesses it.
     unsafe {
         match c.operands {
             DType::F64 => of::<f64>(c, finish, pool, memory),
@@ -33,7 +33,7 @@ pub(crate) unsafe fn run(c: &Contraction, finish: Option<&Program>, pool: &Pool,
     }
 }
 
-unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, memory: Memory<'_>) {
+unsafe fn of<T: Real>(c: &Contraction, finish: Option<&TileProgram>, pool: &Pool, memory: Memory<'_>) {
     if c.products() * c.m.0 * c.n.0 == 0 {
         return;
     }
@@ -62,9 +62,9 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&Program>, pool: &Pool, me
         let follow = |tile: Tile<T::Sum>| {
             let Some(program) = finish else { return };
             // Indices of the fused kernel are offsets in the product.
-            let place = start + tile.batch as i64 * steps[2] + tile.row0 as i64 * row + tile.col0 as i64;
+            let index = start + tile.batch as i64 * steps[2] + tile.row0 as i64 * row + tile.col0 as i64;
             // SAFETY: this block is finished, and only this thread accesses it.
-            unsafe { program.run_block(memory, place as usize, tile.cols, row as usize, tile.rows) };
+            unsafe { program.run_block(memory, index as usize, tile.cols, row as usize, tile.rows) };
         };
         let problem = Problem {
             batch,

@@ -5,7 +5,7 @@
 //! independent of each other, so that threads share the elements.
 
 use crate::pool::Pool;
-use crate::tile::{Memory, Program};
+use crate::tile::{Memory, TileProgram};
 use gradus_compile::{Access, BufferLocation, Control, Kernel, Layout, Operation, Plan, Step};
 use gradus_ir::DType;
 
@@ -27,7 +27,7 @@ const MOST: usize = 1024;
 /// A loop as a program.
 #[derive(Debug)]
 pub(crate) struct Rolled {
-    program: Program,
+    program: TileProgram,
     /// Elements of a row, which threads share, and rows of one step.
     inner: usize,
     outer: usize,
@@ -47,7 +47,7 @@ impl Rolled {
         native: bool,
     ) -> Option<Rolled> {
         let kernel = one_kernel(control, counts, buffers)?;
-        let make = if native { Program::new } else { Program::interpreted };
+        let make = if native { TileProgram::new } else { TileProgram::interpreted };
         let program = make(&kernel, buffers).ok()?;
         let first = control.ins[counts.shared..].iter().zip(&control.outs).take(counts.carries);
         let bytes = |b: usize| buffers[b].1 * buffers[b].0.size();
@@ -57,7 +57,7 @@ impl Rolled {
     }
 
     /// Returns the program of all steps.
-    pub(crate) fn program(&self) -> &Program {
+    pub(crate) fn program(&self) -> &TileProgram {
         &self.program
     }
 

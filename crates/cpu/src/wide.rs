@@ -13,7 +13,8 @@ pub(crate) const GROUP: usize = 32;
 /// 32 numbers.
 ///
 /// # Safety
-/// Every method needs the instruction set the implementor is made of, and valid memory for what it reads and writes.
+/// The processor must have the instruction set of the implementing type, and pointers must be valid for the elements that
+/// are read or written.
 pub(crate) trait Wide: Copy {
     /// One number in every lane.
     type Splat: Copy;
@@ -56,7 +57,7 @@ pub(crate) trait Wide: Copy {
 /// Two bytes are readable at `p`.
 #[inline(always)]
 pub(crate) unsafe fn half_at(p: *const u8) -> f32 {
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller guarantees two readable bytes at `p`.
     unsafe { f16::from_le_bytes(p.cast::<[u8; 2]>().read()).to_f32() }
 }
 

@@ -176,10 +176,10 @@ fn a_handed_over_argument_becomes_the_result() {
     let executable = Executable::new(&graph).expect("a plan");
     let new = |v: f32| Storage::from_fn(1000, |_| v).expect("memory");
     let (x, y) = (new(3.0), new(1.0));
-    let (place, kept) = (x.as_ptr(), y.clone());
+    let (address, kept) = (x.as_ptr(), y.clone());
     let give = |storage| Argument { storage, offset: 0 };
     let outs = executable.run(Pool::global(), &mut vec![give(x), give(y)]).expect("a run");
-    assert_eq!(outs[0].as_ptr(), place);
+    assert_eq!(outs[0].as_ptr(), address);
     assert!(outs[0].host::<f32>().unwrap().iter().all(|v| *v == 7.0));
     assert!(kept.host::<f32>().unwrap().iter().all(|v| *v == 1.0));
     // An argument with shared storage stays unchanged.

@@ -170,15 +170,15 @@ fn scatter_combines_in_order() {
 #[test]
 fn many_updates_of_elements() {
     let mut r = Random(7);
-    let (places, count) = (100_000, 50_000);
-    let any = r.indices(DType::I64, places, [count]);
+    let (extent, count) = (100_000, 50_000);
+    let any = r.indices(DType::I64, extent, [count]);
     let mut rising = any.i().to_vec();
     rising.sort_unstable();
     let (mut first, mut last) = (rising.clone(), rising.clone());
-    first[0] = places as i64 - 1;
+    first[0] = extent as i64 - 1;
     last[count - 1] = 0;
     for dtype in [DType::F32, DType::BF16, DType::I64] {
-        let (base, updates) = (r.numbers(dtype, [places]), r.numbers(dtype, [count]));
+        let (base, updates) = (r.numbers(dtype, [extent]), r.numbers(dtype, [count]));
         for index in [any.i(), &rising, &first, &last] {
             let index = Literal::new(any.aval().clone(), index.to_vec()).expect("as many");
             let ins = [base.clone(), index, updates.clone()];
@@ -186,9 +186,9 @@ fn many_updates_of_elements() {
             exactly(Scatter { axis: 0, combine: None }, &ins);
         }
     }
-    last[count - 2] = places as i64;
+    last[count - 2] = extent as i64;
     let index = Literal::new(any.aval().clone(), last).expect("as many");
-    let ins = [r.numbers(DType::F32, [places]), index, r.numbers(DType::F32, [count])];
+    let ins = [r.numbers(DType::F32, [extent]), index, r.numbers(DType::F32, [count])];
     refused(Scatter { axis: 0, combine: Some(Combine::Sum) }, &ins);
     refused(Take { axis: 0 }, &ins[..2]);
 }

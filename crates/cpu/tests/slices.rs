@@ -121,7 +121,7 @@ fn normed<'g>(x: &[Var<'g>]) -> Var<'g> {
 }
 
 #[test]
-fn gradients_of_a_scale_are_summed_while_rows_are_at_hand() {
+fn gradients_of_a_scale_are_summed_while_rows_are_in_cache() {
     let (rows, width) = (1024, 512);
     let g = Builder::new();
     let types = [vec![rows, width], vec![width], vec![width]];

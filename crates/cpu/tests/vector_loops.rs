@@ -46,7 +46,7 @@ fn lengths() -> impl Iterator<Item = usize> {
 
 /// An element's value does not depend on its position, nothing is written beyond the end, and the result may
 /// overwrite the operand.
-fn places<T: Float>() {
+fn positions_and_overwriting<T: Float>() {
     let x = numbers::<T>(200);
     let guard = T::from(77.0);
     all(|isa, loops: &Loops<T>| {
@@ -58,15 +58,15 @@ fn places<T: Float>() {
             unsafe { f(x.as_ptr(), whole.as_mut_ptr(), 200) };
             for n in lengths() {
                 let start = 200 - n;
-                let (mut y, mut place) = (vec![guard; n + 1], x[start..].to_vec());
-                place.push(guard);
+                let (mut y, mut in_place) = (vec![guard; n + 1], x[start..].to_vec());
+                in_place.push(guard);
                 // SAFETY: all have at least `n` elements.
                 unsafe {
                     f(x[start..].as_ptr(), y.as_mut_ptr(), n);
-                    f(place.as_ptr(), place.as_mut_ptr(), n);
+                    f(in_place.as_ptr(), in_place.as_mut_ptr(), n);
                 }
                 assert_eq!(bits(&y[..n]), bits(&whole[start..]), "{name} on {isa:?}, {n} elements");
-                assert_eq!(bits(&y), bits(&place), "{name} on {isa:?} in place, {n} elements");
+                assert_eq!(bits(&y), bits(&in_place), "{name} on {isa:?} in place, {n} elements");
                 assert_eq!(y[n], guard, "{name} on {isa:?} beyond {n} elements");
             }
         }
@@ -97,12 +97,12 @@ fn places<T: Float>() {
 
 #[test]
 fn lengths_and_memory_f32() {
-    places::<f32>();
+    positions_and_overwriting::<f32>();
 }
 
 #[test]
 fn lengths_and_memory_f64() {
-    places::<f64>();
+    positions_and_overwriting::<f64>();
 }
 
 /// Arithmetic on `f64` equals the machine's.
@@ -174,11 +174,11 @@ fn masks<T: Float>() {
             unsafe { (f.vv)(a.as_ptr(), b.as_ptr(), m.as_mut_ptr(), 150) };
             let want: Vec<u8> = a.iter().zip(&b).map(|(a, b)| holds(*a, *b).into()).collect();
             assert_eq!((&m[..150], m[150]), (&want[..], 9), "{name} on {isa:?}");
-            // SAFETY: as above.
+            // SAFETY: `a` and `m` have at least 150 elements.
             unsafe { (f.vs)(a.as_ptr(), a[20], m.as_mut_ptr(), 150) };
             let want: Vec<u8> = a.iter().map(|x| holds(*x, a[20]).into()).collect();
             assert_eq!(m[..150], want, "{name} on {isa:?}");
-            // SAFETY: as above.
+            // SAFETY: `a` and `m` have at least 150 elements.
             unsafe { (f.sv)(a[20], a.as_ptr(), m.as_mut_ptr(), 150) };
             let want: Vec<u8> = a.iter().map(|x| holds(a[20], *x).into()).collect();
             assert_eq!(m[..150], want, "{name} on {isa:?}");
@@ -190,7 +190,7 @@ fn masks<T: Float>() {
             ("is_finite", &|x| !is_inf(x) && x.bits() != u64::MAX),
         ];
         for (name, holds) in tests {
-            // SAFETY: as above.
+            // SAFETY: `a` and `m` have at least 150 elements.
             unsafe { loops.test(name).unwrap()(a.as_ptr(), m.as_mut_ptr(), 150) };
             let want: Vec<u8> = a.iter().map(|x| holds(*x).into()).collect();
             assert_eq!(m[..150], want, "{name} on {isa:?}");
@@ -202,16 +202,16 @@ fn masks<T: Float>() {
             (0..150).map(|i| if mask[i] != 0 { a(i).bits() } else { b(i).bits() }).collect()
         };
         let mut y = vec![T::default(); 150];
-        // SAFETY: as above.
+        // SAFETY: all have at least 150 elements.
         unsafe { (loops.select.vv)(mask.as_ptr(), a.as_ptr(), b.as_ptr(), y.as_mut_ptr(), 150) };
         assert_eq!(bits(&y), choose(&|i| a[i], &|i| b[i]));
-        // SAFETY: as above.
+        // SAFETY: all have at least 150 elements.
         unsafe { (loops.select.vs)(mask.as_ptr(), a.as_ptr(), s, y.as_mut_ptr(), 150) };
         assert_eq!(bits(&y), choose(&|i| a[i], &|_| s));
-        // SAFETY: as above.
+        // SAFETY: all have at least 150 elements.
         unsafe { (loops.select.sv)(mask.as_ptr(), s, b.as_ptr(), y.as_mut_ptr(), 150) };
         assert_eq!(bits(&y), choose(&|_| s, &|i| b[i]));
-        // SAFETY: as above.
+        // SAFETY: mask and `y` have 150 elements.
         unsafe { (loops.select.ss)(mask.as_ptr(), s, t, y.as_mut_ptr(), 150) };
         assert_eq!(bits(&y), choose(&|_| s, &|_| t));
     });
@@ -286,7 +286,7 @@ fn whole_numbers() {
                 a.iter().zip(&b).map(|(a, b)| rule(*a, *b)).collect::<Vec<_>>(),
                 "{name} on {isa:?}"
             );
-            // SAFETY: as above.
+            // SAFETY: `b` and `y` have `n` elements.
             unsafe { (f.sv)(-3, b.as_ptr(), y.as_mut_ptr(), n) };
             assert_eq!(y, b.iter().map(|b| rule(-3, *b)).collect::<Vec<_>>(), "{name} on {isa:?}");
         }
@@ -322,7 +322,7 @@ fn whole_numbers() {
             // SAFETY: all have `n` elements.
             unsafe { (f.vv)(a.as_ptr(), b.as_ptr(), m.as_mut_ptr(), n) };
             assert_eq!(m, a.iter().zip(&b).map(|(a, b)| rule(a, b).into()).collect::<Vec<u8>>(), "{name}");
-            // SAFETY: as above; the mask consists of numbers.
+            // SAFETY: all have `n` elements; a mask may have any bytes.
             unsafe { (ints.select.vs)(m.as_ptr(), a.as_ptr(), 5, y.as_mut_ptr(), n) };
             let want: Vec<i64> = a.iter().zip(&m).map(|(a, m)| if *m != 0 { *a } else { 5 }).collect();
             assert_eq!(y, want, "select on {isa:?}");
@@ -415,12 +415,12 @@ fn reductions<T: Float + std::ops::Add<Output = T>>() {
             }
         }
         // NaN at every position of a block and of the remainder.
-        for place in 0..130 {
+        for position in 0..130 {
             let mut x = [T::from(1.0); 130];
-            x[place] = T::from(f32::NAN);
+            x[position] = T::from(f32::NAN);
             // SAFETY: there are 130 elements.
             let (max, min) = unsafe { ((loops.max)(x.as_ptr(), 130), (loops.min)(x.as_ptr(), 130)) };
-            assert_eq!((max.bits(), min.bits()), (u64::MAX, u64::MAX), "NaN at {place} on {isa:?}");
+            assert_eq!((max.bits(), min.bits()), (u64::MAX, u64::MAX), "NaN at {position} on {isa:?}");
         }
     });
 }

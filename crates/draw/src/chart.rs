@@ -35,13 +35,13 @@ const LINE: usize = 72;
 /// Draws the parts as SVG, each below the parts it depends on. Dashed arrows go back up where parts form a cycle.
 pub fn svg_of_parts(parts: &[Part]) -> String {
     let order = in_order(parts);
-    let place: Vec<usize> =
+    let row_of: Vec<usize> =
         (0..parts.len()).map(|i| order.iter().position(|o| *o == i).unwrap_or(0)).collect();
     let mut cells: Vec<Cell> = order.iter().enumerate().map(|(at, i)| cell(at, &parts[*i])).collect();
     let (mut wires, mut lines) = (Vec::new(), Vec::new());
     for (to, part) in order.iter().map(|i| &parts[*i]).enumerate() {
         for (k, need) in part.needs.iter().enumerate().filter(|(_, n)| **n < parts.len()) {
-            let from = place[*need];
+            let from = row_of[*need];
             if from == to {
                 continue;
             }

@@ -62,8 +62,8 @@ impl Gradients {
         let all = ids.iter().map(|id| values[id.node as usize][id.out as usize]);
         let all: Vec<Var<'_>> = all.chain(with.iter().filter_map(ct)).collect();
         let joint = b.finish(&all)?;
-        let places = joint.outputs();
-        let of: BTreeMap<Id, Id> = with.into_iter().zip(places[ids.len()..].iter().copied()).collect();
+        let outputs = joint.outputs();
+        let of: BTreeMap<Id, Id> = with.into_iter().zip(outputs[ids.len()..].iter().copied()).collect();
         let names: BTreeMap<Id, String> = ids.iter().map(|id| (*id, label::name(graph, *id))).collect();
         let (mut owners, mut readers) = (BTreeMap::<Id, Vec<Id>>::new(), BTreeMap::<Id, Vec<Id>>::new());
         of.iter().for_each(|(value, gradient)| owners.entry(*gradient).or_default().push(*value));
@@ -74,7 +74,7 @@ impl Gradients {
         Ok(Gradients {
             owners,
             readers,
-            forward: ids.iter().zip(places).map(|(id, place)| (*place, names[id].clone())).collect(),
+            forward: ids.iter().zip(outputs).map(|(id, output)| (*output, names[id].clone())).collect(),
             of,
             names,
             flows,

@@ -40,8 +40,8 @@ pub(crate) fn write(level: &Level) -> String {
     let mut kinds = legend_kinds(gradients);
     if level.cells.iter().any(|c| c.order.is_some()) {
         // The legend explains the numbers in their colour.
-        let place = kinds.iter_mut().find(|(kind, _)| *kind == Kind::Op);
-        place.into_iter().for_each(|(_, word)| *word = "op, (n) order of evaluation");
+        let entry = kinds.iter_mut().find(|(kind, _)| *kind == Kind::Op);
+        entry.into_iter().for_each(|(_, word)| *word = "op, (n) order of evaluation");
     }
     write_with(level, &kinds)
 }

@@ -135,7 +135,8 @@ fn expected(graph: &Graph, path: &str, all: &mut [BTreeSet<String>; 3]) {
     }
 }
 
-/// Every box, wire and panel once; boxes of one level apart; boxes inside their panel, panels inside their box.
+/// Checks that every box, wire and panel occurs once, that boxes of one level do not overlap, and that boxes are inside of
+/// their panel and panels inside of their box.
 fn check(graph: &Graph, text: &str) {
     let doc = Document::parse(text).expect("well-formed");
     let mut all = [const { BTreeSet::new() }; 3];
@@ -174,7 +175,7 @@ fn check(graph: &Graph, text: &str) {
     wires_avoid_boxes(&doc, &boxes);
 }
 
-/// No words wider than their box, at the width of a character that fonts of one width have.
+/// Checks that no text is wider than its box, in a fixed-width font.
 fn words_fit(doc: &Document<'_>) {
     for node in doc.descendants().filter(|n| has_class(n, "node")) {
         let rect = Rect::of(node.descendants().find(|n| n.has_tag_name("rect")).unwrap());
@@ -197,7 +198,7 @@ fn words_fit(doc: &Document<'_>) {
     }
 }
 
-/// No wire passes through a box that is not around it: sampled along the curves.
+/// Checks, at points along the curves, that no wire passes through a box except those that contain it.
 fn wires_avoid_boxes(doc: &Document<'_>, boxes: &[(String, Rect)]) {
     let level = |id: &str| id.rsplit_once('/').map_or(String::new(), |(path, _)| path.to_string());
     for wire in doc.descendants().filter(|n| has_class(n, "wire") || has_class(n, "flow")) {
@@ -265,7 +266,7 @@ fn graphs_inside_graphs_are_boxes_around_their_nodes() {
     }
 }
 
-/// A scan whose steps choose, and a loop until a sum is large: boxes with one, two and two graphs inside.
+/// A scan whose body has a choice, and a loop that ends when a sum is large: boxes that contain one, two and two graphs.
 fn looping() -> Graph {
     let scalar = Aval::scalar(DType::F64);
     let row = Aval::new(DType::F64, [3]);
@@ -313,7 +314,7 @@ fn loops_and_choices_are_boxes_around_their_graphs() {
     let panels: Vec<String> = ids(&doc, "panel");
     let inside = |node: usize| panels.iter().filter(|p| p.starts_with(&format!("n{node}."))).count();
     assert_eq!((inside(scan), inside(until)), (1 + 2, 2), "{panels:?}");
-    // The title, then what it is, how long, and what types come out.
+    // The title, then the kind, the length, and the types of the results.
     let words: Vec<&str> = doc
         .descendants()
         .find(|n| n.attribute("id") == Some(&format!("n{scan}")))
@@ -346,8 +347,7 @@ fn loops_and_choices_are_boxes_around_their_graphs() {
     check(&graph, &svg_with_gradients(&graph, &[0, 1, 2]).unwrap());
 }
 
-/// A drawing of many gradients has every box apart from every other, and every gradient that goes from a value to an
-/// operand of it as a line.
+/// In a drawing of many gradients no boxes overlap, and every gradient that flows from a value to its operand is a line.
 #[test]
 fn large_gradients_have_all_their_lines() {
     let graph = random(140, 2, None);
@@ -406,7 +406,7 @@ fn gradients_are_those_of_the_rules() {
     assert_eq!(words("n1.d0"), ["∂w", "mul(∂%3, x)", "f64[3,3]"]);
     assert_eq!(words("n3.d0")[0], "∂%3");
     assert!(words("n3.d0")[1].starts_with("mul(∂%4, sub("), "{:?}", words("n3.d0"));
-    // Nothing asked for the gradient of `k`, and rounding has none to give.
+    // The gradient of `k` was not requested, and rounding has none.
     assert!(!ids(&doc, "gradient").iter().any(|id| id.starts_with("n2.")));
     let sum = graph.outputs()[0].node;
     assert_eq!(words(&format!("n{sum}.d0"))[1], "g_0");
@@ -524,7 +524,7 @@ fn parts_are_drawn_below_what_they_need() {
         lines: vec![line.into()],
         needs: needs.to_vec(),
     };
-    // Out of order, with one that needs itself, and two that need each other.
+    // Not in order; one part depends on itself, and two depend on each other.
     let parts = [
         part(Role::Output, "Y", "Y = A[i] < B[i] & \"C\"", &[1, 2]),
         part(Role::Inner, "A", "A[i] = A[i] X[i]", &[1, 3]),

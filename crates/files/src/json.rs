@@ -205,14 +205,14 @@ pub(crate) fn write_rows(path: &Path, name: &str, tensor: &Tensor) -> Result<()>
 
 /// Writes the largest elements along the last axis, one line each: `{"row": […], "rank": 0, "index": i,
 /// "value": x}`, after a heading line.
-pub fn write_top(path: &Path, name: &str, values: &Tensor, places: &Tensor) -> Result<()> {
+pub fn write_top(path: &Path, name: &str, values: &Tensor, indices: &Tensor) -> Result<()> {
     let shape = values.check()?.shape().to_vec();
     let mut text = heading(name, &shape, "\"row\", \"rank\", \"index\", \"value\"");
-    let places = real_items(path, places)?;
-    for ((at, x), place) in real_items(path, values)?.iter().enumerate().zip(places) {
+    let indices = real_items(path, indices)?;
+    for ((at, x), index) in real_items(path, values)?.iter().enumerate().zip(indices) {
         let mut row = unravel(at, &shape);
         let rank = row.pop().unwrap_or(0);
-        let _ = writeln!(text, "{{\"row\": {row:?}, \"rank\": {rank}, \"index\": {place}, \"value\": {x}}}");
+        let _ = writeln!(text, "{{\"row\": {row:?}, \"rank\": {rank}, \"index\": {index}, \"value\": {x}}}");
     }
     atomic::write(path, &[text.as_bytes()])
 }

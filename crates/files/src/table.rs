@@ -46,13 +46,13 @@ pub(crate) fn write(path: &Path, tensor: &Tensor, separator: char) -> Result<()>
     if tensor.dtype() == DType::Bool {
         for (at, _) in crate::numbers(path, tensor)?.iter().enumerate().filter(|(_, x)| **x != 0.0) {
             let mut strides = 1;
-            let mut places: Vec<String> = Vec::new();
+            let mut indices: Vec<String> = Vec::new();
             for n in shape.iter().rev() {
-                places.push((at / strides % n).to_string());
+                indices.push((at / strides % n).to_string());
                 strides *= n;
             }
-            places.reverse();
-            let _ = writeln!(text, "{}", places.join(&separator.to_string()));
+            indices.reverse();
+            let _ = writeln!(text, "{}", indices.join(&separator.to_string()));
         }
         return atomic::write(path, &[text.as_bytes()]);
     }
@@ -113,9 +113,9 @@ impl Facts {
                 }
                 at = at * n + i;
             }
-            let place =
+            let fact =
                 truth.get_mut(at).ok_or_else(|| Error::value("a fact", "is outside of its relation"))?;
-            *place = true;
+            *fact = true;
         }
         Ok(Tensor::from_slice(&truth, shape))
     }

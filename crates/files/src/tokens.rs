@@ -28,11 +28,11 @@ impl Tokens {
     /// Reads the tokens of a file. Without a vocabulary file, words are numbered in order of appearance.
     pub fn read(path: &Path) -> Result<Tokens> {
         let text = text(path)?;
-        let beside = vocabulary_of(path);
-        let given = beside.exists();
+        let vocabulary = vocabulary_of(path);
+        let given = vocabulary.exists();
         let mut words: Vec<String> = if given {
-            let none = |e: serde_json::Error| failed(&beside, format!("is not a list of words: {e}"));
-            let all: serde_json::Value = serde_json::from_str(&crate::text(&beside)?).map_err(none)?;
+            let none = |e: serde_json::Error| failed(&vocabulary, format!("is not a list of words: {e}"));
+            let all: serde_json::Value = serde_json::from_str(&crate::text(&vocabulary)?).map_err(none)?;
             // A list, or an object with a version: {"version": 1, "items": […]}.
             let items = all.get("items").cloned().unwrap_or(all);
             serde_json::from_value(items).map_err(none)?

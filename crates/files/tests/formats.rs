@@ -163,7 +163,7 @@ fn json_of_objects_and_scalars() {
 }
 
 #[test]
-fn facts_are_truth_values() {
+fn facts_are_booleans() {
     let folder = Folder::new("facts");
     let path = folder.file("par.tsv", "# parents\nfrom\tto\n0\t1\n1\t2\n");
     let facts = table::Facts::read(&path).unwrap();
@@ -219,9 +219,9 @@ fn texts_are_tokens_of_a_vocabulary() {
 fn rows_as_lines() {
     let folder = Folder::new("rows");
     let x = Tensor::from([[1.0, 3.0, 2.0]]);
-    let (values, places) = x.topk(2, -1, true);
+    let (values, indices) = x.topk(2, -1, true);
     let path = folder.0.join("top.jsonl");
-    json::write_top(&path, "X", &values, &places).unwrap();
+    json::write_top(&path, "X", &values, &indices).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[1], r#"{"row": [0], "rank": 0, "index": 1, "value": 3}"#);

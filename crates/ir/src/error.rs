@@ -241,7 +241,7 @@ impl Error {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Arity { expected, found } => write!(f, "takes {expected} operands, was given {found}"),
+            Kind::Arity { expected, found } => write!(f, "takes {expected} operands, got {found}"),
             Kind::Shape { what, why } => write!(f, "{what} {why}"),
             Kind::DType { found, fits } => write!(f, "dtype {found} does not fit; {fits}"),
             Kind::Axis { axis, rank: 0 } => write!(f, "axis {axis} of a scalar, which has no axes"),

@@ -1,8 +1,8 @@
 //! The element formats of quantised weights: identifiers in GGUF files, block sizes, and how blocks become `f32`.
 //!
 //! A quantised format stores blocks of 32 to 256 consecutive elements of a row. Every element is `scale · q + offset`, where `q` is
-//! a small integer and scale and offset belong to a group of elements. A format only says how its block packs these three. `q` of
-//! `FP8` is a float of eight bits. `quantize.rs` has the way there.
+//! a small integer and scale and offset belong to a group of elements. A format defines how a block stores `q`, scales and
+//! offsets; in `FP8`, `q` is a float of eight bits. `quantize.rs` converts `f32` to these formats.
 
 use crate::DType;
 use crate::quantize::from_e4m3;
@@ -350,7 +350,8 @@ impl Parts {
         }
     }
 
-    /// 16 groups: scales of six bits, centred; two bits per element and a mask of third bits, which say what not to subtract.
+    /// 16 groups: scales of six bits, centred; two low bits per element, and a mask of high bits: where the bit is clear, 4 is
+    /// subtracted.
     fn q3_k(&mut self, b: &[u8]) {
         let (mask, bits, packed, d) = (&b[..32], &b[32..96], &b[96..108], half_at(b, 108));
         self.begin(16, false);

@@ -73,7 +73,7 @@ impl Literal {
             return Err(Error::dtype(aval.dtype, "the elements are of another class of numbers"));
         }
         if Some(data.len()) != aval.shape.checked_numel() {
-            let why = format!("needs {} elements, was given {}", aval.shape.numel(), data.len());
+            let why = format!("needs {} elements, got {}", aval.shape.numel(), data.len());
             return Err(Error::shape(format!("shape {}", aval.shape), why));
         }
         Ok(Literal { aval, data })

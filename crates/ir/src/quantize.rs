@@ -1,7 +1,8 @@
 //! Quantisation: `f32` values to the blocks of a format.
 //!
-//! Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 follow the rules by which other programs write them, bit for bit. The formats of 256 elements
-//! look for the scale of each group among several, by the squared error. [`Format::dequantize`] is the way back.
+//! Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 follow the rules by which other programs write them, bit for bit. Formats with 256
+//! elements per block try several scales for each group and keep the one with the smallest squared error.
+//! [`Format::dequantize`] is the inverse.
 
 use crate::format::Format;
 use crate::{Error, Result};

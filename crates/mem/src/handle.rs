@@ -81,7 +81,8 @@ struct Inner<T> {
 
 // SAFETY: clones on several threads share `&T`, hence Sync; the last one drops the T, hence Send.
 unsafe impl<T: Send + Sync> Send for Handle<T> {}
-// SAFETY: as above; a `&Handle<T>` can be cloned into a handle.
+// SAFETY: clones on several threads share `&T`, hence Sync; a `&Handle<T>` can be cloned into a handle, hence
+// Send.
 unsafe impl<T: Send + Sync> Sync for Handle<T> {}
 
 impl<T> Handle<T> {

@@ -58,7 +58,7 @@ const _: () = assert!(size_of::<Header>() == ALIGN);
 
 // SAFETY: the bytes are plain data, written only through an unshared storage; the count is atomic.
 unsafe impl Send for Storage {}
-// SAFETY: as above.
+// SAFETY: the bytes are plain data, written only through an unshared storage; the count is atomic.
 unsafe impl Sync for Storage {}
 
 impl Storage {

@@ -1,4 +1,4 @@
-//! Grammars of JSON schemas: whatever a model prefers, what comes out parses and validates.
+//! Grammars of JSON schemas: the text parses and validates, regardless of which tokens a model prefers.
 
 use gradus_models::constrain::{Document, Grammar, Matcher, Vocabulary};
 use serde_json::{Value, json};
@@ -234,7 +234,7 @@ fn masks_are_what_bytes_permit() {
             assert_eq!(allowed.len(), vocabulary.len());
             let mut fitting = Vec::new();
             for (token, allowed) in allowed.iter().enumerate() {
-                // The same text once more, since there is no way back.
+                // On a copy, because a matcher cannot undo a token.
                 let mut other = matcher.clone();
                 assert_eq!(other.push(token as i64).is_ok(), *allowed, "{schema} {token}");
                 if *allowed {

@@ -1,4 +1,4 @@
-//! Quantised models compared with the same weights in `f32`, and texts that grow together with single ones.
+//! Quantised models compared with the same weights in `f32`, and texts that grow in one session compared with single ones.
 
 mod common;
 
@@ -160,7 +160,7 @@ fn together(compute: Compute, cache: CacheKind) {
         tokens
     };
     let right: Vec<Vec<i64>> = prompts.iter().map(|p| alone(p)).collect();
-    // Each begins some steps after the one before, in slots out of order.
+    // Each text begins some steps after the previous one; the slots are not in order.
     let mut session = Session::new(model.clone(), 7);
     let slots = [4, 0, 6, 2, 1];
     let mut texts = prompts.clone();

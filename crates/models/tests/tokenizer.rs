@@ -1,4 +1,4 @@
-//! Tokenisers: bytes there and back, pieces of whole characters, special tokens that text cannot forge.
+//! Tokenisers: round trips of bytes, pieces of complete characters, special tokens that text cannot forge.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn merges_make_tokens_and_bytes_the_rest() {
     assert_eq!((t.id("<|turn|>"), t.token(1)), (Some(1), Some("<|turn|>".into())));
     // Three bytes of a character come together.
     assert_eq!(streamed(&t, &t.encode("a€b").unwrap()), ["a", "", "", "€", "b", ""]);
-    // What never becomes a character comes as a replacement, and at the end at the latest.
+    // Bytes that never complete a character are decoded as the replacement character, at the end of the text at the latest.
     let half = t.encode("€").unwrap();
     assert_eq!(streamed(&t, &half[..2]).concat(), "\u{FFFD}");
     assert_eq!(streamed(&t, &[&half[..2], &t.encode("xy").unwrap()].concat()).concat(), "\u{FFFD}xy");
@@ -80,7 +80,7 @@ fn templates_fail_with_their_reason_and_never_run_for_ever() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
-    /// Any text comes back, in pieces that are whole characters.
+    /// Decoding returns any text, in pieces of complete characters.
     #[test]
     fn text_comes_back(text in any::<String>()) {
         let t = bytes();
@@ -93,7 +93,7 @@ proptest! {
         prop_assert!(replaced(&text) || !pieces.iter().any(|p| replaced(p)));
     }
 
-    /// Any tokens stream to what they are together.
+    /// Streaming any tokens gives the same text as decoding them together.
     #[test]
     fn tokens_stream_to_their_text(tokens in prop::collection::vec(2i64..260, 0..30)) {
         let t = bytes();

@@ -15,8 +15,8 @@ pub fn normal(shape: impl Into<Shape>, mean: f64, std: f64, g: &Generator) -> Te
     g.randn(shape) * std + mean
 }
 
-/// Normal, truncated to `low` and `high`: the inverse distribution function of a uniform number between its
-/// values there.
+/// Normal, truncated to `low..high`: draws a uniform number between the values of the distribution function at
+/// `low` and `high`, and inverts the function.
 #[track_caller]
 pub fn trunc_normal(
     shape: impl Into<Shape>,

@@ -291,18 +291,18 @@ fn recurrent_layers_drop_between_each_other() {
         own
     };
     let (first, second) = (single(0, 3), single(1, 4));
-    let by_hand =
+    let expected =
         |training: bool, g: &Generator| second.forward(&first.forward(&x).dropout(0.4, training, g));
     let (one, two) = (Generator::new(9), Generator::new(9));
     let found = lstm.forward(&x).detach();
-    close("training", &found, &by_hand(true, &one).detach());
-    assert!((found - by_hand(false, &one)).abs().max(()).item::<f64>().unwrap() > 1e-3);
+    close("training", &found, &expected(true, &one).detach());
+    assert!((found - expected(false, &one)).abs().max(()).item::<f64>().unwrap() > 1e-3);
     // The next call draws anew, and a compiled call draws what an eager one would.
-    by_hand(true, &two);
+    expected(true, &two);
     let jitted = gradus_tensor::jit(|x: &[Tensor]| lstm.forward(&x[0]));
-    close("compiled", &jitted.call(&[&x]).unwrap()[0], &by_hand(true, &two).detach());
+    close("compiled", &jitted.call(&[&x]).unwrap()[0], &expected(true, &two).detach());
     lstm.eval();
-    close("not training", &lstm.forward(&x).detach(), &by_hand(false, &one).detach());
+    close("not training", &lstm.forward(&x).detach(), &expected(false, &one).detach());
 }
 
 /// Dropout is applied where PyTorch applies it: attention weights, attention result, hidden layer, network
@@ -314,7 +314,7 @@ fn a_block_drops_in_four_places() {
     block.to_dtype(DType::F64).unwrap();
     for norm_first in [true, false] {
         block.norm_first = norm_first;
-        let by_hand = |g: &Generator| {
+        let expected = |g: &Generator| {
             let drop = |x: Tensor| x.dropout(0.3, true, g);
             let attend = |x: &Tensor| {
                 let m = &block.self_attn;
@@ -342,7 +342,7 @@ fn a_block_drops_in_four_places() {
         };
         let g = Generator::new(0);
         g.state().set_(&block.dropout.generator.state().detach()).unwrap();
-        close("training", &block.forward(&x).detach(), &by_hand(&g).detach());
+        close("training", &block.forward(&x).detach(), &expected(&g).detach());
         block.eval();
         let (one, two) = (block.forward(&x).detach(), block.forward(&x).detach());
         close("not training", &one, &two);

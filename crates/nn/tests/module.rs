@@ -91,7 +91,7 @@ fn functions_stand_among_layers() {
     let (a, b) = (Linear::new(3, 4, &g), Linear::new(4, 2, &g));
     let net = Sequential::new().then(a.clone()).then(Tensor::relu).then(b.clone()).then(|x: &Tensor| x * 2.0);
     let x = g.randn([5, 3]);
-    let by_hand = b.forward(&a.forward(&x).relu()) * 2.0;
-    assert_eq!(net.forward(&x).to_vec::<f32>().unwrap(), by_hand.to_vec::<f32>().unwrap());
+    let expected = b.forward(&a.forward(&x).relu()) * 2.0;
+    assert_eq!(net.forward(&x).to_vec::<f32>().unwrap(), expected.to_vec::<f32>().unwrap());
     assert_eq!(net.parameters().len(), 4);
 }

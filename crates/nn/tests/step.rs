@@ -45,7 +45,7 @@ fn adam(m: &Sequential) -> Optimizer {
 #[test]
 fn a_compiled_step_is_the_eager_step() {
     let (compiled, eager) = (net(), net());
-    let mut by_hand = adam(&eager);
+    let mut optimizer = adam(&eager);
     let [x, y] = batch(2, 4);
     let mut step = compile_training(&compiled, loss, adam(&compiled), &[&x, &y]).unwrap();
     for i in 0..10 {
@@ -53,7 +53,7 @@ fn a_compiled_step_is_the_eager_step() {
         let found = step.run(&[&b[0], &b[1]]).unwrap().loss.item::<f64>().unwrap();
         let right = loss(&eager, &b);
         right.backward().unwrap();
-        by_hand.step().unwrap();
+        optimizer.step().unwrap();
         close(&[found], &[right.item::<f64>().unwrap()], 1e-12);
         close(&weights(&compiled), &weights(&eager), 1e-12);
     }
@@ -62,11 +62,11 @@ fn a_compiled_step_is_the_eager_step() {
         let own = o.state().into_iter().filter(|(n, _)| n.starts_with("average."));
         own.flat_map(|(_, t)| t.to_vec::<f64>().unwrap()).collect::<Vec<_>>()
     };
-    close(&averages(step.optimizer()), &averages(&by_hand), 1e-12);
+    close(&averages(step.optimizer()), &averages(&optimizer), 1e-12);
     // Swapping twice changes nothing.
     let before = weights(&compiled);
     step.optimizer().swap_average().unwrap();
-    close(&weights(&compiled), &averages(&by_hand), 1e-12);
+    close(&weights(&compiled), &averages(&optimizer), 1e-12);
     step.optimizer().swap_average().unwrap();
     assert_eq!(weights(&compiled), before);
 }
@@ -275,11 +275,11 @@ fn a_parameter_that_the_loss_does_not_use_has_gradient_zero() {
     let (compiled, eager) = (net(), net());
     let [x, y] = batch(2, 4);
     let mut step = compile_training(&compiled, half, adam(&compiled), &[&x, &y]).unwrap();
-    let mut by_hand = adam(&eager);
+    let mut optimizer = adam(&eager);
     for _ in 0..3 {
         step.run(&[&x, &y]).unwrap();
         half(&eager, std::slice::from_ref(&x)).backward().unwrap();
-        by_hand.step().unwrap();
+        optimizer.step().unwrap();
     }
     close(&weights(&compiled), &weights(&eager), 1e-12);
 }

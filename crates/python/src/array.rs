@@ -71,7 +71,7 @@ struct Functions(NonNull<c_void>);
 
 // SAFETY: the table is constant, in a library that is never unloaded.
 unsafe impl Send for Functions {}
-// SAFETY: as above.
+// SAFETY: the table is constant, in a library that is never unloaded.
 unsafe impl Sync for Functions {}
 
 impl Functions {

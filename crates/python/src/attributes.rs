@@ -457,15 +457,15 @@ impl PyTensor {
         if slf.get().is_whole() && !x.is_traced() {
             return PyTuple::new(slf.py(), raise(x.memory())?.strides);
         }
-        let (_, places) = PyTensor::whole(slf)?;
-        let shape = places.shape();
+        let (_, positions) = PyTensor::whole(slf)?;
+        let shape = positions.shape();
         let own: Vec<i64> = shape.strides().iter().map(|&s| s as i64).collect();
-        if places.numel() == 0 || places.is_traced() {
+        if positions.numel() == 0 || positions.is_traced() {
             return PyTuple::new(slf.py(), own);
         }
         // The distance of adjacent elements along an axis; for extents of 1, as if the tensor was contiguous.
-        let places = raise(places.to_vec::<i64>())?;
-        let step = |(&n, &to): (&usize, &i64)| if n > 1 { places[to as usize] - places[0] } else { to };
+        let positions = raise(positions.to_vec::<i64>())?;
+        let step = |(&n, &to): (&usize, &i64)| if n > 1 { positions[to as usize] - positions[0] } else { to };
         PyTuple::new(slf.py(), shape.iter().zip(&own).map(step).collect::<Vec<_>>())
     }
 }

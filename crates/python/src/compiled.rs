@@ -11,8 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One compiled program.
-pub(crate) struct Program {
+/// One compiled program. Its results are, in this order: 1 those of the function, 2 new values of changed arguments,
+/// 3 gradients that are replaced, 4 tensors assigned to outside locations, 5 tensors stored in outside containers.
+pub(crate) struct CompiledProgram {
     pub(crate) arguments: Tree,
     pub(crate) types: Vec<Aval>,
     pub(crate) modes: Modes,
@@ -24,18 +25,18 @@ pub(crate) struct Program {
     /// Arguments (by number) that are leaves which the function also reads from outside: it was traced with the
     /// leaves themselves.
     pub(crate) found_outside: Vec<(usize, Tensor)>,
-    /// Arguments (by number) that it changes in place; their new values are its last results.
+    /// Arguments (by number) that it changes in place; their new values are results 2.
     pub(crate) changed: Vec<usize>,
-    /// Gradients that it reads or changes; their values follow those results.
+    /// Gradients that it reads or changes; those that it replaces are results 3.
     pub(crate) gradients: Vec<Gradient>,
     /// Which arguments required gradients and were leaves, if the program depends on that.
     pub(crate) arguments_required: Option<Vec<(bool, bool)>>,
     /// Which cells required gradients; a change makes another program necessary.
     pub(crate) required: Vec<bool>,
     pub(crate) hooks: Hooks,
-    /// Outside locations to which it assigns other tensors; these follow the gradients.
+    /// Outside locations to which it assigns other tensors; these tensors are results 4.
     pub(crate) rebound: Vec<Rebound>,
-    /// Tensors that the function stored in outside containers; their values follow.
+    /// Tensors that the function stored in outside containers; their values are results 5.
     pub(crate) left: Vec<Py<PyTensor>>,
     /// Whether a backward pass is part of it.
     pub(crate) differentiates: bool,
@@ -55,11 +56,11 @@ impl Modes {
 
 /// An outside location to which a function assigns another tensor.
 pub(crate) struct Rebound {
-    pub(crate) place: Py<Guard>,
+    pub(crate) location: Py<Guard>,
     pub(crate) read: Read,
 }
 
-/// What a function reads from a location that it reassigns.
+/// How a function reads a location that it reassigns.
 pub(crate) enum Read {
     /// The original object: not a tensor, or a tensor that is also stored elsewhere.
     AsItWas,
@@ -72,14 +73,14 @@ pub(crate) enum Read {
 impl Rebound {
     /// Returns the tensor that is stored there now.
     fn now(&self, py: Python<'_>) -> PyResult<Option<Tensor>> {
-        let now = self.place.get().now(py).and_then(|v| v.cast_into::<PyTensor>().ok());
+        let now = self.location.get().now(py).and_then(|v| v.cast_into::<PyTensor>().ok());
         now.map(|t| t.get().value(py)).transpose()
     }
 
     /// Whether the location holds a value for which the program was compiled.
     fn fits(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(match &self.read {
-            Read::AsItWas => self.place.get().holds(py),
+            Read::AsItWas => self.location.get().holds(py),
             Read::Any => self.now(py)?.is_some(),
             Read::From(cell) => self
                 .now(py)?
@@ -154,7 +155,7 @@ pub(crate) fn requirement(t: &Tensor) -> (bool, bool) {
     (t.requires_grad(), t.is_leaf())
 }
 
-impl Program {
+impl CompiledProgram {
     /// Whether it applies to arguments of these types; collects their tensors in the list.
     pub(crate) fn takes(&self, arguments: &Bound<'_, PyTuple>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
         tensors.clear();
@@ -190,13 +191,13 @@ impl Program {
             return Ok(false);
         }
         if self.writes() {
-            let mut places = Vec::new();
-            self.arguments.places(arguments.as_any(), &mut places);
-            if places.iter().flatten().any(|p| part_of_a_cell(py, p, self.compiled.cells())) {
+            let mut objects = Vec::new();
+            self.arguments.objects(arguments.as_any(), &mut objects);
+            if objects.iter().flatten().any(|p| part_of_a_cell(py, p, self.compiled.cells())) {
                 return Ok(false);
             }
             if !self.changed.is_empty() || !self.twins.is_empty() {
-                match Related::of(py, &places) {
+                match Related::of(py, &objects) {
                     Related::Twins(twins) if twins == self.twins => {}
                     _ => return Ok(false),
                 }
@@ -314,7 +315,7 @@ impl Program {
     }
 }
 
-impl Program {
+impl CompiledProgram {
     /// Runs it on arguments, writes the new values of arguments that it changes, and returns its results as
     /// Python objects. `first` says that it was traced for this call.
     pub(crate) fn call<'py>(
@@ -329,22 +330,22 @@ impl Program {
             tensor.get().rebind(new);
         }
         for (r, new) in self.rebound.iter().zip(outs.split_off(outs.len() - self.rebound.len())) {
-            r.place.get().put(py, Bound::new(py, PyTensor::new(new))?.into_any())?;
+            r.location.get().put(py, Bound::new(py, PyTensor::new(new))?.into_any())?;
         }
         let has_value = |g: &&Gradient| matches!(g.left, Left::Replaced | Left::GoesOn);
         let values = outs.split_off(outs.len() - self.gradients.iter().filter(has_value).count());
         self.leave(py, tensors, &values)?;
         if !self.changed.is_empty() {
             let news = outs.split_off(outs.len() - self.changed.len());
-            let mut places = Vec::new();
-            self.arguments.places(arguments.as_any(), &mut places);
+            let mut objects = Vec::new();
+            self.arguments.objects(arguments.as_any(), &mut objects);
             for (i, new) in self.changed.iter().zip(news) {
-                if let Some(Some(place)) = places.get(*i) {
+                if let Some(Some(object)) = objects.get(*i) {
                     // A leaf can only have been changed without recording; otherwise an error would have been
                     // raised.
                     let leaf = requirement(&tensors[*i]) == (true, true);
                     let _mode = leaf.then(|| gradus::set_grad_enabled(false));
-                    place.get().write(py, if leaf { new.detach() } else { new })?;
+                    object.get().write(py, if leaf { new.detach() } else { new })?;
                 }
             }
         }
@@ -352,7 +353,7 @@ impl Program {
     }
 }
 
-impl Program {
+impl CompiledProgram {
     /// Stores gradients with their owners.
     fn leave(&self, py: Python<'_>, tensors: &[Tensor], values: &[Tensor]) -> PyResult<()> {
         let mut values = values.iter().map(Tensor::detach);
@@ -381,11 +382,11 @@ pub(crate) fn may_share(t: &Tensor, differentiates: bool, writes: bool) -> bool 
 }
 
 /// Whether a tensor is a view of one of these cells.
-pub(crate) fn part_of_a_cell(py: Python<'_>, place: &Bound<'_, PyTensor>, cells: &[Tensor]) -> bool {
-    if place.get().is_whole() {
+pub(crate) fn part_of_a_cell(py: Python<'_>, object: &Bound<'_, PyTensor>, cells: &[Tensor]) -> bool {
+    if object.get().is_whole() {
         return false;
     }
-    let Some((root, _)) = place.get().ancestry(py).pop() else { return false };
+    let Some((root, _)) = object.get().ancestry(py).pop() else { return false };
     let root = root.get().held();
     root.is_cell() && cells.iter().any(|cell| cell.is_same(&root))
 }
@@ -399,20 +400,20 @@ pub(crate) enum Related {
 }
 
 impl Related {
-    pub(crate) fn of(py: Python<'_>, places: &[Option<Bound<'_, PyTensor>>]) -> Related {
+    pub(crate) fn of(py: Python<'_>, objects: &[Option<Bound<'_, PyTensor>>]) -> Related {
         let root = |p: &Bound<'_, PyTensor>| {
             p.get().ancestry(py).last().map_or(p.as_ptr() as usize, |(of, _)| of.as_ptr() as usize)
         };
-        let roots: Vec<Option<usize>> = places.iter().map(|p| p.as_ref().map(root)).collect();
+        let roots: Vec<Option<usize>> = objects.iter().map(|p| p.as_ref().map(root)).collect();
         let mut known = std::collections::HashMap::new();
-        let mut twins: Vec<usize> = (0..places.len()).collect();
+        let mut twins: Vec<usize> = (0..objects.len()).collect();
         let mut any = false;
         for (i, r) in roots.iter().enumerate() {
             let Some(r) = r else { continue };
             let first = *known.entry(*r).or_insert(i);
             if first != i {
                 any = true;
-                match (&places[first], &places[i]) {
+                match (&objects[first], &objects[i]) {
                     (Some(a), Some(b)) if a.is(b) => twins[i] = first,
                     _ => return Related::Parts,
                 }

@@ -1,7 +1,7 @@
 //! Functions that make new tensors.
 
 use crate::convert::{array, copy_of, fits, tensor_of};
-use crate::device::{converted, current, moved, of, parse, place, place_like};
+use crate::device::{converted, current, device_or_default, device_or_that_of, moved, of, parse};
 use crate::dtype::{DTypeArg, default_float, of_number};
 use crate::error::{raise, type_error, value_error};
 use crate::tensor::PyTensor;
@@ -52,7 +52,7 @@ fn full_of(aval: &Aval, n: Number) -> Tensor {
     if bytes <= FEW {
         let mut all = [0; FEW];
         if !zero && let Ok(one) = Tensor::from_literal(&one).to_bytes() {
-            all[..bytes].chunks_exact_mut(one.len()).for_each(|place| place.copy_from_slice(&one));
+            all[..bytes].chunks_exact_mut(one.len()).for_each(|element| element.copy_from_slice(&one));
         }
         return Tensor::from_bytes(aval, &all[..bytes]);
     }
@@ -208,7 +208,7 @@ macro_rules! filled {
         ) -> PyResult<PyTensor> {
             let dtype = dtype.map_or(default_float(), |d| d.0);
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
-            let device = place(device)?;
+            let device = device_or_default(device)?;
             made(full_on(&Aval::new(dtype, shape), Number::Float($value), device), requires_grad, device)
         }
 
@@ -225,7 +225,7 @@ macro_rules! filled {
         ) -> PyResult<PyTensor> {
             let _ = memory_format;
             let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
-            let device = place_like(device, &input.0)?;
+            let device = device_or_that_of(device, &input.0)?;
             let like = Aval::new(dtype, input.0.shape());
             made(full_on(&like, Number::Float($value), device), requires_grad, device)
         }
@@ -250,7 +250,7 @@ macro_rules! filled {
                 let _ = (layout, pin_memory); // there is one layout and no pinned memory
                 let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
                 let x = self.value(py)?;
-                let (dtype, device) = (dtype.map_or(x.dtype(), |d| d.0), place_like(device, &x)?);
+                let (dtype, device) = (dtype.map_or(x.dtype(), |d| d.0), device_or_that_of(device, &x)?);
                 made(full_on(&Aval::new(dtype, shape), Number::Float($value), device), requires_grad, device)
             }
         }
@@ -286,7 +286,7 @@ pub(crate) fn full(
     let size = size.extract::<PerAxis>()?.0;
     let dtype = dtype.map_or(of_number(n), |d| d.0);
     fits(n, dtype)?;
-    let device = place(device)?;
+    let device = device_or_default(device)?;
     made(full_on(&Aval::new(dtype, Shape::from(size)), n, device), requires_grad, device)
 }
 
@@ -302,7 +302,7 @@ pub(crate) fn full_like(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let dtype = dtype.map_or(input.0.dtype(), |d| d.0);
-    let device = place_like(device, &input.0)?;
+    let device = device_or_that_of(device, &input.0)?;
     let t = match fill_value {
         Operand::Number(n) => {
             fits(n, dtype)?;
@@ -367,7 +367,7 @@ pub(crate) fn arange(
             all.to_dtype(dtype.unwrap_or(default_float()))
         }
     };
-    made(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d)), requires_grad, place(device)?)
+    made(dtype.map_or_else(|| t.clone(), |d| t.to_dtype(d)), requires_grad, device_or_default(device)?)
 }
 
 /// Evenly spaced numbers from `start` to `end`, both included.
@@ -389,7 +389,7 @@ pub(crate) fn linspace(
     };
     let (from, to) = (end_of(start)?, end_of(end)?);
     let dtype = spaced("linspace", dtype)?;
-    made(Tensor::linspace_of(&Aval::new(dtype, [steps]), from, to), requires_grad, place(device)?)
+    made(Tensor::linspace_of(&Aval::new(dtype, [steps]), from, to), requires_grad, device_or_default(device)?)
 }
 
 /// Returns an error for booleans, which cannot be evenly spaced.
@@ -438,7 +438,7 @@ pub(crate) fn logspace(
         ),
         false => Tensor::from((0..steps).map(|i| base.powf(exponent(i).re)).collect::<Vec<f64>>()),
     };
-    made(all.to_dtype(dtype), requires_grad, place(device)?)
+    made(all.to_dtype(dtype), requires_grad, device_or_default(device)?)
 }
 
 /// The identity matrix.
@@ -452,14 +452,14 @@ pub(crate) fn eye(
     device: Option<&Bound<'_, PyAny>>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let (n, m, device) = (n.0, m.unwrap_or(n).0, place(device)?);
+    let (n, m, device) = (n.0, m.unwrap_or(n).0, device_or_default(device)?);
     let own = dtype.map_or(default_float(), |d| d.0);
     let bytes = n.saturating_mul(m).saturating_mul(own.size());
     if bytes <= FEW && !gradus::is_tracing() {
         let (mut all, one) =
             ([0; FEW], raise(Tensor::from_literal(&Number::Int(1).literal(own)).to_bytes())?);
-        for place in (0..n.min(m)).map(|i| i * (m + 1) * own.size()) {
-            all[place..place + one.len()].copy_from_slice(&one);
+        for start in (0..n.min(m)).map(|i| i * (m + 1) * own.size()) {
+            all[start..start + one.len()].copy_from_slice(&one);
         }
         return made(Tensor::from_bytes(&Aval::new(own, [n, m]), &all[..bytes]), requires_grad, device);
     }
@@ -475,10 +475,10 @@ fn triangle(
 ) -> PyResult<PyTensor> {
     room(row.saturating_mul(col).saturating_mul(4))?;
     let all = || (0..row as i64).flat_map(|i| (0..col as i64).map(move |j| (i, j)));
-    let places: Vec<(i64, i64)> = all().filter(|&(i, j)| keep(i, j)).collect();
-    let flat: Vec<i64> = places.iter().map(|p| p.0).chain(places.iter().map(|p| p.1)).collect();
-    let indices = Tensor::from_slice(&flat, [2, places.len()]);
-    made(dtype.map_or_else(|| indices.clone(), |d| indices.to_dtype(d.0)), false, place(device)?)
+    let kept: Vec<(i64, i64)> = all().filter(|&(i, j)| keep(i, j)).collect();
+    let flat: Vec<i64> = kept.iter().map(|p| p.0).chain(kept.iter().map(|p| p.1)).collect();
+    let indices = Tensor::from_slice(&flat, [2, kept.len()]);
+    made(dtype.map_or_else(|| indices.clone(), |d| indices.to_dtype(d.0)), false, device_or_default(device)?)
 }
 
 /// The indices on and below a diagonal.

@@ -97,12 +97,12 @@ pub(crate) fn parse(device: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Device
 }
 
 /// Parses a device argument; the default is the device of new tensors.
-pub(crate) fn place(device: Option<&Bound<'_, PyAny>>) -> PyResult<Device> {
+pub(crate) fn device_or_default(device: Option<&Bound<'_, PyAny>>) -> PyResult<Device> {
     Ok(parse(device)?.unwrap_or_else(current))
 }
 
 /// Parses a device argument; the default is the device of a tensor.
-pub(crate) fn place_like(device: Option<&Bound<'_, PyAny>>, like: &Tensor) -> PyResult<Device> {
+pub(crate) fn device_or_that_of(device: Option<&Bound<'_, PyAny>>, like: &Tensor) -> PyResult<Device> {
     Ok(parse(device)?.unwrap_or_else(|| of(like)))
 }
 

@@ -118,14 +118,14 @@ pub(crate) fn class(dtype: DType) -> String {
 
 /// Parses the argument of `Tensor.type`: a dtype, a class such as `LongTensor`, or the name of either.
 pub(crate) fn of_type(obj: &Bound<'_, PyAny>) -> PyResult<DTypeArg> {
-    let said = match obj.getattr("__name__") {
+    let text = match obj.getattr("__name__") {
         Ok(name) => format!("{}.{}", obj.getattr("__module__")?, name),
         Err(_) => obj.str()?.to_string(),
     };
-    let (path, last) = said.rsplit_once('.').unwrap_or(("", &said));
+    let (path, last) = text.rsplit_once('.').unwrap_or(("", &text));
     match NAMES.iter().find(|(_, d)| class(*d) == last) {
         Some(_) if path.ends_with("cuda") => {
-            Err(crate::error::runtime_error(format!("no device \"cuda\" for {said}: there is \"cpu\"")))
+            Err(crate::error::runtime_error(format!("no device \"cuda\" for {text}: there is \"cpu\"")))
         }
         Some((_, dtype)) => Ok(DTypeArg(*dtype)),
         None => obj.extract(),
@@ -197,10 +197,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {
             }
         }
         // NumPy's and PyTorch's dtypes and scalar types have a name.
-        let said =
+        let text =
             obj.getattr("name").or_else(|_| obj.getattr("__name__")).and_then(|n| n.extract::<String>());
-        let said = said.or_else(|_| obj.str().map(|s| s.to_string()))?;
-        let said = said.rsplit('.').next().unwrap_or(&said);
-        named(said).map(DTypeArg).ok_or_else(|| type_error(format!("{said} is not a dtype of gradus")))
+        let text = text.or_else(|_| obj.str().map(|s| s.to_string()))?;
+        let text = text.rsplit('.').next().unwrap_or(&text);
+        named(text).map(DTypeArg).ok_or_else(|| type_error(format!("{text} is not a dtype of gradus")))
     }
 }

@@ -114,7 +114,7 @@ pub(crate) fn _value_error(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
 }
 
 /// Formats an error for Python.
-pub(crate) fn said(error: &Error) -> String {
+pub(crate) fn message(error: &Error) -> String {
     let text = error.to_string();
     match (error.line(), error.location()) {
         // A line is the user's own text and is not translated.
@@ -155,7 +155,7 @@ fn lacking(name: &str, why: &str) -> PyErr {
 
 /// Makes the exception for an error: of the classes that PyTorch's users catch.
 pub(crate) fn raised(error: &Error) -> PyErr {
-    let text = said(error);
+    let text = message(error);
     match error.kind() {
         Kind::Index { .. } | Kind::Axis { .. } => of_class(Both::Index, text),
         // `NotImplementedError` is a `RuntimeError` too.

@@ -17,7 +17,7 @@ const DEEPEST: usize = 24;
 const MOST: usize = 1 << 16;
 
 /// Location of a value.
-enum Place {
+enum Location {
     /// A variable of an enclosing function.
     Cell(Py<PyAny>),
     /// An entry of a dictionary: a global name of a module, an attribute of an object, a member of a module.
@@ -25,29 +25,29 @@ enum Place {
     /// An attribute of a class, or one in a slot.
     Attribute(Py<PyAny>, Py<PyString>),
     /// The result of a function without arguments, for values that C code returns.
-    Given(Py<PyAny>),
+    Computed(Py<PyAny>),
 }
 
-impl Place {
+impl Location {
     fn now<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         match self {
-            Place::Cell(cell) => cell.bind(py).getattr(pyo3::intern!(py, "cell_contents")).ok(),
-            Place::Item(items, name) => items.bind(py).get_item(name).ok().flatten(),
-            Place::Attribute(of, name) => of.bind(py).getattr(name).ok(),
-            Place::Given(by) => by.bind(py).call0().ok(),
+            Location::Cell(cell) => cell.bind(py).getattr(pyo3::intern!(py, "cell_contents")).ok(),
+            Location::Item(items, name) => items.bind(py).get_item(name).ok().flatten(),
+            Location::Attribute(of, name) => of.bind(py).getattr(name).ok(),
+            Location::Computed(by) => by.bind(py).call0().ok(),
         }
     }
 
     fn put(&self, py: Python<'_>, value: Option<Bound<'_, PyAny>>) -> PyResult<()> {
         match (self, value) {
-            (Place::Cell(cell), Some(value)) => cell.bind(py).setattr("cell_contents", value),
-            (Place::Cell(cell), None) => cell.bind(py).delattr("cell_contents"),
+            (Location::Cell(cell), Some(value)) => cell.bind(py).setattr("cell_contents", value),
+            (Location::Cell(cell), None) => cell.bind(py).delattr("cell_contents"),
             // By Python's method, because members of modules register changes.
-            (Place::Item(items, name), Some(value)) => items.bind(py).as_any().set_item(name, value),
-            (Place::Item(items, name), None) => items.bind(py).as_any().del_item(name),
-            (Place::Attribute(of, name), Some(value)) => of.bind(py).setattr(name, value),
-            (Place::Attribute(of, name), None) => of.bind(py).delattr(name),
-            (Place::Given(_), _) => Ok(()),
+            (Location::Item(items, name), Some(value)) => items.bind(py).as_any().set_item(name, value),
+            (Location::Item(items, name), None) => items.bind(py).as_any().del_item(name),
+            (Location::Attribute(of, name), Some(value)) => of.bind(py).setattr(name, value),
+            (Location::Attribute(of, name), None) => of.bind(py).delattr(name),
+            (Location::Computed(_), _) => Ok(()),
         }
     }
 }
@@ -233,7 +233,7 @@ pub(crate) fn traced_in(
 /// One value that a function read: its location, and its value then.
 #[pyclass(name = "_Guard", module = "gradus", frozen)]
 pub(crate) struct Guard {
-    place: Place,
+    location: Location,
     was: Expected,
     /// The object that was there.
     before: Option<Py<PyAny>>,
@@ -244,11 +244,11 @@ pub(crate) struct Guard {
 impl Guard {
     /// Whether the value is unchanged. A value that cannot be compared counts as changed.
     pub(crate) fn holds(&self, py: Python<'_>) -> bool {
-        self.was.holds(self.place.now(py).as_ref()).unwrap_or(false)
+        self.was.holds(self.location.now(py).as_ref()).unwrap_or(false)
     }
 
     pub(crate) fn now<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
-        self.place.now(py)
+        self.location.now(py)
     }
 
     /// Whether it guards this tensor.
@@ -257,13 +257,13 @@ impl Guard {
     }
 
     pub(crate) fn put(&self, py: Python<'_>, value: Bound<'_, PyAny>) -> PyResult<()> {
-        self.place.put(py, Some(value))
+        self.location.put(py, Some(value))
     }
 
     /// Restores the object that was there, and returns it.
     pub(crate) fn restore<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let before = self.before.as_ref().map(|v| v.bind(py).clone());
-        self.place.put(py, before.clone())?;
+        self.location.put(py, before.clone())?;
         Ok(before)
     }
 }
@@ -275,20 +275,20 @@ impl Guard {
     #[new]
     fn create(kind: &str, owner: Bound<'_, PyAny>, key: Bound<'_, PyAny>, name: String) -> PyResult<Guard> {
         let py = owner.py();
-        let place = match kind {
-            "cell" => Place::Cell(owner.unbind()),
-            "item" | "same" => Place::Item(owner.cast_into::<PyDict>()?.unbind(), key.unbind()),
-            "attribute" => Place::Attribute(owner.unbind(), key.cast_into::<PyString>()?.unbind()),
-            "given" => Place::Given(owner.unbind()),
+        let location = match kind {
+            "cell" => Location::Cell(owner.unbind()),
+            "item" | "same" => Location::Item(owner.cast_into::<PyDict>()?.unbind(), key.unbind()),
+            "attribute" => Location::Attribute(owner.unbind(), key.cast_into::<PyString>()?.unbind()),
+            "given" => Location::Computed(owner.unbind()),
             _ => return Err(type_error("the kind of a guard must be cell, item, attribute, same or given")),
         };
-        let before = place.now(py);
+        let before = location.now(py);
         let was = match &before {
             None => Expected::Missing,
             Some(v) if kind == "same" => Expected::Same(v.clone().unbind()),
             Some(v) => Expected::of(v, 0)?,
         };
-        Ok(Guard { place, was, before: before.map(Bound::unbind), name })
+        Ok(Guard { location, was, before: before.map(Bound::unbind), name })
     }
 
     /// The object that was there.

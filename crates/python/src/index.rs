@@ -2,7 +2,7 @@
 
 use crate::convert::{array, tensor_of};
 use crate::device::{converted, of};
-use crate::error::{runtime_error, said, type_error};
+use crate::error::{message, runtime_error, type_error};
 use crate::tensor::{PyTensor, compute};
 use crate::unary::Spelled;
 use crate::value::integer;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PyList, PyRange, PySlice, PyTuple};
 
 /// Parses one entry of an index.
-fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
+fn entry(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
     if obj.is_none() {
         return Ok(Ix::New);
     }
@@ -93,10 +93,10 @@ fn place(obj: &Bound<'_, PyAny>) -> PyResult<Ix> {
 }
 
 /// Parses an index into a tensor; at most one entry per axis.
-fn places(x: &Tensor, index: &Bound<'_, PyAny>) -> PyResult<Vec<Ix>> {
+fn entries(x: &Tensor, index: &Bound<'_, PyAny>) -> PyResult<Vec<Ix>> {
     let all = match index.cast::<PyTuple>() {
-        Ok(several) => several.iter().map(|i| place(&i)).collect::<PyResult<Vec<_>>>()?,
-        Err(_) => vec![place(index)?],
+        Ok(several) => several.iter().map(|i| entry(&i)).collect::<PyResult<Vec<_>>>()?,
+        Err(_) => vec![entry(index)?],
     };
     let axes = |ix: &Ix| match ix {
         Ix::New | Ix::Rest => 0,
@@ -115,8 +115,8 @@ fn places(x: &Tensor, index: &Bound<'_, PyAny>) -> PyResult<Vec<Ix>> {
 }
 
 /// A boolean scalar has no axes to select along: it selects all or nothing of the tensor, along a new axis.
-fn alone<'py>(x: &Bound<'py, PyTensor>, places: &[Ix]) -> PyResult<Option<(Bound<'py, PyTensor>, Vec<Ix>)>> {
-    let [Ix::Mask(one)] = places else { return Ok(None) };
+fn alone<'py>(x: &Bound<'py, PyTensor>, entries: &[Ix]) -> PyResult<Option<(Bound<'py, PyTensor>, Vec<Ix>)>> {
+    let [Ix::Mask(one)] = entries else { return Ok(None) };
     if one.rank() > 0 {
         return Ok(None);
     }
@@ -126,19 +126,19 @@ fn alone<'py>(x: &Bound<'py, PyTensor>, places: &[Ix]) -> PyResult<Option<(Bound
     Ok(Some((whole, vec![Ix::Mask(mask)])))
 }
 
-fn is_view(places: &[Ix]) -> bool {
-    !places.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)))
+fn is_view(entries: &[Ix]) -> bool {
+    !entries.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)))
 }
 
 /// Writes one number where a traced mask is true, next to ranges and integers, without knowing the number of
 /// elements.
-fn fill(whole: &Bound<'_, PyTensor>, places: &[Ix], value: &Tensor) -> Option<PyResult<()>> {
-    let at = places.iter().position(|p| matches!(p, Ix::Mask(m) if m.is_traced()))?;
-    let (before, after) = (&places[..at], &places[at + 1..]);
+fn fill(whole: &Bound<'_, PyTensor>, entries: &[Ix], value: &Tensor) -> Option<PyResult<()>> {
+    let at = entries.iter().position(|p| matches!(p, Ix::Mask(m) if m.is_traced()))?;
+    let (before, after) = (&entries[..at], &entries[at + 1..]);
     if !is_view(before) || !is_view(after) || before.iter().any(|p| matches!(p, Ix::Rest)) {
         return None;
     }
-    let Ix::Mask(mask) = &places[at] else { return None };
+    let Ix::Mask(mask) = &entries[at] else { return None };
     let whole_axes = vec![Ix::Range(None, None, 1); mask.rank()];
     let part = PyTensor::part_of(whole, View::At([before, &whole_axes, after].concat())).ok()?;
     let x = part.value(whole.py()).ok()?;
@@ -153,20 +153,20 @@ fn fill(whole: &Bound<'_, PyTensor>, places: &[Ix], value: &Tensor) -> Option<Py
 
 /// Writes to a part. Large tensors are copied without the GIL; repeated if another thread has written
 /// meanwhile.
-fn put_at(whole: &Bound<'_, PyTensor>, places: Vec<Ix>, value: Arg<'_>) -> PyResult<()> {
-    let (py, place) = (whole.py(), whole.get());
+fn put_at(whole: &Bound<'_, PyTensor>, entries: Vec<Ix>, value: Arg<'_>) -> PyResult<()> {
+    let (py, target) = (whole.py(), whole.get());
     loop {
-        let (seen, x) = (place.stamp(), place.value(py)?);
-        let new = compute(py, &x, |x| x.with_at(places.clone(), value));
+        let (seen, x) = (target.stamp(), target.value(py)?);
+        let new = compute(py, &x, |x| x.with_at(entries.clone(), value));
         drop(x);
-        if place.write_since(py, seen, new, false)? {
+        if target.write_since(py, seen, new, false)? {
             return Ok(());
         }
     }
 }
 
 /// Writes a value to the indexed part of a tensor.
-fn put(slf: &Bound<'_, PyTensor>, places: Vec<Ix>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+fn put(slf: &Bound<'_, PyTensor>, entries: Vec<Ix>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = slf.py();
     let x = slf.get().value(py)?;
     let number = crate::value::number(value)?;
@@ -177,37 +177,37 @@ fn put(slf: &Bound<'_, PyTensor>, places: Vec<Ix>, value: &Bound<'_, PyAny>) -> 
     let there = of(&x);
     let elsewhere = number.is_none() && of(&new) != there && !new.dtype().is_complex();
     let new = if elsewhere { converted(&new, x.dtype(), there) } else { new };
-    if slf.get().replace_at(x, &places, &new) {
+    if slf.get().replace_at(x, &entries, &new) {
         return Ok(());
     }
     let x = slf.get().value(py)?;
     if slf.get().repeats(py) {
         // Element by element, because several elements may share memory: of those that are selected one by one,
         // the last write wins.
-        let same = number.is_some() || !is_view(&places);
-        let part = PyTensor::part_of(slf, View::At(places))?;
+        let same = number.is_some() || !is_view(&entries);
+        let part = PyTensor::part_of(slf, View::At(entries))?;
         let new = new.to_dtype(x.dtype()).expand(part.value(py)?.shape());
         return if same { part.write_same(py, new) } else { part.write(py, new) };
     }
     if let Some(n) = number {
-        if let Some(done) = fill(slf, &places, &Tensor::from_literal(&n.literal(x.dtype()))) {
+        if let Some(done) = fill(slf, &entries, &Tensor::from_literal(&n.literal(x.dtype()))) {
             return done;
         }
-        return put_at(slf, places, Arg::Number(n));
+        return put_at(slf, entries, Arg::Number(n));
     }
     let value: Tensor = new.to_dtype(x.dtype());
     if value.rank() == 0
-        && let Some(done) = fill(slf, &places, &value)
+        && let Some(done) = fill(slf, &entries, &value)
     {
         return done;
     }
-    put_at(slf, places, Arg::Tensor(&value))
+    put_at(slf, entries, Arg::Tensor(&value))
 }
 
 /// Returns the result of an index; errors of shape or dtype become `IndexError`.
 fn fitting(found: Tensor) -> PyResult<Tensor> {
     match found.error().map(|e| (e, e.kind())) {
-        Some((e, Kind::Shape { .. } | Kind::DType { .. })) => Err(PyIndexError::new_err(said(e))),
+        Some((e, Kind::Shape { .. } | Kind::DType { .. })) => Err(PyIndexError::new_err(message(e))),
         _ => Ok(found),
     }
 }
@@ -216,15 +216,15 @@ fn fitting(found: Tensor) -> PyResult<Tensor> {
 impl PyTensor {
     fn __getitem__(slf: &Bound<'_, PyTensor>, index: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
         let x = slf.get().value(slf.py())?;
-        let places = places(&x, index)?;
-        if is_view(&places) {
-            return PyTensor::part_of(slf, View::At(places));
+        let entries = entries(&x, index)?;
+        if is_view(&entries) {
+            return PyTensor::part_of(slf, View::At(entries));
         }
-        if let Some((whole, places)) = alone(slf, &places)? {
+        if let Some((whole, entries)) = alone(slf, &entries)? {
             let x = whole.get().value(slf.py())?;
-            return PyTensor::out(fitting(compute(slf.py(), &x, |x| x.at(places)))?);
+            return PyTensor::out(fitting(compute(slf.py(), &x, |x| x.at(entries)))?);
         }
-        PyTensor::out(fitting(compute(slf.py(), &x, |x| x.at(places)))?)
+        PyTensor::out(fitting(compute(slf.py(), &x, |x| x.at(entries)))?)
     }
 
     fn __setitem__(
@@ -232,10 +232,10 @@ impl PyTensor {
         index: &Bound<'_, PyAny>,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let places = places(&slf.get().value(slf.py())?, index)?;
-        match alone(slf, &places)? {
-            Some((whole, places)) => put(&whole, places, value),
-            None => put(slf, places, value),
+        let entries = entries(&slf.get().value(slf.py())?, index)?;
+        match alone(slf, &entries)? {
+            Some((whole, entries)) => put(&whole, entries, value),
+            None => put(slf, entries, value),
         }
     }
 

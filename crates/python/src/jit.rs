@@ -5,7 +5,8 @@
 //! arguments.
 
 use crate::compiled::{
-    Gradient, Hooks, Left, Modes, Program, Read, Rebound, Related, may_share, part_of_a_cell, requirement,
+    CompiledProgram, Gradient, Hooks, Left, Modes, Read, Rebound, Related, may_share, part_of_a_cell,
+    requirement,
 };
 use crate::device;
 use crate::error::{raise, raised};
@@ -39,20 +40,20 @@ const TRIES: usize = 8;
 #[pyclass(name = "jit", module = "gradus", frozen, dict)]
 pub(crate) struct PyJit {
     f: Py<PyAny>,
-    programs: Mutex<Vec<Arc<Program>>>,
-    /// Number of consecutive calls without a reusable program, although one existed for such arguments, or none
-    /// could be kept.
+    programs: Mutex<Vec<Arc<CompiledProgram>>>,
+    /// Number of consecutive calls that found no reusable program: the guards of existing ones failed, or no
+    /// program could be kept.
     alone: AtomicUsize,
     lock: ReentrantLock,
 }
 
 impl PyJit {
-    fn programs(&self) -> MutexGuard<'_, Vec<Arc<Program>>> {
+    fn programs(&self) -> MutexGuard<'_, Vec<Arc<CompiledProgram>>> {
         self.programs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the program for these arguments, and their tensors.
-    fn program(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<(Arc<Program>, Vec<Tensor>)> {
+    fn program(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<(Arc<CompiledProgram>, Vec<Tensor>)> {
         match self.known(arguments)? {
             Known::Program(program, tensors) => Ok((program, tensors)),
             other => self.new_program(arguments, &other),
@@ -60,7 +61,7 @@ impl PyJit {
     }
 
     fn known(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<Known> {
-        let last: Option<Arc<Program>> = self.programs().last().cloned();
+        let last: Option<Arc<CompiledProgram>> = self.programs().last().cloned();
         let Some(last) = last else { return Ok(Known::Nothing) };
         let mut tensors = Vec::new();
         let mut like = last.takes(arguments, &mut tensors)?.then(|| last.clone());
@@ -68,7 +69,7 @@ impl PyJit {
             self.alone.store(0, Ordering::Relaxed);
             return Ok(Known::Program(last, tensors));
         }
-        let others: Vec<Arc<Program>> = self.programs().clone();
+        let others: Vec<Arc<CompiledProgram>> = self.programs().clone();
         for p in others.iter().rev().skip(1) {
             if !p.takes(arguments, &mut tensors)? {
                 continue;
@@ -96,7 +97,7 @@ impl PyJit {
         &self,
         arguments: &Bound<'_, PyTuple>,
         known: &Known,
-    ) -> PyResult<(Arc<Program>, Vec<Tensor>)> {
+    ) -> PyResult<(Arc<CompiledProgram>, Vec<Tensor>)> {
         let (py, n) = (arguments.py(), self.alone.load(Ordering::Relaxed));
         let like = if let Known::Like(program) = known { Some(program) } else { None };
         if let (Some(like), TRIES) = (like, n) {
@@ -131,31 +132,31 @@ impl PyJit {
         Ok((new, tensors))
     }
 
-    /// Compiles a program for these arguments. Returns it, what the function changes that it reads, and whether
-    /// the program can serve other calls.
+    /// Compiles a program for these arguments. Returns the program, the names of outside values that the function
+    /// both reads and changes, and whether other calls can use the program.
     fn compile(
         &self,
         arguments: &Bound<'_, PyTuple>,
         tree: Tree,
         tensors: &[Tensor],
-    ) -> PyResult<(Program, Vec<String>, bool)> {
+    ) -> PyResult<(CompiledProgram, Vec<String>, bool)> {
         let py = arguments.py();
-        let mut places = Vec::new();
-        tree.places(arguments.as_any(), &mut places);
-        let related = Related::of(py, &places);
+        let mut objects = Vec::new();
+        tree.objects(arguments.as_any(), &mut objects);
+        let related = Related::of(py, &objects);
         let mut found_outside: Vec<(usize, Tensor)> = Vec::new();
         let mut rooted = false;
         let (traced, compiled) = loop {
-            let trace = Trace { f: self.f.bind(py), tree: &tree, tensors, places: &places, rooted };
+            let trace = Trace { f: self.f.bind(py), tree: &tree, tensors, objects: &objects, rooted };
             let (traced, compiled) = trace.run(&found_outside)?;
             let writes = !traced.changed.is_empty() || !compiled.written().is_empty();
             // Views of a tensor that is written must be views inside too, and an argument that is also read
             // from outside must be one leaf: the function is traced again with these.
-            let views = places.iter().flatten().any(|p| part_of_a_cell(py, p, compiled.cells()));
+            let views = objects.iter().flatten().any(|p| part_of_a_cell(py, p, compiled.cells()));
             let views =
                 writes && (views || (!traced.changed.is_empty() && matches!(related, Related::Parts)));
-            let held = |(i, t): (usize, &Tensor)| match &places[i] {
-                Some(place) if place.get().is_whole() => (i, place.get().held()),
+            let held = |(i, t): (usize, &Tensor)| match &objects[i] {
+                Some(object) if object.get().is_whole() => (i, object.get().held()),
                 _ => (i, t.clone()),
             };
             let both: Vec<(usize, Tensor)> = tensors
@@ -173,8 +174,8 @@ impl PyJit {
                            there; return them, and put them there after the call";
                 return Err(crate::error::runtime_error(why));
             }
-            for place in &traced.found.undo {
-                place.get().restore(py)?;
+            for guard in &traced.found.undo {
+                guard.get().restore(py)?;
             }
             (found_outside, rooted) = (both, rooted || views);
         };
@@ -183,10 +184,10 @@ impl PyJit {
         let twins = if let Related::Twins(twins) = related { twins } else { Vec::new() };
         let lasting = unstable.is_empty() && !rooted;
         let rebound =
-            rebound.into_iter().map(|(place, old)| taken(py, place, old, &compiled, &guards.guards));
+            rebound.into_iter().map(|(location, old)| taken(py, location, old, &compiled, &guards.guards));
         let rebound = rebound.collect::<PyResult<Vec<Rebound>>>()?;
         guards.guards.shrink_to_fit();
-        let program = Program {
+        let program = CompiledProgram {
             types: tensors.iter().filter_map(|t| t.aval()).collect(),
             modes: Modes::now(),
             before,
@@ -212,9 +213,9 @@ impl PyJit {
 /// The result of looking up a program.
 enum Known {
     /// The program for the call, with the tensors of its arguments.
-    Program(Arc<Program>, Vec<Tensor>),
+    Program(Arc<CompiledProgram>, Vec<Tensor>),
     /// A program for such arguments, but for another state outside.
-    Like(Arc<Program>),
+    Like(Arc<CompiledProgram>),
     Nothing,
 }
 
@@ -228,24 +229,24 @@ fn say(py: Python<'_>, text: &str) -> PyResult<()> {
 /// because other code may use the tensor.
 fn taken(
     py: Python<'_>,
-    place: Py<Guard>,
+    location: Py<Guard>,
     old: Option<Py<PyTensor>>,
     compiled: &Compiled,
     others: &[Py<Guard>],
 ) -> PyResult<Rebound> {
-    let Some(old) = old else { return Ok(Rebound { place, read: Read::AsItWas }) };
+    let Some(old) = old else { return Ok(Rebound { location, read: Read::AsItWas }) };
     let cell = old.get().held();
     if !compiled.cells().iter().any(|c| c.is_same(&cell)) {
-        return Ok(Rebound { place, read: if old.get().is_whole() { Read::Any } else { Read::AsItWas } });
+        return Ok(Rebound { location, read: if old.get().is_whole() { Read::Any } else { Read::AsItWas } });
     }
     if !old.get().is_whole() || others.iter().any(|g| g.get().is_of(py, &old)) {
-        return Ok(Rebound { place, read: Read::AsItWas });
+        return Ok(Rebound { location, read: Read::AsItWas });
     }
     let new = cell.detach().copied();
     let new = if cell.requires_grad() { new.requires_grad_() } else { new.cell() };
     raise(new.set_grad(cell.grad().as_ref()))?;
     old.get().rebind(new);
-    Ok(Rebound { place, read: Read::From(cell) })
+    Ok(Rebound { location, read: Read::From(cell) })
 }
 
 /// A function about to be traced.
@@ -253,7 +254,7 @@ struct Trace<'a, 'py> {
     f: &'a Bound<'py, PyAny>,
     tree: &'a Tree,
     tensors: &'a [Tensor],
-    places: &'a [Option<Bound<'py, PyTensor>>],
+    objects: &'a [Option<Bound<'py, PyTensor>>],
     /// Whether arguments that are views are views of the same tensors inside.
     rooted: bool,
 }
@@ -305,12 +306,12 @@ impl Trace<'_, '_> {
         }
         let given = self.tree.built(py, &mut x.iter().cloned())?;
         let given = given.cast::<PyTuple>().map_err(PyErr::from)?;
-        let mut places = Vec::new();
-        self.tree.places(given.as_any(), &mut places);
-        let alone = self.relate(&places)?;
+        let mut objects = Vec::new();
+        self.tree.objects(given.as_any(), &mut objects);
+        let alone = self.relate(&objects)?;
         let (args, kwargs) = (given.get_item(0)?, given.get_item(1)?);
         let args = args.cast::<PyTuple>().map_err(PyErr::from)?;
-        let tensors = self.places.iter().zip(&places).zip(&x).filter_map(|((outside, inside), given)| {
+        let tensors = self.objects.iter().zip(&objects).zip(&x).filter_map(|((outside, inside), given)| {
             let (outside, inside) = (outside.clone()?.unbind(), inside.clone()?.unbind());
             Some(Argument { outside, inside, given: given.clone() })
         });
@@ -338,9 +339,9 @@ impl Trace<'_, '_> {
             };
             gradients.push(Gradient { of: g.of, read: g.read, left });
         }
-        let found = found.map(|(place, new, old)| {
+        let found = found.map(|(location, new, old)| {
             outs.push(new);
-            (place, old)
+            (location, old)
         });
         for tensor in &found.left {
             outs.push(tensor.get().value(py)?);
@@ -353,22 +354,22 @@ impl Trace<'_, '_> {
     /// Returns which are unrelated.
     fn relate(&self, inside: &[Option<Bound<'_, PyTensor>>]) -> PyResult<Vec<bool>> {
         let py = self.f.py();
-        let mut alone = vec![true; self.places.len()];
-        for (j, place) in self.places.iter().enumerate() {
-            let (Some(place), Some(Some(own))) = (place, inside.get(j)) else { continue };
+        let mut alone = vec![true; self.objects.len()];
+        for (j, object) in self.objects.iter().enumerate() {
+            let (Some(object), Some(Some(own))) = (object, inside.get(j)) else { continue };
             let find = |of: &PyTensor, before: usize| {
                 let same = |p: &Option<Bound<'_, PyTensor>>| {
                     p.as_ref().is_some_and(|p| std::ptr::eq::<PyTensor>(p.get(), of))
                 };
-                self.places.iter().take(before).position(same)
+                self.objects.iter().take(before).position(same)
             };
-            let twin = find(place.get(), j).and_then(|i| inside[i].clone());
+            let twin = find(object.get(), j).and_then(|i| inside[i].clone());
             if let Some(twin) = twin {
                 own.get().become_part(&twin, crate::view::View::At(vec![gradus::Ix::Rest]))?;
                 alone[j] = false;
                 continue;
             }
-            let ancestry = place.get().ancestry(py);
+            let ancestry = object.get().ancestry(py);
             let Some((root, _)) = ancestry.last().filter(|_| self.rooted) else { continue };
             let nearest =
                 ancestry.iter().enumerate().find_map(|(k, (of, _))| Some((k, find(of.get(), usize::MAX)?)));

@@ -357,7 +357,7 @@ impl PyTensor {
         let x = self.elements(py)?;
         if !x.is_traced() && x.numel() != 1 {
             let why = format!(
-                "the truth value of a Tensor with {} elements is ambiguous; use any() or all()",
+                "the boolean value of a Tensor with {} elements is ambiguous; use any() or all()",
                 x.numel()
             );
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));

@@ -1,6 +1,6 @@
 //! Random tensors, from the default generator or a given one.
 
-use crate::device::{moved, parse, place, place_like};
+use crate::device::{device_or_default, device_or_that_of, moved, parse};
 use crate::dtype::{DTypeArg, default_float};
 use crate::error::{raise, value_error};
 use crate::tensor::{BIG, PyTensor};
@@ -204,7 +204,7 @@ macro_rules! drawn {
             device: Option<&Bound<'_, PyAny>>,
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
-            let device = place(device)?;
+            let device = device_or_default(device)?;
             let shape = size.map_or_else(|| shape(sizes), |s| Ok(Shape::from(s.0)))?;
             let dtype = dtype.map_or_else(default_float, |d| d.0);
             let how = (stringify!($name), $scale);
@@ -223,7 +223,7 @@ macro_rules! drawn {
             device: Option<&Bound<'_, PyAny>>,
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
-            let device = place_like(device, &input.0)?;
+            let device = device_or_that_of(device, &input.0)?;
             let dtype = dtype.map_or_else(|| input.0.dtype(), |d| d.0);
             let how = (stringify!($like), $scale);
             let drawn = drawn_as(generator, input.0.shape(), dtype, how, |g, s| $draw(g, s, dtype))?;
@@ -250,7 +250,7 @@ pub(crate) fn randint(
     dtype: Option<DTypeArg>,
     device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTensor> {
-    let device = place(device)?;
+    let device = device_or_default(device)?;
     let mut numbers = Vec::new();
     let mut size = size.map(|s| s.0);
     for arg in args.iter() {
@@ -301,7 +301,7 @@ pub(crate) fn randperm(
     dtype: Option<DTypeArg>,
     device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTensor> {
-    let device = place(device)?;
+    let device = device_or_default(device)?;
     // Sorts 32 random bits each; the sort is stable, so that ties keep an order.
     made(with(generator, Shape::from([n.0]), |g, s| g.bits(s).argsort(0, false)), dtype, false, device)
 }
@@ -320,8 +320,8 @@ pub(crate) fn normal(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let device = match (&mean, &std) {
-        (Operand::Tensor(t), _) | (_, Some(Operand::Tensor(t))) => place_like(device, t)?,
-        _ => place(device)?,
+        (Operand::Tensor(t), _) | (_, Some(Operand::Tensor(t))) => device_or_that_of(device, t)?,
+        _ => device_or_default(device)?,
     };
     let std = std.unwrap_or(Operand::Number(gradus::Number::Float(1.0)));
     let shape = match (&mean, &std, size) {

@@ -368,20 +368,20 @@ impl PyTensor {
             return Err(value_error("median needs at least one element"));
         }
         let at = (x.dim(a) - 1) / 2;
-        let (values, places) = x.topk(at + 1, a, false);
-        let (mut values, mut places) = (values.narrow(a, at, 1), places.narrow(a, at, 1));
+        let (values, indices) = x.topk(at + 1, a, false);
+        let (mut values, mut indices) = (values.narrow(a, at, 1), indices.narrow(a, at, 1));
         if x.dtype().is_differentiable() {
             // The maximum is NaN if any element is, and its position is that of the first NaN.
-            places = x.max(a).unsqueeze(a).is_nan().select(&x.argmax(a).unsqueeze(a), &places);
-            values = x.gather(a, &places);
+            indices = x.max(a).unsqueeze(a).is_nan().select(&x.argmax(a).unsqueeze(a), &indices);
+            values = x.gather(a, &indices);
         }
-        let (values, places) = match keepdim && !number && dim.is_some() {
-            true => (values, places),
-            false => (values.squeeze(a), places.squeeze(a)),
+        let (values, indices) = match keepdim && !number && dim.is_some() {
+            true => (values, indices),
+            false => (values.squeeze(a), indices.squeeze(a)),
         };
         match dim {
             None => PyTensor::out(values)?.into_bound_py_any(py),
-            Some(_) => pair(py, "median", (values, places)),
+            Some(_) => pair(py, "median", (values, indices)),
         }
     }
 
@@ -497,16 +497,16 @@ macro_rules! along_with_positions {
             ) -> PyResult<Bound<'py, PyAny>> {
                 let (x, dim) = (self.value(py)?, either(dim, axis, stringify!($name))?);
                 if x.rank() == 0 && matches!(dim, 0 | -1) {
-                    let place = Tensor::from(0i64).to(x.device());
-                    return pair(py, stringify!($name), (x, place));
+                    let index = Tensor::from(0i64).to(x.device());
+                    return pair(py, stringify!($name), (x, index));
                 }
                 let values = if $largest { x.cummax(dim) } else { x.cummin(dim) };
                 // The last position of the extreme so far.
                 let n = x.rank().max(1);
                 let axis = if dim < 0 { dim + n as isize } else { dim };
                 let along = || Tensor::iota(DType::I64, x.shape(), axis.max(0) as usize);
-                let places = x.device().with(along);
-                let at = x.eq(&values).select(&places, &places.zeros_like()).cummax(dim);
+                let indices = x.device().with(along);
+                let at = x.eq(&values).select(&indices, &indices.zeros_like()).cummax(dim);
                 pair(py, stringify!($name), (values, at))
             }
         )*}

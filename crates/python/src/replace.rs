@@ -188,12 +188,12 @@ impl PyTensor {
             return Ok(slf);
         }
         raise(new.check())?;
-        let (root, places) = PyTensor::whole(&slf)?;
+        let (root, positions) = PyTensor::whole(&slf)?;
         let whole = root.get().value(py)?;
         let hit = mask.0.to_dtype(DType::I64).expand(x.shape()).reshape([-1i64]);
         let hits = crate::view::counted(&whole.reshape([-1i64])).zeros_like().index_add(
             0,
-            &places.reshape([-1i64]),
+            &positions.reshape([-1i64]),
             &hit,
         );
         root.get().write(py, whole.masked_fill(&hits.reshape(whole.shape()).gt(0), value.arg()))?;

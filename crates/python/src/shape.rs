@@ -38,10 +38,10 @@ pub(crate) fn tensors(obj: &Bound<'_, PyAny>) -> PyResult<Vec<Tensor>> {
 fn parts(slf: &Bound<'_, PyTensor>, a: usize, sizes: &[usize]) -> PyResult<Vec<PyTensor>> {
     let mut from = 0;
     let part = |&n: &usize| {
-        let mut places = vec![Ix::from(..); a];
-        places.push(Ix::Range(Some(from as isize), Some((from + n) as isize), 1));
+        let mut entries = vec![Ix::from(..); a];
+        entries.push(Ix::Range(Some(from as isize), Some((from + n) as isize), 1));
         from += n;
-        PyTensor::part_of(slf, View::At(places))
+        PyTensor::part_of(slf, View::At(entries))
     };
     sizes.iter().map(part).collect()
 }
@@ -182,12 +182,12 @@ impl PyTensor {
         let x = slf.get().value(slf.py())?;
         raise(x.movedim(source.clone(), destination.clone()).check())?;
         let rank = x.rank() as isize;
-        let places = |d: Dim| raise(d.resolve(x.rank())).map(|all| all.into_iter().map(|a| a as isize));
+        let axes_of = |d: Dim| raise(d.resolve(x.rank())).map(|all| all.into_iter().map(|a| a as isize));
         let (from, to): (Vec<isize>, Vec<isize>) =
-            (places(source)?.collect(), places(destination)?.collect());
+            (axes_of(source)?.collect(), axes_of(destination)?.collect());
         let mut rest = (0..rank).filter(|a| !from.contains(a));
-        let place = |j: isize| to.iter().position(|t| *t == j).map(|k| from[k]).or_else(|| rest.next());
-        PyTensor::part_of(slf, View::Permute((0..rank).filter_map(place).collect()))
+        let source_of = |j: isize| to.iter().position(|t| *t == j).map(|k| from[k]).or_else(|| rest.next());
+        PyTensor::part_of(slf, View::Permute((0..rank).filter_map(source_of).collect()))
     }
 
     /// Broadcasts axes of extent 1; -1 keeps an extent.
@@ -281,17 +281,17 @@ impl PyTensor {
             let why = format!("{length} elements from {start} are not within an extent of {n}");
             return Err(pyo3::exceptions::PyRuntimeError::new_err(why));
         }
-        let mut places = vec![Ix::from(..); a];
-        places.push(Ix::Range(Some(from), Some(from + length), 1));
-        PyTensor::part_of(slf, View::At(places))
+        let mut entries = vec![Ix::from(..); a];
+        entries.push(Ix::Range(Some(from), Some(from + length), 1));
+        PyTensor::part_of(slf, View::At(entries))
     }
 
     /// The slice at one position of an axis.
     #[doc = example!(select)]
     fn select(slf: &Bound<'_, PyTensor>, dim: isize, index: isize) -> PyResult<PyTensor> {
-        let mut places = vec![Ix::from(..); axis(slf, dim)?];
-        places.push(Ix::At(index));
-        PyTensor::part_of(slf, View::At(places))
+        let mut entries = vec![Ix::from(..); axis(slf, dim)?];
+        entries.push(Ix::At(index));
+        PyTensor::part_of(slf, View::At(entries))
     }
 
     /// Splits an axis into parts of one size, or of these sizes.
@@ -352,9 +352,9 @@ impl PyTensor {
         let a = self::axis(slf, axis.unwrap_or(dim))?;
         let n = shape(slf)?[a] as isize;
         let part = |i: isize| {
-            let mut places = vec![Ix::from(..); a];
-            places.push(Ix::At(i));
-            PyTensor::part_of(slf, View::At(places))
+            let mut entries = vec![Ix::from(..); a];
+            entries.push(Ix::At(i));
+            PyTensor::part_of(slf, View::At(entries))
         };
         PyTuple::new(slf.py(), (0..n).map(part).collect::<PyResult<Vec<_>>>()?)
     }

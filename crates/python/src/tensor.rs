@@ -34,7 +34,7 @@ struct Slot {
     /// Number of traces begun when this tensor was made, if it was made in one.
     born: u64,
     alias: Option<Box<Alias>>,
-    /// What views of this leaf refer to after its elements are replaced.
+    /// The tensor that views of this leaf refer to after its elements are replaced.
     left: Option<Left>,
 }
 
@@ -48,7 +48,7 @@ struct Alias {
     how: View,
     /// The other tensor's stamp when `value` was read from it.
     seen: u64,
-    /// Whether only this tensor knows the history of `value`: it was written to a detached view.
+    /// Whether the history of `value` is recorded only here, because `value` was written through a detached view.
     own: bool,
     /// Whether it was made while operations were recorded.
     recorded: bool,
@@ -186,8 +186,8 @@ impl PyTensor {
         });
         match parent {
             Some((parent, how)) => {
-                let (root, places) = PyTensor::whole(parent.bind(py))?;
-                Ok((root, how.of(&places)))
+                let (root, positions) = PyTensor::whole(parent.bind(py))?;
+                Ok((root, how.of(&positions)))
             }
             None => Ok((of.clone(), crate::view::counted(&of.get().value(py)?))),
         }
@@ -230,17 +230,17 @@ impl PyTensor {
         let Some((root, _)) = chain.last() else { return Ok(true) };
         let whole = root.get().value(py)?;
         let keeps = chain.iter().all(|(_, how)| how.keeps_elements());
-        let places = gradus::outside_traces(|| {
+        let positions = gradus::outside_traces(|| {
             let all = crate::view::counted(&whole);
-            chain.iter().rev().fold(all, |places, (_, how)| how.of(&places)).reshape([-1i64])
+            chain.iter().rev().fold(all, |positions, (_, how)| how.of(&positions)).reshape([-1i64])
         });
         let mut known = std::collections::HashSet::new();
         let mut each_once = |all: Vec<i64>| all.into_iter().all(|p| known.insert(p));
-        if !keeps || !(same || each_once(raise(places.to_vec::<i64>())?)) {
+        if !keeps || !(same || each_once(raise(positions.to_vec::<i64>())?)) {
             let why = "several elements of the view share memory; clone() it before writing to it";
             return Err(crate::error::runtime_error(why));
         }
-        let flat = whole.reshape([-1i64]).with_at(vec![gradus::Ix::from(&places)], &new.reshape([-1i64]));
+        let flat = whole.reshape([-1i64]).with_at(vec![gradus::Ix::from(&positions)], &new.reshape([-1i64]));
         root.get().write_since(py, seen, flat.reshape(whole.shape()), false)
     }
 
@@ -264,7 +264,7 @@ impl PyTensor {
         slot
     }
 
-    /// Leaves the elements of this leaf to its views, before it gets others.
+    /// Moves the elements of this leaf to its views before the leaf gets new ones.
     pub(crate) fn leave(&self, py: Python<'_>, old: &Tensor) -> PyResult<()> {
         let left = self.slot().left.take_if(|left| Arc::strong_count(left) > 1 && !gradus::is_tracing());
         if let Some(left) = left {
@@ -300,7 +300,7 @@ impl PyTensor {
         let now = alias.of.get().stamp();
         let traced = slot.value.is_traced();
         let lasts = match alias.own {
-            true if traced => slot.value.detach().error().is_none(), // its trace is still open
+            true if traced => slot.value.detach().error().is_none(), // fails if the trace that made it is closed
             true => !gradus::is_tracing(),
             false => !traced && !compiling,
         };
@@ -314,7 +314,7 @@ impl PyTensor {
         if let Slot { value, alias: Some(alias), .. } = &mut *slot {
             // A value read without recording, or inside a trace, is not cached.
             let lasting = (gradus::is_grad_enabled() || !recorded) && !gradus::is_tracing();
-            // Written elsewhere: other elements with the same history.
+            // The parent was written: the elements change, the history stays.
             let part = if alias.own { value.replaced_by(&part) } else { part };
             if alias.own && gradus::is_tracing() {
                 return raise(part.check().cloned());
@@ -350,13 +350,13 @@ impl PyTensor {
     }
 
     /// Writes a part of the current value in place. Returns `false` if its memory is shared.
-    pub(crate) fn replace_at(&self, own: Tensor, places: &[Ix], new: &Tensor) -> bool {
+    pub(crate) fn replace_at(&self, own: Tensor, entries: &[Ix], new: &Tensor) -> bool {
         if !self.is_whole() {
             return false;
         }
         // Before the slot is locked: resolving the index may wait for other threads, which may want to read
         // this tensor.
-        let Some(patch) = own.patch_at(places, new, BIG) else { return false };
+        let Some(patch) = own.patch_at(entries, new, BIG) else { return false };
         drop(own); // it would count as another owner
         let mut slot = self.slot();
         let done = slot.alias.is_none() && patch.write(&mut slot.value);
@@ -480,19 +480,19 @@ impl PyTensor {
 
     /// Writes a view in place in its parent's memory. Returns `false` if that memory is shared.
     fn write_there(&self, py: Python<'_>, of: &Py<PyTensor>, new: &Tensor) -> PyResult<bool> {
-        let places = match &mut *self.slot() {
+        let entries = match &mut *self.slot() {
             Slot { value, alias: Some(alias), .. } => match &alias.how {
-                View::At(places) if !new.is_traced() && !value.is_traced() => {
-                    let places = places.clone();
+                View::At(entries) if !new.is_traced() && !value.is_traced() => {
+                    let entries = entries.clone();
                     // The view's own value would count as another owner.
                     (*value, alias.seen) = (new.clone(), u64::MAX);
-                    places
+                    entries
                 }
                 _ => return Ok(false),
             },
             _ => return Ok(false),
         };
-        let done = of.get().replace_at(of.get().value(py)?, &places, new);
+        let done = of.get().replace_at(of.get().value(py)?, &entries, new);
         let now = if done { of.get().stamp() } else { u64::MAX };
         if let Some(alias) = &mut self.slot().alias {
             alias.seen = now;

@@ -129,12 +129,12 @@ pub(crate) fn inside<'py>(tensor: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
 
 /// Returns the value that has the gradient of a tensor: for an argument its initial value, however it was
 /// changed since.
-pub(crate) fn with_gradient(place: &PyTensor, value: Tensor) -> Tensor {
+pub(crate) fn with_gradient(tensor: &PyTensor, value: Tensor) -> Tensor {
     if !value.is_traced() {
         return value;
     }
     let find = |n: &mut TraceDeps| {
-        let argument = n.arguments.iter().find(|a| std::ptr::eq(a.inside.get(), place));
+        let argument = n.arguments.iter().find(|a| std::ptr::eq(a.inside.get(), tensor));
         argument.filter(|a| a.given.is_leaf() && a.given.requires_grad()).map(|a| a.given.clone())
     };
     with(find).flatten().unwrap_or(value)

@@ -123,11 +123,15 @@ impl Tree {
     }
 
     /// Collects the Python tensors of an object of this structure; `None` for arrays.
-    pub(crate) fn places<'py>(&self, obj: &Bound<'py, PyAny>, found: &mut Vec<Option<Bound<'py, PyTensor>>>) {
+    pub(crate) fn objects<'py>(
+        &self,
+        obj: &Bound<'py, PyAny>,
+        found: &mut Vec<Option<Bound<'py, PyTensor>>>,
+    ) {
         let mut all = |parts: &[Tree]| {
             for (i, part) in parts.iter().enumerate() {
                 if let Ok(x) = obj.get_item(i) {
-                    part.places(&x, found);
+                    part.objects(&x, found);
                 }
             }
         };
@@ -138,7 +142,7 @@ impl Tree {
             Tree::Dict(parts) => {
                 for (key, part) in parts {
                     if let Ok(x) = obj.get_item(key) {
-                        part.places(&x, found);
+                        part.objects(&x, found);
                     }
                 }
             }

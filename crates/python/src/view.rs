@@ -30,7 +30,7 @@ pub(crate) enum View {
     Bytes(Aval),
     /// The same elements, detached from autograd.
     Detached,
-    /// A leaf's gradient: has its own value, which is written to the leaf as long as it is still that leaf's
+    /// A leaf's gradient. It has its own value; writes also go to the leaf while this value is the leaf's
     /// gradient.
     Gradient,
     /// A view of a view.
@@ -123,7 +123,7 @@ impl View {
     pub(crate) fn of(&self, whole: &Tensor) -> Tensor {
         match self {
             View::Then(_) => self.steps().into_iter().fold(whole.clone(), |part, how| how.of(&part)),
-            View::At(places) => whole.at(places.clone()),
+            View::At(entries) => whole.at(entries.clone()),
             View::Reshape(dims) => whole.reshape(dims.clone()),
             View::Permute(axes) => whole.permute(axes.clone()),
             View::Expand(shape) => whole.expand(shape.clone()),
@@ -171,7 +171,7 @@ impl View {
                 }
                 part
             }
-            View::At(places) => whole.with_at(places.clone(), part),
+            View::At(entries) => whole.with_at(entries.clone(), part),
             View::Reshape(_) => part.reshape(whole.shape()),
             View::Permute(axes) => {
                 let rank = axes.len() as isize;
@@ -185,8 +185,8 @@ impl View {
                 return Err(runtime_error("an expanded tensor must be written element by element"));
             }
             View::Picked(pick, _) => {
-                let places = pick(&counted(whole)).reshape([-1i64]);
-                let flat = whole.reshape([-1i64]).with_at(vec![Ix::from(&places)], &part.reshape([-1i64]));
+                let positions = pick(&counted(whole)).reshape([-1i64]);
+                let flat = whole.reshape([-1i64]).with_at(vec![Ix::from(&positions)], &part.reshape([-1i64]));
                 flat.reshape(whole.shape())
             }
             View::Adjoint => part.adjoint(),
@@ -279,11 +279,11 @@ impl PyTensor {
     /// The offset of the view's first element in its memory, in elements.
     #[doc = example!(storage_offset)]
     pub(crate) fn storage_offset(slf: &Bound<'_, PyTensor>) -> PyResult<i64> {
-        let (_, places) = PyTensor::whole(slf)?;
-        if places.numel() == 0 || places.is_traced() {
+        let (_, positions) = PyTensor::whole(slf)?;
+        if positions.numel() == 0 || positions.is_traced() {
             return Ok(0);
         }
-        Ok(raise(places.to_vec::<i64>())?[0])
+        Ok(raise(positions.to_vec::<i64>())?[0])
     }
 
     /// The elements at these strides in the memory of the tensor that this is a view of.
@@ -317,15 +317,15 @@ impl PyTensor {
             )));
         }
         raise(gradus::ir::size::reserve(total.unwrap_or(usize::MAX).saturating_mul(32)))?;
-        let mut places = vec![offset];
+        let mut positions = vec![offset];
         for (&n, &step) in size.iter().zip(&stride) {
             let along = |&p: &i64| (0..n as i64).map(move |i| p + i * step).collect::<Vec<_>>();
-            places = places.iter().flat_map(along).collect();
+            positions = positions.iter().flat_map(along).collect();
         }
-        let different = places.iter().collect::<std::collections::HashSet<_>>().len();
-        let repeats = different < places.len();
-        let places = gradus::outside_traces(|| Tensor::from(places).reshape(size));
-        let pick = move |x: &Tensor| x.reshape([-1i64]).at(vec![Ix::from(&places)]);
+        let different = positions.iter().collect::<std::collections::HashSet<_>>().len();
+        let repeats = different < positions.len();
+        let positions = gradus::outside_traces(|| Tensor::from(positions).reshape(size));
+        let pick = move |x: &Tensor| x.reshape([-1i64]).at(vec![Ix::from(&positions)]);
         PyTensor::part_of(&root, View::Picked(Arc::new(pick), repeats))
     }
 }

@@ -20,38 +20,39 @@ use std::sync::Arc;
 /// Applies an op. Returns an error if the operands do not fit the op.
 #[track_caller]
 pub fn try_apply(op: impl Into<Op>, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
-    let (op, place) = (op.into(), Location::caller());
-    match map_at_once(&op, ins, place) {
+    let (op, location) = (op.into(), Location::caller());
+    match try_pointwise(&op, ins, location) {
         Some(t) => Ok(vec![t]),
-        None => at_length(op, ins, place),
+        None => apply_generally(op, ins, location),
     }
 }
 
-fn map_at_once(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Option<Tensor> {
+fn try_pointwise(op: &Op, ins: &[&Tensor], location: &'static Location<'static>) -> Option<Tensor> {
     let Op::Map(map) = op else { return None };
     match ins {
-        [a] => row_at_once(map.0, a, None, place),
-        [a, b] => row_at_once(map.0, a, Some(Arg::Tensor(b)), place),
+        [a] => pointwise_directly(map.0, a, None, location),
+        [a, b] => pointwise_directly(map.0, a, Some(Arg::Tensor(b)), location),
         _ => None,
     }
 }
 
 /// Applies a pointwise op to one or two operands that are data, without allocating operand lists. Returns
 /// `None` in every other case, errors included; the caller then takes the general path.
-pub(crate) fn row_at_once(
-    row: &'static Pointwise,
+pub(crate) fn pointwise_directly(
+    op: &'static Pointwise,
     first: &Tensor,
     second: Option<Arg<'_>>,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 ) -> Option<Tensor> {
     match second {
-        None => first.with_held(|a| row_on_data(row, &[first], a, Second::None, place)),
+        None => first.with_held(|a| pointwise_on_data(op, &[first], a, Second::None, location)),
         Some(Arg::Number(n)) => {
             let n = Second::Number(n.real()?);
-            first.with_held(|a| row_on_data(row, &[first], a, n, place))
+            first.with_held(|a| pointwise_on_data(op, &[first], a, n, location))
         }
         Some(Arg::Tensor(second)) => {
-            let on = |a: &Data, b: &Data| row_on_data(row, &[first, second], a, Second::Data(b), place);
+            let on =
+                |a: &Data, b: &Data| pointwise_on_data(op, &[first, second], a, Second::Data(b), location);
             // Holds the lock of at most one cell: two threads that lock the same two cells in opposite order
             // would deadlock.
             match second.is_cell() {
@@ -62,15 +63,15 @@ pub(crate) fn row_at_once(
     }
 }
 
-fn row_on_data(
-    row: &'static Pointwise,
+fn pointwise_on_data(
+    op: &'static Pointwise,
     ins: &[&Tensor],
     a: &Data,
     b: Second<'_>,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 ) -> Option<Tensor> {
-    let (storage, plans) = pointwise::run(row, a, b)?;
-    if row.predicate {
+    let (storage, plans) = pointwise::run(op, a, b)?;
+    if op.predicate {
         return Some(Tensor::data(Data::row_major(storage, &a.aval.with_dtype(DType::Bool))));
     }
     let value = |i: usize| match (i, b) {
@@ -83,7 +84,7 @@ fn row_on_data(
     };
     let out = || Data::row_major(storage.clone(), &a.aval);
     // Each branch constructs the result in its final location, which saves a move.
-    match tape::record_row(row, plans, ins, value, out, a.aval.dtype, place).ok()? {
+    match tape::record_row(op, plans, ins, value, out, a.aval.dtype, location).ok()? {
         None => Some(Tensor::with(|| Inner::Data(Data::row_major(storage, &a.aval), None))),
         Some(node) => {
             let edge = Some(Edge { node, out: 0 });
@@ -92,18 +93,18 @@ fn row_on_data(
     }
 }
 
-fn at_length(op: Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<Vec<Tensor>> {
+fn apply_generally(op: Op, ins: &[&Tensor], location: &'static Location<'static>) -> Result<Vec<Tensor>> {
     for t in ins {
         t.check()?;
     }
     let avals = || ins.iter().filter_map(|t| t.aval()).collect::<Vec<Aval>>();
     if let Some(trace) = trace::for_operands(ins) {
-        return trace.apply(op.clone(), ins, place).map_err(|e| e.in_op(op.name(), &avals()).at(place));
+        return trace.apply(op.clone(), ins, location).map_err(|e| e.in_op(op.name(), &avals()).at(location));
     }
-    eager(&op, ins, place).map_err(|e| e.in_op(op.name(), &avals()).at(place))
+    eager(&op, ins, location).map_err(|e| e.in_op(op.name(), &avals()).at(location))
 }
 
-fn eager(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<Vec<Tensor>> {
+fn eager(op: &Op, ins: &[&Tensor], location: &'static Location<'static>) -> Result<Vec<Tensor>> {
     if let Some(outs) = call_cache::run_op(op, ins) {
         return outs;
     }
@@ -113,7 +114,7 @@ fn eager(op: &Op, ins: &[&Tensor], place: &'static Location<'static>) -> Result<
         return Ok(outs.into_iter().map(Tensor::data).collect());
     }
     let (of_ins, of_outs): (Vec<&Data>, Vec<&Data>) = (datas.iter().collect(), outs.iter().collect());
-    let node = tape::record(op, ins, &of_ins, &of_outs, place)?;
+    let node = tape::record(op, ins, &of_ins, &of_outs, location)?;
     let wrap = |(out, data): (usize, Data)| {
         let node = node.as_ref().filter(|_| data.aval.dtype.is_differentiable());
         let edge = node.map(|node| Edge { node: node.clone(), out });
@@ -131,11 +132,11 @@ pub fn apply(op: impl Into<Op>, ins: &[&Tensor]) -> Vec<Tensor> {
 /// Applies an op of one result; a failure becomes a failed tensor.
 #[track_caller]
 pub fn apply1(op: impl Into<Op>, ins: &[&Tensor]) -> Tensor {
-    let (op, place) = (op.into(), Location::caller());
-    if let Some(t) = map_at_once(&op, ins, place) {
+    let (op, location) = (op.into(), Location::caller());
+    if let Some(t) = try_pointwise(&op, ins, location) {
         return t;
     }
-    match at_length(op, ins, place) {
+    match apply_generally(op, ins, location) {
         Ok(mut outs) if !outs.is_empty() => outs.swap_remove(0),
         Ok(_) => Tensor::failed(Error::verify("an op without results was used as a value")),
         Err(e) => Tensor::failed(e),

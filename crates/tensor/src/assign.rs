@@ -45,13 +45,13 @@ impl Tensor {
         if self.error().is_some() {
             return self.clone();
         }
-        let places = index.places();
+        let entries = index.entries();
         let value = match value.into() {
             Arg::Tensor(t) => t.clone(),
             Arg::Number(n) => Tensor::from_literal(&n.literal(n.dtype_with(self.dtype()))),
         };
         if let Some(mut copy) = self.copy_to_write()
-            && copy.patch_at(&places, &value, usize::MAX).is_some_and(|patch| patch.write(&mut copy))
+            && copy.patch_at(&entries, &value, usize::MAX).is_some_and(|patch| patch.write(&mut copy))
         {
             return copy;
         }
@@ -60,7 +60,7 @@ impl Tensor {
             let _back = self.device().enter();
             Tensor::iota(DType::I64, [shape.numel()], 0)
         };
-        let positions = all.reshape(&shape).at(places);
+        let positions = all.reshape(&shape).at(entries);
         if positions.error().is_some() {
             return positions;
         }
@@ -93,7 +93,7 @@ impl Tensor {
     /// Builds a patch that writes `value` in place. Returns `None` if the write would be recorded, the tensor
     /// is not row-major, or the part exceeds `most` elements. Masks and integer tensors mixed with other
     /// indices are supported for small tensors only.
-    pub fn patch_at(&self, places: &[Ix], value: &Tensor, most: usize) -> Option<Patch> {
+    pub fn patch_at(&self, entries: &[Ix], value: &Tensor, most: usize) -> Option<Patch> {
         if trace::is_tracing() || (value.requires_grad() && tape::is_grad_enabled()) {
             return None;
         }
@@ -105,12 +105,12 @@ impl Tensor {
         if value.dtype().is_complex() && !dtype.is_complex() {
             return None;
         }
-        let chosen = places.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)));
+        let chosen = entries.iter().any(|p| matches!(p, Ix::Mask(_) | Ix::Ids(_)));
         let (shape, to) = match chosen {
-            true => chosen_of(whole, places, most)?,
+            true => chosen_of(whole, entries, most)?,
             false => {
-                let places = complete(places.to_vec(), whole).ok()?;
-                let (shape, strides, offset) = Cut::of(whole, places).ok()?.0.layout(data);
+                let entries = complete(entries.to_vec(), whole).ok()?;
+                let (shape, strides, offset) = Cut::of(whole, entries).ok()?.0.layout(data);
                 (shape, Destination::Walk(strides, offset as i64))
             }
         };
@@ -191,10 +191,10 @@ impl Patch {
             Destination::Walk(strides, offset) => {
                 walked(shape, (into, strides, *offset), (all, steps, first))
             }
-            Destination::Runs(places, run) => {
+            Destination::Runs(starts, run) => {
                 let (outer, inner) = steps.split_at(shape.rank() - run.rank());
                 let strides: Vec<i64> = run.strides().iter().map(|&s| s as i64).collect();
-                for (&i, j) in places.iter().zip(Offsets::new(&shape[..outer.len()], outer, first)) {
+                for (&i, j) in starts.iter().zip(Offsets::new(&shape[..outer.len()], outer, first)) {
                     walked(run, (into, &strides, self.offset as i64 + i), (all, inner, j));
                 }
             }
@@ -205,13 +205,13 @@ impl Patch {
 
 /// Resolves masks and integer tensors to the shape of the selected part and the offset of each run. Returns
 /// `None` if that would scan every element of a large tensor.
-fn chosen_of(shape: &Shape, places: &[Ix], most: usize) -> Option<(Shape, Destination)> {
+fn chosen_of(shape: &Shape, entries: &[Ix], most: usize) -> Option<(Shape, Destination)> {
     let slice = |axes: usize| -> (Shape, i64) {
         let run: Shape = shape[axes..].iter().copied().collect();
         let each = run.numel() as i64;
         (run, each)
     };
-    let (shape, first, run) = match places {
+    let (shape, first, run) = match entries {
         // A boolean scalar has no axes to select along, so it is accepted for a scalar tensor only.
         [Ix::Mask(mask)] if shape.starts_with(&mask.shape()) && (mask.rank() > 0 || shape.is_empty()) => {
             let (run, each) = slice(mask.rank());
@@ -231,7 +231,7 @@ fn chosen_of(shape: &Shape, places: &[Ix], most: usize) -> Option<(Shape, Destin
         }
         _ if shape.numel() > LITTLE => return None,
         _ => {
-            let all = Tensor::iota(DType::I64, [shape.numel()], 0).reshape(shape).at(places.to_vec());
+            let all = Tensor::iota(DType::I64, [shape.numel()], 0).reshape(shape).at(entries.to_vec());
             (all.check().ok()?.shape(), all.to_vec().ok()?, Shape::scalar())
         }
     };

@@ -354,7 +354,7 @@ impl Tensor {
     /// Replaces the gradient of a leaf or of an inner tensor by one of the tensor's type.
     #[track_caller]
     pub fn set_grad(&self, grad: Option<&Tensor>) -> Result<()> {
-        let place = Location::caller();
+        let location = Location::caller();
         let set = || {
             let own = self.check()?.aval();
             let found = grad.map(|g| g.check()).transpose()?.map(|g| g.aval());
@@ -378,7 +378,7 @@ impl Tensor {
             }
             Ok(())
         };
-        set().map_err(|e: Error| e.or_at(place))
+        set().map_err(|e: Error| e.or_at(location))
     }
 
     /// Makes backward passes keep the gradient of this inner tensor.
@@ -417,21 +417,21 @@ impl Tensor {
     /// Runs a backward pass with an optional cotangent and options.
     #[track_caller]
     pub fn backward_as(&self, seed: Option<&Tensor>, how: Backward) -> Result<()> {
-        let place = Location::caller();
+        let location = Location::caller();
         let seeded = seed_for(self, seed).and_then(|seed| match &*self.0 {
             Inner::Node(root) => leaves::backward(root, &seed, how),
             _ => pass_from(&[(self, seed)], how),
         });
-        seeded.map_err(|e: Error| e.or_at(place))
+        seeded.map_err(|e: Error| e.or_at(location))
     }
 }
 
 /// Adds the gradients of `Σ ⟨tensor, seed⟩` to every leaf that these tensors depend on, in one pass.
 #[track_caller]
 pub fn backward_from(roots: &[(&Tensor, &Tensor)], how: Backward) -> Result<()> {
-    let place = Location::caller();
+    let location = Location::caller();
     let seeded = roots.iter().map(|(t, seed)| Ok((*t, seed_for(t, Some(seed))?))).collect::<Result<Vec<_>>>();
-    seeded.and_then(|roots| pass_from(&roots, how)).map_err(|e| e.or_at(place))
+    seeded.and_then(|roots| pass_from(&roots, how)).map_err(|e| e.or_at(location))
 }
 
 fn pass_from(roots: &[(&Tensor, Tensor)], how: Backward) -> Result<()> {
@@ -475,7 +475,7 @@ pub fn grad(
     wrt: &[&Tensor],
     how: Backward,
 ) -> Result<Vec<Option<Tensor>>> {
-    let place = Location::caller();
+    let location = Location::caller();
     let run = || {
         let seeds = seeds.iter().copied().chain(std::iter::repeat(None));
         let roots =
@@ -508,7 +508,7 @@ pub fn grad(
         };
         all_used(wrt.iter().map(of).collect(), wrt, how)
     };
-    run().map_err(|e: Error| e.or_at(place))
+    run().map_err(|e: Error| e.or_at(location))
 }
 
 /// Returns an error if a gradient is missing and `allow_unused` is not set.

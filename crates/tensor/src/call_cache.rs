@@ -32,7 +32,7 @@ thread_local! {
 }
 
 /// Returns the slot of a call, hashed from its name and the shape of the first operand.
-fn place(name: &str, first: &Aval) -> usize {
+fn slot(name: &str, first: &Aval) -> usize {
     let mut at = name.as_ptr() as usize / 8 + name.len();
     first.shape.iter().for_each(|d| at = at.wrapping_mul(31).wrapping_add(*d));
     at % SLOTS
@@ -52,12 +52,12 @@ pub(crate) fn plain(ins: &[&Tensor]) -> Option<InlineList<Data>> {
 pub(crate) fn run(name: &'static str, args: &Args, ins: &[&Tensor]) -> Option<Result<Vec<Tensor>>> {
     let datas = plain(ins)?;
     let is = |what: &What| matches!(what, What::Composite(n, a) if std::ptr::eq(*n, name) && a == args);
-    found(place(name, &datas.first()?.aval), is, &datas)
+    found(slot(name, &datas.first()?.aval), is, &datas)
 }
 
 /// Runs a cached op.
 pub(crate) fn run_op(op: &Op, ins: &[&Tensor]) -> Option<Result<Vec<Tensor>>> {
-    let at = ins.first()?.with_data(|d| Some(place(op.name(), &d.aval)))?;
+    let at = ins.first()?.with_data(|d| Some(slot(op.name(), &d.aval)))?;
     let is = |what: &What| matches!(what, What::Op(own) if own == op);
     // Most ops, views for example, are not cached: checks that before the operands are cloned.
     let there = CACHED.try_with(|all| all.borrow()[at].as_ref().is_some_and(|r| is(&r.what))).ok()?;
@@ -85,7 +85,7 @@ pub(crate) fn remember(name: &'static str, args: &Args, ins: &[&Tensor], op: &Op
     let Ok(Some((ready, outs))) = ready_of(op, device, &datas) else { return };
     let ins = datas.iter().map(|d| d.aval.clone()).collect();
     let what = What::Composite(name, args.clone());
-    keep(place(name, &first.aval), CachedCall { what, ins, outs, device, ready });
+    keep(slot(name, &first.aval), CachedCall { what, ins, outs, device, ready });
 }
 
 /// Caches the program of an op on row-major data. Composites are cached by name instead, see [`remember`].
@@ -94,7 +94,7 @@ pub(crate) fn remember_op(op: &Op, device: Device, datas: &[Data], outs: &[Aval]
     if !matches!(op, Op::Call(_)) && datas.iter().all(|d| d.strides.is_none()) {
         let (what, ins) = (What::Op(op.clone()), datas.iter().map(|d| d.aval.clone()).collect());
         let call = CachedCall { what, ins, outs: outs.to_vec(), device, ready: ready.clone() };
-        keep(place(op.name(), &first.aval), call);
+        keep(slot(op.name(), &first.aval), call);
     }
 }
 

@@ -44,8 +44,8 @@ fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<
         let outer: Vec<Var<'_>> = shared.iter().map(|a| b.input("shared", a.clone())).collect();
         let mut ins: Vec<Var<'_>> =
             f.graph.input_avals()[..own].iter().map(|a| b.input("x", a.clone())).collect();
-        let place = |t: &Tensor| captured.iter().position(|c| c.is_same(t)).map(|i| outer[i]);
-        ins.extend(f.captured.iter().filter_map(place));
+        let outer_of = |t: &Tensor| captured.iter().position(|c| c.is_same(t)).map(|i| outer[i]);
+        ins.extend(f.captured.iter().filter_map(outer_of));
         let outs = b.inline(&f.graph, &ins);
         Ok(Arc::new(b.finish(&outs)?))
     };
@@ -60,11 +60,11 @@ pub type Branch<'a> = &'a dyn Fn(&[Tensor]) -> Vec<Tensor>;
 /// types. The index is clamped to the number of functions.
 #[track_caller]
 pub fn switch(index: &Tensor, ins: &[&Tensor], branches: &[Branch<'_>]) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
+    let location = Location::caller();
     let avals = types(ins)?;
     let functions = branches.iter().map(|f| trace_function(&avals, |x| f(x))).collect::<Result<Vec<_>>>();
-    let functions = functions.map_err(|e| e.or_at(place))?;
-    let (captured, branches) = joined(&functions, ins.len()).map_err(|e| e.or_at(place))?;
+    let functions = functions.map_err(|e| e.or_at(location))?;
+    let (captured, branches) = joined(&functions, ins.len()).map_err(|e| e.or_at(location))?;
     let operands: Vec<&Tensor> = [index].into_iter().chain(&captured).chain(ins.iter().copied()).collect();
     try_apply(Op::from(Switch { branches }), &operands)
 }
@@ -90,10 +90,11 @@ pub fn while_loop<R: Outputs>(
     condition: impl FnOnce(&[Tensor]) -> Tensor,
     step: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
+    let location = Location::caller();
     let avals = types(init)?;
     let traced = trace_function(&avals, condition).and_then(|c| Ok([c, trace_function(&avals, step)?]));
-    let (captured, graphs) = traced.and_then(|two| joined(&two, init.len())).map_err(|e| e.or_at(place))?;
+    let (captured, graphs) =
+        traced.and_then(|two| joined(&two, init.len())).map_err(|e| e.or_at(location))?;
     let [condition, body] = &graphs[..] else {
         return Err(Error::verify("expected the graphs of condition and step"));
     };
@@ -144,7 +145,7 @@ pub fn scan(
     how: ScanOptions,
     step: impl FnOnce(&[Tensor], &[Tensor]) -> (Vec<Tensor>, Vec<Tensor>),
 ) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
-    let place = Location::caller();
+    let location = Location::caller();
     let (carries, stacks) = (types(init)?, types(inputs)?);
     let length = match (stacks.first().map(|a| a.shape.first().copied()), how.length) {
         (Some(Some(n)), None) => n,
@@ -152,7 +153,7 @@ pub fn scan(
         (None, Some(n)) => n,
         _ => {
             let why = "must be that of the inputs' first axis, or given without inputs";
-            return Err(Error::value("the length", why).at(place));
+            return Err(Error::value("the length", why).at(location));
         }
     };
     let slices = stacks.iter().map(|a| a.with_shape(&a.shape[1.min(a.rank())..]));
@@ -163,13 +164,13 @@ pub fn scan(
         given = c.len();
         [c, ys].concat()
     })
-    .map_err(|e| e.or_at(place))?;
+    .map_err(|e| e.or_at(location))?;
     if given != carries.len() {
         let why = format!("must be {}, as many as at first", carries.len());
-        return Err(Error::value(format!("{given} carries"), why).at(place));
+        return Err(Error::value(format!("{given} carries"), why).at(location));
     }
     let (captured, graphs) =
-        joined(std::slice::from_ref(&traced), avals.len()).map_err(|e| e.or_at(place))?;
+        joined(std::slice::from_ref(&traced), avals.len()).map_err(|e| e.or_at(location))?;
     let shared = captured.len();
     let base = Scan { body: graphs[0].clone(), shared, carries: carries.len(), length, reverse: how.reverse };
     let operands: Vec<&Tensor> =
@@ -180,8 +181,8 @@ pub fn scan(
     } else {
         // Checks the step as part of a plain loop, before it is copied into groups.
         let avals = types(&operands)?;
-        Op::from(base.clone()).infer(&avals).map_err(|e| e.at(place))?;
-        let graph = Arc::new(nested(&base, group, &avals).map_err(|e| e.or_at(place))?);
+        Op::from(base.clone()).infer(&avals).map_err(|e| e.at(location))?;
+        let graph = Arc::new(nested(&base, group, &avals).map_err(|e| e.or_at(location))?);
         crate::apply::call("scan", &graph, &operands)?
     };
     let ys = outs.split_off(carries.len());

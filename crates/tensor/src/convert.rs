@@ -146,16 +146,16 @@ impl Tensor {
     /// Copies the elements into an `ndarray` of the same shape.
     #[track_caller]
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayD<T>> {
-        let (elements, place) = (self.to_vec::<T>()?, Location::caller());
+        let (elements, location) = (self.to_vec::<T>()?, Location::caller());
         ArrayD::from_shape_vec(IxDyn(&self.shape()), elements)
-            .map_err(|e| Error::shape(format!("to_ndarray of {}", self.shape()), e.to_string()).at(place))
+            .map_err(|e| Error::shape(format!("to_ndarray of {}", self.shape()), e.to_string()).at(location))
     }
 
     /// Returns the elements in row-major order as little-endian bytes, which is the order in files.
     #[track_caller]
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let place = Location::caller();
-        little_endian().and_then(|()| self.concrete()?.bytes()).map_err(|e| e.or_at(place))
+        let location = Location::caller();
+        little_endian().and_then(|()| self.concrete()?.bytes()).map_err(|e| e.or_at(location))
     }
 
     /// Makes a tensor from row-major little-endian bytes.

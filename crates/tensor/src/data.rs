@@ -68,7 +68,7 @@ impl Data {
     /// Row-major elements of a shape.
     pub(crate) fn new<T: Element>(shape: Shape, elements: &[T]) -> Result<Data> {
         if shape.checked_numel() != Some(elements.len()) {
-            let why = format!("needs {} elements, was given {}", shape.numel(), elements.len());
+            let why = format!("needs {} elements, got {}", shape.numel(), elements.len());
             return Err(Error::shape(format!("shape {shape}"), why));
         }
         size::reserve(size_of_val(elements))?;

@@ -298,7 +298,7 @@ impl Tensor {
     /// A traced tensor is returned unchanged: a graph runs on one device, that of its operands.
     #[track_caller]
     pub fn to(&self, device: Device) -> Tensor {
-        let place = std::panic::Location::caller();
+        let location = std::panic::Location::caller();
         if self.is_traced() || self.error().is_some() || self.device() == device {
             return self.clone();
         }
@@ -312,7 +312,7 @@ impl Tensor {
         match (moved, &*source.0) {
             (Ok(data), Inner::Data(_, edge)) if recorded => Tensor::new(Inner::Data(data, edge.clone())),
             (Ok(data), _) => Tensor::data(data),
-            (Err(e), _) => Tensor::failed(e.or_at(place)),
+            (Err(e), _) => Tensor::failed(e.or_at(location)),
         }
     }
 
@@ -325,12 +325,12 @@ impl Tensor {
     /// Moves the value and the gradient of a cell to a device.
     #[track_caller]
     pub fn move_(&self, device: Device) -> Result<()> {
-        let place = std::panic::Location::caller();
+        let location = std::panic::Location::caller();
         let Some(cell) = self.check()?.as_cell() else {
             return Err(
-                Error::value("a move in place", "acts on a cell (`cell`, `requires_grad_`)").at(place)
+                Error::value("a move in place", "acts on a cell (`cell`, `requires_grad_`)").at(location)
             );
         };
-        cell.move_to(device).map_err(|e| e.or_at(place))
+        cell.move_to(device).map_err(|e| e.or_at(location))
     }
 }

@@ -33,15 +33,15 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// Splits a completed index into the slice and the remaining integer tensors with their axes.
-    pub(crate) fn of(shape: &Shape, places: Vec<Ix>) -> Result<(Cut, Vec<(usize, Tensor)>)> {
+    pub(crate) fn of(shape: &Shape, entries: Vec<Ix>) -> Result<(Cut, Vec<(usize, Tensor)>)> {
         let rank = shape.rank();
         let mut slice = Slice { start: vec![0; rank], stop: shape.to_vec(), step: vec![1; rank] };
         let (mut flips, mut dims, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         let mut from = Vec::with_capacity(rank);
         let mut axis = 0;
-        for place in places {
-            let new = matches!(place, Ix::New);
-            match place {
+        for entry in entries {
+            let new = matches!(entry, Ix::New);
+            match entry {
                 Ix::At(i) => {
                     let n = shape[axis];
                     let at = wrapped(i, n);
@@ -242,9 +242,9 @@ impl Tensor {
     /// tensors.
     #[track_caller]
     pub fn at(&self, index: impl Index) -> Tensor {
-        let places = index.places();
+        let entries = index.entries();
         let mut operands = vec![self.clone()];
-        operands.extend(places.iter().filter_map(|p| match p {
+        operands.extend(entries.iter().filter_map(|p| match p {
             Ix::Mask(t) | Ix::Ids(t) => Some(t.clone()),
             _ => None,
         }));
@@ -252,16 +252,16 @@ impl Tensor {
         if let Some(failed) = operands.iter().find(|t| t.error().is_some()) {
             return (*failed).clone();
         }
-        match self.part(places) {
+        match self.part(entries) {
             Ok(t) => t,
             Err(e) => Tensor::refuse("index", &operands, e),
         }
     }
 
     #[track_caller]
-    fn part(&self, places: Vec<Ix>) -> Result<Tensor> {
+    fn part(&self, entries: Vec<Ix>) -> Result<Tensor> {
         let shape = self.shape();
-        let (cut, ids) = Cut::of(&shape, complete(places, &shape)?)?;
+        let (cut, ids) = Cut::of(&shape, complete(entries, &shape)?)?;
         let view = cut.view(self);
         if ids.is_empty() { Ok(view) } else { advanced(view, ids) }
     }
@@ -287,11 +287,11 @@ impl Tensor {
     #[track_caller]
     pub fn nonzero(&self) -> Tensor {
         let (shape, strides) = (self.shape(), self.shape().strides());
-        let place = |a: usize, i: usize| ((i / strides[a]) % shape[a]) as i64;
+        let index_along = |a: usize, i: usize| ((i / strides[a]) % shape[a]) as i64;
         match self.found() {
             Ok(hits) => {
                 let rows: Vec<i64> =
-                    hits.iter().flat_map(|&i| (0..shape.rank()).map(move |a| place(a, i))).collect();
+                    hits.iter().flat_map(|&i| (0..shape.rank()).map(move |a| index_along(a, i))).collect();
                 Tensor::from_slice(&rows, [hits.len(), shape.rank()])
             }
             Err(e) => Tensor::refuse("nonzero", &[self], e),
@@ -479,7 +479,8 @@ fn as_vectors<const N: usize>(all: [&Tensor; N]) -> Option<[Tensor; N]> {
 fn flat_positions(shape: &Shape, axis: usize, ids: &Tensor) -> Result<Tensor> {
     let (own, strides) = (ids.shape(), shape.strides());
     if own.rank() != shape.rank() || (0..own.rank()).any(|a| a != axis && own[a] > shape[a]) {
-        let why = format!("must have the rank of {shape} and be no larger off axis {axis}");
+        let why =
+            format!("must have the rank of {shape}, and no larger extents on the axes other than {axis}");
         return Err(Error::shape(format!("an index of extents {own}"), why));
     }
     // Computes few known positions directly.

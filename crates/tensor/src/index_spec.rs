@@ -94,17 +94,17 @@ impl From<&Tensor> for Ix {
 /// An index: one entry, or a tuple of entries.
 pub trait Index {
     /// Returns the entries as a list.
-    fn places(self) -> Vec<Ix>;
+    fn entries(self) -> Vec<Ix>;
 }
 
 impl<T: Into<Ix>> Index for T {
-    fn places(self) -> Vec<Ix> {
+    fn entries(self) -> Vec<Ix> {
         vec![self.into()]
     }
 }
 
 impl Index for Vec<Ix> {
-    fn places(self) -> Vec<Ix> {
+    fn entries(self) -> Vec<Ix> {
         self
     }
 }
@@ -112,7 +112,7 @@ impl Index for Vec<Ix> {
 macro_rules! tuples {
     ($(($($t:ident $i:tt),+))*) => {$(
         impl<$($t: Into<Ix>),+> Index for ($($t,)+) {
-            fn places(self) -> Vec<Ix> { vec![$(self.$i.into()),+] }
+            fn entries(self) -> Vec<Ix> { vec![$(self.$i.into()),+] }
         }
     )*};
 }
@@ -152,22 +152,22 @@ pub(crate) fn bounds(
 }
 
 /// Expands `Rest`, converts masks to integers, and checks that there are not more entries than axes.
-pub(crate) fn complete(places: Vec<Ix>, shape: &Shape) -> Result<Vec<Ix>> {
+pub(crate) fn complete(entries: Vec<Ix>, shape: &Shape) -> Result<Vec<Ix>> {
     let takes = |ix: &Ix| match ix {
         Ix::New | Ix::Rest => 0,
         Ix::Mask(m) => m.rank(),
         _ => 1,
     };
-    let used: usize = places.iter().map(takes).sum();
-    let rests = places.iter().filter(|p| matches!(p, Ix::Rest)).count();
+    let used: usize = entries.iter().map(takes).sum();
+    let rests = entries.iter().filter(|p| matches!(p, Ix::Rest)).count();
     let Some(left) = shape.rank().checked_sub(used).filter(|_| rests <= 1) else {
         let why = format!("has {used} entries for {} axes (and at most one REST)", shape.rank());
         return Err(Error::shape("the index", why));
     };
     let whole = || std::iter::repeat_n(Ix::Range(None, None, 1), left);
     let mut out = Vec::new();
-    for place in places {
-        match place {
+    for entry in entries {
+        match entry {
             Ix::Rest => out.extend(whole()),
             Ix::Mask(m) => {
                 if m.rank() == 0 {
@@ -175,7 +175,7 @@ pub(crate) fn complete(places: Vec<Ix>, shape: &Shape) -> Result<Vec<Ix>> {
                 }
                 let axis = out.iter().filter(|p| !matches!(p, Ix::New)).count();
                 if m.shape()[..] != shape[axis..(axis + m.rank()).min(shape.rank())] {
-                    let why = format!("must have the extents {} has from axis {axis} on", shape);
+                    let why = format!("must equal the extents of {shape} from axis {axis} on");
                     return Err(Error::shape(format!("mask {}", m.shape()), why));
                 }
                 out.extend(m.nonzero_by_axis().map_err(|e| e.called("nonzero"))?.into_iter().map(Ix::Ids));

@@ -1,6 +1,6 @@
 //! Operators, and a method for every op of the pointwise catalog.
 
-use crate::apply::{apply1, row_at_once};
+use crate::apply::{apply1, pointwise_directly};
 use crate::arg::{Arg, unify};
 use crate::tensor::Tensor;
 use gradus_ir::ops::Pointwise;
@@ -16,13 +16,13 @@ use std::panic::Location;
 /// Promotes an operand to a dtype that the op supports: booleans to integers, integers to floats. Division is
 /// always of floats.
 #[track_caller]
-fn fit(row: &'static Pointwise, t: Tensor) -> Tensor {
-    let (dtype, divides) = (t.dtype(), std::ptr::eq(row, &table::div));
-    if dtype.is_differentiable() || (row.takes(dtype) && !divides) {
+fn fit(op: &'static Pointwise, t: Tensor) -> Tensor {
+    let (dtype, divides) = (t.dtype(), std::ptr::eq(op, &table::div));
+    if dtype.is_differentiable() || (op.takes(dtype) && !divides) {
         t
-    } else if row.takes(DType::I64) && !divides {
+    } else if op.takes(DType::I64) && !divides {
         t.to_dtype(DType::I64)
-    } else if row.takes(DType::F32) {
+    } else if op.takes(DType::F32) {
         t.to_dtype(DType::F32)
     } else {
         t
@@ -30,41 +30,41 @@ fn fit(row: &'static Pointwise, t: Tensor) -> Tensor {
 }
 
 #[track_caller]
-pub(crate) fn unary(row: &'static Pointwise, x: &Tensor) -> Tensor {
-    if let Some(t) = row_at_once(row, x, None, Location::caller()) {
+pub(crate) fn unary(op: &'static Pointwise, x: &Tensor) -> Tensor {
+    if let Some(t) = pointwise_directly(op, x, None, Location::caller()) {
         return t;
     }
     // A pointwise op keeps the dtype, but the modulus of a complex number is real; computes it from the parts.
     let dtype = x.dtype();
-    if dtype.is_complex() && std::ptr::eq(row, &table::abs) {
+    if dtype.is_complex() && std::ptr::eq(op, &table::abs) {
         return x.real().hypot(&x.imag());
     }
-    if dtype.is_differentiable() { apply1(row, &[x]) } else { apply1(row, &[&fit(row, x.clone())]) }
+    if dtype.is_differentiable() { apply1(op, &[x]) } else { apply1(op, &[&fit(op, x.clone())]) }
 }
 
 #[track_caller]
-pub(crate) fn binary(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
+pub(crate) fn binary(op: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
     // The common case needs neither promotion nor broadcasting.
-    if let Some(t) = row_at_once(row, a, Some(b), Location::caller()) {
+    if let Some(t) = pointwise_directly(op, a, Some(b), Location::caller()) {
         return t;
     }
-    match unify(row.name, a, b) {
-        Ok((a, b)) => apply1(row, &[&fit(row, a), &fit(row, b)]),
+    match unify(op.name, a, b) {
+        Ok((a, b)) => apply1(op, &[&fit(op, a), &fit(op, b)]),
         Err(failed) => failed,
     }
 }
 
 #[track_caller]
-fn ternary(row: &'static Pointwise, [a, b, c]: [&Tensor; 3]) -> Tensor {
+fn ternary(op: &'static Pointwise, [a, b, c]: [&Tensor; 3]) -> Tensor {
     // Unifies pairwise; afterwards all three have the same dtype and extents.
     let all = || {
-        let (a, b) = unify(row.name, a, b.into())?;
-        let (a, c) = unify(row.name, &a, c.into())?;
-        let (b, c) = unify(row.name, &b, (&c).into())?;
-        Ok([a, b, c].map(|t| fit(row, t)))
+        let (a, b) = unify(op.name, a, b.into())?;
+        let (a, c) = unify(op.name, &a, c.into())?;
+        let (b, c) = unify(op.name, &b, (&c).into())?;
+        Ok([a, b, c].map(|t| fit(op, t)))
     };
     match all() {
-        Ok([a, b, c]) => apply1(row, &[&a, &b, &c]),
+        Ok([a, b, c]) => apply1(op, &[&a, &b, &c]),
         Err::<_, Tensor>(failed) => failed,
     }
 }
@@ -72,28 +72,28 @@ fn ternary(row: &'static Pointwise, [a, b, c]: [&Tensor; 3]) -> Tensor {
 /// Applies a pointwise op of the catalog to tensors and numbers, which are promoted and broadcast as by its
 /// method. At least one operand must be a tensor.
 #[track_caller]
-pub fn pointwise(row: &'static Pointwise, operands: &[Arg<'_>]) -> Tensor {
+pub fn pointwise(op: &'static Pointwise, operands: &[Arg<'_>]) -> Tensor {
     match *operands {
-        [Arg::Tensor(x)] if row.arity == 1 => unary(row, x),
-        [Arg::Tensor(a), b] if row.arity == 2 => binary(row, a, b),
-        [number, Arg::Tensor(b)] if row.arity == 2 => number_and(row, number, b),
-        [Arg::Tensor(a), Arg::Tensor(b), Arg::Tensor(c)] if row.arity == 3 => ternary(row, [a, b, c]),
+        [Arg::Tensor(x)] if op.arity == 1 => unary(op, x),
+        [Arg::Tensor(a), b] if op.arity == 2 => binary(op, a, b),
+        [number, Arg::Tensor(b)] if op.arity == 2 => number_and(op, number, b),
+        [Arg::Tensor(a), Arg::Tensor(b), Arg::Tensor(c)] if op.arity == 3 => ternary(op, [a, b, c]),
         _ => {
-            let why = format!("takes {} operands, of which one must be a tensor", row.arity);
-            Tensor::failed(Error::value(format!("`{}`", row.name), why).at(Location::caller()))
+            let why = format!("takes {} operands, of which one must be a tensor", op.arity);
+            Tensor::failed(Error::value(format!("`{}`", op.name), why).at(Location::caller()))
         }
     }
 }
 
 #[track_caller]
-fn logical(row: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
-    match unify(row.name, a, b) {
-        Ok((a, b)) => apply1(row, &[&a.truth(), &b.truth()]),
+fn logical(op: &'static Pointwise, a: &Tensor, b: Arg<'_>) -> Tensor {
+    match unify(op.name, a, b) {
+        Ok((a, b)) => apply1(op, &[&a.truth(), &b.truth()]),
         Err(failed) => failed,
     }
 }
 
-macro_rules! tensor_row {
+macro_rules! tensor_method {
     ($($doc:literal)* $name:ident ($x:ident)) => {
         $(#[doc = $doc])*
         #[track_caller]
@@ -119,52 +119,52 @@ macro_rules! tensor_row {
     };
 }
 
-macro_rules! tensor_rows {
+macro_rules! tensor_methods {
     ($($(#[doc = $doc:literal])* $name:ident $args:tt -> $y:ident { $($body:tt)* })*) => {
         impl Tensor {
-            $(tensor_row! { $($doc)* $name $args })*
+            $(tensor_method! { $($doc)* $name $args })*
         }
     };
 }
-gradus_ir::for_each_pointwise!(tensor_rows);
+gradus_ir::for_each_pointwise!(tensor_methods);
 
 macro_rules! operators {
-    ($($trait:ident $method:ident $row:ident;)*) => {$(
+    ($($trait:ident $method:ident $op:ident;)*) => {$(
         impl<'a, A: Into<Arg<'a>>> $trait<A> for &Tensor {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: A) -> Tensor { binary(&table::$row, self, other.into()) }
+            fn $method(self, other: A) -> Tensor { binary(&table::$op, self, other.into()) }
         }
         impl<'a, A: Into<Arg<'a>>> $trait<A> for Tensor {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: A) -> Tensor { binary(&table::$row, &self, other.into()) }
+            fn $method(self, other: A) -> Tensor { binary(&table::$op, &self, other.into()) }
         }
         impl $trait<Tensor> for Tensor {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: Tensor) -> Tensor { binary(&table::$row, &self, Arg::Tensor(&other)) }
+            fn $method(self, other: Tensor) -> Tensor { binary(&table::$op, &self, Arg::Tensor(&other)) }
         }
         impl $trait<Tensor> for &Tensor {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: Tensor) -> Tensor { binary(&table::$row, self, Arg::Tensor(&other)) }
+            fn $method(self, other: Tensor) -> Tensor { binary(&table::$op, self, Arg::Tensor(&other)) }
         }
     )*};
 }
 operators! { Add add add; Sub sub sub; Mul mul mul; Div div div; Rem rem fmod; BitAnd bitand and; BitOr bitor or; BitXor bitxor xor; }
 
 macro_rules! number_first {
-    ($($number:ty: $($trait:ident $method:ident $row:ident),*;)*) => {$($(
+    ($($number:ty: $($trait:ident $method:ident $op:ident),*;)*) => {$($(
         impl $trait<&Tensor> for $number {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: &Tensor) -> Tensor { number_and(&table::$row, self.into(), other) }
+            fn $method(self, other: &Tensor) -> Tensor { number_and(&table::$op, self.into(), other) }
         }
         impl $trait<Tensor> for $number {
             type Output = Tensor;
             #[track_caller]
-            fn $method(self, other: Tensor) -> Tensor { number_and(&table::$row, self.into(), &other) }
+            fn $method(self, other: Tensor) -> Tensor { number_and(&table::$op, self.into(), &other) }
         }
     )*)*};
 }
@@ -172,9 +172,9 @@ macro_rules! number_first {
 /// Applies an op to a number and a tensor. Unifies them with the tensor first, then applies the op in the
 /// written order.
 #[track_caller]
-fn number_and(row: &'static Pointwise, number: Arg<'_>, t: &Tensor) -> Tensor {
-    match unify(row.name, t, number) {
-        Ok((t, number)) => apply1(row, &[&fit(row, number), &fit(row, t)]),
+fn number_and(op: &'static Pointwise, number: Arg<'_>, t: &Tensor) -> Tensor {
+    match unify(op.name, t, number) {
+        Ok((t, number)) => apply1(op, &[&fit(op, number), &fit(op, t)]),
         Err(failed) => failed,
     }
 }
@@ -218,7 +218,7 @@ impl Not for Tensor {
 }
 
 macro_rules! in_place {
-    ($($trait:ident $assign:ident $method:ident $row:ident $doc:literal;)*) => {
+    ($($trait:ident $assign:ident $method:ident $op:ident $doc:literal;)*) => {
         $(
             /// Swaps the value of a cell; rebinds the variable to the result for any other tensor.
             impl<'a, A: Into<Arg<'a>>> $trait<A> for Tensor {
@@ -233,7 +233,7 @@ macro_rules! in_place {
                 #[doc = $doc]
                 #[track_caller]
                 pub fn $method<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
-                    self.updated(&table::$row, other.into())
+                    self.updated(&table::$op, other.into())
                 }
             )*
         }
@@ -248,12 +248,12 @@ in_place! {
 
 impl Tensor {
     #[track_caller]
-    fn updated(&self, row: &'static Pointwise, other: Arg<'_>) -> Tensor {
+    fn updated(&self, op: &'static Pointwise, other: Arg<'_>) -> Tensor {
         if self.as_cell().is_none() {
-            return binary(row, self, other);
+            return binary(op, self, other);
         }
         // Reads the old value outside of autograd, because the new value must not have a history.
-        let new = binary(row, &self.data_(), other).detach();
+        let new = binary(op, &self.data_(), other).detach();
         match self.set_(&new) {
             Ok(()) => self.clone(),
             Err(e) => Tensor::failed(e),

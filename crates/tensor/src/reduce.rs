@@ -236,13 +236,13 @@ fn first_of_rows<T: Element + PartialOrd>(d: &Data, k: usize, largest: bool) -> 
     let is_nan = |x: &T| x.partial_cmp(x).is_none();
     let order = |a: &T, b: &T| a.partial_cmp(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)));
     let (mut values, mut positions) = (Vec::new(), Vec::new());
-    let mut places: Vec<usize> = Vec::with_capacity(n);
+    let mut indices: Vec<usize> = Vec::with_capacity(n);
     for line in all.chunks(n) {
-        places.clear();
-        places.extend(0..n);
-        places.sort_by(|&a, &b| if largest { order(&line[b], &line[a]) } else { order(&line[a], &line[b]) });
-        values.extend(places[..k].iter().map(|&p| line[p]));
-        positions.extend(places[..k].iter().map(|&p| p as i64));
+        indices.clear();
+        indices.extend(0..n);
+        indices.sort_by(|&a, &b| if largest { order(&line[b], &line[a]) } else { order(&line[a], &line[b]) });
+        values.extend(indices[..k].iter().map(|&p| line[p]));
+        positions.extend(indices[..k].iter().map(|&p| p as i64));
     }
     let shape: Shape = outer.iter().copied().chain([k]).collect();
     let positions = Data::new(shape.clone(), &positions).ok()?;

@@ -86,9 +86,9 @@ fn cached<R: Outputs>(
     f: impl FnOnce(&[Tensor]) -> R,
     finish: impl FnOnce(Call) -> Result<Call>,
 ) -> Result<Vec<Tensor>> {
-    let place = Location::caller();
+    let location = Location::caller();
     if let Some(outs) = call_cache::run(name, &args, ins) {
-        return outs.map_err(|e| e.called(name).at(place));
+        return outs.map_err(|e| e.called(name).at(location));
     }
     let mut avals = Vec::with_capacity(ins.len());
     for t in ins {
@@ -100,8 +100,9 @@ fn cached<R: Outputs>(
         Ok(((name, args.clone(), avals.clone()), op))
     };
     let is = |(n, a, i): &Key| *n == name && *a == args && *i == avals;
-    let op = REGIONS.get_or_make(&(name, &args, &avals), is, make).map_err(|e| e.called(name).at(place))?;
-    let outs = try_apply(op.clone(), ins).map_err(|e| e.called(name).at(place))?;
+    let op =
+        REGIONS.get_or_make(&(name, &args, &avals), is, make).map_err(|e| e.called(name).at(location))?;
+    let outs = try_apply(op.clone(), ins).map_err(|e| e.called(name).at(location))?;
     // Cached after the call has succeeded, because caching ignores errors, such as an interrupt by Ctrl-C.
     call_cache::remember(name, &args, ins, &op);
     Ok(outs)

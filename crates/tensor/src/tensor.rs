@@ -57,8 +57,8 @@ impl Tensor {
 
     #[track_caller]
     pub(crate) fn from_result(r: Result<Tensor>) -> Tensor {
-        let place = Location::caller();
-        r.unwrap_or_else(|e| Tensor::failed(if e.location().is_some() { e } else { e.at(place) }))
+        let location = Location::caller();
+        r.unwrap_or_else(|e| Tensor::failed(if e.location().is_some() { e } else { e.at(location) }))
     }
 
     /// Returns the error of a failed tensor.
@@ -192,14 +192,14 @@ impl Tensor {
     /// Copies the elements in row-major order.
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let place = Location::caller();
-        self.concrete().and_then(|d| d.to_vec()).map_err(|e| e.or_at(place))
+        let location = Location::caller();
+        self.concrete().and_then(|d| d.to_vec()).map_err(|e| e.or_at(location))
     }
 
     /// Returns the element of a tensor of one element.
     #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
-        let place = Location::caller();
+        let location = Location::caller();
         let one = || {
             let data = self.concrete()?;
             if data.aval.shape.numel() != 1 {
@@ -207,14 +207,14 @@ impl Tensor {
             }
             Ok(data.to_vec()?[0])
         };
-        one().map_err(|e| e.or_at(place))
+        one().map_err(|e| e.or_at(location))
     }
 
     /// Copies the elements to a literal.
     #[track_caller]
     pub fn to_literal(&self) -> Result<Literal> {
-        let place = Location::caller();
-        self.concrete().and_then(|d| d.literal()).map_err(|e| e.or_at(place))
+        let location = Location::caller();
+        self.concrete().and_then(|d| d.literal()).map_err(|e| e.or_at(location))
     }
 
     /// Makes a tensor from a literal, rounded to its dtype.

@@ -26,7 +26,7 @@ fn indices() -> Vec<Vec<Ix>> {
 }
 
 #[test]
-fn parts_written_by_hand_are_those_of_the_program() {
+fn parts_written_directly_are_those_of_the_program() {
     for whole in [x(&[3, 4]), x(&[4, 3]).t()] {
         for index in indices() {
             let part = whole.at(index.clone());

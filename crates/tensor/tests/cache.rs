@@ -1,4 +1,4 @@
-//! Attention over a cache: the CPU's code in `f32` beside the body in `f64`, and caches written in place.
+//! Attention over a cache: the CPU's code in `f32` compared with the body in `f64`, and caches written in place.
 
 use gradus_ir::format::Format;
 use gradus_ir::{Aval, DType};

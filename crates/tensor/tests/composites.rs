@@ -124,7 +124,7 @@ fn shapes_that_do_not_fit() {
     says(&x.split(0, 1)[0], &["split: size 0 must be at least 1"]);
     says(&x.chunk(0, 1)[0], &["chunk: 0 chunks must be at least 1"]);
     says(&x.unbind(2)[0], &["unbind: axis 2"]);
-    says(&x.movedim([0, 1], [0]), &["movedim: 2 axes cannot go to 1 places"]);
+    says(&x.movedim([0, 1], [0]), &["movedim: 2 axes cannot go to 1 positions"]);
     says(&x.unfold(1, 4, 1), &["a window of 4", "does not fit extent 3"]);
     says(&x.cross(&x, 0), &["cross: axis 0 must have extent 3 in both"]);
     says(&x.diag_embed(0, 1, 1), &["diag_embed: the two axes must differ"]);

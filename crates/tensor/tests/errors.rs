@@ -204,7 +204,7 @@ fn doors() {
     }
     fail! {
         ids([1]).requires_grad_() => "requires_grad_", "i64";
-        Tensor::from_slice(&[1.0, 2.0, 3.0], [2, 2]) => "[2,2]", "needs 4 elements, was given 3";
+        Tensor::from_slice(&[1.0, 2.0, 3.0], [2, 2]) => "[2,2]", "needs 4 elements, got 3";
         Tensor::from(vec![vec![1.0], vec![]]) => "from", "0 elements in a row";
         Tensor::arange(0, 5, 0) => "arange", "step must not be 0";
         Tensor::arange(0.0, 1.0, 0.0) => "arange", "finite";
@@ -367,7 +367,7 @@ fn transforms_and_control_flow() {
     let (one, two) = (|v: &[Tensor]| vec![v[0].clone()], |v: &[Tensor]| vec![v[0].clone(), v[0].clone()]);
     refuse! {
         // Wrong arity: of what is called, of directions, of bodies.
-        gradus_tensor::call("f", &graph, &[&x]) => "takes 2 operands, was given 1";
+        gradus_tensor::call("f", &graph, &[&x]) => "takes 2 operands, got 1";
         gradus_tensor::jvp(&[&x], &[], exp) => "tangents of types [] must be [f32[2,3]]";
         gradus_tensor::vjp(&[&x], exp).and_then(|(_, pull)| pull(&[&x, &x])) => "cotangents", "must be [f32[2,3]]";
         gradus_tensor::vmap(&[&x], &[], exp) => "0 batch axes must be 1";

@@ -390,7 +390,7 @@ fn traced_equals_eager() {
 
 /// Small index operations run directly, recorded ones as programs: results and errors are equal.
 #[test]
-fn moved_by_hand_as_by_programs() {
+fn small_ops_give_the_results_of_programs() {
     let x = floats(&[2, 3, 4]);
     let part = x.at((.., 1..2)) * 10.0;
     let ids = Tensor::from_slice(&[2i64, 0, 1, 1, -1, 2], [1, 3, 2]);
@@ -412,11 +412,11 @@ fn moved_by_hand_as_by_programs() {
         ("stack at the end", &|x| Tensor::stack(&[&x.at(0), &x.at(1), &x.at(0)], -1)),
     ];
     for (name, f) in moves {
-        let (by_hand, by_program) = (f(&x), f(&x.requires_grad_()));
-        assert_eq!(by_hand.shape(), by_program.shape(), "{name}");
+        let (direct, by_program) = (f(&x), f(&x.requires_grad_()));
+        assert_eq!(direct.shape(), by_program.shape(), "{name}");
         let text = |t: &Tensor| {
             t.detach().to_vec::<f32>().map_err(|e| e.to_string().lines().next().map(String::from))
         };
-        assert_eq!(text(&by_hand), text(&by_program), "{name}");
+        assert_eq!(text(&direct), text(&by_program), "{name}");
     }
 }

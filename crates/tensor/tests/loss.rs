@@ -96,7 +96,7 @@ fn hidden_classes_cost_nothing() {
 }
 
 #[test]
-fn integers_and_truth_values_as_targets() {
+fn integers_and_booleans_as_targets() {
     let x = Tensor::from([0.25f32, 0.75]);
     let truth = Tensor::from([true, false]);
     let y = binary_cross_entropy(&x, &truth, None, Reduction::None);

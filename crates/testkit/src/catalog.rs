@@ -205,7 +205,7 @@ mod tests {
         };
         let x = Aval::new(DType::F64, [2]);
         let (one, two) = ([x.clone()], [x.clone(), x]);
-        assert!(sample(&two, "takes 1 operands, was given 2").is_ok());
+        assert!(sample(&two, "takes 1 operands, got 2").is_ok());
         assert!(sample(&two, "something else").unwrap_err().found.contains("takes 1 operands"));
         assert!(sample(&one, "takes").unwrap_err().found.contains("f64[2]"));
     }

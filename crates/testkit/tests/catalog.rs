@@ -16,8 +16,8 @@ macro_rules! families {
         #[test]
         fn every_structural_op_is_in_a_family() {
             let known = [$($($name),*),*];
-            let is_row = |n: &str| pointwise::find(n).is_some();
-            let lost: Vec<&str> = names().into_iter().filter(|n| !known.contains(n) && !is_row(n)).collect();
+            let is_pointwise = |n: &str| pointwise::find(n).is_some();
+            let lost: Vec<&str> = names().into_iter().filter(|n| !known.contains(n) && !is_pointwise(n)).collect();
             assert!(lost.is_empty(), "in no family: {lost:?}");
             let unknown: Vec<&str> = known.into_iter().filter(|n| !names().contains(n)).collect();
             assert!(unknown.is_empty(), "not in the catalog: {unknown:?}");
@@ -41,9 +41,9 @@ families! {
 }
 
 #[test]
-fn pointwise_rows() {
-    let rows: Vec<&str> = pointwise::all().map(|r| r.name).collect();
-    passes(&rows);
+fn pointwise_ops() {
+    let ops: Vec<&str> = pointwise::all().map(|r| r.name).collect();
+    passes(&ops);
 }
 
 /// Walks op by op and sums up, so that all failures show at once and each under its op.

@@ -1,4 +1,4 @@
-//! Structural ops under random attributes: whatever inference accepts, evaluation and derivatives must bear.
+//! Structural ops under random attributes: if inference accepts them, evaluation and derivatives must succeed.
 
 use gradus_ir::ops::Combine;
 use gradus_ir::ops::conv::Conv;

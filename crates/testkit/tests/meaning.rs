@@ -207,8 +207,8 @@ fn convolution() {
         {
             let mut sum = 0.0;
             for (ci, ki) in (0..ch * k).map(|i| (i / k, i % k)) {
-                let place = (pi * stride + ki * dilation) as i64 - low;
-                sum += at(ni, gi, ci, place) * w.f()[((gi * o + oi) * ch + ci) * k + ki];
+                let index = (pi * stride + ki * dilation) as i64 - low;
+                sum += at(ni, gi, ci, index) * w.f()[((gi * o + oi) * ch + ci) * k + ki];
             }
             expected.push(sum);
         }

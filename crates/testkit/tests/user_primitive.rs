@@ -1,5 +1,4 @@
-//! Primitives from outside the core are equal citizens: every check that the catalog gets, they pass, and those that
-//! break a rule are refused. `examples/user_primitive` uses some in every mode.
+//! Primitives from outside the core pass every check of the catalog, and those that break a rule are rejected. `examples/user_primitive` uses some in every mode.
 
 use gradus_ir::graph::{Builder, parse};
 use gradus_ir::ops::pointwise::Pointwise;
@@ -125,7 +124,7 @@ impl Primitive for Twins {
     }
 }
 
-/// The gradient of the second result would be lost without a word.
+/// The gradient of the second result would be lost silently.
 #[test]
 fn a_linear_rule_of_two_results_is_refused() {
     let graph = graph_of(&Op::user(Twins {}), &[Samples::default().normal([3])]).unwrap();

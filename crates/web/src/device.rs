@@ -125,7 +125,7 @@ impl Device for WebGpu {
 
     fn upload(&self, bytes: &[u8]) -> Result<Storage> {
         let block = self.memory.take(bytes.len())?;
-        if let Some((buffer, start)) = block.place {
+        if let Some((buffer, start)) = block.location {
             page()?.write(buffer, start, bytes);
         }
         self.memory.storage(block, bytes.len())
@@ -140,7 +140,7 @@ impl Device for WebGpu {
             return Err(Error::value("a range of bytes", "is outside of its storage"));
         }
         let block = self.memory.take(at.len())?;
-        if let (Some(source), Some(target)) = (block_of(from)?.place, block.place) {
+        if let (Some(source), Some(target)) = (block_of(from)?.location, block.location) {
             copy(source, at.start, target, at.len())?;
         }
         self.memory.storage(block, at.len())
@@ -249,15 +249,15 @@ impl Loaded {
             return Ok(None);
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
-            let place = block_of(&a.storage)?.place;
+            let location = block_of(&a.storage)?.location;
             // A small part of a large tensor is not in the buffer from which kernels read small operands.
             let is_heap = self.program.memory(b) == gradus_gpu::Memory::Heap;
-            if let Some((buffer, start)) = place.filter(|(buffer, _)| (*buffer == 0) == is_heap) {
+            if let Some((buffer, start)) = location.filter(|(buffer, _)| (*buffer == 0) == is_heap) {
                 return Ok(Some((buffer, start + a.offset)));
             }
         }
         let block = self.copied(a, bytes)?;
-        let slot = block.place;
+        let slot = block.location;
         temporaries.push(block);
         Ok(slot)
     }
@@ -265,14 +265,14 @@ impl Loaded {
     /// Makes new memory with the value of an argument.
     fn copied(&self, a: &Argument, bytes: usize) -> Result<Block> {
         let block = self.memory.take(bytes)?;
-        let Some(to) = block.place else { return Ok(block) };
+        let Some(to) = block.location else { return Ok(block) };
         if let Some(all) = a.storage.host::<u8>() {
             if bytes > HOST_OPERAND {
                 let why = format!("cannot use {bytes} bytes of the cpu; move the tensor to the device first");
                 return Err(Error::device(NAME, why));
             }
             page()?.write(to.0, to.1, &all[a.offset..a.offset + bytes]);
-        } else if let Some(from) = block_of(&a.storage)?.place {
+        } else if let Some(from) = block_of(&a.storage)?.location {
             copy(from, a.offset, to, bytes)?;
         }
         Ok(block)
@@ -315,7 +315,7 @@ impl Executable for Loaded {
         let program = &self.program;
         let mut slots: Vec<Slot> = vec![None; program.buffers.len()];
         for (b, storage) in &self.constants {
-            slots[*b] = block_of(storage)?.place;
+            slots[*b] = block_of(storage)?.location;
         }
         let mut temporaries = Vec::new();
         let taken: Vec<usize> = program.donors.iter().flatten().copied().collect();
@@ -329,18 +329,18 @@ impl Executable for Loaded {
             let bytes = program.buffers[b].bytes();
             let Some(i) = program.donors.get(k).copied().flatten() else {
                 let block = self.memory.take(bytes)?;
-                slots[b] = block.place;
+                slots[b] = block.location;
                 outputs.push(Output::New(block, bytes));
                 continue;
             };
             let a = &arguments[i];
             let own = a.storage.is_unique() && a.offset == 0 && a.storage.len_bytes() == bytes;
             let (slot, output) = if own && a.storage.device() != HOST {
-                (block_of(&a.storage)?.place, Output::Taken(i))
+                (block_of(&a.storage)?.location, Output::Taken(i))
             } else {
                 // The old value is still used elsewhere, so it is copied.
                 let block = self.copied(a, bytes)?;
-                (block.place, Output::New(block, bytes))
+                (block.location, Output::New(block, bytes))
             };
             slots[program.inputs[i]] = slot;
             slots[b] = slot;
@@ -396,7 +396,7 @@ impl Executable for Loaded {
 }
 
 /// Returns the location of a row-major storage in the page's buffers.
-pub(crate) fn place_of(storage: &Storage, offset: usize) -> Result<Value> {
-    let place = block_of(storage)?.place;
-    Ok(place.map_or(Value::Null, |(buffer, start)| json!([buffer, start + offset])))
+pub(crate) fn location_of(storage: &Storage, offset: usize) -> Result<Value> {
+    let location = block_of(storage)?.location;
+    Ok(location.map_or(Value::Null, |(buffer, start)| json!([buffer, start + offset])))
 }

@@ -40,7 +40,7 @@ struct State {
 pub(crate) struct Block {
     memory: Arc<Memory>,
     /// The buffer and offset; `None` without bytes.
-    pub(crate) place: Option<(u32, usize)>,
+    pub(crate) location: Option<(u32, usize)>,
     bytes: usize,
 }
 
@@ -48,7 +48,7 @@ impl Remote for Block {}
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let Some((buffer, start)) = self.place else { return };
+        let Some((buffer, start)) = self.location else { return };
         let mut state = self.memory.state();
         state.used -= self.bytes;
         if buffer == 0 {
@@ -81,7 +81,7 @@ impl Memory {
 
     /// Allocates memory, rounded up to words.
     pub(crate) fn take(self: &Arc<Memory>, bytes: usize) -> Result<Block> {
-        let mut block = Block { memory: self.clone(), place: None, bytes: 0 };
+        let mut block = Block { memory: self.clone(), location: None, bytes: 0 };
         if bytes == 0 {
             return Ok(block);
         }
@@ -90,7 +90,7 @@ impl Memory {
             return Err(memory_error(bytes));
         }
         let mut state = self.state();
-        let place = if bytes <= SMALL {
+        let location = if bytes <= SMALL {
             (0, state.small(rounded, HEAP.min(self.binding)).ok_or_else(|| memory_error(bytes))?)
         } else {
             let id = state.next;
@@ -101,7 +101,7 @@ impl Memory {
         };
         state.used += rounded;
         state.peak = state.peak.max(state.used);
-        (block.place, block.bytes) = (Some(place), rounded);
+        (block.location, block.bytes) = (Some(location), rounded);
         Ok(block)
     }
 

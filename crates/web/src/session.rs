@@ -17,7 +17,7 @@ struct Session {
     last: u32,
     generators: HashMap<Device, Generator>,
     seed: u64,
-    /// The storage that the page was last told to read; it may be a copy without other owners.
+    /// Keeps the storage of the last read alive until the next read, because it may be a temporary copy.
     read: Option<Storage>,
 }
 
@@ -181,7 +181,7 @@ fn locate(t: &Tensor) -> Result<Value> {
         return Ok(json!({"data": give(t.to_bytes()?)?, "shape": shape, "dtype": dtype.name()}));
     }
     let (storage, offset) = t.row_major_storage()?;
-    let buffer = device::place_of(&storage, offset)?;
+    let buffer = device::location_of(&storage, offset)?;
     let before = SESSION.with_borrow_mut(|s| s.read.replace(storage));
     drop(before);
     Ok(json!({"buffer": buffer, "bytes": bytes, "shape": shape, "dtype": dtype.name()}))

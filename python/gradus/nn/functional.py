@@ -62,8 +62,8 @@ def _adaptive_max_pool(input, output_size, return_indices, axes, pool):
         inside = cell.reshape(*lead, -1).argmax(-1)
         place = 0
         for axis, (a, b) in enumerate(window):
-            behind = math.prod(y - x for x, y in window[axis + 1:])
-            place = place * extents[axis] + a + inside // behind % (b - a)
+            inner = math.prod(y - x for x, y in window[axis + 1:])
+            place = place * extents[axis] + a + inside // inner % (b - a)
         places.append(place)
     return values, stack(places, -1).reshape(*lead, *sizes)
 

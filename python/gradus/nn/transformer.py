@@ -43,7 +43,7 @@ class _Block(Module):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def _beside(self, i, x, part):
+    def _residual(self, i, x, part):
         norm, dropout = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
         return x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
 
@@ -68,7 +68,7 @@ class TransformerEncoderLayer(_Block):
         def attend(x):
             return self.self_attn(x, x, x, attn_mask=src_mask, key_padding_mask=src_key_padding_mask, need_weights=False)[0]
 
-        return self._beside(2, self._beside(1, src, attend), self._feed_forward)
+        return self._residual(2, self._residual(1, src, attend), self._feed_forward)
 
 
 class TransformerDecoderLayer(_Block):
@@ -93,7 +93,7 @@ class TransformerDecoderLayer(_Block):
             return self.multihead_attn(x, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_key_padding_mask,
                                        need_weights=False)[0]
 
-        return self._beside(3, self._beside(2, self._beside(1, tgt, attend), read), self._feed_forward)
+        return self._residual(3, self._residual(2, self._residual(1, tgt, attend), read), self._feed_forward)
 
 
 class _Stack(Module):

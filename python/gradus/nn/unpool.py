@@ -87,8 +87,8 @@ def _fractional_max_pool(name, input, kernel_size, output_size, output_ratio, sa
     index = 0
     for axis, (n, k, m, column) in enumerate(zip(extents, kernel, sizes, order)):
         places = _starts(samples[..., column], n, m, k).unsqueeze(-1) + arange(k)
-        behind = axes - axis - 1
-        shape = (*batch, *[1] * axis, m, *[1] * behind, *[1] * axis, k, *[1] * behind)
+        after = axes - axis - 1
+        shape = (*batch, *[1] * axis, m, *[1] * after, *[1] * axis, k, *[1] * after)
         index = index * n + places.reshape(shape)
     count = math.prod(sizes)
     index = index.reshape(*batch, count, math.prod(kernel))

@@ -5,7 +5,7 @@ use gradus::{Keep, ScanOptions, Tensor, cond, scan};
 
 const FORWARD: ScanOptions = ScanOptions { reverse: false, keep: Keep::All, length: None, unroll: 0 };
 
-/// Operands `h, xs, w, u`; the last state, and what was said at each step.
+/// Operands `h, xs, w, u`; returns the last state and the output of each step.
 fn rnn(t: &[Tensor]) -> Vec<Tensor> {
     let (last, said) = scan(&[&t[0]], &[&t[1]], FORWARD, |h, x| {
         let h = (t[2].matmul(&h[0]) + t[3].matmul(&x[0])).tanh();

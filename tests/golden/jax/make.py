@@ -1,6 +1,6 @@
 """Writes jax.json: values of nested transforms computed by JAX.
 
-Run by hand, with jax installed (CPU), from the repository root:
+Run it manually, with jax installed (CPU), from the repository root:
 
     python tests/golden/jax/make.py
 

@@ -1,4 +1,4 @@
-//! Functions with derivatives of their own, which are not those of what they compute: the rule must be seen.
+//! Functions with custom derivatives that differ from the true ones, so that a test shows whether the rule was used.
 
 use super::tools::*;
 use gradus::{ScanOptions, Tensor, custom_jvp, custom_vjp, scan};
@@ -11,7 +11,7 @@ fn pulled(x: &Tensor, y: &Tensor) -> Tensor {
     custom_vjp(&[x, y], |x| x[0].sin() * &x[1], rule).unwrap().remove(0)
 }
 
-/// What is kept is the result.
+/// The rule uses the saved result.
 fn grown(x: &Tensor) -> Tensor {
     custom_vjp(&[x], |x| x[0].exp(), |_, y, g| &g[0] * &y[0]).unwrap().remove(0)
 }

@@ -2,7 +2,7 @@
 
 use gradus::{DType, Tensor};
 
-/// What a case computes.
+/// The function of a case.
 pub(crate) type Function = fn(&[Tensor]) -> Vec<Tensor>;
 
 pub(crate) fn refs(xs: &[Tensor]) -> Vec<&Tensor> {
@@ -21,7 +21,7 @@ pub(crate) fn ds(xs: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Ten
     gradus::grad(xs, f).unwrap()
 }
 
-/// The gradient, so many times.
+/// The derivative of order `n`.
 pub(crate) fn nth(n: usize, x: &Tensor, f: &dyn Fn(&Tensor) -> Tensor) -> Tensor {
     if n == 0 { f(x) } else { d(x, |x| nth(n - 1, x, f)) }
 }
@@ -118,7 +118,7 @@ fn meet(y: &Tensor) -> Tensor {
     (&re * k.cos() + &im * (k + 1.0).sin() + (re.square() + im.square()) / 2.0).sum(())
 }
 
-/// What a function gives, and first and second derivatives of what meets it, along the sines of its arguments.
+/// Returns the results of a function, and first and second derivatives along the sines of its arguments.
 #[track_caller]
 pub(crate) fn orders(xs: &[&Tensor], f: impl Fn(&[Tensor]) -> Vec<Tensor>) -> Vec<Tensor> {
     let loss = |x: &[Tensor]| f(x).iter().map(meet).reduce(|a, b| a + b).unwrap();

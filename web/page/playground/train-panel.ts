@@ -45,8 +45,8 @@ export class TrainPanel {
   private trained: Trained | null = null
   private drawn = 0
 
-  /** `above` stands above the controls, `beside` next to the learning rate. */
-  constructor(private options: Options, above: Element[], beside: (Element | string)[]) {
+  /** `above` is shown above the controls, `inline` next to the learning rate. */
+  constructor(private options: Options, above: Element[], inline: (Element | string)[]) {
     const { numbers, panel, rate } = this
     this.loop = new Loop(() => this.trained! as never, (step) => options.batch(step), {
       report: async (r) => {
@@ -102,7 +102,7 @@ export class TrainPanel {
     this.parts = [
       ...above,
       el('div', { class: 'controls' }, run, one, again, el('span', { class: 'gap' }), save, button('Load', () => open.click(), { 'aria-label': 'Load weights' }), open),
-      el('div', { class: 'controls' }, field('Learning rate', rate, 'field inline'), ...beside),
+      el('div', { class: 'controls' }, field('Learning rate', rate, 'field inline'), ...inline),
       this.curve.canvas,
       el('dl', { class: 'numbers' }, ...([['step', 'step'], ['loss', 'loss'], ['rate', 'steps/s'], ['kernels', 'kernels per step']] as const)
         .map(([k, text]) => el('div', null, el('dt', null, text), numbers[k]))),

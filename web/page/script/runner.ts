@@ -95,8 +95,8 @@ export class Runner {
   values = (): Promise<Named[]> => this.call('values')
 
   /**
-   * Stops the program if the worker takes no messages for so many milliseconds, as in a loop without an end, or if `isDone` stays false
-   * for `most` milliseconds. Time in which kernels compile does not count as the former.
+   * Stops the program if the worker takes no messages for `milliseconds`, as in an endless loop, or if `isDone` stays false for
+   * `most` milliseconds. Time in which kernels compile does not count as the former.
    */
   async guard(isDone: () => boolean, milliseconds: number, most: number): Promise<void> {
     const late = (ms: number) => new Promise<true>((done) => { setTimeout(() => done(true), ms) })

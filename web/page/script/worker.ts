@@ -101,7 +101,7 @@ const methods = {
   saveParams: () => training!.saveParams(),
   loadParams: (file: Uint8Array) => training!.loadParams(file),
 
-  /** What the program's function `values` gives, exported tensors and numbers, then captured intermediates. */
+  /** Returns the results of the program's function `values`, exported tensors and numbers, then captured intermediates. */
   async values(): Promise<Named[]> {
     const out: Named[] = []
     const add = async (name: string, value: unknown): Promise<void> => {

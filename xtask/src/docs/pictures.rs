@@ -62,9 +62,9 @@ impl Pictures {
         Ok(format!("{FOLDER}/{name}"))
     }
 
-    fn draw(&self, text: &str, beside: &Path, name: &str, show: Show) -> Result<(), String> {
+    fn draw(&self, text: &str, folder: &Path, name: &str, show: Show) -> Result<(), String> {
         let text = match show.gradient {
-            true => self.gradus(text, beside, &["grad", "-"])?,
+            true => self.gradus(text, folder, &["grad", "-"])?,
             false => text.to_owned(),
         };
         let path = self.folder.join(name).display().to_string();
@@ -72,7 +72,7 @@ impl Pictures {
         if show.order {
             arguments.push("--order");
         }
-        self.gradus(&text, beside, &arguments).map(drop)
+        self.gradus(&text, folder, &arguments).map(drop)
     }
 
     /// Runs the command with a program on standard input.

@@ -1,25 +1,11 @@
 //! Rule: words that the project no longer uses, because they have too many meanings, do not occur.
-//! Takes every text file below `FOLDERS`: comments, strings, identifiers and prose. Returns each use with its
-//! replacement. Words that are only discouraged are left to reviews.
+//! Takes every text file that is not below `PENDING`: comments, strings, identifiers and prose. Returns each use with
+//! its replacement. Words that are only discouraged are left to reviews.
 
 use crate::tree::{Tree, Violation};
 
-/// Folders in which the rule applies. Add a folder here once its text is free of these words.
-const FOLDERS: &[&str] = &[
-    "crates/cli",
-    "crates/compile",
-    "crates/device",
-    "crates/draw",
-    "crates/gpu",
-    "crates/ir",
-    "crates/mem",
-    "crates/models",
-    "crates/scalar",
-    "crates/testkit",
-    "crates/wgpu",
-    "docs",
-    "xtask",
-];
+/// Folders in which the rule does not apply. Remove a folder here once its text is free of these words.
+const PENDING: &[&str] = &["crates/lang"];
 
 /// The words and their replacements. They are concatenated from pieces, because this file is checked too.
 const RETIRED: &[(&str, &str)] = &[
@@ -38,17 +24,17 @@ const RETIRED: &[(&str, &str)] = &[
 ];
 
 /// Files in which a word is used in another sense: path and word.
-const EXCEPTIONS: &[(&str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str)] = &[("examples/data/sonnets.txt", concat!("men", "ded"))];
 
 /// Finds retired words. Words of a phrase may be separated by a line break, and may be parts of an identifier.
 pub(crate) fn retired(tree: &Tree) -> Vec<Violation> {
-    retired_in(tree, FOLDERS, EXCEPTIONS)
+    retired_in(tree, PENDING, EXCEPTIONS)
 }
 
-fn retired_in(tree: &Tree, folders: &[&str], exceptions: &[(&str, &str)]) -> Vec<Violation> {
+fn retired_in(tree: &Tree, pending: &[&str], exceptions: &[(&str, &str)]) -> Vec<Violation> {
     let phrases: Vec<Vec<&str>> = RETIRED.iter().map(|(phrase, _)| phrase.split(' ').collect()).collect();
     let mut found = Vec::new();
-    for file in tree.files.iter().filter(|file| folders.iter().any(|folder| file.is_in(folder))) {
+    for file in tree.files.iter().filter(|file| !pending.iter().any(|folder| file.is_in(folder))) {
         let words = words(&file.text);
         for (phrase, (text, instead)) in phrases.iter().zip(RETIRED) {
             if exceptions.contains(&(file.path.as_str(), text)) {
@@ -116,7 +102,7 @@ mod tests {
     /// The lines on which a text has a retired word.
     fn lines(text: &str) -> Vec<usize> {
         let tree = Tree::of(&[("crates/ir/src/a.rs", text)]);
-        retired_in(&tree, &["crates/ir"], &[]).iter().map(|violation| violation.line).collect()
+        retired_in(&tree, &[], &[]).iter().map(|violation| violation.line).collect()
     }
 
     #[test]
@@ -149,11 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn leaves_other_folders_and_exceptions_alone() {
+    fn leaves_pending_folders_and_exceptions_alone() {
         let text = RETIRED[0].0;
-        let tree = Tree::of(&[("crates/irx/src/a.rs", text), ("crates/ir/src/b.md", text)]);
-        assert_eq!(retired_in(&tree, &["crates/ir"], &[]).len(), 1);
-        assert!(retired_in(&tree, &["crates/ir"], &[("crates/ir/src/b.md", text)]).is_empty());
-        assert!(retired_in(&tree, &["crates/cpu"], &[]).is_empty());
+        let tree = Tree::of(&[("crates/irx/src/a.rs", text), ("README.md", text)]);
+        assert_eq!(retired_in(&tree, &["crates/ir"], &[]).len(), 2);
+        assert_eq!(retired_in(&tree, &["crates/irx"], &[]).len(), 1);
+        assert!(retired_in(&tree, &["crates/irx"], &[("README.md", text)]).is_empty());
     }
 }

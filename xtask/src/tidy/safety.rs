@@ -1,4 +1,5 @@
-//! Rules: unsafe code is confined to a few crates, and each unsafe block has a comment that says why it is sound.
+//! Rules: unsafe code is confined to a few crates, and each unsafe block has a comment that says why it is sound. The
+//! comment states the invariant and who guarantees it; a reference to some contract is not enough.
 
 use super::mask::contains_word;
 use crate::tree::{File, Tree, Violation};
@@ -18,6 +19,13 @@ const FORBID: &str = "#![forbid(unsafe_code)]";
 
 /// Number of lines above, not counting comments, in which the reason is searched.
 const REACH: usize = 3;
+
+/// Phrases that refer to an invariant without stating it.
+const BARE: &[&str] =
+    &[concat!("the caller's", " contract"), concat!("the contract", " is the same"), concat!("as ", "above")];
+
+/// Folders whose comments still use these phrases. Remove a folder here once its comments state the invariants.
+const PENDING: &[&str] = &["crates/cpu/src/quantized"];
 
 /// Checks that unsafe code is only in the allowed crates, and that all other libraries forbid it.
 pub(crate) fn homes(tree: &Tree) -> Vec<Violation> {
@@ -49,6 +57,25 @@ pub(crate) fn reasons(tree: &Tree) -> Vec<Violation> {
                     "unsafe-reasons",
                     "say why it is sound in a `// SAFETY:` comment above",
                 ));
+            }
+        }
+    }
+    found
+}
+
+/// Checks that each `// SAFETY:` comment states an invariant.
+pub(crate) fn invariants(tree: &Tree) -> Vec<Violation> {
+    invariants_in(tree, PENDING)
+}
+
+fn invariants_in(tree: &Tree, pending: &[&str]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.rust().filter(|file| !pending.iter().any(|folder| file.is_in(folder))) {
+        for (index, line) in file.text.lines().enumerate() {
+            let Some((_, reason)) = line.split_once("// SAFETY:") else { continue };
+            if let Some(phrase) = BARE.iter().find(|phrase| reason.contains(**phrase)) {
+                let what = format!("`{phrase}`: state the invariant, and who guarantees it");
+                found.push(file.violation(index + 1, "unsafe-invariants", what));
             }
         }
     }
@@ -120,6 +147,20 @@ mod tests {
             tree.complaints(reasons),
             [3, 5, 10].map(|line| format!("crates/mem/src/a.rs:{line}: {what}"))
         );
+    }
+
+    #[test]
+    fn refuses_reasons_without_an_invariant() {
+        for phrase in BARE {
+            let text =
+                format!("//! A.\n// {phrase}\n    // SAFETY: {phrase}; x.\n// SAFETY: `p` is valid.\n");
+            let tree = Tree::of(&[("crates/mem/src/a.rs", &text), ("crates/mem/src/b/c.rs", &text)]);
+            let found = invariants_in(&tree, &["crates/mem/src/b"]);
+            let what = format!(
+                "crates/mem/src/a.rs:3: unsafe-invariants: `{phrase}`: state the invariant, and who guarantees it"
+            );
+            assert_eq!(found.iter().map(Violation::to_string).collect::<Vec<_>>(), [what]);
+        }
     }
 
     #[test]

@@ -75,8 +75,8 @@ fn once(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How compilation and steps of the GPT grow with its layers and batch: times, and what they are of those in proportion to
-/// the smallest, which is measured again beside each, as the machine is faster at one time than at another.
+/// Measures compilation and steps of the GPT for several depths and batches, as times and as ratios to the smallest size. The
+/// smallest is measured again next to each, because the speed of the machine varies.
 fn growth() -> Result<(), Failure> {
     println!(
         "| layers | batch | compile, ms | of proportional | step, ms | of proportional |\n|---|---|---|---|---|---|"

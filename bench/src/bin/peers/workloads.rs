@@ -1,4 +1,4 @@
-//! What is measured: each workload as the unit of work that is repeated, and a value to check it by.
+//! The workloads: for each, the unit of work that is repeated, and a value to check it.
 
 use crate::Failure;
 use crate::inputs::fill;

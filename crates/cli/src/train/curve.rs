@@ -15,8 +15,8 @@ struct Frame {
 impl Frame {
     fn of(records: &[Record]) -> Option<Frame> {
         let finite = |value: fn(&Record) -> Option<f64>| -> Vec<(f64, f64)> {
-            let place = |r: &Record| Some((r.step as f64, value(r).filter(|x| x.is_finite())?));
-            records.iter().filter_map(place).collect()
+            let point = |r: &Record| Some((r.step as f64, value(r).filter(|x| x.is_finite())?));
+            records.iter().filter_map(point).collect()
         };
         let (points, validation) = (finite(|r| Some(r.loss)), finite(|r| r.validation));
         let (first, last) = (points.first()?.0, points.last()?.0);
@@ -26,7 +26,7 @@ impl Frame {
     }
 
     /// Points as fractions of the frame, from its lower left corner.
-    fn places(&self, points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
+    fn fractions(&self, points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
         let part = |x: f64, (low, high): (f64, f64)| if high > low { (x - low) / (high - low) } else { 0.5 };
         points.iter().map(move |(step, loss)| (part(*step, self.steps), part(*loss, self.losses)))
     }
@@ -61,9 +61,9 @@ pub(crate) fn svg(records: &[Record]) -> String {
         text(right, bottom + 16.0, "middle", &frame.steps.1.to_string());
         let held_out = if frame.validation.is_empty() { "" } else { " (orange: held out)" };
         text(LEFT + w / 2.0, AROUND - 12.0, "middle", &format!("loss by step{held_out}"));
-        let place = |(x, y): (f64, f64)| format!("{:.1},{:.1}", LEFT + x * w, bottom - y * h);
+        let pixels = |(x, y): (f64, f64)| format!("{:.1},{:.1}", LEFT + x * w, bottom - y * h);
         for (points, colour) in [(&frame.points, "#3b78c4"), (&frame.validation, "#d9822b")] {
-            let points: Vec<String> = frame.places(points).map(place).collect();
+            let points: Vec<String> = frame.fractions(points).map(pixels).collect();
             if !points.is_empty() {
                 let _ = writeln!(
                     s,
@@ -88,7 +88,7 @@ const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x
 pub(crate) fn plot(records: &[Record]) -> String {
     let Some(frame) = Frame::of(records) else { return String::new() };
     let mut cells = [[0u32; COLUMNS]; ROWS];
-    for (x, y) in frame.places(&frame.points) {
+    for (x, y) in frame.fractions(&frame.points) {
         let column = (x * (2 * COLUMNS - 1) as f64).round() as usize;
         let row = ((1.0 - y) * (4 * ROWS - 1) as f64).round() as usize;
         cells[row / 4][column / 2] |= DOTS[row % 4][column % 2];

@@ -54,7 +54,7 @@ fn record(content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The masked checksum of TFRecord files: it stays reliable for data that contains checksums itself.
+/// The masked checksum of TFRecord files: without the mask, checksums of data that contains checksums would be weak.
 fn masked(data: &[u8]) -> u32 {
     crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }

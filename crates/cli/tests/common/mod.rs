@@ -8,7 +8,7 @@ use gradus_cli::Terminal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What a call of the command did.
+/// The result of a call of the command.
 pub(crate) struct Outcome {
     pub(crate) code: u8,
     pub(crate) out: String,
@@ -35,7 +35,7 @@ pub(crate) fn gradus(args: &[&str]) -> Outcome {
     gradus_with("", args)
 }
 
-/// What a call that succeeds writes.
+/// Returns the output of a call, which must succeed.
 pub(crate) fn output(input: &str, args: &[&str]) -> String {
     let outcome = gradus_with(input, args);
     assert_eq!(outcome.code, 0, "{}", outcome.err);
@@ -47,7 +47,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A folder of its own for a test, gone when it ends.
+/// A temporary folder, removed when dropped.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -107,7 +107,7 @@ fn distance(a: &Value, b: &Value) -> f64 {
     }
 }
 
-/// Runs a program and compares it with what it states; gives how much that is.
+/// Runs a program and compares its results with the values that it states; returns the number of values.
 pub(crate) fn stated(name: &str, text: &str, folder: &Path) -> usize {
     let mut expected = Vec::new();
     for line in text.lines().filter_map(|l| l.trim().strip_prefix("# expect ")) {

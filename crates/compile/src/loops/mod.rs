@@ -2,7 +2,7 @@
 //!
 //! Values that depend on shared operands alone are computed once, before the loop. Products that do not depend on a
 //! carry are computed for all iterations at once, as one large product; if iterations are small, so are pointwise
-//! functions. This is limited to at most doubling what the loop reads and writes. Shared operands of products are
+//! functions. This may at most double the bytes that the loop reads and writes. Shared operands of products are
 //! transposed once. Values that a later loop would compute again are kept by the earlier one (`reuse`). All of this
 //! is exact: every element is computed from the same numbers in the same order.
 
@@ -111,16 +111,16 @@ fn merge_loops(first: &Scan, second: &Scan) -> Result<Option<(Scan, Vec<usize>)>
     if ids(&outs) != ids(&others) {
         return Ok(None);
     }
-    let mut place: Vec<usize> = (0..carries).collect();
+    let mut output_of: Vec<usize> = (0..carries).collect();
     for other in &others[carries..] {
         let known = (carries..outs.len()).find(|&k| outs[k].id() == other.id());
-        place.push(known.unwrap_or(outs.len()));
+        output_of.push(known.unwrap_or(outs.len()));
         if known.is_none() {
             outs.push(*other);
         }
     }
     let body = Arc::new(r.finish(&outs)?);
-    Ok(Some((Scan { body, ..first.clone() }, place)))
+    Ok(Some((Scan { body, ..first.clone() }, output_of)))
 }
 
 /// The operands of a loop that a value of an iteration depends on.

@@ -36,8 +36,8 @@ pub(super) fn reuse_products(graph: &Graph, limits: &Loops) -> Result<Graph> {
         // Kept values come after the other results, in the order in which they were found.
         let stack = |a: &&Again| {
             let before = found.iter().filter(|o| o.earlier == a.earlier);
-            let place = before.take_while(|o| !std::ptr::eq(*o, *a)).count();
-            values[a.earlier][graph.nodes()[a.earlier].outs.len() + place]
+            let index = before.take_while(|o| !std::ptr::eq(*o, *a)).count();
+            values[a.earlier][graph.nodes()[a.earlier].outs.len() + index]
         };
         let more: Vec<Var<'_>> = given.iter().map(stack).collect();
         let products: Vec<Id> = given.iter().map(|a| a.product).collect();

@@ -22,7 +22,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// Most rounds over the graph. The first round applies almost all rules. Later ones apply rules that were refused
-/// because a value had other readers, which may be gone.
+/// because a value had other readers, which may have been
+/// removed since.
 const ROUNDS: usize = 4;
 /// Most replacements of replacements. Beyond this limit a value stays as it is, which is always correct.
 const DEPTH: usize = 32;

@@ -76,8 +76,8 @@ fn slice_of_pad(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
         }
         return Some(Expr::of(own, [Expr::Is(below.ins[0])]));
     }
-    let beside = |a: usize| s.stop[a] <= inner(a).start || s.start[a] >= inner(a).end;
-    (0..shape.rank()).any(beside).then(|| Expr::full(&node.outs[0], 0.0))
+    let is_outside = |a: usize| s.stop[a] <= inner(a).start || s.start[a] >= inner(a).end;
+    (0..shape.rank()).any(is_outside).then(|| Expr::full(&node.outs[0], 0.0))
 }
 
 fn pad_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {

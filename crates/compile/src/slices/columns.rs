@@ -63,14 +63,14 @@ fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Rang
         joins
     };
     let mut chosen = BTreeSet::from([sum]);
-    let mut behind: BTreeSet<usize> = BTreeSet::new();
+    let mut delayed: BTreeSet<usize> = BTreeSet::new();
     for s in (sum + 1..plan.steps.len()).take(NEAR) {
         let step = &plan.steps[s];
-        let waits = step.reads().iter().any(|b| behind.contains(b));
+        let waits = step.reads().iter().any(|b| delayed.contains(b));
         if !waits && joins(step, &mut shared) {
             chosen.insert(s);
         } else {
-            behind.extend(step.writes());
+            delayed.extend(step.writes());
         }
     }
     for s in (0..sum).rev().take(NEAR) {

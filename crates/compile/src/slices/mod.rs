@@ -447,7 +447,7 @@ fn remove_unread_stores(plan: &mut Plan) {
     plan.steps.retain(|s| !matches!(s, Step::Kernel(k) if k.stores.is_empty()));
 }
 
-/// The steps of a run that compute a buffer from what is read later anyway.
+/// Returns the steps of a run that compute `buffer`, if they need only `reads` from outside the run.
 fn recipe(plan: &Plan, run: &Run, buffer: usize, reads: &BTreeSet<usize>) -> Option<BTreeSet<usize>> {
     let (mut steps, mut wanted) = (BTreeSet::new(), vec![buffer]);
     while let Some(b) = wanted.pop() {

@@ -20,7 +20,7 @@ fn merges_and_forgets() {
     same_bits(&g, &after.graph);
 }
 
-/// Values behind a barrier are computed again on purpose.
+/// Values that a barrier passes on are computed again on purpose.
 #[test]
 fn barriers_stay() {
     let g = graph(&[f64s(&[3])], |x| {

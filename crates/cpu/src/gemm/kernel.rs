@@ -180,13 +180,14 @@ macro_rules! isa {
             // SAFETY (of the three): the caller guarantees the instruction set and the memory of the step.
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn tile<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>) {
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees the instruction set and the memory of the step.
                 unsafe { super::tile::<V, M, N, false>(step) }
             }
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn packed<V: Vector, const M: usize, const N: usize>(step: &Step<V::Scalar>) {
                 let (a_depth, b_depth) = (M as isize, (N * V::LANES) as isize);
-                // SAFETY: as above; packed panels have these strides, which are constants for the compiler.
+                // SAFETY: the caller guarantees the instruction set and the memory of the step; packed panels
+                // have these strides, which are constants for the compiler.
                 unsafe { super::tile::<V, M, N, true>(&Step { a_lane: 1, a_depth, b_depth, ..*step }) }
             }
             $(#[target_feature(enable = $features)])?
@@ -194,7 +195,7 @@ macro_rules! isa {
             where
                 V::Scalar: std::ops::Add<Output = V::Scalar>,
             {
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees the instruction set and the memory of the step.
                 unsafe { super::dot::<V, M, N>(step) }
             }
         }

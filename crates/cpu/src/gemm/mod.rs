@@ -177,7 +177,8 @@ macro_rules! real {
             type Sum = $t;
 
             unsafe fn gemm(pool: &Pool, isa: Isa, problem: &Problem<'_, $t>) {
-                // SAFETY: the contract is the same; `kernels` returns kernels that the processor can run.
+                // SAFETY: the caller guarantees the memory of the problem; `kernels` returns kernels that the
+                // processor can run.
                 unsafe { drive::run(pool, <$t as kernel::HasKernels>::kernels(isa), problem) }
             }
         }
@@ -190,7 +191,7 @@ impl Real for bf16 {
     type Sum = f32;
 
     unsafe fn gemm(pool: &Pool, isa: Isa, problem: &Problem<'_, bf16>) {
-        // SAFETY: the contract is the same; a clamped `isa` can be run.
+        // SAFETY: the caller guarantees the memory of the problem; the processor can run a clamped `isa`.
         unsafe {
             match isa.clamped() {
                 #[cfg(target_arch = "x86_64")]
@@ -218,7 +219,7 @@ pub(crate) unsafe fn transpose_panel(
 ) {
     let kernels = <f32 as kernel::HasKernels>::kernels(Isa::best());
     let packer = if width == kernels.mr { kernels.pack_a } else { kernels.panel_of(width).1 };
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees the lanes and steps of the source, the width, and the elements of `out`.
     unsafe { packer(source, row as isize, 1, lanes, steps, out.as_mut_ptr()) }
 }
 
@@ -228,6 +229,6 @@ pub(crate) unsafe fn transpose_panel(
 /// Every element of the strided operands and of C is valid memory, distinct elements of C are distinct memory,
 /// and during the call no other thread accesses C (`finish` may access its block) or writes to the operands.
 pub unsafe fn gemm<T: Real>(pool: &Pool, problem: &Problem<'_, T>) {
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees the memory of the problem and exclusive access to C.
     unsafe { T::gemm(pool, Isa::best(), problem) }
 }

@@ -42,7 +42,7 @@ pub(super) unsafe fn portable<T: Copy + Default, const W: usize>(
     steps: usize,
     out: *mut T,
 ) {
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees the elements of the source and the space at `out`.
     unsafe { body::<T, W>(source, lane, depth, lanes, steps, out) }
 }
 

@@ -88,7 +88,7 @@ unsafe fn along(first: *const bf16, lane: isize, lanes: usize, steps: usize, out
 #[inline(always)]
 unsafe fn across(first: *const bf16, depth: isize, lanes: usize, steps: usize, out: *mut __m512i) {
     let mask = ((1u64 << lanes) - 1) as u32;
-    // SAFETY: as for `along`.
+    // SAFETY: the caller guarantees the lanes and steps, and AVX-512.
     unsafe {
         // Source indices of the elements of a row: below 32 for the even step, others for the odd step.
         let index = _mm512_set1_epi32(32 << 16);

@@ -45,8 +45,8 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let (Some(block), Ok(mut kept)) = (self.0.take(), KEPT.try_with(Cell::take)) else { return };
-        let place = kept.partition_point(|other| other.bytes() < block.bytes());
-        kept.insert(place, block);
+        let index = kept.partition_point(|other| other.bytes() < block.bytes());
+        kept.insert(index, block);
         if kept.len() > KEEP {
             kept.remove(0);
         }

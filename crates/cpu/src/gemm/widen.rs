@@ -20,7 +20,8 @@ pub(super) unsafe fn run(pool: &Pool, kernels: &'static Kernels<f32>, problem: &
     let &Problem { batch, m, n, k, a, b, c, accumulate, finish } = problem;
     let (a, b) = (Widened { narrow: a, kernels }, Widened { narrow: b, kernels });
     let (a, b) = (Operand::Packed(&a), Operand::Packed(&b));
-    // SAFETY: the contract is the same; the converted operands have the elements of the narrow ones.
+    // SAFETY: the caller guarantees the memory of the problem and that the processor can run the kernels; the
+    // converted operands have the elements of the narrow ones.
     unsafe { drive::run(pool, kernels, &Problem { batch, m, n, k, a, b, c, accumulate, finish }) }
 }
 
@@ -65,7 +66,7 @@ impl Pack<f32> for Widened<'_> {
                     let at = |l: usize| unsafe { *s.at(batch, lane + l, depth + p) };
                     let (some, none) = out.split_at_mut(lanes);
                     if s.lane == 1 && lanes > 0 {
-                        // SAFETY: as above, and the lanes are contiguous.
+                        // SAFETY: the panel is within the operand, and its lanes are contiguous.
                         let row = unsafe { std::slice::from_raw_parts(s.at(batch, lane, depth + p), lanes) };
                         some.iter_mut().zip(row).for_each(|(to, x)| *to = widened(*x));
                     } else {

@@ -147,8 +147,8 @@ impl<M: Machine> Body<M> {
         if let Some(r) = self.held(arg) {
             return Rm::Reg(r);
         }
-        let place = e.place(arg);
-        if M::spreads(place) { Rm::Splat(place) } else { Rm::Reg(self.reg(e, arg)) }
+        let memory = e.memory_of(arg);
+        if M::spreads(memory) { Rm::Splat(memory) } else { Rm::Reg(self.reg(e, arg)) }
     }
 
     fn mask(&self, arg: Arg) -> u8 {
@@ -314,7 +314,7 @@ impl<M: Machine> Body<M> {
                 M::logic(&mut e.asm, logic, to, a, b);
                 to
             }
-            // Folds are separate steps.
+            // Not reached: folds are emitted by `Step::Fold`, not by `Step::Compute`.
             Action::Fold(_) => 0,
         };
         self.of.insert(n, to);

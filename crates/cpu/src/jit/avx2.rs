@@ -167,7 +167,7 @@ impl Machine for Avx2 {
     }
 
     fn fold(asm: &mut Assembler, fold: Fold, to: Rm, x: u8, spare: &[u8], lanes: Lanes) {
-        let Rm::Whole(place) = to else { return };
+        let Rm::Whole(memory) = to else { return };
         let (result, nan, own) = (spare[0], spare[1], spare[2]);
         let x = match lanes {
             Lanes::All => x,
@@ -177,17 +177,17 @@ impl Machine for Avx2 {
                 own
             }
         };
-        Self::load(asm, result, place, Lanes::All);
+        Self::load(asm, result, memory, Lanes::All);
         combine(asm, fold, result, x, nan);
-        Self::store(asm, result, place, Lanes::All);
+        Self::store(asm, result, memory, Lanes::All);
     }
 
     fn join(asm: &mut Assembler, fold: Fold, from: Rm) -> u8 {
         const NAN: u8 = 14;
-        let Rm::Whole(place) = from else { return 0 };
+        let Rm::Whole(memory) = from else { return 0 };
         let all = Self::FOLDED as u8;
         for r in 0..all {
-            Self::load(asm, r, further(place, 32 * i32::from(r)), Lanes::All);
+            Self::load(asm, r, further(memory, 32 * i32::from(r)), Lanes::All);
         }
         let mut half = all / 2;
         while half > 0 {

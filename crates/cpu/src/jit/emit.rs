@@ -154,7 +154,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
     }
 
     /// Returns the address of a value that no register holds.
-    pub(super) fn place(&mut self, arg: Arg) -> Mem {
+    pub(super) fn memory_of(&mut self, arg: Arg) -> Mem {
         match arg {
             Arg::Number(bits) => Mem::Pool(bits),
             Arg::Node(n) => match self.node(n).op {
@@ -166,7 +166,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
 
     /// Broadcasts a value from memory to all lanes of a register.
     pub(super) fn splat(&mut self, to: u8, arg: Arg) {
-        let from = self.place(arg);
+        let from = self.memory_of(arg);
         M::op(&mut self.asm, SPLAT, to, 0, Rm::Whole(from), None);
     }
 
@@ -210,13 +210,13 @@ impl<'a, M: Machine> Emitter<'a, M> {
         let held = if M::HOLDS_FOLDS { M::FOLDED * folds.len() } else { 0 };
         let left = M::VECTORS.checked_sub(need + held)?;
         let table = self.table;
-        let place = |fold: usize, copy: usize| match M::HOLDS_FOLDS {
+        let accumulator = |fold: usize, copy: usize| match M::HOLDS_FOLDS {
             true => Rm::Reg((M::VECTORS - held + M::FOLDED * fold + copy) as u8),
             false => Rm::Whole(Mem::At(RDI, (8 * table.fold(fold) + 4 * M::LANES * copy) as i32)),
         };
         for (k, (_, fold)) in folds.iter().enumerate() {
             for copy in 0..M::FOLDED {
-                let (start, to) = (Arg::Number(fold.identity()), place(k, copy));
+                let (start, to) = (Arg::Number(fold.identity()), accumulator(k, copy));
                 match to {
                     Rm::Reg(r) => self.splat(r, start),
                     Rm::Whole(to) | Rm::Splat(to) => {
@@ -233,7 +233,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
         let mut body = Body::new(steps, self, need);
         body.fixed = fixed.iter().enumerate().map(|(k, a)| (*a, (need + k) as u8)).collect();
         let mut copy = |e: &mut Self, copy: usize, lanes: Lanes| {
-            let of_fold = |(k, f): (usize, &(usize, Fold))| (f.0, place(k, copy));
+            let of_fold = |(k, f): (usize, &(usize, Fold))| (f.0, accumulator(k, copy));
             body.folds = folds.iter().enumerate().map(of_fold).collect();
             body.steps(e, steps, copy, lanes);
         };
@@ -263,7 +263,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
         let end = self.asm.here();
         ends.iter().for_each(|j| self.asm.aim(*j, end));
         for (k, (node, fold)) in folds.iter().enumerate() {
-            let joined = M::join(&mut self.asm, *fold, place(k, 0));
+            let joined = M::join(&mut self.asm, *fold, accumulator(k, 0));
             let slot = self.slot(*node);
             M::op(&mut self.asm, STORE_ONE, joined, 0, Rm::Whole(slot), None);
         }

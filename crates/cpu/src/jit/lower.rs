@@ -54,7 +54,7 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
     }
     let nodes = Nodes::new(isa >= Isa::Avx512);
     let mut accesses: Vec<(Access, usize)> = Vec::new();
-    let mut place = |access: &Access, dtype: DType| {
+    let mut access_index = |access: &Access, dtype: DType| {
         let found = accesses.iter().position(|a| a.0 == *access);
         found.unwrap_or_else(|| {
             accesses.push((access.clone(), dtype.size()));
@@ -76,7 +76,7 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
             }
             Operation::Load(access) if inst.dtype == buffers[access.buffer].0 => {
                 let still = step(access)? == 0;
-                let at = place(access, inst.dtype);
+                let at = access_index(access, inst.dtype);
                 match inst.dtype {
                     DType::F32 => Typed::Float(Value::Node(&nodes, nodes.load(Action::Load(at), still))),
                     _ if still && (reduces || inner > 1) => return None,
@@ -109,7 +109,7 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
             return None;
         }
         let node = value.arg().node()?;
-        stores.push(Store { node, access: place(&store.access, dtype), row });
+        stores.push(Store { node, access: access_index(&store.access, dtype), row });
     }
     drop(typed);
     let nodes = nodes.take();

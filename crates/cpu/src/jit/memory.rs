@@ -11,7 +11,7 @@ pub(super) struct Pages {
 
 // SAFETY: no thread writes to the pages after `new`.
 unsafe impl Send for Pages {}
-// SAFETY: as above.
+// SAFETY: no thread writes to the pages after `new`.
 unsafe impl Sync for Pages {}
 
 impl Pages {

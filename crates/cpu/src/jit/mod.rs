@@ -85,7 +85,8 @@ impl Native {
         scratch: *mut u8,
     ) {
         if let Native::Rows(code, _) = self {
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and
+            // the scratch memory.
             unsafe { code.block(memory, rows, elements, scratch) }
         }
     }
@@ -102,7 +103,8 @@ impl Native {
         (pitch, times): (usize, usize),
         scratch: *mut u8,
     ) {
-        // SAFETY: the contract is the same.
+        // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and the
+        // scratch memory.
         unsafe {
             match self {
                 Native::Rows(code, _) if code.axes.len() == 1 => {
@@ -122,7 +124,8 @@ impl Native {
     /// `memory` has the sizes of the buffers that the kernel was compiled for, and no other thread accesses
     /// what is written. `scratch` has [`scratch`](Native::scratch) bytes and is aligned to 64 bytes.
     pub(crate) unsafe fn run(&self, memory: &[*mut u8], from: usize, count: usize, scratch: *mut u8) {
-        // SAFETY: the contract is the same.
+        // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and the
+        // scratch memory.
         unsafe {
             match self {
                 Native::Rows(code, each) => code.run(memory, from * each, count * each, scratch),
@@ -179,7 +182,8 @@ impl Code {
             let (first, start) = (at / row, at % row);
             let n = (row - start).min(end - at);
             let rows = if n == row { (end - at) / row } else { 1 };
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and
+            // the scratch memory.
             unsafe { self.block(memory, (first, rows), (start, n), scratch) };
             at += rows * n;
         }
@@ -201,16 +205,17 @@ impl Code {
         while first < end {
             // Rows along the second-to-last axis are one call.
             let rows = outer.last().map_or(1, |extent| (extent - first % extent).min(end - first));
-            let place = |layout: &Layout| {
-                let (mut place, mut rest) = (layout.offset, first);
+            let offset = |layout: &Layout| {
+                let (mut offset, mut rest) = (layout.offset, first);
                 for (extent, stride) in outer.iter().zip(&layout.strides).rev() {
-                    place += (rest % extent) as i64 * stride;
+                    offset += (rest % extent) as i64 * stride;
                     rest /= extent;
                 }
-                (place, outer.len().checked_sub(1).map_or(0, |o| layout.strides[o]))
+                (offset, outer.len().checked_sub(1).map_or(0, |o| layout.strides[o]))
             };
-            // SAFETY: the contract is the same.
-            unsafe { self.call(memory, rows, elements, scratch, place) };
+            // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and
+            // the scratch memory.
+            unsafe { self.call(memory, rows, elements, scratch, offset) };
             first += rows;
         }
     }
@@ -226,14 +231,15 @@ impl Code {
         elements: (usize, usize),
         scratch: *mut u8,
     ) {
-        let place = |layout: &Layout| {
+        let offset = |layout: &Layout| {
             (layout.offset + from as i64 * layout.strides[0], pitch as i64 * layout.strides[0])
         };
-        // SAFETY: the contract is the same.
-        unsafe { self.call(memory, times, elements, scratch, place) }
+        // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and the
+        // scratch memory.
+        unsafe { self.call(memory, times, elements, scratch, offset) }
     }
 
-    /// Calls the code for `rows` rows. `place` returns, for a layout, the offset of the first row and the
+    /// Calls the code for `rows` rows. `offset` returns, for a layout, the offset of the first row and the
     /// stride between rows.
     ///
     /// # Safety
@@ -244,7 +250,7 @@ impl Code {
         rows: usize,
         (start, n): (usize, usize),
         scratch: *mut u8,
-        place: impl Fn(&Layout) -> (i64, i64),
+        offset: impl Fn(&Layout) -> (i64, i64),
     ) {
         if rows == 0 {
             return;
@@ -267,7 +273,7 @@ impl Code {
             }
             put(Table::ROWS, rows as u64);
             for (a, (access, size)) in self.accesses.iter().enumerate() {
-                let (first, pitch) = place(&access.layout);
+                let (first, pitch) = offset(&access.layout);
                 let along = access.layout.strides.last().map_or(0, |s| start as i64 * s);
                 let bytes = (first + along) * *size as i64;
                 put(table.pointer(a), memory[access.buffer].wrapping_offset(bytes as isize) as u64);

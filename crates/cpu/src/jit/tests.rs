@@ -2,7 +2,7 @@
 
 use super::Native;
 use crate::Isa;
-use crate::tile::{Memory, Program};
+use crate::tile::{Memory, TileProgram};
 use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Store};
 use gradus_ir::ops::pointwise::find;
 use gradus_ir::ops::{Combine, Scalar};
@@ -160,7 +160,7 @@ impl Case {
         strides
     }
 
-    fn results(&self, program: &Program, parts: &[(usize, usize)]) -> Vec<Vec<u8>> {
+    fn results(&self, program: &TileProgram, parts: &[(usize, usize)]) -> Vec<Vec<u8>> {
         // Elements are aligned to 4 bytes and no more.
         let mut memory: Vec<Vec<u32>> = Vec::new();
         for (_, bytes) in &self.buffers {
@@ -189,7 +189,7 @@ impl Case {
     /// Compares both ways to run it, over all rows at once and in parts.
     fn check(&self, random: &mut Random, what: &str) {
         let sizes: Vec<(DType, usize)> = self.buffers.iter().map(|(d, b)| (*d, b.len() / d.size())).collect();
-        let plain = Program::interpreted(&self.kernel, &sizes).expect("a kernel within its buffers");
+        let plain = TileProgram::interpreted(&self.kernel, &sizes).expect("a kernel within its buffers");
         let rows = self.kernel.rows();
         let cut = random.below(rows + 1);
         let expected = self.results(&plain, &[(0, rows)]);
@@ -198,7 +198,8 @@ impl Case {
             if isa > Isa::best() {
                 continue;
             }
-            let mut native = Program::interpreted(&self.kernel, &sizes).expect("a kernel within its buffers");
+            let mut native =
+                TileProgram::interpreted(&self.kernel, &sizes).expect("a kernel within its buffers");
             native.native = Native::on(isa, &self.kernel, &sizes);
             if native.native.is_none() && isa == Isa::Avx2 && self.is_long() {
                 continue;

@@ -31,10 +31,10 @@ pub(super) unsafe fn fill(call: &Call<'_>) -> Result<bool> {
 fn write(state: [u32; 4], words: &mut [u32]) {
     #[inline(always)]
     fn all(state: [u32; 4], words: &mut [u32]) {
-        let (n, mut places) = (words.len(), words.iter_mut());
+        let (n, mut targets) = (words.len(), words.iter_mut());
         let put = |word| {
-            if let Some(place) = places.next() {
-                *place = word;
+            if let Some(target) = targets.next() {
+                *target = word;
             }
         };
         philox::fill_bits(state, put, n);

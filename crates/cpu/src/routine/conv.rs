@@ -14,7 +14,7 @@ use gradus_mem::Storage;
 use std::ops::Range;
 
 /// If an image has fewer output positions, those of all images are the columns of one product.
-const FEW_PLACES: usize = 64;
+const FEW_POSITIONS: usize = 64;
 /// Number of products from which each is computed by one thread.
 const MANY: usize = 16;
 /// Largest number of rows of a product for which packing patches does not pay.
@@ -32,7 +32,8 @@ pub(super) unsafe fn convolve(call: &Call<'_>, window: &Window) -> Result<bool> 
     if call.of(0).shape.numel() == 0 || call.of(1).shape.numel() == 0 {
         return Ok(false);
     }
-    // SAFETY: the contract is the same; each arm uses the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; each arm
+    // uses the element type of the dtype.
     unsafe {
         match call.of(0).dtype {
             DType::F32 => run::<f32>(call, window, call.operand(0), call.operand(1), call.result(0)),
@@ -69,7 +70,8 @@ unsafe fn narrow(call: &Call<'_>, window: &Window, dtype: DType) -> Result<()> {
         unsafe { std::slice::from_raw_parts::<f32>(data, *n) }
     };
     let (from, to) = (Elements(out.as_ptr().cast::<f32>()), call.result::<u8>(0));
-    // SAFETY: the contract is the same; `out` has as many elements as the result.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `out` has as
+    // many elements as the result.
     unsafe { run(call, window, slice(&wide[0]), slice(&wide[1]), Elements(from.at(0))) };
     call.parts(n, dtype.size(), |first, last| {
         // SAFETY: the range is within storage and result, and belongs to this task.
@@ -88,7 +90,7 @@ struct Shape {
     /// Elements per channel of the operand, of the window, and of the result.
     space: usize,
     window: usize,
-    places: usize,
+    positions: usize,
 }
 
 impl Shape {
@@ -98,7 +100,7 @@ impl Shape {
             extent: x[3 + i],
             step: x[4 + i..].iter().product(),
             window: w[3 + i],
-            places: y[3 + i],
+            positions: y[3 + i],
             stride: window.stride[i] as i64,
             low: window.low[i],
             base: window.base_dilation[i] as i64,
@@ -106,9 +108,10 @@ impl Shape {
         };
         let axes: Vec<Axis> = (0..window.stride.len()).map(axis).collect();
         let product = |f: fn(&Axis) -> usize| axes.iter().map(f).product();
-        let (space, window, places) = (product(|a| a.extent), product(|a| a.window), product(|a| a.places));
+        let (space, window, positions) =
+            (product(|a| a.extent), product(|a| a.window), product(|a| a.positions));
         let (images, groups, channels, outputs) = (x[0], x[1], x[2], w[1]);
-        Shape { axes, images, groups, channels, outputs, space, window, places }
+        Shape { axes, images, groups, channels, outputs, space, window, positions }
     }
 
     /// Returns the shape of the operand with explicit zeros, if it needs any.
@@ -124,18 +127,19 @@ impl Shape {
 
     /// Whether each output position reads exactly the operand's element at that position.
     fn is_pointwise(&self) -> bool {
-        self.window == 1 && self.axes.iter().all(|a| a.stride == 1 && a.places == a.extent)
+        self.window == 1 && self.axes.iter().all(|a| a.stride == 1 && a.positions == a.extent)
     }
 
     /// Whether the window covers the operand.
     fn covers_operand(&self) -> bool {
-        let covers = |a: &Axis| a.places == 1 && a.window == a.extent && (a.dilation == 1 || a.window == 1);
+        let covers =
+            |a: &Axis| a.positions == 1 && a.window == a.extent && (a.dilation == 1 || a.window == 1);
         self.axes.iter().all(covers)
     }
 
     /// Whether the product has so few rows that packing patches would cost more than reading them in place.
     fn is_thin(&self) -> bool {
-        self.outputs <= FEW_ROWS && self.axes.last().is_some_and(|a| a.places >= thin::NARROW)
+        self.outputs <= FEW_ROWS && self.axes.last().is_some_and(|a| a.positions >= thin::NARROW)
     }
 
     /// Whether adding up shifted products of the operand is cheaper than products of patches.
@@ -152,7 +156,7 @@ impl Shape {
     /// Whether the output positions of all images are the columns of one product.
     fn is_merged(&self) -> bool {
         self.covers_operand()
-            || self.places < FEW_PLACES && self.images > 1 && !self.is_pointwise() && !self.is_thin()
+            || self.positions < FEW_POSITIONS && self.images > 1 && !self.is_pointwise() && !self.is_thin()
     }
 
     /// Returns the product of the windows of a group, the rows of A, with patches.
@@ -179,14 +183,15 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
     out: Elements<T>,
 ) {
     let given = Shape::new(call, window);
-    if given.images * given.groups * given.outputs * given.places == 0 {
+    if given.images * given.groups * given.outputs * given.positions == 0 {
         return;
     }
     let s = given.spread();
     let (steps, starts) = (steps(s.channels, s.space, &s.axes), Starts::new(&s.axes));
     let run = s.axes.last().map_or(1, |a| if a.dilation as usize * a.step == 1 { a.window } else { 1 });
     let run = Run { call, given: &given, s: &s, steps: &steps, run, starts: &starts, w, out };
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees operands and a result of these shapes, and that no other thread accesses
+    // the result.
     unsafe {
         match () {
             () if given.is_shifted::<T>() => run.shifted(x),
@@ -227,7 +232,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
     unsafe fn merged(&self, x: &[T]) {
         let (&Run { call, s, steps, run, starts, out, .. }, given) = (self, self.given);
         let (image, columns, result) =
-            (s.groups * s.channels * s.space, s.images * s.places, s.outputs * s.places);
+            (s.groups * s.channels * s.space, s.images * s.positions, s.outputs * s.positions);
         let scratch;
         let x = if given.is_plain() {
             x
@@ -252,10 +257,11 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
             unsafe { gemm::gemm(call.pool, &s.problem(self.windows(g), columns, b, sums.at(0))) };
             call.parts(s.images, result * size_of::<T>(), |from, to| {
                 for (n, o) in (from..to).flat_map(|n| (0..s.outputs).map(move |o| (n, o))) {
-                    let (from, to) = (o * columns + n * s.places, (n * s.groups + g) * result + o * s.places);
-                    // SAFETY: both ranges have `places` elements, and this range of the result belongs to this
+                    let (from, to) =
+                        (o * columns + n * s.positions, (n * s.groups + g) * result + o * s.positions);
+                    // SAFETY: both ranges have `positions` elements, and this range of the result belongs to this
                     // task.
-                    unsafe { std::ptr::copy_nonoverlapping(sums.at(from), out.at(to), s.places) };
+                    unsafe { std::ptr::copy_nonoverlapping(sums.at(from), out.at(to), s.positions) };
                 }
             });
         };
@@ -266,7 +272,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
     /// parts.
     unsafe fn shifted(&self, x: &[T]) {
         let (&Run { call, out, .. }, s) = (self, self.given);
-        let (image, result) = (s.channels * s.space, s.outputs * s.places);
+        let (image, result) = (s.channels * s.space, s.outputs * s.positions);
         let each = s.outputs * s.channels * s.window;
         let transposed = Scratch::take::<T>(s.groups * each);
         let transposed = Elements(transposed.as_ptr::<T>());
@@ -309,7 +315,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
     /// Computes one product per image and group.
     unsafe fn images(&self, x: &[T]) {
         let (&Run { call, s, steps, run, starts, out, .. }, given) = (self, self.given);
-        let (image, result) = (s.channels * s.space, s.outputs * s.places);
+        let (image, result) = (s.channels * s.space, s.outputs * s.positions);
         let one = |at: usize| {
             let scratch;
             let x = if given.is_plain() {
@@ -329,7 +335,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
             let pointwise = Strided { data: x.as_ptr(), batch: 0, lane: 1, depth: s.space as isize };
             let b = if s.is_pointwise() { Operand::Strided(pointwise) } else { Operand::Packed(&patches) };
             // SAFETY: the operands have these elements; the result of an image and group belongs to this task.
-            unsafe { gemm::gemm(call.pool, &s.problem(windows, s.places, b, out.at(at * result))) };
+            unsafe { gemm::gemm(call.pool, &s.problem(windows, s.positions, b, out.at(at * result))) };
         };
         let all = s.images * s.groups;
         if all < MANY && !s.is_thin() { (0..all).for_each(one) } else { call.pool.run(all, &one) }

@@ -9,7 +9,8 @@ use gradus_ir::{DType, Result};
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn fold(call: &Call<'_>, window: &Window) -> Result<bool> {
-    // SAFETY: the contract is the same; `T` and `Z` are the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `T` and `Z`
+    // are the element type of the dtype.
     unsafe { with_element!(call.of(0).dtype, T => sums::<T>(call, window), Z => sums::<Z>(call, window)) }
     Ok(true)
 }
@@ -24,7 +25,7 @@ unsafe fn sums<T: Element>(call: &Call<'_>, window: &Window) {
     let own = to.strides();
     let steps = |by: &[usize]| (0..n).map(|i| (own[lead + i] * by[i]) as i64).collect::<Vec<i64>>();
     let starts: Vec<i64> = Offsets::new(&from[lead..lead + n], &steps(&window.stride), 0).collect();
-    let places: Vec<i64> = Offsets::new(&from[lead + n..], &steps(&window.window_dilation), 0).collect();
+    let offsets: Vec<i64> = Offsets::new(&from[lead + n..], &steps(&window.window_dilation), 0).collect();
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
     let out = call.result::<T>(0);
@@ -34,8 +35,8 @@ unsafe fn sums<T: Element>(call: &Call<'_>, window: &Window) {
             sums.fill(T::Carrier::default());
             let mut x = x[at * windows..][..windows].iter();
             for start in &starts {
-                for (place, x) in places.iter().zip(&mut x) {
-                    let sum = &mut sums[(start + place) as usize];
+                for (offset, x) in offsets.iter().zip(&mut x) {
+                    let sum = &mut sums[(start + offset) as usize];
                     *sum = T::Carrier::combine(Combine::Sum, *sum, x.up());
                 }
             }

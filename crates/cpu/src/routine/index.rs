@@ -46,7 +46,7 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
 pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
     let aval = call.of(0);
     let (rows, n, width) = around(&aval.shape, axis);
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses.
     let index = unsafe { indices(call, n)? };
     let bytes = width * aval.dtype.size();
     if rows * index.len() * bytes == 0 {
@@ -104,12 +104,13 @@ unsafe fn take_each<T>(
 /// As for [`run`](super::run).
 pub(super) unsafe fn scatter(call: &Call<'_>, axis: usize, combine: Option<Combine>) -> Result<bool> {
     let (_, n, _) = around(&call.of(0).shape, axis);
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses.
     let index = unsafe { indices(call, n)? };
     if index.len() >= NONE as usize {
         return Ok(false);
     }
-    // SAFETY: the contract is the same; `T` and `Z` are the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `T` and `Z`
+    // are the element type of the dtype.
     unsafe {
         with_element!(call.of(0).dtype,
             T => match combine {
@@ -169,7 +170,7 @@ unsafe fn write_each<T: Element>(
                 None => (ends[span]..ends[span + 1]).for_each(update),
             }
             for (k, sum) in sums[..count].iter().enumerate() {
-                // SAFETY: as above.
+                // SAFETY: the element exists, and its span belongs to this task.
                 unsafe { out.at(first + k).write(T::down(*sum)) };
             }
         }
@@ -184,11 +185,11 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
     let pieces: Vec<&[i64]> = index.chunks(piece).collect();
     // Per piece and span, the number of updates; then their destinations.
     let mut counts = vec![0usize; pieces.len() * spans];
-    let (places, sorted) = (Elements(counts.as_mut_ptr()), AtomicBool::new(true));
+    let (shared_counts, sorted) = (Elements(counts.as_mut_ptr()), AtomicBool::new(true));
     call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
         for (own, at) in pieces[from..to].iter().zip(from..) {
             // SAFETY: the counters of the piece belong to this task.
-            let counts = unsafe { places.slice(at * spans, spans) };
+            let counts = unsafe { shared_counts.slice(at * spans, spans) };
             let mut last = at.checked_sub(1).and_then(|a| pieces[a].last()).map_or(0, |i| *i as usize / SPAN);
             let mut rising = true;
             for i in *own {
@@ -212,16 +213,16 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
         return (ends, None);
     }
     let mut order = vec![0u32; index.len()];
-    let (places, out) = (Elements(counts.as_mut_ptr()), Elements(order.as_mut_ptr()));
+    let (shared_counts, out) = (Elements(counts.as_mut_ptr()), Elements(order.as_mut_ptr()));
     call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
         for (own, at) in pieces[from..to].iter().zip(from..) {
             // SAFETY: the counters of the piece belong to this task.
-            let next = unsafe { places.slice(at * spans, spans) };
+            let next = unsafe { shared_counts.slice(at * spans, spans) };
             for (i, u) in own.iter().zip(at * piece..) {
-                let place = &mut next[*i as usize / SPAN];
+                let slot = &mut next[*i as usize / SPAN];
                 // SAFETY: every update has its own destination, below the number of updates.
-                unsafe { out.at(*place).write(u as u32) };
-                *place += 1;
+                unsafe { out.at(*slot).write(u as u32) };
+                *slot += 1;
             }
         }
     });
@@ -238,7 +239,8 @@ unsafe fn write<T: Element>(
 ) {
     let (rows, n, width) = around(&call.of(0).shape, axis);
     if rows * width == 1 && index.len() >= n / FEW {
-        // SAFETY: the contract is the same.
+        // SAFETY: the caller guarantees that `T` is the element type and that no other thread accesses the
+        // result.
         return unsafe { write_each::<T>(call, index, combine) };
     }
     // The first update of each slice, and the next update of the same slice after each update.

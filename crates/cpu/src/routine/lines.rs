@@ -37,7 +37,8 @@ fn blocks(
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn cumulate(call: &Call<'_>, combine: Combine, axis: usize, reverse: bool) -> Result<bool> {
-    // SAFETY: the contract is the same; `T` and `Z` are the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types that no other thread accesses; `T` and `Z` are the
+    // element type of the dtype.
     unsafe {
         with_element!(call.of(0).dtype,
             T => match combine {
@@ -116,7 +117,8 @@ unsafe fn walk<T: Element, const N: usize>(
 /// As for [`run`](super::run).
 pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> Result<bool> {
     let last = axis + 1 == call.of(0).shape.rank();
-    // SAFETY: the contract is the same; `T` is the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types that no other thread accesses; `T` is the element
+    // type of the dtype.
     unsafe {
         match call.of(0).dtype {
             DType::F32 if last => return first_extreme::<f32>(call, largest),
@@ -162,8 +164,8 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
                 // Tests complete blocks without an early exit, which the compiler vectorizes.
                 let near = line.chunks(BLOCK).position(|c| c.iter().fold(false, |any, x| any | is_best(x)));
                 let first = near.unwrap_or(0) * BLOCK;
-                let place = line[first..].iter().position(is_best).unwrap_or(0);
-                out.at(r).write((first + place) as i64);
+                let position = line[first..].iter().position(is_best).unwrap_or(0);
+                out.at(r).write((first + position) as i64);
             }
         }
     });
@@ -181,27 +183,27 @@ unsafe fn extreme<T: Ordered>(call: &Call<'_>, axis: usize, rank: impl Fn(T) -> 
         return call.parts(rows, n * size_of::<T>() + 8, |from, to| {
             for r in from..to {
                 let line = &x[r * n..][..n];
-                let (mut best, mut place) = (rank(line[0]), 0);
+                let (mut best, mut position) = (rank(line[0]), 0);
                 for (k, &x) in line.iter().enumerate().skip(1) {
                     let own = rank(x);
-                    (best, place) = if own > best { (own, k) } else { (best, place) };
+                    (best, position) = if own > best { (own, k) } else { (best, position) };
                 }
                 // SAFETY: the result of this line belongs to this task.
-                unsafe { out.at(r).write(place as i64) };
+                unsafe { out.at(r).write(position as i64) };
             }
         });
     }
     blocks(call, (rows, n, width), size_of::<T>(), |start, lines, first| {
-        let (mut best, mut place) = ([0u64; BLOCK], [0i64; BLOCK]);
+        let (mut best, mut position) = ([0u64; BLOCK], [0i64; BLOCK]);
         for k in 0..n {
             for (l, &x) in x[start + k * width..][..lines].iter().enumerate() {
                 let own = rank(x);
                 if k == 0 || own > best[l] {
-                    (best[l], place[l]) = (own, k as i64);
+                    (best[l], position[l]) = (own, k as i64);
                 }
             }
         }
         // SAFETY: the results of these lines belong to this task.
-        unsafe { out.slice(first, lines) }.copy_from_slice(&place[..lines]);
+        unsafe { out.slice(first, lines) }.copy_from_slice(&position[..lines]);
     });
 }

@@ -37,7 +37,7 @@ const GRAIN: usize = 1 << 16;
 /// Buffers have the sizes that their types say, and no other thread accesses them during the call.
 pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> Result<()> {
     let call = Call { routine, pool, memory };
-    // SAFETY: the contract is the same.
+    // SAFETY: the caller guarantees buffers of the stated sizes, which no other thread accesses.
     let done = unsafe {
         if let Op::Call(region) = &routine.op {
             return region::run(&call, region);
@@ -55,7 +55,7 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
         }
     };
     let done = match done {
-        // SAFETY: the contract is the same.
+        // SAFETY: the caller guarantees buffers of the stated sizes, which no other thread accesses.
         Ok(false) => unsafe { by_reference(routine, memory) },
         done => done.map(|_| ()),
     };

@@ -16,7 +16,8 @@ pub(super) unsafe fn sort(
 ) -> Result<bool> {
     let extent = call.of(0).shape[axis];
     let count = first.unwrap_or(extent);
-    // SAFETY: the contract is the same; `T` is the element type of the dtype.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; `T` is the
+    // element type of the dtype.
     unsafe {
         with_element!(call.of(0).dtype,
             T => if size_of::<T>() <= 4 && extent <= u32::MAX as usize {
@@ -34,34 +35,34 @@ pub(super) unsafe fn sort(
 trait Pair: Ord + Copy + Default + Send {
     /// Bits of a rank.
     const BITS: u32;
-    fn new(rank: u64, place: usize) -> Self;
+    fn new(rank: u64, position: usize) -> Self;
     fn rank(self) -> u64;
-    fn place(self) -> usize;
+    fn position(self) -> usize;
 }
 
 /// Both in one integer, for ranks of 32 bits.
 impl Pair for u64 {
     const BITS: u32 = 32;
-    fn new(rank: u64, place: usize) -> u64 {
-        rank << 32 | place as u64
+    fn new(rank: u64, position: usize) -> u64 {
+        rank << 32 | position as u64
     }
     fn rank(self) -> u64 {
         self >> 32
     }
-    fn place(self) -> usize {
+    fn position(self) -> usize {
         self as u32 as usize
     }
 }
 
 impl Pair for (u64, usize) {
     const BITS: u32 = 64;
-    fn new(rank: u64, place: usize) -> (u64, usize) {
-        (rank, place)
+    fn new(rank: u64, position: usize) -> (u64, usize) {
+        (rank, position)
     }
     fn rank(self) -> u64 {
         self.0
     }
-    fn place(self) -> usize {
+    fn position(self) -> usize {
         self.1
     }
 }
@@ -71,7 +72,7 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
     let (rows, n, width) = around(&call.of(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
     let x = unsafe { call.operand::<T>(0) };
-    let (values, places): (Elements<T>, Elements<i64>) = (call.result(0), call.result(1));
+    let (values, positions): (Elements<T>, Elements<i64>) = (call.result(0), call.result(1));
     let all_bits = if size_of::<T>() <= 4 { u64::from(u32::MAX) } else { u64::MAX };
     let flip = if descending { all_bits } else { 0 };
     // Selecting the first elements of a line takes a sixteenth of the time of sorting it.
@@ -109,11 +110,11 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
                 if k % LOOKED == 0 && stop::requested() {
                     return;
                 }
-                let (at, p) = (start_out + k * width, p.place());
+                let (at, p) = (start_out + k * width, p.position());
                 // SAFETY: the results of this line belong to this task.
                 unsafe {
                     values.at(at).write(x[start + p * width]);
-                    places.at(at).write(p as i64);
+                    positions.at(at).write(p as i64);
                 }
             }
         }
@@ -191,17 +192,17 @@ fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
         }
     }
     spare.resize(pairs.len(), K::default());
-    for (d, places) in counts.iter_mut().enumerate() {
-        if places.contains(&pairs.len()) || stop::requested() {
+    for (d, positions) in counts.iter_mut().enumerate() {
+        if positions.contains(&pairs.len()) || stop::requested() {
             continue;
         }
         let mut next = 0;
-        places.iter_mut().for_each(|place| next += std::mem::replace(place, next));
+        positions.iter_mut().for_each(|position| next += std::mem::replace(position, next));
         for some in pairs.chunks(LOOKED).take_while(|_| !stop::requested()) {
             for &p in some {
-                let place = &mut places[digit(p, d)];
-                spare[*place] = p;
-                *place += 1;
+                let position = &mut positions[digit(p, d)];
+                spare[*position] = p;
+                *position += 1;
             }
         }
         std::mem::swap(pairs, spare);

@@ -47,8 +47,8 @@ impl Starts {
         let Some((last, outer)) = axes.split_last() else {
             return Starts { rows: vec![0], row: 1, stride: 1 };
         };
-        let rows = distances(outer.iter().map(|a| (a.places, a.stride as usize * a.step)));
-        Starts { rows, row: last.places, stride: last.stride as usize }
+        let rows = distances(outer.iter().map(|a| (a.positions, a.stride as usize * a.step)));
+        Starts { rows, row: last.positions, stride: last.stride as usize }
     }
 
     /// Returns for each row its first position, and the offset of its first element.
@@ -77,7 +77,7 @@ impl<T: Packable> Patches<'_, T> {
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     unsafe fn pack_vectors(&self, panel: Panel, out: &mut [T]) {
         if self.starts.row < T::SIDE && self.run >= T::SIDE {
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees that the processor has AVX2 or NEON.
             unsafe { self.pack_transposed(panel, out) }
         } else {
             self.pack_any(panel, out);
@@ -87,9 +87,9 @@ impl<T: Packable> Patches<'_, T> {
     /// Returns the offset of the first element of a patch.
     fn start(&self, lane: usize) -> usize {
         let starts = self.starts;
-        let places = starts.rows.len() * starts.row;
-        let (image, row, place) = (lane / places, lane % places / starts.row, lane % starts.row);
-        image * self.image + starts.rows[row] + place * starts.stride
+        let positions = starts.rows.len() * starts.row;
+        let (image, row, position) = (lane / positions, lane % positions / starts.row, lane % starts.row);
+        image * self.image + starts.rows[row] + position * starts.stride
     }
 
     /// Packs elements that are contiguous along the depth and not along the lanes, by transposing blocks.
@@ -141,18 +141,18 @@ impl<T: Packable> Patches<'_, T> {
     fn pack_any(&self, panel: Panel, out: &mut [T]) {
         let (Panel { width, lanes, .. }, starts) = (panel, self.starts);
         let steps = &self.steps[panel.depth..panel.depth + panel.steps];
-        let places = starts.rows.len() * starts.row;
+        let positions = starts.rows.len() * starts.row;
         let mut lane = 0;
         while lane < lanes {
             let at = panel.lane + lane;
-            let (image, row, place) = (at / places, at % places / starts.row, at % starts.row);
-            let from = image * self.image + starts.rows[row] + place * starts.stride;
-            let count = (starts.row - place).min(lanes - lane);
+            let (image, row, position) = (at / positions, at % positions / starts.row, at % starts.row);
+            let from = image * self.image + starts.rows[row] + position * starts.stride;
+            let count = (starts.row - position).min(lanes - lane);
             let rows = Rows { x: &self.x[from..], steps, width, count, stride: starts.stride };
             // Writing more lanes than exist is allowed if further lanes of the row follow: those are written
             // later.
-            let behind = self.x.len() - from - steps.last().copied().unwrap_or(0);
-            let room = behind.min(width - lane);
+            let left = self.x.len() - from - steps.last().copied().unwrap_or(0);
+            let room = left.min(width - lane);
             match count {
                 _ if starts.stride > 1 => rows.each(&mut out[lane..]),
                 1..=3 if room >= 4 => rows.few::<4>(&mut out[lane..]),

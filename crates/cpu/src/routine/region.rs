@@ -1,5 +1,5 @@
 //! Regions that the CPU runs as one step: products with quantised weights or those of experts, and attention over a cache.
-//! A claim says which calls there is code for; all other calls run by their bodies.
+//! A claim accepts the calls that have code here; all other calls run the body of the region.
 
 use super::Call;
 use crate::cached::{self, Attention, Cache, Stored, Texts};
@@ -73,7 +73,8 @@ fn multiplies(call: &Region, types: &[Aval]) -> Option<((Format, usize, usize), 
     (fits && gives(call, DType::F32, &shape)).then_some((found, compute))
 }
 
-/// The extents of a cache and the tokens of its texts, if the operands are texts of these extents. Whether rows fit is not checked.
+/// Returns the extents of the cache and the number of tokens per text, if the operands have the types that reads and
+/// writes of a cache need. The caller checks that rows fit.
 fn cache(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)> {
     let ([slots, heads, capacity, row], [count, time, own, _]) = (&cache.shape[..], &texts.shape[..]) else {
         return None;
@@ -172,7 +173,8 @@ pub(super) fn product(call: &Call<'_>) -> Option<Product> {
 pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
     let types = &call.routine.types[..];
     let unfit = || Error::verify(format!("the CPU has no code for {}", region.name));
-    // SAFETY: the caller's contract; operands and results have the types that the claims ask for.
+    // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; the claims
+    // have checked these types.
     unsafe {
         let weights = |(format, rows, width), operand| {
             let data = call.operand::<u8>(operand).as_ptr();

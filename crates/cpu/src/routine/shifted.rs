@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 /// Whether a convolution along these axes has strides and base dilations of 1, and an operand no larger than
 /// the result.
 pub(super) fn fits(axes: &[Axis]) -> bool {
-    axes.iter().all(|a| a.stride == 1 && a.base == 1 && a.extent <= a.places)
+    axes.iter().all(|a| a.stride == 1 && a.base == 1 && a.extent <= a.positions)
 }
 
 /// Transposes the windows `[outputs, channels, window]` of a group to `[window, outputs, channels]`.
@@ -23,7 +23,7 @@ pub(super) fn transpose_windows<T: Copy>(
     }
 }
 
-/// Adds up the products `[window, outputs, space]` into `[outputs, places]`.
+/// Adds up the products `[window, outputs, space]` into `[outputs, positions]`.
 pub(super) fn sum<T: Copy + Default + AddAssign>(
     products: &[T],
     axes: &[Axis],
@@ -32,8 +32,8 @@ pub(super) fn sum<T: Copy + Default + AddAssign>(
 ) {
     out.fill(T::default());
     let space: usize = axes.iter().map(|a| a.extent).product();
-    let places: usize = axes.iter().map(|a| a.places).product();
-    for (o, out) in out.chunks_exact_mut(places).enumerate() {
+    let positions: usize = axes.iter().map(|a| a.positions).product();
+    for (o, out) in out.chunks_exact_mut(positions).enumerate() {
         for k in 0..window {
             add(&products[(k * outputs + o) * space..][..space], axes, k, out);
         }
@@ -51,7 +51,7 @@ fn add<T: Copy + AddAssign>(product: &[T], axes: &[Axis], k: usize, out: &mut [T
     let below: usize = inner.iter().map(|a| a.window).product();
     // Output position `p` reads element `p + shift`.
     let shift = (k / below) as i64 * axis.dilation - axis.low;
-    let (from, to) = ((-shift).max(0), (axis.places as i64).min(axis.extent as i64 - shift));
+    let (from, to) = ((-shift).max(0), (axis.positions as i64).min(axis.extent as i64 - shift));
     if from >= to {
         return;
     }
@@ -60,10 +60,10 @@ fn add<T: Copy + AddAssign>(product: &[T], axes: &[Axis], k: usize, out: &mut [T
     if inner.is_empty() {
         return out[from..to].iter_mut().zip(&product[first..]).for_each(|(to, x)| *to += *x);
     }
-    let (space, places) =
-        (inner.iter().map(|a| a.extent).product(), inner.iter().map(|a| a.places).product::<usize>());
+    let (space, positions) =
+        (inner.iter().map(|a| a.extent).product(), inner.iter().map(|a| a.positions).product::<usize>());
     let rows = product[first * space..].chunks_exact(space);
-    for (to, x) in out[from * places..to * places].chunks_exact_mut(places).zip(rows) {
+    for (to, x) in out[from * positions..to * positions].chunks_exact_mut(positions).zip(rows) {
         add(x, inner, k % below, to);
     }
 }

@@ -9,7 +9,7 @@ pub(super) struct Axis {
     pub(super) step: usize,
     /// Extents of window and result.
     pub(super) window: usize,
-    pub(super) places: usize,
+    pub(super) positions: usize,
     pub(super) stride: i64,
     pub(super) low: i64,
     pub(super) base: i64,
@@ -25,7 +25,7 @@ impl Axis {
     /// Number of positions from the first to the last that patches read.
     fn reach(&self) -> usize {
         let last = |count: usize, step: i64| count.saturating_sub(1) * step as usize;
-        last(self.places, self.stride) + last(self.window, self.dilation) + 1
+        last(self.positions, self.stride) + last(self.window, self.dilation) + 1
     }
 
     /// Returns the positions that are elements: the first, the element there, and their number; they are `base`

@@ -36,8 +36,8 @@ unsafe fn convolve_avx2<T: Number>(patches: &Patches<'_, T>, windows: &[T], out:
 #[inline(always)]
 fn body<T: Number>(patches: &Patches<'_, T>, windows: &[T], out: &mut [T]) {
     let (starts, depth) = (patches.starts, patches.steps.len());
-    let places = starts.rows().count() * starts.row;
-    for (o, out) in out.chunks_exact_mut(places).enumerate() {
+    let positions = starts.rows().count() * starts.row;
+    for (o, out) in out.chunks_exact_mut(positions).enumerate() {
         let sums = Sums { x: patches.x, window: &windows[o * depth..][..depth], steps: patches.steps };
         for (first, at) in starts.rows() {
             let to = &mut out[first..first + starts.row];

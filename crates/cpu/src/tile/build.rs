@@ -2,7 +2,7 @@
 
 use super::Kind;
 use super::lanes::{Loop, loop_of};
-use super::memory::{Pieces, Place, check};
+use super::memory::{AccessLayout, Pieces, check};
 use super::transposed::Transposed;
 use crate::jit::Native;
 use gradus_compile::{Access, Kernel, Level, Operation};
@@ -31,7 +31,7 @@ pub(crate) enum Walk {
 
 /// A kernel ready to run.
 #[derive(Debug)]
-pub(crate) struct Program {
+pub(crate) struct TileProgram {
     pub(super) axes: Vec<usize>,
     pub(super) parallel: usize,
     pub(super) rows: usize,
@@ -66,9 +66,9 @@ pub(super) struct Instruction {
 #[derive(Debug)]
 pub(super) enum Task {
     Constant(Literal),
-    Load(Place),
+    Load(AccessLayout),
     Pieces(Pieces),
-    Index(Place),
+    Index(AccessLayout),
     /// Repeats a value per row for each element.
     Expand(usize),
     Loop(Loop),
@@ -83,20 +83,20 @@ pub(super) enum Task {
 #[derive(Debug)]
 pub(super) struct Write {
     pub(super) value: usize,
-    pub(super) place: Place,
+    pub(super) access: AccessLayout,
 }
 
-impl Program {
+impl TileProgram {
     /// Builds the program of a kernel over buffers of these types and sizes, with generated code if possible.
-    pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<Program> {
-        let mut program = Program::interpreted(kernel, buffers)?;
+    pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<TileProgram> {
+        let mut program = TileProgram::interpreted(kernel, buffers)?;
         // `interpreted` has checked the accesses against their buffers.
         program.native = Native::new(kernel, buffers);
         Ok(program)
     }
 
-    /// As [`Program::new`], without generated code.
-    pub(crate) fn interpreted(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<Program> {
+    /// As [`TileProgram::new`], without generated code.
+    pub(crate) fn interpreted(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<TileProgram> {
         check(kernel, buffers)?;
         let (rows, row) = (kernel.rows(), kernel.row_length());
         let reduces = kernel.body.iter().any(|i| matches!(i.op, Operation::Reduce(_)));
@@ -122,7 +122,7 @@ impl Program {
             .map(|s| {
                 let dtype = buffers[s.access.buffer].0;
                 let span = span(kernel, walk, kernel.body[s.value].level);
-                Write { value: of[s.value], place: Place::new(&kernel.axes, span, &s.access, dtype) }
+                Write { value: of[s.value], access: AccessLayout::new(&kernel.axes, span, &s.access, dtype) }
             })
             .collect();
         let elements = match walk {
@@ -130,7 +130,7 @@ impl Program {
             Walk::Parts => PART.min(row),
             Walk::Columns => tile,
         };
-        let mut program = Program {
+        let mut program = TileProgram {
             axes: kernel.axes.clone(),
             parallel: kernel.parallel,
             rows,
@@ -186,7 +186,7 @@ impl Program {
         for (s, store) in self.stores.iter().enumerate() {
             let line = &mut self.code[store.value];
             let made = matches!(line.task, Task::Loop(_)) && line.level == Level::Element;
-            let whole = store.place.is_contiguous && line.kind.is_stored_as(store.place.dtype);
+            let whole = store.access.is_contiguous && line.kind.is_stored_as(store.access.dtype);
             if made && whole && line.into.is_none() && store.value >= loads_end {
                 line.into = Some(s);
             }
@@ -332,13 +332,13 @@ impl Build<'_> {
             Operation::Constant(l) => Task::Constant(l.clone()),
             Operation::Load(access) => {
                 let dtype = self.buffers[access.buffer].0;
-                Task::Load(Place::new(&self.kernel.axes, span, access, dtype))
+                Task::Load(AccessLayout::new(&self.kernel.axes, span, access, dtype))
             }
             Operation::Pieces(pieces) => Task::Pieces(Pieces::new(pieces, self.buffers)),
             Operation::Index(layout) => {
                 let access = Access { buffer: 0, layout: layout.clone() };
-                let place = Place::new(&self.kernel.axes, span, &access, inst.dtype);
-                Task::Index(place)
+                let access = AccessLayout::new(&self.kernel.axes, span, &access, inst.dtype);
+                Task::Index(access)
             }
             Operation::Reduce(combine) => {
                 let arg = self.of[inst.args[0]];

@@ -93,7 +93,8 @@ pub(super) unsafe fn expand(size: usize, x: *const u8, rows: usize, row: usize, 
             }
         }
     }
-    // SAFETY: the contract is the same, at a type of `size` bytes.
+    // SAFETY: the caller guarantees `rows` elements of `size` bytes at `x` and the space at `to`; each type
+    // has `size` bytes.
     unsafe {
         match size {
             1 => each::<u8>(x, rows, row, to),

@@ -9,7 +9,7 @@ use num_complex::Complex;
 
 /// Location of the elements of a kernel's access.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct AccessLayout {
     pub(super) buffer: usize,
     pub(super) dtype: DType,
     pub(super) layout: Layout,
@@ -20,9 +20,9 @@ pub(super) struct Place {
     pub(super) strides: Vec<i64>,
 }
 
-impl Place {
+impl AccessLayout {
     /// Describes an access for registers that cover the first `span` axes.
-    pub(super) fn new(axes: &[usize], span: usize, access: &Access, dtype: DType) -> Place {
+    pub(super) fn new(axes: &[usize], span: usize, access: &Access, dtype: DType) -> AccessLayout {
         let layout = access.layout.clone();
         let is_contiguous = Layout::row_major(&axes[..span]).strides == layout.strides[..span];
         let (mut own, mut strides): (Vec<usize>, Vec<i64>) = (Vec::new(), Vec::new());
@@ -38,7 +38,7 @@ impl Place {
                 }
             }
         }
-        Place { buffer: access.buffer, dtype, layout, is_contiguous, axes: own, strides }
+        AccessLayout { buffer: access.buffer, dtype, layout, is_contiguous, axes: own, strides }
     }
 }
 
@@ -140,7 +140,7 @@ pub(super) unsafe fn read_range(
 /// # Safety
 /// The run is within the memory of `from`, and `to` has space for `n` elements of the dtype's kind.
 pub(crate) unsafe fn read(dtype: DType, from: *const u8, at: i64, step: i64, to: *mut u8, n: usize) {
-    // SAFETY: the contract is the same, for one run.
+    // SAFETY: the caller guarantees the run and the space for its elements; this is one run.
     unsafe { read_rows(dtype, from, (at, 1, 0), step, to, n) }
 }
 
@@ -205,7 +205,8 @@ unsafe fn read_rows(
         }
     }
     let (at, all) = (rows, conversions());
-    // SAFETY: the contract is the same; each arm uses the types of the dtype.
+    // SAFETY: the caller guarantees the runs and the space for their elements; each arm uses the types of the
+    // dtype.
     unsafe {
         match dtype {
             DType::BF16 if step == 1 => along(from, at, to, n, all.bf16_f32),
@@ -264,7 +265,7 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
         unsafe { f(from.cast(), to.cast::<S>().offset(at as isize), n) }
     }
     let all = conversions();
-    // SAFETY: the contract is the same; each arm uses the types of the dtype.
+    // SAFETY: the caller guarantees the run and the elements; each arm uses the types of the dtype.
     unsafe {
         match dtype {
             DType::BF16 if step == 1 => along(from, to, at, n, all.f32_bf16),
@@ -292,14 +293,14 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
 /// Pieces of other values, with zeros between them.
 #[derive(Debug)]
 pub(super) struct Pieces {
-    pieces: Vec<(Place, Vec<(Layout, usize)>)>,
+    pieces: Vec<(AccessLayout, Vec<(Layout, usize)>)>,
 }
 
 impl Pieces {
     pub(super) fn new(pieces: &[Piece], buffers: &[(DType, usize)]) -> Pieces {
         let one = |p: &Piece| {
             let dtype = buffers[p.access.buffer].0;
-            (Place::new(&[], 0, &p.access, dtype), p.bounds.clone())
+            (AccessLayout::new(&[], 0, &p.access, dtype), p.bounds.clone())
         };
         Pieces { pieces: pieces.iter().map(one).collect() }
     }
@@ -321,7 +322,7 @@ impl Pieces {
         let size = kind.size();
         // SAFETY: the caller guarantees the space; zero bytes are zeros of every kind.
         unsafe { to.write_bytes(0, count * size) };
-        for (place, bounds) in &self.pieces {
+        for (access, bounds) in &self.pieces {
             let fixed = |l: &Layout| {
                 let more: i64 = further.0.iter().zip(further.1).map(|(&a, &i)| l.strides[a] * i as i64).sum();
                 l.offset + more
@@ -336,9 +337,9 @@ impl Pieces {
                 });
                 windows.push(own);
             }
-            let step = axes.len().checked_sub(1).map_or(0, |a| place.layout.strides[a]);
+            let step = axes.len().checked_sub(1).map_or(0, |a| access.layout.strides[a]);
             let mut k = 0;
-            runs(axes, &place.layout.strides, fixed(&place.layout), from, count, |first, at, n| {
+            runs(axes, &access.layout.strides, fixed(&access.layout), from, count, |first, at, n| {
                 let (mut low, mut high) = (0, n as i64);
                 for w in &windows {
                     (low, high) = (low.max(w[k].0), high.min(w[k].1));
@@ -348,8 +349,8 @@ impl Pieces {
                     // SAFETY: within the bounds, the offset is within the buffer (checked by `check`).
                     unsafe {
                         let to = to.add((first + low as usize) * size);
-                        let source = memory[place.buffer];
-                        read(place.dtype, source, at + low * step, step, to, (high - low) as usize);
+                        let source = memory[access.buffer];
+                        read(access.dtype, source, at + low * step, step, to, (high - low) as usize);
                     }
                 }
             });

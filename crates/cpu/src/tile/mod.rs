@@ -13,7 +13,7 @@ mod run;
 mod scalar;
 mod transposed;
 
-pub(crate) use build::Program;
+pub(crate) use build::TileProgram;
 pub(crate) use run::Memory;
 
 use gradus_ir::{C, DType};

@@ -1,9 +1,9 @@
 //! Runs programs tile by tile.
 
-use super::build::{Instruction, Program, Task, Walk, Write};
+use super::build::{Instruction, Task, TileProgram, Walk, Write};
 use super::lanes::{Arg, Func, Lanes, Loop};
 use super::loops::{Number, Splat, accumulate, binary, expand, reduce};
-use super::memory::{Place, read_range, runs, write};
+use super::memory::{AccessLayout, read_range, runs, write};
 use super::{Kind, scalar};
 use crate::Pool;
 use gradus_compile::Level;
@@ -28,7 +28,7 @@ impl Memory<'_> {
 
 // SAFETY: threads write separate elements, because every index of a kernel stores to its own.
 unsafe impl Send for Memory<'_> {}
-// SAFETY: as above.
+// SAFETY: threads write separate elements, because every index of a kernel stores to its own.
 unsafe impl Sync for Memory<'_> {}
 
 /// A cache line of scratch memory, aligned for vectors.
@@ -53,7 +53,7 @@ fn with_scratch(bytes: usize, f: impl FnOnce(*mut u8)) {
     SCRATCH.with(|s| s.borrow_mut().push((lines, registers)));
 }
 
-impl Program {
+impl TileProgram {
     /// Calls `f` with a tile in scratch memory of this thread; nested runs use separate memory.
     fn with_tile(&self, memory: Memory<'_>, f: impl FnOnce(&mut Tile<'_>)) {
         let (mut lines, mut registers) = SCRATCH.with(|s| s.borrow_mut().pop()).unwrap_or_default();
@@ -70,7 +70,7 @@ impl Program {
     }
 }
 
-impl Program {
+impl TileProgram {
     /// Runs all rows, on as many threads as pay.
     ///
     /// # Safety
@@ -80,11 +80,12 @@ impl Program {
         let rows = (GRAIN / self.cost()).max(1).next_multiple_of(self.tile);
         let chunks = self.rows.div_ceil(rows);
         if chunks <= 1 {
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them.
             return unsafe { self.run_rows(memory, 0, self.rows) };
         }
         pool.run(chunks, &|c| {
-            // SAFETY: the contract is the same; chunks are separate rows.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them;
+            // chunks are separate rows.
             unsafe { self.run_rows(memory, c * rows, rows.min(self.rows - c * rows)) }
         });
     }
@@ -92,15 +93,16 @@ impl Program {
     /// Runs these rows on this thread.
     ///
     /// # Safety
-    /// As for [`Program::run`].
+    /// As for [`TileProgram::run`].
     pub(crate) unsafe fn run_rows(&self, memory: Memory<'_>, from: usize, count: usize) {
         if let Some(copy) = &self.transposed {
-            // SAFETY: the contract is the same.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them.
             return unsafe { copy.run(memory, from, count) };
         }
         if let Some(code) = &self.native {
             return with_scratch(code.scratch(), |scratch| {
-                // SAFETY: the contract is the same; scratch memory is aligned to 64 bytes and large enough.
+                // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
+                // them; scratch memory is aligned to 64 bytes and large enough.
                 unsafe { code.run(memory.0, from, count, scratch) }
             });
         }
@@ -108,7 +110,8 @@ impl Program {
             let mut at = from;
             while at < from + count {
                 let rows = self.tile.min(from + count - at);
-                // SAFETY: the contract is the same.
+                // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
+                // them.
                 unsafe {
                     match self.walk {
                         Walk::Rows => tile.rows(Block::of(at, rows)),
@@ -122,12 +125,12 @@ impl Program {
     }
 }
 
-impl Program {
+impl TileProgram {
     /// Runs a block of a kernel without reductions: `count` indices from `from` on, repeated `times` times at
     /// distance `pitch`.
     ///
     /// # Safety
-    /// As for [`Program::run`].
+    /// As for [`TileProgram::run`].
     pub(crate) unsafe fn run_block(
         &self,
         memory: Memory<'_>,
@@ -138,7 +141,8 @@ impl Program {
     ) {
         if let Some(code) = &self.native {
             return with_scratch(code.scratch(), |scratch| {
-                // SAFETY: the contract is the same; scratch memory is aligned to 64 bytes and large enough.
+                // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
+                // them; scratch memory is aligned to 64 bytes and large enough.
                 unsafe { code.run_block(memory.0, (from, count), (pitch, times), scratch) };
             });
         }
@@ -152,12 +156,14 @@ impl Program {
                     let mut at = first;
                     while at < first + count {
                         let n = self.tile.min(first + count - at);
-                        // SAFETY: the contract is the same.
+                        // SAFETY: the caller guarantees the sizes of the buffers and that no other thread
+                        // accesses them.
                         unsafe { tile.rows(Block::of(at, n)) };
                         at += n;
                     }
                 } else {
-                    // SAFETY: the contract is the same.
+                    // SAFETY: the caller guarantees the sizes of the buffers and that no other thread
+                    // accesses them.
                     unsafe { tile.rows(Block { from: first, count, pitch, times }) };
                 }
                 done += times;
@@ -166,13 +172,13 @@ impl Program {
     }
 }
 
-impl Program {
+impl TileProgram {
     /// Runs a kernel without reductions row by row, because each row may read what the previous one wrote: a
     /// range of rows of `row` elements, and of each row a range of elements that fits into a tile. Ranges are
     /// (first, count).
     ///
     /// # Safety
-    /// As for [`Program::run`], except that rows may read what earlier rows write.
+    /// As for [`TileProgram::run`], except that rows may read what earlier rows write.
     pub(crate) unsafe fn run_in_order(
         &self,
         memory: Memory<'_>,
@@ -182,13 +188,15 @@ impl Program {
     ) {
         if let Some(code) = &self.native {
             return with_scratch(code.scratch(), |scratch| {
-                // SAFETY: the contract is the same; scratch memory is aligned to 64 bytes and large enough.
+                // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
+                // them; scratch memory is aligned to 64 bytes and large enough.
                 unsafe { code.run_rows(memory.0, rows, elements, scratch) }
             });
         }
         self.with_tile(memory, |tile| {
             for r in rows.0..rows.0 + rows.1 {
-                // SAFETY: the contract is the same.
+                // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses
+                // them.
                 unsafe { tile.rows(Block::of(r * row + elements.0, elements.1)) };
             }
         });
@@ -226,7 +234,7 @@ impl Block {
 
 /// One tile being computed.
 struct Tile<'a> {
-    p: &'a Program,
+    p: &'a TileProgram,
     memory: Memory<'a>,
     scratch: *mut u8,
     registers: Vec<*mut u8>,
@@ -246,7 +254,8 @@ impl Tile<'_> {
         let of = |level: Level| if level == Level::Element { block.elements(row) } else { block };
         for i in 0..self.p.code.len() {
             let block = of(self.p.code[i].level);
-            // SAFETY: the contract of `run` is the caller's; `cover` is within the tile.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them;
+            // `cover` is within the tile.
             unsafe { self.line(i, Cover { block, rows, row }, &[]) };
         }
         for (s, store) in self.p.stores.iter().enumerate() {
@@ -254,7 +263,8 @@ impl Tile<'_> {
             if line.into == Some(s) && block.times == 1 {
                 continue;
             }
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them;
+            // the block is within the tile.
             unsafe { self.store(store, line, of(line.level), &[]) };
         }
     }
@@ -268,7 +278,8 @@ impl Tile<'_> {
                 .copied()
                 .filter(|&i| matches!(self.p.code[i].task, Task::Reduce { .. }))
                 .collect();
-            // SAFETY: the contract of `run` is the caller's, here and below.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them,
+            // here and below.
             unsafe {
                 reductions.iter().for_each(|&i| self.begin(i, 1));
                 let mut from = 0;
@@ -296,7 +307,7 @@ impl Tile<'_> {
             }
         }
         for store in self.p.stores.iter().filter(|s| self.p.code[s.value].level == Level::Row) {
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them.
             unsafe { self.store(store, &self.p.code[store.value], Block::of(at, 1), &[]) };
         }
     }
@@ -306,7 +317,7 @@ impl Tile<'_> {
         let cover = Cover { block, rows: lanes, row: 1 };
         let reduced = &self.p.axes[self.p.parallel..];
         let mut index = vec![0usize; reduced.len()];
-        // SAFETY: the contract of `run` is the caller's, throughout.
+        // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them.
         unsafe {
             for (elements, rows) in &self.p.passes {
                 let (sums, after): (Vec<usize>, Vec<usize>) =
@@ -345,9 +356,9 @@ impl Tile<'_> {
     }
 
     /// Returns the offset of the first element, for these indices of the fixed axes.
-    fn offset(&self, place: &Place, fixed: &[usize]) -> i64 {
-        let strides = &place.layout.strides[self.p.parallel..];
-        place.layout.offset + strides.iter().zip(fixed).map(|(s, &i)| s * i as i64).sum::<i64>()
+    fn offset(&self, access: &AccessLayout, fixed: &[usize]) -> i64 {
+        let strides = &access.layout.strides[self.p.parallel..];
+        access.layout.offset + strides.iter().zip(fixed).map(|(s, &i)| s * i as i64).sum::<i64>()
     }
 
     unsafe fn line(&mut self, i: usize, cover: Cover, fixed: &[usize]) {
@@ -357,9 +368,9 @@ impl Tile<'_> {
         let count = block.all();
         let mut to = self.scratch.wrapping_add(line.at);
         if let Some(s) = line.into.filter(|_| block.times == 1) {
-            let place = &p.stores[s].place;
-            let first = self.offset(place, fixed) + block.from as i64;
-            to = self.memory.0[place.buffer].wrapping_offset(first as isize * line.kind.size() as isize);
+            let access = &p.stores[s].access;
+            let first = self.offset(access, fixed) + block.from as i64;
+            to = self.memory.0[access.buffer].wrapping_offset(first as isize * line.kind.size() as isize);
         }
         self.registers[i] = to;
         // SAFETY: registers have space for what tiles cover; accesses were checked against their buffers, and
@@ -367,19 +378,19 @@ impl Tile<'_> {
         unsafe {
             match &line.task {
                 Task::Constant(_) => {}
-                Task::Load(place) => {
-                    let source = self.memory.0[place.buffer];
-                    let first = self.offset(place, fixed);
-                    if place.is_contiguous && line.kind.is_stored_as(place.dtype) && block.times == 1 {
+                Task::Load(access) => {
+                    let source = self.memory.0[access.buffer];
+                    let first = self.offset(access, fixed);
+                    if access.is_contiguous && line.kind.is_stored_as(access.dtype) && block.times == 1 {
                         let at = (first + block.from as i64) as isize * line.kind.size() as isize;
                         self.registers[i] = source.wrapping_offset(at);
                         return;
                     }
-                    let (axes, layout) = (&place.axes[..], (first, &place.strides[..]));
+                    let (axes, layout) = (&access.axes[..], (first, &access.strides[..]));
                     let size = line.kind.size();
                     block.each(|before, from| {
                         let to = (to.add(before * size), size);
-                        read_range(place.dtype, source, axes, layout, (from, block.count), to);
+                        read_range(access.dtype, source, axes, layout, (from, block.count), to);
                     });
                 }
                 Task::Pieces(pieces) => {
@@ -397,10 +408,10 @@ impl Tile<'_> {
                         );
                     });
                 }
-                Task::Index(place) => {
-                    let (axes, strides) = (self.axes(line.level), &place.layout.strides);
+                Task::Index(access) => {
+                    let (axes, strides) = (self.axes(line.level), &access.layout.strides);
                     let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
-                    let first = self.offset(place, fixed);
+                    let first = self.offset(access, fixed);
                     block.each(|before, from| {
                         runs(axes, strides, first, from, block.count, |k, at, n| {
                             let to = to.add((before + k) * line.kind.size());
@@ -408,11 +419,11 @@ impl Tile<'_> {
                             match line.kind {
                                 Kind::F32 => all.for_each(|(j, x)| to.cast::<f32>().add(j).write(x as f32)),
                                 Kind::F64 => all.for_each(|(j, x)| to.cast::<f64>().add(j).write(x as f64)),
-                                _ if place.dtype == DType::I64 => {
+                                _ if access.dtype == DType::I64 => {
                                     all.for_each(|(j, x)| to.cast::<i64>().add(j).write(x))
                                 }
                                 _ => {
-                                    all.for_each(|(j, x)| to.cast::<i64>().add(j).write(place.dtype.wrap(x)))
+                                    all.for_each(|(j, x)| to.cast::<i64>().add(j).write(access.dtype.wrap(x)))
                                 }
                             }
                         });
@@ -501,8 +512,8 @@ impl Tile<'_> {
     }
 
     unsafe fn store(&self, store: &Write, line: &Instruction, block: Block, fixed: &[usize]) {
-        let place = &store.place;
-        let (axes, strides) = (&place.axes[..], &place.strides[..]);
+        let access = &store.access;
+        let (axes, strides) = (&access.axes[..], &access.strides[..]);
         let step = axes.len().checked_sub(1).map_or(1, |a| strides[a]);
         let (value, size) = (self.registers[store.value], line.kind.size());
         let constant;
@@ -513,11 +524,11 @@ impl Tile<'_> {
             }
             _ => value.cast_const(),
         };
-        let (first, to) = (self.offset(place, fixed), self.memory.0[place.buffer]);
+        let (first, to) = (self.offset(access, fixed), self.memory.0[access.buffer]);
         block.each(|before, from| {
             runs(axes, strides, first, from, block.count, |k, at, n| {
                 // SAFETY: accesses were checked against their buffers.
-                unsafe { write(place.dtype, value.add((before + k) * size), to, at, step, n) };
+                unsafe { write(access.dtype, value.add((before + k) * size), to, at, step, n) };
             });
         });
     }

@@ -139,7 +139,7 @@ unsafe fn select(args: &[*const u8], size: usize, to: *mut u8, n: usize) {
 }
 
 unsafe fn cast(from: DType, x: *const u8, dtype: DType, to: *mut u8, n: usize) {
-    // Forwards: operand and result share a register only if their sizes are equal (`Program::allocate`).
+    // Forwards: operand and result share a register only if their sizes are equal (`TileProgram::allocate`).
     for i in 0..n {
         // SAFETY: the caller guarantees `n` elements of both.
         unsafe {

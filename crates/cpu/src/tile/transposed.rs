@@ -29,21 +29,21 @@ pub(super) struct Transposed {
 impl Transposed {
     /// Recognizes a program that is such a copy.
     pub(super) fn of(code: &[Instruction], stores: &[Write]) -> Option<Transposed> {
-        let ([Instruction { task: Task::Load(place), .. }, rest @ ..], [store]) = (code, stores) else {
+        let ([Instruction { task: Task::Load(access), .. }, rest @ ..], [store]) = (code, stores) else {
             return None;
         };
         let same = |line: &Instruction| matches!(&line.task, Task::Loop(l) if matches!(l.func, Func::Copy) && l.narrow.is_none());
-        let own = &store.place;
-        if !rest.iter().all(same) || !own.is_contiguous || own.dtype != place.dtype {
+        let own = &store.access;
+        if !rest.iter().all(same) || !own.is_contiguous || own.dtype != access.dtype {
             return None;
         }
         let outer: Vec<(usize, i64)> =
-            place.axes.iter().copied().zip(place.strides.iter().copied()).collect();
+            access.axes.iter().copied().zip(access.strides.iter().copied()).collect();
         let (&(columns, step), rest) = outer.split_last()?;
         let (&(rows, 1), rest) = rest.split_last()? else { return None };
         (step.unsigned_abs() >= COLUMNS as u64 && rows >= ROWS && columns >= COLUMNS).then(|| Transposed {
-            size: place.dtype.size(),
-            from: (place.buffer, place.layout.offset),
+            size: access.dtype.size(),
+            from: (access.buffer, access.layout.offset),
             to: (own.buffer, own.layout.offset),
             outer: rest.to_vec(),
             rows,
@@ -58,7 +58,8 @@ impl Transposed {
     /// `memory` has the sizes of the buffers that the program was built for, and no other thread accesses what
     /// is written.
     pub(super) unsafe fn run(&self, memory: Memory<'_>, from: usize, count: usize) {
-        // SAFETY: the contract is the same, at a type of `size` bytes.
+        // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them; each
+        // type has `size` bytes.
         unsafe {
             match self.size {
                 1 => self.each::<u8>(memory, from, count),
@@ -77,9 +78,9 @@ impl Transposed {
         while at < end {
             let (row, column) = (at / self.columns, at % self.columns);
             let (r, mut rest) = (row % self.rows, row / self.rows);
-            let mut place = self.from.1 + r as i64 + column as i64 * self.step;
+            let mut offset = self.from.1 + r as i64 + column as i64 * self.step;
             for (extent, stride) in self.outer.iter().rev() {
-                place += (rest % extent) as i64 * stride;
+                offset += (rest % extent) as i64 * stride;
                 rest /= extent;
             }
             // Copies the existing part of an incomplete row.
@@ -88,7 +89,7 @@ impl Transposed {
             let columns = if whole { self.columns } else { (self.columns - column).min(end - at) };
             for first in (0..columns).step_by(COLUMNS) {
                 for c in first..(first + COLUMNS).min(columns) {
-                    let source = source.wrapping_offset((place + c as i64 * self.step) as isize);
+                    let source = source.wrapping_offset((offset + c as i64 * self.step) as isize);
                     for r in 0..rows {
                         // SAFETY: accesses were checked against their buffers.
                         unsafe { to.add(at + r * self.columns + c).write(source.add(r).read()) };

@@ -34,7 +34,8 @@ macro_rules! kernel {
         $(#[inline(always)] $f)?
         $($attr)*
         unsafe fn run($($p: $pt),*) $(-> $r)? {
-            // SAFETY: the contract is that of `block`.
+            // SAFETY: the caller guarantees the instruction set and the elements that the function of `block`
+            // accesses.
             unsafe { $run }
         }
         run

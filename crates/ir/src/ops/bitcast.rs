@@ -48,7 +48,7 @@ impl Primitive for Bitcast {
 
 impl Sampled for Bitcast {
     fn samples(s: &mut Samples) {
-        // Bytes of halves that are finite.
+        // Bytes that form finite `f16` numbers.
         let bytes = s.ints_of(DType::U8, (0, 0x70), [3, 2]);
         s.case(Bitcast { dtype: DType::F16 }, [bytes.clone()]);
         s.case(Bitcast { dtype: DType::I8 }, [bytes]);

@@ -237,7 +237,7 @@ impl Sampled for Call {
                 &call.body.input_avals(),
                 "the gradient of sample_region",
             );
-            s.error(call, &[Aval::new(DType::F64, [2])], "takes 2 operands, was given 1");
+            s.error(call, &[Aval::new(DType::F64, [2])], "takes 2 operands, got 1");
         }
         // x² with its gradient, and with its tangents, given.
         let x = Aval::new(DType::F64, [3]);

@@ -6,9 +6,9 @@ use crate::attr::AttrField;
 use crate::{DType, Shape, op_struct};
 
 op_struct! {
-    /// Running combination along an axis, each element included: `sum`, `prod`, `max`, `min` or `logsumexp`. If
-    /// running maxima (or minima) are equal, the latest one gets the derivative; NaN counts as the extreme. A running
-    /// log-sum-exp has no derivative while it is minus infinity.
+    /// Running combination along an axis: `sum`, `prod`, `max`, `min` or `logsumexp`. Element `i` of the result includes
+    /// element `i` of the operand. If running maxima (or minima) are equal, the latest one gets the derivative; NaN counts
+    /// as the extreme. A running log-sum-exp has no derivative while it is minus infinity.
     pub struct Cumulate = "cumulate" {
         /// How elements combine.
         combine: Combine,
@@ -101,12 +101,12 @@ impl Primitive for Cumulate {
 impl Cumulate {
     /// Takes the tangents from the index where each running extreme was last attained.
     fn follow<'g>(&self, x: Var<'g>, y: Var<'g>, t: Var<'g>) -> Var<'g> {
-        let place = x.builder().iota(DType::I64, x.shape(), self.axis);
-        let nowhere = place.full_like(if self.reverse { i64::MAX as f64 } else { -1.0 });
+        let index = x.builder().iota(DType::I64, x.shape(), self.axis);
+        let none = index.full_like(if self.reverse { i64::MAX as f64 } else { -1.0 });
         let combine = if self.reverse { Combine::Min } else { Combine::Max };
         // NaN is unequal to itself, but from its index on it is the extreme.
         let attained = x.eq(y).maximum(x.ne(x));
-        let seen = attained.select(place, nowhere);
+        let seen = attained.select(index, none);
         let last = x.builder().apply1(Cumulate { combine, ..self.clone() }, &[seen]);
         t.take_along(last, self.axis)
     }
@@ -129,8 +129,8 @@ impl Cumulate {
             let between = beyond.select(along_i(x), one);
             along_j(before) * b.apply1(Cumulate { axis: axis + 1, ..self.clone() }, &[between])
         } else {
-            // Mask before the exponential, so that elements that do not contribute to i cannot overflow. While y is
-            // minus infinity so is every x before it, and their difference would be NaN.
+            // Mask before the exponential, so that elements that do not contribute to i cannot overflow. Where y is
+            // minus infinity, every earlier x is too, and x - y would be NaN.
             let lowest = y.full_like(f64::NEG_INFINITY);
             let finite = y.eq(lowest).select(y.full_like(0.0), y);
             reaches.select(along_j(x) - along_i(finite), one.full_like(f64::NEG_INFINITY)).exp()

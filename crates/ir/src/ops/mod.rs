@@ -520,8 +520,8 @@ catalog! {
 }
 
 impl From<&'static Pointwise> for Op {
-    fn from(row: &'static Pointwise) -> Op {
-        Op::Map(Map(row))
+    fn from(op: &'static Pointwise) -> Op {
+        Op::Map(Map(op))
     }
 }
 

@@ -236,7 +236,7 @@ impl Sampled for Slice {
 }
 
 op_struct! {
-    /// Reverses the axes.
+    /// Reverses the elements along the given axes.
     pub struct Flip = "flip" {
         /// The axes.
         axes: Vec<usize>,

@@ -218,11 +218,11 @@ impl Primitive for Scan {
         let back = Scan { reverse: !self.reverse, ..self.clone() };
         let found = back.apply(b, body, (n, carries.len()), &[shared, &carries, &inputs].concat());
         let at = |i: usize| found.get(i).copied().unwrap_or(found[0]);
-        let place = |list: &[Id], id: Id| list.iter().position(|other| *other == id).unwrap_or_default();
+        let index_of = |list: &[Id], id: Id| list.iter().position(|other| *other == id).unwrap_or_default();
         let outside = same(b, &step, shared, &sums);
         let after = After {
-            carried: &|id| at(m + place(&carried, id)),
-            stack: &|id| match place(&kept, id) {
+            carried: &|id| at(m + index_of(&carried, id)),
+            stack: &|id| match index_of(&kept, id) {
                 i if i < inputs.len() => inputs[i],
                 i => at(carries.len() + i - inputs.len()),
             },

@@ -93,7 +93,7 @@ impl Sampled for StopGradient {
     fn samples(s: &mut Samples) {
         let x = s.normal([2, 3]);
         s.kink(StopGradient {}, [x]);
-        s.error(StopGradient {}, &[], "takes 1 operands, was given 0");
+        s.error(StopGradient {}, &[], "takes 1 operands, got 0");
     }
 }
 
@@ -141,6 +141,6 @@ impl Sampled for Barrier {
         let ins = [s.normal([2, 3]), s.normal([2])];
         s.case(Barrier {}, [ins[0].clone()]);
         s.case(Barrier {}, ins);
-        s.error(Barrier {}, &[], "takes 1 operands, was given 0");
+        s.error(Barrier {}, &[], "takes 1 operands, got 0");
     }
 }

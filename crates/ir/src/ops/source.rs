@@ -63,7 +63,7 @@ impl Sampled for Constant {
             s.case(Constant { value: Literal::scalar(DType::F64, special) }, []);
         }
         let value = Literal::scalar(DType::F64, 1.0);
-        s.error(Constant { value }, &[Aval::scalar(DType::F64)], "takes 0 operands, was given 1");
+        s.error(Constant { value }, &[Aval::scalar(DType::F64)], "takes 0 operands, got 1");
     }
 }
 

@@ -161,7 +161,7 @@ fn indices(extents: &[usize]) -> Vec<Vec<usize>> {
 pub(super) fn convolve(x: &Literal, w: &Literal, win: &Window, out: &Aval) -> Data {
     let (xs, ws, ys) = (&x.shape()[3..], &w.shape()[3..], &out.shape[3..]);
     let own = strides(xs);
-    let places = indices(ws);
+    let in_window = indices(ws);
     // Where element k of the window at result position p reads; `None` for a zero between elements or outside.
     let source = |p: &[usize], k: &[usize]| {
         let mut at = 0;
@@ -177,7 +177,7 @@ pub(super) fn convolve(x: &Literal, w: &Literal, win: &Window, out: &Aval) -> Da
     };
     let meet = indices(ys)
         .iter()
-        .map(|p| places.iter().enumerate().filter_map(|(k, place)| Some((k, source(p, place)?))).collect())
+        .map(|p| in_window.iter().enumerate().filter_map(|(k, index)| Some((k, source(p, index)?))).collect())
         .collect();
     let extents = [x.shape()[0], x.shape()[1], x.shape()[2], w.shape()[1]];
     let (operand, window) = (xs.iter().product(), ws.iter().product());

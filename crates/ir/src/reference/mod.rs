@@ -48,14 +48,14 @@ pub fn evaluate_counted(graph: &Graph, inputs: &[Literal]) -> Result<(Vec<Litera
 
 #[track_caller]
 fn evaluate_live(graph: &Graph, inputs: &[Literal], live: Option<&Live>) -> Result<Vec<Literal>> {
-    let place = Location::caller();
+    let location = Location::caller();
     let expected = graph.input_avals();
     let found: Vec<Aval> = inputs.iter().map(|l| l.aval().clone()).collect();
     if found != expected {
         let e = Error::shape(format!("inputs {found:?}"), format!("must be {expected:?}"));
-        return Err(e.at(place));
+        return Err(e.at(location));
     }
-    rounded(evaluate_exact(graph, values(inputs, live), live).map_err(|e| e.or_at(place))?)
+    rounded(evaluate_exact(graph, values(inputs, live), live).map_err(|e| e.or_at(location))?)
 }
 
 /// Evaluates one op. Returns its results, rounded to their dtypes.

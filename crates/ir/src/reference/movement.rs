@@ -109,8 +109,8 @@ pub(super) fn iota(out: &Aval, axis: usize) -> Data {
 /// Overwrites elements by others of the same class, from index `at` on.
 pub(super) fn put(data: &mut Data, at: usize, part: &Data) {
     fn go<T: Copy>(v: &mut [T], at: usize, part: &[T]) {
-        if let Some(place) = v.get_mut(at..at + part.len()) {
-            place.copy_from_slice(part);
+        if let Some(target) = v.get_mut(at..at + part.len()) {
+            target.copy_from_slice(part);
         }
     }
     match (data, part) {

@@ -11,8 +11,8 @@ use std::panic::Location;
 /// outputs, then the tangents of the differentiable outputs.
 #[track_caller]
 pub fn jvp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
-    let place = Location::caller();
-    build_jvp(graph, wrt).map_err(|e| e.or_at(place))
+    let location = Location::caller();
+    build_jvp(graph, wrt).map_err(|e| e.or_at(location))
 }
 
 fn build_jvp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {

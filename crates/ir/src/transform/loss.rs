@@ -96,9 +96,9 @@ pub fn grad_with_loss<'a, W: Into<Wrt<'a>>>(
     wrt: impl IntoIterator<Item = W>,
     unreachable: Unreachable,
 ) -> Result<Graph> {
-    let place = Location::caller();
+    let location = Location::caller();
     let wrt: Vec<Wrt<'a>> = wrt.into_iter().map(W::into).collect();
-    joint(graph, loss, &wrt, unreachable, Seed::One).map_err(|e| e.or_at(place))
+    joint(graph, loss, &wrt, unreachable, Seed::One).map_err(|e| e.or_at(location))
 }
 
 /// As [`grad_with_loss`], for a loss of any shape, real or complex. The graph has one more input after the others,
@@ -121,9 +121,9 @@ pub fn grad_with_cotangent<'a, W: Into<Wrt<'a>>>(
     wrt: impl IntoIterator<Item = W>,
     unreachable: Unreachable,
 ) -> Result<Graph> {
-    let place = Location::caller();
+    let location = Location::caller();
     let wrt: Vec<Wrt<'a>> = wrt.into_iter().map(W::into).collect();
-    joint(graph, loss, &wrt, unreachable, Seed::Input).map_err(|e| e.or_at(place))
+    joint(graph, loss, &wrt, unreachable, Seed::Input).map_err(|e| e.or_at(location))
 }
 
 /// The cotangent of the loss.

@@ -28,8 +28,8 @@ pub fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
 /// the gradient of each input of `wrt`; zeros where no derivative flows.
 #[track_caller]
 pub fn vjp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
-    let place = Location::caller();
-    build_vjp(graph, wrt).map_err(|e| e.or_at(place))
+    let location = Location::caller();
+    build_vjp(graph, wrt).map_err(|e| e.or_at(location))
 }
 
 fn build_vjp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {

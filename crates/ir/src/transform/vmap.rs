@@ -11,8 +11,8 @@ use std::panic::Location;
 /// shared; every output has the batch as its first axis.
 #[track_caller]
 pub fn vmap(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {
-    let place = Location::caller();
-    build_vmap(graph, axes, size).map_err(|e| e.or_at(place))
+    let location = Location::caller();
+    build_vmap(graph, axes, size).map_err(|e| e.or_at(location))
 }
 
 fn build_vmap(graph: &Graph, axes: &[Option<usize>], size: usize) -> Result<Graph> {

@@ -301,7 +301,11 @@ fn values_at_zeros_infinities_and_nan() {
         assert_same(name, &got, &[p, first, second, first, NAN, NAN], 1e-13);
     }
     let tested = UNARY.len() + BINARY.len() + COMPARE.len() + 3;
-    assert_eq!(tested, pointwise::all().filter(|r| r.float.is_some()).count(), "every row has its values");
+    assert_eq!(
+        tested,
+        pointwise::all().filter(|r| r.float.is_some()).count(),
+        "every pointwise op has its values"
+    );
 }
 
 #[test]

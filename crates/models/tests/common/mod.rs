@@ -9,7 +9,7 @@ use gradus_tensor::Tensor;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// A folder of its own for a test, gone when it ends.
+/// A temporary folder, removed when dropped.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {

@@ -1,6 +1,6 @@
 //! Low-rank additions to linear maps (LoRA): `y + scale · (x · Aᵀ) · Bᵀ`.
 //!
-//! A layer holds a [`LoraSlot`], which is empty at first and shared by clones of the layer. What is in it takes part in the
+//! A layer holds a [`LoraSlot`], which is empty at first and shared by clones of the layer. Its content takes part in the
 //! layer's forward pass and is among its parameters. Which layers are adapted, and how, is decided by the caller.
 
 use crate::init;

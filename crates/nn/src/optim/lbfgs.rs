@@ -14,9 +14,9 @@ pub struct LbfgsOptions {
     pub iterations: usize,
     /// Largest number of evaluations of the loss per step.
     pub evaluations: usize,
-    /// Stops if no element of the gradient is larger.
+    /// Stops if no element of the gradient exceeds this.
     pub tolerance_grad: f64,
-    /// Stops if loss or parameters change by less.
+    /// Stops if loss or parameters change by less than this.
     pub tolerance_change: f64,
     /// Number of past changes from which the curvature is estimated.
     pub history: usize,

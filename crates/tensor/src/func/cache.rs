@@ -145,11 +145,11 @@ pub fn cache_write(cache: &Tensor, texts: &Tensor, at: Slots<'_>, count: &Tensor
             return cache.clone();
         }
         let own = Tensor::iota(DType::I64, [cache.dim(0), 1, 1, 1], 0);
-        let place = Tensor::iota(DType::I64, [1, 1, capacity, 1], 2);
+        let position = Tensor::iota(DType::I64, [1, 1, capacity, 1], 2);
         let mut written = cache.clone();
         for b in 0..texts.dim(0) {
             let number = |t: &Tensor| t.narrow(0, b, 1).reshape([1, 1, 1, 1]);
-            let token = &place - number(first);
+            let token = &position - number(first);
             let inside = token.ge(0i64).and(&token.lt(&number(count))).and(&token.lt(time as i64));
             let inside = inside.and(&own.eq(&number(slots)));
             let index = token.clamp(0.0, (time - 1) as f64).reshape([capacity]);

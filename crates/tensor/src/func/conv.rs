@@ -207,11 +207,11 @@ impl Plan {
             let y = apply1(self.op.clone(), &[&x.reshape(grouped), &window(&w, self.groups)]);
             let mut dims = y.shape().to_vec();
             dims.splice(..3.min(dims.len()), [batch, self.channels]);
-            let places = dims.len().saturating_sub(2);
+            let spatial = dims.len().saturating_sub(2);
             let y = y.reshape(&dims[!self.batched as usize..]);
             match ins.get(2) {
                 Some(b) => {
-                    let column = [vec![self.channels], vec![1; places]].concat();
+                    let column = [vec![self.channels], vec![1; spatial]].concat();
                     y + b.to_dtype(dtype).reshape(column)
                 }
                 None => y,

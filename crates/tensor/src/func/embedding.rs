@@ -37,8 +37,8 @@ pub fn embedding(ids: &Tensor, table: &Tensor, padding_idx: Option<i64>) -> Tens
     region1("embedding", args, &ins, |x| {
         let rows = apply1(Take { axis: 0 }, &[&x[0], &x[1]]);
         let Some(pad) = padding else { return rows };
-        let beside: Vec<usize> = x[1].shape().iter().copied().chain(vec![1; x[0].rank() - 1]).collect();
-        let padded = x[1].to_dtype(DType::I64).eq(pad).reshape(beside);
+        let extents: Vec<usize> = x[1].shape().iter().copied().chain(vec![1; x[0].rank() - 1]).collect();
+        let padded = x[1].to_dtype(DType::I64).eq(pad).reshape(extents);
         padded.select(&rows.stop_gradient(), &rows)
     })
 }

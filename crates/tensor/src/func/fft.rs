@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::fft::Fft;
 use gradus_ir::{Class, DType, Error, Result, size};
 
-/// Which direction is divided by the number of elements.
+/// Which transform is divided by the number of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FftNorm {
     /// The inverse.

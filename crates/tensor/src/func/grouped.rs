@@ -1,7 +1,7 @@
 //! Products of rows with one matrix out of several, as networks of experts need them.
 //!
 //! Takes rows and, for each, the number of its matrix; rows of one matrix need not be next to each other. The body computes the
-//! product with every matrix and keeps one of them. Devices that claim the regions compute only what is kept.
+//! product with every matrix and selects one of them. Devices that claim the regions compute only the selected products.
 
 use super::quantized::{dequantize, shape_of};
 use crate::region::{arg, region1};
@@ -27,7 +27,7 @@ fn check(x: &Tensor, w: &Shape, groups: &Tensor) -> Result<()> {
     }
 }
 
-/// Keeps, of the products of all rows with all matrices, those of each row with its own.
+/// Computes the products of all rows with all matrices, and selects the product of each row with its own matrix.
 fn keep(x: &Tensor, w: &Tensor, groups: &Tensor) -> Tensor {
     let all = x.unsqueeze(0).matmul(&w.transpose(1, 2));
     let number = Tensor::iota(DType::I64, [w.dim(0), 1, 1], 0);

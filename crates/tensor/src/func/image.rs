@@ -60,7 +60,7 @@ impl Step {
 /// Returns for each new element its two old neighbours, and the weight of the second.
 fn between(extent: usize, size: usize, align_corners: bool, step: Step) -> (Vec<i64>, Vec<i64>, Vec<f64>) {
     let last = extent as i64 - 1;
-    let place = |i: usize| {
+    let neighbours = |i: usize| {
         let at = match (align_corners, size) {
             (true, 1) => 0.0,
             (true, _) => i as f64 * (extent as f64 - 1.0) / (size as f64 - 1.0),
@@ -69,12 +69,8 @@ fn between(extent: usize, size: usize, align_corners: bool, step: Step) -> (Vec<
         let first = (at.floor() as i64).min(last);
         (first, (first + 1).min(last), (at - first as f64).min(1.0))
     };
-    let places: Vec<(i64, i64, f64)> = (0..size).map(place).collect();
-    (
-        places.iter().map(|p| p.0).collect(),
-        places.iter().map(|p| p.1).collect(),
-        places.iter().map(|p| p.2).collect(),
-    )
+    let all: Vec<(i64, i64, f64)> = (0..size).map(neighbours).collect();
+    (all.iter().map(|p| p.0).collect(), all.iter().map(|p| p.1).collect(), all.iter().map(|p| p.2).collect())
 }
 
 /// Resamples the last axes to `size`.
@@ -286,13 +282,13 @@ pub fn fold(x: &Tensor, output_size: &[usize], kernel: &[usize], options: &Unfol
             return Err(Error::value(format!("output_size {output_size:?}"), why));
         }
         let columns = columns(output_size, kernel, options)?;
-        let (places, windows) = (product(kernel), product(&columns.counts));
+        let (elements, windows) = (product(kernel), product(&columns.counts));
         match &shape[..] {
-            [lead @ .., rows, found] if rows.is_multiple_of(places) && *found == windows => {
-                Ok((lead.to_vec(), rows / places, columns))
+            [lead @ .., rows, found] if rows.is_multiple_of(elements) && *found == windows => {
+                Ok((lead.to_vec(), rows / elements, columns))
             }
             _ => {
-                let why = format!("must be [.., a multiple of {places}, {windows}]");
+                let why = format!("must be [.., a multiple of {elements}, {windows}]");
                 Err(Error::shape(format!("columns {shape}"), why))
             }
         }

@@ -218,15 +218,15 @@ pub fn max_pool_with_indices(x: &Tensor, kernel: &[usize], options: &MaxPoolOpti
         let x = &x[0];
         let view = windows(x, &slides, x.dtype().lowest());
         let counts: Vec<usize> = slides.iter().map(|s| s.count as usize).collect();
-        let place = view.reshape([&lead[..], &counts, &[product(kernel)]].concat()).argmax(-1);
+        let in_window = view.reshape([&lead[..], &counts, &[product(kernel)]].concat()).argmax(-1);
         // Converts the position in the window to a position in the input, axis by axis.
         let mut position = scalar_zero();
         for (i, s) in slides.iter().enumerate() {
-            let (behind, size) = (product(&kernel[i + 1..]), kernel[i]);
-            let offsets = (0..product(kernel)).map(|k| (k / behind % size) as i64 * s.dilation).collect();
+            let (inner, size) = (product(&kernel[i + 1..]), kernel[i]);
+            let offsets = (0..product(kernel)).map(|k| (k / inner % size) as i64 * s.dilation).collect();
             let starts: Vec<i64> = (0..s.count).map(|p| p * s.stride - s.padding).collect();
             let axis = along(i, n, counts[i]);
-            let offset = apply1(Take { axis: 0 }, &[&integers(offsets, [product(kernel)]), &place]);
+            let offset = apply1(Take { axis: 0 }, &[&integers(offsets, [product(kernel)]), &in_window]);
             let mut at = offset + integers(starts, &axis[..]);
             if s.padding > 0 {
                 // If all elements equal the padding value, the padding would be chosen; uses the first element
@@ -362,11 +362,11 @@ fn bins(x: &Tensor, sizes: &[usize]) -> (Tensor, Vec<Vec<usize>>) {
             let shape = view.shape();
             view = view.reshape([&shape[..axis], &[count, longest], &shape[axis + 1..]].concat());
         } else {
-            let place = |(a, b): &(usize, usize)| {
+            let indices = |(a, b): &(usize, usize)| {
                 let (a, b) = (*a, *b);
                 (0..longest).map(move |k| (a + k).min(b - 1) as i64)
             };
-            let table = integers(ranges.iter().flat_map(place).collect(), [count, longest]);
+            let table = integers(ranges.iter().flat_map(indices).collect(), [count, longest]);
             view = apply1(Take { axis }, &[&view, &table]);
         }
         lengths.push(ranges.iter().map(|(a, b)| b - a).collect());
@@ -416,15 +416,15 @@ pub fn adaptive_avg_pool(x: &Tensor, size: &[usize]) -> Tensor {
 #[track_caller]
 fn mean_of(x: &Tensor, axis: usize, lengths: &[usize]) -> Tensor {
     let Some(&longest) = x.shape().get(axis + 1) else { return x.clone() };
-    let behind = vec![1; x.rank() - axis - 2];
+    let inner = vec![1; x.rank() - axis - 2];
     if lengths.iter().all(|&l| l == longest) {
         return x.sum(axis as isize + 1) / longest as f64;
     }
     let flags: Vec<bool> = lengths.iter().flat_map(|&l| (0..longest).map(move |k| k < l)).collect();
-    let counts = Tensor::from_slice(&flags, [&[lengths.len(), longest][..], &behind].concat());
+    let counts = Tensor::from_slice(&flags, [&[lengths.len(), longest][..], &inner].concat());
     let sum = counts.select(x, &super::each::scalar(x.dtype(), 0.0)).sum(axis as isize + 1);
     let divisors = lengths.iter().map(|&l| l as f64).collect();
-    &sum / floats(x.dtype(), divisors, [&[lengths.len()][..], &behind].concat())
+    &sum / floats(x.dtype(), divisors, [&[lengths.len()][..], &inner].concat())
 }
 
 /// Maximum over `size` even windows along each of the last axes, as [`max_pool`]; adjacent windows overlap by
@@ -448,11 +448,12 @@ pub fn adaptive_max_pool(x: &Tensor, size: &[usize]) -> Tensor {
         let every_second = |from: isize| (0..n as isize).map(move |j| from + 2 * j);
         let order: Vec<isize> =
             (0..first).chain(every_second(first)).chain(every_second(first + 1)).collect();
-        let place = view.permute(order).reshape([&lead[..], size, &[product(&longest)]].concat()).argmax(-1);
-        let (mut position, mut left) = (scalar_zero(), place);
+        let in_window =
+            view.permute(order).reshape([&lead[..], size, &[product(&longest)]].concat()).argmax(-1);
+        let (mut position, mut left) = (scalar_zero(), in_window);
         for i in 0..n {
-            let behind = product(&longest[i + 1..]) as i64;
-            let (k, rest) = (left.floor_div(behind), left.remainder(behind));
+            let inner = product(&longest[i + 1..]) as i64;
+            let (k, rest) = (left.floor_div(inner), left.remainder(inner));
             let starts: Vec<i64> = (0..size[i]).map(|p| bin(p, size[i], spatial[i]).0 as i64).collect();
             let at = k + integers(starts, along(i, n, size[i]));
             (position, left) = (position * spatial[i] as i64 + at, rest);

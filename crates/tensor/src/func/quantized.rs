@@ -1,4 +1,4 @@
-//! Quantised tensors: the bytes of weights in a format of blocks, and what is computed with them.
+//! Quantised tensors: weights stored as bytes of a block format, and the products that use them.
 //!
 //! A quantised tensor is a `u8` tensor whose last axis counts bytes, with a format; it is not a dtype. [`dequantize`] gives
 //! its values as a composite of operations on bytes. [`quantized_dot`] is a product with these values. Devices that have

@@ -12,11 +12,11 @@ use gradus_ir::{Class, DType, Error, Result, Shape};
 /// Options of [`sample_tokens`]: first temperature, then the three limits in the order of the fields.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleOptions {
-    /// Divides the logits; 0 takes the likeliest token.
+    /// Divides the logits; 0 takes the most likely token.
     pub temperature: f64,
-    /// Number of likeliest tokens to choose from; all if `None`.
+    /// Number of most likely tokens to choose from; all if `None`.
     pub top_k: Option<usize>,
-    /// Chooses among the fewest likeliest tokens that have this share together. 1 is no limit.
+    /// Chooses among the smallest set of most likely tokens whose probabilities add up to at least this. 1 is no limit.
     pub top_p: f64,
     /// Chooses among tokens with at least this fraction of the largest probability. 0 is no limit.
     pub min_p: f64,

@@ -56,7 +56,7 @@ fn check(x: &Tensor, axis: isize, index: &Tensor, source: &Tensor) -> Result<usi
     let ranks = ids.rank() == own.rank() && from.rank() == own.rank();
     if !ranks || (0..own.rank()).any(|i| ids[i] > from[i] || i != a && ids[i] > own[i]) {
         let why = format!(
-            "must be of rank {} and no larger than source {from} (and {own} off axis {a})",
+            "must have rank {}, and extents no larger than those of the source {from} and, except on axis {a}, of {own}",
             own.rank()
         );
         return Err(Error::shape(format!("an index of shape {ids}"), why));
@@ -70,10 +70,10 @@ fn check(x: &Tensor, axis: isize, index: &Tensor, source: &Tensor) -> Result<usi
 fn products(own: &Shape, axis: usize, index: &Tensor, source: &Tensor) -> Tensor {
     let a = axis as isize;
     let (ids, updates) = (index.movedim(a, -1).unsqueeze(-2), source.movedim(a, -1).unsqueeze(-2));
-    let places = Tensor::iota(DType::I64, [own[axis], 1], 0);
+    let positions = Tensor::iota(DType::I64, [own[axis], 1], 0);
     let from_end = ids.lt(0).select(&(&ids + own[axis] as i64), &ids);
     let one = scalar(source.dtype(), 1.0);
-    let part = from_end.eq(&places).select(&updates, &one).prod(-1).movedim(-1, a);
+    let part = from_end.eq(&positions).select(&updates, &one).prod(-1).movedim(-1, a);
     let high: Vec<i64> = own.iter().zip(part.shape().iter()).map(|(&n, &m)| n as i64 - m as i64).collect();
     pad_with(&part, &vec![0; high.len()], &high, 1.0)
 }
@@ -153,7 +153,7 @@ impl Tensor {
             let a = resolve(axis, own.rank())?;
             let both = (ids.rank() == own.rank()).then(|| own.with(a, 1).broadcast(&ids.with(a, 1)));
             let Some(Some(both)) = both else {
-                let why = format!("does not broadcast with {own} off axis {a}");
+                let why = format!("does not broadcast with {own} on the axes other than {a}");
                 return Err(Error::shape(format!("an index of shape {ids}"), why));
             };
             Ok((a, both.with(a, own[a]), both.with(a, ids[a])))
@@ -195,7 +195,7 @@ pub(super) fn samples(s: &mut super::Samples) {
     s.case("take_along_dim", [x, ids], |x| x[0].take_along_dim(&x[1], None));
 }
 
-/// Takes the first of these numbers, with a shape.
+/// Takes numbers from index `start` on, as many as the shape has elements, with that shape.
 fn cut(
     s: &mut super::Samples,
     from: &gradus_ir::Literal,

@@ -163,18 +163,20 @@ impl Tensor {
         let rank = self.rank();
         let order = |from: Vec<usize>, to: Vec<usize>| {
             let mut rest = (0..rank).filter(|a| !from.contains(a));
-            let place = |j: usize| match to.iter().position(|&t| t == j) {
+            let source_of = |j: usize| match to.iter().position(|&t| t == j) {
                 Some(k) => from.get(k).copied(),
                 None => rest.next(),
             };
-            (0..rank).map(place).map(|a| a.unwrap_or(0) as isize).collect::<Vec<isize>>()
+            (0..rank).map(source_of).map(|a| a.unwrap_or(0) as isize).collect::<Vec<isize>>()
         };
         match (source.resolve(rank), destination.resolve(rank)) {
             _ if self.error().is_some() => self.clone(),
             (Ok(from), Ok(to)) if from.len() == to.len() => self.permute(order(from, to)),
             (Ok(from), Ok(to)) => {
-                let e =
-                    Error::shape(format!("{} axes", from.len()), format!("cannot go to {} places", to.len()));
+                let e = Error::shape(
+                    format!("{} axes", from.len()),
+                    format!("cannot go to {} positions", to.len()),
+                );
                 Tensor::refuse("movedim", &[self], e)
             }
             (Err(e), _) | (_, Err(e)) => Tensor::refuse("movedim", &[self], e),

@@ -40,9 +40,9 @@ impl Tiles {
     }
 
     /// Returns one tensor for each position in a window, in row-major order.
-    fn places(&self, x: &Tensor) -> Vec<Tensor> {
+    fn parts(&self, x: &Tensor) -> Vec<Tensor> {
         let covered = self.covered(x);
-        let place = |k: usize| {
+        let part_at = |k: usize| {
             let (mut part, mut rest) = (covered.clone(), k);
             for (i, &s) in self.size.iter().enumerate().rev() {
                 part = part.narrow((self.lead.len() + 2 * i + 1) as isize, rest % s, 1);
@@ -50,14 +50,14 @@ impl Tiles {
             }
             part.reshape([&self.lead[..], &self.count].concat())
         };
-        (0..self.elements()).map(place).collect()
+        (0..self.elements()).map(part_at).collect()
     }
 
     /// The maximum of each window, NaN if the window contains one.
     fn largest(&self, x: &Tensor) -> Tensor {
-        let mut places = self.places(x).into_iter();
-        let first = places.next().unwrap_or_else(|| x.clone());
-        places.fold(first, |top, next| top.maximum(&next))
+        let mut parts = self.parts(x).into_iter();
+        let first = parts.next().unwrap_or_else(|| x.clone());
+        parts.fold(first, |top, next| top.maximum(&next))
     }
 
     /// Sends the cotangent of each window to the first position that holds the maximum (if that is NaN, the
@@ -65,10 +65,10 @@ impl Tiles {
     fn grad(&self, x: &Tensor, y: &Tensor, g: &Tensor) -> Tensor {
         let n = self.elements();
         let number = |k: usize| scalar(x.dtype(), k as f64);
-        let places = self.places(x).into_iter().enumerate().take(n - 1).rev();
-        let chosen = places.fold(number(n - 1).expand(y.shape()), |later, (k, place)| {
+        let parts = self.parts(x).into_iter().enumerate().take(n - 1).rev();
+        let chosen = parts.fold(number(n - 1).expand(y.shape()), |later, (k, part)| {
             let here = number(k).expand(y.shape());
-            place.eq(y).select(&here, &place.is_nan().select(&here, &later))
+            part.eq(y).select(&here, &part.is_nan().select(&here, &later))
         });
         let within: Vec<usize> = self.size.iter().flat_map(|&s| [1, s]).collect();
         let numbers = floats(x.dtype(), (0..n).map(|k| k as f64).collect(), within);

@@ -84,12 +84,12 @@ fn floats(v: &[f64], style: Style) -> Vec<String> {
     // Columns before the point, and from the point on, over all finite numbers.
     let point = |w: &str| w.find('.').unwrap_or(w.len());
     let sides = words.iter().filter(|(x, _)| x.is_finite()).map(|(_, w)| (point(w), w.len() - point(w)));
-    let (before, behind) = sides.fold((0, 0), |(a, b), (c, d)| (a.max(c), b.max(d)));
+    let (before, after) = sides.fold((0, 0), |(a, b), (c, d)| (a.max(c), b.max(d)));
     let others = words.iter().filter(|(x, _)| !x.is_finite()).map(|(_, w)| w.len()).max().unwrap_or(0);
-    let width = (before + behind).max(others);
+    let width = (before + after).max(others);
     let aligned = |(x, w): &(f64, String)| {
-        let behind = if x.is_finite() { behind + point(w) - w.len() } else { 0 };
-        format!("{:>width$}", format!("{w}{}", " ".repeat(behind)))
+        let after = if x.is_finite() { after + point(w) - w.len() } else { 0 };
+        format!("{:>width$}", format!("{w}{}", " ".repeat(after)))
     };
     words.iter().map(aligned).collect()
 }

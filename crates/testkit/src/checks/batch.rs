@@ -124,11 +124,12 @@ fn gradients(batched: &Batched<'_>, wide: &Graph, reverse: &Graph, wrt: &[usize]
     let of_wide = must("batch", "gradients of the batched graph", evaluate(&reverse_wide, &point))?;
 
     // The cotangents of the batched vjp graph are inputs like any other: their batch axis may be anywhere.
-    let places: Vec<usize> = seeds[0].iter().enumerate().map(|(k, c)| k % (c.shape().rank() + 1)).collect();
+    let seed_axes: Vec<usize> =
+        seeds[0].iter().enumerate().map(|(k, c)| k % (c.shape().rank() + 1)).collect();
     let axes: Vec<Option<usize>> =
-        batched.axes.iter().copied().chain(places.iter().copied().map(Some)).collect();
+        batched.axes.iter().copied().chain(seed_axes.iter().copied().map(Some)).collect();
     let wide_reverse = must("batch", "a batched vjp graph", transform::vmap(reverse, &axes, 2))?;
-    let point = [batched.inputs()?, stacked_seeds(&|k| places[k])?].concat();
+    let point = [batched.inputs()?, stacked_seeds(&|k| seed_axes[k])?].concat();
     let of_reverse = must("batch", "gradients of the batched vjp graph", evaluate(&wide_reverse, &point))?;
 
     for (k, &i) in wrt.iter().enumerate() {

@@ -52,7 +52,7 @@ pub(super) fn forward(
     let (outs, pushed) = push("jvp", graph, inputs, wrt, tangents)?;
     for (value, out) in values.iter().zip(&outs) {
         compare(value, out, Allowed::Exact)
-            .map_err(|d| Failure::new("jvp", "the outputs themselves beside the tangents", d))?;
+            .map_err(|d| Failure::new("jvp", "the outputs next to the tangents", d))?;
     }
     if !smooth || precision(graph) > f64::EPSILON {
         return Ok(());

@@ -123,7 +123,7 @@ fn slice_off_by_one() -> Fault {
     let wrong = Like::new("slice_off_by_one", right.clone())
         .transpose(|_, _, ct| Some(ct.pad(vec![2], vec![0], vec![0])));
     fault(
-        "the gradient of a slice one place further",
+        "the gradient of a slice, shifted up by one index",
         wrong,
         right,
         vec![Samples::default().normal([5])],
@@ -136,7 +136,7 @@ fn pad_off_by_one() -> Fault {
     let wrong = Like::new("pad_off_by_one", right.clone())
         .transpose(|rule, _, ct| Some(ct.slice_axis(0, 1, 1 + rule.ins[0].shape()[0])));
     fault(
-        "the gradient of a pad one place before",
+        "the gradient of a pad, shifted down by one index",
         wrong,
         right,
         vec![Samples::default().normal([4])],
@@ -165,7 +165,7 @@ fn select_without_mask() -> Fault {
     let wrong = Like::new("select_without_mask", Select {}).transpose(|_, _, ct| Some(ct));
     let mut s = Samples::default();
     let ins = vec![s.bools([6]), s.normal([6]), s.normal([6])];
-    fault("both branches of a choice get the whole gradient", wrong, Select {}, ins, "adjoint")
+    fault("both branches of a choice get the complete gradient", wrong, Select {}, ins, "adjoint")
 }
 
 fn gradient_of_one_operand_forgotten() -> Fault {

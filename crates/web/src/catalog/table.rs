@@ -13,15 +13,15 @@ use gradus_tensor::{
 
 /// All operations.
 pub(super) fn entries() -> Vec<Entry> {
-    let row = |row: &'static gradus_ir::ops::Pointwise| {
-        let arguments = match row.arity {
+    let pointwise_entry = |op: &'static gradus_ir::ops::Pointwise| {
+        let arguments = match op.arity {
             1 => "",
             2 => "other: Tensor | number",
             _ => "second: Tensor, third: Tensor",
         };
-        Entry { name: row.name, arguments, doc: row.docs.trim(), method: true, run: Run::Pointwise(row) }
+        Entry { name: op.name, arguments, doc: op.docs.trim(), method: true, run: Run::Pointwise(op) }
     };
-    let mut all: Vec<Entry> = pointwise::all().map(row).collect();
+    let mut all: Vec<Entry> = pointwise::all().map(pointwise_entry).collect();
     let methods = [shapes(), reductions(), products(), layers(), losses()].concat();
     all.extend(methods.into_iter().map(|(name, arguments, doc, f)| Entry {
         name,
@@ -99,7 +99,7 @@ fn shapes() -> Vec<Line> {
         ("tril", "diagonal?: number", "The lower triangle; 0 elsewhere.", |a| one(a.tensor(0)?.tril(a.axis(1, Some(0))?))),
         ("triu", "diagonal?: number", "The upper triangle; 0 elsewhere.", |a| one(a.tensor(0)?.triu(a.axis(1, Some(0))?))),
         ("indexSelect", "axis: number, ids: Tensor", "The elements of an axis at these integers.", |a| one(a.tensor(0)?.index_select(a.axis(1, None)?, &a.tensor(2)?))),
-        ("gather", "axis: number, index: Tensor", "Per element of the index, that element of an axis.", |a| one(a.tensor(0)?.gather(a.axis(1, None)?, &a.tensor(2)?))),
+        ("gather", "axis: number, index: Tensor", "Gathers, for each element of the index, the element of an axis at that index.", |a| one(a.tensor(0)?.gather(a.axis(1, None)?, &a.tensor(2)?))),
         ("scatterAdd", "axis: number, index: Tensor, source: Tensor", "Adds the source at these integers of an axis.", |a| one(a.tensor(0)?.scatter_add(a.axis(1, None)?, &a.tensor(2)?, &a.tensor(3)?))),
         ("maskedFill", "mask: Tensor, value: number", "A number where the mask is true.", |a| one(a.tensor(0)?.masked_fill(&a.tensor(1)?, &a.operand(2)?))),
         ("where", "yes: Tensor | number, no: Tensor | number", "The first of two values where this mask is true, else the second.", |a| one(a.tensor(0)?.select(&a.operand(1)?, &a.operand(2)?))),
@@ -145,12 +145,12 @@ fn reductions() -> Vec<Line> {
         ("cumsum", "axis: number", "Running sums.", |a| one(a.tensor(0)?.cumsum(a.axis(1, None)?))),
         ("cumprod", "axis: number", "Running products.", |a| one(a.tensor(0)?.cumprod(a.axis(1, None)?))),
         ("sort", "axis?: number, descending?: boolean", "Sorted elements, and their positions.", |a| {
-            let (values, places) = a.tensor(0)?.sort(a.axis(1, Some(-1))?, a.flag(2, false)?);
-            Ok(vec![values, places])
+            let (values, indices) = a.tensor(0)?.sort(a.axis(1, Some(-1))?, a.flag(2, false)?);
+            Ok(vec![values, indices])
         }),
         ("topk", "k: number, axis?: number, largest?: boolean", "The k largest elements, and their positions.", |a| {
-            let (values, places) = a.tensor(0)?.topk(a.size(1, None)?, a.axis(2, Some(-1))?, a.flag(3, true)?);
-            Ok(vec![values, places])
+            let (values, indices) = a.tensor(0)?.topk(a.size(1, None)?, a.axis(2, Some(-1))?, a.flag(3, true)?);
+            Ok(vec![values, indices])
         }),
         ("softmax", "axis?: number", "Exponentials that sum to 1 along an axis.", |a| one(a.tensor(0)?.softmax(a.axis(1, Some(-1))?))),
         ("logSoftmax", "axis?: number", "The logarithm of `softmax`.", |a| one(a.tensor(0)?.log_softmax(a.axis(1, Some(-1))?))),
@@ -181,7 +181,7 @@ fn layers() -> Vec<Line> {
         ("elu", "alpha?: number", "Negative numbers become alpha times their exponential less 1.", |a| one(a.tensor(0)?.elu(a.number(1, Some(1.0))?))),
         ("gelu", "", "The number times the normal distribution function.", |a| one(a.tensor(0)?.gelu())),
         ("silu", "", "The number times its sigmoid.", |a| one(a.tensor(0)?.silu())),
-        ("softplus", "", "A smooth form of `relu`.", |a| one(a.tensor(0)?.softplus(1.0, 20.0))),
+        ("softplus", "", "log(1 + exp(x)), a smooth `relu`.", |a| one(a.tensor(0)?.softplus(1.0, 20.0))),
         ("clamp", "min?: number, max?: number", "Not below min, not above max.", |a| one(a.tensor(0)?.clamp(a.maybe_number(1)?, a.maybe_number(2)?))),
         ("linear", "weight: Tensor, bias?: Tensor", "The product with a transposed weight [out, in], plus a bias.", |a| one(func::linear(&a.tensor(0)?, &a.tensor(1)?, a.maybe_tensor(2)?.as_ref()))),
         ("embedding", "ids: Tensor", "The rows of this table at integers.", |a| one(func::embedding(&a.tensor(1)?, &a.tensor(0)?, None))),
@@ -213,7 +213,7 @@ fn layers() -> Vec<Line> {
         }),
         ("dropout", "p: number", "Elements become 0 with probability p; the others are scaled.", |a| {
             let t = a.tensor(0)?;
-            one(t.dropout(a.number(1, None)?, true, &session::generator(place(&t))?))
+            one(t.dropout(a.number(1, None)?, true, &session::generator(device_of(&t))?))
         }),
         ("rope", "base?: number, offset?: number", "Rotary positions over [..., positions, features].", |a| one(a.tensor(0)?.rope(a.number(1, Some(10_000.0))?, a.axis(2, Some(0))? as i64))),
         ("attention", "key: Tensor, value: Tensor, options?: { causal?: boolean, mask?: Tensor, scale?: number }", "Scaled dot-product attention over [..., positions, features].", |a| {
@@ -229,7 +229,7 @@ fn two(sizes: Vec<usize>) -> Vec<usize> {
 }
 
 /// Returns the device of a tensor; in a trace, the page's device.
-fn place(t: &Tensor) -> Device {
+fn device_of(t: &Tensor) -> Device {
     if t.is_traced() { Device::default() } else { t.device() }
 }
 

@@ -51,7 +51,7 @@ impl Sampled for Cast {
         s.case(Cast { to: DType::F64 }, [complex]);
         let ints = s.ints((-300, 300), [4]);
         s.case(Cast { to: DType::U8 }, [ints]);
-        s.error(Cast { to: DType::F32 }, &[], "takes 1 operands, was given 0");
+        s.error(Cast { to: DType::F32 }, &[], "takes 1 operands, got 0");
     }
 }
 

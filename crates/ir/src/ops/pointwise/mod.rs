@@ -149,7 +149,7 @@ macro_rules! define_ops {
             const _: () = assert!(
                 (has!($($partials)?) != default!(false; $($constant)?))
                     || (default!(false; $($predicate)?) || !(has!($($float)?) || has!($($complex)?))),
-                concat!("the row `", stringify!($name), "` must have either `partials` or `constant: true`"),
+                concat!("the op `", stringify!($name), "` must have either `partials` or `constant: true`"),
             );
         )*
 
@@ -311,31 +311,31 @@ impl Primitive for Map {
 
 /// Adds samples: every op gets the same shapes, in each class it is defined for.
 pub(super) fn samples(s: &mut Samples) {
-    for row in all() {
+    for op in all() {
         for shape in [&[2, 3][..], &[], &[0], &[1, 4]] {
-            if row.float.is_some() {
-                let ins: Vec<_> = (0..row.arity).map(|i| s.uniform(row.domain_of(i), shape)).collect();
-                s.case(row, ins);
+            if op.float.is_some() {
+                let ins: Vec<_> = (0..op.arity).map(|i| s.uniform(op.domain_of(i), shape)).collect();
+                s.case(op, ins);
             }
-            if row.complex.is_some() {
-                let ins: Vec<_> = (0..row.arity).map(|i| s.complex(row.domain_of(i), shape)).collect();
-                s.case(row, ins);
+            if op.complex.is_some() {
+                let ins: Vec<_> = (0..op.arity).map(|i| s.complex(op.domain_of(i), shape)).collect();
+                s.case(op, ins);
             }
-            if row.int.is_some() {
-                let ins: Vec<_> = (0..row.arity).map(|_| s.ints((0, 9), shape)).collect();
-                s.case(row, ins);
+            if op.int.is_some() {
+                let ins: Vec<_> = (0..op.arity).map(|_| s.ints((0, 9), shape)).collect();
+                s.case(op, ins);
             }
-            if row.bools {
-                let ins: Vec<_> = (0..row.arity).map(|_| s.bools(shape)).collect();
-                s.case(row, ins);
+            if op.bools {
+                let ins: Vec<_> = (0..op.arity).map(|_| s.bools(shape)).collect();
+                s.case(op, ins);
             }
         }
         let two = [Aval::new(DType::F64, [2]), Aval::new(DType::F64, [3])];
-        if row.arity == 2 && row.float.is_some() {
-            s.error(row, &two, "extents [2] and [3] differ");
+        if op.arity == 2 && op.float.is_some() {
+            s.error(op, &two, "extents [2] and [3] differ");
         } else {
-            let ins = vec![two[0].clone(); row.arity + 1];
-            s.error(row, &ins, &format!("takes {} operands, was given {}", row.arity, row.arity + 1));
+            let ins = vec![two[0].clone(); op.arity + 1];
+            s.error(op, &ins, &format!("takes {} operands, got {}", op.arity, op.arity + 1));
         }
     }
 }

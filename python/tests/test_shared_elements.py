@@ -1,4 +1,4 @@
-"""Whose elements change when a tensor is written to, and where that is recorded; beside PyTorch where it is installed."""
+"""Which tensors change when one of them is written to, and where that is recorded; compared with PyTorch where it is installed."""
 
 import subprocess
 import sys
@@ -400,7 +400,7 @@ def _elements_alone(t):
     assert w.grad.tolist() == [2.0, 2.0]
 
 
-def _truth_values_of_numbers(t):
+def _booleans_of_numbers(t):
     mask = t.tensor([True, False, True])
     assert t.full((2,), 2, dtype=t.bool).tolist() == [True, True]
     assert t.tensor([False, False, True]).masked_fill_(mask, 2).tolist() == [True, False, True]
@@ -420,7 +420,7 @@ def _rows_chosen_in_large_tensors(t):
     assert x[0].sum().item() == 1225 and x[4].sum().item() == 350 and x[297, 1].item() == 1
 
 
-@pytest.mark.parametrize("check", [_parts_stay, _overwritten, _elements_alone, _truth_values_of_numbers, _rows_chosen_in_large_tensors])
+@pytest.mark.parametrize("check", [_parts_stay, _overwritten, _elements_alone, _booleans_of_numbers, _rows_chosen_in_large_tensors])
 @pytest.mark.parametrize("package", [gradus] + ([torch] if torch else []), ids=lambda package: package.__name__)
 def test_written_as_in_pytorch(check, package):
     check(package)
