@@ -19,6 +19,7 @@ mod devices;
 mod einsum;
 mod execute;
 pub mod func;
+mod history;
 mod hook;
 mod index;
 mod index_spec;
@@ -73,6 +74,7 @@ pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot}
 pub use gradus_cpu::ask_to_stop;
 pub use gradus_device::{Code, CodeBody, Roofline};
 pub use gradus_ir::transform::Unreachable;
+pub use history::{History, Operand, RecordedOp};
 pub use hook::{HookHandle, Payload, hooks_changed};
 pub use index_spec::{Index, Ix, NEW, REST, step};
 pub use leaves::{
