@@ -16,7 +16,8 @@ def shape_of(node):
         numbers[at] = len(numbers)
         nodes.append(at)
         todo.extend(f for f, _ in reversed(at.next_functions) if f is not None)
-    return [(n.name(), [None if f is None else numbers[f] for f, _ in n.next_functions]) for n in nodes]
+    # PyTorch's names of leaves have their namespace in front.
+    return [(n.name().split("::")[-1], [None if f is None else numbers[f] for f, _ in n.next_functions]) for n in nodes]
 
 
 @pytest.mark.parametrize("expression", [
@@ -51,7 +52,7 @@ def test_a_history_is_a_graph():
     x = gradus.tensor([1.0, 2.0], requires_grad=True)
     graph = (x * x).tanh().sum().history()
     assert graph.equations() == "T1[i] = x[i] x[i]\nT2[i] = tanh(T1[i])\nY = T2[i]\nexport Y\n"
-    assert len(graph) == 3 and graph.svg().startswith("<svg")
+    assert graph.inputs == ["x"] and graph.svg().startswith("<svg")
     with pytest.raises(RuntimeError, match="no recorded history"):
         x.detach().history()
 
