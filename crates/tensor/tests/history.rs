@@ -66,7 +66,9 @@ fn numbers_are_operands_too() {
     let a = leaf([1.0, 2.0], "a");
     let y = &a * 3.0;
     let operands = y.recorded().unwrap().0.operands().unwrap();
-    let [Operand::Leaf(_), Operand::Value(Some(three))] = &operands[..] else { panic!("a leaf and a number") };
+    let [Operand::Leaf(_), Operand::Value(Some(three))] = &operands[..] else {
+        panic!("a leaf and a number")
+    };
     assert_eq!(three.to_vec::<f64>().unwrap(), [3.0, 3.0]);
     let graph = y.history().unwrap().graph().clone();
     let value = reference::evaluate(&graph, &[a.to_literal().unwrap()]).unwrap();
