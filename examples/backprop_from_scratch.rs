@@ -1,6 +1,6 @@
 //! Backpropagation derived on paper, compared with the system's gradients.
 
-use gradus::{DType, Result, Tensor, trace};
+use gradus::{DType, Result, Tensor};
 
 fn close(found: Option<Tensor>, right: &Tensor) -> bool {
     found.is_some_and(|g| {
@@ -46,12 +46,10 @@ fn main() -> Result<()> {
     let expression = |a: &Tensor, b: &Tensor, e: &Tensor, f: &Tensor| (a * b) * (e + f);
     expression(a, b, e, f).backward()?;
     let grads: Vec<f64> = scalars.iter().filter_map(|s| s.grad()?.item().ok()).collect();
-    println!(
-        "{}",
-        trace(&[&a.detach(), &b.detach(), &e.detach(), &f.detach()], |v| expression(
-            &v[0], &v[1], &v[2], &v[3]
-        ))?
-    );
+    for (leaf, name) in scalars.iter().zip(["a", "b", "e", "f"]) {
+        leaf.named(name);
+    }
+    println!("{}", expression(a, b, e, f).history()?.graph());
     println!("gradients of g for a, b, e, f: {grads:?}");
     assert_eq!(grads, [27.0, 18.0, 6.0, 6.0]);
     Ok(())

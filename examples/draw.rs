@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example draw -- loss.svg` writes it there; without a path it goes to the system's temporary folder.
 
-use gradus::{Result, Tensor, draw, trace};
+use gradus::{Result, Tensor, draw, trace_named};
 use std::path::{Path, PathBuf};
 
 /// Cross entropy of a two-layer network, written out.
@@ -25,7 +25,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = path.unwrap_or_else(|| std::env::temp_dir().join("graph.svg"));
     let [x, target] = [Tensor::zeros([8, 4]), Tensor::zeros([8, 3])];
     let [w1, b1, w2] = [Tensor::zeros([4, 16]), Tensor::zeros([16]), Tensor::zeros([16, 3])];
-    let program = trace(&[&x, &target, &w1, &b1, &w2], loss)?;
+    let inputs = [("x", &x), ("target", &target), ("w1", &w1), ("b1", &b1), ("w2", &w2)];
+    let program = trace_named(&inputs, loss)?;
     let picture = draw::svg_with_gradients(&program, &[2, 3, 4])?;
     write(&path, &picture)?;
     println!("{}", path.display());

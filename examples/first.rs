@@ -1,7 +1,7 @@
 //! The derivative of a program is a program: trace a function, read its gradient, run both.
 
 use gradus::ir::{reference, transform};
-use gradus::{Result, Tensor, trace};
+use gradus::{Result, Tensor, trace_named};
 
 fn loss(x: &Tensor, w: &Tensor) -> Tensor {
     (x.matmul(w).tanh() - 1.0).square().sum(())
@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     let w = Tensor::from([[0.3f64], [-0.2], [0.5]]);
 
     // Any function over tensors is also a graph, and its gradient is another graph.
-    let program = trace(&[&x, &w], |v| loss(&v[0], &v[1]))?;
+    let program = trace_named(&[("x", &x), ("w", &w)], |v| loss(&v[0], &v[1]))?;
     let gradient = transform::vjp(&program, &[1])?;
     println!("the program\n{program}\nits gradient for the second input\n{gradient}");
 

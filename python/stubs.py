@@ -62,7 +62,7 @@ SPECIAL = {("Tensor.select_scatter", "index"): "int", ("select_scatter", "index"
 RESULTS = {
     "Tensor": {
         "int": "dim numel nelement element_size size_bytes", "bool": "is_floating_point is_complex is_contiguous allclose equal is_tensor is_nonzero",
-        "Any": "item tolist numpy size stride unique max min median __dlpack__ register_hook unique_consecutive",
+        "Any": "item tolist numpy size stride unique max min median __dlpack__ register_hook unique_consecutive history",
         "tuple[Tensor, Tensor]": "sort topk cummax cummin aminmax kthvalue mode slogdet",
         "tuple[Tensor, ...]": "split chunk unbind tensor_split hsplit vsplit dsplit split_with_sizes var_mean std_mean unravel_index",
         "None": "retain_grad backward",

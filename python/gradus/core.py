@@ -143,25 +143,6 @@ def _new_empty_strided(self, size, stride, *, dtype=None, device=None, requires_
     return empty_strided(size, stride, **kind, requires_grad=requires_grad)  # noqa: F405
 
 
-class _Recorded:
-    """The gradient of the operation that produced a tensor, under its name in PyTorch."""
-
-    def __init__(self, name):
-        self._name = name
-
-    def name(self):
-        """Its name."""
-        return self._name
-
-    def __repr__(self):
-        return f"<{self._name} object>"
-
-
-def _grad_fn(self):
-    """The gradient function of the operation that produced this tensor; `None` for a leaf."""
-    return None if self._made_by is None else _Recorded(self._made_by)
-
-
 _precision = ["highest"]
 
 
@@ -195,7 +176,6 @@ Tensor.new_full = _new_full
 Tensor.new_empty_strided = _new_empty_strided
 Tensor.__rdiv__ = Tensor.__rtruediv__
 _documented({"new_full": _new_full})
-Tensor.grad_fn = property(_grad_fn)
 
 _documented(globals())
 _findable(globals(), "gradus")

@@ -6,7 +6,7 @@ Arguments and results may be tensors or lists, tuples and dictionaries of them; 
 import functools
 import math
 
-from . import _native
+from . import _names, _native
 from ._examples import documented as _documented
 from ._native import Tensor, _flatten, jit
 
@@ -443,6 +443,7 @@ def trace(function, *args, **kwargs):
     if isinstance(function, Tensor):
         return function.trace(*args, **kwargs)
     flat = _Flat(function, args, kwargs)
-    return _native._trace(flat.tensors, flat)
+    names = [name for of, (_, structure) in zip(_names.arguments(function, len(args)), flat.parts) for name in structure.names(of)]
+    return _native._trace(names, flat.tensors, flat, lambda: _names.name_outside(function))
 
 _documented(globals())

@@ -104,10 +104,10 @@ def test_a_function_and_its_gradient_are_one_program():
     x, w = gradus.tensor([[0.5, -1.0, 2.0], [0.3, 0.1, -0.7]]), gradus.tensor([0.2, -0.4, 0.9])
     f = lambda x, w: ((x @ w).tanh() * (x * x).sum(1).exp()).sum()
     text = gradus.jit(f).equations(x, w, grad=True)
-    found = gradus.Program(text).run(x=x, y=w)
-    assert sorted(found) == ["Grad_x", "Grad_y", "Y"]
+    found = gradus.Program(text).run(x=x, w=w)
+    assert sorted(found) == ["Grad_w", "Grad_x", "Y"]
     expected = [f(x, w), *gradus.grad(f, argnums=(0, 1))(x, w)]
-    for name, value in zip(["Y", "Grad_x", "Grad_y"], expected):
+    for name, value in zip(["Y", "Grad_x", "Grad_w"], expected):
         np.testing.assert_allclose(found[name].numpy(), value.numpy(), rtol=1e-5, err_msg=text)
 
 

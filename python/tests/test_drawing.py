@@ -9,4 +9,4 @@ def test_order_of_evaluation_in_a_picture():
     numbers = [f">({n}) </tspan>" for n in range(1, 13)]
     assert [n in forward for n in numbers] == [True] * 4 + [False] * 8
     assert [n in both for n in numbers] == [True] * 12
-    assert "tspan" not in graph.svg() and "∂x" in graph.svg(grad=True) and "∂x" not in graph.svg()
+    assert "tspan" not in graph.svg() and "∂a" in graph.svg(grad=True) and "∂a" not in graph.svg()

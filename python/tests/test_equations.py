@@ -102,10 +102,10 @@ CASES = {
 }
 
 
-def values(text, args, names):
+def values(graph, text, args, names):
     """What equations give for arguments by the names of the graph's inputs."""
     program = gradus.Program(text)
-    given = {n: a for n, a in zip("xyzuvw", args) if n in program.inputs}
+    given = {n: a for n, a in zip(graph.inputs, args) if n in program.inputs}
     found = program.run(given, dtype=gradus.float64, only=names)
     return [found[n].detach().numpy() for n in names]
 
@@ -117,7 +117,7 @@ def test_functions_are_equations(name):
     text = graph.equations()
     assert "graph(" not in text, text
     expected = function(*args).detach().numpy()
-    (found,) = values(text, args, ["Y"])
+    (found,) = values(graph, text, args, ["Y"])
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10, err_msg=text)
 
 
@@ -130,7 +130,7 @@ def test_gradients_are_equations(name):
     assert "graph(" not in text, text
     expected = gradus.grad(function, argnums=tuple(places))(*args)
     names = ["Y"] if len(places) == 1 else [f"Y{i}" for i in range(len(places))]
-    for ours, theirs in zip(values(text, args, names), expected):
+    for ours, theirs in zip(values(gradient, text, args, names), expected):
         np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-9, atol=1e-10, err_msg=text)
 
 

@@ -8,7 +8,7 @@ use gradus_ir::ops::pointwise::{Cast, Map, find};
 use gradus_ir::{Aval, Builder, Class, DType, Graph, transform};
 use gradus_lang::ast::Name;
 use gradus_lang::{Program, Settings, Source, raise};
-use gradus_tensor::{ScanOptions, Tensor, compile_graph, scan, trace};
+use gradus_tensor::{ScanOptions, Tensor, compile_graph, scan, trace, trace_named};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,11 +34,16 @@ fn round_trip_on(graph: &Graph, ins: Vec<Tensor>) -> String {
 fn round_trip_in(float: DType, graph: &Graph, ins: Vec<Tensor>) -> String {
     let text = raise(graph, &[]).unwrap();
     let program = Program::parse(Source::new("raised", &text)).unwrap_or_else(|f| panic!("{text}\n{f}"));
-    let names: Vec<Name> = graph.inputs().iter().map(|(n, _)| n.as_str().into()).collect();
+    // The name of an input, or the legal name that it gets.
+    let legal = |name: &str| {
+        let clean = name.replace(['.', '\''], "_");
+        let all = [clean.clone(), format!("{clean}_"), format!("T{clean}")];
+        all.into_iter().map(Name::from).find(|n| program.is_input(n))
+    };
     let direct =
         compile_graph(&Arc::new(graph.clone())).unwrap().run(&ins.iter().collect::<Vec<_>>()).unwrap();
     let given: BTreeMap<Name, Tensor> =
-        names.iter().cloned().zip(ins).filter(|(n, _)| program.is_input(n)).collect();
+        graph.inputs().iter().zip(ins).filter_map(|((name, _), t)| Some((legal(name)?, t))).collect();
     let settings = Settings { float, ..Settings::default() };
     let outputs = program.outputs();
     let found = program.run(&given, &settings, &outputs).unwrap_or_else(|f| panic!("{text}\n{f}"));
@@ -305,4 +310,19 @@ fn words_keep_their_bits() {
     };
     round_trip_in(DType::F32, &graph(false), vec![state.clone()]);
     round_trip_in(DType::F32, &graph(true), Vec::new());
+}
+
+/// Inputs with names that mean something else in programs are renamed, and indices avoid the names of inputs.
+#[test]
+fn any_name_of_an_input_can_be_written() {
+    let (x, s) = (f64s(&[2, 3]), Tensor::from(0.5));
+    for name in ["i", "j", "t", "exp", "export", "axis", "while", "true", "layers.0.weight", "_", "w'", "0"] {
+        let ins = [(name, &s), ("k", &s), ("tanh", &x)];
+        let graph = trace_named(&ins, |v| (v[2].exp() * &v[0] + &v[1]).tanh().sum([1])).unwrap();
+        let text = round_trip(&graph);
+        assert!(text.contains("Out["), "{text}");
+    }
+    let w = f64s(&[3, 4]);
+    let graph = trace_named(&[("x", &x), ("layers.0.weight", &w)], |v| v[0].matmul(&v[1])).unwrap();
+    assert_eq!(round_trip(&graph), "Out[i, j] = x[i, k] layers_0_weight[k, j]\nexport Out\n");
 }

@@ -177,6 +177,16 @@ pub trait Module {
         self.parts().into_iter().filter_map(saved).collect()
     }
 
+    /// Names every cell after its path (`layers.0.weight`). Graphs, gradients, equations, drawings and errors
+    /// of functions traced afterwards use these names. `compile_training` and `compile_forward` do this.
+    fn name_cells(&self) {
+        for (name, part) in self.parts() {
+            if let Some(cell) = cell_of(&part) {
+                cell.named(if name.is_empty() { "parameter" } else { &name });
+            }
+        }
+    }
+
     /// Returns the modes of layers that behave differently in training.
     fn modes(&self) -> Vec<Mode> {
         let mode = |(_, part)| if let Part::Mode(mode) = part { Some(mode) } else { None };

@@ -8,10 +8,14 @@ use crate::capture::capturing;
 use crate::finite;
 use crate::module::{Module, Part, evaluating};
 use crate::optim::Optimizer;
-use gradus_ir::{Aval, Error, Result};
-use gradus_tensor::{Compiled, Device, Jit, Outputs, Tensor, Timeline, compile, jit, value_and_grad_of};
+use gradus_ir::{Aval, Error, Graph, Result};
+use gradus_tensor::{
+    Compiled, Device, Jit, Outputs, Tensor, Timeline, compile, compile_named, in_order, jit,
+    value_and_grad_of,
+};
 use std::borrow::Borrow;
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// Results of a step.
 #[derive(Clone, Debug)]
@@ -39,6 +43,8 @@ pub struct Step<'m> {
     pub(crate) parts: Vec<(String, Part)>,
     optimizer: Optimizer,
     names: Vec<String>,
+    /// Names of the tensors in a batch, if they were set.
+    inputs: Vec<String>,
     /// Number of batches whose gradients are averaged before an update, and number seen so far.
     batches: Batches,
     /// Number of tensors in a batch.
@@ -102,12 +108,14 @@ pub fn compile_training<'m, M: Module, R: Outputs>(
     inputs: &[impl Borrow<Tensor>],
 ) -> Result<Step<'m>> {
     let place = std::panic::Location::caller();
+    model.name_cells();
     let (parts, names, known) = (model.parts(), Vec::new(), Vec::new());
     let loss: Loss<'m> = Box::new(move |batch| loss(&model, batch).outputs());
     let batches = Batches { of: 1, seen: 0, sums: Vec::new() };
-    let (fields, finite) = (inputs.len(), false);
-    let mut step = Step { loss, parts, optimizer, names, batches, fields, finite, known };
-    step.compiled(&refs(inputs)).map_err(|e| at_caller(e, place))?;
+    let (batch, fields, finite) = (refs(inputs), inputs.len(), false);
+    let inputs = Vec::new();
+    let mut step = Step { loss, parts, optimizer, names, inputs, batches, fields, finite, known };
+    step.compiled(&batch).map_err(|e| at_caller(e, place))?;
     Ok(step)
 }
 
@@ -121,6 +129,17 @@ impl Step<'_> {
     pub fn run(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Outcome> {
         let place = std::panic::Location::caller();
         self.run_on(&refs(batch)).map_err(|e| at_caller(e, place))
+    }
+
+    /// Runs one step on a batch whose tensors are given by name, in any order. The names are those of
+    /// [`inputs`](Step::inputs), or `x`, `y` and so on.
+    #[track_caller]
+    pub fn run_named(&mut self, batch: &[(&str, impl Borrow<Tensor>)]) -> Result<Outcome> {
+        let place = std::panic::Location::caller();
+        let named: Vec<(&str, &Tensor)> = batch.iter().map(|(name, t)| (*name, t.borrow())).collect();
+        let names = self.input_names();
+        let batch = in_order(&names.iter().map(String::as_str).collect::<Vec<_>>(), &named);
+        batch.and_then(|batch| self.run_on(&batch)).map_err(|e| at_caller(e, place))
     }
 
     fn run_on(&mut self, batch: &[&Tensor]) -> Result<Outcome> {
@@ -168,10 +187,39 @@ impl Step<'_> {
         self
     }
 
+    /// Names the tensors of a batch, for graphs, errors and [`run_named`](Step::run_named).
+    ///
+    /// ```
+    /// use gradus_nn::{Forward, Linear, Module, Optimizer, compile_training, optim::Sgd};
+    /// use gradus_tensor::{Generator, Reduction, Tensor, mse_loss};
+    /// let model = Linear::new(1, 1, &Generator::new(0));
+    /// let (x, y) = (Tensor::from([[0.0f32], [1.0]]), Tensor::from([[1.0f32], [3.0]]));
+    /// let sgd = Optimizer::new(model.parameters(), Sgd { rate: 0.1, ..Sgd::default() });
+    /// let loss = |m: &Linear, b: &[Tensor]| mse_loss(&m.forward(&b[0]), &b[1], Reduction::Mean);
+    /// let step = compile_training(&model, loss, sgd, &[&x, &y]).unwrap();
+    /// let mut step = step.inputs(&["x", "target"]);
+    /// step.run_named(&[("target", &y), ("x", &x)]).unwrap();
+    /// assert!(step.graph(&[&x, &y]).unwrap().to_string().contains("target: f32[2,1], weight: f32[1,1]"));
+    /// ```
+    pub fn inputs(mut self, names: &[&str]) -> Self {
+        self.inputs = names.iter().map(|n| n.to_string()).collect();
+        self.known.clear();
+        self
+    }
+
+    /// Returns the names of the tensors of a batch.
+    fn input_names(&self) -> Vec<String> {
+        match self.known.last() {
+            Some(known) => known.compiled.names().into_iter().map(str::to_string).collect(),
+            None => self.inputs.clone(),
+        }
+    }
+
     /// Updates after this many batches, with the average of their gradients.
     pub fn accumulate(mut self, batches: u64) -> Self {
         let most = if batches > 1 { usize::MAX } else { 0 };
-        let sums = self.optimizer.parameters().take(most).map(|(_, p)| p.zeros_like().cell()).collect();
+        let sum = |(name, p): &(String, Tensor)| p.zeros_like().cell().named(&format!("{name}.sum"));
+        let sums = self.optimizer.parameters().take(most).map(sum).collect();
         self.batches = Batches { of: batches.max(1), seen: 0, sums };
         self.known.clear();
         self
@@ -205,6 +253,14 @@ impl Step<'_> {
     /// Describes the plan for a batch as text.
     pub fn explain(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<String> {
         self.executable(batch).map(Compiled::explain)
+    }
+
+    /// Returns the graph of a step on a batch like this one: forward pass, backward pass and update. Its inputs
+    /// are the tensors of the batch, then the cells: parameters under their paths, state of the optimizer under
+    /// the paths of its parameters (`out.weight.exp_avg`). Its outputs are the results of the loss function, the
+    /// requested intermediates, then the new values of the cells that the step changes.
+    pub fn graph(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Arc<Graph>> {
+        Ok(self.executable(batch)?.graph().clone())
     }
 
     /// Returns the compiled function that runs a batch like this one.
@@ -286,7 +342,18 @@ impl Step<'_> {
             Ok(outs)
         };
         let failing = |batch: &[Tensor]| whole(batch).unwrap_or_else(|e: Error| vec![Tensor::failed(e)]);
-        let compiled = compile(batch, failing)?;
+        let compiled = match self.inputs.len() {
+            0 => compile(batch, failing)?,
+            n if n == batch.len() => {
+                let named: Vec<_> =
+                    self.inputs.iter().map(String::as_str).zip(batch.iter().copied()).collect();
+                compile_named(&named, failing)?
+            }
+            n => {
+                let why = format!("do not fit a batch of {} tensors", batch.len());
+                return Err(Error::value(format!("{n} names of inputs"), why));
+            }
+        };
         captured.retain(|n| self.names.contains(n));
         if self.known.len() >= MOST {
             self.known.remove(0);
@@ -340,7 +407,11 @@ impl Step<'_> {
             let own = known.iter().find(|(_, c)| c.is_same(cell));
             own.map_or_else(|| "a cell".to_string(), |(name, _)| format!("`{name}`"))
         };
-        let fields = (0..batch.len()).map(|i| format!("field {i} of the batch"));
+        let field = |(i, name): (usize, &str)| match self.inputs.is_empty() {
+            true => format!("field {i} of the batch"),
+            false => format!("`{name}` of the batch"),
+        };
+        let fields = compiled.names().into_iter().enumerate().map(field);
         let names: Vec<String> = fields.chain(cells.iter().map(name)).collect();
         let ins: Vec<Tensor> = batch.iter().map(|t| t.detach()).chain(before).collect();
         let why = finite::explain(compiled.graph(), &ins, &names)?;
@@ -361,12 +432,24 @@ pub fn compile_forward<'m, M: Module, R: Outputs>(
     model: impl Deref<Target = M> + 'm,
     f: impl Fn(&M, &[Tensor]) -> R + 'm,
 ) -> Evaluate<'m> {
+    model.name_cells();
     let modes = model.modes();
     let f: Loss<'m> = Box::new(move |x| evaluating(&modes, || f(&model, x).outputs()));
     Evaluate { f: jit(f) }
 }
 
 impl Evaluate<'_> {
+    /// Names the inputs, for graphs and errors.
+    pub fn inputs(mut self, names: &[&str]) -> Self {
+        self.f = self.f.names(names);
+        self
+    }
+
+    /// Returns the graph for inputs of these types. Parameters have their paths as names.
+    pub fn graph(&self, ins: &[impl Borrow<Tensor>]) -> Result<Arc<Graph>> {
+        Ok(self.f.compiled(&refs(ins))?.graph().clone())
+    }
+
     /// Runs it.
     #[track_caller]
     pub fn run(&self, ins: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {

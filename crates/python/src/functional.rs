@@ -3,6 +3,7 @@
 use crate::error::{raise, value_error};
 use crate::tensor::{PyTensor, compute, result};
 use crate::value::{PerAxis, T, list};
+use gradus::func::SOFTPLUS;
 use gradus::func::conv::{ConvOptions, ConvTransposeOptions, Padding};
 use gradus::func::image::{Interpolation, PadMode, UnfoldOptions};
 use gradus::func::pool::{AvgPoolOptions, MaxPoolOptions};
@@ -46,7 +47,7 @@ activations! {
     elu(alpha: f64 = 1.0) "x where positive, else alpha (exp(x) - 1)." |x| x.elu(alpha);
     celu(alpha: f64 = 1.0) "x where positive, else alpha (exp(x / alpha) - 1)." |x| x.celu(alpha);
     hardtanh(min_val: f64 = {-1.0}, max_val: f64 = 1.0) as "(input, min_val=-1.0, max_val=1.0, inplace=False)" "Clamped to a range." |x| clamped(x, min_val, max_val, |x| x.hardtanh(min_val, max_val));
-    softplus(beta: f64 = 1.0, threshold: f64 = 20.0) "log(1 + exp(beta x)) / beta." |x| x.softplus(beta, threshold);
+    softplus(beta: f64 = {SOFTPLUS.beta}, threshold: f64 = {SOFTPLUS.threshold}) as "(input, beta=1.0, threshold=20.0, inplace=False)" "log(1 + exp(beta x)) / beta." |x| x.softplus(beta, threshold);
     softshrink(lambd: f64 = 0.5) "Moved towards 0 by lambd; 0 where |x| is at most lambd." |x| x.softshrink(lambd);
     hardshrink(lambd: f64 = 0.5) "0 where |x| is at most lambd." |x| x.hardshrink(lambd);
 }
@@ -146,7 +147,7 @@ impl PyTensor {
 
     /// log(1 + exp(beta x)) / beta.
     #[doc = example!(softplus)]
-    #[pyo3(signature = (beta=1.0, threshold=20.0))]
+    #[pyo3(signature = (beta=SOFTPLUS.beta, threshold=SOFTPLUS.threshold), text_signature = "($self, beta=1.0, threshold=20.0)")]
     fn softplus(&self, py: Python<'_>, beta: f64, threshold: f64) -> PyResult<PyTensor> {
         result(py, &self.value(py)?, |x| x.softplus(beta, threshold))
     }

@@ -1,10 +1,10 @@
 //! Graphs as Python objects, which can be printed, drawn and written as equations.
 
-use crate::call::{Function, refs, unwrapped};
+use crate::call::{Function, unwrapped};
 use crate::error::raise;
-use gradus::Graph;
 use gradus::ir::graph::Id;
 use gradus::ir::transform::{self, Unreachable};
+use gradus::{Graph, Tensor};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -69,6 +69,17 @@ impl PyGraph {
         raise(gradus::draw::svg_with(&self.0, &options))
     }
 
+    /// Names of the inputs: arguments, then tensors from outside of the function.
+    ///
+    /// >>> import gradus
+    /// >>> w = gradus.ones(3, requires_grad=True)
+    /// >>> gradus.trace(lambda x: x * w, gradus.ones(3)).inputs
+    /// ['x', 'w']
+    #[getter]
+    fn inputs(&self) -> Vec<String> {
+        self.0.inputs().iter().map(|(name, _)| name.clone()).collect()
+    }
+
     /// The graph in Graphviz's language.
     fn dot(&self) -> String {
         gradus::draw::dot(&self.0)
@@ -99,10 +110,25 @@ impl PyGraph {
     }
 }
 
-/// Traces a function of a list of tensors.
+/// Traces a function of a list of tensors with these names. `after` is called when the function has run, and may
+/// name tensors from outside.
 #[pyfunction]
-pub(crate) fn _trace<'py>(ins: &Bound<'py, PyAny>, f: &Bound<'py, PyAny>) -> PyResult<PyGraph> {
+pub(crate) fn _trace<'py>(
+    names: Vec<String>,
+    ins: &Bound<'py, PyAny>,
+    f: &Bound<'py, PyAny>,
+    after: &Bound<'py, PyAny>,
+) -> PyResult<PyGraph> {
     let all = unwrapped(ins)?;
     let f = Function::new(f).on(&all);
-    Ok(PyGraph(Arc::new(f.done(gradus::trace(&refs(&all), |x| f.call(&[x])))?)))
+    let mut failed = None;
+    let named: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(&all).collect();
+    let graph = gradus::trace_named(&named, |x| {
+        let outs = f.call(&[x]);
+        failed = after.call0().err();
+        outs
+    });
+    let graph = f.done(graph)?;
+    failed.map_or(Ok(()), Err)?;
+    Ok(PyGraph(Arc::new(graph)))
 }

@@ -210,10 +210,4 @@ impl PyTensor {
         };
         raise(x.register_hook_with(Some(payload), reached)).map(PyHook)
     }
-
-    /// PyTorch's name of the gradient of the operation that produced this tensor, if it was recorded.
-    #[getter]
-    fn _made_by(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        Ok(self.value(py)?.made_by().map(|op| crate::print::backward_name(&op)))
-    }
 }

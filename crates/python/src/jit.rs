@@ -274,11 +274,20 @@ type FoundHere = Found<(Py<Guard>, Option<Py<PyTensor>>)>;
 
 impl Trace<'_, '_> {
     fn run(&self, found_outside: &[(usize, Tensor)]) -> PyResult<(Traced, Compiled)> {
-        let ins: Vec<&Tensor> = self.tensors.iter().collect();
+        let (py, tree) = (self.f.py(), self.tree);
+        let naming = py.import("gradus._names")?;
+        let positional = naming.call_method1("arguments", (self.f, tree.positional()))?;
+        let names = tree.argument_names(py, &positional.extract::<Vec<String>>()?);
+        let ins: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(self.tensors).collect();
         let _traced = device::Traced::on(device::of_operands(self.tensors));
         let mut failed: Option<PyErr> = None;
         let mut traced = None;
-        let compiled = gradus::compile(&ins, |x| match self.call(x, found_outside) {
+        let called = |x: &[Tensor]| {
+            let all = self.call(x, found_outside)?;
+            naming.call_method1("name_outside", (self.f,))?;
+            Ok(all)
+        };
+        let compiled = gradus::compile_named(&ins, |x| match called(x) {
             Ok((outs, all)) => {
                 traced = Some(all);
                 outs

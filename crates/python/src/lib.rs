@@ -30,6 +30,7 @@ mod files;
 mod functional;
 mod graph;
 mod guard;
+mod history;
 mod hook;
 mod index;
 mod integer_division;
@@ -97,6 +98,8 @@ mod _native {
     use crate::graph::{_trace, PyGraph};
     #[pymodule_export]
     use crate::guard::Guard;
+    #[pymodule_export]
+    use crate::history::PyNode;
     #[pymodule_export]
     use crate::hook::PyHook;
     #[pymodule_export]

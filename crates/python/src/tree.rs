@@ -149,6 +149,61 @@ impl Tree {
         }
     }
 
+    /// Appends a name for each tensor: `name` for the object itself, `name.0` or `name.key` for its parts.
+    pub(crate) fn names(&self, py: Python<'_>, name: &str, names: &mut Vec<String>) {
+        match self {
+            Tree::Tensor => names.push(name.to_string()),
+            Tree::Same(_) => {}
+            Tree::List(parts) | Tree::Tuple(parts) => {
+                let all = parts.iter().enumerate();
+                all.for_each(|(i, part)| part.names(py, &format!("{name}.{i}"), names));
+            }
+            Tree::Named(class, parts) => {
+                let fields = class.bind(py).getattr("_fields").and_then(|f| f.extract::<Vec<String>>());
+                let fields = fields.unwrap_or_default();
+                for (i, part) in parts.iter().enumerate() {
+                    let field = fields.get(i).cloned().unwrap_or_else(|| i.to_string());
+                    part.names(py, &format!("{name}.{field}"), names);
+                }
+            }
+            Tree::Dict(parts) => {
+                for (key, part) in parts {
+                    let key = key.bind(py).str().map_or_else(|_| "item".to_string(), |key| key.to_string());
+                    part.names(py, &format!("{name}.{key}"), names);
+                }
+            }
+        }
+    }
+
+    /// Appends names of the tensors of a call, whose structure is a tuple of arguments and a dictionary of
+    /// keyword arguments.
+    pub(crate) fn argument_names(&self, py: Python<'_>, positional: &[String]) -> Vec<String> {
+        let mut names = Vec::new();
+        if let Tree::Tuple(call) = self {
+            if let Some(Tree::Tuple(parts)) = call.first() {
+                parts.iter().zip(positional).for_each(|(part, name)| part.names(py, name, &mut names));
+            }
+            if let Some(Tree::Dict(parts)) = call.get(1) {
+                for (key, part) in parts {
+                    let key = key.bind(py).str().map_or_else(|_| "item".to_string(), |key| key.to_string());
+                    part.names(py, &key, &mut names);
+                }
+            }
+        }
+        names
+    }
+
+    /// The number of positional arguments of a call.
+    pub(crate) fn positional(&self) -> usize {
+        match self {
+            Tree::Tuple(call) => match call.first() {
+                Some(Tree::Tuple(parts)) => parts.len(),
+                _ => 0,
+            },
+            _ => 0,
+        }
+    }
+
     /// Rebuilds the object from tensors.
     pub(crate) fn built<'py>(
         &self,
@@ -192,6 +247,13 @@ impl Structure {
     fn build<'py>(&self, tensors: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let all = crate::call::unwrapped(tensors)?;
         self.0.built(tensors.py(), &mut all.into_iter())
+    }
+
+    /// Names for its tensors, if the object is called `name`.
+    fn names(&self, py: Python<'_>, name: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        self.0.names(py, name, &mut names);
+        names
     }
 }
 

@@ -11,7 +11,7 @@ use crate::tensor::{Inner, Tensor};
 use gradus_ir::{Aval, DType, Error, Result};
 use gradus_mem::Handle;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 
 /// A handle to a cell. A `detached` handle does not take part in autograd.
@@ -36,11 +36,20 @@ struct Shared {
 struct State {
     value: Tensor,
     grad: Option<Tensor>,
-    hooks: Vec<Hook>,
+    /// Boxed, because it is rarely present.
+    extra: Option<Box<Extra>>,
     /// The thread whose compiled step has taken the value, and the type of that value; `waiting` counts the
     /// threads that wait for it.
     out: Option<(ThreadId, Aval)>,
     waiting: usize,
+}
+
+/// Properties that few cells have.
+#[derive(Default)]
+struct Extra {
+    hooks: Vec<Hook>,
+    /// Name of the input that the cell becomes in a traced graph.
+    name: Option<Arc<str>>,
 }
 
 impl State {
@@ -64,7 +73,7 @@ pub fn wait_with(aside: Aside) {
 impl Cell {
     /// Creates a cell with this value.
     pub(crate) fn new(value: Tensor, requires_grad: bool) -> Cell {
-        let state = State { value, grad: None, hooks: Vec::new(), out: None, waiting: 0 };
+        let state = State { value, grad: None, extra: None, out: None, waiting: 0 };
         let (version, requires_grad) = (AtomicU64::new(0), AtomicBool::new(requires_grad));
         let shared = Shared { state: Mutex::new(state), back: Condvar::new(), version, requires_grad };
         Cell { shared: Handle::new(shared), detached: false }
@@ -185,11 +194,19 @@ impl Cell {
 
     /// Adds a hook that receives gradients before they are stored.
     pub(crate) fn hook(&self, hook: Hook) {
-        self.state().hooks.push(hook);
+        self.state().extra.get_or_insert_default().hooks.push(hook);
     }
 
     pub(crate) fn hooks(&self) -> Vec<Hook> {
-        self.state().hooks.clone()
+        self.state().extra.as_ref().map_or_else(Vec::new, |extra| extra.hooks.clone())
+    }
+
+    fn set_name(&self, name: &str) {
+        self.state().extra.get_or_insert_default().name = Some(name.into());
+    }
+
+    pub(crate) fn name(&self) -> Option<Arc<str>> {
+        self.state().extra.as_ref()?.name.clone()
     }
 
     /// Visits the hooks, if this is the only handle and no other thread has locked the cell.
@@ -197,7 +214,7 @@ impl Cell {
         if self.shared.is_unique()
             && let Ok(state) = self.shared.state.try_lock()
         {
-            state.hooks.iter().for_each(visit);
+            state.extra.iter().flat_map(|extra| &extra.hooks).for_each(visit);
         }
     }
 
@@ -322,6 +339,27 @@ impl Tensor {
             Ok(data) => Tensor::new(Inner::Cell(Cell::new(Tensor::data(data), requires_grad))),
             Err(e) => Tensor::failed(e.or_at(place)),
         }
+    }
+
+    /// Names a cell: graphs, gradients, equations and errors call it by this name. Returns the same cell; any
+    /// other tensor has no name and is returned unchanged.
+    ///
+    /// ```
+    /// use gradus_tensor::{Tensor, trace};
+    /// let w = Tensor::from([1.0, 2.0]).requires_grad_().named("w");
+    /// let graph = trace(&[&Tensor::from([3.0, 4.0])], |x| &x[0] * &w).unwrap();
+    /// assert_eq!(graph.inputs()[1].0, "w");
+    /// ```
+    pub fn named(&self, name: &str) -> Tensor {
+        if let Some(cell) = self.as_cell() {
+            cell.set_name(name);
+        }
+        self.clone()
+    }
+
+    /// Returns the name of a cell, if it has one.
+    pub fn name(&self) -> Option<Arc<str>> {
+        self.as_cell()?.name()
     }
 
     /// Swaps a cell's value for another of the same type. Returns an error if the tensor is not a cell.

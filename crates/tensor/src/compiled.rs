@@ -9,7 +9,7 @@ use crate::device::{Device, mixed_devices};
 use crate::execute::{Keeps, Ready, argument, program, row_major};
 use crate::profile::Timeline;
 use crate::tensor::Tensor;
-use crate::trace::{Outputs, TracedFunction, trace_function};
+use crate::trace::{Outputs, TracedFunction, trace_function_named};
 use gradus_cpu::Argument;
 use gradus_device::{Code, Sink};
 use gradus_ir::{Aval, Error, Graph, Result};
@@ -61,7 +61,26 @@ pub struct Measured {
 #[track_caller]
 pub fn compile<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Compiled> {
     let place = Location::caller();
-    compile_at(types_of(ins)?, f, first_other_device(ins)).map_err(|e| e.or_at(place))
+    compile_at(&[""; 0], types_of(ins)?, f, first_other_device(ins)).map_err(|e| e.or_at(place))
+}
+
+/// As [`compile`], with names of the arguments, which errors, graphs and [`Compiled::run_named`] use.
+///
+/// ```
+/// use gradus_tensor::{Tensor, compile_named};
+/// let (x, w) = (Tensor::from([1.0f32, 2.0]), Tensor::from(3.0f32));
+/// let scaled = compile_named(&[("x", &x), ("w", &w)], |v| &v[0] * &v[1]).unwrap();
+/// let y = scaled.run_named(&[("w", &w), ("x", &x)]).unwrap();
+/// assert_eq!(y[0].to_vec::<f32>().unwrap(), [3.0, 6.0]);
+/// ```
+#[track_caller]
+pub fn compile_named<R: Outputs>(
+    ins: &[(&str, &Tensor)],
+    f: impl FnOnce(&[Tensor]) -> R,
+) -> Result<Compiled> {
+    let place = Location::caller();
+    let (names, ins): (Vec<&str>, Vec<&Tensor>) = ins.iter().copied().unzip();
+    compile_at(&names, types_of(&ins)?, f, first_other_device(&ins)).map_err(|e| e.or_at(place))
 }
 
 fn types_of(ins: &[&Tensor]) -> Result<Vec<Aval>> {
@@ -78,11 +97,12 @@ fn first_other_device(ins: &[&Tensor]) -> Option<Device> {
 }
 
 fn compile_at<R: Outputs>(
+    names: &[impl AsRef<str>],
     types: Vec<Aval>,
     f: impl FnOnce(&[Tensor]) -> R,
     device: Option<Device>,
 ) -> Result<Compiled> {
-    let traced = trace_function(&types, f)?;
+    let traced = trace_function_named(names, &types, f)?;
     if traced.captured.iter().any(Tensor::is_traced) {
         return Err(Error::trace("a compiled function uses a value of an outer trace; make it an argument"));
     }
@@ -193,6 +213,19 @@ impl Compiled {
         self.run_on(ins).map_err(|e| e.or_at(place))
     }
 
+    /// Runs it with arguments by name, in any order. The names are those of [`compile_named`], or `x`, `y` and
+    /// so on.
+    #[track_caller]
+    pub fn run_named(&self, ins: &[(&str, &Tensor)]) -> Result<Vec<Tensor>> {
+        let place = Location::caller();
+        in_order(&self.names(), ins).and_then(|ins| self.run_on(&ins)).map_err(|e| e.or_at(place))
+    }
+
+    /// Returns the names of the arguments, in order.
+    pub fn names(&self) -> Vec<&str> {
+        self.traced.graph.inputs()[..self.types.len()].iter().map(|(name, _)| name.as_str()).collect()
+    }
+
     fn run_on(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
         self.run_with(ins, &mut |ready, arguments| ready.run(arguments))
     }
@@ -243,7 +276,9 @@ impl Compiled {
         }
         let found: Vec<Aval> = ins.iter().filter_map(|t| t.aval()).collect();
         if found != self.types {
-            let why = format!("do not fit: it was compiled for {:?}", self.types);
+            let named = |(name, aval): (&str, &Aval)| format!("{name}: {aval}");
+            let types: Vec<String> = self.names().into_iter().zip(&self.types).map(named).collect();
+            let why = format!("do not fit: it was compiled for ({})", types.join(", "));
             return Err(Error::shape(format!("arguments {found:?}"), why));
         }
         let mut taken = Taken { cells: Vec::new(), arguments };
@@ -256,7 +291,8 @@ impl Compiled {
             let (now, then) = (cell.aval(), self.traced.graph.aval(*input));
             if now != *then {
                 let why = format!("was {then} when the function was compiled; compile it again");
-                return Err(Error::shape(format!("a cell of type {now}"), why));
+                let what = cell.name().map_or_else(|| "a cell".to_string(), |name| format!("`{name}`"));
+                return Err(Error::shape(format!("{what} of type {now}"), why));
             }
             if self.traced.written.iter().any(|w| w.is_same(t)) {
                 if !taken.take(cell)? {
@@ -270,6 +306,26 @@ impl Compiled {
         }
         Ok(Ok(taken))
     }
+}
+
+/// Puts tensors with names into the order of these names. Returns an error if one is missing, unknown or
+/// occurs twice.
+pub fn in_order<'t>(names: &[&str], given: &[(&str, &'t Tensor)]) -> Result<Vec<&'t Tensor>> {
+    let accepted = || format!("the arguments are {names:?}");
+    if let Some((unknown, _)) = given.iter().find(|(name, _)| !names.contains(name)) {
+        return Err(Error::value(format!("argument `{unknown}`"), format!("is unknown; {}", accepted())));
+    }
+    let one = |name: &&str| {
+        let mut found = given.iter().filter(|(n, _)| n == name).map(|(_, t)| *t);
+        match (found.next(), found.next()) {
+            (Some(t), None) => Ok(t),
+            (None, _) => {
+                Err(Error::value(format!("argument `{name}`"), format!("is missing; {}", accepted())))
+            }
+            _ => Err(Error::value(format!("argument `{name}`"), "occurs twice")),
+        }
+    };
+    names.iter().map(one).collect()
 }
 
 /// The times of the steps of a run.
@@ -335,6 +391,7 @@ impl Drop for Taken {
 /// A function that is compiled at its first call with arguments of new types.
 pub struct Jit<F> {
     f: F,
+    names: Vec<String>,
     known: Mutex<Vec<Arc<Compiled>>>,
 }
 
@@ -353,10 +410,36 @@ pub fn jit<F, R: Outputs>(f: F) -> Jit<F>
 where
     F: Fn(&[Tensor]) -> R,
 {
-    Jit { f, known: Mutex::new(Vec::new()) }
+    Jit { f, names: Vec::new(), known: Mutex::new(Vec::new()) }
 }
 
 impl<F> Jit<F> {
+    /// Sets the names of the arguments, for graphs, errors and [`call_named`](Jit::call_named).
+    ///
+    /// ```
+    /// use gradus_tensor::{Tensor, jit};
+    /// let f = jit(|v: &[Tensor]| &v[0] - &v[1]).names(&["from", "take"]);
+    /// let (a, b) = (Tensor::from(5.0), Tensor::from(3.0));
+    /// let y = f.call_named(&[("take", &b), ("from", &a)]).unwrap();
+    /// assert_eq!(y[0].item::<f64>().unwrap(), 2.0);
+    /// ```
+    pub fn names(mut self, names: &[&str]) -> Jit<F> {
+        self.names = names.iter().map(|name| name.to_string()).collect();
+        self.known = Mutex::new(Vec::new());
+        self
+    }
+
+    /// Calls the function with arguments by name, in any order. The names must have been set.
+    #[track_caller]
+    pub fn call_named<R: Outputs>(&self, ins: &[(&str, &Tensor)]) -> Result<Vec<Tensor>>
+    where
+        F: Fn(&[Tensor]) -> R,
+    {
+        let place = Location::caller();
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        in_order(&names, ins).and_then(|ins| self.call(&ins)).map_err(|e| e.or_at(place))
+    }
+
     /// Calls the function. Inside a trace it is traced instead of compiled.
     #[track_caller]
     pub fn call<R: Outputs>(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>>
@@ -386,7 +469,7 @@ impl<F> Jit<F> {
         if let Some(c) = known().iter().find(fits) {
             return Ok(c.clone());
         }
-        let new = Arc::new(compile_at(types, &self.f, device)?);
+        let new = Arc::new(compile_at(&self.names, types, &self.f, device)?);
         let mut all = known();
         if all.len() >= MOST {
             all.remove(0);

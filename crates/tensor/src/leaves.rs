@@ -115,6 +115,13 @@ impl Leaves {
         state.cells.push(OfCell { cell: cell.clone(), before, read });
     }
 
+    /// Returns the name of a cell that holds the gradient of a named cell at the start of the function.
+    pub(crate) fn gradient_name(&self, gradient: &Tensor) -> Option<String> {
+        let state = self.state();
+        let holds = |k: &&OfCell| matches!(&k.read, Some(Some(read)) if read.is_same(gradient));
+        Some(format!("{}.grad", state.cells.iter().find(holds)?.cell.name()?))
+    }
+
     /// Restores the gradients that cells had before the trace.
     pub(crate) fn end(&self) {
         for kept in self.state().cells.drain(..) {

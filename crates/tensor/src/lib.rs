@@ -19,6 +19,7 @@ mod devices;
 mod einsum;
 mod execute;
 pub mod func;
+mod history;
 mod hook;
 mod index;
 mod index_spec;
@@ -47,7 +48,7 @@ pub use assign::Patch;
 pub use axis::{All, Axes};
 pub use backward::Backward;
 pub use cell::wait_with;
-pub use compiled::{Compiled, Jit, Measured, compile, compile_graph, jit};
+pub use compiled::{Compiled, Jit, Measured, compile, compile_graph, compile_named, in_order, jit};
 pub use control::{Branch, Keep, ScanOptions, cond, scan, switch, while_loop};
 pub use convert::Memory;
 pub use data::Element;
@@ -73,6 +74,7 @@ pub use func::{Each, FftNorm, Indexing, Reduce, Triangular, meshgrid, tensordot}
 pub use gradus_cpu::ask_to_stop;
 pub use gradus_device::{Code, CodeBody, Roofline};
 pub use gradus_ir::transform::Unreachable;
+pub use history::{History, Operand, RecordedOp};
 pub use hook::{HookHandle, Payload, hooks_changed};
 pub use index_spec::{Index, Ix, NEW, REST, step};
 pub use leaves::{
@@ -89,8 +91,8 @@ pub use require::require;
 pub use tape::{GradMode, is_grad_enabled, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
 pub use trace::{
-    Outputs, TracedFunction, is_rewritten, is_tracing, outside_traces, trace, trace_function, trace_lines,
-    traces_begun,
+    Outputs, TracedFunction, is_rewritten, is_tracing, outside_traces, trace, trace_function,
+    trace_function_named, trace_lines, trace_named, traces_begun,
 };
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,

@@ -17,9 +17,11 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The gradient of a call. The plan of a pointwise op holds for all extents, except the fields `call` and
-/// `outs`.
+/// The gradient of a call. The plan of a pointwise op holds for all extents, except the fields `call`, `ins`
+/// and `outs`.
 pub(crate) struct Plan {
+    /// The op, for [`Tensor::history`].
+    pub(crate) op: Op,
     /// Name of the op.
     pub(crate) name: String,
     /// Operands that the gradient reads.
@@ -35,8 +37,10 @@ pub(crate) struct Plan {
     /// The gradient graph as an op, from the values read to the gradients of `writes`. `None` if no gradient
     /// flows.
     call: Option<Op>,
+    /// Types of the call's operands.
+    pub(crate) ins: Vec<Aval>,
     /// Types of the call's results.
-    outs: Vec<Aval>,
+    pub(crate) outs: Vec<Aval>,
     /// The pointwise op, and which of its operands need gradients.
     row: Option<(&'static Pointwise, Vec<bool>)>,
 }
@@ -187,6 +191,8 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
     let name = format!("{}_vjp", op.name());
     Ok(Plan {
         program: PointwiseProgram::of(&graph),
+        op: op.clone(),
+        ins: ins.to_vec(),
         outs: outs.to_vec(),
         row: if let Op::Map(map) = op { Some((map.0, needs.to_vec())) } else { None },
         name: called(op).to_string(),

@@ -77,7 +77,7 @@ fn state_of(seed: u64) -> Tensor {
 impl Generator {
     /// Makes a generator from a seed.
     pub fn new(seed: u64) -> Generator {
-        Generator { state: state_of(seed).cell() }
+        Generator { state: state_of(seed).cell().named("generator") }
     }
 
     /// Resets the generator to a seed.

@@ -30,6 +30,9 @@ pub(crate) struct Trace {
     open: AtomicBool,
     /// Whether nodes remember their source lines. Nodes of a composite do not: errors name its caller's line.
     placed: bool,
+    /// Whether captured tensors give their names to inputs. Bodies of composites and of transforms that are
+    /// applied layer by layer do not use names: equal bodies must be equal graphs, which are compiled once.
+    named: bool,
     captures: Mutex<Vec<Capture>>,
     pub(crate) leaves: Leaves,
 }
@@ -166,10 +169,30 @@ impl Trace {
         if let Some(c) = captures.iter().find(|c| c.tensor.is_same(t)) {
             return c.now();
         }
-        let name = if t.as_cell().is_some() { "cell" } else { "outer" };
-        let input = self.builder.input(name, aval.clone()).id();
+        let input = self.builder.input(without_name(t), aval.clone()).id();
         captures.push(Capture { tensor: t.clone(), input, written: Vec::new() });
         input
+    }
+
+    /// Names the inputs after the captured tensors, with the names that these have at the end of the trace.
+    fn name_captures(&self) {
+        let names: Vec<String> = self.captures().iter().map(|c| self.name_of(&c.tensor)).collect();
+        let own = self.builder.input_ids().len() - names.len();
+        let mut all: Vec<String> =
+            self.builder.input_ids()[..own].iter().filter_map(|id| self.builder.input_name(*id)).collect();
+        all.extend(names);
+        self.builder.name_inputs(&all);
+    }
+
+    /// Returns the name of a captured tensor: that of a cell, of a cell's gradient, or of an input of an
+    /// enclosing trace.
+    fn name_of(&self, t: &Tensor) -> String {
+        let name = match &*t.0 {
+            Inner::Node(n) => n.trace.builder.input_name(n.id),
+            Inner::Cell(c) => c.name().map(|name| name.to_string()).or_else(|| self.leaves.gradient_name(t)),
+            _ => None,
+        };
+        name.unwrap_or_else(|| without_name(t).to_string())
     }
 
     /// Returns the values that a tensor has had in this trace, if it was read here.
@@ -198,6 +221,11 @@ impl Trace {
         let (node, outs) = self.builder.from_origin(&origin, || self.builder.try_apply_ids(op, ids))?;
         Ok((0..outs).map(|out| self.node(Id { node, out })).collect())
     }
+}
+
+/// Returns the name of the input for a captured tensor that has no name.
+fn without_name(t: &Tensor) -> &'static str {
+    if t.is_cell() { "cell" } else { "outer" }
 }
 
 /// Runs a function outside of all traces of this thread: the tensors it makes are data.
@@ -297,25 +325,49 @@ impl Outputs for (Tensor, Tensor, Tensor) {
 
 /// Traces a function at these input types. Captured tensors are returned separately.
 pub fn trace_function<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
-    traced(ins, f, true)
+    traced(ins, f, Style { names: &[], placed: true, named: false })
+}
+
+/// As [`trace_function`]; inputs have these names, and those of captured cells ([`Tensor::named`]). Inputs
+/// without a name are called `x`, `y` and so on.
+pub fn trace_function_named<R: Outputs>(
+    names: &[impl AsRef<str>],
+    ins: &[Aval],
+    f: impl FnOnce(&[Tensor]) -> R,
+) -> Result<TracedFunction> {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    traced(ins, f, Style { names: &names, placed: true, named: true })
 }
 
 /// Traces the body of a composite, without source lines.
 pub(crate) fn trace_body<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
-    traced(ins, f, false)
+    traced(ins, f, Style { names: &[], placed: false, named: false })
 }
 
-fn traced<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R, placed: bool) -> Result<TracedFunction> {
+/// Descriptions that a traced graph gets.
+struct Style<'a> {
+    names: &'a [&'a str],
+    placed: bool,
+    named: bool,
+}
+
+fn traced<R: Outputs>(
+    ins: &[Aval],
+    f: impl FnOnce(&[Tensor]) -> R,
+    style: Style<'_>,
+) -> Result<TracedFunction> {
     let trace = Arc::new(Trace {
         builder: Builder::new(),
         age: BEGUN.fetch_add(1, Ordering::Relaxed),
         open: AtomicBool::new(true),
-        placed,
+        placed: style.placed,
+        named: style.named,
         captures: Mutex::new(Vec::new()),
         leaves: Leaves::default(),
     });
-    let names = ["x", "y", "z", "u", "v", "w"];
-    let name = |i: usize| if ins.len() <= names.len() { names[i].to_string() } else { format!("x{i}") };
+    let letters = ["x", "y", "z", "u", "v", "w"];
+    let letter = |i: usize| if ins.len() <= letters.len() { letters[i].to_string() } else { format!("x{i}") };
+    let name = |i: usize| style.names.get(i).map_or_else(|| letter(i), |name| name.to_string());
     let inputs: Vec<Tensor> = ins
         .iter()
         .enumerate()
@@ -325,6 +377,9 @@ fn traced<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R, placed: bool
     let open = Open(trace.clone());
     let outputs = f(&inputs).outputs();
     let mut ids = outputs.iter().map(|t| trace.read(t)).collect::<Result<Vec<Id>>>()?;
+    if trace.named {
+        trace.name_captures();
+    }
     drop(open);
     let captures = std::mem::take(&mut *trace.captures());
     let written: Vec<&Capture> = captures.iter().filter(|c| !c.written.is_empty()).collect();
@@ -337,7 +392,8 @@ fn traced<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R, placed: bool
 /// Traces a function at the types of these tensors.
 ///
 /// Cells that the function reads become extra inputs after its own, and cells that it writes become extra
-/// outputs after its own. Any other tensor from outside becomes a constant.
+/// outputs after its own. Any other tensor from outside becomes a constant. Own inputs are called `x`, `y` and
+/// so on ([`trace_named`] sets other names), cells by their names ([`Tensor::named`]).
 ///
 /// ```
 /// use gradus_tensor::{Tensor, trace};
@@ -346,12 +402,35 @@ fn traced<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R, placed: bool
 /// ```
 #[track_caller]
 pub fn trace<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Graph> {
+    trace_as::<&str, R>(&[], ins, f)
+}
+
+/// As [`trace`], with names of the inputs.
+///
+/// ```
+/// use gradus_tensor::{Tensor, trace_named};
+/// let (x, w) = (Tensor::ones([2, 3]), Tensor::ones([3]));
+/// let graph = trace_named(&[("x", &x), ("w", &w)], |v| v[0].matmul(&v[1])).unwrap();
+/// assert!(graph.to_string().contains("graph (x: f32[2,3], w: f32[3])"));
+/// ```
+#[track_caller]
+pub fn trace_named<R: Outputs>(ins: &[(&str, &Tensor)], f: impl FnOnce(&[Tensor]) -> R) -> Result<Graph> {
+    let (names, ins): (Vec<&str>, Vec<&Tensor>) = ins.iter().copied().unzip();
+    trace_as(&names, &ins, f)
+}
+
+#[track_caller]
+fn trace_as<N: AsRef<str>, R: Outputs>(
+    names: &[N],
+    ins: &[&Tensor],
+    f: impl FnOnce(&[Tensor]) -> R,
+) -> Result<Graph> {
     let mut avals = Vec::with_capacity(ins.len());
     for t in ins {
         t.check()?;
         avals.extend(t.aval());
     }
     let place = Location::caller();
-    let traced = trace_function(&avals, f).map_err(|e| e.or_at(place))?;
+    let traced = trace_function_named(names, &avals, f).map_err(|e| e.or_at(place))?;
     Ok(Arc::unwrap_or_clone(traced.graph))
 }

@@ -8,7 +8,7 @@ use crate::apply::{call, try_apply};
 use crate::axis::resolve;
 use crate::region::trace_rule;
 use crate::tensor::Tensor;
-use crate::trace::{Outputs, TracedFunction, trace_function};
+use crate::trace::{Outputs, TracedFunction, trace_function, trace_function_named};
 use gradus_ir::ops::call::Call;
 use gradus_ir::transform::Unreachable;
 use gradus_ir::{Aval, DType, Error, Graph, Result, Shape, transform};
@@ -291,7 +291,7 @@ pub fn value_and_grad_of<R: Outputs>(
     f: impl FnOnce() -> R,
 ) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
     let place = Location::caller();
-    let traced = trace_function(&[], |_| f()).map_err(|e| e.or_at(place))?;
+    let traced = trace_function_named(&[""; 0], &[], |_| f()).map_err(|e| e.or_at(place))?;
     let Some(loss) = traced.graph.outputs().first().copied() else {
         return Err(Error::gradient(
             "a gradient needs a function that returns a real scalar; this one returns nothing",

@@ -2,7 +2,10 @@
 
 use gradus_ir::graph::parse;
 use gradus_ir::{Aval, DType, Literal, reference};
-use gradus_tensor::{Generator, Tensor, call, no_grad, region1, trace, trace_function};
+use gradus_tensor::{
+    All, Generator, Tensor, call, compile_named, grad, jit, no_grad, region1, trace, trace_function,
+    trace_named, value_and_grad_of, vmap,
+};
 
 fn floats(l: &[Literal]) -> Vec<Vec<f64>> {
     l.iter().map(|l| l.f().to_vec()).collect()
@@ -102,4 +105,70 @@ fn a_traced_draw_moves_the_generator_when_it_is_run() {
     assert_eq!(out[0].f(), eager.to_literal().unwrap().f());
     assert_eq!(out[1].i(), [7, 0, 1, 0]);
     assert_eq!(state.i(), [7, 0, 0, 0], "tracing draws nothing");
+}
+
+fn input_names(graph: &gradus_ir::Graph) -> Vec<&str> {
+    graph.inputs().iter().map(|(name, _)| name.as_str()).collect()
+}
+
+#[test]
+fn inputs_and_cells_keep_their_names() {
+    let w = Tensor::from([1.0, 2.0]).requires_grad_().named("layers.0.weight");
+    let (b, twin) = (Tensor::from(0.5).cell(), Tensor::from(0.25).cell().named("w"));
+    let x = Tensor::from([3.0, 4.0]);
+    let graph = trace_named(&[("data", &x), ("w", &x)], |v| &v[0] * &w + &b + &v[1] * &twin).unwrap();
+    assert_eq!(input_names(&graph), ["data", "w", "layers.0.weight", "cell", "w_1"]);
+    assert_eq!(parse(&graph.to_string()).unwrap(), graph, "names can be parsed");
+    assert_eq!(w.name().as_deref(), Some("layers.0.weight"));
+    assert!(b.name().is_none() && x.named("ignored").name().is_none());
+    // A name that is set while the function runs counts.
+    let late = Tensor::from(2.0).cell();
+    let graph = trace(&[&x], |x| &x[0] * &late.named("scale")).unwrap();
+    assert_eq!(input_names(&graph), ["x", "scale"]);
+}
+
+#[test]
+fn names_reach_the_region_of_loss_and_gradients() {
+    let w = Tensor::from([1.0, 2.0]).requires_grad_().named("w");
+    let x = Tensor::from([3.0, 4.0]);
+    let graph =
+        trace_named(&[("features", &x)], |x| value_and_grad_of(&[&w], || (&x[0] * &w).sum(All)).unwrap().1)
+            .unwrap();
+    let text = graph.to_string();
+    assert!(text.starts_with("gradus graph 1\nregion @0 (features: f64[2], w: f64[2])"), "{text}");
+    assert_eq!(input_names(&graph), ["features", "w"]);
+}
+
+#[test]
+fn equal_layers_stay_equal_graphs_whatever_their_cells_are_called() {
+    let layers = [0, 1].map(|i| Tensor::from([1.0, 2.0]).requires_grad_().named(&format!("layer{i}")));
+    let x = Tensor::from([[3.0, 4.0]]);
+    let graph = trace(&[&x], |x| {
+        let step = |x: &Tensor, w: &Tensor| vmap(&[x], &[Some(0)], |x| (&x[0] * w).tanh()).unwrap().remove(0);
+        step(&step(&x[0], &layers[0]), &layers[1])
+    })
+    .unwrap();
+    assert_eq!(graph.to_string().matches("region @").count(), 1, "{graph}");
+    assert_eq!(input_names(&graph), ["x", "layer0", "layer1"]);
+    let slope = grad(&[&x], |x| (&x[0] * &layers[0]).sum(All)).unwrap();
+    assert_eq!(slope[0].to_vec::<f64>().unwrap(), [1.0, 2.0]);
+}
+
+#[test]
+fn compiled_functions_take_arguments_by_name() {
+    let (a, b) = (Tensor::from([5.0, 7.0]), Tensor::from([2.0, 3.0]));
+    let minus = compile_named(&[("a", &a), ("b", &b)], |v| &v[0] - &v[1]).unwrap();
+    assert_eq!(minus.names(), ["a", "b"]);
+    let run = |ins: &[(&str, &Tensor)]| minus.run_named(ins).map(|y| y[0].to_vec::<f64>().unwrap());
+    assert_eq!(run(&[("b", &b), ("a", &a)]).unwrap(), [3.0, 4.0]);
+    assert_eq!(run(&[("a", &a), ("b", &b)]).unwrap(), [3.0, 4.0]);
+    let text = |e: gradus_ir::Result<Vec<f64>>| e.unwrap_err().to_string();
+    assert!(text(run(&[("a", &a)])).contains("argument `b` is missing"));
+    assert!(text(run(&[("a", &a), ("c", &b)])).contains("argument `c` is unknown"));
+    assert!(text(run(&[("a", &a), ("a", &a), ("b", &b)])).contains("argument `a` occurs twice"));
+    let e = minus.run(&[&a, &Tensor::from([1.0])]).unwrap_err().to_string();
+    assert!(e.contains("compiled for (a: f64[2], b: f64[2])"), "{e}");
+    let f = jit(|v: &[Tensor]| &v[0] - &v[1]).names(&["a", "b"]);
+    assert_eq!(f.call_named(&[("b", &b), ("a", &a)]).unwrap()[0].to_vec::<f64>().unwrap(), [3.0, 4.0]);
+    assert_eq!(f.compiled(&[&a, &b]).unwrap().names(), ["a", "b"]);
 }

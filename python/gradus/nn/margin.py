@@ -1,9 +1,7 @@
 """Composed losses: with margins between classes, with several labels, of normal distributions."""
 
-import math
-
 from .. import _native
-from ..core import arange, full_like
+from ..core import arange, broadcast_tensors, full_like
 from .functional import cross_entropy, linear, logsigmoid, pairwise_distance, relu
 
 
@@ -81,11 +79,9 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
             var = var.unsqueeze(-1)
         elif input.dim() != var.dim() or sum(m for n, m in zip(input.shape, var.shape) if n != m) != 1:
             raise ValueError("var is of incorrect size")
-    if target.dim() == input.dim() and tuple(var.shape) == tuple(input.shape):
-        return _native.gaussian_nll_loss(input, target, var, full, eps, reduction)
-    var = var + (var.clamp(min=eps) - var).detach()
-    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
-    return _reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+    if not tuple(input.shape) == tuple(target.shape) == tuple(var.shape):
+        input, target, var = broadcast_tensors(input, target, var)
+    return _native.gaussian_nll_loss(input, target, var, full, eps, reduction)
 
 
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None,

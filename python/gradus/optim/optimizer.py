@@ -303,6 +303,7 @@ class _Traced:
             return self.get(name)
         if name not in self.cells:
             self.cells[name] = _cell(value, self.dtype)
+            self.cells[name]._set_name(f"{type(self.optimizer).__name__}.{name}")
         return self.cells[name]
 
     def numbers(self, p, state):
@@ -315,6 +316,8 @@ class _Traced:
         if state["step"] not in self.sets:
             ahead = _native._outside(lambda: self.optimizer._numbers(self.group, {**state, "step": state["step"] + 1}))
             cells, states = [_cell(x, self.dtype) for x in ahead], []
+            for i, cell in enumerate(cells):
+                cell._set_name(f"{type(self.optimizer).__name__}.number_{i}")
             self.sets[state["step"]] = cells, states
             _native._before_run(lambda first: self._advance(cells, states, first))
         cells, states = self.sets[state["step"]]

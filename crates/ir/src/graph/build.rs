@@ -65,6 +65,29 @@ impl State {
 }
 
 impl State {
+    /// Makes a name that is allowed and not taken.
+    fn new_name(&mut self, like: &str) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "_.'".contains(c) { c } else { '_' };
+        let name: String = like.chars().map(plain).collect();
+        let name = if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            name
+        } else {
+            format!("x{name}")
+        };
+        let name = match self.names.get(&name).copied() {
+            None => name,
+            Some(mut k) => {
+                while self.names.contains_key(&format!("{name}_{k}")) {
+                    k += 1;
+                }
+                self.names.insert(name.clone(), k + 1);
+                format!("{name}_{k}")
+            }
+        };
+        self.names.insert(name.clone(), 1);
+        name
+    }
+
     /// Marks the nodes of a graph with these outputs: all inputs, and everything the outputs depend on.
     fn live(&self, outputs: &[Id]) -> Result<Vec<bool>> {
         if let Some(e) = &self.error {
@@ -135,23 +158,7 @@ impl Builder {
     /// Adds an input. A name that is taken gets a number appended; characters not allowed in names become `_`.
     pub fn input(&self, name: &str, aval: Aval) -> Var<'_> {
         let mut s = self.state();
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "_.'".contains(c) { c } else { '_' };
-        let name: String = name.chars().map(plain).collect();
-        let name = if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-            name
-        } else {
-            format!("x{name}")
-        };
-        let name = match s.names.get(&name).copied() {
-            None => name,
-            Some(mut k) => {
-                while s.names.contains_key(&format!("{name}_{k}")) {
-                    k += 1;
-                }
-                s.names.insert(name.clone(), k + 1);
-                format!("{name}_{k}")
-            }
-        };
+        let name = s.new_name(name);
         let index = s.inputs.len();
         let id = Id { node: s.nodes.len() as u32, out: 0 };
         s.nodes.push(Node {
@@ -160,9 +167,23 @@ impl Builder {
             outs: vec![aval],
             origin: None,
         });
-        s.names.insert(name.clone(), 1);
         s.inputs.push((name, id));
         Var::new(self, id)
+    }
+
+    /// Renames the inputs, in order, by the rules of [`Builder::input`]. Inputs after the last name keep theirs.
+    pub fn name_inputs<N: AsRef<str>>(&self, names: &[N]) {
+        let mut s = self.state();
+        s.names.clear();
+        let old: Vec<String> = s.inputs.iter().map(|(name, _)| name.clone()).collect();
+        for (i, old) in old.iter().enumerate() {
+            s.inputs[i].0 = s.new_name(names.get(i).map_or(old, |name| name.as_ref()));
+        }
+    }
+
+    /// Returns the name of an input; `None` for any other value.
+    pub fn input_name(&self, id: Id) -> Option<String> {
+        self.state().inputs.iter().find(|(_, input)| *input == id).map(|(name, _)| name.clone())
     }
 
     /// Ids of the inputs added so far, in order.

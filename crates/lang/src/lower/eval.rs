@@ -24,7 +24,7 @@ use crate::syntax::diagnostic::{Diagnostic, indices, nearest};
 use crate::syntax::indices::moving;
 use crate::syntax::source::Span;
 use branch::not;
-use gradus_ir::Error;
+use gradus_ir::{Error, Kind as ErrorKind};
 use gradus_tensor::Tensor;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -111,30 +111,28 @@ fn product(factors: &[Named], left: &[Name], span: Span) -> Eval<Named> {
 
 /// Converts a tensor error to a diagnostic at a location.
 pub(crate) fn fault(span: Span, e: &Error) -> Fault {
-    let whole = e.to_string();
-    // Only the first line is kept: the others name locations in the implementation.
-    let text = whole.split("\n").next().unwrap_or_default();
-    Diagnostic::error(span, in_words(text, None)).into()
+    Diagnostic::error(span, in_words(e, None)).into()
 }
 
-/// Rewrites an op's error about an index out of range in terms of the language.
-pub(crate) fn in_words(text: &str, called: Option<&str>) -> String {
+/// Returns the message of a tensor error, in terms of the language if it is about an index out of range.
+pub(crate) fn in_words(e: &Error, called: Option<&str>) -> String {
+    // Only the first line is kept: the others name locations in the implementation.
+    let text = || e.to_string().lines().next().unwrap_or_default().to_string();
+    index_fault(e, called).unwrap_or_else(text)
+}
+
+/// Describes an error about an index out of range in terms of the language; `None` for other errors.
+fn index_fault(e: &Error, called: Option<&str>) -> Option<String> {
+    let ErrorKind::Index { index, extent: places @ 1.., .. } = e.kind() else { return None };
     let no_program = Program::default();
-    let place = || {
-        let (before, behind) = text.split_once("index ")?;
-        let (place, behind) = behind.split_once(" is out of range for extent ")?;
-        let places: usize = behind.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
-        // The name of the op is mentioned only if it is also a builtin.
-        let own =
-            before.split_once(':').map(|(op, _)| op).filter(|op| builtin::find(op, &no_program).is_some());
-        let who = match called.or(own) {
-            Some(function) => format!("`{function}` is given"),
-            None => "this reads".into(),
-        };
-        let there = if places == 1 { "is 1 place".into() } else { format!("are {places} places") };
-        Some(format!("{who} place {place}, but there {there}, counted from 0"))
+    // The name of the op is mentioned only if it is also a builtin.
+    let op = e.op().map(|op| op.split_once(": ").map_or(op, |(called, _)| called));
+    let who = match called.or(op.filter(|op| builtin::find(op, &no_program).is_some())) {
+        Some(function) => format!("`{function}` is given"),
+        None => "this reads".into(),
     };
-    place().unwrap_or_else(|| text.to_string())
+    let there = if *places == 1 { "is 1 place".into() } else { format!("are {places} places") };
+    Some(format!("{who} place {index}, but there {there}, counted from 0"))
 }
 
 /// Returns an error if the value is complex.

@@ -122,7 +122,10 @@ impl Drafts {
 
     /// What a time of so many steps is called.
     pub(crate) fn time(&mut self, steps: usize) -> Name {
-        let next = if self.times.is_empty() { "t".into() } else { format!("t{steps}").into() };
+        let mut next: Name = if self.times.is_empty() { "t".into() } else { format!("t{steps}").into() };
+        while self.taken.contains(&next) {
+            next = format!("{next}_").into();
+        }
         self.times.entry(steps).or_insert(next).clone()
     }
 
@@ -228,6 +231,7 @@ impl Drafts {
     /// The statements, all indices named; some tensors under other names.
     pub(crate) fn finish(mut self, names: &HashMap<Name, Name>) -> Vec<Statement> {
         let mut letters: BTreeMap<usize, Name> = BTreeMap::new();
+        let mut next = 0;
         let drafts = std::mem::take(&mut self.drafts);
         let functions = std::mem::take(&mut self.functions);
         let own = functions.iter().flat_map(|f| {
@@ -236,8 +240,13 @@ impl Drafts {
         });
         let all = drafts.iter().flat_map(|d| &d.kinds).chain(own).map(|k| self.root(*k));
         for root in all.collect::<Vec<_>>() {
-            let n = letters.len();
-            letters.entry(root).or_insert_with(|| letter(n));
+            if !letters.contains_key(&root) {
+                // An index with the name of a tensor would be read as that tensor.
+                let free = |name: &Name| !self.taken.contains(name) && !names.values().any(|n| n == name);
+                let name = (next..).map(letter).find(free).unwrap_or_else(|| "i".into());
+                next = (next..).find(|n| letter(*n) == name).map_or(next, |n| n + 1);
+                letters.insert(root, name);
+            }
         }
         letters.extend(self.laid_out.iter().map(|(kind, time)| (*kind, time.clone())));
         let mut sizes: Vec<(Name, usize)> = self.times.iter().map(|(n, time)| (time.clone(), *n)).collect();

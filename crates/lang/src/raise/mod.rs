@@ -12,6 +12,8 @@ mod rounds;
 mod rules;
 mod time;
 
+use crate::builtin::find;
+use crate::program::Program;
 use crate::syntax::ast::{Index, Kind, Name, Place, Statement};
 use crate::syntax::source::Span;
 use draft::Drafts;
@@ -85,7 +87,7 @@ pub fn raise(graph: &Graph, outputs: &[&str]) -> Result<String> {
         })
         .collect();
     for (name, id) in graph.inputs() {
-        let name = unused(name, &mut taken);
+        let name = unused(&not_reserved(name), &mut taken);
         let extents = &graph.aval(*id).shape;
         let kinds: Vec<usize> = extents.iter().map(|n| drafts.kind(*n)).collect();
         given.push(Seen::named(name, kinds, None));
@@ -166,10 +168,22 @@ fn float_of(graph: &Graph) -> Option<DType> {
     one.filter(|one| found.iter().all(|d| d == one))
 }
 
+/// Words with a meaning of their own in programs.
+const RESERVED: &[&str] = &[
+    "as", "axis", "case", "const", "def", "default", "export", "false", "fn", "import", "inf", "let",
+    "param", "reduce", "true", "when", "while",
+];
+
+/// Changes the name of an input that programs would read as a word of the language or as a builtin.
+fn not_reserved(name: &str) -> String {
+    let is_reserved = RESERVED.contains(&name) || find(name, &Program::default()).is_some();
+    if is_reserved { format!("{name}_") } else { name.to_string() }
+}
+
 /// A similar name that the language can parse and that is not taken.
 fn unused(like: &str, taken: &mut BTreeSet<Name>) -> Name {
     let clean: String = like.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    let starts = clean.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let starts = !clean.starts_with(|c: char| c.is_ascii_digit()) && clean.contains(|c: char| c != '_');
     let base = if starts { clean } else { format!("T{clean}") };
     let mut name = Name::from(base.as_str());
     let mut n = 2;

@@ -286,11 +286,8 @@ impl Lowered {
             [(function, span)] => (Some(&**function), *span),
             _ => (None, Span::NOWHERE),
         };
-        // Only the first line is kept: the others name locations in the implementation.
-        let whole = e.to_string();
-        let text = whole.lines().next().unwrap_or_default();
-        let plain = in_words(text, None);
-        let told = in_words(text, function);
+        let plain = in_words(e, None);
+        let told = in_words(e, function);
         let span = if told == plain { Span::NOWHERE } else { span };
         self.faulty(Diagnostic::error(span, told))
     }

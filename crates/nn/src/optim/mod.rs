@@ -57,14 +57,15 @@ struct Group {
 
 impl Group {
     fn new(parameters: Vec<(String, Tensor)>, rule: Box<dyn Rule>) -> Group {
-        let cells = |(_, p): &(String, Tensor)| {
+        let cells = |(of, p): &(String, Tensor)| {
             let named = rule.state(&p.data_()).into_iter();
-            named.map(|(name, first)| (name, first.cell())).collect()
+            named.map(|(name, first)| (name, first.cell().named(&format!("{of}.{name}")))).collect()
         };
         let state = parameters.iter().map(cells).collect();
         let wide = parameters.iter().any(|(_, p)| p.dtype() == DType::F64);
-        let number = |x: f64| if wide { Tensor::from(x).cell() } else { Tensor::from(x as f32).cell() };
-        let numbers = rule.numbers(rule.rate(), 1).into_iter().map(number).collect();
+        let cell = |x: f64| if wide { Tensor::from(x).cell() } else { Tensor::from(x as f32).cell() };
+        let number = |(i, x): (usize, f64)| cell(x).named(&format!("optimizer.number_{i}"));
+        let numbers = rule.numbers(rule.rate(), 1).into_iter().enumerate().map(number).collect();
         Group { parameters, rule, state, numbers }
     }
 }
@@ -100,6 +101,11 @@ struct Average {
     cells: Vec<Tensor>,
 }
 
+/// Makes the cell of a parameter's running average.
+fn average_cell((name, p): &(String, Tensor)) -> Tensor {
+    p.data_().detach().cell().named(&format!("{name}.average"))
+}
+
 impl Optimizer {
     /// Makes an optimizer of parameters with a rule.
     pub fn new(parameters: Vec<(String, Tensor)>, rule: impl Rule + 'static) -> Optimizer {
@@ -122,7 +128,7 @@ impl Optimizer {
             self.fault.get_or_insert(Error::value(name.clone(), "is in two groups of parameters"));
         }
         if let Some(average) = &mut self.average {
-            average.cells.extend(parameters.iter().map(|(_, p)| p.data_().detach().cell()));
+            average.cells.extend(parameters.iter().map(average_cell));
         }
         self.groups.push(Group::new(parameters, Box::new(rule)));
         self
@@ -149,7 +155,7 @@ impl Optimizer {
 
     /// Keeps an average of every parameter: after each step `average · decay + parameter · (1 - decay)`.
     pub fn average(mut self, decay: f64) -> Optimizer {
-        let cells = self.parameters().map(|(_, p)| p.data_().detach().cell()).collect();
+        let cells = self.parameters().map(average_cell).collect();
         self.average = Some(Average { decay, cells });
         self
     }

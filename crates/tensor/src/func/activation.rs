@@ -38,6 +38,18 @@ fn between(x: &Tensor, low: f64, high: f64) -> Tensor {
     x.ge(high).select(high, &x)
 }
 
+/// Settings of [`Tensor::softplus`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoftplusOptions {
+    /// Factor of the argument.
+    pub beta: f64,
+    /// Value of `beta x` above which the result is `x`.
+    pub threshold: f64,
+}
+
+/// PyTorch's defaults of [`Tensor::softplus`], which every front end uses.
+pub const SOFTPLUS: SoftplusOptions = SoftplusOptions { beta: 1.0, threshold: 20.0 };
+
 impl Tensor {
     /// The positive part; its derivative at 0 is 0. Integers keep their dtype.
     #[track_caller]
@@ -142,7 +154,7 @@ impl Tensor {
     }
 
     /// `log(1 + exp(beta x)) / beta` without overflow, and `x` itself where `beta x` exceeds the threshold
-    /// (PyTorch's defaults are 1 and 20).
+    /// ([`SOFTPLUS`] has PyTorch's defaults).
     #[track_caller]
     pub fn softplus(&self, beta: f64, threshold: f64) -> Tensor {
         if beta == 0.0 {

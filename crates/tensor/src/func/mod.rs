@@ -36,6 +36,7 @@ pub mod pools;
 pub mod scatter;
 pub mod shape;
 
+pub use activation::{SOFTPLUS, SoftplusOptions};
 pub use attention::{AttentionOptions, scaled_dot_product_attention};
 pub use cache::{CacheKind, CachedOptions, Slots, cache_write, cached_attention};
 pub use conv::{

@@ -6,7 +6,7 @@ use super::{Entry, Run};
 use crate::session;
 use gradus_ir::ops::pointwise;
 use gradus_ir::{Aval, DType, Error, Result};
-use gradus_tensor::func::{self, AvgPoolOptions, Each, Interpolation, MaxPoolOptions};
+use gradus_tensor::func::{self, AvgPoolOptions, Each, Interpolation, MaxPoolOptions, SOFTPLUS};
 use gradus_tensor::{
     AttentionOptions, CrossEntropyOptions, Device, Ix, Tensor, scaled_dot_product_attention,
 };
@@ -181,7 +181,7 @@ fn layers() -> Vec<Line> {
         ("elu", "alpha?: number", "Negative numbers become alpha times their exponential less 1.", |a| one(a.tensor(0)?.elu(a.number(1, Some(1.0))?))),
         ("gelu", "", "The number times the normal distribution function.", |a| one(a.tensor(0)?.gelu())),
         ("silu", "", "The number times its sigmoid.", |a| one(a.tensor(0)?.silu())),
-        ("softplus", "", "log(1 + exp(x)), a smooth `relu`.", |a| one(a.tensor(0)?.softplus(1.0, 20.0))),
+        ("softplus", "", "log(1 + exp(x)), a smooth `relu`.", |a| one(a.tensor(0)?.softplus(SOFTPLUS.beta, SOFTPLUS.threshold))),
         ("clamp", "min?: number, max?: number", "Not below min, not above max.", |a| one(a.tensor(0)?.clamp(a.maybe_number(1)?, a.maybe_number(2)?))),
         ("linear", "weight: Tensor, bias?: Tensor", "The product with a transposed weight [out, in], plus a bias.", |a| one(func::linear(&a.tensor(0)?, &a.tensor(1)?, a.maybe_tensor(2)?.as_ref()))),
         ("embedding", "ids: Tensor", "The rows of this table at integers.", |a| one(func::embedding(&a.tensor(1)?, &a.tensor(0)?, None))),

@@ -5,6 +5,7 @@ use crate::builtin::table::{ANY, NO, X, XY, pointwise};
 use crate::builtin::{Builtin, Derivative, Settings};
 use gradus_ir::{Class, DType};
 use gradus_tensor::Tensor;
+use gradus_tensor::func::SOFTPLUS;
 
 pub(crate) static TABLE: &[Builtin] = &[
     pointwise("step", ANY, NO, |a, _| a[0].gt(0.0).to_dtype(a[0].dtype())).with(Derivative::None),
@@ -32,9 +33,12 @@ pub(crate) static TABLE: &[Builtin] = &[
     pointwise("gelu_tanh", X, NO, |a, _| a[0].gelu_tanh()),
     pointwise("silu", X, NO, |a, _| a[0].silu()),
     pointwise("mish", X, NO, |a, _| a[0].mish()),
-    pointwise("softplus", X, &[number("beta", 1.0), number("threshold", 20.0)], |a, s| {
-        a[0].softplus(s.number("beta"), s.number("threshold"))
-    }),
+    pointwise(
+        "softplus",
+        X,
+        &[number("beta", SOFTPLUS.beta), number("threshold", SOFTPLUS.threshold)],
+        |a, s| a[0].softplus(s.number("beta"), s.number("threshold")),
+    ),
     pointwise("logsigmoid", X, NO, |a, _| a[0].logsigmoid()),
     pointwise("softsign", X, NO, |a, _| a[0].softsign()),
     pointwise("hardtanh", X, &[number("min", -1.0), number("max", 1.0)], |a, s| {

@@ -1,6 +1,6 @@
 //! Calls: arguments, settings, axes, and functions of the program's own.
 
-use super::{Eval, Fault, Term, Value, Values, fault, in_words, real};
+use super::{Eval, Fault, Term, Value, Values, fault, in_words, index_fault, real};
 use crate::builtin::named::{Named, meeting};
 use crate::builtin::written::Written;
 use crate::builtin::{self, Around, Base, Callee, Param, Setting, Settings, Shape, Takes};
@@ -29,12 +29,16 @@ fn no_complex(function: &Name, span: Span) -> Fault {
 
 /// The error of a builtin, with the builtin's name and its arguments instead of the op and its operands.
 fn refused(function: &str, args: &[Named], span: Span, e: &Error) -> Fault {
-    let whole = in_words(e.to_string().lines().next().unwrap_or_default(), Some(function));
-    let why = whole.rsplit_once(" (operands ").map_or(&*whole, |(why, _)| why);
-    let is_op = |op: &str| op.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let why = why.split_once(": ").filter(|(op, _)| is_op(op)).map_or(why, |(_, why)| why);
+    if let Some(what) = index_fault(e, Some(function)) {
+        return Diagnostic::error(span, what).into();
+    }
+    let kind = e.kind().to_string();
+    let first = kind.lines().next().unwrap_or_default();
+    // An op inside of the function that was called keeps its name.
+    let inner = e.op().and_then(|op| op.split_once(": "));
+    let why = inner.map_or_else(|| first.to_string(), |(_, inner)| format!("{inner}: {first}"));
     if why.starts_with('`') {
-        return Diagnostic::error(span, why.to_string()).into();
+        return Diagnostic::error(span, why).into();
     }
     let name = |a: &Name| if a.contains(' ') { "?".to_string() } else { a.to_string() };
     let one = |a: &Named| match a.axes.is_empty() {
@@ -228,8 +232,7 @@ impl Term<'_> {
                 (Some(at), ErrorKind::DType { .. }) => no_complex(&call.function, at),
                 // Positions and the tensor they index are easily confused, so the error shows the signature.
                 _ if params.iter().any(|p| p.takes == Takes::Ids) => {
-                    let what =
-                        in_words(x.to_string().lines().next().unwrap_or_default(), Some(&call.function));
+                    let what = in_words(&x, Some(&call.function));
                     let help = format!("it is {}", callee.signature().text(&call.function));
                     Diagnostic::error(span, what).help(help).into()
                 }
