@@ -122,8 +122,8 @@ fn export_takes_weights_of_a_trained_program() {
     let checkpoint = format!("W={run}/checkpoint.safetensors");
     let json =
         |more: &[&str]| output("", &[&["run", &file, "--json", "--set", "X=[1.0, 2.0]"][..], more].concat());
-    let by_hand = format!("W=[[{}, {}], [{}, {}]]", trained[0], trained[1], trained[2], trained[3]);
-    let expected = json(&["--set", &by_hand, "--set", "T=[0.0, 1.0]"]);
+    let written = format!("W=[[{}, {}], [{}, {}]]", trained[0], trained[1], trained[2], trained[3]);
+    let expected = json(&["--set", &written, "--set", "T=[0.0, 1.0]"]);
     assert_eq!(json(&["--params", &run, "--set", "T=[0.0, 1.0]"]), expected);
     assert_eq!(json(&["--input", &checkpoint, "--set", "T=[0.0, 1.0]"]), expected);
     let missing = gradus(&["run", &file, "--params", "no/such/run", "--set", "X=[1.0, 2.0]"]);

@@ -44,7 +44,7 @@ impl Stored {
     /// # Safety
     /// `from` has these features and `to` a number for each.
     unsafe fn read(self, from: *const u8, count: usize, to: *mut f32) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller guarantees `count` features at `from` and room for as many numbers at `to`.
         unsafe {
             match self {
                 Stored::F32 => std::ptr::copy_nonoverlapping(from.cast(), to, count),

@@ -472,10 +472,10 @@ fn jobs(plan: &Plan) -> (Vec<usize>, Vec<Vec<usize>>) {
         together[first] = count;
         let weights: Vec<usize> =
             plan.steps[first..first + count].iter().filter_map(siblings::weights).collect();
-        if !weights.is_empty() {
-            if let Some(last) = last.replace(first) {
-                ahead[last] = weights;
-            }
+        if !weights.is_empty()
+            && let Some(last) = last.replace(first)
+        {
+            ahead[last] = weights;
         }
         first += count;
     }

@@ -70,7 +70,8 @@ pub(crate) unsafe fn run(steps: &[Step], pool: &Pool, memory: Memory<'_>) -> Res
     };
     let products: Option<Vec<int8::Product>> = steps.iter().map(of).collect();
     let products = products.ok_or_else(|| Error::verify("a step is not a product of integers"))?;
-    // SAFETY: the caller's contract; `count` checked that results do not overlap.
+    // SAFETY: the caller guarantees that operands and results of each step are in memory, with the extents of their
+    // buffers; `count` checked that results do not overlap.
     unsafe { int8::dot(pool, &products) };
     Ok(())
 }
