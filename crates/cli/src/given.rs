@@ -171,6 +171,8 @@ impl Given {
         if let Some(run) = &self.params
             && let Err(e) = trained(run, program, &mut found)
         {
+            // A missing input would be a second error of the same cause.
+            found.unread.extend(program.inputs().filter(|n| !found.inputs.contains_key(*n)).cloned());
             let place = settings.place("--params ", program);
             found.faults.push(Diagnostic::error(place, crate::first_line(&e.to_string())));
         }

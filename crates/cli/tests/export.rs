@@ -127,7 +127,8 @@ fn export_takes_weights_of_a_trained_program() {
     assert_eq!(json(&["--params", &run, "--set", "T=[0.0, 1.0]"]), expected);
     assert_eq!(json(&["--input", &checkpoint, "--set", "T=[0.0, 1.0]"]), expected);
     let missing = gradus(&["run", &file, "--params", "no/such/run", "--set", "X=[1.0, 2.0]"]);
-    assert!(missing.code == 1 && missing.err.contains("--params no/such/run"), "{}", missing.err);
+    assert!(missing.code == 2 && missing.err.contains("--params no/such/run"), "{}", missing.err);
+    assert!(!missing.err.contains("`W` has no equation"), "{}", missing.err);
     // A parameter that the command gives comes first.
     let given = "W=[[0.5, -1.0], [2.0, 0.25]]";
     let more = ["--set", "X=[1.0, 2.0]", "--set", given, "--feed", "X"];

@@ -11,7 +11,15 @@ const NAME: &str = ".lock";
 
 /// A locked folder. Dropping it releases the lock.
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file would not be enough: a process that another thread is starting holds a copy of it until it
+        // runs its own program.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -38,7 +46,7 @@ impl Lock {
         // The process id is for the message of a second run. Only the lock counts: the text may be from an earlier run.
         let noted = file.set_len(0).and_then(|()| file.rewind());
         noted.and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 }
 

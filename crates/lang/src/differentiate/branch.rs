@@ -134,7 +134,7 @@ pub(super) fn joined(
             continue;
         }
         let own = condition.index_names();
-        let met: Vec<Name> = own.iter().filter(|n| !index(n) && taken.contains(*n)).cloned().collect();
+        let met: Vec<Name> = own.iter().filter(|n| !index(n) && taken.contains(n)).cloned().collect();
         taken.extend(own);
         let mut names = HashMap::new();
         for name in met {

@@ -83,7 +83,7 @@ pub(crate) fn condition(e: &Equation, needed: &Needed, program: &Program) -> Opt
     let mut taken: Names = e.value.index_names().into_iter().chain(own).collect();
     taken.extend(e.guard.iter().flat_map(Expr::index_names));
     let inside = condition.index_names();
-    let met: Vec<Name> = inside.iter().filter(|n| taken.contains(*n)).cloned().collect();
+    let met: Vec<Name> = inside.iter().filter(|n| taken.contains(n)).cloned().collect();
     taken.extend(inside);
     for name in met {
         let new = fresh(&name, &taken, program);

@@ -240,13 +240,13 @@ impl Drafts {
         });
         let all = drafts.iter().flat_map(|d| &d.kinds).chain(own).map(|k| self.root(*k));
         for root in all.collect::<Vec<_>>() {
-            if !letters.contains_key(&root) {
+            letters.entry(root).or_insert_with(|| {
                 // An index with the name of a tensor would be read as that tensor.
                 let free = |name: &Name| !self.taken.contains(name) && !names.values().any(|n| n == name);
                 let name = (next..).map(letter).find(free).unwrap_or_else(|| "i".into());
                 next = (next..).find(|n| letter(*n) == name).map_or(next, |n| n + 1);
-                letters.insert(root, name);
-            }
+                name
+            });
         }
         letters.extend(self.laid_out.iter().map(|(kind, time)| (*kind, time.clone())));
         let mut sizes: Vec<(Name, usize)> = self.times.iter().map(|(n, time)| (time.clone(), *n)).collect();
