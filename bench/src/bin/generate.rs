@@ -7,7 +7,8 @@
 use gradus::ir::format::Compute;
 use gradus::models::LanguageModel;
 use gradus::models::session::Session;
-use gradus::{Device, Error, Result, Tensor};
+use gradus::nn::Sampling;
+use gradus::{Device, Error, Generator, Result, Tensor};
 use serde_json::json;
 use std::time::Instant;
 
