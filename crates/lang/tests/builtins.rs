@@ -376,6 +376,10 @@ const OTHERS: &[&str] = &[
     "default_generator",
     "manual_seed",
     "pointwise",
+    // Methods of `CacheKind`.
+    "of_name",
+    "row",
+    "encode",
 ];
 
 /// Every function that the core has: its composites by their samples and by their source, its other methods by their
