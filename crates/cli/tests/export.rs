@@ -136,7 +136,7 @@ fn export_takes_weights_of_a_trained_program() {
     assert_eq!(values(&site.join("weights.safetensors"), "W"), [0.5, -1.0, 2.0, 0.25]);
     let other = folder.file("other.eq", "Y[i] = exp(Z[i])\n");
     let outcome = gradus(&["export", &other, "--web", &site_text, "--params", &run, "--set", "Z=[1.0]"]);
-    assert_eq!(outcome.code, 1);
+    assert_eq!(outcome.code, 2);
     assert!(
         outcome.err.contains("contains no parameter of the program; the inputs of the program are Z"),
         "{}",

@@ -26,29 +26,29 @@ fn check_says_whether_gradients_are_right() {
 fn check_takes_many_gradients_together() {
     let chain = |special: &str| {
         let line = |k: usize| match k {
-            500 => format!("A500[i] = {special}\n"),
-            _ => format!("A{k}[i] = tanh(A{}[i]) + 0.5\n", k - 1),
+            150 => format!("A150[i] = {special}\n"),
+            _ => format!("A{k}[i] = A{0}[i] + 0.001 sin(A{0}[i])\n", k - 1),
         };
-        let lines: String = (1..=1000).map(line).collect();
-        format!("A0[i] = const([1, 2, 3])\n{lines}Loss = A1000[i]\n")
+        let lines: String = (1..=300).map(line).collect();
+        format!("A0[i] = const([1, 2, 3])\n{lines}Loss = A300[i]\n")
     };
-    let text = output(&chain("sin(A499[i])"), &["check", "-"]);
+    let text = output(&chain("sin(A149[i])"), &["check", "-"]);
     let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
-    assert!(rows.len() == 1 && rows[0].contains("1001 together") && rows[0].ends_with("  ok"), "{text}");
+    assert!(rows.len() == 1 && rows[0].contains("301 together") && rows[0].ends_with("  ok"), "{text}");
     // A kink at one name: the others are still checked.
-    let kink = format!("Z[i] = const([0, 0, 0])\n{}", chain("relu(Z[i]) + sin(A499[i])"));
+    let kink = format!("Z[i] = const([0, 0, 0])\n{}", chain("relu(Z[i]) + sin(A149[i])"));
     let text = output(&kink, &["check", "-"]);
     let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
     let smooth = |row: &&str| row.ends_with("  ok");
     assert!(rows.len() > 1 && rows.len() < 40 && rows.iter().any(smooth), "{text}");
     let own = rows.iter().find(|r| r.starts_with("Grad_Z ")).copied().unwrap_or_default();
     assert!(own.ends_with("not differentiable here"), "{text}");
-    let text = output(&chain("sin(A499[i])"), &["check", "-", "--wrt", "A0,A700"]);
+    let text = output(&chain("sin(A149[i])"), &["check", "-", "--wrt", "A0,A200"]);
     let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("Grad_")).collect();
     assert_eq!(rows.len(), 2, "{text}");
-    assert!(rows[0].starts_with("Grad_A0 ") && rows[1].starts_with("Grad_A700 "), "{text}");
+    assert!(rows[0].starts_with("Grad_A0 ") && rows[1].starts_with("Grad_A200 "), "{text}");
     assert!(rows.iter().all(smooth), "{text}");
-    let wrong = gradus_with(&chain("sin(A499[i])"), &["check", "-", "--wrt", "B"]);
+    let wrong = gradus_with(&chain("sin(A149[i])"), &["check", "-", "--wrt", "B"]);
     assert!(wrong.code != 0 && wrong.err.contains("`B`"), "{}", wrong.err);
 }
 
