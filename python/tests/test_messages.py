@@ -118,7 +118,7 @@ def test_messages_speak_python():
         assert not re.search(r"REST|\bcells?\b|to_vec|backward_with|&|::|data_\(\)", words), words
         for name in re.findall(r"`\.?(\w+)", words):
             known = hasattr(gradus, name) or hasattr(gradus.Tensor, name) or hasattr(F, name)
-            arguments = ("enable_gqa", "allow_unused", "inputs", "requires_grad", "padding", "name", "term", "labels", "c")
+            arguments = ("enable_gqa", "allow_unused", "retain_graph", "inputs", "requires_grad", "padding", "name", "term", "labels", "c")
             assert known or name in arguments, (name, words)
 
 
