@@ -547,7 +547,7 @@ def is_native(name):
 
 
 def is_python(name):
-    """Whether some module has a function of that name that is written in Python."""
+    """Returns true if some module has a function of that name that is written in Python."""
     modules = (gradus, gradus.composed, gradus.nn.functional, gradus.linalg, gradus.fft, gradus.nn.init)
     found = [getattr(module, name, None) for module in modules] + [getattr(Tensor, name, None)]
     return any(hasattr(inspect.unwrap(f), "__code__") for f in found if callable(f))

@@ -1,4 +1,4 @@
-//! What users of a graph autodiff have today, as behaviour here: sums and products, branches, loops, a transformer
+//! The control flow that users of a graph autodiff expect: sums and products, branches, loops, a transformer
 //! layer, state-space and delta-rule recurrences, functions with and without rules. Values and gradients are checked
 //! in every way that `common::gradients` knows, against other formulations and against differences.
 

@@ -1,4 +1,4 @@
-//! What derivatives cost, counted: arithmetic against the forward pass, no node twice, none for nothing.
+//! The cost of derivatives, counted: arithmetic relative to the forward pass, no duplicate node, no unused node.
 
 mod common;
 #[path = "../bench/benches/stages/gpt.rs"]
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 
 /// No application twice and none unused, in the graph and in those its ops hold.
 #[track_caller]
-#[allow(clippy::mutable_key_type)] // A graph's lazy hash does not change what it equals.
+#[allow(clippy::mutable_key_type)] // A graph's lazy hash does not change equality.
 fn lean(graph: &Graph) {
     let mut seen: HashSet<(&Op, &[Id])> = HashSet::new();
     let mut used: HashSet<u32> = graph.outputs().iter().map(|id| id.node).collect();

@@ -1,5 +1,5 @@
-//! The examples at small scale, each checked for what it must have learnt, and two of them compared with the same programs in PyTorch
-//! (`tests/golden/twins.json`).
+//! The examples at small scale: each is checked for a result of learning, and two of them are compared with the same
+//! programs in PyTorch (`tests/golden/twins.json`).
 
 #![allow(dead_code, reason = "a `main` is for those who run an example")]
 

@@ -25,7 +25,7 @@ mod shape;
 use case::{Args, Case};
 use gradus::Tensor;
 
-/// How a function of PyTorch is called here, if a module knows it.
+/// The call that stands for a function of PyTorch, if a module has one.
 fn call(name: &str, args: &Args, ins: &[Tensor]) -> Option<Vec<Tensor>> {
     core::call(name, args, ins)
         .or_else(|| activation::call(name, args, ins))

@@ -388,7 +388,7 @@ def compare_network():
 
 
 def check_rest():
-    """What is left of the article: ordering, cycles, ties, missing rules, functions without derivatives."""
+    """The remaining topics of the article: ordering, cycles, ties, missing rules, functions without derivatives."""
     a, b = Node(), Node()
     root = Node(Node(a, b), a)
     order = topological_sort(root, lambda n: n.children)

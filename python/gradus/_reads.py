@@ -90,14 +90,14 @@ def _optimises(kind):
 
 
 def _holds_settings(kind):
-    """Whether objects of a class of the package are guarded as a whole: optimizers register themselves what a program depends on, and
+    """Returns true if objects of a class of the package are guarded as a whole: optimizers register themselves what a program depends on, and
     context managers only keep what they restore."""
     ours = any(_is_ours(base.__module__) for base in kind.__mro__)
     return ours and not hasattr(kind, "__enter__") and not _optimises(kind)
 
 
 def _is_dice(x):
-    """Whether an object is a NumPy random generator, or a method of one."""
+    """Returns true if an object is a NumPy random generator, or a method of one."""
     if type(x).__name__ in ("builtin_function_or_method", "cython_function_or_method"):
         x = getattr(x, "__self__", None)
     return type(x).__module__.startswith("numpy.random")
@@ -203,7 +203,7 @@ class Reads:
         self._undo.append(function)
 
     def knows(self, owner, key):
-        """Whether an item was read."""
+        """Returns true if an item was read."""
         return ("item", id(owner), key) in self._guards
 
     def module(self, module):

@@ -10,7 +10,7 @@ from ._device import device as _device
 
 
 def is_available():
-    """Whether there is a device other than the CPU.
+    """Returns true if there is a device other than the CPU.
 
     >>> import gradus
     >>> gradus.accelerator.is_available() == gradus.wgpu.is_available()

@@ -97,7 +97,7 @@ class GradScaler:
         return 1.0
 
     def is_enabled(self):
-        """Whether it was created enabled."""
+        """Returns true if it was created enabled."""
         return self._enabled
 
     def state_dict(self):

@@ -15,7 +15,7 @@ from .compiled import compile  # noqa: F401
 
 
 def is_compiling():
-    """Whether a function is being traced for `jit` or `compile`."""
+    """Returns true if a function is being traced for `jit` or `compile`."""
     return is_tracing()
 
 

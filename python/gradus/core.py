@@ -112,17 +112,17 @@ def polygamma(n, input):
 
 
 def is_floating_point(input):
-    """Whether elements are real floats."""
+    """Returns true if elements are real floats."""
     return input.is_floating_point()
 
 
 def is_complex(input):
-    """Whether elements are complex."""
+    """Returns true if elements are complex."""
     return input.is_complex()
 
 
 def is_nonzero(input):
-    """Whether the only element is not zero."""
+    """Returns true if the only element is not zero."""
     return builtins.bool(input)  # the package has a dtype of that name
 
 

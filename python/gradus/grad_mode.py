@@ -1,4 +1,4 @@
-"""Whether operations are recorded for gradients: contexts that are decorators too."""
+"""Contexts, also usable as decorators, that turn the recording of operations for gradients on and off."""
 
 import functools
 import inspect

@@ -27,5 +27,5 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
 
 
 def is_tensor_like(inp):
-    """Whether an object is a tensor."""
+    """Returns true if an object is a tensor."""
     return isinstance(inp, Tensor)

@@ -61,10 +61,10 @@ class SparseTensor(Tensor):
     ndim = property(lambda self: len(self._size), doc="How many axes there are.")
     layout = property(lambda self: sparse_coo, doc="How elements are stored.")
     is_sparse = property(lambda self: True, doc="Yes.")
-    is_leaf = property(lambda self: self._held.is_leaf, doc="Whether its values are a leaf.")
+    is_leaf = property(lambda self: self._held.is_leaf, doc="True if its values are a leaf.")
     grad_fn = property(lambda self: self._held.grad_fn, doc="What made its values.")
     requires_grad = property(lambda self: self._held.requires_grad, lambda self, on: self.requires_grad_(on) and None,
-                             doc="Whether its values require gradients.")
+                             doc="True if its values require gradients.")
     T = property(lambda self: self.t(), doc="The transposed matrix.")
     mT = T
 
@@ -102,15 +102,15 @@ class SparseTensor(Tensor):
         return self._held.dim() - 1
 
     def is_floating_point(self):
-        """Whether values are real floats."""
+        """Returns true if values are real floats."""
         return self._held.is_floating_point()
 
     def is_complex(self):
-        """Whether values are complex."""
+        """Returns true if values are complex."""
         return self._held.is_complex()
 
     def is_coalesced(self):
-        """Whether indices are sorted and each occurs once."""
+        """Returns true if indices are sorted and each occurs once."""
         return self._coalesced
 
     def _nnz(self):

@@ -20,7 +20,7 @@ def _named(device):
 
 
 def is_available():
-    """Whether there is a device of this type.
+    """Returns true if there is a device of this type.
 
     >>> import gradus
     >>> isinstance(gradus.wgpu.is_available(), bool)

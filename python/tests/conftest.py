@@ -1,21 +1,21 @@
-"""Counts comparisons that were skipped because what they compare with is not installed.
+"""Counts comparisons that were skipped because a package or a driver is not installed.
 
-`cargo xtask test --oracles` sets `GRADUS_ORACLES=required`: then such a skip fails the run.
+`cargo xtask test --oracles` sets `GRADUS_ORACLES=required`: then such a skip fails the run. A missing package already fails when
+`oracle.peer` imports it; the count also covers drivers.
 """
 
-import os
 import signal
 
 import pytest
 
+from oracle import REQUIRED
+
 # A shell starts background jobs with Ctrl-C ignored. Tests that interrupt a computation would then wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-REQUIRED = os.environ.get("GRADUS_ORACLES") == "required"
-
 
 def skipped(terminal):
-    """Reports of tests that were skipped for want of another package; their reasons say "is not installed"."""
+    """Reports of tests that were skipped because something is not installed; their reasons say "is not installed"."""
     reports = terminal.stats.get("skipped", [])
     return [r for r in reports if isinstance(r.longrepr, tuple) and "is not installed" in r.longrepr[2]]
 

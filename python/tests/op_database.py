@@ -33,7 +33,7 @@ PROGRESS = struct.Struct("qqd")
 #: The number of the current sample before a worker has imported its packages, and how much longer than a sample that may take.
 STARTING, START_PATIENCE = -2, 15
 
-#: How many times longer than `--patience` a sample may take by the clock.
+#: The factor by which a sample may exceed `--patience` by the clock.
 WAITING = 30
 
 
@@ -138,7 +138,7 @@ class Worker:
         return lines
 
     def stuck(self, patience):
-        """Whether no sample has ended in `patience` seconds of processor time, or far longer by the clock. Imports may take longer."""
+        """Returns true if no sample has ended in `patience` seconds of processor time, or far longer by the clock. Imports may take longer."""
         at, used = self.state(), processor_time(self.process.pid)
         if at != self.seen:
             self.seen, self.since, self.used = at, time.monotonic(), used

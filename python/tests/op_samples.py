@@ -71,7 +71,7 @@ def cov_of_wide_weights(input, *, aweights=None, **others):
     return torch.cov(input, aweights=aweights if aweights is None or wide is None else aweights.to(wide), **others)
 
 
-#: What takes the place of PyTorch's functions where those are less precise than their dtype. Its Bessel functions are off by 1e-8,
+#: Replacements for PyTorch's functions that are less precise than their dtype. Its Bessel functions are off by 1e-8,
 #: beyond 5 by 8e-7. `cov` sums weights of 32 bits in 32 bits, also where the result has 64, and the sums cancel.
 PRECISE = {
     "special.bessel_j0": by_scipy("bessel_j0", scipy.special.j0),
@@ -113,7 +113,7 @@ ATEN = {
 
 
 class Torch:
-    """What samples' own functions see as `torch`: the package, and `ops.aten` with the table above."""
+    """The object that samples' own functions use as `torch`: the package, and `ops.aten` with the table above."""
 
     ops = types.SimpleNamespace(aten=types.SimpleNamespace(**{name: types.SimpleNamespace(default=f) for name, f in ATEN.items()}))
 
@@ -270,7 +270,7 @@ def array(x):
 
 
 def difference(ours, theirs, bounds=BOUNDS, values=True):
-    """How nested results differ, as a `Finding`, or `None`."""
+    """The difference of nested results, as a `Finding`, or `None`."""
     ours, theirs = flat(ours), flat(theirs)
     if len(ours) != len(theirs):
         return Finding("value", f"{len(ours)} results, not {len(theirs)}")
@@ -388,7 +388,7 @@ def examined(op, sample, dtype):
 
 
 def gradient_difference(op, sample):
-    """How gradients from random cotangents differ, as a `Finding`, or `None`."""
+    """The difference of gradients from random cotangents, as a `Finding`, or `None`."""
     process = sample.output_process_fn_grad
     leaves, pairs = [], []
     arguments = fresh((sample.input, tuple(sample.args), dict(sample.kwargs)), leaves)

@@ -1,5 +1,7 @@
-"""What the tests share: PyTorch as oracle where it is installed, arrays in between, comparison of nested results."""
+"""Helpers that tests share: PyTorch as oracle where it is installed, arrays in between, comparison of nested results."""
 
+import importlib
+import os
 import warnings
 
 import numpy as np
@@ -7,15 +9,33 @@ import pytest
 
 import gradus
 
-try:
-    import torch
-except ImportError:  # its tests are skipped, with a message
-    torch = None
+#: If true, a comparison fails where a package is missing, instead of being skipped. `cargo xtask test --oracles` sets the variable.
+REQUIRED = os.environ.get("GRADUS_ORACLES") == "required"
 
-#: Why a comparison is skipped; `conftest.py` counts such skips.
-MISSING = "PyTorch is not installed: there is nothing to compare with"
 
-needs_torch = pytest.mark.skipif(torch is None, reason=MISSING)
+def peer(name):
+    """Returns a package that tests compare with, or `None` if it is not installed. Raises if comparisons are required."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        if REQUIRED:
+            raise
+        return None
+
+
+def peer_or_skip(name, **kwargs):
+    """Returns a package that a test compares with. Skips the test if the package is not installed."""
+    return peer(name) or pytest.skip(f"{name} is not installed: there is nothing to compare with", **kwargs)
+
+
+def needs(*names):
+    """Returns a mark that skips tests if one of the packages is not installed."""
+    missing = ", ".join(name for name in names if peer(name) is None)
+    return pytest.mark.skipif(missing != "", reason=f"{missing} is not installed: there is nothing to compare with")
+
+
+torch = peer("torch")
+needs_torch = needs("torch")
 
 
 def array(x):

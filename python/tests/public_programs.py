@@ -353,7 +353,7 @@ def entries(text, only=""):
 
 
 def far(ours, theirs, bound):
-    """How two arrays differ, or `None`."""
+    """The difference of two arrays, or `None`."""
     if ours.shape != theirs.shape:
         return f"shape {ours.shape}, not {theirs.shape}"
     if theirs.dtype.kind in "biu":
@@ -366,7 +366,7 @@ def far(ours, theirs, bound):
 
 
 def difference(ours, theirs):
-    """How the results of an entry differ, or `None`."""
+    """The difference of an entry's results, or `None`."""
     if "error" in ours:
         return ours["error"]
     close = CLOSE if theirs["is_wide"] else SINGLE

@@ -183,7 +183,7 @@ def test_made_of_others():
     same(*found, rtol=1e-9)
 
 
-#: What it is made of, and where its density is looked at.
+#: The arguments of each distribution, and points at which its density is compared.
 WIDER = {
     "StudentT(r + 2, m, r)": [0.3, 1.2], "InverseGamma(r + 2, r)": [0.3, 1.2], "Weibull(r, r + 0.5)": [0.3, 1.2], "Pareto(r, r + 2.5)": [1.5, 2.2],
     "HalfCauchy(r)": [0.3, 1.2], "Binomial(5, probs=r / 3)": [2.0, 5.0], "Binomial(t.tensor([4.0, 4.0]), logits=m)": [0.0, 3.0],
@@ -195,7 +195,7 @@ WIDER = {
 
 
 def answer(made, ask, x):
-    """What a distribution says, or `None` if it does not know."""
+    """A property of a distribution, or `None` if it is not implemented."""
     try:
         value = getattr(made, ask)
         return value() if ask == "entropy" else value(x.clamp(0.1, 0.9) if ask == "icdf" else x) if ask in ("cdf", "icdf") else value

@@ -103,7 +103,7 @@ CASES = {
 
 
 def values(graph, text, args, names):
-    """What equations give for arguments by the names of the graph's inputs."""
+    """The results of equations for arguments with the names of the graph's inputs."""
     program = gradus.Program(text)
     given = {n: a for n, a in zip(graph.inputs, args) if n in program.inputs}
     found = program.run(given, dtype=gradus.float64, only=names)

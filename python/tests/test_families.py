@@ -6,15 +6,11 @@ import numpy as np
 import pytest
 
 import gradus
-from oracle import array, torch
+from oracle import array, needs, peer, peer_or_skip, torch
 from tiny_model import tokenizer
 
-try:
-    import transformers as T
-except ImportError:  # its tests are skipped, with a message
-    T = None
-
-pytestmark = pytest.mark.skipif(T is None or torch is None, reason="transformers is not installed")
+T = peer("transformers")
+pytestmark = needs("torch", "transformers")
 
 VOCABULARY = 272
 SIZES = dict(vocab_size=VOCABULARY, hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4,
@@ -188,7 +184,7 @@ GGUF = {
 
 def write_gguf(path, name, model):
     """Writes a model with the package `gguf`: names by its table, keys by its writer."""
-    gguf = pytest.importorskip("gguf", reason="gguf is not installed")
+    gguf = peer_or_skip("gguf")
     arch = getattr(gguf.MODEL_ARCH, GGUF[name][0])
     c = model.config
     get = lambda *keys: next((getattr(c, k) for k in keys if getattr(c, k, None) is not None), None)

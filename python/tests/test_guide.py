@@ -7,13 +7,14 @@ namespace of its own. A block `output` directly after one is what it prints; `�
 """
 
 import contextlib
-import importlib.util
 import io
 import os
 import re
 from pathlib import Path
 
 import pytest
+
+from oracle import peer_or_skip
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -36,7 +37,7 @@ def blocks(text):
 
 
 def agrees(shown, found):
-    """Whether a text is as a page shows it; `…` stands for anything within a line."""
+    """Returns true if a text equals the text on a page, in which `…` matches anything within a line."""
     shown, found = ([line.rstrip() for line in text.rstrip().split("\n")] for text in (shown, found))
     pattern = [".*".join(map(re.escape, line.split("…"))) for line in shown]
     return len(shown) == len(found) and all(re.fullmatch(p, line) for p, line in zip(pattern, found))
@@ -95,8 +96,7 @@ def test_the_other_spelling(other, monkeypatch, tmp_path):
     """Blocks of other packages print what the page shows, which is what ours print."""
     pages = [page for page in PAGES if f"```python {other}" in (DOCS / page).read_text("utf-8")]
     assert pages
-    if importlib.util.find_spec(other) is None:
-        pytest.skip(f"{other} is not installed")
+    peer_or_skip(other)
     for page in pages:
         _, ran, changes = run(page, other, monkeypatch, tmp_path)
         assert ran

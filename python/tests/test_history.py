@@ -1,9 +1,11 @@
 """`grad_fn`: the recorded operations of a tensor, next to PyTorch's."""
 
-import gradus
 import pytest
 
-torch = pytest.importorskip("torch")
+import gradus
+from oracle import needs_torch, torch
+
+pytestmark = needs_torch
 
 
 def shape_of(node):

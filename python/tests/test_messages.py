@@ -10,6 +10,7 @@ import pytest
 import gradus
 from gradus import nn
 from gradus.nn import functional as F
+from oracle import peer_or_skip
 
 SOURCES = Path(__file__).parents[2] / "crates"
 
@@ -147,7 +148,7 @@ def test_messages(call, kind, part):
 ])
 def test_integers_refuse_what_pytorch_refuses(call):
     failing(lambda: call(gradus, gradus.tensor([1, 2, 3])), RuntimeError)
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    torch = peer_or_skip("torch")
     failing(lambda: call(torch, torch.tensor([1, 2, 3])), RuntimeError)
 
 
@@ -170,7 +171,7 @@ def test_pickles_of_pytorch_say_what_to_do(tmp_path):
     assert "safetensors.torch.save_file" in failing(lambda: gradus.load(path), ValueError)
     with open(path, "rb") as file:
         assert "load_state_dict" in failing(lambda: gradus.load(file), ValueError)
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    torch = peer_or_skip("torch")
     for kwargs in ({}, {"_use_new_zipfile_serialization": False}):
         torch.save({"w": torch.ones(2)}, path, **kwargs)
         assert "pickle of torch.save" in failing(lambda: gradus.load(path), ValueError)

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from oracle import MISSING, torch
+from oracle import peer_or_skip
 
 #: One sample in this many, at least one per entry and dtype.
 EVERY = 12
@@ -20,8 +20,7 @@ RAISED = 0.01
 
 @pytest.fixture(scope="module")
 def results():
-    if torch is None:
-        pytest.skip(MISSING)
+    peer_or_skip("torch")
     import op_database
 
     return op_database.run(every=EVERY, workers=os.cpu_count())

@@ -11,16 +11,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from oracle import torch as pytorch
+from oracle import peer_or_skip
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 
 
 @pytest.fixture(params=["gradus", "torch"])
 def lib(request):
-    if request.param == "torch" and pytorch is None:
-        pytest.skip("PyTorch is not installed: there is nothing to compare with")
-    torch = importlib.import_module(request.param)
+    torch = peer_or_skip(request.param)
     torch.manual_seed(0)
     data = importlib.import_module(f"{request.param}.utils.data")
     return SimpleNamespace(torch=torch, nn=torch.nn, F=torch.nn.functional, optim=torch.optim, data=data)

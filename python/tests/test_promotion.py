@@ -95,7 +95,7 @@ def test_functions(function):
                 results.append(name(y))
             except (RuntimeError, TypeError, ValueError):
                 results.append("an error")
-        # What PyTorch refuses (means of integers) may be given here; its `any` of uint8 is uint8 for old times' sake.
+        # Gradus may accept calls that PyTorch refuses (means of integers). PyTorch's `any` of uint8 is uint8 for compatibility.
         if results[0] != results[1] and results[1] != "an error" and (function, dtype) != ("any", "uint8"):
             wrong.append(f"{function} of {dtype}: {results[0]}, not {results[1]}")
     assert not wrong, "\n".join(wrong)

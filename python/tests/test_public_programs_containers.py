@@ -15,7 +15,7 @@ Point = namedtuple("Point", "x y")
 
 
 def _described(t):
-    """What lists and dictionaries of parameters hold, as texts and numbers."""
+    """The contents of lists and dictionaries of parameters, as texts and numbers."""
     nn, found = t.nn, []
     nested = nn.ParameterList()
     nested.append(nn.ParameterList([t.ones(1), t.ones(2)]))

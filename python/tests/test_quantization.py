@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 
 import gradus
-from oracle import array, needs_torch, torch
+from oracle import array, needs, needs_torch, peer, torch
 
-try:
-    import gguf
-except ImportError:  # its tests are skipped, with a message
-    gguf = None
-
-needs_gguf = pytest.mark.skipif(gguf is None, reason="gguf is not installed")
+gguf = peer("gguf")
+needs_gguf = needs("gguf")
 
 RNG = np.random.default_rng(0)
 VALUES = [RNG.normal(size=(16, 256)), RNG.uniform(-1, 1, (16, 256)), RNG.standard_t(2, (16, 256)), np.zeros((1, 256)),

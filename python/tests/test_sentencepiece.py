@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 import gradus
+from oracle import needs, peer
 
-try:
-    import gguf
-    import sentencepiece
-except ImportError:  # its tests are skipped, with a message
-    gguf = sentencepiece = None
-
-pytestmark = pytest.mark.skipif(sentencepiece is None, reason="sentencepiece or gguf is not installed")
+gguf, sentencepiece = peer("gguf"), peer("sentencepiece")
+pytestmark = needs("gguf", "sentencepiece")
 
 WORDS = ["the", "quick", "brown", "foxes", "jumped", "over", "lazy", "dogs", "banana", "bandana", "aaaa", "aaaaaa", "naïve", "über",
          "straße", "東京", "日本語", "🙂", "1234", "99", "f(x)", "<unk>", "<s>", "</s>", "▁", "  ", "\n", "\t", "...", "tokenization"]

@@ -10,7 +10,7 @@ import pytest
 
 import gradus
 from gradus import nn, optim
-from oracle import array
+from oracle import array, peer_or_skip
 
 
 def equal(a, b):
@@ -111,7 +111,7 @@ def test_what_tensors_are_survives(tmp_path, nested):
 
 
 def test_tied_weights_are_a_plain_file_too(tmp_path):
-    theirs = pytest.importorskip("safetensors.numpy", reason="the package safetensors is not installed")
+    theirs = peer_or_skip("safetensors.numpy")
     t = gradus.arange(3)
     gradus.save({"a": t, "b": t}, tmp_path / "f")
     assert {k: v.tolist() for k, v in theirs.load_file(str(tmp_path / "f")).items()} == {"a": [0, 1, 2], "b": [0, 1, 2]}
@@ -150,7 +150,7 @@ def test_broken_files(tmp_path):
 
 
 def test_interchange_with_the_safetensors_package(tmp_path):
-    theirs = pytest.importorskip("safetensors.numpy", reason="the package safetensors is not installed")
+    theirs = peer_or_skip("safetensors.numpy")
     theirs.save_file({"w": np.arange(6, dtype=np.float32).reshape(2, 3)}, str(tmp_path / "f"))
     assert gradus.load(tmp_path / "f")["w"].tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     gradus.save({"w": gradus.arange(3)}, tmp_path / "g")

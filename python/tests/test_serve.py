@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 import tiny_model
+from oracle import needs, peer
 
-try:
-    import jsonschema
-    import openai
-except ImportError:
-    pytest.skip("the client `openai` is not installed: there is nothing to talk to the server", allow_module_level=True)
+jsonschema, openai = peer("jsonschema"), peer("openai")
+pytestmark = needs("jsonschema", "openai")
 
 ROOT = pathlib.Path(__file__).parents[2]
 #: The command; `cargo xtask python` builds it and says where it is.
@@ -46,7 +44,7 @@ def client(folders):
 
 
 def generated(folder, *options):
-    """What the command generates without a server."""
+    """The text that the command generates without a server."""
     done = subprocess.run([COMMAND, "generate", folder, *options], capture_output=True, check=True)
     return done.stdout.decode()[:-1]
 

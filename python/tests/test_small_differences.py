@@ -12,14 +12,7 @@ import pytest
 
 import gradus
 from gradus import nn
-from oracle import same
-
-try:
-    import torch
-except ImportError:
-    torch = None
-
-needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
+from oracle import needs_torch, same, torch
 
 
 def plain(value):
@@ -416,8 +409,8 @@ ALONG = {
 
 
 @pytest.mark.parametrize("name", ALONG)
+@needs_torch
 def test_a_number_is_a_line_of_one(name):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     for number in (3.0, float("nan")):
         ours, theirs = (ALONG[name](t, t.tensor(number)) for t in (gradus, torch))
         for a, b in zip(*((r,) if hasattr(r, "numpy") else tuple(r) for r in (ours, theirs))):

@@ -5,10 +5,10 @@ import math
 import pytest
 
 import gradus
-from oracle import needs_torch, torch
+from oracle import needs, needs_torch, peer, torch
 
-pytestmark = needs_torch
-special = pytest.importorskip("scipy.special")
+pytestmark = needs("torch", "scipy")
+special = peer("scipy.special")
 INF, NAN = math.inf, math.nan
 ENDS = [0.0, -0.0, -1.0, INF, -INF, NAN, 1e10, -1e10, 1e300]
 WIDE = [1e-10, 0.01, 0.3, 0.9, 1.0, 1.1, 1.9, 2.1, 3.3, 4.9, 7.7, 8.1, 12.0, 18.5, 24.9, 25.1, 31.0, 60.0, 113.3]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from oracle import peer_or_skip
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -30,7 +32,7 @@ def test_stubs_are_python():
 
 
 def test_a_type_checker_accepts_a_program_and_finds_a_fault(tmp_path):
-    pytest.importorskip("mypy", reason="mypy is not installed: the stubs are not checked with it")
+    peer_or_skip("mypy")
     good, bad = ROOT / "examples" / "python" / "nanogpt.py", tmp_path / "bad.py"
     bad.write_text("import gradus\nx = gradus.ones(2).softmaxx(0)\ny: int = gradus.ones(2).sum(0, keepdim='no')\n")
     for path, fits in ((good, True), (bad, False)):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradus
-from oracle import same, torch as pytorch
+from oracle import peer_or_skip, same, torch as pytorch
 
 rng = np.random.default_rng(5)
 A, B, V = rng.standard_normal((3, 4)), rng.standard_normal((3, 4)), rng.standard_normal(5)
@@ -319,8 +319,7 @@ def plain(x):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__qualname__.split(".")[0])
 def test_scripts(program):
     ours = program(gradus)
-    if pytorch is None:
-        pytest.skip("PyTorch is not installed: there is nothing to compare with")
+    peer_or_skip("torch")
     compare(plain(ours), plain(program(pytorch)), program.__name__)
 
 

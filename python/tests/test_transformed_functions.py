@@ -10,7 +10,7 @@ import gradus
 from oracle import differentiable, flat, same, tensors
 from test_against_torch import CASES
 
-# What these give depends on their data, so a trace must refuse them.
+# The shapes of these results depend on data, so a trace must refuse the functions.
 DATA = ("t.unique", "t.bincount", "t.masked_select", "t.nonzero", "t.nanmedian", "t.histc")
 
 

@@ -7,14 +7,10 @@ import pytest
 
 import gradus
 from gradus.models import Lora, RewardModel
-from oracle import array, torch
+from oracle import array, needs, peer, torch
 from tiny_model import write_decoder
 
-try:
-    import peft
-    import transformers
-except ImportError:  # their test is skipped, with a message
-    peft = None
+peft, transformers = peer("peft"), peer("transformers")
 
 SUMS = [(f"{a}+{b}=", str(a + b)) for a in range(5) for b in range(5)]
 SMALL = dict(width=32, layers=1, heads=2, context=16)
@@ -64,7 +60,7 @@ def test_adapters_are_saved_alone_and_merged(model, tmp_path):
     np.testing.assert_array_equal(array(again.logits(ids)), array(model.logits(ids)))
 
 
-@pytest.mark.skipif(peft is None or torch is None, reason="peft is not installed")
+@needs("torch", "peft", "transformers")
 def test_adapters_have_the_same_effect_in_peft(tmp_path):
     folder = write_decoder(tmp_path / "llama")
     model = gradus.models.load(folder)

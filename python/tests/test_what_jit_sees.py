@@ -11,11 +11,7 @@ import pytest
 
 import gradus
 from gradus import nn, optim
-
-try:
-    import torch
-except ImportError:
-    torch = None
+from oracle import needs_torch, torch
 
 
 class Bare:
@@ -367,7 +363,7 @@ def test_arguments_that_are_one_tensor():
     assert found[0] == found[1]
 
 
-@pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
+@needs_torch
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "RMSprop"])
 def test_parameters_frozen_for_a_while(name):
     found = []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradus
-from oracle import torch as pytorch
+from oracle import peer_or_skip, torch as pytorch
 from test_torch_names import compare, plain
 
 rng = np.random.default_rng(8)
@@ -370,8 +370,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_scripts(program):
     ours = program(gradus)
-    if pytorch is None:
-        pytest.skip("PyTorch is not installed: there is nothing to compare with")
+    peer_or_skip("torch")
     compare(plain(ours), plain(program(pytorch)), program.__name__)
 
 

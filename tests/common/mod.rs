@@ -156,7 +156,7 @@ pub(crate) fn types_within(graph: &Graph) -> Vec<Aval> {
     all
 }
 
-/// How often an op of that name occurs, held graphs included.
+/// The number of ops of that name, including those in graphs that ops contain.
 pub(crate) fn count(graph: &Graph, name: &str) -> usize {
     let within = |op: &Op| -> usize {
         op.def().attrs().iter().flat_map(|(_, a)| a.graphs()).map(|g| count(g, name)).sum()

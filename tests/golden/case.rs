@@ -57,7 +57,7 @@ pub(crate) struct Case {
     grads: Vec<Option<Literal>>,
 }
 
-/// How functions are called here.
+/// The calls that stand for functions of PyTorch.
 pub(crate) type Call<'a> = &'a dyn Fn(&str, &Args, &[Tensor]) -> Option<Vec<Tensor>>;
 
 impl Case {

@@ -41,7 +41,7 @@ pub(crate) fn literals(v: &Value) -> Vec<Literal> {
     v.as_array().map(|all| all.iter().map(|x| literal(x).unwrap()).collect()).unwrap_or_default()
 }
 
-/// Whether two results are the same: each number within `tolerance` of itself, or of 1 where it is smaller.
+/// Checks that two results are equal: each number within `tolerance` times its size, or times 1 where it is smaller.
 pub(crate) fn compare(found: &Literal, right: &Literal, tolerance: f64) -> Result<(), String> {
     if found.shape() != right.shape() {
         return Err(format!("shape {}, must be {}", found.shape(), right.shape()));

@@ -1,4 +1,4 @@
-"""How the golden cases are made: random inputs, recording, and the check against differences."""
+"""Recording of the golden cases: random inputs, recording, and the check against differences."""
 
 import itertools
 import math

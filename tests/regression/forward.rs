@@ -48,7 +48,7 @@ fn fault_12_norms_move_their_statistics() {
     let group = |v: &[Tensor]| (v[0].group_norm(2, Some(&v[1]), Some(&v[2]), 1e-5) * &c).sum(());
     checked(&[&x, &gw, &gb], group);
     second_order(&[&x, &gw, &gb], group);
-    // What does not change the result has no tangent: a shift of everything, and nearly so a scale.
+    // A change of inputs that does not change the result has no tangent: a shift of everything, and nearly so a scale.
     let t = pushed(&x, &x.ones_like(), |x| x.layer_norm([3], None, None, 1e-5));
     near(&t, &[0.0; 24], 1e-12);
     // The tangents of scale and shift come through: d(ŵ·n + b) = n·dw + db.

@@ -112,7 +112,7 @@ fn fault_35_grouped_products_do_not_gather_weights() {
     let right = grad(&[&x, &w], |v| gathered(v).sin().sum(())).unwrap();
     g.iter().zip(&right).for_each(|(a, b)| close(a, &f64s(b)));
     second_order(&[&x, &w], |v| grouped(&v[0], &v[1], &expert).sin().sum(()));
-    // An expert that nobody chose has gradient zero.
+    // An expert that no token chose has gradient zero.
     let nobody = grad(&[&w], |w| grouped(&x, &w[0], &expert.zeros_like()).sum(())).unwrap();
     assert!(f64s(&nobody[0])[k * n..].iter().all(|g| *g == 0.0));
     // At 64 tokens nothing in the gradient is as large as a weight matrix per token, or near it.

@@ -1,4 +1,4 @@
-//! Quantised arithmetic by composition: there are no quantised ops here yet, so what is asserted is that their
+//! Quantised arithmetic by composition: there are no quantised ops here yet, so the tests assert that their
 //! derivatives come out right from rounding, clamping, `stop_gradient` and casts. Integer kernels and packed file
 //! formats are not covered.
 

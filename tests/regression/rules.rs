@@ -74,7 +74,7 @@ fn fault_08_zeros_have_the_dtype_of_what_they_stand_for() {
         assert_eq!((y, g), (vec![1.0, 1.0, 3.0], vec![0.0, 0.0, 1.0]));
         let (y, g) = typed(&x, dtype, |x| x.minimum(1.0));
         assert_eq!((y, g), (vec![-1.0, 0.5, 1.0], vec![1.0, 1.0, 0.0]));
-        // What nothing flows to: zeros of its own dtype.
+        // The gradient of an input that the result does not depend on: zeros of the input's dtype.
         let (a, b) = (x.to_dtype(dtype), x.to_dtype(dtype));
         let g = grad(&[&a, &b], |v| v[0].sum(()).to_dtype(DType::F64)).unwrap();
         assert_eq!((g[1].dtype(), f64s(&g[1].to_dtype(DType::F64))), (dtype, vec![0.0; 3]));

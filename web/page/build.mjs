@@ -39,7 +39,7 @@ await build({ ...options, entryPoints: ['src/index.ts'], outfile: join(out, 'gra
 await build({ ...options, entryPoints: ['src/worker-entry.ts'], outfile: join(out, 'gradus/worker.js'), external: ['./index.js'] })
 await build({
   ...options, entryPoints: { main: 'page/main.ts', 'script-worker': 'page/script/worker.ts' }, outdir: out, plugins: [shared, texts],
-  // What is loaded later, and what the page and its worker share, are files of their own.
+  // Code that is loaded later, and code that the page and its worker share, are separate files.
   splitting: true, chunkNames: 'part-[hash]',
 })
 for (const name of ['index.html', 'style.css', 'icon.svg']) cpSync(join(page, name), join(out, name))

@@ -20,7 +20,7 @@ function exportsOf(file) {
 
 const { checker, module } = exportsOf(join(root, 'src/index.ts'))
 const resolved = (s) => (s.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(s) : s)
-/** Whether a path such as `nn.Linear` or `Tensor.add` exists. */
+/** Returns true if a path such as `nn.Linear` or `Tensor.add` exists. */
 function exists(path) {
   const [first, second] = path.split('.')
   const found = checker.getExportsOfModule(module).find((s) => s.name === first)

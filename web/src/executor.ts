@@ -30,7 +30,7 @@ export interface Host {
 export interface Gpu {
   device: GPUDevice
   limits: Limits
-  /** Whether the adapter is in software, where barriers are slow. */
+  /** If true, the adapter is in software, where barriers are slow. */
   software: boolean
   name: string
 }
@@ -87,7 +87,7 @@ export class Executor implements Memory {
   private isScheduled = false
   /** Called at the next submission. */
   private onSubmit: (() => void)[] = []
-  /** Whether the next submission is checked for errors. */
+  /** If true, the next submission is checked for errors. */
   private isWatched = false
   /** Checks for errors whose answers have not arrived. */
   private watching = new Set<Promise<void>>()

@@ -17,7 +17,7 @@ export function mergeHeads(x: Tensor): Tensor {
   return x.transpose(-3, -2).reshape([...x.shape.slice(0, -3), positions, heads * features])
 }
 
-/** Whether a key (last axis) is not after its query (the axis before), as booleans [queries, keys]. */
+/** The causal mask: true where a key (last axis) is not after its query (the axis before), as booleans [queries, keys]. */
 export function causalMask(queries: number, keys = queries): Tensor {
   return index([queries, keys], 1).le(index([queries, keys], 0).add(keys - queries))
 }

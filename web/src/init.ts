@@ -1,6 +1,6 @@
 /** Initial values of parameters. They are drawn in the page by a counter generator, so a seed gives the same values on every device. */
 
-/** How a parameter begins. Weights are `[out, in, ...window]`. */
+/** The initial value of a parameter. Weights are `[out, in, ...window]`. */
 export type Init =
   | 'zeros' | 'ones' | 'xavier' | 'xavierNormal' | 'kaiming' | 'kaimingNormal' | 'linear'
   | { normal: number } | { uniform: number } | { value: number } | { values: ArrayLike<number> }

@@ -46,10 +46,10 @@ export type PageFunction = (args: Info[]) => number[]
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** What `init` answers. */
+/** The result of `init`. */
 export interface Session {
   readonly device: DeviceName
-  /** Whether the adapter is in software, and slow. */
+  /** If true, the adapter is in software, and slow. */
   readonly software: boolean
   readonly adapter: string
   /** Why the device is not the GPU; empty if it is. */
@@ -70,7 +70,7 @@ export class Runtime implements Session {
   private depth = 0
   private garbage: number[] = []
   private stopped = ''
-  /** What a function of the page threw, while the module reports that it did. */
+  /** The error that a function of the page threw, until the module reports it. */
   private thrown: { message: string, error: unknown } | null = null
   private registry = new FinalizationRegistry<number>((id) => this.free(id))
 
@@ -262,7 +262,7 @@ export function runtime(): Runtime {
   return found
 }
 
-/** Whether `init` has finished. */
+/** Returns true if `init` has finished. */
 export function isReady(): boolean {
   return Boolean(shared[KEY])
 }
@@ -300,7 +300,7 @@ async function compile(given: WasmSource | Promise<WasmSource>): Promise<WebAsse
   return WebAssembly.compile(await answer.arrayBuffer())
 }
 
-/** Whether WebGPU has an adapter here; `message` is for users. */
+/** Returns true if WebGPU has an adapter here; `message` is for users. */
 export async function checkWebGPU(): Promise<{ ok: boolean, message: string, reason?: 'no-webgpu' | 'no-adapter' }> {
   try {
     const { device } = await openGpu()

@@ -10,7 +10,7 @@ export type { Init } from './init.js'
 
 export interface ParamOptions {
   init?: Init
-  /** Whether AdamW decays it. By default only parameters of two or more axes are. */
+  /** If true, AdamW decays it. The default is true for parameters of two or more axes. */
   decay?: boolean
 }
 
@@ -79,7 +79,7 @@ export class Buffer extends Parameter {
 
 /** Base class of models and layers. */
 export abstract class Module {
-  /** Whether layers such as Dropout act as in training. */
+  /** If true, layers such as Dropout act as in training. */
   training = true
 
   /** A new parameter; assign it to a property, which names it. */

@@ -6,7 +6,7 @@ import { runtime } from './module.js'
 import type { Module } from './nn.js'
 import { Tensor, tidy } from './tensor.js'
 
-/** What made a value that is not finite, and the caller's line. */
+/** The operation whose result is not finite, and the caller's line. */
 export interface Blame {
   text: string
   line?: string
@@ -31,7 +31,7 @@ export async function findNonFinite(
   const bad = new Set<Tensor>()
   try {
     for (const op of ops) {
-      // What follows from an infinity that the caller wrote, as in a mask, is not a fault.
+      // Values that depend on an infinity the caller wrote, as in a mask, are not faults.
       for (const out of op.outputs) if (!(await isFinite(out))) bad.add(out)
       const isSource = op.outputs.some((t) => bad.has(t)) && !op.inputs.some((t) => bad.has(t))
       if (isSource && (await hasNaN(op.outputs, op.name))) {

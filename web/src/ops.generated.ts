@@ -12,9 +12,9 @@ export abstract class TensorOps {
   /** Sum. */ add(other: Tensor | number): Tensor { return apply('add', [this, other]) }
   /** Airy function Ai. */ airyAi(): Tensor { return apply('airy_ai', [this]) }
   /** Derivative of the Airy function Ai. */ airyAiPrime(): Tensor { return apply('airy_ai_prime', [this]) }
-  /** Whether no element is 0. */ all(axes?: number | number[], keepdim?: boolean): Tensor { return apply('all', [this, axes, keepdim]) }
+  /** True if no element is 0. */ all(axes?: number | number[], keepdim?: boolean): Tensor { return apply('all', [this, axes, keepdim]) }
   /** Logical and; bit by bit on integers. */ and(other: Tensor | number): Tensor { return apply('and', [this, other]) }
-  /** Whether some element is not 0. */ any(axes?: number | number[], keepdim?: boolean): Tensor { return apply('any', [this, axes, keepdim]) }
+  /** True if some element is not 0. */ any(axes?: number | number[], keepdim?: boolean): Tensor { return apply('any', [this, axes, keepdim]) }
   /** The position of the maximum along an axis. */ argmax(axis?: number): Tensor { return apply('argmax', [this, axis]) }
   /** The position of the minimum along an axis. */ argmin(axis?: number): Tensor { return apply('argmin', [this, axis]) }
   /** Inverse sine, from -pi/2 to pi/2. */ asin(): Tensor { return apply('asin', [this]) }
@@ -59,7 +59,7 @@ export abstract class TensorOps {
   /** Eigenvalues and eigenvectors of a Hermitian matrix. */ eigh(): [Tensor, Tensor] { return applyAll('eigh', [this]) as [Tensor, Tensor] }
   /** Negative numbers become alpha times their exponential less 1. */ elu(alpha?: number): Tensor { return apply('elu', [this, alpha]) }
   /** The rows of this table at integers. */ embedding(ids: Tensor): Tensor { return apply('embedding', [this, ids]) }
-  /** Whether equal. */ eq(other: Tensor | number): Tensor { return apply('eq', [this, other]) }
+  /** True where `a` and `b` are equal. */ eq(other: Tensor | number): Tensor { return apply('eq', [this, other]) }
   /** Error function. */ erf(): Tensor { return apply('erf', [this]) }
   /** `1 - erf(x)`, exact where it is small. */ erfc(): Tensor { return apply('erfc', [this]) }
   /** Inverse of the error function; infinite at -1 and 1, as its derivative is, NaN beyond. */ erfinv(): Tensor { return apply('erfinv', [this]) }
@@ -74,10 +74,10 @@ export abstract class TensorOps {
   /** Remainder of division rounded towards zero: it has the sign of the dividend, as `%` in C and Rust. NaN for a float divisor 0 or an infinite dividend. At a jump, the derivative is that of the side to which the value belongs. */ fmod(other: Tensor | number): Tensor { return apply('fmod', [this, other]) }
   /** The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20. */ gammaDensity(second: Tensor, third: Tensor): Tensor { return apply('gamma_density', [this, second, third]) }
   /** Gathers, for each element of the index, the element of an axis at that index. */ gather(axis: number, index: Tensor): Tensor { return apply('gather', [this, axis, index]) }
-  /** Whether larger or equal. */ ge(other: Tensor | number): Tensor { return apply('ge', [this, other]) }
+  /** True where `a` is larger than `b` or equal. */ ge(other: Tensor | number): Tensor { return apply('ge', [this, other]) }
   /** The number times the normal distribution function. */ gelu(): Tensor { return apply('gelu', [this]) }
   /** Mean 0 and variance 1 over groups of channels. */ groupNorm(groups: number, weight?: Tensor, bias?: Tensor, eps?: number): Tensor { return apply('groupNorm', [this, groups, weight, bias, eps]) }
-  /** Whether larger. */ gt(other: Tensor | number): Tensor { return apply('gt', [this, other]) }
+  /** True where `a` is larger than `b`. */ gt(other: Tensor | number): Tensor { return apply('gt', [this, other]) }
   /** Squared for small differences, absolute for large ones. */ huberLoss(target: Tensor, delta?: number, reduction?: Reduction): Tensor { return apply('huberLoss', [this, target, delta, reduction]) }
   /** `sqrt(a² + b²)` without overflow; infinite if either is. Its derivative at the origin is 0. */ hypot(other: Tensor | number): Tensor { return apply('hypot', [this, other]) }
   /** Regularised lower incomplete gamma function P(a, x); NaN for arguments below 0. */ igamma(other: Tensor | number): Tensor { return apply('igamma', [this, other]) }
@@ -86,12 +86,12 @@ export abstract class TensorOps {
   /** The elements of an axis at these integers. */ indexSelect(axis: number, ids: Tensor): Tensor { return apply('indexSelect', [this, axis, ids]) }
   /** The last axes resampled to these extents. */ interpolate(size: number[], mode?: 'nearest' | 'linear'): Tensor { return apply('interpolate', [this, size, mode]) }
   /** The inverse matrix. */ inv(): Tensor { return apply('inv', [this]) }
-  /** Whether neither infinite nor NaN (complex: in both parts). */ isFinite(): Tensor { return apply('is_finite', [this]) }
-  /** Whether infinite, of either sign (complex: in either part). */ isInf(): Tensor { return apply('is_inf', [this]) }
-  /** Whether not a number (complex: in either part). */ isNan(): Tensor { return apply('is_nan', [this]) }
+  /** True where `x` is neither infinite nor NaN (complex: in both parts). */ isFinite(): Tensor { return apply('is_finite', [this]) }
+  /** True where `x` is infinite, of either sign (complex: in either part). */ isInf(): Tensor { return apply('is_inf', [this]) }
+  /** True where `x` is not a number (complex: in either part). */ isNan(): Tensor { return apply('is_nan', [this]) }
   /** The absolute difference. */ l1Loss(target: Tensor, reduction?: Reduction): Tensor { return apply('l1Loss', [this, target, reduction]) }
   /** Mean 0 and variance 1 over the last axes. */ layerNorm(shape: number[], weight?: Tensor, bias?: Tensor, eps?: number): Tensor { return apply('layerNorm', [this, shape, weight, bias, eps]) }
-  /** Whether smaller or equal. */ le(other: Tensor | number): Tensor { return apply('le', [this, other]) }
+  /** True where `a` is smaller than `b` or equal. */ le(other: Tensor | number): Tensor { return apply('le', [this, other]) }
   /** Negative numbers are scaled. */ leakyRelu(negativeSlope?: number): Tensor { return apply('leakyRelu', [this, negativeSlope]) }
   /** Logarithm of the modulus of the gamma function; infinite at its poles 0, -1, -2, ... */ lgamma(): Tensor { return apply('lgamma', [this]) }
   /** The product with a transposed weight [out, in], plus a bias. */ linear(weight: Tensor, bias?: Tensor): Tensor { return apply('linear', [this, weight, bias]) }
@@ -102,7 +102,7 @@ export abstract class TensorOps {
   /** The logarithm of `softmax`. */ logSoftmax(axis?: number): Tensor { return apply('logSoftmax', [this, axis]) }
   /** `log(exp(a) + exp(b))` without overflow. At two equal infinities the derivative is shared evenly, as at any other tie. */ logaddexp(other: Tensor | number): Tensor { return apply('logaddexp', [this, other]) }
   /** The logarithm of the sum of exponentials. */ logsumexp(axes?: number | number[], keepdim?: boolean): Tensor { return apply('logsumexp', [this, axes, keepdim]) }
-  /** Whether smaller. */ lt(other: Tensor | number): Tensor { return apply('lt', [this, other]) }
+  /** True where `a` is smaller than `b`. */ lt(other: Tensor | number): Tensor { return apply('lt', [this, other]) }
   /** A number where the mask is true. */ maskedFill(mask: Tensor, value: number): Tensor { return apply('maskedFill', [this, mask, value]) }
   /** The product of matrices; leading axes broadcast. */ matmul(other: Tensor): Tensor { return apply('matmul', [this, other]) }
   /** The largest element along axes. */ max(axes?: number | number[], keepdim?: boolean): Tensor { return apply('max', [this, axes, keepdim]) }
@@ -114,7 +114,7 @@ export abstract class TensorOps {
   /** The squared difference. */ mseLoss(target: Tensor, reduction?: Reduction): Tensor { return apply('mseLoss', [this, target, reduction]) }
   /** Product. */ mul(other: Tensor | number): Tensor { return apply('mul', [this, other]) }
   /** A range of an axis. */ narrow(axis: number, start: number, length: number): Tensor { return apply('narrow', [this, axis, start, length]) }
-  /** Whether different. */ ne(other: Tensor | number): Tensor { return apply('ne', [this, other]) }
+  /** True where `a` and `b` differ. */ ne(other: Tensor | number): Tensor { return apply('ne', [this, other]) }
   /** Negation. */ neg(): Tensor { return apply('neg', [this]) }
   /** The p-norm along axes. */ norm(p?: number, axes?: number | number[], keepdim?: boolean): Tensor { return apply('norm', [this, p, axes, keepdim]) }
   /** Logical negation; flips every bit of an integer. */ not(): Tensor { return apply('not', [this]) }
@@ -181,9 +181,9 @@ export abstract class TensorOps {
 /** Sum. */ export function add(x: Tensor | number, other: Tensor | number): Tensor { return apply('add', [x, other]) }
 /** Airy function Ai. */ export function airyAi(x: Tensor): Tensor { return apply('airy_ai', [x]) }
 /** Derivative of the Airy function Ai. */ export function airyAiPrime(x: Tensor): Tensor { return apply('airy_ai_prime', [x]) }
-/** Whether no element is 0. */ export function all(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('all', [x, axes, keepdim]) }
+/** True if no element is 0. */ export function all(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('all', [x, axes, keepdim]) }
 /** Logical and; bit by bit on integers. */ export function and(x: Tensor | number, other: Tensor | number): Tensor { return apply('and', [x, other]) }
-/** Whether some element is not 0. */ export function any(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('any', [x, axes, keepdim]) }
+/** True if some element is not 0. */ export function any(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('any', [x, axes, keepdim]) }
 /** Numbers from start to below stop. */ export function arange(start: number, stop: number, step?: number, dtype?: DType, device?: DeviceName): Tensor { return apply('arange', [start, stop, step, dtype, device ?? defaultDevice()]) }
 /** The position of the maximum along an axis. */ export function argmax(x: Tensor, axis?: number): Tensor { return apply('argmax', [x, axis]) }
 /** The position of the minimum along an axis. */ export function argmin(x: Tensor, axis?: number): Tensor { return apply('argmin', [x, axis]) }
@@ -231,7 +231,7 @@ export abstract class TensorOps {
 /** A sum of products by index letters. */ export function einsum(equation: string, tensors: Tensor[]): Tensor { return apply('einsum', [equation, tensors]) }
 /** Negative numbers become alpha times their exponential less 1. */ export function elu(x: Tensor, alpha?: number): Tensor { return apply('elu', [x, alpha]) }
 /** The rows of this table at integers. */ export function embedding(x: Tensor, ids: Tensor): Tensor { return apply('embedding', [x, ids]) }
-/** Whether equal. */ export function eq(x: Tensor | number, other: Tensor | number): Tensor { return apply('eq', [x, other]) }
+/** True where `a` and `b` are equal. */ export function eq(x: Tensor | number, other: Tensor | number): Tensor { return apply('eq', [x, other]) }
 /** Error function. */ export function erf(x: Tensor): Tensor { return apply('erf', [x]) }
 /** `1 - erf(x)`, exact where it is small. */ export function erfc(x: Tensor): Tensor { return apply('erfc', [x]) }
 /** Inverse of the error function; infinite at -1 and 1, as its derivative is, NaN beyond. */ export function erfinv(x: Tensor): Tensor { return apply('erfinv', [x]) }
@@ -248,10 +248,10 @@ export abstract class TensorOps {
 /** One number everywhere. */ export function full(shape: number[], value: number, dtype?: DType, device?: DeviceName): Tensor { return apply('full', [shape, value, dtype, device ?? defaultDevice()]) }
 /** The `n`-th derivative by `a` of `x^(a-1) exp(-x) / Γ(a)`, the derivative by `x` of `igamma(a, x)`. The order is rounded to an integer, so its derivative is 0; NaN for orders below 0 and above 20. */ export function gammaDensity(x: Tensor, second: Tensor, third: Tensor): Tensor { return apply('gamma_density', [x, second, third]) }
 /** Gathers, for each element of the index, the element of an axis at that index. */ export function gather(x: Tensor, axis: number, index: Tensor): Tensor { return apply('gather', [x, axis, index]) }
-/** Whether larger or equal. */ export function ge(x: Tensor | number, other: Tensor | number): Tensor { return apply('ge', [x, other]) }
+/** True where `a` is larger than `b` or equal. */ export function ge(x: Tensor | number, other: Tensor | number): Tensor { return apply('ge', [x, other]) }
 /** The number times the normal distribution function. */ export function gelu(x: Tensor): Tensor { return apply('gelu', [x]) }
 /** Mean 0 and variance 1 over groups of channels. */ export function groupNorm(x: Tensor, groups: number, weight?: Tensor, bias?: Tensor, eps?: number): Tensor { return apply('groupNorm', [x, groups, weight, bias, eps]) }
-/** Whether larger. */ export function gt(x: Tensor | number, other: Tensor | number): Tensor { return apply('gt', [x, other]) }
+/** True where `a` is larger than `b`. */ export function gt(x: Tensor | number, other: Tensor | number): Tensor { return apply('gt', [x, other]) }
 /** Squared for small differences, absolute for large ones. */ export function huberLoss(x: Tensor, target: Tensor, delta?: number, reduction?: Reduction): Tensor { return apply('huberLoss', [x, target, delta, reduction]) }
 /** `sqrt(a² + b²)` without overflow; infinite if either is. Its derivative at the origin is 0. */ export function hypot(x: Tensor | number, other: Tensor | number): Tensor { return apply('hypot', [x, other]) }
 /** Regularised lower incomplete gamma function P(a, x); NaN for arguments below 0. */ export function igamma(x: Tensor | number, other: Tensor | number): Tensor { return apply('igamma', [x, other]) }
@@ -261,12 +261,12 @@ export abstract class TensorOps {
 /** The elements of an axis at these integers. */ export function indexSelect(x: Tensor, axis: number, ids: Tensor): Tensor { return apply('indexSelect', [x, axis, ids]) }
 /** The last axes resampled to these extents. */ export function interpolate(x: Tensor, size: number[], mode?: 'nearest' | 'linear'): Tensor { return apply('interpolate', [x, size, mode]) }
 /** The inverse matrix. */ export function inv(x: Tensor): Tensor { return apply('inv', [x]) }
-/** Whether neither infinite nor NaN (complex: in both parts). */ export function isFinite(x: Tensor): Tensor { return apply('is_finite', [x]) }
-/** Whether infinite, of either sign (complex: in either part). */ export function isInf(x: Tensor): Tensor { return apply('is_inf', [x]) }
-/** Whether not a number (complex: in either part). */ export function isNan(x: Tensor): Tensor { return apply('is_nan', [x]) }
+/** True where `x` is neither infinite nor NaN (complex: in both parts). */ export function isFinite(x: Tensor): Tensor { return apply('is_finite', [x]) }
+/** True where `x` is infinite, of either sign (complex: in either part). */ export function isInf(x: Tensor): Tensor { return apply('is_inf', [x]) }
+/** True where `x` is not a number (complex: in either part). */ export function isNan(x: Tensor): Tensor { return apply('is_nan', [x]) }
 /** The absolute difference. */ export function l1Loss(x: Tensor, target: Tensor, reduction?: Reduction): Tensor { return apply('l1Loss', [x, target, reduction]) }
 /** Mean 0 and variance 1 over the last axes. */ export function layerNorm(x: Tensor, shape: number[], weight?: Tensor, bias?: Tensor, eps?: number): Tensor { return apply('layerNorm', [x, shape, weight, bias, eps]) }
-/** Whether smaller or equal. */ export function le(x: Tensor | number, other: Tensor | number): Tensor { return apply('le', [x, other]) }
+/** True where `a` is smaller than `b` or equal. */ export function le(x: Tensor | number, other: Tensor | number): Tensor { return apply('le', [x, other]) }
 /** Negative numbers are scaled. */ export function leakyRelu(x: Tensor, negativeSlope?: number): Tensor { return apply('leakyRelu', [x, negativeSlope]) }
 /** Logarithm of the modulus of the gamma function; infinite at its poles 0, -1, -2, ... */ export function lgamma(x: Tensor): Tensor { return apply('lgamma', [x]) }
 /** The product with a transposed weight [out, in], plus a bias. */ export function linear(x: Tensor, weight: Tensor, bias?: Tensor): Tensor { return apply('linear', [x, weight, bias]) }
@@ -278,7 +278,7 @@ export abstract class TensorOps {
 /** The logarithm of `softmax`. */ export function logSoftmax(x: Tensor, axis?: number): Tensor { return apply('logSoftmax', [x, axis]) }
 /** `log(exp(a) + exp(b))` without overflow. At two equal infinities the derivative is shared evenly, as at any other tie. */ export function logaddexp(x: Tensor | number, other: Tensor | number): Tensor { return apply('logaddexp', [x, other]) }
 /** The logarithm of the sum of exponentials. */ export function logsumexp(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('logsumexp', [x, axes, keepdim]) }
-/** Whether smaller. */ export function lt(x: Tensor | number, other: Tensor | number): Tensor { return apply('lt', [x, other]) }
+/** True where `a` is smaller than `b`. */ export function lt(x: Tensor | number, other: Tensor | number): Tensor { return apply('lt', [x, other]) }
 /** A number where the mask is true. */ export function maskedFill(x: Tensor, mask: Tensor, value: number): Tensor { return apply('maskedFill', [x, mask, value]) }
 /** The product of matrices; leading axes broadcast. */ export function matmul(x: Tensor, other: Tensor): Tensor { return apply('matmul', [x, other]) }
 /** The largest element along axes. */ export function max(x: Tensor, axes?: number | number[], keepdim?: boolean): Tensor { return apply('max', [x, axes, keepdim]) }
@@ -290,7 +290,7 @@ export abstract class TensorOps {
 /** The squared difference. */ export function mseLoss(x: Tensor, target: Tensor, reduction?: Reduction): Tensor { return apply('mseLoss', [x, target, reduction]) }
 /** Product. */ export function mul(x: Tensor | number, other: Tensor | number): Tensor { return apply('mul', [x, other]) }
 /** A range of an axis. */ export function narrow(x: Tensor, axis: number, start: number, length: number): Tensor { return apply('narrow', [x, axis, start, length]) }
-/** Whether different. */ export function ne(x: Tensor | number, other: Tensor | number): Tensor { return apply('ne', [x, other]) }
+/** True where `a` and `b` differ. */ export function ne(x: Tensor | number, other: Tensor | number): Tensor { return apply('ne', [x, other]) }
 /** Negation. */ export function neg(x: Tensor): Tensor { return apply('neg', [x]) }
 /** The p-norm along axes. */ export function norm(x: Tensor, p?: number, axes?: number | number[], keepdim?: boolean): Tensor { return apply('norm', [x, p, axes, keepdim]) }
 /** Logical negation; flips every bit of an integer. */ export function not(x: Tensor): Tensor { return apply('not', [x]) }

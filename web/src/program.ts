@@ -27,11 +27,11 @@ export interface Prepared {
   /** By command; `null` for host steps and for dispatches without elements. */
   ready: (Ready | null)[]
   parameters: GPUBuffer | null
-  /** Whether it has been submitted. The first submission is checked for errors. */
+  /** Set when it has been submitted. The first submission is checked for errors. */
   submitted: boolean
 }
 
-/** What a program needs of the executor. */
+/** The functions of the executor that a program needs. */
 export interface Memory {
   buffer(id: number): GPUBuffer
   /** Destroys a buffer once no pending command uses it. */
@@ -212,7 +212,7 @@ export class Program {
     return Math.floor((slots[b]?.[1] ?? 0) / SIZES[this.plan.buffers[b]!.dtype]) + plus
   }
 
-  /** How errors call a command. */
+  /** The name of a command in errors. */
   name(index: number, command: Dispatch | { step: number }): string {
     return `program ${this.id}, command ${index}, step ${command.step}`
   }

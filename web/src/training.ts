@@ -1,4 +1,4 @@
-/** What compiled training and inference offer, on this thread and in a worker alike. */
+/** The interface of compiled training and inference, on this thread and in a worker. */
 import type { Data } from './arrays.js'
 import type { InputArrays, InputDecls, InputTensors } from './inputs.js'
 import type { Module } from './nn.js'
@@ -27,7 +27,7 @@ export interface ForwardOptions<M extends Module, J extends InputDecls> {
   /** A function of the model, or the name of an export of the module that training was compiled from. */
   forward: ((model: M, inputs: InputTensors<J>) => Tensor | Tensor[]) | string
   inputs: J
-  /** Whether layers such as Dropout act as in training. */
+  /** If true, layers such as Dropout act as in training. */
   training?: boolean
 }
 
@@ -52,7 +52,7 @@ export async function fitWith<I extends InputDecls>(
     if (i < steps - 1 && begun.length <= ahead) continue
     last = await begun.shift()!
     if (last.type === 'completed' && (await onStep?.(last)) !== false) continue
-    // What was begun is waited for, so that the next call finds the device idle.
+    // Wait for work that was started, so that the next call finds the device idle.
     await Promise.all(begun)
     return last
   }

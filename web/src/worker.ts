@@ -21,7 +21,7 @@ export interface WireError {
 }
 export type Answer = { id: number, ok: unknown } | { id: number, error: WireError }
 
-/** What the worker says about a training that it has compiled. */
+/** The worker's description of a training that it has compiled. */
 export interface Opened {
   target: number
   names: string[]

@@ -1,19 +1,23 @@
 /** A page of a real browser for tests: serves this package on the loopback address and opens Chromium with WebGPU in software. */
 import { chromium } from 'playwright-core'
 import { createServer } from 'node:http'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { missing } from './missing.mjs'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm', '.map': 'application/json', '.json': 'application/json' }
 const browser = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
-/** Whether tests in a browser can run; else the reason. */
-export const skip = existsSync(browser) ? false : `there is no ${browser}`
-export const skipWasm = skip || (existsSync(join(root, 'dist/gradus.wasm')) ? false : 'there is no dist/gradus.wasm')
+const noBrowser = [browser, `there is no ${browser}`]
+const noModule = [join(root, 'dist/gradus.wasm'), 'there is no dist/gradus.wasm']
+/** Why tests in a browser, tests of the module, and tests of the module in a browser cannot run; false if they can. */
+export const skip = missing(noBrowser)
+export const skipModule = missing(noModule)
+export const skipWasm = missing(noBrowser, noModule)
 
 /** Files that only tests serve, by address. */
 const extra = new Map()

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { open, root, skip } from './browser.mjs'
+import { missing } from './missing.mjs'
 
 let browser
 before(async () => { if (!skip) browser = await open() })
@@ -106,7 +107,7 @@ test('malformed bundles are refused', { skip }, async () => {
 /** The command that exports bundles: `GRADUS`, or what cargo has built. */
 const gradus = [process.env.GRADUS, join(root, '../target/release/gradus'), join(root, '../target/debug/gradus')].find((f) => f && existsSync(f))
 
-test('an exported training step takes the steps of Adam', { skip: skip || (!gradus && 'there is no gradus command; GRADUS may name it') }, async () => {
+test('an exported training step takes the steps of Adam', { skip: skip || missing([gradus, 'there is no gradus command; GRADUS may name it']) }, async () => {
   const data = { W: [[0.1, -0.2], [0.3, 0.4], [0.5, 0.6]], X: [[1, 2], [3, -1], [0, 1], [2, 2]], B: [0.1, 0, -0.1], V: [1, -1, 0.5], Y: [0, 1, -1, 0.5] }
   const folder = mkdtempSync(join(tmpdir(), 'gradus-bundle-'))
   try {

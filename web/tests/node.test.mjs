@@ -1,13 +1,12 @@
 /** Parts that need no browser: optimisers and schedules against plain JavaScript, conversions, names, initial values. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import * as g from '../dist/index.js'
-import { root } from './browser.mjs'
+import { root, skipModule as skip } from './browser.mjs'
 
 const file = join(root, 'dist/gradus.wasm')
-const skip = existsSync(file) ? false : 'there is no dist/gradus.wasm'
 before(async () => { if (!skip) await g.init({ device: 'cpu', wasm: readFileSync(file) }) })
 
 const close = (a, b, tolerance = 1e-5) => {

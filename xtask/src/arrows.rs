@@ -12,7 +12,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gradus-draw", &["gradus-ir"]),
     ("gradus-compile", &["gradus-ir"]),
     ("gradus-device", &["gradus-compile", "gradus-ir", "gradus-mem"]),
-    ("gradus-cpu", &["gradus-compile", "gradus-device", "gradus-ir", "gradus-mem", "gradus-scalar"]),
+    ("gradus-linalg", &[]),
+    (
+        "gradus-cpu",
+        &["gradus-compile", "gradus-device", "gradus-ir", "gradus-linalg", "gradus-mem", "gradus-scalar"],
+    ),
     ("gradus-gpu", &["gradus-compile", "gradus-ir", "gradus-scalar"]),
     ("gradus-wgpu", &["gradus-compile", "gradus-device", "gradus-gpu", "gradus-ir", "gradus-mem"]),
     ("gradus-cuda", &["gradus-compile", "gradus-device", "gradus-gpu", "gradus-ir", "gradus-mem"]),

@@ -27,6 +27,8 @@ pub(crate) struct Options {
     pub(crate) oracles: bool,
     /// Run the long forms of tests that have a short one.
     pub(crate) full: bool,
+    /// Test the browser package and its page in Chromium, and fail if that is not possible.
+    pub(crate) browser: bool,
 }
 
 /// A command, ready to run.
@@ -40,6 +42,7 @@ Commands:
   test    run every check and test, cheapest first
             --oracles  install PyTorch and the other packages that tests compare with; a skipped comparison is a failure
             --full     all samples of the test kit and all random graphs, instead of their short forms
+            --browser  also test the browser package and its page in Chromium, which takes about 15 minutes
   docs    build the book into target/book, with its pictures and the op reference, a part of `test`
   memory  run the crates that touch raw memory under Miri and AddressSanitizer (nightly toolchain), not part of `test`
   arm     run the CPU device's tests on 64-bit ARM, emulated by qemu-aarch64, not part of `test`
@@ -59,14 +62,15 @@ Commands:
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let options = Options { oracles: arguments.contains(&"--oracles"), full: arguments.contains(&"--full") };
+    let has = |option: &str| arguments.contains(&option);
+    let options = Options { oracles: has("--oracles"), full: has("--full"), browser: has("--browser") };
     let task: Task = match arguments[..] {
         [] | ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
         }
         ["tidy"] => Box::new(tidy::run),
-        ["test", ref rest @ ..] if rest.iter().all(|r| ["--oracles", "--full"].contains(r)) => {
+        ["test", ref rest @ ..] if rest.iter().all(|r| ["--oracles", "--full", "--browser"].contains(r)) => {
             Box::new(move |workspace| suite::run(workspace, &options))
         }
         ["docs"] => Box::new(docs::run),
@@ -80,9 +84,13 @@ fn main() -> ExitCode {
         ["swiftshader"] => Box::new(swiftshader::run),
         ["targets"] => Box::new(targets::run),
         ["wasm"] => Box::new(wasm::run),
-        ["web"] => Box::new(|workspace| web::run(workspace, wasm::Profile::Small, false)),
-        ["web", "--test"] => Box::new(|workspace| web::run(workspace, wasm::Profile::Small, true)),
-        ["web", "--test", "--fast"] => Box::new(|workspace| web::run(workspace, wasm::Profile::Fast, true)),
+        ["web"] => Box::new(|workspace| web::run(workspace, wasm::Profile::Small, web::Tests::No)),
+        ["web", "--test"] => {
+            Box::new(|workspace| web::run(workspace, wasm::Profile::Small, web::Tests::Possible))
+        }
+        ["web", "--test", "--fast"] => {
+            Box::new(|workspace| web::run(workspace, wasm::Profile::Fast, web::Tests::Possible))
+        }
         ["python"] | ["python", "--oracles"] => {
             Box::new(move |workspace| python::run(workspace, options.oracles))
         }

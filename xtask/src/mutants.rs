@@ -2,15 +2,16 @@
 //! Takes which part of all mutants to test; prints the counts and the mutants that no test detects. `docs/mutants.md`
 //! describes a run.
 
-use crate::workspace::{Workspace, cargo};
+use crate::workspace::{Workspace, cargo, output};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
 /// The mutated code: the transforms, the ops with their derivatives, and the compiler.
 const FILES: [&str; 3] =
     ["crates/ir/src/transform/*.rs", "crates/ir/src/ops/**/*.rs", "crates/compile/src/**/*.rs"];
-/// The first of every 60 mutants is tested: about 80.
-const SAMPLE: &str = "0/60";
+/// The second of every 100 mutants is tested: about 50.
+const SAMPLE: &str = "1/100";
 /// Seconds after which the tests of a mutant count as failed, for instance because a loop does not end.
 const TEST_LIMIT: &str = "300";
 /// Disables optimisation: the mutated code is compiled far more often than it runs.
@@ -42,6 +43,7 @@ pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), Stri
     let shard = format!("--shard={}", shard.unwrap_or(SAMPLE));
     let files = FILES.map(|glob| format!("--file={glob}"));
     let sample = [shard, "--sharding=round-robin".to_owned()];
+    check_out(&workspace.root, &out.join("tree"))?;
     mutants(workspace, &own, &[&files[..], &sample].concat(), &OWN)?;
     let survivors = names(&own, "missed")?;
     let mut missed = Vec::new();
@@ -63,14 +65,37 @@ pub(crate) fn run(workspace: &Workspace, shard: Option<&str>) -> Result<(), Stri
     }
 }
 
-/// Runs cargo-mutants over a copy of the tree. A mutant that survives is not a failure of the run.
+/// Checks out the last commit of the repository in a folder of its own. Its path is the same in every run, so a run
+/// reuses what earlier ones built.
+fn check_out(root: &Path, tree: &Path) -> Result<(), String> {
+    if !tree.exists() {
+        let clone = ["clone", "--quiet", "--shared", "--no-checkout"];
+        output(Command::new("git").args(clone).arg(root).arg(tree))?;
+    }
+    let git = || {
+        let mut git = Command::new("git");
+        git.current_dir(tree);
+        git
+    };
+    output(git().args(["fetch", "--quiet"]).arg(root).arg("HEAD"))?;
+    output(git().args(["checkout", "--quiet", "--force", "--detach", "FETCH_HEAD"])).map(|_| ())
+}
+
+/// Runs cargo-mutants in the checked-out tree. A mutant that survives is not a failure of the run.
 fn mutants(workspace: &Workspace, out: &Path, which: &[String], tests: &[&str]) -> Result<(), String> {
+    std::fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
     let mut command = cargo();
-    command.args(["mutants", "--workspace", "--cap-lints=true", "--no-times", "--colors=never"]);
+    command.args([
+        "mutants",
+        "--in-place",
+        "--workspace",
+        "--cap-lints=true",
+        "--no-times",
+        "--colors=never",
+    ]);
     command.args(PROFILE.map(|option| format!("--cargo-arg={option}")));
     command.arg(format!("--timeout={TEST_LIMIT}")).arg("--output").arg(out);
-    command.args(which).args(tests).current_dir(&workspace.root);
-    // Each copy has another path. With a common target folder, packages from the registry are built once.
+    command.args(which).args(tests).current_dir(workspace.target.join("mutants/tree"));
     command.env("CARGO_TARGET_DIR", workspace.target.join("mutants/build"));
     println!("== cargo mutants {} {}", which.join(" "), tests.join(" "));
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;

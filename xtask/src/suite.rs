@@ -1,5 +1,7 @@
 //! `cargo xtask test`: runs every check and test, cheapest first, and stops at the first failure.
 
+use crate::wasm::Profile;
+use crate::web::{self, Tests};
 use crate::workspace::{Workspace, cargo};
 use crate::{Options, docs, python, tidy};
 use std::process::Command;
@@ -19,15 +21,17 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
     step(workspace, "fmt --all --check")?;
     println!("== tidy");
     tidy::run(workspace)?;
-    step(workspace, "clippy --workspace --all-targets -- -D warnings")?;
-    step_with(workspace, "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
-    let (mut nvrtc, mut weights) = (String::new(), String::new());
-    if options.oracles {
-        let python = python::environment(workspace, true)?;
-        nvrtc = python::nvrtc(&python).unwrap_or_default();
-        weights = python::weights(workspace, &python)?;
-    }
-    if options.oracles {
+    let (nvrtc, weights);
+    let oracles = std::thread::scope(|scope| {
+        // Installed while the lints run: it mostly waits for the network and the disk.
+        let oracles = options.oracles.then(|| scope.spawn(|| oracles(workspace)));
+        step(workspace, "clippy --workspace --all-targets -- -D warnings")?;
+        step_with(workspace, "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
+        let joined = oracles.map(|thread| thread.join().map_err(|_| "the installation panicked".to_owned()));
+        joined.transpose()?.transpose()
+    })?;
+    if let Some(found) = oracles {
+        (nvrtc, weights) = found;
         kit.extend([("GRADUS_ORACLES", "required"), ("GRADUS_NVRTC", &nvrtc), ("GRADUS_WEIGHTS", &weights)]);
     }
     // The lints above build the benchmarks; no test runs them.
@@ -49,8 +53,17 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
     step(workspace, &format!("fmt --check --manifest-path {OUTSIDE}"))?;
     step(workspace, &format!("run --quiet --manifest-path {OUTSIDE}"))?;
     python::run(workspace, options.oracles)?;
+    if options.browser {
+        web::run(workspace, Profile::Fast, Tests::Required)?;
+    }
     println!("== all passed");
     Ok(())
+}
+
+/// Installs the packages that tests compare with. Returns the paths of NVRTC and of the folder of weights.
+fn oracles(workspace: &Workspace) -> Result<(String, String), String> {
+    let python = python::environment(workspace, true)?;
+    Ok((python::nvrtc(&python).unwrap_or_default(), python::weights(workspace, &python)?))
 }
 
 /// Runs an example that was built before. `cargo run` would rebuild dependencies with fewer features.

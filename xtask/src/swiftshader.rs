@@ -12,7 +12,7 @@ const NEEDS: &str =
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let file = std::env::var_os("GRADUS_SWIFTSHADER").map_or_else(|| PathBuf::from(INSTALLED), PathBuf::from);
     if !file.is_file() {
-        return Err(format!("{} is not there; {NEEDS}", file.display()));
+        return Err(format!("{} does not exist; {NEEDS}", file.display()));
     }
     // Without an adapter the tests would be skipped, and this command would test nothing.
     for tests in ["--package gradus-gpu --test kernels --test catalog", "--package gradus-wgpu --tests"] {

@@ -7,6 +7,7 @@ mod catalog;
 mod documents;
 mod layout;
 pub(crate) mod mask;
+mod openings;
 mod retired;
 mod safety;
 mod words;
@@ -22,6 +23,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     words::forbidden,
     words::panics,
     words::machine_paths,
+    openings::openings,
     retired::retired,
     safety::homes,
     safety::reasons,
@@ -33,7 +35,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     documents::links,
 ];
 
-/// Prints every violation as `path:line: rule: what to do`, and fails if there is one.
+/// Prints every violation as `path:line: rule: advice`, and fails if there is one.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let tree = Tree::read(workspace)?;
     let mut found: Vec<Violation> = RULES.iter().flat_map(|rule| rule(&tree)).collect();

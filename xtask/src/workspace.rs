@@ -27,7 +27,7 @@ pub(crate) struct Package {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// Whether only its tests and examples need it.
+    /// If true, only its tests and examples need it.
     pub(crate) dev: bool,
 }
 

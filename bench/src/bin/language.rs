@@ -66,7 +66,7 @@ fn gallery() {
         let source = Source::new("gallery", text);
         let Ok(program) = Program::parse(source.clone()) else { continue };
         let (none, settings, outputs) = (BTreeMap::new(), Settings::default(), program.outputs());
-        // What reads files is not run here.
+        // Programs that read files are not run here.
         let Ok(lowered) = program.lower(&none, &settings, &outputs) else { continue };
         let Ok(plan) = lowered.compiled() else { continue };
         let times = [

@@ -16,7 +16,8 @@ use gradus::{Aval, DType, Generator, Tensor};
 use probe::{CONVERGED, Part, Probe};
 use std::collections::BTreeMap;
 
-/// Largest number of gradients that are checked one by one. More are checked together, and halved where one is wrong.
+/// Largest number of gradients that are checked one by one. If there are more, they are checked together, and a group
+/// that contains a wrong gradient is halved.
 const MANY: usize = 64;
 
 pub(crate) fn run(args: &CheckArgs, terminal: &mut Terminal<'_>) -> Done {
@@ -245,7 +246,7 @@ struct Sought {
     label: String,
     /// The equation that selects this part of the gradient, with the time axis last.
     part: Equation,
-    /// True if the part is the first time step only.
+    /// If true, the part is the first time step only.
     first: bool,
     step: Name,
     /// The term that adds the step to the name; `None` if the name is an input.

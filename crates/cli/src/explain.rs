@@ -112,7 +112,7 @@ fn avals(tensors: &BTreeMap<Name, Tensor>) -> BTreeMap<Name, Aval> {
     tensors.iter().filter_map(|(n, t)| Some((n.clone(), t.aval()?))).collect()
 }
 
-/// A tensor with the shape of one that has a slice for every step. Its values do not matter: costs depend on sizes.
+/// Returns a tensor with a slice for every step. Its values do not matter: costs depend on sizes.
 fn at_all_steps(t: &Tensor, axis: isize, rank: usize, steps: usize) -> Tensor {
     let step = if t.rank() < rank { t.unsqueeze(axis) } else { t.narrow(axis, 0, t.dim(axis).min(1)) };
     let mut extents = step.shape().to_vec();
@@ -356,8 +356,8 @@ fn replace_time(e: &Expr, time: &Place, settings: &Settings, found: &mut BTreeMa
     }
 }
 
-/// The settings of a program for one equation alone: the number of steps, if the equation depends on time, and the temperature
-/// of its target or of the name in `like`.
+/// The settings of a program that concern one equation. These are the number of steps, if the equation depends on time,
+/// and the temperature of its target or of the name in `like`.
 fn settings_of(e: &Equation, all: &Settings, steps: usize) -> Settings {
     fn like(e: &Expr) -> Option<&Name> {
         let own = match &e.kind {

@@ -23,8 +23,9 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
     open::warn(program, &gradient.warnings, terminal);
     let mut text = String::new();
     if !args.gradients_only {
-        let way = args.output.as_deref().map(|path| way(&open::folder(path), &opened.folder));
-        text.push_str(program.open_text_from(&way.unwrap_or_default()).trim_end());
+        let relative_path =
+            args.output.as_deref().map(|path| relative_path(&open::folder(path), &opened.folder));
+        text.push_str(program.open_text_from(&relative_path.unwrap_or_default()).trim_end());
         text.push_str("\n\n");
     }
     text.push_str(&gradient.text());
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &GradArgs, terminal: &mut Terminal<'_>) -> Done {
 }
 
 /// The relative path from one folder to another; empty if they are the same, or one of them does not exist.
-fn way(from: &Path, to: &Path) -> String {
+fn relative_path(from: &Path, to: &Path) -> String {
     let (Ok(from), Ok(to)) = (from.canonicalize(), to.canonicalize()) else { return String::new() };
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| "..".to_string());

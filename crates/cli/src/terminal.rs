@@ -10,9 +10,9 @@ pub struct Terminal<'a> {
     pub out: Box<dyn Write + 'a>,
     /// Standard error, for messages.
     pub err: Box<dyn Write + 'a>,
-    /// Whether messages are coloured.
+    /// If true, messages are coloured.
     pub colour: bool,
-    /// True if input and output are a terminal, so that lines can be edited.
+    /// If true, input and output are a terminal, so that lines can be edited.
     pub interactive: bool,
 }
 

@@ -13,7 +13,7 @@ const PAGE: &str = "web/dist/page";
 /// Maximum size of a request's header, in bytes.
 const HEAD: u64 = 16 << 10;
 /// Timeout for reading a request and for writing a response.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
 pub(crate) struct WebArgs {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &WebArgs, terminal: &mut Terminal<'_>) -> Done {
         // Errors of a client do not stop the server.
         let answer = move || drop(stream.and_then(|stream| answer(stream, &root)));
         match args.requests {
-            // One after the other, so that all are answered when the loop ends.
+            // Answers requests one after the other, so that all are answered when the loop ends.
             Some(_) => answer(),
             None => drop(std::thread::spawn(answer)),
         }
@@ -72,8 +72,8 @@ fn open(address: &str) {
 
 /// Answers one request.
 fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let mut reader = BufReader::new(stream.try_clone()?.take(HEAD));
     let mut first = String::new();
     reader.read_line(&mut first)?;
@@ -111,8 +111,8 @@ fn answer(mut stream: TcpStream, root: &Path) -> std::io::Result<()> {
     }
 }
 
-/// The compressed version of a file, from the same folder, if the client accepts it and it is not older than the file; else the
-/// file itself.
+/// The compressed version of a file, from the same folder. The file itself if the client does not accept the compressed
+/// version, or if that is older than the file.
 fn encoded(root: &Path, path: &Path, accepted: &str) -> (Option<&'static str>, PathBuf) {
     let time = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
     for (encoding, ending) in [("br", "br"), ("gzip", "gz")] {
@@ -132,7 +132,7 @@ fn encoded(root: &Path, path: &Path, accepted: &str) -> (Option<&'static str>, P
     (None, path.to_path_buf())
 }
 
-/// Whether a list such as `gzip, br;q=0.8` names an encoding that is not forbidden (`q=0`).
+/// Returns true if a list such as `gzip, br;q=0.8` names an encoding that is not forbidden (`q=0`).
 fn accepts(list: &str, encoding: &str) -> bool {
     list.split(',').any(|item| {
         let mut parts = item.split(';').map(str::trim);

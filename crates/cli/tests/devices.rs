@@ -2,11 +2,12 @@
 
 mod common;
 
+use common::model::model_of_width;
 use common::{Folder, gradus, output, root};
 use gradus::Device;
 use serde_json::Value;
 
-/// Whether there is an adapter. Where comparisons are required, there must be one.
+/// Returns true if there is an adapter. Where comparisons are required, there must be one.
 fn has_gpu() -> bool {
     let found = Device::list().iter().any(|d| d.name == "wgpu:0");
     let required = std::env::var("GRADUS_ORACLES").is_ok_and(|v| v == "required");
@@ -94,6 +95,24 @@ fn check_compares_a_gpu_with_the_cpu() {
     let text = output("", &["check", &file, "--device", "wgpu"]);
     let (_, table) = text.split_once("on wgpu:0, compared with the CPU:").expect("a table");
     assert!(table.contains("Grad_W1") && table.contains("Loss") && !table.contains("WRONG"), "{table}");
+}
+
+/// Language models generate the CPU's text, from floats and from quantised weights.
+#[test]
+fn language_models_run_on_a_gpu() {
+    if !has_gpu() {
+        return;
+    }
+    let (folder, floats) = model_of_width("devices-model", 64, 32);
+    let quantized = folder.0.join("model.gguf").display().to_string();
+    output("", &["convert", &floats, &quantized, "--type", "Q8_0"]);
+    for model in [&floats, &quantized] {
+        let [expected, found] = ["cpu", "wgpu"]
+            .map(|device| output("", &["generate", model, "Hello", "--tokens", "8", "--device", device]));
+        assert_eq!(found, expected);
+    }
+    let outcome = gradus(&["generate", &floats, "Hello", "--device", "wgpu", "--cache", "q8"]);
+    assert!(outcome.code == 1 && outcome.err.contains("cannot be stored as q8"), "{}", outcome.err);
 }
 
 /// A run on a GPU has the losses of one on the CPU, and its checkpoint gives names on either.

@@ -1,4 +1,4 @@
-//! Programs that state what they give: the gallery in `examples/equations` and the examples of `docs/language.md`.
+//! Programs that state their results: the gallery in `examples/equations` and the examples of `docs/language.md`.
 //!
 //! `# expect Name = value` (followed by `within 1e-6` if 1e-9 is too strict) and `# fails: part of a message`.
 
@@ -20,14 +20,19 @@ fn gallery() {
     for needed in [
         "ancestors",
         "attention",
+        "belief_network",
         "convolution",
         "edit_distance",
+        "embedding_reasoning",
+        "graph_network",
         "heat",
         "hmm",
         "kalman",
+        "kernel_machine",
         "logistic_regression",
         "mlp",
         "pagerank",
+        "perceptron",
         "pooling",
         "rnn",
         "transformer_block",
@@ -54,12 +59,17 @@ fn gallery() {
 fn gallery_gradients() {
     for name in [
         "attention",
+        "belief_network",
         "convolution",
+        "embedding_reasoning",
+        "graph_network",
         "heat",
         "hmm",
+        "kernel_machine",
         "logistic_regression",
         "mlp",
         "pagerank",
+        "perceptron",
         "pooling",
         "rnn",
         "transformer_block",

@@ -1,4 +1,4 @@
-//! The book's equations and commands: every block of `docs/` is run, and what it prints is compared with the page.
+//! The book's equations and commands: every block of `docs/` is run, and its output is compared with the page.
 //!
 //! A block `eq`, `toml` or `json` with a file name is written to the page's folder. A block `eq` without one is run, and states
 //! its values (`# expect Name = value`) or is followed by a block `output`. Lines of a block `sh` that begin with `gradus`
@@ -117,7 +117,7 @@ fn run(line: &str, folder: &Path) -> String {
     String::from_utf8(input).unwrap()
 }
 
-/// Whether a text equals the text on a page, in which `…` matches anything.
+/// Returns true if a text equals the text on a page, in which `…` matches anything.
 fn agrees(shown: &str, found: &str) -> bool {
     fn line(shown: &str, found: &str) -> bool {
         let Some((first, rest)) = shown.split_once('…') else { return shown == found };

@@ -1,4 +1,4 @@
-//! What `check` finds right, wrong or without a derivative, and what `explain` counts.
+//! The verdicts of `check` (right, wrong, no derivative) and the counts of `explain`.
 
 mod common;
 
@@ -21,7 +21,8 @@ fn check_says_whether_gradients_are_right() {
     );
 }
 
-/// Gradients of many names are checked together; where one differs, the group is halved until each wrong one stands alone.
+/// Gradients of many names are checked together. If one differs, the group is halved until every group with a wrong
+/// gradient has one name.
 #[test]
 fn check_takes_many_gradients_together() {
     let chain = |special: &str| {
@@ -52,7 +53,8 @@ fn check_takes_many_gradients_together() {
     assert!(wrong.code != 0 && wrong.err.contains("`B`"), "{}", wrong.err);
 }
 
-/// Where a function has no derivative nothing is wrong, nor where only a way of looking at it fails.
+/// A point without a derivative is not an error. Neither is a point at which only one of the methods of
+/// comparison fails.
 #[test]
 fn check_knows_edges_from_faults() {
     let row = |text: &str, name: &str| {
@@ -65,14 +67,14 @@ fn check_knows_edges_from_faults() {
         "X[i] = const([0, 1])\nLoss = relu(X[i])",
         "X[i] = const([2, 2, 1])\nLoss = max(X[i]) + cummax(X[i])",
         "X = 0\nLoss = sqrt(X)",
-        // Where what was chosen is the mean of both slopes, and where slopes have no end.
+        // The convention is the mean of both slopes, or slopes are infinite.
         "X = 0\nLoss = abs(X)",
         "X[i] = const([1, 1, 0])\nLoss max= X[i]",
         "X = 0\nLoss = X > 0 ? log(X) X : 0",
         "X = 0\nLoss = cbrt(X)",
         "X = 0\nLoss = sqrt(abs(X))",
         "X = 1\nLoss = X floor(X)",
-        // Two jumps at one place, of the same height.
+        // Two jumps of equal height at the same point.
         "X = 0\nLoss = X + case { X < 0 -> 1, X == 0 -> 2, default -> 3 }",
         "X[i] = const([-2, 0, 3])\nLoss = X[i] + case { X[i] < 0 -> 1, X[i] == 0 -> 2, default -> 3 }",
         "X = 0\nLoss = X == 0 ? 5 : X",
@@ -82,14 +84,14 @@ fn check_knows_edges_from_faults() {
         assert!(code == 0 && row.ends_with("not differentiable here"), "{edge}\n{row}");
     }
     for fine in [
-        // Much smaller than any step; held as fewer digits.
+        // Values much smaller than any step, and values that are stored with fewer digits.
         "P = 1e-30\nLoss = abs(P)",
         "P = 1e-30\nLoss = relu(P)",
         "A = 1e-9\nP = complex(A, 1e-9)\nLoss = abs(P)",
         "P[i] = const([1.5, 2.5, 3])\nLoss = cast(P[i], to=\"f32\") sin(P[i])",
         "P[i] = const([1.5, 2.5, 3])\nLoss = cast(P[i], to=\"f16\") sin(P[i])",
         "P[i] = const([1.5, 2.5, 3])\nLoss = cast(P[i], to=\"bf16\")",
-        // A slope of exactly 0, through a fixpoint and next to a large value.
+        // A slope of exactly 0, also through a fixpoint and added to a large value.
         "P = 0\nX = 0.5 X + P P + 1\nLoss = X",
         "P = 0\nX = 0.5 X + P\nLoss = X",
         "P = 0\nX = 0.5 X + P\nLoss = X X",
@@ -98,14 +100,14 @@ fn check_knows_edges_from_faults() {
         "P = 3\nfn half(a) -> x { x = 0.9 sin(x) + a }\nLoss = half(P)",
         "P = 3\nLoss = 1e6 + 0 P",
         "P[i] = const([1, 2])\nX = 0.9 X + 0.1 sin(P[i])\nLoss = X + 1e5",
-        // Infinitely steep where what is filled in does not move; ties that share evenly; an edge near by.
+        // A slope that is infinite at a constant zero; a kink near the point.
         "P[i] = const([1, 2, 3])\nLoss = sqrt(P[i-1])",
         "P = 4e-6\nLoss = relu(P)",
-        // Much smaller than steps are at first.
+        // Values much smaller than the initial steps.
         "P = 1e-9\nLoss = log(P)",
         "P[i] = const([1e-9, 1])\nLoss = sqrt(P[i]) + 1 / P[i]",
         "P = 1e-9\nLoss = abs(P)",
-        // Slopes that differences come near to slowly.
+        // Slopes to which differences converge slowly.
         "P = 0\nLoss = P > 0 ? sqrt(P) P : 0",
         "P = 0\nLoss = relu(P) P",
         // Complex numbers have a slope along each of their parts.
@@ -114,13 +116,13 @@ fn check_knows_edges_from_faults() {
         let (code, row) = row(fine, "P");
         assert!(code == 0 && row.ends_with("  ok"), "{fine}\n{row}");
     }
-    // What bends within less than differences can tell is not called wrong.
+    // A kink closer than the step of the differences is not reported as a wrong gradient.
     for small in ["1e-6", "3e-7", "1e-8"] {
         let text = format!("A[i] = const([{small}, 1])\nP[i] = complex(A[i], {small})\nLoss = abs(P[i])");
         let (code, row) = row(&text, "P");
         assert!(code == 0 && row.contains("  ok"), "{text}\n{row}");
     }
-    // Of many places only those are excused that have an edge.
+    // In a tensor of many elements, only those at a kink may differ.
     let many: Vec<String> =
         (0..100).map(|i| (if i == 37 { 0.0 } else { 0.1 * i as f64 - 3.05 }).to_string()).collect();
     let (code, found) = row(&format!("P[i] = const([{}])\nLoss = relu(P[i]) P[i+1]", many.join(", ")), "P");
@@ -135,7 +137,7 @@ fn check_knows_edges_from_faults() {
     assert!(!diverges.err.contains("Grad_X"), "{}", diverges.err);
 }
 
-/// Complex numbers: a loss that is one is refused, outputs and inputs that are have gradients.
+/// A complex loss is refused; complex outputs and inputs have gradients.
 #[test]
 fn check_of_complex_numbers() {
     let loss = gradus_with("A = 1\nZ = complex(A, 2)\nLoss = Z Z", &["check", "-"]);
@@ -185,7 +187,7 @@ fn check_looks_at_time_and_at_what_is_held() {
         let line = text.lines().find(|l| l.starts_with(row)).unwrap_or_else(|| panic!("{row}: {text}"));
         assert!(line.ends_with("  ok"), "{text}");
     }
-    // Without a loss, the last moment of a state is weighted.
+    // Without a loss, the last time step of a state is weighted.
     let text = output("X[*t,d] = const([[1,2],[3,4]])\nH[d,*t+1] = tanh(H[d,*t] + X[*t,d])", &["check", "-"]);
     assert_eq!(text.lines().filter(|l| l.starts_with("Grad_") && l.ends_with("  ok")).count(), 3, "{text}");
     let held = "X[i] = const([1,2])\nY[i] = X[i] stop_gradient(X[i] W[j] W[j])\nW[j] = const([1,3])\nLoss = Y[i] Y[i]";
@@ -208,7 +210,7 @@ fn check_looks_at_time_and_at_what_is_held() {
     let k = format!("K={}", ids.display());
     let text = output(whole, &["check", "-", "--set", "A=[1.5, 2]", "--input", &k]);
     assert!(text.contains("skipped: `K` is not real"), "{text}");
-    // Of a complex input both parts take steps.
+    // Both parts of a complex input take steps.
     gradus::files::write(&ids, "K", &gradus::Tensor::from_slice(&[1.0, 2.0], [2]).complex(1.0)).unwrap();
     let text = output("Loss = abs(A[i] K[i])", &["check", "-", "--set", "A=[1.5, 2]", "--input", &k]);
     assert!(text.lines().any(|l| l.starts_with("Grad_K ") && l.ends_with("  ok")), "{text}");
@@ -246,7 +248,7 @@ fn explain_counts() {
     assert!(bytes >= 4 * (x + k + y), "{bytes}");
 }
 
-/// Terms that lack an index of the left side have its size from their neighbours.
+/// A term that lacks an index of the left side gets its size from other terms of the same name.
 #[test]
 fn explain_knows_sizes_of_neighbours() {
     let program = "X[i] = const([1,2,3])\nD[j] = const([1,2])\nY[i] = X[i] + 1\nZ[i,j] = X[i] + D[j]\nZ[i,j] += 2\nLoss = Y[i] Z[i,j]";
@@ -271,7 +273,8 @@ fn explain_counts_what_is_really_computed() {
     assert_eq!(last["einsum"], "ij,j,i->");
     let order = last["order"].as_array().unwrap();
     let sum: u64 = order.iter().map(|o| o["flops"].as_u64().unwrap()).sum();
-    // Two products of two, not all three at once: 12, then 4 or 6, by which axis goes first.
+    // Two products of two factors instead of one product of three: 12 operations, then 4 or 6, depending on the
+    // axis that is summed first.
     assert!(order.len() == 2 && (sum == 16 || sum == 18), "{last}");
     assert_eq!(value["program"]["flops"].as_u64(), Some(sum), "{value}");
     assert!(!value["program"]["kernels"].as_array().unwrap().is_empty());
@@ -281,7 +284,7 @@ fn explain_counts_what_is_really_computed() {
     assert!(text.contains("einsum   hd,bd->bh") && text.contains("the program as one plan"), "{text}");
     let drawn = folder.read("p.svg");
     assert!(drawn.starts_with("<svg") && drawn.contains("Input"), "{drawn}");
-    // Parameters are numbers, and equations over time cost what all their steps cost: 3 × (2 × 2 × 2).
+    // Parameters are numbers. The cost of an equation over time is that of all its steps: 3 × (2 × 2 × 2).
     let stepped = json(&output(STEPS, &["explain", "-", "--set", "H=[1,1]", "--json"]));
     let of = |name: &str| {
         stepped["equations"]
@@ -308,12 +311,13 @@ fn explain_counts_rounds() {
         let of = |v: &Value, key: &str| v[key].as_u64().unwrap();
         (of(one, "rounds"), of(one, "flops"), of(&value["program"], "flops"))
     };
-    // A product of 2 × 2 and a factor each: 10 operations a round, and those that watch it come to rest in the plan.
+    // A product of 2 × 2 and a factor for each row: 10 operations per round. The plan also has the operations that
+    // test convergence.
     let rank = "A[i,j] = const([[0,0.5],[1,0.5]])\nR[i] = 0.85 A[i,j] R[j] + 0.075\nZ = R[i] R[i]";
     let (rounds, flops, whole) = counted(rank, "R[");
     assert!(rounds > 20 && flops == 10 * rounds && whole > 12 * rounds, "{rounds} {flops} {whole}");
     assert_eq!(counted(rank, "Z").0, 1);
-    // The 111 steps of 27, and the one place where they begin.
+    // The sequence of 27 has 111 steps, and one initial value.
     let collatz = "axis t while Go\nN[*0] = cast(27, to=\"i64\")\nK[*0] = 0\nGo[*t] = N[*t] != 1\n\
         N[*t+1] = remainder(N[*t], 2) == 0 ? floor_div(N[*t], 2) : 3 N[*t] + 1\nK[*t+1] = K[*t] + 1";
     assert_eq!(counted(collatz, "N[*t+1]").0, 111);
@@ -323,10 +327,11 @@ fn explain_counts_rounds() {
     let two = "axis t while On\naxis s while Go\nA[*0] = 0\nOn[*t] = A[*t] < 5\nA[*t+1] = A[*t] + 1\n\
         B[*0] = 0\nGo[*s] = B[*s] < 50\nB[*s+1] = B[*s] + 1";
     assert_eq!(["A[*t+1]", "On", "B[*s+1]", "Go"].map(|n| counted(two, n).0), [5, 5, 50, 50]);
-    // A chain of 4 needs as many rounds, of whole relations since the factor is a number.
+    // A chain of 4 takes 3 rounds. Each round computes the complete relation, because the factor is a number.
     let chain = "E[x,y] = const([[0,1,0,0],[0,0,1,0],[0,0,0,1],[0,0,0,0]])\nAnc(x,y) = E[x,y]\nAnc(x,z) = E[x,y] Anc(y,z)";
     assert_eq!(counted(chain, "Anc(x, z)").0, 3);
-    // Where all are relations, new facts are looked at alone: how often says no size.
+    // If all factors are relations, each round processes only new facts, so the number of rounds does not
+    // determine the cost.
     let facts = chain.replace("= E[x,y]\nAnc(x,z) = E[x,y]", "= E[x,y] > 0\nAnc(x,z) = Link(x,y)");
     let facts = format!("Link(x,y) = E[x,y] > 0\n{facts}");
     let value = json(&output(&facts, &["explain", "-", "--json"]));
@@ -349,7 +354,7 @@ fn explain_counts_rounds() {
         "axis t while Go\nA = const(3)\nN[*0] = 1\nGo[*t] = N[*t] < 100\nN[*t+1] = exp(sin(A)) N[*t] + 1";
     let (rounds, flops, _) = counted(grows, "N[*t+1] = exp");
     assert!(rounds > 10 && flops == 2 + rounds, "{rounds} {flops}");
-    // The moment moves.
+    // Functions of the time step are computed in every round.
     let moment = |value: &str| {
         let text = "axis t while Go\nA = const(0.3)\nN[*0] = 1\nGo[*t] = N[*t] < 100\nN[*t+1] = ";
         let (rounds, flops, _) = counted(&format!("{text}{value}"), "N[*t+1] = ");
@@ -360,12 +365,13 @@ fn explain_counts_rounds() {
     assert_eq!(moment(&format!("{second} + exp(A index(t)) N[*t]")), (6, 12));
     assert_eq!(moment("exp(index(t)) + N[*t]"), (6, 6));
     assert_eq!(moment("(even(t) > 0 ? exp(A) : 4) N[*t]").0, 6);
-    // As a place it is a whole number that nobody watches: all there is are the three that count from the end below 0.
+    // The time step as a position is an integer without a check. The remaining 3 operations convert negative
+    // positions.
     let places = "axis t while Go\nX[k] = const([3, 4, 50, 60])\nN[*0] = 0\nGo[*t] = N[*t] < 100\n\
         N[*t+1] = gather(X[k], index(t), axis=\"k\") + N[*t]";
     let (rounds, flops, _) = counted(places, "N[*t+1] = gather");
     assert_eq!((rounds, flops), (4, 4 * 3));
-    // Names that need each other are one group, whoever else is there.
+    // Names that depend on each other form one group, independent of other names.
     let both = "P[i] = const([1,2])\nX[i] = 0.5 Y[i] + P[i]\nY[i] = 0.5 X[i]\nZ = X[i] Y[i]";
     let (rounds, flops, _) = counted(both, "X[i] = 0.5");
     assert!(rounds > 5 && flops == 2 * rounds && counted(both, "Y").0 == rounds, "{rounds} {flops}");
@@ -375,7 +381,8 @@ fn explain_counts_rounds() {
     assert!(text.contains(&format!("{rounds} rounds: {flops} FLOPs")), "{text}");
 }
 
-/// A tie is an edge, also where edges work against each other; an edge excuses the places that have it and no others.
+/// A tie is a point without a derivative, also if several kinks cancel. Only the elements at such a point are
+/// excused.
 #[test]
 fn ties_and_places_beside_edges() {
     let ties = "axis t = 3\nW[i,j] = const([[0.5, -0.3], [0.2, 0.4]])\nV[i] = const([0.3, -0.2])\nH[i,*0] = 0 V[i]\n\
@@ -387,7 +394,7 @@ fn ties_and_places_beside_edges() {
     assert!(found.code == 0 && found.out.contains("ok; 1 of 3 not differentiable here"), "{}", found.out);
 }
 
-/// A list in a condition has the indices of its line, also if other lines compute a part of it.
+/// A list in a condition has the indices of its line, also if other lines compute a part of the list.
 #[test]
 fn lists_in_conditions_are_judged() {
     let text = "A[i] = const([1,2,3])\nY[i,j] = 1.5 < [[1,2],[3,4],[5,6]] ? exp(A[i]) : 0\nL = Y[i,j] Y[i,j]";

@@ -118,7 +118,7 @@ fn parameters_of_libraries_are_suggested() {
     assert!(found.code == 2 && found.err.contains("did you mean `l::p`?"), "{}", found.err);
 }
 
-/// A gradient that is written to another folder finds what its program finds.
+/// A gradient that is written to another folder finds the files of its program.
 #[test]
 fn gradients_in_another_folder() {
     let folder = Folder::new("elsewhere");
@@ -140,7 +140,7 @@ fn gradients_in_another_folder() {
     }
 }
 
-/// A file that could never be written is wrong, whether or not anything is.
+/// A path that can never be written is an error, even if nothing is written.
 #[test]
 fn files_that_could_never_be_written() {
     for (path, why) in
@@ -152,7 +152,7 @@ fn files_that_could_never_be_written() {
     }
 }
 
-/// An input is given once, whichever option gives it.
+/// An input may be given by one option only.
 #[test]
 fn inputs_given_twice() {
     let folder = Folder::new("given_twice");
@@ -180,7 +180,7 @@ fn digits_of_doubles() {
     assert!(shown.contains("0.3333333333333333\n") && shown.contains("[0.1  0.25]"), "{shown}");
 }
 
-/// What cannot run has no gradient.
+/// A program that cannot run has no gradient.
 #[test]
 fn gradients_of_sizes_that_clash() {
     let text = "A[i] = const([1, 2])\nB[i] = const([1, 2, 3])\nLoss = A[i] B[i] X[j]";
@@ -190,7 +190,7 @@ fn gradients_of_sizes_that_clash() {
     assert_eq!(gradus_with("Loss = A[i] B[i] X[j]", &["grad", "-"]).code, 0);
 }
 
-/// Suggestions are names that are there, and not given already.
+/// Suggested names exist and have no value yet.
 #[test]
 fn names_that_are_not_suggested() {
     let text = "Grad_W = 1\nY = 2 Grad_W";
@@ -202,7 +202,7 @@ fn names_that_are_not_suggested() {
     assert!(steps.code == 2 && steps.err.contains("expected an integer, 0 or more"), "{}", steps.err);
 }
 
-/// One run says all that is wrong: with names, files, inputs and sizes, but nothing that only follows from it.
+/// One run reports all errors of names, files, inputs and sizes, but no consequences of these errors.
 #[test]
 fn faults_of_all_kinds_at_once() {
     let said = |text: &str, args: &[&str]| {
@@ -243,12 +243,12 @@ fn faults_of_all_kinds_at_once() {
     let time = "X[*t] = \"no-such.npy\"\nS[*t+1] = S[*t] + X[*t] W";
     let (_, errors) = said(time, &[]);
     assert!(errors.len() == 2 && errors[1].starts_with("`W` has no equation"), "{errors:?}");
-    // Nothing is missing that `check` draws.
+    // Inputs that `check` draws at random are not reported as missing.
     let drawn = gradus_with("A[i] = \"no-such.npy\"\nY[i] = A[i] B[i]", &["check", "-"]);
     assert!(drawn.code == 1 && !drawn.err.contains("`B`"), "{}", drawn.err);
 }
 
-/// Names between commas are names.
+/// Names in a list are separated by commas.
 #[test]
 fn names_that_are_none() {
     for args in [["run", "--only", ",Z"], ["explain", "--only", "Z, "], ["grad", "--wrt", "A,,B"]] {
@@ -292,12 +292,12 @@ fn the_command_and_the_program_at_once() {
         assert_eq!(count, expected.len(), "{}", found.err);
         expected.iter().for_each(|e| assert!(found.err.contains(e), "{e}\n{}", found.err));
     }
-    // What may be for a line that could not be read is not said to be missing.
+    // Names that a line with a syntax error may define are not reported as missing.
     let found = gradus_with("Y[i] = (A[i]\nZ = 1", &["run", "-", "--only", "Y", "--set", "A=[1]"]);
     assert!(found.code == 1 && !found.err.contains("the program has no"), "{}", found.err);
 }
 
-/// What only follows from something else is not said.
+/// Errors that only follow from an earlier error are not reported.
 #[test]
 fn sizes_that_a_missing_input_would_say() {
     for text in
@@ -310,7 +310,7 @@ fn sizes_that_a_missing_input_would_say() {
     assert!(alone.err.contains("the size of index `i` is not known"), "{}", alone.err);
 }
 
-/// A name that is not there does not hide what else is missing.
+/// An unknown name does not hide other missing names.
 #[test]
 fn a_wrong_name_and_missing_inputs_in_one_run() {
     let found = gradus_with("Y[i] = X[i] + 1\nZ[i] = V[i]", &["run", "-", "--only", "Nope"]);

@@ -113,7 +113,7 @@ fn a_resumed_run_has_the_settings_of_its_checkpoint() {
     fails(&with(&[(&format!("{path:?}"), "\"names.txt\"")], &[]), &["`data` was ", " bytes with checksum "]);
     // Not even with `--force`: the weights do not fit.
     fails(&with(&[("width = 16", "width = 8")], &["--force"]), &["its `model` is {"]);
-    // The same text elsewhere, defaults that are written out, and what only the files are about.
+    // The same text in another folder, defaults that are written out, and settings that concern only files.
     folder.file("names.txt", &short);
     let same = [
         (&*format!("{path:?}"), "\"names.txt\""),

@@ -15,6 +15,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+/// A context that no text fills before its test ends: fast machines generate 4,096 tokens of these models in a second.
+const LONG: usize = 1 << 16;
+
 /// A model as a GGUF file.
 fn gguf(name: &str, context: usize) -> (Folder, String) {
     let (folder, path) = model_with(name, context);
@@ -23,7 +26,7 @@ fn gguf(name: &str, context: usize) -> (Folder, String) {
     (folder, file)
 }
 
-/// What the library generates, without the server.
+/// The text that the library generates, without the server.
 fn library(path: &str, prompt: &str, options: &Options) -> (String, usize) {
     let mut model = LanguageModel::load(path, Device::CPU).unwrap();
     let done = model.generate(prompt, options, &[], |_| true).unwrap();
@@ -401,7 +404,7 @@ fn long(stream: bool) -> Value {
 
 #[test]
 fn the_queue_is_bounded_and_aborted_requests_leave_it() {
-    let (_folder, path) = gguf("serve-queue", 4096);
+    let (_folder, path) = gguf("serve-queue", LONG);
     let server = Served::new(&[&path, "--slots", "1", "--queue", "1", "--connections", "6"]);
     let begin = |body: &Value| {
         let mut stream = server.connect();
@@ -448,7 +451,7 @@ fn the_queue_is_bounded_and_aborted_requests_leave_it() {
 
 #[test]
 fn slow_readers_hold_up_nobody() {
-    let (_folder, path) = gguf("serve-slow", 4096);
+    let (_folder, path) = gguf("serve-slow", LONG);
     let server = Served::new(&[&path, "--slots", "5", "--stall", "1"]);
     let quick = server.post("/v1/completions", &greedy("Hello", 3)).json();
     // Some megabytes of events that are never read.
@@ -464,7 +467,7 @@ fn slow_readers_hold_up_nobody() {
     // Once its buffers are full and nothing is read for a second, the request ends.
     server.until("gradus_cancelled_total", |n| n == 1.0);
     server.until("gradus_running", |n| n == 0.0);
-    // A request whose bytes come slowly holds up nobody either.
+    // A request whose bytes arrive slowly does not delay other requests.
     let mut dripping = server.connect();
     dripping.write_all(b"POST /v1/completions HTTP/1.1\r\nHost:").unwrap();
     assert_eq!(server.post("/v1/completions", &greedy("Hello", 3)).status, 200);
@@ -472,7 +475,7 @@ fn slow_readers_hold_up_nobody() {
 
 #[test]
 fn requests_have_a_time_limit() {
-    let (_folder, path) = gguf("serve-time", 4096);
+    let (_folder, path) = gguf("serve-time", LONG);
     let server = Served::new(&[&path, "--time", "1"]);
     let late = server.post("/v1/completions", &long(false));
     assert_eq!((late.status, &late.json()["error"]["code"]), (504, &make!("timeout")), "{late:?}");

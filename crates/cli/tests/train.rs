@@ -69,7 +69,7 @@ fn a_model_learns_stops_goes_on_and_speaks() {
     assert!(output("", &["train", &parts, "--resume"]).contains("all 80 steps were already done"));
     let other = folder.file("other.toml", &named(90, "parts").replace("width = 32", "width = 16"));
     fails(&gradus(&["train", &other, "--resume"]), "its `model` is {");
-    // Events hold what the log holds.
+    // Events have the values of the log.
     let log = lines(&folder, "parts");
     let events = events(&std::fs::read(folder.0.join("parts/events.out.tfevents.gradus")).unwrap());
     assert_eq!(events.len(), log.len());

@@ -1,4 +1,4 @@
-//! `gradus tune`: adapters, whole models, preferences, and what is refused.
+//! `gradus tune`: adapters, complete models, preferences, and arguments that are refused.
 
 mod common;
 

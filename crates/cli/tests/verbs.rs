@@ -1,4 +1,4 @@
-//! Every verb: what it writes, and with which code it ends.
+//! The output and the exit code of every verb.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! `gradus web`: what it serves, and what it does not.
+//! `gradus web`: the requests that it answers and those that it refuses.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-/// A port that nobody uses just now.
+/// A port that is free at this time.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

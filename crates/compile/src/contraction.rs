@@ -80,7 +80,8 @@ pub(crate) enum NotMatmul {
     Result,
 }
 
-/// An axis during matching: its extent, and its strides in the two operands and the result (0 where it is absent).
+/// An axis during matching: its extent, and its strides in the two operands and the result (0 where they lack the
+/// axis).
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     extent: usize,

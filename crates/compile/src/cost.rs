@@ -1,6 +1,6 @@
 //! Estimates the cost of a plan before it runs: operations, bytes to move, and how long every buffer lives.
 //! Takes a plan or a step; returns work, lifetimes, and a description for users.
-//! How fast a device does this work is measured in `gradus-device`.
+//! `gradus-device` measures the speed at which a device does this work.
 
 use crate::kernel::{Kernel, Level, Operation};
 use crate::plan::{BufferLocation, Plan, Step};

@@ -1,6 +1,6 @@
 //! Tracks which unit of work depends on which, transitively, so that fusion never creates a cycle.
 //! Takes the dependencies of new units; answers whether an op may join a unit, and whether two units may be merged.
-//! Whether a fusion is worthwhile is decided in `group.rs` and `lower.rs`.
+//! `group.rs` and `lower.rs` decide if a fusion is worthwhile.
 
 /// A set of units, as bits.
 #[derive(Clone, Debug, Default)]
@@ -85,20 +85,21 @@ impl Depend {
         self.before.iter_mut().filter(|b| b.has(unit)).for_each(|b| b.union(&own));
     }
 
-    /// Whether `other` must run before `unit`.
+    /// Returns true if `other` must run before `unit`.
     pub(crate) fn needs(&self, unit: usize, other: usize) -> bool {
         self.before[unit].has(other)
     }
 
-    /// Whether an op that depends on `needs` may become part of `unit`: none of the other units may depend on `unit`.
+    /// Returns true if an op that depends on `needs` may become part of `unit`: no other unit of `needs` may depend on
+    /// `unit`.
     pub(crate) fn could_join(&self, unit: usize, needs: &[usize]) -> bool {
         needs.iter().all(|&n| n == unit || !self.needs(n, unit))
     }
 
-    /// Whether two units may be merged: no third unit may have to run between them.
+    /// Returns true if two units may be merged: no third unit may have to run between them.
     pub(crate) fn could_merge(&self, a: usize, b: usize) -> bool {
         let (first, last) = match (self.needs(b, a), self.needs(a, b)) {
-            // A unit between them depends on one, and the other depends on it.
+            // A unit between the two depends on one of them, and the other depends on that unit.
             (false, false) => return true,
             (true, _) => (a, b),
             (_, true) => (b, a),

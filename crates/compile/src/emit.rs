@@ -67,7 +67,8 @@ fn attach(lowered: &mut Lowered) {
             readers.entry(v).or_default().insert(u);
         }
     }
-    // Later products first: if a group reads two products, the earlier one is then computed before.
+    // Visits later products first. A group that reads two products is attached to the later one, so the earlier
+    // one is computed before the group.
     for u in (0..lowered.units.len()).rev() {
         let Unit::Contract(c, None) = &lowered.units[u] else { continue };
         let value = c.buffers[2];
@@ -80,13 +81,13 @@ fn attach(lowered: &mut Lowered) {
         // No dependency of the group can depend on the product, since only the group reads it.
         let (c, group) = (c.clone(), group.clone());
         lowered.units[reader] = Unit::Gone;
-        group.members.iter().for_each(|(m, _)| lowered.home[m.value] = Some(u));
+        group.members.iter().for_each(|(m, _)| lowered.maker[m.value] = Some(u));
         lowered.units[u] = Unit::Contract(c, Some(group));
         lowered.depend.merge(u, reader);
     }
 }
 
-/// Whether a group can run block by block over a product: it has no reduction, and each block reads only its own
+/// Returns true if a group can run block by block over a product: it has no reduction, and each block reads only its own
 /// part.
 fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
     if group.reduced.is_some() || group.space.iter().product::<usize>() != aval.shape.numel() {
@@ -108,7 +109,7 @@ fn order(lowered: &Lowered) -> Result<Vec<usize>> {
         (0..lowered.units.len()).filter(|&u| !matches!(lowered.units[u], Unit::Gone)).collect();
     let (mut waits, mut readers) = (HashMap::new(), HashMap::<usize, Vec<usize>>::new());
     for &u in &live {
-        let makers = lowered.units[u].reads().into_iter().filter_map(|v| lowered.home[v]);
+        let makers = lowered.units[u].reads().into_iter().filter_map(|v| lowered.maker[v]);
         let makers: BTreeSet<usize> = makers.filter(|m| *m != u).collect();
         waits.insert(u, makers.len());
         makers.into_iter().for_each(|m| readers.entry(m).or_default().push(u));
@@ -199,8 +200,8 @@ impl Emitter<'_> {
         b
     }
 
-    /// Emits a matrix product. If the kernel that follows writes elements of the same type, the product is stored
-    /// there first.
+    /// Emits a matrix product. If the kernel that follows writes elements of the same type, the product is first
+    /// stored in the buffer of the kernel's result.
     fn contraction(&mut self, c: &Contraction, finish: Option<&Group>, stored: &[bool]) -> Contraction {
         let finish = finish.map(|g| self.kernel(g, stored));
         let product = self.buffer(c.buffers[2]);

@@ -15,7 +15,7 @@ const TOO_WIDE: &str = "the kernel would use too many buffers";
 /// A value that is, or may be, stored in memory, by number.
 pub(crate) type Value = usize;
 
-/// How to read a value at each index of a shape.
+/// The expression that reads a value at each index of a shape.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) source: Source,
@@ -42,7 +42,7 @@ impl View {
 /// An op that can be part of a loop nest.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
-    /// The value it defines.
+    /// The value that the op defines.
     pub(crate) value: Value,
     pub(crate) task: Task,
     /// The operands, as views over `space`.
@@ -52,7 +52,7 @@ pub(crate) struct Member {
     /// Extents of its value: those of `space` without the reduced ones.
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
-    /// Inputs and outputs of the graph with memory of their own that it reads or defines.
+    /// Inputs and outputs of the graph that the op reads or defines and that have memory of their own.
     pub(crate) large: Vec<Value>,
 }
 
@@ -71,17 +71,17 @@ impl Member {
         format!("{} {}{}", self.task, self.dtype, self.shape)
     }
 
-    /// The level at which it reads if its value has this level.
+    /// Returns the level at which the op reads its operands if its value has this level.
     pub(crate) fn reads_at(&self, level: Level) -> Level {
         if matches!(self.task, Task::Reduce(..)) { Level::Element } else { level }
     }
 
-    /// Returns true if it is a function that is not exact arithmetic, such as `exp`.
+    /// Returns true if the op is a function that is not exact arithmetic, such as `exp`.
     pub(crate) fn is_function(&self) -> bool {
         matches!(&self.task, Task::Scalar(Scalar::Pointwise(op)) if op.ulp > 1.0)
     }
 
-    /// Whether its reads are guarded by bounds.
+    /// Returns true if the op's reads are guarded by bounds.
     pub(crate) fn guarded(&self) -> bool {
         matches!(self.task, Task::Pieces(_))
     }
@@ -148,13 +148,13 @@ impl Group {
         all.filter(|v| !own.contains(v)).collect()
     }
 
-    /// Whether it reads a value that another group computes.
+    /// Returns true if this group reads a value that another group computes.
     fn reads_of(&self, other: &Group) -> bool {
         let own: HashSet<Value> = other.members.iter().map(|(m, _)| m.value).collect();
         self.members.iter().flat_map(|(m, _)| &m.args).filter_map(View::value).any(|v| own.contains(&v))
     }
 
-    /// Whether reductions are over outer axes, so that the contiguous axis is parallel.
+    /// Returns true if reductions are over outer axes, so that the contiguous axis is parallel.
     pub(crate) fn by_columns(&self) -> bool {
         let last = self.reduced.as_ref().and_then(|r| r.last());
         last.is_some_and(|reduced| !reduced)
@@ -276,7 +276,8 @@ impl Group {
         if self.is_too_wide_with(other.members.iter().map(|(m, _)| m)) {
             return Err(TOO_WIDE);
         }
-        // If both have the same axes, the group that reads the other joins it, and the other is unchanged.
+        // If both groups have the same axes, adds the members of the group that reads to the group that it
+        // reads from.
         if (&self.space, &self.reduced) == (&other.space, &other.reduced) {
             let both = [(self, other), (other, self)];
             if let Some((first, second)) = both.into_iter().find(|(first, second)| !first.reads_of(second)) {
@@ -288,7 +289,8 @@ impl Group {
         }
         let mut all: Vec<&Arc<Member>> = self.members.iter().chain(&other.members).map(|(m, _)| m).collect();
         all.sort_by_key(|m| m.value);
-        // The larger space first: members that run over rows only need the rows to exist.
+        // Keeps the axes of the larger space: they include the row axes that the members of the other group
+        // need.
         let numel = |g: &Group| g.space.iter().product::<usize>();
         let larger = if numel(self) >= numel(other) { self } else { other };
         let mut group = Group {

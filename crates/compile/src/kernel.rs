@@ -17,7 +17,7 @@ pub struct Kernel {
     pub axes: Vec<usize>,
     /// Number of parallel axes.
     pub parallel: usize,
-    /// Whether the last parallel axis is the contiguous one, rather than the last axis.
+    /// If true, the last parallel axis is the contiguous one, rather than the last axis.
     pub columns: bool,
     /// The body. Instructions are numbered by position and use earlier ones only.
     pub body: Vec<Inst>,
@@ -34,11 +34,11 @@ pub struct Inst {
     pub args: Vec<usize>,
     /// Type of its value.
     pub dtype: DType,
-    /// How often it is computed.
+    /// The loop level at which the value is computed.
     pub level: Level,
 }
 
-/// How often a value is computed.
+/// The loop level at which a value is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Once per parallel index.
@@ -133,7 +133,8 @@ impl Kernel {
         })
     }
 
-    /// Every access that happens, with the dtype of its elements and the first and the last index it reaches.
+    /// All accesses that can occur, each with the dtype of its elements and the first and last index it
+    /// reaches.
     pub fn reach(&self) -> Vec<(&Access, DType, (i64, i64))> {
         let Some(all) =
             self.axes.iter().map(|&e| Some((0, e.checked_sub(1)? as i64))).collect::<Option<Vec<_>>>()
@@ -198,7 +199,7 @@ impl Kernel {
     pub fn coalesce(&mut self) {
         let (axes, parallel) = (self.axes.clone(), self.parallel);
         let mut layouts = self.layouts_mut();
-        // Whether an axis is merged with the one before it.
+        // True for each axis that is merged with the one before it.
         let merged: Vec<bool> = (0..axes.len())
             .map(|a| {
                 a > 0

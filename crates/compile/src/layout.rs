@@ -35,7 +35,7 @@ impl Layout {
         ends.fold((self.offset, self.offset), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
     }
 
-    /// Whether different indices over these extents have different positions: every stride exceeds the span of all
+    /// Returns true if different indices over these extents have different positions: every stride exceeds the span of all
     /// smaller ones.
     pub(crate) fn is_injective(&self, extents: &[usize]) -> bool {
         if extents.contains(&0) {
@@ -96,13 +96,13 @@ impl Layout {
         Layout { offset: self.offset, strides }
     }
 
-    /// Whether the elements of this shape are contiguous in row-major order, starting at offset 0.
+    /// Returns true if the elements of this shape are contiguous in row-major order, starting at offset 0.
     pub fn is_row_major(&self, shape: &[usize]) -> bool {
         self.offset == 0 && same_steps(shape, &self.strides, &Layout::row_major(shape).strides)
     }
 }
 
-/// Whether two lists of strides are equal over these extents. A stride along an extent of 1 has no effect.
+/// Returns true if two lists of strides are equal over these extents. A stride along an extent of 1 has no effect.
 pub(crate) fn same_steps(shape: &[usize], a: &[i64], b: &[i64]) -> bool {
     shape.contains(&0) || shape.iter().zip(a.iter().zip(b)).all(|(&e, (a, b))| e == 1 || a == b)
 }
@@ -139,7 +139,8 @@ pub(crate) fn refine(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     }
 }
 
-/// Returns which of the fine extents make up each axis, in order; `None` if they do not.
+/// Returns the fine extents of which each axis is composed, in order; `None` if the axes cannot be composed of
+/// them.
 pub(crate) fn cut(shape: &[usize], fine: &[usize]) -> Option<Vec<Vec<usize>>> {
     let mut fine = fine.iter().copied().peekable();
     let mut all = Vec::with_capacity(shape.len());

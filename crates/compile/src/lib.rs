@@ -32,12 +32,13 @@ pub use layout::Layout;
 pub use lowered::NotFused;
 pub use memory::in_page;
 pub use plan::{Buffer, BufferLocation, Control, Plan, Routine, Step};
-pub use profile::{Claim, Fuse, Loops, Memory, Profile, Recompute, Slices, Split, Text};
+pub use profile::{Claim, Fuse, Loops, Memory, Profile, Recompute, Slices, Split, StoredScores, Text};
 pub use simplify::{Options, Rule, Simplified, rules, simplify};
 
 use gradus_ir::{Graph, Result, stop};
 
-/// The layout of an input in memory: the number of stored elements, and which of them are those of the input.
+/// The layout of an input in memory: the number of stored elements, and the layout of the input's elements
+/// among them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputLayout {
     /// Number of elements that may be read.

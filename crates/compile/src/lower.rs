@@ -43,7 +43,7 @@ pub(crate) fn lower(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -
     Ok(l.to)
 }
 
-/// The nodes whose first results are outputs, also as views.
+/// The nodes whose first results are outputs, directly or through views.
 fn output_nodes(graph: &Graph) -> HashSet<u32> {
     let of_view = |id: Id| {
         let node = &graph.nodes()[id.node as usize];
@@ -59,13 +59,13 @@ struct Lowering<'g> {
     graph: &'g Graph,
     layouts: &'g [InputLayout],
     profile: &'g Profile,
-    /// How to read the results of each node.
+    /// The expressions that read the results of each node.
     views: Vec<Vec<View>>,
     /// Nodes whose results are outputs.
     outputs: HashSet<u32>,
-    /// True if the current node is one of them.
+    /// If true, the current node is in `outputs`.
     is_output: bool,
-    /// The groups that read each value, as of the first output that needs a copy.
+    /// The groups that read each value; computed when the first output needs a copy.
     readers: Option<HashMap<Value, Vec<usize>>>,
     to: Lowered,
 }
@@ -77,7 +77,7 @@ impl Lowering<'_> {
 
     fn new_value(&mut self, aval: Aval, origin: Origin) -> Value {
         self.to.values.push((aval, origin));
-        self.to.home.push(None);
+        self.to.maker.push(None);
         self.to.values.len() - 1
     }
 
@@ -176,11 +176,11 @@ impl Lowering<'_> {
     fn place(&mut self, member: Arc<Member>) {
         let value = member.value;
         let mut producers: Vec<usize> =
-            member.args.iter().filter_map(View::value).filter_map(|v| self.to.home[v]).collect();
+            member.args.iter().filter_map(View::value).filter_map(|v| self.to.maker[v]).collect();
         producers.sort_unstable();
         producers.dedup();
         let mut joined: Option<(usize, Group)> = None;
-        // The latest first: the others are least likely to depend on it.
+        // Tries the latest unit first, because other units are least likely to depend on it.
         for &unit in producers.iter().rev() {
             let Unit::Group(group) = &self.to.units[unit] else { continue };
             let attempt = match &joined {
@@ -196,7 +196,7 @@ impl Lowering<'_> {
                 Ok((own, group)) => {
                     if own != unit {
                         for (m, _) in &group.members {
-                            self.to.home[m.value] = Some(own);
+                            self.to.maker[m.value] = Some(own);
                         }
                         self.to.depend.merge(own, unit);
                         self.to.units[unit] = Unit::Gone;
@@ -215,7 +215,7 @@ impl Lowering<'_> {
             }
             None => self.unit(Unit::Group(Group::of(member, self.profile.fuse.limits())), &producers),
         };
-        self.to.home[value] = Some(unit);
+        self.to.maker[value] = Some(unit);
     }
 
     fn unit(&mut self, unit: Unit, producers: &[usize]) -> usize {
@@ -224,7 +224,7 @@ impl Lowering<'_> {
     }
 
     fn producers(&self, values: &[Value]) -> Vec<usize> {
-        values.iter().filter_map(|v| self.to.home[*v]).collect()
+        values.iter().filter_map(|v| self.to.maker[*v]).collect()
     }
 
     /// Returns a value stored in row-major order; copies if needed.
@@ -320,7 +320,7 @@ impl Lowering<'_> {
             },
             &producers,
         );
-        outs.iter().for_each(|v| self.to.home[*v] = Some(unit));
+        outs.iter().for_each(|v| self.to.maker[*v] = Some(unit));
         outs.into_iter().map(|v| self.view_of(v)).collect()
     }
 
@@ -351,7 +351,7 @@ impl Lowering<'_> {
         Ok(self.member(Task::Scalar(Scalar::Cast), vec![product], &out.shape, out))
     }
 
-    /// Returns an operand in memory without labels that only it has; those are summed first.
+    /// Returns an operand in memory. Labels that neither the other operand nor the result has are summed first.
     fn plain_operand(&mut self, view: View, t: Aval, labels: &str, others: &str) -> (View, Aval, String) {
         let (mut view, mut t) = (view, t);
         let alone: Vec<usize> =
@@ -365,7 +365,7 @@ impl Lowering<'_> {
     }
 
     fn product(&mut self, mut ops: Vec<(View, Aval, String)>, out: &str, aval: &Aval) -> Result<View> {
-        // Try the result in the order of its labels, then with the labels that only the second operand has last.
+        // Try the result in the order of its labels, then with the labels of only the second operand at the end.
         let mut order: String = out.to_string();
         for _ in 0..4 {
             let shape: Shape = order.chars().map(|l| extent(out, &aval.shape, l)).collect();
@@ -385,7 +385,7 @@ impl Lowering<'_> {
                     c.buffers = if swapped { [ins[1], ins[0], value] } else { [ins[0], ins[1], value] };
                     let producers = self.producers(&ins);
                     let unit = self.unit(Unit::Contract(Box::new(c), None), &producers);
-                    self.to.home[value] = Some(unit);
+                    self.to.maker[value] = Some(unit);
                     let own = Layout::row_major(&shape);
                     let step = |l: char| order.chars().position(|o| o == l).map_or(0, |a| own.strides[a]);
                     let layout = Layout { offset: 0, strides: out.chars().map(step).collect() };
@@ -420,7 +420,7 @@ impl Lowering<'_> {
         (self.view_of(value), t, order)
     }
 
-    /// Returns the value of an output: computed, row-major, and not that of another output.
+    /// Returns the value of an output. The value is computed, row-major, and used for no other output.
     fn output(&mut self, id: Id) -> Value {
         let (view, aval) = (self.view(id), self.graph.aval(id).clone());
         let value = self.row_major(&view, &aval);
@@ -455,7 +455,7 @@ impl Lowering<'_> {
         match joined {
             Some((u, group)) => {
                 self.to.units[u] = Unit::Group(group);
-                self.to.home[value] = Some(u);
+                self.to.maker[value] = Some(u);
             }
             None => self.place(member),
         }
@@ -487,7 +487,8 @@ fn extent(labels: &str, shape: &[usize], label: char) -> usize {
 }
 
 /// Splits a reduction with too few parallel indices to occupy all cores. Returns the shape with its outermost reduced
-/// axis split in two (unless that axis is short), and the axes to reduce first: all but the outer part of that axis.
+/// axis split in two, unless that axis is short. Also returns the axes to reduce first: all but the outer part of the
+/// split axis.
 fn split_reduction(shape: &Shape, axes: &[usize], limits: &Split) -> Option<(Shape, Vec<usize>)> {
     let numel = shape.numel();
     let kept = numel / axes.iter().map(|&a| shape[a]).product::<usize>().max(1);

@@ -103,8 +103,8 @@ pub(crate) fn lives(plan: &Plan) -> Vec<Option<Life>> {
     lives
 }
 
-/// Pairs (written, read) such that the first may overwrite the second while the step runs: every index
-/// reads only the element that it writes, or the device has claimed a region with code that allows it.
+/// Pairs (written, read) such that the first may overwrite the second while the step runs. Either every index
+/// reads only the element that it writes, or the device has claimed a region with code that allows overwriting.
 fn in_place(step: &Step) -> Vec<(usize, usize)> {
     match step {
         Step::Kernel(k) => in_kernel(k),
@@ -143,8 +143,8 @@ fn in_kernel(kernel: &Kernel) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// For each output, an input of the same type that may be overwritten: the step that writes the output is the last to
-/// read the input, and does so element by element.
+/// For each output, an input of the same type that may be overwritten. The step that writes the output is the last to
+/// read the input, and reads it element by element.
 fn donors(plan: &Plan, lives: &[Option<Life>]) -> Vec<Option<usize>> {
     let mut taken = vec![false; plan.inputs.len()];
     let mut donors = vec![None; plan.outputs.len()];

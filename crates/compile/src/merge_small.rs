@@ -1,13 +1,13 @@
-//! Merges small independent loop nests over the same index space: starting a nest costs more than running it.
-//! Takes lowered units; merges groups without reductions in place. Which groups may be merged is decided in `depend.rs`.
-//! A loop whose step is one nest after this can become a nest itself.
+//! Merges small independent loop nests over the same index space: starting a nest costs more than running it. Takes
+//! lowered units; merges groups without reductions in place. Which groups may be merged is decided in `depend.rs`. If
+//! the step of a loop is one nest afterwards, the loop itself can become a nest.
 
 use crate::group::Group;
 use crate::lowered::{Lowered, Unit};
 use gradus_ir::stop;
 use std::collections::BTreeMap;
 
-/// How many later groups each group is compared with. Comparing all pairs of a large generated program would take longer
+/// The number of later groups that each group is compared with. Comparing all pairs of a large generated program would take longer
 /// than running it.
 const NEAR: usize = 256;
 
@@ -32,7 +32,7 @@ pub(crate) fn merge(lowered: &mut Lowered, most: usize) {
         }
         let Ok(both) = x.merged(y) else { continue };
         for (m, _) in &both.members {
-            lowered.home[m.value] = Some(a);
+            lowered.maker[m.value] = Some(a);
         }
         lowered.depend.merge(a, b);
         lowered.units[a] = Unit::Group(both);

@@ -27,6 +27,17 @@ pub struct Profile {
     pub dtypes: &'static [DType],
     /// Regions that the device runs as one step. All others are inlined.
     pub claims: &'static [Claim],
+    /// Which calls of attention are inlined although a claim has code for them.
+    pub scores: StoredScores,
+}
+
+/// When attention is faster by products that store its scores than by kernels that do not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredScores {
+    /// Fewest keys that a query sees.
+    pub keys: usize,
+    /// Most scores, in all heads.
+    pub most: usize,
 }
 
 /// A region that a device runs as one step, with its own code for all of it.
@@ -35,10 +46,10 @@ pub struct Claim {
     /// The name of the region.
     pub name: &'static str,
     /// Returns true if the device has code for a call with these operand types.
-    pub fits: fn(&Call, &[Aval]) -> bool,
+    pub fits: fn(&Profile, &Call, &[Aval]) -> bool,
     /// The operand that the first result may overwrite: the device's code then reads and writes the same memory.
     pub overwrites: Option<usize>,
-    /// Whether the device's code can return an error.
+    /// If true, the device's code can return an error.
     pub can_fail: bool,
 }
 
@@ -56,7 +67,7 @@ impl Profile {
 
     /// The claim by which the device runs this call as one step.
     pub(crate) fn claim(&self, call: &Call, types: &[Aval]) -> Option<&'static Claim> {
-        self.claims.iter().find(|c| *c.name == *call.name && (c.fits)(call, types))
+        self.claims.iter().find(|c| *c.name == *call.name && (c.fits)(self, call, types))
     }
 }
 
@@ -152,7 +163,7 @@ pub struct Memory {
     pub most: usize,
 }
 
-/// How far the code of a plan is specialised.
+/// The degree to which the code of a plan is specialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Text {
     /// Extents, strides and constants are parameters, so that a new shape compiles nothing. For eager calls.

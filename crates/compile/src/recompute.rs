@@ -32,14 +32,14 @@ pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
             let after: BTreeSet<Value> = group.reads().into_iter().collect();
             for v in after.difference(&before) {
                 readers.entry(*v).or_default().insert(unit);
-                if let Some(home) = lowered.home[*v] {
-                    lowered.depend.add(unit, [home]);
+                if let Some(maker) = lowered.maker[*v] {
+                    lowered.depend.add(unit, [maker]);
                 }
             }
             for v in before.difference(&after) {
                 readers.entry(*v).or_default().remove(&unit);
             }
-            group.members.iter().for_each(|(m, _)| lowered.home[m.value] = Some(unit));
+            group.members.iter().for_each(|(m, _)| lowered.maker[m.value] = Some(unit));
             lowered.units[unit] = Unit::Group(group);
         }
     }
@@ -57,9 +57,9 @@ fn without(
     if units.is_empty() || aval.shape.numel() < limits.least || lowered.outputs.contains(&value) {
         return None;
     }
-    let Some(Unit::Group(home)) = lowered.home[value].map(|u| &lowered.units[u]) else { return None };
+    let Some(Unit::Group(maker)) = lowered.maker[value].map(|u| &lowered.units[u]) else { return None };
     let mut recipe = Recipe {
-        home,
+        maker,
         lowered,
         readers,
         limits,
@@ -85,9 +85,9 @@ fn without(
     Some(changed)
 }
 
-/// How to compute a value from others in memory.
+/// The computation of a value from others in memory.
 struct Recipe<'a> {
-    home: &'a Group,
+    maker: &'a Group,
     lowered: &'a Lowered,
     readers: &'a BTreeMap<Value, BTreeSet<usize>>,
     limits: &'a Recompute,
@@ -103,7 +103,7 @@ impl Recipe<'_> {
         if self.members.contains_key(&value) {
             return Some(());
         }
-        let (member, Level::Element) = self.home.find(value)? else { return None };
+        let (member, Level::Element) = self.maker.find(value)? else { return None };
         let Task::Scalar(_) = &member.task else { return None };
         self.work += if member.is_function() { self.limits.function } else { 1 };
         if self.work > self.limits.work {
@@ -123,16 +123,16 @@ impl Recipe<'_> {
         Some(())
     }
 
-    /// Whether a value is stored in memory regardless of the value to recompute.
+    /// Returns true if a value is stored in memory regardless of the value to recompute.
     fn in_memory(&self, v: Value) -> bool {
         let read = || self.readers.get(&v).is_some_and(|r| !r.is_empty());
         v != self.value
             && (!matches!(self.lowered.values[v].1, Origin::Computed)
                 || self.lowered.outputs.contains(&v)
-                || (read() && self.home.find(v).is_some())
-                || (self.home.find(v).is_none()
+                || (read() && self.maker.find(v).is_some())
+                || (self.maker.find(v).is_none()
                     && !matches!(
-                        self.lowered.home[v].map(|u| &self.lowered.units[u]),
+                        self.lowered.maker[v].map(|u| &self.lowered.units[u]),
                         Some(Unit::Contract(..))
                     )))
     }
@@ -161,7 +161,7 @@ fn computing(
     for (v, member) in members {
         let copy = lowered.values.len();
         lowered.values.push((lowered.values[*v].0.clone(), Origin::Computed));
-        lowered.home.push(None);
+        lowered.maker.push(None);
         let member = Arc::new(Member { value: copy, ..rename(&renamed, member) });
         renamed.insert(*v, copy);
         new.join(&member).ok()?;

@@ -26,7 +26,7 @@ fn planned(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) 
     compile(&graph(shapes, build), &PROFILE).unwrap()
 }
 
-/// How often a plan's own loop nests apply a function.
+/// The number of times that a plan's own loop nests apply a function.
 fn count(plan: &Plan, function: &str) -> usize {
     let nests = plan.steps.iter().filter_map(|s| match s {
         Step::Kernel(k) => Some(k),

@@ -1,6 +1,6 @@
-//! Attention over a cache of keys and values, and writing to that cache.
-//! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. Takes memory and extents; what
-//! they mean in a graph is decided by the regions `cache_write` and `cached_attention`.
+//! Attention over a cache of keys and values, and writing to that cache. A cache is `[slots, heads, capacity, width]`:
+//! each slot holds the positions of one text. Takes memory and extents. The regions `cache_write` and
+//! `cached_attention` define which operands of a graph these are.
 
 use crate::elements::Elements;
 use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm};
@@ -42,9 +42,9 @@ impl Stored {
     /// Converts consecutive rows of `count` features in all to `f32`.
     ///
     /// # Safety
-    /// `from` has these features and `to` a number for each.
+    /// `from` holds `count` features, and `to` has space for as many numbers.
     unsafe fn read(self, from: *const u8, count: usize, to: *mut f32) {
-        // SAFETY: the caller guarantees `count` features at `from` and room for as many numbers at `to`.
+        // SAFETY: the caller guarantees `count` features at `from` and space for as many numbers at `to`.
         unsafe {
             match self {
                 Stored::F32 => std::ptr::copy_nonoverlapping(from.cast(), to, count),
@@ -86,7 +86,7 @@ impl Cache {
     }
 }
 
-/// Which slots texts are in, and where in them.
+/// The slots of texts, and the position of each text in its slot.
 #[derive(Clone, Copy)]
 pub(crate) struct Texts<'a> {
     /// The slot of each text.
@@ -97,12 +97,13 @@ pub(crate) struct Texts<'a> {
     pub(crate) time: usize,
 }
 
-/// Copies `from` to `to`, with the first `count` tokens of each text of `new` in its slot. Only these are written if both
-/// are the same memory. Tokens outside of the cache are left out; of two texts in one slot, the later one counts.
+/// Copies `from` to `to`, with the first `count` tokens of each text of `new` in its slot. If both are the same memory,
+/// only these tokens are written. Tokens outside of the cache are left out. Of two texts in one slot, the later one
+/// counts.
 ///
 /// # Safety
-/// `from` and `to` have the extents of the cache, `new` is `[texts, time, heads, width]` in its representation, and nobody else
-/// uses `to`.
+/// `from` and `to` have the extents of the cache, `new` is `[texts, time, heads, width]` in its representation, and no
+/// other thread accesses `to`.
 pub(crate) unsafe fn write(
     pool: &Pool,
     cache: Cache,
@@ -171,8 +172,8 @@ impl Attention {
 /// Slots outside of the cache count as the nearest one.
 ///
 /// # Safety
-/// Queries and results are `[texts, time, heads, width]`, keys and values have the extents of the cache, and nobody else uses
-/// the results.
+/// Queries and results are `[texts, time, heads, width]`, keys and values have the extents of the cache, and no other
+/// thread accesses the results.
 pub(crate) unsafe fn attend(
     pool: &Pool,
     (cache, attention): (Cache, Attention),
@@ -185,7 +186,7 @@ pub(crate) unsafe fn attend(
     let (time, width) = (texts.time, cache.width);
     let group = heads / cache.heads.max(1);
     if cache.bytes() == 0 || heads == 0 || time == 0 {
-        // SAFETY: results are as large as stated.
+        // SAFETY: the caller guarantees results of these extents.
         return unsafe { out.write_bytes(0, texts.slots.len() * time * heads * width) };
     }
     let (queries, out) = (Elements(queries.cast_mut()), Elements(out));

@@ -210,9 +210,9 @@ impl Executable {
         done
     }
 
-    /// Runs it on arguments of the layouts that it was compiled for. Returns the storages of its outputs. An
-    /// argument with unshared storage may become an output and is then removed from the list. If the run fails,
-    /// the list is unchanged.
+    /// Runs the plan on arguments of the layouts for which it was compiled. Returns the storages of the
+    /// outputs. An argument with unshared storage may become an output and is then removed from the list. If
+    /// the run fails, the list is unchanged.
     pub fn run(&self, pool: &Pool, arguments: &mut Vec<Argument>) -> Result<Vec<Storage>> {
         self.run_watched(pool, arguments, None)
     }
@@ -417,7 +417,10 @@ impl Session<'_> {
             }
             done = i + self.executable.together[i];
             if !self.executable.ahead[i].is_empty() {
-                let range = |b: &usize| (self.table[*b].cast_const(), plan.buffers[*b].bytes());
+                let range = |b: &usize| {
+                    let weights = self.table[*b].cast_const();
+                    (gradus_mem::copy_of(weights).unwrap_or(weights), plan.buffers[*b].bytes())
+                };
                 pool.read_ahead(self.executable.ahead[i].iter().map(range));
             }
             for (at, bytes) in self.executable.poison.iter().take(done).skip(i).flatten() {

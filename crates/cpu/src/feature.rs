@@ -80,7 +80,7 @@ fn detect() -> Isa {
     ALL[ALL.len() - 1]
 }
 
-/// Whether the processor has AMX tiles for `bf16`, and the system permits this process to use them.
+/// Returns true if the processor has AMX tiles for `bf16`, and the system permits this process to use them.
 #[cfg(target_arch = "x86_64")]
 fn tiles() -> bool {
     use std::arch::x86_64::{__cpuid, __cpuid_count};

@@ -65,8 +65,8 @@ impl Matrices {
 /// Computes `y[n] = x[n] · matrices[groups[n]]ᵀ`. Rows whose group is not one of the matrices become 0.
 ///
 /// # Safety
-/// `x` is `[groups.len(), inputs]`, `y` is `[groups.len(), outputs]`, matrices are as large as stated, and nobody else uses the
-/// results meanwhile.
+/// `x` is `[groups.len(), inputs]`, `y` is `[groups.len(), outputs]`, matrices are as large as stated, and no other
+/// thread accesses the results.
 pub(crate) unsafe fn dot(pool: &Pool, matrices: &Matrices, x: *const f32, y: *mut f32, groups: &[i64]) {
     let (inputs, outputs) = (matrices.inputs, matrices.outputs);
     let known = |g: i64| usize::try_from(g).ok().filter(|g| *g < matrices.groups);

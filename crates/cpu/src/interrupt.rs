@@ -1,9 +1,9 @@
 //! Interrupts long runs: the thread that started a run polls a function that says whether to stop.
 //!
-//! Polling may be expensive (an interpreter's lock), so a timer thread sets a flag when it is due, and runs
-//! check only the flag. They check between chunks of jobs and in the loops of routines (`gradus_ir::stop`), and
-//! only where a failure changes nothing: in loops and routines, and in kernels and products of plans that take
-//! over no argument's memory.
+//! Polling may be expensive, because it may take an interpreter's lock. So a timer thread sets a flag when a
+//! poll is due, and runs check only the flag. They check it between chunks of jobs and in the loops of routines
+//! (`gradus_ir::stop`). They check only where a failure leaves all arguments unchanged. These are loops,
+//! routines, and kernels and products of plans that reuse no argument's memory.
 
 use gradus_ir::{Result, stop};
 use std::cell::Cell;
@@ -18,7 +18,7 @@ static ASK: OnceLock<fn() -> bool> = OnceLock::new();
 static DUE: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Whether this thread runs work that may be interrupted.
+    /// True while this thread runs work that may be interrupted.
     static ALLOWED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -37,7 +37,7 @@ pub fn ask_to_stop(wanted: fn() -> bool) {
     let _ = std::thread::Builder::new().name("gradus-clock".into()).spawn(clock);
 }
 
-/// Whether polling is due and the answer is to stop. A worker reads the answer of the thread whose job it
+/// Returns true if polling is due and the answer is to stop. A worker reads the answer of the thread whose job it
 /// shares.
 fn due() -> bool {
     if crate::pool::is_stopped() {

@@ -1,7 +1,8 @@
 //! The CPU device: runs plans on the processor's vector units and threads.
 //!
-//! [`Executable`] is a compiled graph. It uses [`vector`] loops, [`gemm`] matrix products, a thread [`pool`],
-//! and two ways to run fused kernels: a code generator, and a tile interpreter for kernels that have no code.
+//! [`Executable`] is a compiled graph. It uses [`vector`] loops, [`gemm`] matrix products and a thread
+//! [`pool`]. Fused kernels run as generated code, or in a tile interpreter if the code generator does not
+//! support them.
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 

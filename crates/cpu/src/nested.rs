@@ -22,7 +22,8 @@ fn integer(plan: &Plan, b: usize, memory: Memory<'_>) -> i64 {
 }
 
 /// # Safety
-/// Memory is that of the plan, and no other thread accesses it during the call; so for all functions here.
+/// Memory is that of the plan, and no other thread accesses it during the call. All functions of this file have
+/// these requirements.
 pub(crate) unsafe fn switch(
     c: &Control,
     branches: &[Executable],

@@ -1,9 +1,9 @@
 //! Threads that share the chunks of one job.
 //!
 //! Free threads claim one chunk at a time. The caller claims too, and at the end waits only for workers that
-//! have entered the job: a worker that the system has suspended never delays a job it did not join. The caller
-//! claims from the front and workers from the back, so that a processor tends to get the same chunks, and the
-//! same memory, as in the last similar job. Workers spin for some tens of microseconds before they sleep,
+//! have entered the job. So a worker that the system has suspended never delays a job it did not join. The
+//! caller claims from the front and workers from the back. A processor then tends to get the same chunks, and
+//! the same memory, as in the last similar job. Workers spin for some tens of microseconds before they sleep,
 //! because the kernels of a program follow each other closely.
 
 use crate::ahead::{Ahead, Side};
@@ -54,7 +54,7 @@ struct Shared {
     /// Written by the caller while the job is closed and empty; read by workers that entered it while open.
     job: UnsafeCell<Job>,
     quit: AtomicBool,
-    /// Whether the job is to stop: only the caller may poll, and the workers read this flag.
+    /// Set to stop the job: only the caller may poll, and the workers read this flag.
     stopped: Arc<AtomicBool>,
     panic: Mutex<Option<Thrown>>,
     sleep: Mutex<()>,
@@ -71,10 +71,10 @@ struct Job {
 #[repr(align(128))]
 struct CacheLine<T>(T);
 
-// SAFETY: `job` is written only while the job is closed and no worker is in it, and what it points to may be
-// called from any thread; all other fields are `Sync`.
+// SAFETY: `job` is written only while the job is closed and no worker is in it. The function that it points to
+// may be called from any thread. All other fields are `Sync`.
 unsafe impl Sync for Shared {}
-// SAFETY: what `job` points to may be called from any thread; all other fields are `Send`.
+// SAFETY: the function that `job` points to may be called from any thread; all other fields are `Send`.
 unsafe impl Send for Shared {}
 
 const OPEN: usize = 1 << (usize::BITS - 1);
@@ -86,12 +86,12 @@ const BACK: u64 = 1 << 32;
 /// Largest number of chunks of a job that threads share, small enough that failed claims never reach [`BACK`].
 const MOST: usize = 1 << 30;
 
-/// Duration of spinning before a thread sleeps: longer than the gap between two kernels of a program, and short
-/// enough that an idle program uses no processor time.
+/// Duration of spinning before a thread sleeps. It is longer than the gap between two kernels of a program, but
+/// short enough that an idle program uses hardly any processor time.
 const SPIN: Duration = Duration::from_micros(40);
 
 thread_local! {
-    /// Whether this thread is inside a chunk: jobs started there run on this thread alone.
+    /// True while this thread is inside a chunk: jobs started there run on this thread alone.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
     /// On a worker: [`Shared::stopped`] of its team.
     static STOPPED: OnceCell<Arc<AtomicBool>> = const { OnceCell::new() };
@@ -100,7 +100,7 @@ thread_local! {
 /// Interval at which a waiting caller polls whether the job is to stop.
 const ASK: Duration = Duration::from_millis(20);
 
-/// Whether this is a worker whose job is to stop.
+/// Returns true if this is a worker whose job is to stop.
 pub(crate) fn is_stopped() -> bool {
     STOPPED.with(|s| s.get().is_some_and(|s| s.load(Relaxed)))
 }
@@ -136,8 +136,9 @@ impl Pool {
         }
     }
 
-    /// Sets the memory that a later job reads. Threads that wait for a job, or for its end, prefetch it: the caller's thread
-    /// from the front and workers from the back, as they claim chunks. The memory need not stay valid.
+    /// Sets the memory that a later job reads. Threads that wait for a job, or for its end, prefetch this memory. As
+    /// when they claim chunks, the caller's thread starts at the front and workers at the back. The memory need not
+    /// stay valid.
     pub(crate) fn read_ahead(&self, ranges: impl Iterator<Item = (*const u8, usize)>) {
         if self.threads() > 1 {
             self.ahead.set(ranges);
@@ -147,8 +148,8 @@ impl Pool {
     /// Calls `chunk` for each of `0..chunks`, and returns after all calls.
     ///
     /// Runs on this thread alone, in order, if it is inside a chunk or another thread's job is running. A panic
-    /// in a chunk is resumed here, after all threads have left the job; unclaimed chunks are then not run. Nor
-    /// are they if the run is to stop (`gradus_ir::stop`).
+    /// in a chunk is resumed here, after all threads have left the job. After a panic or a request to stop
+    /// (`gradus_ir::stop`), unclaimed chunks are not run.
     pub fn run(&self, chunks: usize, chunk: &Chunk<'_>) {
         // After an interrupted job, a later job might read memory that was not written.
         if stop::requested() {

@@ -1,12 +1,13 @@
 //! The CPU's profile for the compiler: cache sizes, vector widths and the cost of starting work on threads.
 
 use crate::routine::CLAIMS;
-use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
+use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split, StoredScores};
 use gradus_ir::{DType, size};
 
 /// The limits with which graphs are compiled for the CPU.
 pub const PROFILE: Profile = Profile {
-    // Longer kernels gain nothing from memory and crowd the instruction cache. Smaller ones cost less than their start.
+    // Longer kernels save no more memory traffic and exceed the instruction cache. Running a small kernel costs less
+    // than starting it.
     fuse: Fuse { most: 160, function: 1, small: 1 << 10, buffers: usize::MAX, large: usize::MAX },
     // A store and a load cost about as much as two dozen arithmetic operations on an element.
     recompute: Recompute { least: 1 << 12, work: 24, function: 6, loads: 1 },
@@ -33,4 +34,6 @@ pub const PROFILE: Profile = Profile {
     products: &[DType::F32, DType::F64, DType::BF16],
     dtypes: &DType::ALL,
     claims: CLAIMS,
+    // All: there is no claim of attention without a cache.
+    scores: StoredScores { keys: 0, most: usize::MAX },
 };

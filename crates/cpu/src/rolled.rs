@@ -39,7 +39,7 @@ pub(crate) struct Rolled {
 
 impl Rolled {
     /// Makes the program of a loop over buffers of its plan, with generated code if `native`. Returns `None` if
-    /// its step is not such a kernel.
+    /// its step is not an elementwise kernel.
     pub(crate) fn new(
         control: &Control,
         counts: Counts,

@@ -1,29 +1,24 @@
-//! 32 numbers in vector registers, for kernels of quantised weights and of attention over a cache.
-//! One implementation for each instruction set: arithmetic, and conversion of packed integers. What the integers of a format
-//! mean is decided in `quantized/unpack.rs`.
+//! 32 numbers in vector registers, for kernels of quantised weights and of attention over a cache. One implementation
+//! for each instruction set: arithmetic, and conversion of packed integers. `quantized/unpack.rs` defines the meaning
+//! of the integers of a format.
 //!
 //! Methods are `#[inline(always)]` without features of their own: they become instructions inside the function that enables
 //! the features.
 
 use half::f16;
 
-/// Numbers of a group: the least that all formats store together, or half of a pair of groups that they do.
+/// Numbers of a group. Every format stores at least one group together; some store a pair of groups.
 pub(crate) const GROUP: usize = 32;
 
-/// 32 numbers.
+/// 32 weights of a block as a kernel needs them: their values, or their integers, scales and offsets.
 ///
 /// # Safety
 /// The processor must have the instruction set of the implementing type, and pointers must be valid for the elements that
 /// are read or written.
-pub(crate) trait Wide: Copy {
-    /// One number in every lane.
+pub(crate) trait Unpack: Copy {
+    /// A scale or an offset.
     type Splat: Copy;
-    /// Most rows of activations whose sums fit the registers.
-    const ROWS: usize;
 
-    unsafe fn zero() -> Self;
-    unsafe fn load(p: *const f32) -> Self;
-    unsafe fn store(self, p: *mut f32);
     unsafe fn splat(x: f32) -> Self::Splat;
     /// The `f16` at `p`.
     unsafe fn half(p: *const u8) -> Self::Splat {
@@ -35,12 +30,6 @@ pub(crate) trait Wide: Copy {
         // SAFETY: the caller guarantees four readable bytes.
         unsafe { (Self::half(p), Self::half(p.add(2))) }
     }
-    /// `self · x + sum`, rounded once.
-    unsafe fn mul_add(self, x: Self, sum: Self) -> Self;
-    /// `self · x + sum` with one `x` for all.
-    unsafe fn mul_add_splat(self, x: Self::Splat, sum: Self) -> Self;
-    /// The sum of all, halves first.
-    unsafe fn sum(self) -> f32;
     /// `scale · (q - CENTRE) + offset` of 16 bytes of nibbles, the low ones first. Each operation is rounded.
     unsafe fn nibbles<const CENTRE: i32>(
         p: *const u8,
@@ -49,6 +38,25 @@ pub(crate) trait Wide: Copy {
     ) -> Self;
     /// `scale · q + offset` of 32 signed bytes, with a scale and an offset for each half.
     unsafe fn bytes(p: *const i8, scale: [Self::Splat; 2], offset: Option<[Self::Splat; 2]>) -> Self;
+}
+
+/// 32 numbers. A `Splat` is one number in every lane.
+///
+/// # Safety
+/// As for [`Unpack`].
+pub(crate) trait Wide: Unpack {
+    /// Most rows of activations whose sums fit the registers.
+    const ROWS: usize;
+
+    unsafe fn zero() -> Self;
+    unsafe fn load(p: *const f32) -> Self;
+    unsafe fn store(self, p: *mut f32);
+    /// `self · x + sum`, rounded once.
+    unsafe fn mul_add(self, x: Self, sum: Self) -> Self;
+    /// `self · x + sum` with one `x` for all.
+    unsafe fn mul_add_splat(self, x: Self::Splat, sum: Self) -> Self;
+    /// The sum of all, halves first.
+    unsafe fn sum(self) -> f32;
 }
 
 /// The `f16` at `p`.
@@ -61,48 +69,16 @@ pub(crate) unsafe fn half_at(p: *const u8) -> f32 {
     unsafe { f16::from_le_bytes(p.cast::<[u8; 2]>().read()).to_f32() }
 }
 
-/// Plain numbers, which the compiler keeps in whatever registers the target has.
+/// Plain numbers, which the compiler keeps in registers of the target.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain([f32; GROUP]);
 
-impl Wide for Plain {
+impl Unpack for Plain {
     type Splat = f32;
-    const ROWS: usize = 2;
 
-    #[inline(always)]
-    unsafe fn zero() -> Plain {
-        Plain([0.0; GROUP])
-    }
-    #[inline(always)]
-    unsafe fn load(p: *const f32) -> Plain {
-        // SAFETY: the caller guarantees 32 readable numbers.
-        Plain(unsafe { p.cast::<[f32; GROUP]>().read_unaligned() })
-    }
-    #[inline(always)]
-    unsafe fn store(self, p: *mut f32) {
-        // SAFETY: the caller guarantees 32 writable numbers.
-        unsafe { p.cast::<[f32; GROUP]>().write_unaligned(self.0) }
-    }
     #[inline(always)]
     unsafe fn splat(x: f32) -> f32 {
         x
-    }
-    #[inline(always)]
-    unsafe fn mul_add(self, x: Plain, sum: Plain) -> Plain {
-        Plain(std::array::from_fn(|i| self.0[i] * x.0[i] + sum.0[i]))
-    }
-    #[inline(always)]
-    unsafe fn mul_add_splat(self, x: f32, sum: Plain) -> Plain {
-        Plain(std::array::from_fn(|i| self.0[i] * x + sum.0[i]))
-    }
-    #[inline(always)]
-    unsafe fn sum(mut self) -> f32 {
-        let mut half = GROUP / 2;
-        while half > 0 {
-            (0..half).for_each(|i| self.0[i] += self.0[i + half]);
-            half /= 2;
-        }
-        self.0[0]
     }
     #[inline(always)]
     unsafe fn nibbles<const CENTRE: i32>(p: *const u8, scale: f32, offset: Option<f32>) -> Plain {
@@ -125,40 +101,57 @@ impl Wide for Plain {
     }
 }
 
+impl Wide for Plain {
+    const ROWS: usize = 2;
+
+    #[inline(always)]
+    unsafe fn zero() -> Plain {
+        Plain([0.0; GROUP])
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const f32) -> Plain {
+        // SAFETY: the caller guarantees 32 readable numbers.
+        Plain(unsafe { p.cast::<[f32; GROUP]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut f32) {
+        // SAFETY: the caller guarantees 32 writable numbers.
+        unsafe { p.cast::<[f32; GROUP]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, x: Plain, sum: Plain) -> Plain {
+        Plain(std::array::from_fn(|i| self.0[i] * x.0[i] + sum.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn mul_add_splat(self, x: f32, sum: Plain) -> Plain {
+        Plain(std::array::from_fn(|i| self.0[i] * x + sum.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn sum(mut self) -> f32 {
+        let mut half = GROUP / 2;
+        while half > 0 {
+            (0..half).for_each(|i| self.0[i] += self.0[i + half]);
+            half /= 2;
+        }
+        self.0[0]
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::Wide;
+    use super::{Unpack, Wide};
     use std::arch::x86_64::*;
 
     /// Two registers of AVX-512.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx512(__m512, __m512);
 
-    impl Wide for Avx512 {
+    impl Unpack for Avx512 {
         type Splat = __m512;
-        const ROWS: usize = 8;
 
-        #[inline(always)]
-        unsafe fn zero() -> Self {
-            // SAFETY: the caller guarantees AVX-512.
-            unsafe { Avx512(_mm512_setzero_ps(), _mm512_setzero_ps()) }
-        }
-        #[inline(always)]
-        unsafe fn load(p: *const f32) -> Self {
-            // SAFETY: the caller guarantees AVX-512 and 32 readable numbers.
-            unsafe { Avx512(_mm512_loadu_ps(p), _mm512_loadu_ps(p.add(16))) }
-        }
-        #[inline(always)]
-        unsafe fn store(self, p: *mut f32) {
-            // SAFETY: the caller guarantees AVX-512 and 32 writable numbers.
-            unsafe {
-                _mm512_storeu_ps(p, self.0);
-                _mm512_storeu_ps(p.add(16), self.1);
-            }
-        }
         #[inline(always)]
         unsafe fn splat(x: f32) -> __m512 {
             // SAFETY: the caller guarantees AVX-512.
@@ -177,21 +170,6 @@ mod x86 {
                 let both = _mm512_cvtph_ps(_mm256_set1_epi32(p.cast::<i32>().read_unaligned()));
                 (_mm512_moveldup_ps(both), _mm512_movehdup_ps(both))
             }
-        }
-        #[inline(always)]
-        unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
-            // SAFETY: the caller guarantees AVX-512.
-            unsafe { Avx512(_mm512_fmadd_ps(self.0, x.0, sum.0), _mm512_fmadd_ps(self.1, x.1, sum.1)) }
-        }
-        #[inline(always)]
-        unsafe fn mul_add_splat(self, x: __m512, sum: Self) -> Self {
-            // SAFETY: the caller guarantees AVX-512.
-            unsafe { Avx512(_mm512_fmadd_ps(self.0, x, sum.0), _mm512_fmadd_ps(self.1, x, sum.1)) }
-        }
-        #[inline(always)]
-        unsafe fn sum(self) -> f32 {
-            // SAFETY: the caller guarantees AVX-512.
-            unsafe { _mm512_reduce_add_ps(_mm512_add_ps(self.0, self.1)) }
         }
         /// A table of the 16 values that a nibble can mean, looked up by the low four bits of each lane.
         #[inline(always)]
@@ -225,31 +203,51 @@ mod x86 {
         }
     }
 
+    impl Wide for Avx512 {
+        const ROWS: usize = 8;
+
+        #[inline(always)]
+        unsafe fn zero() -> Self {
+            // SAFETY: the caller guarantees AVX-512.
+            unsafe { Avx512(_mm512_setzero_ps(), _mm512_setzero_ps()) }
+        }
+        #[inline(always)]
+        unsafe fn load(p: *const f32) -> Self {
+            // SAFETY: the caller guarantees AVX-512 and 32 readable numbers.
+            unsafe { Avx512(_mm512_loadu_ps(p), _mm512_loadu_ps(p.add(16))) }
+        }
+        #[inline(always)]
+        unsafe fn store(self, p: *mut f32) {
+            // SAFETY: the caller guarantees AVX-512 and 32 writable numbers.
+            unsafe {
+                _mm512_storeu_ps(p, self.0);
+                _mm512_storeu_ps(p.add(16), self.1);
+            }
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
+            // SAFETY: the caller guarantees AVX-512.
+            unsafe { Avx512(_mm512_fmadd_ps(self.0, x.0, sum.0), _mm512_fmadd_ps(self.1, x.1, sum.1)) }
+        }
+        #[inline(always)]
+        unsafe fn mul_add_splat(self, x: __m512, sum: Self) -> Self {
+            // SAFETY: the caller guarantees AVX-512.
+            unsafe { Avx512(_mm512_fmadd_ps(self.0, x, sum.0), _mm512_fmadd_ps(self.1, x, sum.1)) }
+        }
+        #[inline(always)]
+        unsafe fn sum(self) -> f32 {
+            // SAFETY: the caller guarantees AVX-512.
+            unsafe { _mm512_reduce_add_ps(_mm512_add_ps(self.0, self.1)) }
+        }
+    }
+
     /// Four registers of AVX2.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2([__m256; 4]);
 
-    impl Wide for Avx2 {
+    impl Unpack for Avx2 {
         type Splat = __m256;
-        const ROWS: usize = 2;
 
-        #[inline(always)]
-        unsafe fn zero() -> Self {
-            // SAFETY: the caller guarantees AVX2.
-            unsafe { Avx2([_mm256_setzero_ps(); 4]) }
-        }
-        #[inline(always)]
-        unsafe fn load(p: *const f32) -> Self {
-            // SAFETY: the caller guarantees AVX2 and 32 readable numbers.
-            Avx2([0, 8, 16, 24].map(|i| unsafe { _mm256_loadu_ps(p.add(i)) }))
-        }
-        #[inline(always)]
-        unsafe fn store(self, p: *mut f32) {
-            for (i, v) in self.0.into_iter().enumerate() {
-                // SAFETY: the caller guarantees AVX2 and 32 writable numbers.
-                unsafe { _mm256_storeu_ps(p.add(8 * i), v) };
-            }
-        }
         #[inline(always)]
         unsafe fn splat(x: f32) -> __m256 {
             // SAFETY: the caller guarantees AVX2.
@@ -259,27 +257,6 @@ mod x86 {
         unsafe fn half(p: *const u8) -> __m256 {
             // SAFETY: the caller guarantees AVX2, F16C and two readable bytes.
             unsafe { _mm256_cvtph_ps(_mm_set1_epi16(p.cast::<i16>().read_unaligned())) }
-        }
-        #[inline(always)]
-        unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
-            // SAFETY: the caller guarantees AVX2 and FMA.
-            Avx2(std::array::from_fn(|i| unsafe { _mm256_fmadd_ps(self.0[i], x.0[i], sum.0[i]) }))
-        }
-        #[inline(always)]
-        unsafe fn mul_add_splat(self, x: __m256, sum: Self) -> Self {
-            // SAFETY: the caller guarantees AVX2 and FMA.
-            Avx2(std::array::from_fn(|i| unsafe { _mm256_fmadd_ps(self.0[i], x, sum.0[i]) }))
-        }
-        #[inline(always)]
-        unsafe fn sum(self) -> f32 {
-            let [a, b, c, d] = self.0;
-            // SAFETY: the caller guarantees AVX2.
-            unsafe {
-                let all = _mm256_add_ps(_mm256_add_ps(a, c), _mm256_add_ps(b, d));
-                let four = _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps::<1>(all));
-                let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-                _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
-            }
         }
         #[inline(always)]
         unsafe fn nibbles<const CENTRE: i32>(p: *const u8, scale: __m256, offset: Option<__m256>) -> Self {
@@ -305,6 +282,49 @@ mod x86 {
                 let product = _mm256_mul_ps(scale[i / 2], _mm256_cvtepi32_ps(q));
                 offset.map_or(product, |o| _mm256_add_ps(product, o[i / 2]))
             }))
+        }
+    }
+
+    impl Wide for Avx2 {
+        const ROWS: usize = 2;
+
+        #[inline(always)]
+        unsafe fn zero() -> Self {
+            // SAFETY: the caller guarantees AVX2.
+            unsafe { Avx2([_mm256_setzero_ps(); 4]) }
+        }
+        #[inline(always)]
+        unsafe fn load(p: *const f32) -> Self {
+            // SAFETY: the caller guarantees AVX2 and 32 readable numbers.
+            Avx2([0, 8, 16, 24].map(|i| unsafe { _mm256_loadu_ps(p.add(i)) }))
+        }
+        #[inline(always)]
+        unsafe fn store(self, p: *mut f32) {
+            for (i, v) in self.0.into_iter().enumerate() {
+                // SAFETY: the caller guarantees AVX2 and 32 writable numbers.
+                unsafe { _mm256_storeu_ps(p.add(8 * i), v) };
+            }
+        }
+        #[inline(always)]
+        unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
+            // SAFETY: the caller guarantees AVX2 and FMA.
+            Avx2(std::array::from_fn(|i| unsafe { _mm256_fmadd_ps(self.0[i], x.0[i], sum.0[i]) }))
+        }
+        #[inline(always)]
+        unsafe fn mul_add_splat(self, x: __m256, sum: Self) -> Self {
+            // SAFETY: the caller guarantees AVX2 and FMA.
+            Avx2(std::array::from_fn(|i| unsafe { _mm256_fmadd_ps(self.0[i], x, sum.0[i]) }))
+        }
+        #[inline(always)]
+        unsafe fn sum(self) -> f32 {
+            let [a, b, c, d] = self.0;
+            // SAFETY: the caller guarantees AVX2.
+            unsafe {
+                let all = _mm256_add_ps(_mm256_add_ps(a, c), _mm256_add_ps(b, d));
+                let four = _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps::<1>(all));
+                let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+                _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
+            }
         }
     }
 }

@@ -115,7 +115,7 @@ fn a_cast_of_a_part_does_not_overwrite_the_rest() {
                 b.apply1(movement::Slice { start: vec![k, 0], stop: vec![k + 1, n], step: vec![1, 1] }, &[x])
             };
             let cast = |to: DType, x| b.apply1(pointwise::Cast { to }, &[x]);
-            // Sorting separates what would otherwise be one kernel.
+            // Sorting separates ops that would otherwise be one kernel.
             let wide = |k: usize| sort(1, cast(DType::F64, part(k, sort(1, x[0] + k as f64))));
             let narrow = sort(1, cast(DType::BF16, sort(1, x[0] * 2.0)));
             vec![wide(0), wide(1), narrow]

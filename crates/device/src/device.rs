@@ -15,7 +15,7 @@ use std::time::Duration;
 pub trait Device: Send + Sync + 'static {
     /// The device number, which its storages carry. 0 is the CPU.
     fn id(&self) -> u16;
-    /// Its name, such as `wgpu:0`.
+    /// The device's name, such as `wgpu:0`.
     fn name(&self) -> &str;
     /// Describes the device for users: adapter, driver and limits, one fact per pair.
     fn facts(&self) -> Vec<(String, String)>;
@@ -35,7 +35,7 @@ pub trait Device: Send + Sync + 'static {
     fn program(&self, graph: &Graph, request: &Request<'_>) -> Result<Arc<dyn Executable>> {
         self.prepare(compile_with(graph, request.layouts, self.profile())?, request)
     }
-    /// Completes when all work queued so far is done.
+    /// Returns a future that completes when all work queued so far is done.
     fn finish(&self) -> Pending;
     /// Frees memory that is cached for reuse.
     fn trim(&self);
@@ -51,7 +51,7 @@ pub struct Request<'a> {
     /// Pairs `(output, input)` that are the new and the old value of a cell. If a run fails, the cell keeps its old
     /// value. The device may write the output over the input.
     pub keeps: &'a [(usize, usize)],
-    /// How far generated code is specialised to this graph.
+    /// The degree to which generated code is specialised to this graph.
     pub text: Text,
 }
 
@@ -104,13 +104,13 @@ pub enum CodeBody {
     Instructions(Vec<u8>),
 }
 
-/// Receives the times of a run.
+/// A receiver of the times of a run.
 pub trait Sink {
     /// Reports that a step took this long.
     fn span(&mut self, step: usize, took: Duration);
 }
 
-/// The work that runs have done.
+/// The total work of the runs of an executable.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
     /// Operations and bytes.

@@ -1,4 +1,4 @@
-//! Holds results that a device has yet to compute: a future that can also be waited for by blocking.
+//! Results that a device has yet to compute: a future on which a thread can also block.
 
 use gradus_ir::Result;
 use gradus_mem::Storage;

@@ -9,7 +9,7 @@ use std::sync::{Arc, RwLock};
 /// because storages refer to it by number.
 static DEVICES: RwLock<Vec<Arc<dyn Device>>> = RwLock::new(Vec::new());
 
-/// Whether the table has an entry.
+/// Set when the table has an entry.
 static OPEN: AtomicBool = AtomicBool::new(false);
 
 /// Returns the device with this name, or opens it: `make` receives the number of the new device.
@@ -18,7 +18,7 @@ pub fn open(name: &str, make: impl FnOnce(u16) -> Result<Arc<dyn Device>>) -> Re
         return Ok(device);
     }
     let mut all = DEVICES.write().unwrap_or_else(|e| e.into_inner());
-    // Another thread may have opened it meanwhile.
+    // Another thread may have opened the device meanwhile.
     if let Some(device) = all.iter().find(|d| d.name() == name) {
         return Ok(device.clone());
     }
@@ -38,7 +38,7 @@ pub fn add(name: &str, make: impl FnOnce(u16) -> Arc<dyn Device>) -> Result<Arc<
     open(name, |id| Ok(make(id)))
 }
 
-/// Whether a device other than the CPU is open.
+/// Returns true if a device other than the CPU is open.
 #[inline]
 pub fn is_any_open() -> bool {
     OPEN.load(Ordering::Relaxed)

@@ -19,7 +19,7 @@ pub enum Role {
 /// A part: a box with a title and text lines.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// How it is drawn.
+    /// The role, which decides the colour.
     pub role: Role,
     /// Its name.
     pub title: String,

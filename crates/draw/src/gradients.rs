@@ -1,6 +1,6 @@
-//! Finds which value of the joint graph, forward and reverse, is the gradient of which forward value.
-//! Takes a graph and the inputs to differentiate by; returns names and expressions of gradients, and how they flow.
-//! Positions and colours are decided in `scene.rs` and `svg.rs`.
+//! Finds which value of the joint graph, forward and reverse, is the gradient of which forward value. Takes a graph
+//! and the inputs to differentiate by; returns names and expressions of gradients, and the flow from gradient to
+//! gradient. Positions and colours are decided in `scene.rs` and `svg.rs`.
 
 use crate::label::{self, Origin, cut};
 use gradus_ir::graph::Id;
@@ -27,7 +27,7 @@ pub(crate) struct Gradients {
     /// The name of the forward value that a value of the joint graph equals.
     forward: BTreeMap<Id, String>,
     names: BTreeMap<Id, String>,
-    /// How gradients flow: from the gradient of a result to the gradient of an operand of its node.
+    /// The flow of gradients: from the gradient of a result to the gradient of an operand of its node.
     pub(crate) flows: Vec<Flow>,
 }
 
@@ -82,7 +82,7 @@ impl Gradients {
         })
     }
 
-    /// Whether the value has a gradient.
+    /// Returns true if the value has a gradient.
     pub(crate) fn has(&self, value: Id) -> bool {
         self.of.contains_key(&value)
     }

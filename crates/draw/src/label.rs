@@ -60,7 +60,7 @@ pub(crate) fn title(node: &Node) -> String {
     called.unwrap_or_else(|| node.op.name().to_string())
 }
 
-/// The attributes, without graphs and without what the title contains.
+/// The attributes, without graphs and without those that the title contains.
 pub(crate) fn attributes(node: &Node) -> String {
     if matches!(node.op, Op::Input(_)) {
         return String::new();

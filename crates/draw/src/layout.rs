@@ -1,8 +1,8 @@
 //! Computes the positions of boxes and the paths of wires, for one level of a drawing.
 //!
 //! `dagre` chooses rows, the order in each row and the columns. The heights are chosen here, so that wires do not
-//! cross boxes: within a row of boxes a wire only goes straight down, in a column of its own, and it moves sideways
-//! only in the gaps between rows.
+//! cross boxes. Within a row of boxes, a wire goes straight down in its own column. It moves sideways only in the
+//! gaps between rows.
 
 use dagre::graph::{Graph, GraphOptions};
 use dagre::layout::types::LabelPos;

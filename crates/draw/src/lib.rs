@@ -1,6 +1,6 @@
-//! Draws graphs: [`svg`] draws a graph, [`svg_with_gradients`] also draws the gradient of every value next to it,
-//! [`svg_with`] also numbers the nodes in the order of evaluation, [`dot`](fn@dot) writes Graphviz text;
-//! [`svg_of_parts`] draws other things with dependencies, such as programs.
+//! Draws graphs. [`svg`] draws a graph; [`svg_with_gradients`] also draws the gradient of every value next to it;
+//! [`svg_with`] also numbers the nodes in the order of evaluation. [`dot`](fn@dot) writes Graphviz text.
+//! [`svg_of_parts`] draws other parts with dependencies, such as the equations of a program.
 //!
 //! Nested graphs are boxes around their nodes. Tooltips of boxes and wires contain the graph's text. The same graph
 //! always gives the same drawing.
@@ -29,15 +29,15 @@ pub struct Options<'a> {
     pub order: bool,
 }
 
-/// Draws a graph as SVG, operands above results: inputs blue, constants sand, outputs green, and nested graphs as
-/// boxes around their nodes, unless there would be thousands of them.
+/// Draws a graph as SVG, operands above results. Inputs are blue, constants sand, outputs green. Nested graphs
+/// are boxes around their nodes, unless the drawing would have thousands of nodes.
 pub fn svg(graph: &Graph) -> String {
     svg::write(&scene::scene(graph, None, false))
 }
 
-/// Draws a graph as SVG with the gradient of each value at its right: its name, its expression in terms of other
-/// gradients and values, and its type. Dashed arrows show how gradients flow back, from the cotangents of the outputs
-/// (`g_0`, …) to the inputs of `wrt`. Values that are not between them have none.
+/// Draws a graph as SVG with the gradient of each value at its right. A gradient has a name, an expression in terms
+/// of other gradients and values, and a type. Dashed arrows show how gradients flow back, from the cotangents of the
+/// outputs (`g_0`, …) to the inputs of `wrt`. Values that are not between these have no gradient.
 pub fn svg_with_gradients(graph: &Graph, wrt: &[usize]) -> Result<String> {
     svg_with(graph, &Options { wrt: Some(wrt), order: false })
 }

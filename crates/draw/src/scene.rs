@@ -373,13 +373,13 @@ impl Cell {
 }
 
 impl Panel {
-    /// The offset of the graph in its frame: centred if the text made the frame wider.
+    /// The offset of the graph in its frame. The graph is centred if the text made the frame wider.
     pub(crate) fn inset(&self) -> f64 {
         (self.size.0 - self.level.size.0) / 2.0
     }
 }
 
-/// Whether no two columns are close to each other.
+/// Returns true if no two columns are close to each other.
 fn are_separated(columns: &[f64]) -> bool {
     let mut sorted = columns.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -10,7 +10,8 @@ pub fn failed(path: &Path, why: impl ToString) -> Error {
     Error::file(path.display().to_string(), why.to_string())
 }
 
-/// Writes a file atomically: at any time, also after a crash, the path holds its old content or all of the new.
+/// Writes a file atomically. At any time, also after a crash, the path holds either its old content or all of
+/// the new content.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
     let all = |file: &mut dyn Write| {
         parts.iter().try_for_each(|part| file.write_all(part)).map_err(|e| failed(path, e))
@@ -21,8 +22,8 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
 /// As [`write()`], with a function that writes the content in parts.
 pub fn write_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let Some(name) = path.file_name() else { return Err(failed(path, "is not a file name")) };
-    // In the same folder, because renaming does not cross file systems; named by process, so that two do not
-    // collide.
+    // The temporary file is in the same folder, because renaming does not cross file systems. Its name contains
+    // the process number, so that two processes do not collide.
     let aside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
     let cannot = |e: std::io::Error| failed(path, format!("cannot be written: {e}"));
     let write = || {
@@ -36,7 +37,8 @@ pub fn write_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()
     write().inspect_err(|_| drop(fs::remove_file(&aside)))
 }
 
-/// Removes temporary files of writers that died. The caller must know that no other process writes this file.
+/// Removes temporary files of processes that ended before renaming them. The caller must know that no other
+/// process writes this file.
 pub fn clear(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

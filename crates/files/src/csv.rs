@@ -82,7 +82,7 @@ impl<T: FromStr> Rows<T> {
     }
 }
 
-/// Whether a field is not a number.
+/// Returns true if a field is not a number.
 pub(crate) fn is_word(field: &str) -> bool {
     field.parse::<f64>().is_err()
 }

@@ -5,7 +5,8 @@ use gradus_tensor::Tensor;
 use std::num::ParseFloatError;
 use std::str::FromStr;
 
-/// Largest integer up to which floats hold every integer; a number read as this may be the next one.
+/// The bound up to which floats hold every integer: 2^53. A number that is read as this value may have been the
+/// next integer.
 const WHOLE_FLOATS: f64 = 9_007_199_254_740_992.0;
 
 /// A number, and its exact value if it is a 64-bit integer.
@@ -37,7 +38,8 @@ impl FromStr for Digits {
     }
 }
 
-/// Converts the numbers to floats, or to integers if `whole` is set and some would lose digits as floats.
+/// Converts the numbers to floats. Converts them to integers instead if `whole` is set and some number would
+/// lose digits as a float.
 pub(crate) fn tensor(all: &[Digits], shape: Vec<usize>, whole: bool) -> Tensor {
     let exact = if whole && all.iter().any(Digits::is_vast) { exactly(all) } else { None };
     match exact {

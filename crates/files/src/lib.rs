@@ -29,18 +29,19 @@ pub const MOST_BYTES: u64 = 4 << 30;
 /// Extensions of files that hold tensors.
 pub const ENDINGS: &[&str] = &["npy", "npz", "json", "csv", "tsv", "safetensors", "txt", "md"];
 
-/// What a caller expects of a file.
+/// The properties that a caller expects of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// The name of the tensor, for files that hold several.
     pub name: &'a str,
     /// Number of axes, if known.
     pub rank: Option<usize>,
-    /// Whether it is a relation, whose table holds facts.
+    /// If true, it is a relation, whose table holds facts.
     pub relation: bool,
     /// The sizes of its axes, as far as known.
     pub extents: &'a [Option<usize>],
-    /// Whether integers that floats cannot hold are read as integers, if the file does not declare a dtype.
+    /// If true, and if the file does not declare a dtype, integers that floats cannot hold are read as
+    /// integers.
     pub whole: bool,
 }
 
@@ -152,7 +153,7 @@ pub fn bytes_up_to(path: &Path, most: u64) -> Result<Vec<u8>> {
     if out.len() as u64 > most { Err(too_many()) } else { Ok(out) }
 }
 
-/// Returns length and checksum of a file's content as text: equal for equal content.
+/// Returns length and checksum of a file's content as text. Equal contents give equal texts.
 pub fn fingerprint(path: &Path) -> Result<String> {
     fingerprint_of(open(path)?).map_err(|e| failed(path, format!("cannot be read: {e}")))
 }

@@ -57,7 +57,7 @@ pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Parses an array, or returns what is wrong.
+/// Parses an array, or returns a description of the fault.
 pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     let cut = || "is truncated".to_string();
     let rest = bytes.strip_prefix(MAGIC).ok_or("is not a .npy file")?;

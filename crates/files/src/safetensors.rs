@@ -173,7 +173,7 @@ impl Reader {
     }
 }
 
-/// Describes what is wrong with a file; if it is too short, names the incomplete tensor.
+/// Describes the fault of a file. If the file is too short, names the incomplete tensor.
 fn explained(bytes: &[u8], e: SafeTensorError) -> String {
     let header = || {
         let n = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);

@@ -166,7 +166,7 @@ fn hostile_headers_are_refused_with_their_reason() {
     refused(&|b| b[100] = b'a', "has tensor `a` twice");
     let most = good.len();
     refused(&|b| b.truncate(most - 32), "tensor `b` is incomplete");
-    // The writer rejects what the reader would.
+    // The writer rejects all files that the reader would reject.
     let out = Temporary::new("refused");
     let entry = |name: &str, content| vec![Entry { name: name.into(), content }];
     let t = || Content::Tensor(Tensor::from([1.0f32]));

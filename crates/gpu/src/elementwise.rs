@@ -11,18 +11,18 @@ use crate::nest::{Form, INLINED, Nest, Point, decompose, is_flat, lines};
 use crate::program::GpuProgram;
 use gradus_compile::{Access, Kernel, Operation, Text};
 
-/// Whether an access is contiguous and starts at a multiple of four elements.
+/// Returns true if an access is contiguous and starts at a multiple of four elements.
 pub(crate) fn by_four(kernel: &Kernel, access: &Access) -> bool {
     access.layout.offset % 4 == 0 && is_flat(&kernel.axes, &access.layout)
 }
 
-/// How the indices of a kernel are shared among threads.
+/// The distribution of a kernel's indices over threads.
 pub(crate) struct Shares {
-    /// Whether a thread has four indices.
+    /// If true, a thread has four indices.
     pub(crate) four: bool,
-    /// Whether the last thread has fewer.
+    /// If true, the last thread has fewer.
     pub(crate) ragged: bool,
-    /// Whether the four indices differ in the last axis only.
+    /// If true, the four indices differ in the last axis only.
     pub(crate) along: bool,
 }
 

@@ -17,9 +17,9 @@ pub struct Limits {
     pub groups: u32,
     /// The cost of a barrier.
     pub barriers: Barriers,
-    /// True if kernels may use the type `f16`.
+    /// If true, kernels may use the type `f16`.
     pub f16: bool,
-    /// True if the arena of a program may consist of several pages, each as large as a binding. Otherwise it is one
+    /// If true, the arena of a program may consist of several pages, each as large as a binding. Otherwise it is one
     /// buffer, and programs that need more cannot run.
     pub pages: bool,
 }

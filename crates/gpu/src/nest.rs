@@ -22,7 +22,7 @@ pub(crate) struct ElementAccess {
     pub(crate) form: Form,
 }
 
-/// How an access depends on the index.
+/// The dependence of an access on the index.
 #[derive(Clone, Debug)]
 pub(crate) enum Form {
     /// The same element for every index.
@@ -68,7 +68,7 @@ fn padded(axes: usize, text: Text) -> usize {
     }
 }
 
-/// Whether strides are those of a row-major tensor. A stride along an extent of 1 has no effect.
+/// Returns true if strides are those of a row-major tensor. A stride along an extent of 1 has no effect.
 pub(crate) fn is_flat(axes: &[usize], layout: &Layout) -> bool {
     let all = Layout::row_major(axes).strides;
     axes.iter().zip(layout.strides.iter().zip(&all)).all(|(e, (a, b))| *e == 1 || a == b)
@@ -289,7 +289,7 @@ impl<'k> Nest<'k> {
         self.loads[i].as_ref()
     }
 
-    /// Whether an access depends on the index in another way than by its row-major number.
+    /// Returns true if an access depends on the index in another way than by its row-major number.
     pub(crate) fn needs_index(&self) -> bool {
         let strided = |p: &ElementAccess| matches!(p.form, Form::Strided(_));
         self.loads.iter().flatten().any(strided)
@@ -298,7 +298,7 @@ impl<'k> Nest<'k> {
             || self.pieces.iter().any(|p| !p.is_empty())
     }
 
-    /// Whether a kernel has a reduction.
+    /// Returns true if a kernel has a reduction.
     pub(crate) fn reduces(kernel: &Kernel) -> bool {
         kernel.body.iter().any(|inst| matches!(inst.op, Operation::Reduce(_)))
             || kernel

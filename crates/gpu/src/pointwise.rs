@@ -30,7 +30,7 @@ pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) 
     }
 }
 
-/// Whether a float result must be fenced before it is added, so that no compiler contracts or reassociates.
+/// Returns true if a float result must be fenced before it is added, so that no compiler contracts or reassociates.
 pub(crate) fn is_arithmetic(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::Pointwise(row) if matches!(row.name, "add" | "sub" | "mul" | "square" | "neg"))
 }

@@ -3,7 +3,7 @@
 use crate::limits::{Barriers, Limits};
 use crate::program::SMALL;
 use crate::routine::CLAIMS;
-use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Split};
+use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Split, StoredScores};
 use gradus_ir::DType;
 
 /// The limits by which graphs are compiled for an adapter: those of a desktop GPU, or of a software adapter if
@@ -33,5 +33,6 @@ pub fn profile(limits: &Limits) -> Profile {
         products: if software { &[DType::F32] } else { &[DType::F32, DType::F16, DType::BF16] },
         dtypes: &DType::WITHOUT_F64,
         claims: CLAIMS,
+        scores: StoredScores { keys: 512, most: 1 << 24 },
     }
 }

@@ -173,7 +173,7 @@ impl Translation<'_> {
     }
 }
 
-/// Whether a step cannot use a part of this buffer directly.
+/// Returns true if a step cannot use a part of this buffer directly.
 fn needs_whole(step: &Step, buffer: usize) -> bool {
     let uses = step.reads().contains(&buffer) || step.writes().contains(&buffer);
     match step {

@@ -284,7 +284,7 @@ pub(crate) struct Mark {
     pub(crate) free: usize,
 }
 
-/// Whether a buffer of a plan is an output, or read by a step other than this one.
+/// Returns true if a buffer of a plan is an output, or read by a step other than this one.
 fn is_used(plan: &Plan, step: &Step, buffer: usize) -> bool {
     let mut others = plan.steps.iter().filter(|s| !std::ptr::eq(*s, step));
     plan.outputs.contains(&buffer) || others.any(|s| s.reads().contains(&buffer))

@@ -53,7 +53,7 @@ pub trait AttrField: Sized {
     fn absent() -> Option<Self> {
         None
     }
-    /// Whether the printer omits the field.
+    /// Returns true if the printer omits the field.
     fn is_absent(&self) -> bool {
         false
     }

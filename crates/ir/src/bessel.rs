@@ -1,6 +1,6 @@
 //! Bessel and Airy functions as scalar `f64` functions: the definition of the ops of the same names. They use power
 //! series near 0, asymptotic series for large arguments (DLMF 10.17, 10.40, 9.7), and recurrences and quadrature in
-//! between. Errors are a few units in the last place of the amplitude; near a zero of a function they are not small
+//! between. Errors are a few units in the last place of the amplitude. Near a zero of a function they are not small
 //! relative to its value.
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};

@@ -126,12 +126,12 @@ impl DType {
         }
     }
 
-    /// Whether the dtype carries derivatives: floats and complex numbers do; integers and booleans do not.
+    /// Returns true if the dtype carries derivatives: floats and complex numbers do; integers and booleans do not.
     pub fn is_differentiable(self) -> bool {
         self.class() >= Class::Float
     }
 
-    /// Whether elements are complex.
+    /// Returns true if elements are complex.
     pub fn is_complex(self) -> bool {
         self.class() == Class::Complex
     }
@@ -153,9 +153,9 @@ impl DType {
         }
     }
 
-    /// The dtype that both operands of a mixed expression are converted to: the higher class wins; within a
-    /// class the wider; `bf16` with `f16` gives `f32`, `u8` with `i8` and `u32` with any signed type give the
-    /// next signed type that holds both; a complex with an `f64` gives `c128`.
+    /// The dtype to which both operands of a mixed expression are converted. The higher class wins; within a
+    /// class, the wider dtype. `bf16` with `f16` gives `f32`. `u8` with `i8`, and `u32` with any signed type,
+    /// give the next signed type that holds both. A complex dtype with `f64` gives `c128`.
     pub fn promote(self, other: DType) -> DType {
         use DType::*;
         if self == other {

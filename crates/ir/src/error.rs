@@ -1,6 +1,6 @@
 //! Errors as data: the op, its operands, the source location of the caller, the cause, and a remedy.
 //! Ops and transforms make an [`Error`] of some [`Kind`]; callers add op, operands and location on its way up.
-//! How a front end words an error is decided there.
+//! Each front end chooses the words of its messages.
 
 use crate::graph::Origin;
 use crate::{Aval, DType};
@@ -61,7 +61,7 @@ pub enum Kind {
         index: i64,
         /// The extent of the axis.
         extent: usize,
-        /// Whether negative indices count from the end.
+        /// If true, negative indices count from the end.
         from_end: bool,
     },
     /// An argument that is out of its range.
@@ -87,7 +87,7 @@ pub enum Kind {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What was expected or found.
+        /// A description of the value expected or found.
         why: String,
     },
     /// A graph that violates an invariant.

@@ -305,7 +305,7 @@ pub struct Parts {
     pub offsets: [f32; 16],
     /// Elements that share a scale.
     pub group: usize,
-    /// Whether offsets are added.
+    /// If true, offsets are added.
     pub has_offsets: bool,
 }
 
@@ -350,8 +350,8 @@ impl Parts {
         }
     }
 
-    /// 16 groups: scales of six bits, centred; two low bits per element, and a mask of high bits: where the bit is clear, 4 is
-    /// subtracted.
+    /// 16 groups with centred scales of six bits. An element has two low bits and a bit in a mask of high bits; 4 is
+    /// subtracted where that bit is clear.
     fn q3_k(&mut self, b: &[u8]) {
         let (mask, bits, packed, d) = (&b[..32], &b[32..96], &b[96..108], half_at(b, 108));
         self.begin(16, false);

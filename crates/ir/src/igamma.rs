@@ -118,13 +118,14 @@ fn by_fraction(a: f64, x: f64) -> f64 {
     product * density(a, x) * a
 }
 
-/// Returns the smaller of P and Q for a large `a`: the integral of the density from `x` away from its maximum, over
-/// `u = t / a - 1`.
+/// Returns the smaller of P and Q for a large `a`. It is the integral of the density from `x` in the direction away
+/// from the maximum, over `u = t / a - 1`.
 fn by_quadrature(a: f64, x: f64) -> f64 {
     let start = (x - a) / a;
     let away = if x < a { -1.0 } else { 1.0 };
-    // The density falls by exp(-40) within this distance. The slope of its logarithm is `rate`. Its curvature is at
-    // most `a` below the maximum, and above it at least a third of `a / (1 + start)²` in the range that matters.
+    // The density falls by exp(-40) within this distance. The slope of its logarithm is `rate`. Below the maximum
+    // the curvature of the logarithm is at most `a`. Above it, the curvature is at least a third of `a / (1 +
+    // start)²` in the relevant range.
     let rate = a * start.abs() / (1.0 + start);
     let curvature = if away < 0.0 { a } else { a / ((1.0 + start) * (1.0 + start)) / 3.0 };
     let width = 80.0 / (rate + (rate * rate + 80.0 * curvature).sqrt());

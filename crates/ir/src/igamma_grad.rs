@@ -25,7 +25,8 @@ impl Slopes {
         Slopes(slopes)
     }
 
-    /// The same at `a + 1`, by the recurrence of the polygamma functions: ψ(z + 1) = ψ(z) + 1/z and its derivatives.
+    /// Advances the derivatives to `a + 1`, by the recurrence of the polygamma functions: ψ(z + 1) = ψ(z) + 1/z and
+    /// its derivatives.
     fn advance(&mut self, n: usize, a: f64) {
         let mut change = -1.0 / (a + 1.0);
         for (k, slope) in (1..).zip(self.0.iter_mut().take(n)) {
@@ -102,8 +103,8 @@ fn by_series(n: usize, a: f64, x: f64) -> f64 {
     sum
 }
 
-/// The n-th derivative, by `a`, of the density's integral over t from `x` to infinity (`side` = 1) or from 0 to `x`
-/// (`side` = -1): quadrature over u = ln(t / x).
+/// The n-th derivative, by `a`, of the integral of the density over t, by quadrature over u = ln(t / x). The
+/// integral is from `x` to infinity if `side` is 1, and from 0 to `x` if it is -1.
 fn by_quadrature(n: usize, a: f64, x: f64, side: f64) -> f64 {
     let slopes = Slopes::new(n, first_slope(a, x), a);
     // Minus the logarithm of t^a exp(-t), from t = x on. It is convex, so Newton's method converges from above.

@@ -54,7 +54,7 @@ impl Data {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -177,8 +177,8 @@ impl Literal {
         self
     }
 
-    /// Converts to another dtype: float to integer truncates and saturates, integer to integer wraps, any number to
-    /// boolean tests for nonzero, complex to real drops the imaginary part.
+    /// Converts to another dtype. Float to integer truncates and saturates; integer to integer wraps; any number to
+    /// boolean tests for nonzero; complex to real drops the imaginary part.
     pub fn cast(&self, to: DType) -> Literal {
         let data = match (&self.data, to.class()) {
             (Data::F(v), Class::Float) => Data::F(v.clone()),

@@ -72,8 +72,8 @@ fn offset(state: [u32; 4]) -> u64 {
 
 /// Passes the first `n` words of the stream at `state` to `out`, in order.
 ///
-/// Element `i` is word `i % 4` of the block with counter `offset + i / 4`, a wrapping 64-bit number in counter words
-/// 0 (low) and 1 (high); counter words 2 and 3 are zero.
+/// Element `i` is word `i % 4` of the block with counter `offset + i / 4`. This wrapping 64-bit number is in counter
+/// words 0 (low) and 1 (high); counter words 2 and 3 are zero.
 ///
 /// Always inlined, because the caller may be compiled for instructions that not every machine has.
 #[inline(always)]

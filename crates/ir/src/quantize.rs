@@ -64,7 +64,7 @@ impl Format {
     fn centred_block(self, x: &[f32], out: &mut Vec<u8>) {
         let fifth = self == Format::Q5_0;
         let (centre, most) = if fifth { (16.0f32, 31) } else { (8.0, 15) };
-        // The first of equals.
+        // Takes the first of several elements with the largest size.
         let largest = x.iter().copied().fold(x[0], |a, b| if b.abs() > a.abs() { b } else { a });
         let d = largest / -centre;
         let inverse = if d == 0.0 { 0.0 } else { 1.0 / d };

@@ -1,6 +1,6 @@
 //! The check for sizes that a caller gives: no allocation of such a size is made without it.
 //! Takes a number of bytes or elements, or types; returns an error of kind `Memory` where memory cannot hold them.
-//! Whether extents multiply without overflow is decided by `Shape::checked_numel` when types are inferred.
+//! `Shape::checked_numel` checks that extents multiply without overflow when types are inferred.
 
 use crate::{Aval, Error, Kind, Result};
 

@@ -1,11 +1,11 @@
 //! Special functions as scalar `f64` functions: the definition of the ops of the same names.
 //!
-//! These are references: accurate to a few units in the last place over the entire domain, and defined at poles and
-//! infinities; they are not optimised for speed. The error and gamma functions themselves come from `libm`, whose
-//! accuracy the tests here check; rounding to even and cube roots come from the standard library.
+//! These are references. They are accurate to a few units in the last place over the entire domain, defined at
+//! poles and infinities, and not optimised for speed. The error and gamma functions themselves come from `libm`,
+//! whose accuracy the tests of this crate check. Rounding to even and cube roots come from the standard library.
 //!
-//! Errors are relative to the value, except near a zero on the negative axis (of [`lgamma`], [`digamma`] and the
-//! [`polygamma`]s of even order), where the error is small relative to the terms that cancel there.
+//! Errors are relative to the value. Near zeros on the negative axis, which [`lgamma`], [`digamma`] and
+//! [`polygamma`]s of even order have, they are relative to the terms that cancel there.
 
 use std::f64::consts::{E, FRAC_1_SQRT_2, LN_2, PI};
 
@@ -48,8 +48,9 @@ const QUANTILE: [[[f64; 8]; 2]; 3] = [
 
 /// The inverse of the error function: infinite at ±1, NaN beyond.
 ///
-/// Uses Wichura's rational functions (algorithm AS 241, 1988) of the normal distribution's inverse: one in the
-/// middle, and two in the tails over the square root of the tail's logarithm, where `1 - |x|` is exact.
+/// Uses Wichura's rational functions for the inverse of the normal distribution (algorithm AS 241, 1988). One
+/// covers the middle. Two cover the tails, as functions of the square root of the tail's logarithm; `1 - |x|`
+/// is exact there.
 pub(crate) fn erfinv(x: f64) -> f64 {
     let a = x.abs();
     if a == 1.0 {
@@ -97,7 +98,7 @@ pub(crate) fn digamma(x: f64) -> f64 {
 
 /// `digamma` on (0, 10), computed relative to its zero r.
 ///
-/// With d = x - r, the value is the sum over n of d / ((x + n) (r + n)) up to some N, plus the difference of two
+/// Let d = x - r. The value is the sum over n < N of d / ((x + n) (r + n)), plus the difference of two
 /// asymptotic series, in u = 1 / (x + N) and v = 1 / (r + N). Every term has the factor d, which is taken out
 /// explicitly. So nothing cancels, and the value is accurate however close x is to the zero.
 fn digamma_from_root(x: f64) -> f64 {
@@ -139,9 +140,9 @@ fn pi_cot_pi(x: f64) -> f64 {
 /// `n` the sides differ, and the value is that of digamma: -inf at 0, +inf at -0, NaN at the negative
 /// integers. NaN at -inf.
 ///
-/// It is (-1)^(n+1) n! times the sum of (x + k)^-(n+1) over k >= 0: for x > 0 a Hurwitz zeta function, and
-/// for x < 0 three of them. Below zero the terms are those at the distances from 1 - f (f is the fractional
-/// part of x) up to -x, with the sign of the power; above zero they are those from f on.
+/// It is (-1)^(n+1) n! times the sum of (x + k)^-(n+1) over k >= 0. For x > 0 the sum is a Hurwitz zeta
+/// function, and for x < 0 it is composed of three. Let f be the fractional part of x. The terms below zero
+/// have the distances 1 - f to -x, with the sign of the power; those above zero have the distances from f on.
 pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
     let sign = if n % 2 == 1 { 1.0 } else { -1.0 };
     if n == 0 {
@@ -206,8 +207,8 @@ fn factorial_zeta(n: u32, x: f64) -> f64 {
 
 /// x^s ζ(s, x), for s >= 2 and x > 0: the sum of (1 + k/x)^-s over k >= 0.
 ///
-/// Terms are added until the rest is negligible, which is soon if s is large compared to x, or until the
-/// Euler-Maclaurin formula gives the rest. Either takes at most some forty terms.
+/// Terms are added until the rest is negligible, or until the Euler-Maclaurin formula gives the rest. The rest
+/// is soon negligible if s is large compared to x. Either takes at most some forty terms.
 fn scaled_zeta(s: f64, x: f64) -> f64 {
     let (mut sum, mut k, mut term) = (0.0, 0.0, 1.0);
     while x + k < s + 10.0 {

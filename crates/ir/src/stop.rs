@@ -24,14 +24,14 @@ pub fn ask(requested: fn() -> bool) {
     let _ = ASK.set(requested);
 }
 
-/// Whether to end a loop early, because a stop is requested. Stays true until [`check`].
+/// Returns true if a loop should end early, because a stop is requested. Stays true until [`check`].
 #[inline]
 pub fn requested() -> bool {
     STOPPED.get() || (!QUIET.get() && ASK.get().is_some_and(|ask| ask()) && !STOPPED.replace(true))
 }
 
-/// While it lives, loops of this thread do not poll. A thread that holds a lock must not poll: the poll may take a
-/// lock that another thread holds while it waits for this one.
+/// A guard: until it is dropped, loops of this thread do not poll. A thread that holds a lock must not poll: the
+/// poll may take a lock that another thread holds while it waits for this one.
 pub struct Quiet(bool);
 
 /// Suspends polling on this thread until the result is dropped.

@@ -1,21 +1,34 @@
 //! Maps files into memory: pages are loaded when they are read, and shared with all processes that read the file.
 
 use crate::storage::Storage;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::ops::{Deref, Range};
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+
+/// Identifies a rearranged copy of a part of a file: the address of the part, and what the caller distinguishes.
+type Key = (usize, [usize; 3]);
+
+/// An open map.
+struct Open {
+    map: memmap2::Mmap,
+    /// Rearranged copies, made once. `None` if one could not be made.
+    copies: Mutex<BTreeMap<Key, Arc<OnceLock<Option<Storage>>>>>,
+}
+
+/// Open maps by their first address.
+static MAPS: RwLock<BTreeMap<usize, Weak<Open>>> = RwLock::new(BTreeMap::new());
 
 /// The bytes of a file, read-only.
 ///
-/// If another process writes the file while it is mapped, the bytes seen here change. Files that are replaced as a
-/// whole (written under another name and renamed, as checkpoints are) keep the content they had when they were
-/// opened.
+/// If another process writes the file while it is mapped, the bytes seen here change. A file that is replaced by
+/// renaming another file, as checkpoints are, keeps the content that it had when it was opened.
 pub struct FileMap {
     /// `None` for an empty file, which cannot be mapped.
-    map: Option<memmap2::Mmap>,
+    open: Option<Arc<Open>>,
 }
 
 impl FileMap {
@@ -23,12 +36,15 @@ impl FileMap {
     pub fn open(path: impl AsRef<Path>) -> io::Result<FileMap> {
         let file = File::open(path)?;
         if file.metadata()?.len() == 0 {
-            return Ok(FileMap { map: None });
+            return Ok(FileMap { open: None });
         }
         // SAFETY: the map is read-only, and every bit pattern is a valid byte. The caller guarantees that no process
         // shortens the file while it is mapped, as the type's documentation says.
         let map = unsafe { memmap2::Mmap::map(&file)? };
-        Ok(FileMap { map: Some(map) })
+        let first = map.as_ptr().addr();
+        let open = Arc::new(Open { map, copies: Mutex::default() });
+        MAPS.write().unwrap_or_else(PoisonError::into_inner).insert(first, Arc::downgrade(&open));
+        Ok(FileMap { open: Some(open) })
     }
 
     /// A part of the file as a storage that is read in place; the map stays open as long as the storage. `None` if the part
@@ -42,11 +58,66 @@ impl FileMap {
     }
 }
 
+impl Drop for Open {
+    fn drop(&mut self) {
+        // The memory is unmapped after this: no other map has its address yet.
+        MAPS.write().unwrap_or_else(PoisonError::into_inner).remove(&self.map.as_ptr().addr());
+    }
+}
+
+/// Returns a copy of a part of a mapped file in another arrangement. `make` makes it at the first call with this part and
+/// `kind`; it is kept until the file is closed. The pages of the part are then returned to the system, which reads them again
+/// if they are used. Returns `None` if the part is not in a mapped file, or if `make` returned `None`.
+pub fn rearranged(
+    part: *const [u8],
+    kind: [usize; 3],
+    make: impl FnOnce() -> Option<Storage>,
+) -> Option<Storage> {
+    let start = part.addr();
+    let nearest = nearest(start)?;
+    let at = start - nearest.map.as_ptr().addr();
+    if at.checked_add(part.len())? > nearest.map.len() {
+        return None;
+    }
+    let copy = {
+        let mut copies = nearest.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        copies.entry((start, kind)).or_default().clone()
+    };
+    let made = copy.get_or_init(|| make().inspect(|_| nearest.release(at, part.len())));
+    made.clone()
+}
+
+/// The memory of a copy that [`rearranged`] has made of the part of a file that begins at `part`.
+pub fn copy_of(part: *const u8) -> Option<*const u8> {
+    let nearest = nearest(part.addr())?;
+    let copies = nearest.copies.lock().unwrap_or_else(PoisonError::into_inner);
+    let ((start, _), copy) = copies.range((part.addr(), [0; 3])..).next()?;
+    let copy = copy.get().filter(|_| *start == part.addr())?;
+    copy.as_ref().map(|storage| storage.as_ptr().cast_const())
+}
+
+/// The open map that begins last before an address.
+fn nearest(start: usize) -> Option<Arc<Open>> {
+    let maps = MAPS.read().unwrap_or_else(PoisonError::into_inner);
+    maps.range(..=start).next_back()?.1.upgrade()
+}
+
+impl Open {
+    /// Returns pages to the system.
+    fn release(&self, at: usize, length: usize) {
+        #[cfg(unix)]
+        // SAFETY: the map is of a file and read-only, so pages have the same bytes when they are read again.
+        let _ = unsafe { self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, at, length) };
+        #[cfg(not(unix))]
+        let _ = (at, length);
+    }
+}
+
 impl Deref for FileMap {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or_default()
+        self.open.as_ref().map_or(&[], |open| &open.map)
     }
 }
 
@@ -67,7 +138,16 @@ mod tests {
         let map = Arc::new(FileMap::open(&path).expect("mapped"));
         assert!(map.storage(7..12).is_none(), "not aligned");
         assert!(map.storage(0..13).is_none(), "beyond the end");
+        let copies = || rearranged(&raw const map[2..4], [0; 3], || Storage::from_slice(&[9u8]));
+        let copy = copies().expect("made");
+        assert_eq!(copy_of(&raw const map[2]), Some(copy.as_ptr().cast_const()));
+        assert_eq!(copy_of(&raw const map[3]), None);
+        assert!(copies().is_some_and(|other| other.ptr_eq(&copy)), "made once");
+        assert_eq!(&map[..6], b"twelve", "the file is read again");
+        let none: Option<Storage> = rearranged(&raw const b"elsewhere"[..], [0; 3], || Some(copy.clone()));
+        assert!(none.is_none(), "not in a file");
         drop((part, map));
+        assert!(MAPS.read().expect("a lock").values().all(|open| open.upgrade().is_some()), "forgotten");
         std::fs::write(&path, b"").expect("written");
         assert!(FileMap::open(&path).expect("an empty file").is_empty());
         std::fs::remove_file(&path).expect("removed");

@@ -51,7 +51,7 @@ impl RefCount {
         self.is_unique() || self.0.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Whether there is one owner. Acquire ordering: that owner sees all writes of former owners.
+    /// Returns true if there is one owner. Acquire ordering: that owner sees all writes of former owners.
     #[inline]
     pub(crate) fn is_unique(&self) -> bool {
         self.0.load(Ordering::Acquire) == 1
@@ -128,13 +128,13 @@ impl<T> Handle<T> {
         unsafe { Block::from_raw(self.inner.cast(), Self::LAYOUT) }
     }
 
-    /// Whether this is the only handle to its value.
+    /// Returns true if this is the only handle to its value.
     #[inline]
     pub fn is_unique(&self) -> bool {
         self.inner().refs.is_unique()
     }
 
-    /// Whether both handles share one value.
+    /// Returns true if both handles share one value.
     #[inline]
     pub fn ptr_eq(&self, other: &Handle<T>) -> bool {
         self.inner == other.inner

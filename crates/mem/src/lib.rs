@@ -26,7 +26,7 @@ mod pod;
 mod pool;
 mod storage;
 
-pub use file::FileMap;
+pub use file::{FileMap, copy_of, rearranged};
 pub use handle::Handle;
 pub use live::live_bytes;
 pub use pod::Pod;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 const OWNERS: usize = u64::BITS as usize;
 
 /// One counter per owning thread. A storage may be freed on another thread than the one that made it, so a counter
-/// may be negative: only the wrapping sum of all counters is meaningful. A thread that ends leaves its count in
+/// may be negative. Only the wrapping sum of all counters is meaningful. A thread that ends leaves its count in
 /// place.
 static OWN: [Counter; OWNERS] = [const { Counter(AtomicUsize::new(0)) }; OWNERS];
 /// The counter of threads without their own, and of threads that are ending.
@@ -67,7 +67,7 @@ pub(crate) fn add(bytes: usize) {
     change(bytes);
 }
 
-/// Subtracts what [`add`] counted, on any thread.
+/// Subtracts bytes that [`add`] has counted on any thread.
 #[inline]
 pub(crate) fn sub(bytes: usize) {
     change(bytes.wrapping_neg());

@@ -9,7 +9,7 @@ use num_complex::Complex;
 ///
 /// # Safety
 ///
-/// The type must accept any bit pattern, have no padding and no interior mutability, occupy at
+/// The type must accept any bit pattern, and must have no padding and no interior mutability. It must occupy at
 /// least one byte and need an alignment of at most 64.
 pub unsafe trait Pod: Copy + Send + Sync + 'static {}
 

@@ -1,8 +1,8 @@
 //! Recycles blocks of memory per thread, because a system allocation takes as long as a small tensor operation.
 //!
-//! Freed blocks are kept on the freeing thread in one list per power-of-two size, each linked
-//! through its own first bytes, so neither taking nor keeping a block allocates or locks. A block
-//! may be freed on any thread.
+//! Each thread keeps the blocks that it frees, in one list per power-of-two size. Blocks are linked through
+//! their own first bytes, so neither taking nor keeping a block allocates or locks. A block may be freed on any
+//! thread.
 
 use std::alloc::{self, Layout};
 use std::cell::Cell;
@@ -30,7 +30,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Allocates a block of unspecified content. Returns `None` if the system has no memory.
+    /// Allocates a block of unspecified content. Returns `None` if the system has no memory left.
     #[inline]
     pub(crate) fn uninit(layout: Layout) -> Option<Block> {
         let ptr = match class_of(layout) {
@@ -198,7 +198,7 @@ impl Cache {
         if slot.count.get() >= CLASS_LIMIT / size {
             return false;
         }
-        if self.bytes.get() + size > TOTAL_LIMIT && !self.make_room(class) {
+        if self.bytes.get() + size > TOTAL_LIMIT && !self.free_larger(class) {
             return false;
         }
         let block = block.cast::<Link>();
@@ -213,16 +213,16 @@ impl Cache {
     /// Frees larger blocks, the largest first, until a block of `class` fits. Otherwise the blocks of a former phase
     /// of large tensors would fill the cache forever, and all later small blocks would come from the system.
     #[cold]
-    fn make_room(&self, class: usize) -> bool {
+    fn free_larger(&self, class: usize) -> bool {
         let enough = TOTAL_LIMIT - class_size(class);
         for larger in (class + 1..CLASSES).rev() {
-            while self.bytes.get() > enough && self.give_back(larger) {}
+            while self.bytes.get() > enough && self.free_one(larger) {}
         }
         self.bytes.get() <= enough
     }
 
     /// Returns one block of `class` to the system. Returns `false` if there is none.
-    fn give_back(&self, class: usize) -> bool {
+    fn free_one(&self, class: usize) -> bool {
         let Some(block) = self.take(class) else { return false };
         // SAFETY: cached blocks were allocated with the layout of their class, and `take` removed this one from the
         // list.
@@ -232,7 +232,7 @@ impl Cache {
 
     fn clear(&self) {
         for class in 0..CLASSES {
-            while self.give_back(class) {}
+            while self.free_one(class) {}
         }
     }
 }
@@ -254,7 +254,7 @@ pub struct PoolStats {
     pub live_bytes: usize,
 }
 
-/// Reports what the calling thread keeps for reuse, and what all threads have in use.
+/// Reports the memory that the calling thread keeps for reuse, and the memory that all threads use.
 pub fn stats() -> PoolStats {
     // A thread whose cache was dropped keeps nothing.
     let cached = |cache: &Cache| {

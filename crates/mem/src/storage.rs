@@ -21,9 +21,9 @@ const SYSTEM_ALIGN: usize = 16;
 
 /// A shared, reference-counted buffer of bytes.
 ///
-/// On the host it is read and written as slices of any [`Pod`] type: its start is aligned to 64 bytes and every byte
-/// is initialised. Once cloned it can no longer be written, until the other clones are gone. A buffer of another
-/// device has no slice; that device finds its memory by [`Storage::remote`].
+/// On the host it is read and written as slices of any [`Pod`] type. Its start is aligned to 64 bytes and every byte
+/// is initialised. A buffer that has been cloned cannot be written until the other clones are dropped. A buffer of
+/// another device has no slice; that device finds its memory by [`Storage::remote`].
 pub struct Storage(NonNull<Header>);
 
 /// The target of a storage's pointer; a small buffer follows it directly.
@@ -42,14 +42,14 @@ pub trait Remote: Any + Send + Sync {}
 /// The device number of the host.
 pub const HOST: u16 = 0;
 
-/// Where the bytes of a storage are, and what frees them.
+/// The location of a storage's bytes, and the owner that frees them.
 enum Allocation {
     /// In the header's own block.
     Here,
     /// In a separate block.
     Spill(#[expect(dead_code, reason = "freed when dropped")] Block),
     /// In memory that another owner frees; dropping the box releases it.
-    Foreign(#[expect(dead_code, reason = "told when dropped")] Box<dyn Send + Sync>),
+    Foreign(#[expect(dead_code, reason = "only dropped, which notifies the owner")] Box<dyn Send + Sync>),
     /// In the memory of another device.
     Remote(Box<dyn Remote>),
 }
@@ -134,12 +134,13 @@ impl Storage {
         }
     }
 
-    /// Whether the bytes belong to another owner, which may change them.
+    /// Returns true if the bytes belong to another owner, which may change them.
     pub fn is_foreign(&self) -> bool {
         matches!(self.header().allocation, Allocation::Foreign(_))
     }
 
-    /// Pointer to the first byte, on the host. A caller that writes through it ensures that no thread reads meanwhile.
+    /// Pointer to the first byte, on the host. A caller that writes through it ensures that no thread reads at the
+    /// same time.
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         self.header().data.as_ptr()
@@ -264,13 +265,13 @@ impl Storage {
         Some(unsafe { slice::from_raw_parts_mut(data, len) })
     }
 
-    /// Whether no clone shares the buffer and it belongs to no other owner.
+    /// Returns true if no clone shares the buffer and it belongs to no other owner.
     #[inline]
     pub fn is_unique(&self) -> bool {
         self.header().refs.is_unique() && !matches!(self.header().allocation, Allocation::Foreign(_))
     }
 
-    /// Whether both refer to the same buffer.
+    /// Returns true if both refer to the same buffer.
     #[inline]
     pub fn ptr_eq(&self, other: &Storage) -> bool {
         self.0 == other.0

@@ -153,7 +153,7 @@ pub struct Embedder {
     pub tokenizer: Tokenizer,
     /// The way in which states become one vector.
     pub pooling: Pooling,
-    /// True if vectors are scaled to length 1.
+    /// If true, vectors are scaled to length 1.
     pub normalize: bool,
     /// Largest number of tokens of a text; longer texts are truncated.
     pub most: usize,
@@ -223,7 +223,7 @@ impl Embedder {
             self.plans.push((length, plan));
         }
         let plan = self.plans.iter().find(|(n, _)| *n == length);
-        let (_, plan) = plan.ok_or_else(|| Error::value("a plan", "is not there"))?;
+        let (_, plan) = plan.ok_or_else(|| Error::value("a plan", "is missing"))?;
         plan.run(&[&ids, &count])?.remove(0).to(Device::CPU).to_vec()
     }
 

@@ -1,7 +1,7 @@
 //! Chat templates, which convert conversations to the token format that a model was trained on.
 //!
-//! A template is a program from a file. It runs in a sandbox with a bounded number of steps. If a message contains the text of a
-//! special token, that text is encoded as plain text, so that no message can end its turn or start another.
+//! A template is a program from a file. It runs in a sandbox with a bounded number of steps. If a message contains the
+//! text of a special token, that text is encoded as plain text. So no message can end its turn or start another one.
 
 use crate::tokenizer::Tokenizer;
 use gradus_ir::{Error, Result};

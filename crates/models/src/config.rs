@@ -35,7 +35,7 @@ pub struct Config {
     pub norm: Norms,
     /// The activation of the networks.
     pub activation: Activation,
-    /// True if networks are gated: the activation of one projection is multiplied by another projection.
+    /// If true, networks are gated: the activation of one projection is multiplied by another projection.
     pub gated: bool,
     /// Kinds of rotations; empty if positions are learned.
     pub ropes: Vec<Rope>,
@@ -47,23 +47,23 @@ pub struct Config {
     pub logit_cap: Option<f64>,
     /// Factor of token embeddings; 1 has no effect.
     pub embedding_scale: f64,
-    /// True if the results of attention and network are normalised before they are added to the residual stream.
+    /// If true, the results of attention and network are normalised before they are added to the residual stream.
     pub post_norms: bool,
     /// Sizes of mixtures of experts, if some layers have them.
     pub experts: Option<Experts>,
-    /// True if the token embedding is also the output projection.
+    /// If true, the token embedding is also the output projection.
     pub tied: bool,
-    /// True if the projections to queries, keys and values have biases.
+    /// If true, the projections to queries, keys and values have biases.
     pub qkv_bias: bool,
-    /// True if the output projection of attention has a bias.
+    /// If true, the output projection of attention has a bias.
     pub out_bias: bool,
-    /// True if the projections of networks have biases.
+    /// If true, the projections of networks have biases.
     pub mlp_bias: bool,
-    /// True if queries and keys are normalised for each head before they are rotated.
+    /// If true, queries and keys are normalised for each head before they are rotated.
     pub qk_norm: bool,
     /// Tokens that end a text.
     pub end: Vec<i64>,
-    /// Representation of cached keys and values; files do not say it.
+    /// Representation of cached keys and values, which configuration files do not state.
     pub cache: CacheKind,
 }
 
@@ -135,7 +135,7 @@ pub struct Experts {
     pub chosen: usize,
     /// Width of the hidden layer of an expert.
     pub hidden: usize,
-    /// True if the weights of the chosen experts are scaled to a sum of 1.
+    /// If true, the weights of the chosen experts are scaled to a sum of 1.
     pub normalize: bool,
     /// For every layer, whether its network is a mixture of experts.
     pub layers: Vec<bool>,

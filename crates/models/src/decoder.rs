@@ -193,7 +193,7 @@ impl Decoder {
         KvCache { keys: each(), values: each(), cos, sin, capacity }
     }
 
-    /// Gives a cache more positions. It keeps what it holds.
+    /// Increases the number of positions of a cache, and keeps its content.
     pub fn extend_cache(&self, cache: &mut KvCache, capacity: usize) {
         let more = capacity.saturating_sub(cache.capacity);
         for own in cache.keys.iter_mut().chain(&mut cache.values) {

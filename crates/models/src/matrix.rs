@@ -80,7 +80,7 @@ impl Matrix {
         }
     }
 
-    /// Whether the weights are quantised.
+    /// Returns true if the weights are quantised.
     pub fn is_quantized(&self) -> bool {
         matches!(self, Matrix::Quantized(bytes, ..) if bytes.dtype() == DType::U8)
     }

@@ -125,7 +125,7 @@ pub struct Experts {
     pub activation: Activation,
     /// Number of experts chosen for each token.
     pub chosen: usize,
-    /// True if the weights of the chosen experts are scaled to a sum of 1.
+    /// If true, the weights of the chosen experts are scaled to a sum of 1.
     pub normalize: bool,
 }
 module!(Experts { gate, gate_proj, up_proj, down_proj; activation, chosen, normalize });

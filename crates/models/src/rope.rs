@@ -87,7 +87,7 @@ impl Rope {
         Rope { rates, ..self }
     }
 
-    /// The divisors of the rates that the scaling amounts to; `None` if it changes no rate.
+    /// The divisors of the rates that have the effect of the scaling; `None` if the scaling changes no rate.
     pub fn divisors(&self) -> Option<Vec<f32>> {
         let plain = plain_rates(self.base, 2 * self.rates.len());
         let divisors: Vec<f32> = plain.zip(&self.rates).map(|(plain, rate)| (plain / rate) as f32).collect();
@@ -100,8 +100,9 @@ fn plain_rates(base: f64, head: usize) -> impl Iterator<Item = f64> {
     (0..head / 2).map(move |i| base.powf(-2.0 * i as f64 / head as f64))
 }
 
-/// YaRN scaling. Pairs that rotate more than `beta_fast` times over the original context keep their rate; those that rotate less
-/// than `beta_slow` times have it divided by the factor; between them the change is linear in the index of the pair.
+/// YaRN scaling. Pairs that rotate more than `beta_fast` times over the original context keep their rate. The rate of
+/// pairs that rotate less than `beta_slow` times is divided by the factor. Between these pairs the change is linear in
+/// the index.
 fn yarn(plain: Rope, head: usize, scaling: &Value, context: usize) -> Result<Rope> {
     let bad = |key: &str| {
         Error::value(format!("`rope_scaling.{key}` {}", scaling[key]), "must be a positive number")

@@ -99,7 +99,7 @@ impl Weights {
     }
 }
 
-/// Hands out weights to a model under construction, and collects what does not fit.
+/// Passes weights to a model under construction, and collects the tensors that do not fit.
 pub struct Loader<'a> {
     weights: &'a Weights,
     /// Prefix of every name, such as `bert.` in files whose names have it.
@@ -129,7 +129,7 @@ impl<'a> Loader<'a> {
         self
     }
 
-    /// Whether there is a tensor of this name. Random weights have every name.
+    /// Returns true if there is a tensor of this name. Random weights have every name.
     pub fn has(&self, name: &str) -> bool {
         let name = format!("{}{name}", self.prefix);
         matches!(self.weights, Weights::Random(_)) || self.weights.shape(&name).is_some()

@@ -42,7 +42,7 @@ fn vocabulary() -> Arc<Vocabulary> {
         "00",
     ];
     all.extend(pieces.iter().map(|p| Some(p.as_bytes().to_vec())));
-    // Parts of characters, alone and with what surrounds them.
+    // Parts of characters, alone and with other bytes around them.
     all.push(Some(vec![0xE6, 0x97]));
     all.push(Some(vec![0xA5, b'"']));
     all.push(Some(vec![0xF0, 0x9F]));
@@ -104,7 +104,7 @@ fn generate(
     (text, most)
 }
 
-/// Whether a value fits a schema, by the words of the standard: written without a look at the grammar.
+/// Returns true if a value fits a schema, by the words of the standard: written without a look at the grammar.
 fn fits(schema: &Value, root: &Value, value: &Value) -> bool {
     let Value::Object(map) = schema else { return schema == &json!(true) };
     map.iter().all(|(key, rule)| {
@@ -246,7 +246,7 @@ fn masks_are_what_bytes_permit() {
     }
 }
 
-/// Whether a text is one of a grammar, byte by byte.
+/// Returns true if a text is one of a grammar, byte by byte.
 fn accepts(grammar: &Arc<Grammar>, text: &str) -> bool {
     let mut matcher = Matcher::new(grammar);
     text.bytes().all(|b| matcher.push(i64::from(b)).is_ok()) && matcher.is_complete()

@@ -1,4 +1,5 @@
-//! Small decoders of each architecture: logits against NumPy or `transformers` in `float64`, caches, files, what does not fit.
+//! Small decoders of each architecture: logits against NumPy or `transformers` in `float64`, caches, files, and weights
+//! that do not fit.
 
 mod common;
 
@@ -89,7 +90,7 @@ fn a_full_context_stops_or_forgets() {
     let (finish, forgot) = run(WhenFull::Forget { keep: 4 });
     assert_eq!((finish, forgot.len()), (Finish::Length, 100));
     assert_eq!(forgot[..stopped.len() - 1], stopped[..stopped.len() - 1]);
-    // What follows is what follows the first four and the later half of the others.
+    // The continuation is the one after the first four tokens and the later half of the others.
     let mut text = [&tiny.ids[..], &forgot[..64 - tiny.ids.len()]].concat();
     text.drain(4..34);
     let logits = Engine::new(engine.shared()).logits_after(&text).unwrap();

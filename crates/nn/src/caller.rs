@@ -1,5 +1,5 @@
-//! Gives errors that arise inside this crate, for example in a nested layer, the source location at which the
-//! crate was called.
+//! Sets the source location of errors that arise inside this crate, for example in a nested layer. The new
+//! location is that of the call of the crate.
 
 use gradus_ir::{Error, Result};
 use gradus_tensor::Tensor;

@@ -1,4 +1,4 @@
-//! Finds the origin of a NaN or an infinity: runs a graph op by op, including loop iterations, and traces back
+//! Finds the origin of a NaN or an infinity. Runs a graph op by op, including loop iterations, and traces back
 //! from the value that is not finite.
 
 use gradus_ir::graph::Id;
@@ -22,14 +22,14 @@ fn non_finite(t: &Tensor) -> Result<Option<NonFinite>> {
     Ok(Some(if t.is_nan().any(()).item::<bool>()? { NonFinite::Nan } else { NonFinite::Infinity }))
 }
 
-/// Whether all elements are finite.
+/// Returns true if all elements are finite.
 pub(crate) fn is_finite(t: &Tensor) -> Result<bool> {
     t.all_finite().item()
 }
 
-/// Describes the op that first made a value that is not finite, among those that lead to the first such output;
-/// `None` if all outputs are finite. An op is the origin if none of its operands is as severe as its result.
-/// Values that depend only on constants are considered intended. `names` are the names of the inputs.
+/// Describes the origin of the first output that is not finite; `None` if all outputs are finite. The origin is
+/// an op whose result is more severe than all its operands. Values that depend only on constants are considered
+/// intended. `names` are the names of the inputs.
 pub(crate) fn explain(graph: &Graph, ins: &[Tensor], names: &[String]) -> Result<Option<String>> {
     let run = Run::new(graph, ins, &vec![false; ins.len()])?;
     let Some(source) = run.first_source()? else { return Ok(None) };

@@ -15,8 +15,7 @@ pub fn normal(shape: impl Into<Shape>, mean: f64, std: f64, g: &Generator) -> Te
     g.randn(shape) * std + mean
 }
 
-/// Normal, truncated to `low..high`: draws a uniform number between the values of the distribution function at
-/// `low` and `high`, and inverts the function.
+/// Normal, truncated to `low..high`.
 #[track_caller]
 pub fn trunc_normal(
     shape: impl Into<Shape>,
@@ -26,13 +25,19 @@ pub fn trunc_normal(
     high: f64,
     g: &Generator,
 ) -> Tensor {
-    let root2 = std::f64::consts::SQRT_2;
-    let at = |x: f64| Tensor::from((x - mean) / std / root2).erf();
-    let (a, b) = (at(low), at(high));
     // Computed in `f64` on the CPU, because not every device has that dtype.
     let u = Device::CPU.with(|| g.rand(shape)).to_dtype(DType::F64) + 0.5 / (1u32 << 24) as f64;
-    let x = (&u * (&b - &a) + &a).erfinv() * (root2 * std) + mean;
-    x.clamp(low, high).to_dtype(DType::F32).to(Device::default())
+    truncated(&u, mean, std, low, high).to_dtype(DType::F32).to(Device::default())
+}
+
+/// Converts uniform numbers in `0..1` to numbers of the normal distribution truncated to `low..high`: scales them to
+/// the range of its distribution function between `low` and `high`, and inverts the function.
+#[track_caller]
+pub fn truncated(u: &Tensor, mean: f64, std: f64, low: f64, high: f64) -> Tensor {
+    let root2 = std::f64::consts::SQRT_2;
+    let at = |x: f64| Tensor::from((x - mean) / std / root2).erf().to_dtype(u.dtype());
+    let (a, b) = (at(low), at(high));
+    ((u * (&b - &a) + &a).erfinv() * (root2 * std) + mean).clamp(low, high)
 }
 
 /// Returns the number of inputs of each output (fan-in), and of outputs of each input (fan-out). The first axis
@@ -41,6 +46,15 @@ pub fn fans(shape: &Shape) -> (usize, usize) {
     let positions: usize = shape.iter().skip(2).product();
     let at = |axis: usize| shape.get(axis).copied().unwrap_or(1);
     (at(1) * positions, at(0) * positions)
+}
+
+/// The number that a variance is divided by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fan {
+    /// The number of inputs: keeps the scale of activations.
+    In,
+    /// The number of outputs: keeps the scale of gradients.
+    Out,
 }
 
 /// Factor that compensates for the decrease of standard deviations by a nonlinearity.
@@ -69,13 +83,44 @@ impl Gain {
             Gain::Selu => 0.75,
         }
     }
+
+    /// Returns the gain of a function by its name in PyTorch; `slope` is that of `leaky_relu`.
+    pub fn named(name: &str, slope: f64) -> Option<Gain> {
+        Some(match name {
+            "linear" | "sigmoid" => Gain::Linear,
+            "tanh" => Gain::Tanh,
+            "relu" => Gain::Relu,
+            "leaky_relu" => Gain::LeakyRelu(slope),
+            "selu" => Gain::Selu,
+            name if name.starts_with("conv") => Gain::Linear,
+            _ => return None,
+        })
+    }
+}
+
+/// Returns the standard deviation of He's distributions, gain / √fan.
+pub fn kaiming_std(shape: &Shape, fan: Fan, gain: f64) -> f64 {
+    let (inputs, outputs) = fans(shape);
+    let fan = if fan == Fan::In { inputs } else { outputs };
+    gain / (fan.max(1) as f64).sqrt()
+}
+
+/// Returns the standard deviation of Glorot's distributions, gain · √(2 / (fan-in + fan-out)).
+pub fn xavier_std(shape: &Shape, gain: f64) -> f64 {
+    let (inputs, outputs) = fans(shape);
+    gain * (2.0 / (inputs + outputs).max(1) as f64).sqrt()
+}
+
+/// Returns the bound of the uniform distribution around 0 with a standard deviation.
+pub fn bound(std: f64) -> f64 {
+    3f64.sqrt() * std
 }
 
 /// He's normal distribution: standard deviation gain / √fan-in.
 #[track_caller]
 pub fn kaiming_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
-    let std = gain.factor() / (fans(&shape).0.max(1) as f64).sqrt();
+    let std = kaiming_std(&shape, Fan::In, gain.factor());
     normal(shape, 0.0, std, g)
 }
 
@@ -83,7 +128,7 @@ pub fn kaiming_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Ten
 #[track_caller]
 pub fn kaiming_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
-    let bound = gain.factor() * (3.0 / fans(&shape).0.max(1) as f64).sqrt();
+    let bound = bound(kaiming_std(&shape, Fan::In, gain.factor()));
     uniform(shape, -bound, bound, g)
 }
 
@@ -91,16 +136,15 @@ pub fn kaiming_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Te
 #[track_caller]
 pub fn xavier_normal(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
-    let (inputs, outputs) = fans(&shape);
-    normal(shape, 0.0, gain.factor() * (2.0 / (inputs + outputs).max(1) as f64).sqrt(), g)
+    let std = xavier_std(&shape, gain.factor());
+    normal(shape, 0.0, std, g)
 }
 
 /// Glorot's uniform distribution, with the same standard deviation.
 #[track_caller]
 pub fn xavier_uniform(shape: impl Into<Shape>, gain: Gain, g: &Generator) -> Tensor {
     let shape = shape.into();
-    let (inputs, outputs) = fans(&shape);
-    let bound = gain.factor() * (6.0 / (inputs + outputs).max(1) as f64).sqrt();
+    let bound = bound(xavier_std(&shape, gain.factor()));
     uniform(shape, -bound, bound, g)
 }
 

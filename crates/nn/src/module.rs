@@ -72,7 +72,7 @@ impl Deref for Buffer {
     }
 }
 
-/// Whether a layer is training; initially true.
+/// The mode of a layer, training or evaluation; initially training.
 #[derive(Clone, Debug)]
 pub struct Mode(Arc<AtomicBool>);
 
@@ -83,12 +83,12 @@ impl Default for Mode {
 }
 
 impl Mode {
-    /// Whether it is training.
+    /// Returns true if the layer is training.
     pub fn is_training(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Sets whether it is training.
+    /// Sets training or evaluation mode.
     pub fn set(&self, training: bool) {
         self.0.store(training, Ordering::Relaxed);
     }
@@ -101,7 +101,7 @@ pub enum Part {
     Param(Tensor),
     /// State that is saved and not trained.
     Buffer(Tensor),
-    /// Whether a layer is training.
+    /// The mode of a layer: training or evaluation.
     Mode(Mode),
     /// A generator of random numbers.
     Generator(Generator),

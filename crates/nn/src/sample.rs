@@ -6,7 +6,7 @@
 use gradus_ir::{DType, Error, Result};
 use gradus_tensor::{Device, Generator, Tensor};
 
-/// How a token is chosen by its logits: penalties and biases first, then temperature, then the three limits in the order of the
+/// The choice of a token by its logits: penalties and biases first, then temperature, then the three limits in the order of the
 /// fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
@@ -21,7 +21,7 @@ pub struct Sampling {
     /// Makes tokens among the last [`recent`](Sampling::recent) less likely: divides positive logits,
     /// multiplies negative ones. 1 has no effect.
     pub repetition_penalty: f64,
-    /// How many of the last tokens the repetition penalty looks at.
+    /// The number of last tokens to which the repetition penalty applies.
     pub recent: usize,
     /// Subtracted from the logit of a token once for each time that it was generated. 0 changes nothing.
     pub frequency_penalty: f64,
@@ -44,16 +44,16 @@ impl Default for Sampling {
     }
 }
 
-/// Everything besides the logits that the choice of a token depends on.
+/// The inputs of the choice of a token other than the logits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choosing<'a> {
     /// The tokens before, those of the prompt included.
     pub before: &'a [i64],
-    /// How many tokens at the end of `before` were generated: frequency and presence penalties count these only.
+    /// The number of tokens at the end of `before` that were generated: frequency and presence penalties count these only.
     pub generated: usize,
     /// Numbers that are added to the logits of some tokens.
     pub bias: &'a [(i64, f64)],
-    /// For every token whether it may be chosen; all may without it.
+    /// A flag for each token that is true if the token may be chosen; `None` allows all tokens.
     pub allowed: Option<&'a [bool]>,
 }
 
@@ -71,7 +71,7 @@ impl Sampling {
         self.choose_with(logits, &Choosing { before, ..Choosing::default() }, g)
     }
 
-    /// A token by its logits and all that the choice depends on.
+    /// Chooses a token by its logits and the other inputs of the choice.
     pub fn choose_with(&self, logits: &[f32], choosing: &Choosing<'_>, g: &Generator) -> Result<i64> {
         if self.temperature == 0.0
             && !self.adjusts(choosing)
@@ -127,7 +127,7 @@ impl Sampling {
         }
     }
 
-    /// Whether penalties, biases or a grammar may change the choice.
+    /// Returns true if penalties, biases or a grammar may change the choice.
     fn adjusts(&self, choosing: &Choosing<'_>) -> bool {
         let penalties = [self.repetition_penalty - 1.0, self.frequency_penalty, self.presence_penalty];
         penalties.iter().any(|p| *p != 0.0) || !choosing.bias.is_empty() || choosing.allowed.is_some()
@@ -162,7 +162,8 @@ impl Sampling {
                 return Ok(*token as i64);
             }
         }
-        // Rounding may leave a little. Tokens without probability are never taken.
+        // By rounding, the sum of all probabilities may stay below the drawn number. Then takes the last token
+        // with a nonzero probability.
         let last = odds.iter().rev().find(|(_, p)| *p > 0.0);
         Ok(last.map_or(best, |(token, _)| *token) as i64)
     }
@@ -233,8 +234,8 @@ impl Sampling {
     }
 }
 
-/// The index of the first of the largest numbers. Returns `None` if there are none, if one is NaN, or if zeros are the largest,
-/// whose signs order them.
+/// The index of the first of the largest numbers. Returns `None` if there are no numbers, if one is NaN, or if the
+/// largest are zeros, which are ordered by sign.
 fn first_largest(numbers: &[f32]) -> Option<usize> {
     // Lanes that the compiler keeps in vector registers.
     const LANES: usize = 32;

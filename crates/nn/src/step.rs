@@ -49,7 +49,7 @@ pub struct Step<'m> {
     batches: Batches,
     /// Number of tensors in a batch.
     fields: usize,
-    /// Whether non-finite values are an error.
+    /// If true, non-finite values are an error.
     finite: bool,
     known: Vec<Known>,
 }
@@ -64,7 +64,7 @@ struct Batches {
 /// Largest number of executables that are kept.
 const MOST: usize = 64;
 
-/// What an executable was compiled for.
+/// The properties of the inputs for which an executable was compiled.
 #[derive(PartialEq)]
 struct Key {
     types: Vec<Aval>,
@@ -72,7 +72,7 @@ struct Key {
     settings: Vec<bool>,
     /// Device of the parameters and the batch, if not the CPU.
     device: Option<Device>,
-    /// Whether this batch ends with an update.
+    /// If true, this batch ends with an update.
     updates: bool,
 }
 
@@ -94,11 +94,12 @@ struct Known {
 /// let (x, y) = (Tensor::from([[0.0f32], [1.0], [2.0]]), Tensor::from([[1.0f32], [3.0], [5.0]]));
 /// let sgd = Optimizer::new(model.parameters(), Sgd { rate: 0.1, ..Sgd::default() });
 /// let loss = |m: &Linear, b: &[Tensor]| mse_loss(&m.forward(&b[0]), &b[1], Reduction::Mean);
-/// let mut step = compile_training(&model, loss, sgd, &[&x, &y]).unwrap();
+/// let mut step = compile_training(&model, loss, sgd, &[&x, &y])?;
 /// for _ in 0..300 {
-///     step.run(&[&x, &y]).unwrap();
+///     step.run(&[&x, &y])?;
 /// }
-/// assert!((model.weight.item::<f32>().unwrap() - 2.0).abs() < 1e-3);
+/// assert!((model.weight.item::<f32>()? - 2.0).abs() < 1e-3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[track_caller]
 pub fn compile_training<'m, M: Module, R: Outputs>(
@@ -196,10 +197,11 @@ impl Step<'_> {
     /// let (x, y) = (Tensor::from([[0.0f32], [1.0]]), Tensor::from([[1.0f32], [3.0]]));
     /// let sgd = Optimizer::new(model.parameters(), Sgd { rate: 0.1, ..Sgd::default() });
     /// let loss = |m: &Linear, b: &[Tensor]| mse_loss(&m.forward(&b[0]), &b[1], Reduction::Mean);
-    /// let step = compile_training(&model, loss, sgd, &[&x, &y]).unwrap();
+    /// let step = compile_training(&model, loss, sgd, &[&x, &y])?;
     /// let mut step = step.inputs(&["x", "target"]);
-    /// step.run_named(&[("target", &y), ("x", &x)]).unwrap();
-    /// assert!(step.graph(&[&x, &y]).unwrap().to_string().contains("target: f32[2,1], weight: f32[1,1]"));
+    /// step.run_named(&[("target", &y), ("x", &x)])?;
+    /// assert!(step.graph(&[&x, &y])?.to_string().contains("target: f32[2,1], weight: f32[1,1]"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn inputs(mut self, names: &[&str]) -> Self {
         self.inputs = names.iter().map(|n| n.to_string()).collect();
@@ -256,9 +258,9 @@ impl Step<'_> {
     }
 
     /// Returns the graph of a step on a batch like this one: forward pass, backward pass and update. Its inputs
-    /// are the tensors of the batch, then the cells: parameters under their paths, state of the optimizer under
-    /// the paths of its parameters (`out.weight.exp_avg`). Its outputs are the results of the loss function, the
-    /// requested intermediates, then the new values of the cells that the step changes.
+    /// are the tensors of the batch, then the cells. Parameters have their paths as names; state of the
+    /// optimizer is named after its parameter (`out.weight.exp_avg`). Its outputs are the results of the loss
+    /// function, the requested intermediates, then the new values of the cells that the step changes.
     pub fn graph(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Arc<Graph>> {
         Ok(self.executable(batch)?.graph().clone())
     }
@@ -275,7 +277,8 @@ impl Step<'_> {
         self.take(&batch, |_, compiled| compiled.profile(&batch)).map(|(_, text)| text)
     }
 
-    /// Runs a step and returns the time and cost of each part, in order, which [`Timeline::trace`] writes as a trace file.
+    /// Runs a step and returns the time and cost of each part, in order. [`Timeline::trace`] writes them as a trace
+    /// file.
     pub fn timeline(&mut self, batch: &[impl Borrow<Tensor>]) -> Result<Timeline> {
         let batch = refs(batch);
         self.take(&batch, |_, compiled| compiled.timeline(&batch)).map(|(_, timeline)| timeline)
@@ -450,7 +453,7 @@ impl Evaluate<'_> {
         Ok(self.f.compiled(&refs(ins))?.graph().clone())
     }
 
-    /// Runs it.
+    /// Runs the function.
     #[track_caller]
     pub fn run(&self, ins: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
         let place = std::panic::Location::caller();

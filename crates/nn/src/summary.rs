@@ -5,17 +5,18 @@ use gradus_ir::ops::Form;
 use gradus_ir::{Aval, Graph, Result};
 use gradus_tensor::{Outputs, Tensor, trace_function};
 
-/// Lists the parameters and buffers of a model with types and counts, and the arithmetic of a function of it at
-/// these inputs, in total and by layer, in evaluation mode. A layer is a group of parameters with a common name
-/// prefix; its arithmetic is that of the functions that use them.
+/// Lists the parameters and buffers of a model with types and counts. Also lists the arithmetic of a function
+/// of the model at these inputs, in evaluation mode, in total and by layer. A layer is a group of parameters
+/// with a common name prefix; its arithmetic is that of the functions that use them.
 ///
 /// ```
 /// use gradus_nn::{Forward, Linear, summary};
 /// use gradus_tensor::{Generator, Tensor};
 /// let layer = Linear::new(3, 2, &Generator::new(0));
-/// let table = summary(&layer, |m, x| m.forward(&x[0]), &[&Tensor::zeros([1, 3])]).unwrap();
+/// let table = summary(&layer, |m, x| m.forward(&x[0]), &[&Tensor::zeros([1, 3])])?;
 /// assert!(table.contains("weight  f32[2,3]  6"));
 /// assert!(table.contains("14 operations to f32[1,2]"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn summary<M: Module, R: Outputs>(
     model: &M,

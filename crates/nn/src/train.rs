@@ -45,12 +45,12 @@ pub struct Progress<'a> {
     pub outcome: &'a Outcome,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// All batches are done.
     Done,
-    /// It was stopped, and has written a checkpoint if configured.
+    /// The run was stopped, and has written a checkpoint if configured.
     Stopped,
 }
 
@@ -61,9 +61,9 @@ const BATCH: &str = "loader.batch";
 /// Trains a model. Calls `each` after every batch (a progress bar, a log); `stop` ends the run after the
 /// current batch (Ctrl-C).
 ///
-/// A loss that is not finite or exceeds [`MOST_LOSS`], and an update that makes a parameter or optimizer state
-/// non-finite, end the run with an error. The checkpoint is then the last one from which a step gave a finite
-/// loss.
+/// The run ends with an error if a loss is not finite or exceeds [`MOST_LOSS`]. It also ends if an update makes
+/// a parameter or optimizer state non-finite. The checkpoint is then the last one from which a step gave a
+/// finite loss.
 pub fn train(
     config: &Config,
     step: &mut Step<'_>,
@@ -121,7 +121,7 @@ fn not_finite(step: &Step<'_>) -> Result<Option<String>> {
 /// The checkpoint of a run, and the previous one until a step from the new one has given a finite loss.
 struct Saved<'a> {
     config: &'a Config,
-    /// Whether the checkpoint was written by this run and no step has been taken since.
+    /// If true, the checkpoint was written by this run and no step has been taken since.
     unconfirmed: bool,
 }
 

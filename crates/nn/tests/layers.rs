@@ -297,7 +297,7 @@ fn recurrent_layers_drop_between_each_other() {
     let found = lstm.forward(&x).detach();
     close("training", &found, &expected(true, &one).detach());
     assert!((found - expected(false, &one)).abs().max(()).item::<f64>().unwrap() > 1e-3);
-    // The next call draws anew, and a compiled call draws what an eager one would.
+    // The next call draws new numbers, and a compiled call draws the same numbers as an eager call.
     expected(true, &two);
     let jitted = gradus_tensor::jit(|x: &[Tensor]| lstm.forward(&x[0]));
     close("compiled", &jitted.call(&[&x]).unwrap()[0], &expected(true, &two).detach());

@@ -53,7 +53,7 @@ fn the_graph_of_a_step_has_all_of_it_under_its_names() {
     let text = graph.to_string();
     assert!(text.contains("features: f32[5,3], target: f32[5,2], layers.0.weight: f32[4,3]"), "{text}");
     assert!(text.matches("layers.1.weight: f32[2,4]").count() >= 2, "{text}");
-    // The graph computes what the step does.
+    // The graph computes the values of the step.
     let before: Vec<_> = step.executable(&[&x, &y]).unwrap().cells().to_vec();
     let values: Vec<_> = [&x, &y].into_iter().chain(&before).map(|t| t.to_literal().unwrap()).collect();
     let expected = gradus_ir::reference::evaluate(&graph, &values).unwrap();

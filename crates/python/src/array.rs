@@ -143,7 +143,7 @@ pub(crate) fn numpy<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyA
     }
 }
 
-/// Whether an object is a NumPy array, or has NumPy's array interface.
+/// Returns true if an object is a NumPy array, or has NumPy's array interface.
 pub(crate) fn is_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     // Asks the type, because an array would create the interface to answer.
     Ok(is_exact(obj)? || obj.get_type().hasattr(intern!(obj.py(), "__array_interface__"))?)

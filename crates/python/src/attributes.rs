@@ -115,13 +115,13 @@ impl PyTensor {
         crate::device::object(py, crate::device::of(&self.value(py)?))
     }
 
-    /// Whether the elements are in host memory.
+    /// Returns true if the elements are in host memory.
     #[getter]
     fn is_cpu(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(crate::device::of(&self.value(py)?).is_cpu())
     }
 
-    /// Whether the elements are on a WebGPU device.
+    /// Returns true if the elements are on a WebGPU device.
     #[getter]
     fn is_wgpu(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(crate::device::of(&self.value(py)?).name().starts_with("wgpu"))
@@ -132,20 +132,20 @@ impl PyTensor {
         false
     }
 
-    /// Whether elements are real floats.
+    /// Returns true if elements are real floats.
     #[doc = example!(is_floating_point)]
     fn is_floating_point(&self, py: Python<'_>) -> PyResult<bool> {
         let dtype = self.dtype_now(py)?;
         Ok(dtype.is_differentiable() && !dtype.is_complex())
     }
 
-    /// Whether elements are complex.
+    /// Returns true if elements are complex.
     #[doc = example!(is_complex)]
     fn is_complex(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.dtype_now(py)?.is_complex())
     }
 
-    /// Whether elements are in row-major order without gaps.
+    /// Returns true if elements are in row-major order without gaps.
     #[doc = example!(is_contiguous)]
     #[pyo3(signature = (*, memory_format=None))]
     fn is_contiguous(&self, py: Python<'_>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
@@ -200,7 +200,7 @@ impl PyTensor {
         if copy == Some(true) { array.call_method0("copy") } else { Ok(array) }
     }
 
-    /// Whether gradients flow to or through this tensor.
+    /// Returns true if gradients flow to or through this tensor.
     #[getter(requires_grad)]
     fn get_requires_grad(&self, py: Python<'_>) -> PyResult<bool> {
         let on = self.value(py)?.requires_grad();
@@ -221,7 +221,7 @@ impl PyTensor {
         Ok(slf)
     }
 
-    /// Whether this tensor is a leaf: no recorded operation produced it.
+    /// Returns true if this tensor is a leaf: no recorded operation produced it.
     #[getter]
     fn is_leaf(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.value(py)?.is_leaf())
@@ -253,7 +253,7 @@ impl PyTensor {
         Ok(())
     }
 
-    /// Whether backward passes keep the gradient of this inner tensor.
+    /// Returns true if backward passes keep the gradient of this inner tensor.
     #[getter]
     fn retains_grad(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.value(py)?.retains_grad())
@@ -428,7 +428,7 @@ impl PyTensor {
         self.stamp()
     }
 
-    /// Whether this is a value of a function being traced.
+    /// Returns true if this is a value of a function being traced.
     #[getter]
     fn _is_traced(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.value(py)?.is_traced())
@@ -518,7 +518,7 @@ pub(crate) fn _rebuild<'py>(
     class.call((PyTensor::out(t)?,), Some(&kept))
 }
 
-/// Whether an object is a tensor.
+/// Returns true if an object is a tensor.
 #[doc = example!(is_tensor)]
 #[pyfunction]
 pub(crate) fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {

@@ -38,7 +38,7 @@ pub(crate) struct CompiledProgram {
     pub(crate) rebound: Vec<Rebound>,
     /// Tensors that the function stored in outside containers; their values are results 5.
     pub(crate) left: Vec<Py<PyTensor>>,
-    /// Whether a backward pass is part of it.
+    /// If true, a backward pass is part of it.
     pub(crate) differentiates: bool,
     pub(crate) results: Tree,
     pub(crate) compiled: Compiled,
@@ -60,7 +60,7 @@ pub(crate) struct Rebound {
     pub(crate) read: Read,
 }
 
-/// How a function reads a location that it reassigns.
+/// The way a function reads a location that it reassigns.
 pub(crate) enum Read {
     /// The original object: not a tensor, or a tensor that is also stored elsewhere.
     AsItWas,
@@ -77,7 +77,7 @@ impl Rebound {
         now.map(|t| t.get().value(py)).transpose()
     }
 
-    /// Whether the location holds a value for which the program was compiled.
+    /// Returns true if the location holds a value for which the program was compiled.
     fn fits(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(match &self.read {
             Read::AsItWas => self.location.get().holds(py),
@@ -101,7 +101,7 @@ impl Hooks {
         Hooks { looked: gradus::hooks_changed().into(), were: leaves.map(Tensor::hooks).collect() }
     }
 
-    /// Whether they are unchanged. Hooks of arguments are always checked, because the arguments may be other
+    /// Returns true if they are unchanged. Hooks of arguments are always checked, because the arguments may be other
     /// tensors.
     fn hold(&self, arguments: &[Tensor], cells: &[Tensor]) -> bool {
         let now = gradus::hooks_changed();
@@ -156,7 +156,7 @@ pub(crate) fn requirement(t: &Tensor) -> (bool, bool) {
 }
 
 impl CompiledProgram {
-    /// Whether it applies to arguments of these types; collects their tensors in the list.
+    /// Returns true if it applies to arguments of these types; collects their tensors in the list.
     pub(crate) fn takes(&self, arguments: &Bound<'_, PyTuple>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
         tensors.clear();
         if !self.arguments.matches(arguments.as_any(), tensors)? || tensors.len() != self.types.len() {
@@ -166,7 +166,7 @@ impl CompiledProgram {
         Ok(tensors.iter().zip(&self.types).all(same))
     }
 
-    /// Whether it applies to these arguments, whose types match, and to the current state outside.
+    /// Returns true if it applies to these arguments, whose types match, and to the current state outside.
     pub(crate) fn fits(&self, arguments: &Bound<'_, PyTuple>, tensors: &[Tensor]) -> PyResult<bool> {
         if self.modes != Modes::now() || !self.is_here(tensors) {
             return Ok(false);
@@ -211,7 +211,7 @@ impl CompiledProgram {
         self.guards.hold(py)
     }
 
-    /// Whether the operands are on the device that it was compiled for. Operands on mixed devices are rejected
+    /// Returns true if the operands are on the device that it was compiled for. Operands on mixed devices are rejected
     /// by the run.
     fn is_here(&self, tensors: &[Tensor]) -> bool {
         if !crate::device::other_devices_used() {
@@ -221,19 +221,19 @@ impl CompiledProgram {
         other.unwrap_or(gradus::Device::CPU) == self.compiled.device()
     }
 
-    /// Whether it writes to anything that arguments may be views of.
+    /// Returns true if it writes to anything that arguments may be views of.
     pub(crate) fn writes(&self) -> bool {
         !self.changed.is_empty() || !self.twins.is_empty() || !self.compiled.written().is_empty()
     }
 
-    /// Whether two threads must not run it at the same time: it changes something, or something changes before
+    /// Returns true if two threads must not run it at the same time: it changes something, or something changes before
     /// it runs.
     pub(crate) fn is_alone(&self) -> bool {
         let changes = self.gradients.len() + self.rebound.len() + self.left.len() + self.before.len();
         self.writes() || changes > 0
     }
 
-    /// Whether the arguments that are also read from outside are the same leaves.
+    /// Returns true if the arguments that are also read from outside are the same leaves.
     fn leaves_fit(&self, tensors: &[Tensor]) -> bool {
         if !self.differentiates && self.found_outside.is_empty() && !self.writes() {
             return true;
@@ -376,12 +376,12 @@ impl CompiledProgram {
     }
 }
 
-/// Whether it matters that an argument is also read from outside: it is the same leaf, or is written to.
+/// Returns true if it matters that an argument is also read from outside: it is the same leaf, or is written to.
 pub(crate) fn may_share(t: &Tensor, differentiates: bool, writes: bool) -> bool {
     t.is_cell() && (writes || (differentiates && t.requires_grad()))
 }
 
-/// Whether a tensor is a view of one of these cells.
+/// Returns true if a tensor is a view of one of these cells.
 pub(crate) fn part_of_a_cell(py: Python<'_>, object: &Bound<'_, PyTensor>, cells: &[Tensor]) -> bool {
     if object.get().is_whole() {
         return false;

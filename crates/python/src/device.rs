@@ -23,10 +23,10 @@ thread_local! {
     static TRACED: Cell<Device> = const { Cell::new(Device::CPU) };
 }
 
-/// Whether a device other than the CPU was ever requested. Until then no check is needed.
+/// Set when a device other than the CPU is first requested. Until then no check is needed.
 static OTHER_DEVICES_USED: AtomicBool = AtomicBool::new(false);
 
-/// Whether tensors can be on devices other than the CPU.
+/// Returns true if tensors can be on devices other than the CPU.
 #[inline]
 pub(crate) fn other_devices_used() -> bool {
     OTHER_DEVICES_USED.load(Ordering::Relaxed)

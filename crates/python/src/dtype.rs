@@ -54,7 +54,7 @@ impl PyDType {
     }
 }
 
-/// Whether the default float dtype is `float64`.
+/// If true, the default float dtype is `float64`.
 static DOUBLE: AtomicBool = AtomicBool::new(false);
 
 /// Returns the default float dtype.
@@ -148,7 +148,7 @@ impl PyDType {
         name(self.0)
     }
 
-    /// Whether elements are real or complex floats.
+    /// Returns true if elements are real or complex floats.
     #[getter]
     fn is_floating_point(&self) -> bool {
         self.0.is_differentiable() && !self.0.is_complex()
@@ -159,7 +159,7 @@ impl PyDType {
         self.0.is_complex()
     }
 
-    /// Whether elements may be negative.
+    /// Returns true if elements may be negative.
     #[getter]
     fn is_signed(&self) -> bool {
         self.0 != DType::Bool && self.0.wrap(-1) < 0

@@ -27,7 +27,7 @@ pub(crate) fn forgotten() -> PyResult<()> {
     STOPPED.with(|s| s.borrow_mut().take()).map_or(Ok(()), Err)
 }
 
-/// Whether a signal (Ctrl-C) requests the run on this thread to stop.
+/// Returns true if a signal (Ctrl-C) requests the run on this thread to stop.
 pub(crate) fn stop_wanted() -> bool {
     Python::attach(|py| {
         // Lets other threads take the GIL.

@@ -81,7 +81,7 @@ fn is_number_or_text(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PyComplex>()
 }
 
-/// Whether two values of one type are equal. Zeros of different sign are not: division distinguishes them.
+/// Returns true if two values of one type are equal. Zeros of different sign are not: division distinguishes them.
 pub(crate) fn is_equal(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<bool> {
     let bits = |x: &Bound<'_, PyAny>| x.extract::<f64>().map(f64::to_bits);
     if a.is_exact_instance_of::<PyFloat>() {
@@ -242,7 +242,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Whether the value is unchanged. A value that cannot be compared counts as changed.
+    /// Returns true if the value is unchanged. A value that cannot be compared counts as changed.
     pub(crate) fn holds(&self, py: Python<'_>) -> bool {
         self.was.holds(self.location.now(py).as_ref()).unwrap_or(false)
     }
@@ -251,7 +251,7 @@ impl Guard {
         self.location.now(py)
     }
 
-    /// Whether it guards this tensor.
+    /// Returns true if it guards this tensor.
     pub(crate) fn is_of(&self, py: Python<'_>, tensor: &Py<PyTensor>) -> bool {
         self.before.as_ref().is_some_and(|v| v.bind(py).is(tensor.bind(py)))
     }

@@ -86,7 +86,7 @@ impl PyJit {
         Ok(like.map_or(Known::Nothing, Known::Like))
     }
 
-    /// Whether the next call should run uncompiled, because the last programs served one call each. Compilation
+    /// Returns true if the next call should run uncompiled, because the last programs served one call each. Compilation
     /// is retried with decreasing frequency.
     fn runs_plain(&self) -> bool {
         let n = self.alone.load(Ordering::Relaxed);
@@ -255,7 +255,7 @@ struct Trace<'a, 'py> {
     tree: &'a Tree,
     tensors: &'a [Tensor],
     objects: &'a [Option<Bound<'py, PyTensor>>],
-    /// Whether arguments that are views are views of the same tensors inside.
+    /// If true, arguments that are views are views of the same tensors inside.
     rooted: bool,
 }
 

@@ -33,6 +33,7 @@ mod guard;
 mod history;
 mod hook;
 mod index;
+mod init;
 mod integer_division;
 mod jit;
 mod linalg;
@@ -40,6 +41,7 @@ mod loss;
 mod models;
 mod norm;
 mod operators;
+mod optim;
 mod print;
 mod program;
 mod random;
@@ -103,6 +105,8 @@ mod _native {
     #[pymodule_export]
     use crate::hook::PyHook;
     #[pymodule_export]
+    use crate::init::{_bound, _fans, _gain, _kaiming_std, _truncated, _xavier_std};
+    #[pymodule_export]
     use crate::jit::PyJit;
     #[pymodule_export]
     use crate::linalg::{
@@ -123,6 +127,8 @@ mod _native {
         batch_norm, cosine_similarity, group_norm, instance_norm, layer_norm, local_response_norm, normalize,
         pairwise_distance, rms_norm,
     };
+    #[pymodule_export]
+    use crate::optim::{_lbfgs_step, PyRule, PySchedule};
     #[pymodule_export]
     use crate::print::set_printoptions;
     #[pymodule_export]

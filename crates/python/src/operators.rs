@@ -30,7 +30,7 @@ fn promote_scalar(small: Tensor, large: DType) -> Tensor {
     if own.is_complex() && large.is_differentiable() { small.to_dtype(large.complex()) } else { small }
 }
 
-/// Whether both operands are boolean: their sum is `or`, their product `and`.
+/// Returns true if both operands are boolean: their sum is `or`, their product `and`.
 fn both_boolean(a: &Tensor, b: &gradus::Arg<'_>) -> bool {
     a.dtype() == DType::Bool
         && match b {
@@ -426,20 +426,20 @@ binary_methods! {
     logaddexp logaddexp_ "The logarithm of a sum of two exponentials." crate::exponentials::logaddexp;
     xlogy xlogy_ "self * log(other), 0 where self is 0." |a, b| a.xlogy(b);
     heaviside heaviside_ "0 below 0, 1 above, `other` at 0." |a, b| a.heaviside(b);
-    eq eq_ "Whether elements are equal." |a, b| a.eq(b);
-    ne ne_ "Whether elements differ." |a, b| a.ne(b);
-    not_equal not_equal_ "Whether elements differ." |a, b| a.ne(b);
-    lt lt_ "Whether elements are less." |a, b| a.lt(b);
-    less less_ "Whether elements are less." |a, b| a.lt(b);
-    le le_ "Whether elements are less or equal." |a, b| a.le(b);
-    less_equal less_equal_ "Whether elements are less or equal." |a, b| a.le(b);
-    gt gt_ "Whether elements are greater." |a, b| a.gt(b);
-    greater greater_ "Whether elements are greater." |a, b| a.gt(b);
-    ge ge_ "Whether elements are greater or equal." |a, b| a.ge(b);
-    greater_equal greater_equal_ "Whether elements are greater or equal." |a, b| a.ge(b);
-    logical_and logical_and_ "Whether both are non-zero." |a, b| a.logical_and(b);
-    logical_or logical_or_ "Whether at least one is non-zero." |a, b| a.logical_or(b);
-    logical_xor logical_xor_ "Whether exactly one is non-zero." |a, b| a.logical_xor(b);
+    eq eq_ "True where elements are equal." |a, b| a.eq(b);
+    ne ne_ "True where elements differ." |a, b| a.ne(b);
+    not_equal not_equal_ "True where elements differ." |a, b| a.ne(b);
+    lt lt_ "True where elements are less." |a, b| a.lt(b);
+    less less_ "True where elements are less." |a, b| a.lt(b);
+    le le_ "True where elements are less or equal." |a, b| a.le(b);
+    less_equal less_equal_ "True where elements are less or equal." |a, b| a.le(b);
+    gt gt_ "True where elements are greater." |a, b| a.gt(b);
+    greater greater_ "True where elements are greater." |a, b| a.gt(b);
+    ge ge_ "True where elements are greater or equal." |a, b| a.ge(b);
+    greater_equal greater_equal_ "True where elements are greater or equal." |a, b| a.ge(b);
+    logical_and logical_and_ "True where both are non-zero." |a, b| a.logical_and(b);
+    logical_or logical_or_ "True where at least one is non-zero." |a, b| a.logical_or(b);
+    logical_xor logical_xor_ "True where exactly one is non-zero." |a, b| a.logical_xor(b);
     bitwise_and bitwise_and_ "The bits set in both." |a, b| bitwise(a, b, |a, b| a.and(b));
     bitwise_or bitwise_or_ "The bits set in at least one." |a, b| bitwise(a, b, |a, b| a.or(b));
     bitwise_xor bitwise_xor_ "The bits set in exactly one." |a, b| bitwise(a, b, |a, b| a.xor(b));

@@ -19,7 +19,7 @@ struct Options {
     /// Elements shown at each edge of a shortened axis.
     edgeitems: usize,
     linewidth: usize,
-    /// Whether numbers have exponents; by default only if their magnitudes differ greatly.
+    /// If true, numbers have exponents; by default only if their magnitudes differ greatly.
     sci_mode: Option<bool>,
 }
 

@@ -62,8 +62,8 @@ reductions! {
     sum sum_keepdim "The sum over axes, or of all elements.";
     prod prod_keepdim "The product over axes, or of all elements.";
     mean mean_keepdim "The mean over axes, or of all elements.";
-    any any_keepdim "Whether any element is non-zero.";
-    all all_keepdim "Whether all elements are non-zero.";
+    any any_keepdim "True if any element is non-zero.";
+    all all_keepdim "True if all elements are non-zero.";
     amax max_keepdim_as "The maximum over axes; ties share the gradient.";
     amin min_keepdim_as "The minimum over axes; ties share the gradient.";
 }

@@ -48,9 +48,9 @@ struct Alias {
     how: View,
     /// The other tensor's stamp when `value` was read from it.
     seen: u64,
-    /// Whether the history of `value` is recorded only here, because `value` was written through a detached view.
+    /// If true, the history of `value` is recorded only here, because `value` was written through a detached view.
     own: bool,
-    /// Whether it was made while operations were recorded.
+    /// If true, it was made while operations were recorded.
     recorded: bool,
     /// Length of the chain of views, this one included.
     depth: u32,
@@ -198,7 +198,7 @@ impl PyTensor {
         self.slot().value.clone()
     }
 
-    /// Whether it is not a view.
+    /// Returns true if it is not a view.
     pub(crate) fn is_whole(&self) -> bool {
         self.slot().alias.is_none()
     }
@@ -218,7 +218,7 @@ impl PyTensor {
         all
     }
 
-    /// Whether elements of this view may share memory, as in expanded tensors and overlapping windows.
+    /// Returns true if elements of this view may share memory, as in expanded tensors and overlapping windows.
     pub(crate) fn repeats(&self, py: Python<'_>) -> bool {
         self.ancestry(py).iter().any(|(_, how)| how.repeats())
     }

@@ -31,7 +31,7 @@ struct TraceDeps {
 /// Properties of tensors from outside, in addition to their types, that a function depends on.
 #[derive(Default)]
 struct OfTensors {
-    /// Whether they require gradients, if the function asked.
+    /// The tensors whose `requires_grad` the function read, each with the value it read.
     required: Vec<(Tensor, bool)>,
     /// Their elements, if the function read them, and the tensor's version when they were last compared.
     elements: Vec<(Tensor, Vec<u8>, AtomicU64)>,
@@ -63,13 +63,13 @@ thread_local! {
     static TRACE_DEPS: RefCell<Vec<TraceDeps>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether a function is being compiled. Tensors that it reads from outside are then inputs of the program, not
+/// Returns true if a function is being compiled. Tensors that it reads from outside are then inputs of the program, not
 /// constants: later changes are seen, and changes by the program persist.
 pub(crate) fn is_compiling() -> bool {
     gradus::is_tracing() && TRACE_DEPS.with(|n| !n.borrow().is_empty())
 }
 
-/// Whether a tensor that was made when `born` traces had begun existed before the function being compiled.
+/// Returns true if a tensor that was made when `born` traces had begun existed before the function being compiled.
 pub(crate) fn is_from_outside(born: u64) -> bool {
     with(|n| born < n.begun).unwrap_or(true)
 }
@@ -184,13 +184,13 @@ pub(crate) fn _after_trace(f: &Bound<'_, PyAny>) -> PyResult<()> {
     reads(f.py()).map_or(Ok(()), |reads| reads.call_method1("undo", (f,)).map(drop))
 }
 
-/// Whether the function being compiled has written to a tensor from outside.
+/// Returns true if the function being compiled has written to a tensor from outside.
 #[pyfunction]
 pub(crate) fn _is_rewritten(t: &Bound<'_, PyTensor>) -> bool {
     gradus::is_rewritten(&t.get().held())
 }
 
-/// Whether a function is being compiled.
+/// Returns true if a function is being compiled.
 #[pyfunction]
 pub(crate) fn _is_compiling() -> bool {
     is_compiling()

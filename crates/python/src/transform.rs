@@ -273,14 +273,14 @@ pub(crate) fn set_num_threads(py: Python<'_>, num: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether operations are recorded for gradients.
+/// Returns true if operations are recorded for gradients.
 #[doc = example!(is_grad_enabled)]
 #[pyfunction]
 pub(crate) fn is_grad_enabled() -> bool {
     gradus::is_grad_enabled()
 }
 
-/// Whether a function is being traced.
+/// Returns true if a function is being traced.
 #[doc = example!(is_tracing)]
 #[pyfunction]
 pub(crate) fn is_tracing() -> bool {

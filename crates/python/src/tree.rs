@@ -67,7 +67,7 @@ impl Tree {
         Ok(Tree::Same(obj.clone().unbind()))
     }
 
-    /// Whether an object has this structure; appends its tensors to the list.
+    /// Returns true if an object has this structure; appends its tensors to the list.
     pub(crate) fn matches(&self, obj: &Bound<'_, PyAny>, tensors: &mut Vec<Tensor>) -> PyResult<bool> {
         let py = obj.py();
         match self {

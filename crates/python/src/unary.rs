@@ -87,7 +87,7 @@ unary! {
     tanhshrink tanhshrink_ "x - tanh(x)." |x| x.tanhshrink();
     hardsigmoid hardsigmoid_ "x / 6 + 1 / 2, clamped to the range 0 to 1." |x| x.hardsigmoid();
     hardswish hardswish_ "x hardsigmoid(x)." |x| x.hardswish();
-    logical_not logical_not_ "Whether elements are 0." |x| x.logical_not();
+    logical_not logical_not_ "True where elements are 0." |x| x.logical_not();
     bitwise_not bitwise_not_ "The inverted bits." |x| !x;
 }
 
@@ -106,9 +106,9 @@ macro_rules! plain {
 }
 
 plain! {
-    isnan "Whether elements are NaN." |x| x.is_nan();
-    isinf "Whether elements are infinite." |x| x.is_inf();
-    isfinite "Whether elements are neither infinite nor NaN." |x| x.is_finite();
+    isnan "True where elements are NaN." |x| x.is_nan();
+    isinf "True where elements are infinite." |x| x.is_inf();
+    isfinite "True where elements are neither infinite nor NaN." |x| x.is_finite();
     signbit "Whether the sign is negative, also of -0." |x| x.copysign_of_one().lt(0.0);
     angle "The angle of a complex number." |x| x.angle();
     conj "The complex conjugate." |x| x.conj();
@@ -266,21 +266,21 @@ impl PyTensor {
         PyTensor::out(x.full_like(n as f64).polygamma(&x))
     }
 
-    /// Whether elements are equal up to `atol + rtol * |other|`.
+    /// Returns true for elements that are equal up to `atol + rtol * |other|`.
     #[doc = example!(isclose)]
     #[pyo3(signature = (other, rtol=1e-5, atol=1e-8, equal_nan=false))]
     fn isclose(&self, py: Python<'_>, other: T, rtol: f64, atol: f64, equal_nan: bool) -> PyResult<PyTensor> {
         PyTensor::out(self.value(py)?.is_close(&other.0, rtol, atol, equal_nan))
     }
 
-    /// Whether all elements are equal up to `atol + rtol * |other|`.
+    /// Returns true if all elements are equal up to `atol + rtol * |other|`.
     #[doc = example!(allclose)]
     #[pyo3(signature = (other, rtol=1e-5, atol=1e-8, equal_nan=false))]
     fn allclose(&self, py: Python<'_>, other: T, rtol: f64, atol: f64, equal_nan: bool) -> PyResult<bool> {
         crate::error::raise(self.value(py)?.allclose(&other.0, rtol, atol, equal_nan))
     }
 
-    /// Whether shapes and all elements are equal.
+    /// Returns true if shapes and all elements are equal.
     #[doc = example!(equal)]
     fn equal(&self, py: Python<'_>, other: T) -> PyResult<bool> {
         let (x, y) = (self.value(py)?, &other.0);

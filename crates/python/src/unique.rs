@@ -62,7 +62,7 @@ impl Rows {
         pairs.map(one).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
     }
 
-    /// Whether two rows are equal; a row with a NaN equals none.
+    /// Returns true if two rows are equal; a row with a NaN equals none.
     fn equal(&self, i: usize, j: usize, width: usize) -> bool {
         let (i, j) = (i * width..(i + 1) * width, j * width..(j + 1) * width);
         match self {

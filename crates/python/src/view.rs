@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 type Pick = Arc<dyn Fn(&Tensor) -> Tensor + Send + Sync>;
 
-/// How one tensor is a part of another.
+/// The relation of a view to the tensor it is a part of.
 #[derive(Clone)]
 pub(crate) enum View {
     At(Vec<Ix>),
@@ -110,7 +110,7 @@ impl View {
         steps
     }
 
-    /// Whether some elements may be selected more than once.
+    /// Returns true if some elements may be selected more than once.
     pub(crate) fn repeats(&self) -> bool {
         match self {
             View::Expand(_) | View::Picked(_, true) => true,
@@ -139,7 +139,7 @@ impl View {
         }
     }
 
-    /// Whether elements of the part are elements of the original.
+    /// Returns true if elements of the part are elements of the original.
     pub(crate) fn keeps_elements(&self) -> bool {
         if let View::Then(chain) = self {
             return chain.keeps_elements;

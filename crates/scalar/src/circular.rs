@@ -1,14 +1,14 @@
 //! Sine, cosine and tangent of `f32`, without branches, for angles up to [`FAR`].
 //!
-//! An angle is reduced by multiples of pi/2 with fused products: the first difference is exact, so the remainder
+//! An angle is reduced by multiples of pi/2 with fused products. The first difference is exact, so the remainder
 //! keeps its relative precision near multiples of pi/2.
 
 use crate::Float;
 use crate::exponential::ROUND;
 use std::f32::consts::{FRAC_2_PI, FRAC_PI_2};
 
-/// The largest angle for which the reduction here has enough digits of pi. Larger ones go through [`far_sin`] and the
-/// like.
+/// The largest angle for which the reduction here has enough digits of pi. Larger angles need [`far_sin`],
+/// [`far_cos`] or [`far_tan`].
 pub const FAR: f32 = 2e5;
 
 /// Returns the sine of an angle beyond [`FAR`].
@@ -40,7 +40,7 @@ fn reduce_angle<N: Float>(a: N) -> (N, N::Bits, N) {
     (n, t.to_bits(), n.fused(-QUARTER, a))
 }
 
-/// Whether a number of quarter turns is odd.
+/// Returns the mask of odd numbers of quarter turns.
 #[inline(always)]
 fn is_odd<N: Float>(turns: N::Bits) -> N::Mask {
     N::from_bits((turns & 1.into()) << 29).gt(0.0)

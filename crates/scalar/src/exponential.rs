@@ -158,8 +158,8 @@ pub fn erfc<N: Float>(x: N) -> N {
     N::select(x.gt(10.056), 0.0, N::select(x.lt(0.0), two - y, y))
 }
 
-/// Splits a positive number into `(n, f)` with `x = 2^n · (1 + f)`, where `1 + f` is between the square roots of 1/2
-/// and 2.
+/// Splits a positive number into `(n, f)` with `x = 2^n · (1 + f)`. `1 + f` is between the square roots of 1/2 and
+/// 2.
 #[inline(always)]
 pub(crate) fn split<N: Float>(x: N) -> (N, N) {
     // Subnormal numbers are scaled into the normal range first.

@@ -31,13 +31,13 @@ pub trait Float:
     fn abs(self) -> Self;
     /// Returns the absolute value with the sign bit of `sign`.
     fn copysign(self, sign: Self) -> Self;
-    /// Whether `self < other`; false for NaN.
+    /// Returns the mask of `self < other`; false for NaN.
     fn lt(self, other: impl Into<Self>) -> Self::Mask;
-    /// Whether `self > other`; false for NaN.
+    /// Returns the mask of `self > other`; false for NaN.
     fn gt(self, other: impl Into<Self>) -> Self::Mask;
-    /// Whether the numbers are equal; false for NaN.
+    /// Returns the mask of `self == other`; false for NaN.
     fn eq(self, other: impl Into<Self>) -> Self::Mask;
-    /// Whether this is NaN.
+    /// Returns the mask of NaN.
     fn is_nan(self) -> Self::Mask;
     /// Returns `yes` where the mask is set, else `no`.
     fn select(mask: Self::Mask, yes: impl Into<Self>, no: impl Into<Self>) -> Self;
@@ -60,8 +60,8 @@ pub trait Real: Float {
     fn fence(self) -> Self {
         self
     }
-    /// Whether both masks are set.
+    /// Returns the conjunction of two masks.
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// Whether at least one mask is set.
+    /// Returns the disjunction of two masks.
     fn either(a: Self::Mask, b: Self::Mask) -> Self::Mask;
 }

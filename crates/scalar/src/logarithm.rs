@@ -103,8 +103,8 @@ pub fn atanh<N: Real>(x: N) -> N {
     y.copysign(x)
 }
 
-/// Returns the inverse of the error function: the operand times a polynomial in `-log(1 - x²)`, in the tails in its
-/// square root.
+/// Returns the inverse of the error function: the operand times a polynomial in `-log(1 - x²)`. In the tails the
+/// polynomial is in the square root of that logarithm.
 #[inline(always)]
 pub fn erfinv<N: Real>(x: N) -> N {
     let one = N::from(1.0);

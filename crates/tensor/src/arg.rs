@@ -2,15 +2,15 @@
 //! [`unify`] takes two operands and returns two tensors of one dtype and one shape; `gradus_ir::DType` decides
 //! promotion.
 
-use crate::apply::apply1;
 use crate::data::Data;
+use crate::eager::apply::apply1;
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::Broadcast;
 use gradus_ir::ops::pointwise::Cast;
 use gradus_ir::{Aval, C, Class, DType, Error, Literal, Shape};
 
-/// A tensor or a number. A number takes the dtype of the other operand unless its class is higher: an integer
-/// tensor with a float gives `f32`, a float tensor with an integer keeps its dtype.
+/// A tensor or a number. A number takes the dtype of the other operand unless its class is higher. An integer
+/// tensor with a float gives `f32`; a float tensor with an integer keeps its dtype.
 #[derive(Clone, Copy)]
 pub enum Arg<'a> {
     /// A tensor operand.

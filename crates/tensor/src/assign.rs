@@ -3,20 +3,21 @@
 //! unshared memory.
 //! `index_spec.rs` parses indices, `index.rs` reads parts.
 
-use crate::apply::apply1;
 use crate::arg::Arg;
 use crate::data::Data;
+use crate::eager::apply::apply1;
+use crate::eager::tape;
 use crate::index::Cut;
 use crate::index_spec::{Index, Ix, complete};
 use crate::tensor::{Inner, Tensor};
-use crate::{tape, trace};
+use crate::trace;
 use gradus_ir::ops::index::Scatter;
 use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, DType, Error, Result, Shape};
 use gradus_mem::{Pod, Storage};
 
 /// Largest tensor, in elements, whose masks and integer indices are resolved element by element.
-const LITTLE: usize = 4096;
+const MOST_SCANNED: usize = 4096;
 
 /// Target offsets of the elements of a patch.
 enum Destination {
@@ -132,7 +133,7 @@ impl Tensor {
         Some(Patch { of: data.aval.clone(), offset: data.offset, shape, to, value, steps })
     }
 
-    /// Copies the elements into memory of their own. Returns `None` for traced tensors and if the copy would be
+    /// Copies the elements into new memory. Returns `None` for traced tensors and if the copy would be
     /// recorded.
     fn copy_to_write(&self) -> Option<Tensor> {
         if trace::is_tracing() || (self.requires_grad() && tape::is_grad_enabled()) {
@@ -141,7 +142,7 @@ impl Tensor {
         self.with_data(|d| {
             let (size, n) = (d.aval.dtype.size(), d.aval.shape.numel());
             gradus_ir::size::reserve_elements(n, size).ok()?;
-            let whole = crate::execute::row_major(d).ok()?;
+            let whole = crate::eager::execute::row_major(d).ok()?;
             let own = &whole.storage.host::<u8>()?[whole.offset * size..(whole.offset + n) * size];
             let fresh = d.strides.is_some();
             let storage = if fresh { whole.storage } else { Storage::from_slice(own)? };
@@ -229,7 +230,7 @@ fn chosen_of(shape: &Shape, entries: &[Ix], most: usize) -> Option<(Shape, Desti
             first.iter_mut().for_each(|i| *i *= each);
             (ids.shape(), first, run)
         }
-        _ if shape.numel() > LITTLE => return None,
+        _ if shape.numel() > MOST_SCANNED => return None,
         _ => {
             let all = Tensor::iota(DType::I64, [shape.numel()], 0).reshape(shape).at(entries.to_vec());
             (all.check().ok()?.shape(), all.to_vec().ok()?, Shape::scalar())

@@ -22,11 +22,11 @@ pub(crate) struct Cell {
 }
 
 /// Largest value, in elements, that is processed under the cell's lock.
-const LITTLE: usize = 2048;
+const MOST_UNDER_LOCK: usize = 2048;
 
 struct Shared {
     state: Mutex<State>,
-    /// Notified when a compiled step returns the value and threads wait for it.
+    /// Notified when a compiled step returns the value, if threads wait for it.
     back: Condvar,
     /// Changed only while the state is locked.
     version: AtomicU64,
@@ -53,13 +53,13 @@ struct Extra {
 }
 
 impl State {
-    /// Whether a compiled step of another thread has taken the value.
-    fn is_elsewhere(&self) -> bool {
+    /// Returns true if a compiled step of another thread has taken the value.
+    fn is_taken_by_other(&self) -> bool {
         self.out.as_ref().is_some_and(|(by, _)| *by != thread::current().id())
     }
 }
 
-/// A function that runs the blocking wait it receives.
+/// A function that calls the closure it receives; the closure blocks until a value is available.
 type Aside = fn(&mut (dyn FnMut() + Send));
 
 static ASIDE: OnceLock<Aside> = OnceLock::new();
@@ -98,7 +98,7 @@ impl Cell {
     /// Returns the value, or `None` if a compiled step of another thread has taken it.
     pub(crate) fn value_now(&self) -> Option<Tensor> {
         let state = self.state();
-        (!state.is_elsewhere()).then(|| state.value.clone())
+        (!state.is_taken_by_other()).then(|| state.value.clone())
     }
 
     /// Waits until no other thread has taken the value.
@@ -106,7 +106,7 @@ impl Cell {
         let mut wait = || {
             let mut state = self.state();
             state.waiting += 1;
-            let until = self.shared.back.wait_while(state, |state| state.is_elsewhere());
+            let until = self.shared.back.wait_while(state, |state| state.is_taken_by_other());
             until.unwrap_or_else(PoisonError::into_inner).waiting -= 1;
         };
         match ASIDE.get() {
@@ -120,7 +120,7 @@ impl Cell {
     pub(crate) fn with_value<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         let state = self.state();
         let data = state.value.as_data()?;
-        if data.aval.shape.numel() <= LITTLE {
+        if data.aval.shape.numel() <= MOST_UNDER_LOCK {
             return f(data);
         }
         let value = state.value.clone();
@@ -244,7 +244,7 @@ impl Cell {
     pub(crate) fn take(&self) -> Result<Option<Data>> {
         let busy = Error::value("a cell", "is being updated by a compiled step");
         let mut state = self.state();
-        if state.is_elsewhere() {
+        if state.is_taken_by_other() {
             return Ok(None);
         }
         let data = state.value.concrete()?;
@@ -298,7 +298,7 @@ impl Cell {
     fn here(&self) -> MutexGuard<'_, State> {
         loop {
             let state = self.state();
-            if !state.is_elsewhere() {
+            if !state.is_taken_by_other() {
                 return state;
             }
             drop(state);
@@ -347,8 +347,9 @@ impl Tensor {
     /// ```
     /// use gradus_tensor::{Tensor, trace};
     /// let w = Tensor::from([1.0, 2.0]).requires_grad_().named("w");
-    /// let graph = trace(&[&Tensor::from([3.0, 4.0])], |x| &x[0] * &w).unwrap();
+    /// let graph = trace(&[&Tensor::from([3.0, 4.0])], |x| &x[0] * &w)?;
     /// assert_eq!(graph.inputs()[1].0, "w");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn named(&self, name: &str) -> Tensor {
         if let Some(cell) = self.as_cell() {
@@ -383,7 +384,7 @@ impl Tensor {
                 self.check()?;
                 return Err(Error::value("in-place assignment", "acts on a cell (`cell`, `requires_grad_`)"));
             };
-            if cell.requires_grad() && crate::tape::is_grad_enabled() {
+            if cell.requires_grad() && crate::eager::tape::is_grad_enabled() {
                 let why = "a leaf that requires gradients cannot be changed in place; do it inside `no_grad` or on `data_()`";
                 return Err(Error::gradient(why));
             }
@@ -451,7 +452,7 @@ impl Tensor {
         self.as_cell().map_or(0, Cell::version)
     }
 
-    /// Whether this is a cell: a leaf whose value can be swapped.
+    /// Returns true if this is a cell: a leaf whose value can be swapped.
     pub fn is_cell(&self) -> bool {
         self.as_cell().is_some()
     }

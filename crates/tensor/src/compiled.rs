@@ -6,7 +6,7 @@
 use crate::cell::Cell;
 use crate::data::Data;
 use crate::device::{Device, mixed_devices};
-use crate::execute::{Keeps, Ready, argument, program, row_major};
+use crate::eager::execute::{Keeps, Ready, argument, program, row_major};
 use crate::profile::Timeline;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function_named};
@@ -69,9 +69,10 @@ pub fn compile<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> R
 /// ```
 /// use gradus_tensor::{Tensor, compile_named};
 /// let (x, w) = (Tensor::from([1.0f32, 2.0]), Tensor::from(3.0f32));
-/// let scaled = compile_named(&[("x", &x), ("w", &w)], |v| &v[0] * &v[1]).unwrap();
-/// let y = scaled.run_named(&[("w", &w), ("x", &x)]).unwrap();
-/// assert_eq!(y[0].to_vec::<f32>().unwrap(), [3.0, 6.0]);
+/// let scaled = compile_named(&[("x", &x), ("w", &w)], |v| &v[0] * &v[1])?;
+/// let y = scaled.run_named(&[("w", &w), ("x", &x)])?;
+/// assert_eq!(y[0].to_vec::<f32>()?, [3.0, 6.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[track_caller]
 pub fn compile_named<R: Outputs>(
@@ -110,8 +111,8 @@ fn compile_at<R: Outputs>(
     Compiled::new(traced, types, device)
 }
 
-/// Chooses the device of a function: `device`, the device of its arguments, if that is not the CPU; else the device of
-/// captured tensors; else the default device if there are no operands at all.
+/// Chooses the device of a function: `device`, that of its arguments, unless it is the CPU; then the device of
+/// captured tensors. A function without operands runs on the default device.
 fn device_for(device: Option<Device>, arguments: usize, captured: &[Tensor]) -> Device {
     let none = || if arguments == 0 && captured.is_empty() { Device::default() } else { Device::CPU };
     device.or_else(|| first_other_device(&captured.iter().collect::<Vec<_>>())).unwrap_or_else(none)
@@ -133,7 +134,7 @@ impl Compiled {
         Ok(Compiled { traced, ready, types, device })
     }
 
-    /// Returns the device that it runs on.
+    /// Returns the device on which the function runs.
     pub fn device(&self) -> Device {
         self.device
     }
@@ -164,8 +165,8 @@ impl Compiled {
         self.ready.arena()
     }
 
-    /// Runs it and returns operation and byte counts, including every loop iteration and the branches taken. No
-    /// other thread may run it at the same time, because the counters are shared.
+    /// Runs the function and returns operation and byte counts, including every loop iteration and the branches
+    /// taken. No other thread may run the function at the same time, because the counters are shared.
     #[track_caller]
     pub fn measured(&self, ins: &[&Tensor]) -> Result<Measured> {
         let before = self.ready.done();
@@ -188,8 +189,8 @@ impl Compiled {
         self.ready.code()
     }
 
-    /// Runs it and returns time and cost of each step, in order, which [`Timeline::trace`] writes as a trace
-    /// file.
+    /// Runs the function and returns the time and cost of each step, in order. [`Timeline::trace`] writes them
+    /// as a trace file.
     #[track_caller]
     pub fn timeline(&self, ins: &[&Tensor]) -> Result<Timeline> {
         let place = Location::caller();
@@ -199,22 +200,22 @@ impl Compiled {
         Ok(Timeline::new(&self.ready, &times.0, self.device))
     }
 
-    /// Runs it and reports the time of each step, longest first, with operations and bytes per second as
-    /// fractions of the device's rates (`Device::roofline`).
+    /// Runs the function and reports the time of each step, longest first, with operations and bytes per second
+    /// as fractions of the device's rates (`Device::roofline`).
     #[track_caller]
     pub fn profile(&self, ins: &[&Tensor]) -> Result<String> {
         Ok(self.timeline(ins)?.report(self.device.roofline()?))
     }
 
-    /// Runs it. The arguments must have the types that it was compiled for.
+    /// Runs the function. The arguments must have the types for which it was compiled.
     #[track_caller]
     pub fn run(&self, ins: &[&Tensor]) -> Result<Vec<Tensor>> {
         let place = Location::caller();
         self.run_on(ins).map_err(|e| e.or_at(place))
     }
 
-    /// Runs it with arguments by name, in any order. The names are those of [`compile_named`], or `x`, `y` and
-    /// so on.
+    /// Runs the function with arguments by name, in any order. The names are those of [`compile_named`], or
+    /// `x`, `y` and so on.
     #[track_caller]
     pub fn run_named(&self, ins: &[(&str, &Tensor)]) -> Result<Vec<Tensor>> {
         let place = Location::caller();
@@ -403,8 +404,9 @@ const MOST: usize = 64;
 /// ```
 /// use gradus_tensor::{All, Tensor, jit};
 /// let f = jit(|x: &[Tensor]| (&x[0] * 2.0).exp().sum(All));
-/// let y = f.call(&[&Tensor::from([0.0f32, 0.5])]).unwrap();
-/// assert!((y[0].item::<f32>().unwrap() - 3.7182817).abs() < 1e-6);
+/// let y = f.call(&[&Tensor::from([0.0f32, 0.5])])?;
+/// assert!((y[0].item::<f32>()? - 3.7182817).abs() < 1e-6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn jit<F, R: Outputs>(f: F) -> Jit<F>
 where
@@ -420,8 +422,9 @@ impl<F> Jit<F> {
     /// use gradus_tensor::{Tensor, jit};
     /// let f = jit(|v: &[Tensor]| &v[0] - &v[1]).names(&["from", "take"]);
     /// let (a, b) = (Tensor::from(5.0), Tensor::from(3.0));
-    /// let y = f.call_named(&[("take", &b), ("from", &a)]).unwrap();
-    /// assert_eq!(y[0].item::<f64>().unwrap(), 2.0);
+    /// let y = f.call_named(&[("take", &b), ("from", &a)])?;
+    /// assert_eq!(y[0].item::<f64>()?, 2.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn names(mut self, names: &[&str]) -> Jit<F> {
         self.names = names.iter().map(|name| name.to_string()).collect();
@@ -461,7 +464,7 @@ impl<F> Jit<F> {
     {
         let (types, device) = (types_of(ins)?, first_other_device(ins));
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // Captured cells may have moved to another device since.
+        // Captured cells may have moved to another device since the function was compiled.
         let is_there = |c: &Compiled| {
             !gradus_device::is_any_open() || c.device == device_for(device, types.len(), &c.traced.captured)
         };

@@ -2,8 +2,8 @@
 //! Takes operands of any dtype, which are promoted; returns one contraction (`Dot`) or a region of several.
 //! `einsum.rs` parses equations and chooses the order of contractions.
 
-use crate::apply::apply1;
-use crate::call_cache;
+use crate::eager::apply::apply1;
+use crate::eager::call_cache;
 use crate::tensor::Tensor;
 use gradus_ir::ops::dot::Dot;
 use gradus_ir::{DType, Error, Result};
@@ -151,8 +151,8 @@ impl Tensor {
     }
 
     /// Contraction by an equation such as `"bij,bjk->bik"`, over any number of tensors, in the order that keeps
-    /// intermediate results small. `...` stands for leading axes that broadcast; a label twice in one term takes
-    /// the diagonal; without `->` the result has the labels that occur once, in alphabetical order.
+    /// intermediate results small. `...` stands for leading axes that broadcast. A label twice in one term takes
+    /// the diagonal. Without `->` the result has the labels that occur once, in alphabetical order.
     #[track_caller]
     pub fn einsum(equation: &str, tensors: &[&Tensor]) -> Tensor {
         Tensor::einsum_within(equation, tensors, f64::INFINITY)

@@ -4,7 +4,7 @@
 //! The ops are in `gradus_ir::ops`; this file also splits scans into groups of steps that save memory in the
 //! reverse pass.
 
-use crate::apply::try_apply;
+use crate::eager::apply::try_apply;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function};
 use gradus_ir::graph::{Builder, Var};
@@ -24,8 +24,8 @@ fn types(ins: &[&Tensor]) -> Result<Vec<Aval>> {
     Ok(avals)
 }
 
-/// Merges the captured tensors of several functions, each once, and rewrites the graphs to take (captured, own
-/// operands).
+/// Merges the captured tensors of several functions into one list without repetitions, and rewrites each graph
+/// to take that list before its own operands.
 fn joined(functions: &[TracedFunction], own: usize) -> Result<(Vec<Tensor>, Vec<Arc<Graph>>)> {
     let mut captured: Vec<Tensor> = Vec::new();
     for f in functions {
@@ -117,7 +117,7 @@ pub enum Keep {
     Every(usize),
     /// The carries of every √length steps: about 2·√length at a time.
     Sqrt,
-    /// A number of carries that grows with log length; every step is recomputed about log length times.
+    /// About log(length) carries; every step is recomputed about log(length) times.
     Recursive,
 }
 
@@ -183,13 +183,13 @@ pub fn scan(
         let avals = types(&operands)?;
         Op::from(base.clone()).infer(&avals).map_err(|e| e.at(location))?;
         let graph = Arc::new(nested(&base, group, &avals).map_err(|e| e.or_at(location))?);
-        crate::apply::call("scan", &graph, &operands)?
+        crate::eager::apply::call("scan", &graph, &operands)?
     };
     let ys = outs.split_off(carries.len());
     Ok((outs, ys))
 }
 
-/// How the steps of a scan are grouped.
+/// The grouping of the steps of a scan.
 #[derive(Clone, Copy)]
 enum Group {
     /// A loop that stores carries as `Keep` says, with this many steps unrolled in its innermost iterations.

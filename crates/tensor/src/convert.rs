@@ -1,7 +1,7 @@
 //! Conversions between tensors and `Vec`, nested arrays, slices, numbers, `ndarray`, bytes and foreign memory.
 
-use crate::apply::apply1;
 use crate::data::{Data, Element};
+use crate::eager::apply::apply1;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::ops::bitcast::Bitcast;
 use gradus_ir::{Aval, DType, Error, Result, Shape};
@@ -112,7 +112,7 @@ impl Tensor {
         Ok(Memory { storage: data.storage, offset, strides, aval: data.aval })
     }
 
-    /// Whether the elements are in memory owned by another library.
+    /// Returns true if the elements are in memory owned by another library.
     pub fn is_foreign(&self) -> bool {
         match &*self.0 {
             Inner::Data(d, _) => d.storage.is_foreign(),
@@ -127,7 +127,7 @@ impl Tensor {
         Tensor::from_result(Data::from_memory(memory).map(Tensor::data))
     }
 
-    /// Zeros in memory of their own, which the system provides page by page when they are first written.
+    /// Makes zeros in new memory, which the system provides page by page at the first write.
     #[track_caller]
     pub fn zeroed(aval: &Aval) -> Tensor {
         let bytes = aval.shape.checked_numel().and_then(|n| n.checked_mul(aval.dtype.size()));
@@ -136,8 +136,8 @@ impl Tensor {
         Tensor::from_result(storage.ok_or_else(none).map(|s| Tensor::data(Data::row_major(s, aval))))
     }
 
-    /// The bits of the elements as another dtype, without gradient. If that is wider, the last axis holds the parts of one
-    /// element and disappears; if it is narrower, the parts are a new last axis.
+    /// The bits of the elements as another dtype, without gradient. If the new dtype is wider, the last axis holds the
+    /// parts of one element and disappears. If it is narrower, the parts become a new last axis.
     #[track_caller]
     pub fn bitcast(&self, dtype: DType) -> Tensor {
         apply1(Bitcast { dtype }, &[self])

@@ -1,10 +1,10 @@
 //! Constructors: constants, ranges, identity matrices, and tensors from slices.
 
-use crate::apply::apply1;
 use crate::arg::Number;
 use crate::data::Data;
 use crate::data::Element;
 use crate::device::Device;
+use crate::eager::apply::apply1;
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use crate::trace::is_tracing;
@@ -166,7 +166,7 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// Whether every element is finite.
+    /// Returns a boolean scalar: true if every element is finite.
     #[track_caller]
     pub fn all_finite(&self) -> Tensor {
         if self.dtype().class() < Class::Float { Tensor::full([], true) } else { self.is_finite().all(()) }

@@ -128,7 +128,7 @@ impl Data {
     /// Returns the bytes of the elements in row-major order.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
         let size = self.aval.dtype.size();
-        let whole = crate::execute::row_major(&self.to(Device::CPU)?)?;
+        let whole = crate::eager::execute::row_major(&self.to(Device::CPU)?)?;
         let from = whole.offset * size;
         let all = whole.storage.host::<u8>().unwrap_or_default();
         Ok(all[from..from + self.aval.shape.numel() * size].to_vec())

@@ -1,9 +1,9 @@
-//! Opens devices by name, moves tensors between them, and keeps the default device of each thread.
-//! `execute.rs` chooses the device of an operation by `device_of`; `gradus_device` defines what a device is.
+//! Opens devices by name, moves tensors between them, and keeps the default device of each thread. `execute.rs`
+//! chooses the device of an operation by `device_of`; `gradus_device` defines the interface of a device.
 
-use crate::apply::apply1;
 use crate::data::Data;
-use crate::execute::row_major;
+use crate::eager::apply::apply1;
+use crate::eager::execute::row_major;
 use crate::tensor::{Inner, Tensor};
 use gradus_cpu::Cpu;
 use gradus_device::{by_id, by_name};
@@ -56,7 +56,7 @@ impl Device {
         };
         match kind {
             "cpu" if index == 0 => Ok(Device::CPU),
-            "cpu" => Err(Error::device(name, "is not there: the CPU is one device, `cpu`")),
+            "cpu" => Err(Error::device(name, "does not exist: the CPU is one device, `cpu`")),
             _ => match by_name(&format!("{kind}:{index}")).or_else(|| by_name(name)) {
                 Some(device) => Ok(Device(device.id())),
                 None => open(kind, index),
@@ -73,7 +73,7 @@ impl Device {
         self.0
     }
 
-    /// Whether this is the CPU.
+    /// Returns true if this is the CPU.
     pub fn is_cpu(self) -> bool {
         self == Device::CPU
     }
@@ -223,18 +223,18 @@ impl Data {
         Device(self.storage.device())
     }
 
-    /// Whether the elements are in host memory.
+    /// Returns true if the elements are in host memory.
     #[inline(always)]
     pub(crate) fn is_host(&self) -> bool {
         self.storage.device() == HOST
     }
 
-    /// Whether the elements are in host memory and few enough for a run on another device to copy them.
+    /// Returns true if the elements are in host memory and few enough for a run on another device to copy them.
     pub(crate) fn is_small_on_host(&self) -> bool {
         self.is_host() && self.aval.shape.numel() * self.aval.dtype.size() <= MOST_FROM_HOST
     }
 
-    /// Whether at most one element is stored, possibly broadcast.
+    /// Returns true if at most one element is stored, possibly broadcast.
     fn is_one_number(&self) -> bool {
         match &self.strides {
             None => self.aval.shape.numel() <= 1,
@@ -256,7 +256,7 @@ impl Data {
         let storage = match host.host::<u8>() {
             _ if device.is_cpu() && !self.is_host() => host,
             Some(all) => device.get().upload(&all[first..first + bytes.len()])?,
-            None => return Err(Error::verify("a read gave memory of another device")),
+            None => return Err(Error::verify("a read returned memory of another device")),
         };
         let moved = Data::row_major(storage, &once.aval);
         if once.aval.shape == self.aval.shape {
@@ -280,7 +280,7 @@ impl Data {
 /// Reads bytes of another device's storage and waits for them.
 pub(crate) fn read(storage: &Storage, at: Range<usize>) -> Result<Storage> {
     let mut all = Device(storage.device()).get().read(&[(storage, at)]).wait()?;
-    all.pop().ok_or_else(|| Error::verify("a read gave nothing"))
+    all.pop().ok_or_else(|| Error::verify("a read returned no result"))
 }
 
 impl Tensor {
@@ -303,7 +303,7 @@ impl Tensor {
             return self.clone();
         }
         // A leaf has no tape node. A view of it has one, and the copy takes over that node.
-        let recorded = self.requires_grad() && crate::tape::is_grad_enabled();
+        let recorded = self.requires_grad() && crate::eager::tape::is_grad_enabled();
         let source = match recorded && self.is_cell() {
             true => apply1(Reshape { shape: self.shape() }, &[self]),
             false => self.clone(),

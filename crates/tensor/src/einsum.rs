@@ -178,8 +178,8 @@ fn product(a: &Term, b: &Term, left: &str) -> Tensor {
     &aligned(a) * &aligned(b)
 }
 
-/// Multiplies factors of equal labels into one, or into two if the product can still lose labels, which saves a
-/// contraction. Takes linear time.
+/// Multiplies terms with equal labels elementwise until at most two of them are left. Their contraction then
+/// sums labels without another pass. Takes linear time.
 fn multiplied(work: Vec<Term>) -> Vec<Term> {
     let mut alike: HashMap<Vec<char>, usize> = HashMap::new();
     let mut groups: Vec<Vec<Term>> = Vec::new();

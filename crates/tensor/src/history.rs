@@ -1,9 +1,9 @@
-//! The recorded history of an eager tensor: the operations whose gradients a backward pass would compute.
-//! Takes a tensor; returns its operations one by one ([`RecordedOp`]), or all of them in order and as a graph
-//! ([`History`]), which can be printed, drawn and written as equations.
-//! `tape.rs` records the operations; nothing here runs while they are recorded.
+//! The recorded history of an eager tensor: the operations whose gradients a backward pass would compute. Takes
+//! a tensor; returns its operations one by one ([`RecordedOp`]), or all of them in order ([`History`]). A
+//! history has a graph, which can be printed, drawn and written as equations. `tape.rs` records the operations;
+//! nothing here runs while they are recorded.
 
-use crate::tape::{Node, Target, lock};
+use crate::eager::tape::{Node, Target, lock};
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::graph::Id;
 use gradus_ir::{Aval, Builder, Error, Graph, Op, Result};
@@ -48,7 +48,7 @@ impl RecordedOp {
 
     /// Returns the source location of the call.
     pub fn location(&self) -> &'static Location<'static> {
-        self.0.place
+        self.0.location
     }
 
     /// Returns an address that identifies the operation.
@@ -108,9 +108,9 @@ impl History {
         &self.leaves
     }
 
-    /// Returns the history as a graph whose output is the tensor. Its inputs are the leaves, under their names
-    /// ([`Tensor::named`]) or as `x`, `x_1` and so on, then, as `c`, operands without gradient that are large or
-    /// that the tape did not keep.
+    /// Returns the history as a graph whose output is the tensor. The first inputs are the leaves, by their
+    /// names ([`Tensor::named`]) or as `x`, `x_1` and so on. Inputs named `c` follow: operands without gradient
+    /// that are large or that the tape did not keep.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
@@ -131,16 +131,17 @@ impl Tensor {
         self.as_cell().map(|cell| cell.addr())
     }
 
-    /// Returns the recorded operations that this tensor was computed by. Returns an error if it does not
-    /// require gradients, or if a backward pass has freed them.
+    /// Returns the recorded operations from which this tensor was computed. Returns an error if the tensor does
+    /// not require gradients, or if a backward pass has freed the operations.
     ///
     /// ```
     /// use gradus_tensor::{All, Tensor};
     /// let w = Tensor::from([1.0, 2.0]).requires_grad_().named("w");
-    /// let history = (&w * &w).tanh().sum(All).history().unwrap();
+    /// let history = (&w * &w).tanh().sum(All).history()?;
     /// let names: Vec<&str> = history.ops().iter().map(|op| op.name()).collect();
     /// assert_eq!(names, ["mul", "tanh", "sum"]);
     /// assert!(history.graph().to_string().contains("%1 = mul(w, w)"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
     pub fn history(&self) -> Result<History> {
@@ -153,7 +154,7 @@ impl Tensor {
             return Err(Error::verify("a tensor without a type is not a failure"));
         };
         if !self.requires_grad() || self.is_traced() {
-            let why = "has no recorded history; only leaves that require gradients, and what was computed from them, have one";
+            let why = "has no recorded history; only leaves that require gradients, and tensors computed from them, have one";
             return Err(Error::gradient(format!("a tensor of type {aval} {why}")));
         }
         let mut found = Found::default();

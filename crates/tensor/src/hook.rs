@@ -1,7 +1,7 @@
 //! Gradient hooks: functions that receive the gradient of a tensor in a backward pass and may replace it.
 //! `backward.rs` and `leaves.rs` call them; `cell.rs` and `tape.rs` store them.
 
-use crate::tape::lock;
+use crate::eager::tape::lock;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::{Error, Result};
 use std::any::Any;

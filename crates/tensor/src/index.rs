@@ -3,14 +3,15 @@
 //! tensors.
 //! `assign.rs` writes parts; `small_ops.rs` evaluates small gathers and scatters directly.
 
-use crate::apply::apply1;
 use crate::arg::{Arg, unify};
 use crate::axis::resolve;
 use crate::data::Data;
+use crate::eager::apply::apply1;
+use crate::eager::small_ops;
 use crate::index_spec::{Index, Ix, bounds, complete, wrapped};
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
-use crate::{small_ops, trace};
+use crate::trace;
 use gradus_cpu::Pool;
 use gradus_ir::ops::Combine;
 use gradus_ir::ops::index::{Scatter, Take, out_of_range_marker};
@@ -168,7 +169,8 @@ fn advanced(t: Tensor, ids: Vec<(usize, Tensor)>) -> Result<Tensor> {
     Ok(taken.permute(back))
 }
 
-/// Does the same directly, for few known integers of one shape.
+/// Computes the positions within the merged axes directly. Returns `None` unless the integers are few, known
+/// and of one shape.
 fn merged_at_once(shape: &Shape, index: &[(usize, Tensor)]) -> Option<Tensor> {
     let own = index[0].1.shape();
     let unfit = |ids: &Tensor| ids.shape() != own || !ids.device().is_cpu();
@@ -451,7 +453,7 @@ impl Tensor {
     }
 }
 
-/// Whether all are in `0..n`, checked in one parallel pass.
+/// Returns true if all are in `0..n`, checked in one parallel pass.
 fn all_below(all: &[i64], n: i64) -> bool {
     const EACH: usize = 1 << 16;
     let outside = AtomicBool::new(false);

@@ -1,13 +1,13 @@
 //! Gradients inside a trace: a backward pass there becomes part of the traced function.
 //!
-//! The targets of gradients are cells that the function reads, arguments that require gradients, leaves that
-//! the function creates, and values on which it calls `retain_grad`. The gradient that a cell or an argument
-//! has at the start is an input of the function; its gradient at the end is an output.
+//! Gradients are computed for cells that the function reads, arguments that require gradients, leaves that the
+//! function creates, and values with `retain_grad`. The gradient of a cell or an argument before the function
+//! is an input of the graph; the gradient after the function is an output.
 
-use crate::backward::{Backward, mode};
 use crate::cell::Cell;
+use crate::eager::backward::{Backward, mode};
+use crate::eager::tape::is_step;
 use crate::hook::{Hook, seen_by};
-use crate::tape::is_step;
 use crate::tensor::{Inner, Tensor};
 use crate::trace::{Trace, Traced, innermost, outside_traces};
 use gradus_ir::attr::Attr;
@@ -23,9 +23,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Gradient state of a trace.
 #[derive(Default)]
 pub(crate) struct Leaves {
-    /// Whether the function depends on which of its arguments require gradients.
+    /// If true, the function depends on which of its arguments require gradients.
     asked: AtomicBool,
-    /// Whether gradients were computed.
+    /// If true, gradients were computed.
     pulled: AtomicBool,
     state: Mutex<State>,
 }
@@ -36,8 +36,8 @@ struct State {
     values: Vec<OfValue>,
 }
 
-/// The gradient at the start of the function: `None` if not read; else a cell that holds it during a run, or
-/// `None` if there was no gradient.
+/// The gradient before the function: `None` if the function does not read it, `Some(None)` if there was none,
+/// else a cell that holds it during a run.
 type Read = Option<Option<Tensor>>;
 
 /// A cell whose gradient the function has read or changed. During the trace, the cell holds the traced
@@ -52,9 +52,9 @@ struct OfCell {
 /// A value of the trace whose gradient is observed.
 struct OfValue {
     id: Id,
-    /// Whether it is a leaf.
+    /// If true, it is a leaf.
     leaf: bool,
-    /// Whether backward passes accumulate its gradient.
+    /// If true, backward passes accumulate its gradient.
     collects: bool,
     grad: Option<Tensor>,
     /// If the value is an argument: its number, and the tensor outside of the trace.
@@ -75,12 +75,13 @@ pub enum GradientOwner {
 pub struct TracedGradient {
     /// The owner of the gradient.
     pub of: GradientOwner,
-    /// The gradient before, if the function depends on it: a cell to write it into, or `None` if there was
-    /// none.
+    /// The gradient before the function: `None` if the function does not depend on it, `Some(None)` if there
+    /// was none, else a cell to write it into.
     pub read: Option<Option<Tensor>>,
-    /// The gradient afterwards, if the function changes it; `None` if the function clears it.
+    /// The gradient after the function: `None` if the function does not change it, `Some(None)` if the function
+    /// clears it.
     pub left: Option<Option<Tensor>>,
-    /// Whether the gradient is propagated from the argument to the operation that produced it.
+    /// If true, the gradient is propagated from the argument to the operation that produced it.
     pub goes_on: bool,
 }
 
@@ -92,7 +93,7 @@ fn inside(outside: Option<&Tensor>) -> Option<Tensor> {
 }
 
 impl Leaves {
-    /// Whether gradients were computed.
+    /// Returns true if gradients were computed.
     pub(crate) fn has_pulled(&self) -> bool {
         self.pulled.load(Ordering::Relaxed)
     }
@@ -193,18 +194,18 @@ pub fn traced_gradients() -> Vec<TracedGradient> {
     state.cells.iter().map(of_cell).chain(state.values.iter().filter_map(of_value)).collect()
 }
 
-/// Whether the innermost trace depends on which of its arguments require gradients.
+/// Returns true if the innermost trace depends on which of its arguments require gradients.
 pub fn traced_requirements() -> bool {
     innermost().is_some_and(|trace| trace.leaves.asked.load(Ordering::Relaxed))
 }
 
-/// Whether the innermost trace has computed gradients.
+/// Returns true if the innermost trace has computed gradients.
 pub fn traced_differentiates() -> bool {
     innermost().is_some_and(|trace| trace.leaves.has_pulled())
 }
 
 impl Traced {
-    /// Whether gradients flow to or through this value.
+    /// Returns true if gradients flow to or through this value.
     pub(crate) fn requires_grad(&self) -> bool {
         self.trace.leaves.asked.store(true, Ordering::Relaxed);
         let ids: Vec<Id> = self.trace.targets().into_iter().map(|(_, t)| t.id).collect();
@@ -405,10 +406,9 @@ pub(crate) fn grad(
         targets.extend(trace.known(t).into_iter().map(|id| (i, Target { id, ends: false })));
     }
     // Values with hooks between outputs and targets: their hooks receive the gradients that pass.
-    let on_the_way =
+    let between: Vec<Id> =
         trace.leaves.state().values.iter().filter(|v| !v.hooks.is_empty()).map(|v| v.id).collect();
-    let on_the_way: Vec<Id> = on_the_way;
-    targets.extend(on_the_way.into_iter().map(|id| (usize::MAX, Target { id, ends: false })));
+    targets.extend(between.into_iter().map(|id| (usize::MAX, Target { id, ends: false })));
     let mut roots = Vec::new();
     for (t, seed) in outputs {
         roots.push((trace.read(t)?, trace.read(seed)?));

@@ -1,12 +1,9 @@
 //! The tensor type of Gradus, with eager autograd, tracing, compilation and composite functions.
 #![forbid(unsafe_code)]
 
-mod apply;
 mod arg;
 mod assign;
 mod axis;
-mod backward;
-mod call_cache;
 mod cell;
 mod compiled;
 mod contract;
@@ -16,19 +13,16 @@ mod create;
 mod data;
 mod device;
 mod devices;
+mod eager;
 mod einsum;
-mod execute;
 pub mod func;
 mod history;
 mod hook;
 mod index;
 mod index_spec;
-mod inline_list;
 mod leaves;
 mod movement;
 mod ops;
-mod plan;
-mod pointwise;
 mod print;
 mod profile;
 mod quantized;
@@ -36,17 +30,13 @@ mod random;
 mod reduce;
 mod region;
 mod require;
-mod small_ops;
-mod tape;
 mod tensor;
 mod trace;
 mod transform;
 
-pub use apply::{apply, apply_n, apply1, call, try_apply};
 pub use arg::{Arg, Number};
 pub use assign::Patch;
 pub use axis::{All, Axes};
-pub use backward::Backward;
 pub use cell::wait_with;
 pub use compiled::{Compiled, Jit, Measured, compile, compile_graph, compile_named, in_order, jit};
 pub use control::{Branch, Keep, ScanOptions, cond, scan, switch, while_loop};
@@ -54,6 +44,9 @@ pub use convert::Memory;
 pub use data::Element;
 pub use device::Device;
 pub use devices::DeviceInfo;
+pub use eager::apply::{apply, apply_n, apply1, call, try_apply};
+pub use eager::backward::Backward;
+pub use eager::tape::{GradMode, is_grad_enabled, no_grad, set_grad_enabled};
 pub use func::attention::{AttentionOptions, scaled_dot_product_attention};
 pub use func::cache::{CacheKind, CachedOptions, Slots, cache_write, cached_attention};
 pub use func::embedding::embedding;
@@ -88,7 +81,6 @@ pub use quantized::{Quantized, Rounding};
 pub use random::{Generator, default_generator, manual_seed};
 pub use region::{Args, arg, region, region1, region1_with_grad};
 pub use require::require;
-pub use tape::{GradMode, is_grad_enabled, no_grad, set_grad_enabled};
 pub use tensor::Tensor;
 pub use trace::{
     Outputs, TracedFunction, is_rewritten, is_tracing, outside_traces, trace, trace_function,
@@ -111,5 +103,5 @@ pub fn set_threads(threads: usize) {
 
 pub mod autograd {
     //! Gradients from the tape, without touching any leaf.
-    pub use crate::backward::{Backward, backward_from, grad, look_for_nan};
+    pub use crate::eager::backward::{Backward, backward_from, grad, look_for_nan};
 }

@@ -1,9 +1,9 @@
 //! Movements of elements: reshape, permute, expand, squeeze, flip, pad, concatenation.
 
-use crate::apply::apply1;
 use crate::axis::{Axes, resolve};
 use crate::data::Data;
-use crate::small_ops;
+use crate::eager::apply::apply1;
+use crate::eager::small_ops;
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::{Concat, Flip, Pad, Permute, Reshape};
 use gradus_ir::{Error, Result, Shape};
@@ -72,7 +72,7 @@ fn filled(dims: &[i64], numel: usize) -> Result<Shape> {
 impl Tensor {
     /// Returns a view without running an op. Returns `None` if a gradient would be recorded.
     pub(crate) fn seen(&self, how: impl FnOnce(&Data) -> Option<Data>) -> Option<Tensor> {
-        if self.requires_grad() && crate::tape::is_grad_enabled() {
+        if self.requires_grad() && crate::eager::tape::is_grad_enabled() {
             return None;
         }
         self.with_data(|d| how(d).map(Tensor::data))

@@ -1,7 +1,7 @@
 //! Operators, and a method for every op of the pointwise catalog.
 
-use crate::apply::{apply1, pointwise_directly};
 use crate::arg::{Arg, unify};
+use crate::eager::apply::{apply1, pointwise_directly};
 use crate::tensor::Tensor;
 use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::complex::{Complex, Conj, Im, Re};
@@ -271,31 +271,31 @@ impl Tensor {
         }
     }
 
-    /// Whether both are non-zero.
+    /// Returns true for elements where both are non-zero.
     #[track_caller]
     pub fn logical_and<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
         logical(&table::and, self, other.into())
     }
 
-    /// Whether one or both are non-zero.
+    /// Returns true for elements where one or both are non-zero.
     #[track_caller]
     pub fn logical_or<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
         logical(&table::or, self, other.into())
     }
 
-    /// Whether exactly one is non-zero.
+    /// Returns true for elements where exactly one is non-zero.
     #[track_caller]
     pub fn logical_xor<'a>(&self, other: impl Into<Arg<'a>>) -> Tensor {
         logical(&table::xor, self, other.into())
     }
 
-    /// Whether it is zero.
+    /// Returns true for elements that are zero.
     #[track_caller]
     pub fn logical_not(&self) -> Tensor {
         self.truth().not()
     }
 
-    /// Whether it is non-zero.
+    /// Returns true for elements that are non-zero.
     #[track_caller]
     fn truth(&self) -> Tensor {
         if self.error().is_some() { self.clone() } else { self.to_dtype(DType::Bool) }

@@ -1,7 +1,7 @@
 //! Times of the steps of one run: as a table with the device's peak rates, and as a trace file.
 
 use crate::device::Device;
-use crate::execute::Ready;
+use crate::eager::execute::Ready;
 use gradus_cpu::amount;
 use gradus_device::{Roofline, Work};
 use std::fmt::Write;

@@ -69,7 +69,7 @@ impl Quantized {
         &self.bytes
     }
 
-    /// How they are packed.
+    /// The format in which they are packed.
     pub fn format(&self) -> Format {
         self.format
     }

@@ -3,9 +3,9 @@
 //! A seed gives the same words on every device. Drawing reads the state cell and advances it; in a trace both
 //! become part of the graph.
 
-use crate::apply::{apply_n, apply1};
 use crate::data::{Data, Element};
 use crate::device::Device;
+use crate::eager::apply::{apply_n, apply1};
 use crate::region::region1;
 use crate::tensor::Tensor;
 use gradus_cpu::{map_in_place, vector};
@@ -102,7 +102,7 @@ impl Generator {
             let [bits, _] =
                 apply_n(RandomBits { shape: shape.clone() }, &[&Tensor::from(state).to(Device::default())]);
             // A failed draw leaves the state unchanged.
-            if bits.error().is_some() || self.moved_on(n, Some(state)).is_some() {
+            if bits.error().is_some() || self.advance_by(n, Some(state)).is_some() {
                 return bits;
             }
         }
@@ -116,7 +116,7 @@ impl Generator {
     /// Draws few numbers directly, one per word. Returns `None` in every other case, errors included.
     fn few<T: Element>(&self, shape: &Shape, of: impl Fn(&[u32]) -> Vec<T>) -> Option<Tensor> {
         let n = shape.checked_numel().filter(|n| *n <= FEW && Device::default().is_cpu())?;
-        let state = self.moved_on(n, None)?;
+        let state = self.advance_by(n, None)?;
         let mut words = Vec::with_capacity(n);
         philox::fill_bits(state, |word| words.push(word), n);
         Data::new(shape.clone(), &of(&words)).ok().map(Tensor::data)
@@ -129,8 +129,8 @@ impl Generator {
     }
 
     /// Advances the state by `n` words atomically, so that two threads never draw the same words. Returns the
-    /// old state, or `None` if it is not `only`.
-    fn moved_on(&self, n: usize, only: Option<[u32; 4]>) -> Option<[u32; 4]> {
+    /// old state. Returns `None`, and changes nothing, if `only` is given and differs from the state.
+    fn advance_by(&self, n: usize, only: Option<[u32; 4]>) -> Option<[u32; 4]> {
         let cell = self.state.as_cell().filter(|_| !crate::trace::is_tracing())?;
         cell.update(|now| {
             let state = words_of(now).filter(|state| only.is_none_or(|only| only == *state))?;

@@ -1,10 +1,11 @@
 //! Reductions over axes, cumulative operations, sorting.
 
-use crate::apply::{apply_n, apply1};
 use crate::axis::{Axes, resolve};
 use crate::data::{Data, Element};
+use crate::eager::apply::{apply_n, apply1};
+use crate::eager::tape;
 use crate::tensor::Tensor;
-use crate::{tape, trace};
+use crate::trace;
 use gradus_ir::ops::cumulate::Cumulate;
 use gradus_ir::ops::sort::Sort;
 use gradus_ir::ops::{Combine, Op, reduce};
@@ -72,9 +73,9 @@ reductions! {
     max max_keepdim |x| x.clone(), |axes| reduce::Max { axes };
     /// Minimum over axes (`()` for all); ties share the gradient evenly, NaN wins.
     min min_keepdim |x| x.clone(), |axes| reduce::Min { axes };
-    /// Whether any element along the axes is non-zero.
+    /// Returns true if any element along the axes is non-zero.
     any any_keepdim |x| x.to_dtype(DType::Bool), |axes| reduce::Max { axes };
-    /// Whether all elements along the axes are non-zero.
+    /// Returns true if all elements along the axes are non-zero.
     all all_keepdim |x| x.to_dtype(DType::Bool), |axes| reduce::Min { axes };
 }
 

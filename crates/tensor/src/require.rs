@@ -1,12 +1,12 @@
 //! An op that makes a run fail: a check that cannot be made during tracing because it depends on elements.
 //! Takes a boolean scalar and returns it; evaluating it is an error if it is false.
 
-use crate::apply::apply1;
+use crate::eager::apply::apply1;
 use crate::tensor::Tensor;
 use gradus_ir::ops::reduce::Min;
 use gradus_ir::ops::{Batch, Declared, Derivative, Form, Primitive, arity, registry};
 use gradus_ir::{Aval, DType, Error, Literal, Op, Result, Var, op_struct};
-use std::sync::{Arc, Once};
+use std::sync::Once;
 
 op_struct! {
     /// Returns its operand, a boolean scalar. Evaluating it is an error if the operand is false.
@@ -40,10 +40,10 @@ impl Primitive for Require {
 
     fn form(&self, _ins: &[Aval]) -> Form {
         let op = self.clone();
-        Form::External(Arc::new(move |ins: &[Literal]| match ins.first().map(|l| l.i()) {
+        Form::external(move |ins: &[Literal]| match ins.first().map(|l| l.i()) {
             Some([holds]) if *holds != 0 => Ok(ins.to_vec()),
             _ => Err(Error::shape(op.what.clone(), op.why.clone())),
-        }))
+        })
     }
 }
 

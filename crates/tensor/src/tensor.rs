@@ -2,19 +2,19 @@
 
 use crate::cell::Cell;
 use crate::data::{Data, Element};
-use crate::tape::Edge;
+use crate::eager::tape::Edge;
 use crate::trace::Traced;
 use gradus_ir::{Aval, DType, Error, Literal, Result, Shape};
 use gradus_mem::Handle;
 use std::panic::Location;
 
-/// An n-dimensional array, a cheap handle that is `Send + Sync`.
+/// An n-dimensional array. The handle is cheap to clone, `Send` and `Sync`.
 ///
-/// A tensor is *data*, a *cell* (a leaf whose value may be swapped), a *node* of a graph being traced, or a
-/// *failure* that stores the first error. Operators and methods work the same on all of them and never panic. A
-/// failed operation gives a failed tensor, whose error is returned by the first method that returns a
-/// [`Result`]: [`item`](Tensor::item), [`to_vec`](Tensor::to_vec), [`backward`](Tensor::backward),
-/// [`check`](Tensor::check), …
+/// A tensor is of one of four kinds. *Data* holds elements; a *cell* is a leaf whose value may be swapped. A
+/// *node* belongs to a graph being traced; a *failure* stores the first error. Operators and methods work the
+/// same on all of them and never panic. A failed operation gives a failed tensor, whose error is returned by
+/// the first method that returns a [`Result`]: [`item`](Tensor::item), [`to_vec`](Tensor::to_vec),
+/// [`backward`](Tensor::backward), [`check`](Tensor::check), …
 #[derive(Clone)]
 pub struct Tensor(pub(crate) Handle<Inner>);
 
@@ -120,12 +120,12 @@ impl Tensor {
         self.aval().map_or(0, |a| a.shape.numel())
     }
 
-    /// Whether this is part of a graph being traced.
+    /// Returns true if this is part of a graph being traced.
     pub fn is_traced(&self) -> bool {
         matches!(&*self.0, Inner::Node(_))
     }
 
-    /// Whether both are the same tensor or cell, not only equal.
+    /// Returns true if both are the same tensor or cell, not only equal.
     pub fn is_same(&self, other: &Tensor) -> bool {
         match (self.as_cell(), other.as_cell()) {
             (Some(a), Some(b)) => a.is_same(b),
@@ -133,7 +133,7 @@ impl Tensor {
         }
     }
 
-    /// Whether the elements are in row-major order without gaps.
+    /// Returns true if the elements are in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
         match &*self.0 {
             Inner::Data(d, _) => d.strides.is_none(),
@@ -142,7 +142,7 @@ impl Tensor {
         }
     }
 
-    /// Whether both use the same storage.
+    /// Returns true if both use the same storage.
     pub fn shares_storage(&self, other: &Tensor) -> bool {
         match (self.concrete(), other.concrete()) {
             (Ok(a), Ok(b)) => a.storage.ptr_eq(&b.storage),
@@ -179,7 +179,8 @@ impl Tensor {
         }
     }
 
-    /// Does the same without cloning a cell's value. `f` must not read another cell.
+    /// Calls `f` with the data as `with_data` does, but without cloning a cell's value. `f` must not read
+    /// another cell.
     #[inline(always)]
     pub(crate) fn with_held<R>(&self, f: impl FnOnce(&Data) -> Option<R>) -> Option<R> {
         match &*self.0 {

@@ -5,8 +5,8 @@
 //! constant**. A cell written during a trace becomes an extra output.
 
 use crate::cell::Cell;
+use crate::eager::plan::called;
 use crate::leaves::Leaves;
-use crate::plan::called;
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::graph::{Id, Origin};
 use gradus_ir::ops::select::StopGradient;
@@ -28,10 +28,10 @@ pub(crate) struct Trace {
     pub(crate) builder: Builder,
     age: u64,
     open: AtomicBool,
-    /// Whether nodes remember their source lines. Nodes of a composite do not: errors name its caller's line.
-    placed: bool,
-    /// Whether captured tensors give their names to inputs. Bodies of composites and of transforms that are
-    /// applied layer by layer do not use names: equal bodies must be equal graphs, which are compiled once.
+    /// If true, nodes remember their source lines. Nodes of a composite do not: errors name its caller's line.
+    keeps_lines: bool,
+    /// If true, captured tensors give their names to inputs. Bodies of composites, and of transforms that are
+    /// applied layer by layer, do not use names. Equal bodies must be equal graphs, which are compiled once.
     named: bool,
     captures: Mutex<Vec<Capture>>,
     pub(crate) leaves: Leaves,
@@ -84,7 +84,7 @@ pub(crate) fn innermost() -> Option<Arc<Trace>> {
     TRACES.with(|t| t.borrow().last().cloned())
 }
 
-/// Whether a function is being traced on this thread.
+/// Returns true if a function is being traced on this thread.
 pub fn is_tracing() -> bool {
     TRACES.with(|t| !t.borrow().is_empty())
 }
@@ -98,7 +98,7 @@ pub fn traces_begun() -> u64 {
 }
 
 impl Tensor {
-    /// Whether this is a value of a trace that began when `begun` traces had begun, or later.
+    /// Returns true if this is a value of a trace that began when `begun` traces had begun, or later.
     pub fn is_traced_since(&self, begun: u64) -> bool {
         matches!(&*self.0, Inner::Node(n) if n.trace.age >= begun)
     }
@@ -214,7 +214,7 @@ impl Trace {
             return Err(Error::trace("a value of a finished trace cannot be used"));
         }
         let ids = ins.iter().map(|t| self.read(t)).collect::<Result<Vec<Id>>>()?;
-        let origin = self.placed.then(|| {
+        let origin = self.keeps_lines.then(|| {
             let operands = ins.iter().filter_map(|t| t.aval()).collect();
             Origin::new(called(&op), operands, place, LINE.get().and_then(|line| line()))
         });
@@ -249,7 +249,7 @@ fn in_place_of(leaf: &Tensor, value: &Tensor) -> Result<Tensor> {
     Ok(outs.swap_remove(0))
 }
 
-/// Whether the innermost trace has written a cell, so that the cell's own value is the one before the write.
+/// Returns true if the innermost trace has written a cell, so that the cell's own value is the one before the write.
 pub fn is_rewritten(t: &Tensor) -> bool {
     innermost().is_some_and(|trace| trace.known(t).len() > 1)
 }
@@ -325,7 +325,7 @@ impl Outputs for (Tensor, Tensor, Tensor) {
 
 /// Traces a function at these input types. Captured tensors are returned separately.
 pub fn trace_function<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
-    traced(ins, f, Style { names: &[], placed: true, named: false })
+    traced(ins, f, Style { names: &[], keeps_lines: true, named: false })
 }
 
 /// As [`trace_function`]; inputs have these names, and those of captured cells ([`Tensor::named`]). Inputs
@@ -336,18 +336,18 @@ pub fn trace_function_named<R: Outputs>(
     f: impl FnOnce(&[Tensor]) -> R,
 ) -> Result<TracedFunction> {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    traced(ins, f, Style { names: &names, placed: true, named: true })
+    traced(ins, f, Style { names: &names, keeps_lines: true, named: true })
 }
 
 /// Traces the body of a composite, without source lines.
 pub(crate) fn trace_body<R: Outputs>(ins: &[Aval], f: impl FnOnce(&[Tensor]) -> R) -> Result<TracedFunction> {
-    traced(ins, f, Style { names: &[], placed: false, named: false })
+    traced(ins, f, Style { names: &[], keeps_lines: false, named: false })
 }
 
-/// Descriptions that a traced graph gets.
+/// The names and source lines that a trace records.
 struct Style<'a> {
     names: &'a [&'a str],
-    placed: bool,
+    keeps_lines: bool,
     named: bool,
 }
 
@@ -360,7 +360,7 @@ fn traced<R: Outputs>(
         builder: Builder::new(),
         age: BEGUN.fetch_add(1, Ordering::Relaxed),
         open: AtomicBool::new(true),
-        placed: style.placed,
+        keeps_lines: style.keeps_lines,
         named: style.named,
         captures: Mutex::new(Vec::new()),
         leaves: Leaves::default(),
@@ -397,8 +397,9 @@ fn traced<R: Outputs>(
 ///
 /// ```
 /// use gradus_tensor::{Tensor, trace};
-/// let graph = trace(&[&Tensor::ones([2, 3])], |x| x[0].exp().sum(1)).unwrap();
+/// let graph = trace(&[&Tensor::ones([2, 3])], |x| x[0].exp().sum(1))?;
 /// assert_eq!(graph.output_avals()[0].to_string(), "f32[2]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[track_caller]
 pub fn trace<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Result<Graph> {
@@ -410,8 +411,9 @@ pub fn trace<R: Outputs>(ins: &[&Tensor], f: impl FnOnce(&[Tensor]) -> R) -> Res
 /// ```
 /// use gradus_tensor::{Tensor, trace_named};
 /// let (x, w) = (Tensor::ones([2, 3]), Tensor::ones([3]));
-/// let graph = trace_named(&[("x", &x), ("w", &w)], |v| v[0].matmul(&v[1])).unwrap();
+/// let graph = trace_named(&[("x", &x), ("w", &w)], |v| v[0].matmul(&v[1]))?;
 /// assert!(graph.to_string().contains("graph (x: f32[2,3], w: f32[3])"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[track_caller]
 pub fn trace_named<R: Outputs>(ins: &[(&str, &Tensor)], f: impl FnOnce(&[Tensor]) -> R) -> Result<Graph> {

@@ -4,8 +4,8 @@
 //! Captured cells and nodes of an enclosing trace become operands of that call. Transforms therefore work
 //! eagerly, inside a trace, and inside another transform, and gradients flow to captured tensors.
 
-use crate::apply::{call, try_apply};
 use crate::axis::resolve;
+use crate::eager::apply::{call, try_apply};
 use crate::region::trace_rule;
 use crate::tensor::Tensor;
 use crate::trace::{Outputs, TracedFunction, trace_function, trace_function_named};
@@ -248,7 +248,7 @@ pub fn linearize<R: Outputs>(
 }
 
 /// Returns the outputs of a function whose first output is a real scalar, and the gradients of that scalar for
-/// all differentiable operands; zeros where no gradient flows.
+/// all differentiable operands. A gradient is zero where none flows.
 #[track_caller]
 pub fn value_and_grad<R: Outputs>(
     ins: &[&Tensor],
@@ -271,8 +271,8 @@ pub fn value_and_grad_as<R: Outputs>(
     Ok((outs, grads))
 }
 
-/// Returns the outputs of a function, and the gradients of the first, a real scalar, for cells that the
-/// function reads; zeros where no gradient flows. A model and its loss are such a function of the model's
+/// Returns the outputs of a function, and the gradients of its first output, a real scalar, for the cells that
+/// it reads. A gradient is zero where none flows. A model with its loss is such a function: its cells are the
 /// parameters.
 ///
 /// The function runs once, so it may write cells (statistics, random generators), which then hold their new
@@ -281,9 +281,10 @@ pub fn value_and_grad_as<R: Outputs>(
 /// ```
 /// use gradus_tensor::{All, Tensor, value_and_grad_of};
 /// let w = Tensor::from([1.0, 2.0]).requires_grad_();
-/// let (loss, grads) = value_and_grad_of(&[&w], || w.square().sum(All)).unwrap();
-/// assert_eq!(loss[0].item::<f64>().unwrap(), 5.0);
-/// assert_eq!(grads[0].to_vec::<f64>().unwrap(), [2.0, 4.0]);
+/// let (loss, grads) = value_and_grad_of(&[&w], || w.square().sum(All))?;
+/// assert_eq!(loss[0].item::<f64>()?, 5.0);
+/// assert_eq!(grads[0].to_vec::<f64>()?, [2.0, 4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[track_caller]
 pub fn value_and_grad_of<R: Outputs>(
@@ -370,8 +371,8 @@ pub fn hessian(x: &Tensor, f: impl Fn(&Tensor) -> Tensor) -> Result<Tensor> {
     let program = TracedFn::new(&[x], |x| f(&x[0]))?;
     program.jacobian(&program.gradients()?)
 }
-/// Maps a function over a batch: each operand is sliced along its axis (`None` is shared), and the results are
-/// stacked along a new first axis.
+/// Maps a function over a batch. Each operand is sliced along its axis, or shared if the axis is `None`;
+/// results are stacked along a new first axis.
 #[track_caller]
 pub fn vmap<R: Outputs>(
     ins: &[&Tensor],

@@ -138,7 +138,7 @@ fn gradients_inside_of_a_trace() {
     assert_eq!(v.to_vec::<f64>().unwrap(), [0.25]);
 }
 
-/// A transformed function may draw and write cells; both happen once, whatever the transform does.
+/// A transformed function may draw random numbers and write cells. Both happen once under every transform.
 #[test]
 fn transforms_of_functions_that_write() {
     let (count, x) = (Tensor::from([0.0]).cell(), Tensor::from([1.0, 2.0]));

@@ -1,7 +1,7 @@
 //! Conversions to and from Rust containers, and the dtype of mixed expressions.
 
 use gradus_ir::{Aval, C, DType, Literal};
-use gradus_tensor::{Element, Tensor};
+use gradus_tensor::{Element, Tensor, compile};
 use half::{bf16, f16};
 use ndarray::{Array, Array2, ArrayD, ArrayView2, arr0, s};
 use num_complex::Complex;
@@ -108,6 +108,27 @@ fn casts() {
         for b in DType::ALL {
             let one = Tensor::full([2], true).to_dtype(a).to_dtype(b).to_dtype(DType::I64);
             assert_eq!(one.to_vec::<i64>().unwrap(), [1, 1], "{a} to {b}");
+        }
+    }
+}
+
+/// A cast to a narrow dtype and back rounds in compiled code as in two eager calls.
+#[test]
+fn compiled_casts_round() {
+    let x: Vec<f64> =
+        (-20..17).map(|i| f64::from(i) * std::f64::consts::PI.powi(i / 4)).chain([7e4, 1e39]).collect();
+    for from in [DType::F32, DType::F64, DType::C128] {
+        let x = Tensor::from(x.clone()).to_dtype(from);
+        for through in DType::ALL {
+            // The sum makes a kernel of several ops. A product with an infinite complex number would have NaN parts.
+            let compiled = compile(&[&x], |x| x[0].to_dtype(through).to_dtype(from) + 0.5).unwrap();
+            let narrow = x.to_dtype(through);
+            let right = (narrow.to_dtype(from) + 0.5).to_literal().unwrap();
+            assert_eq!(
+                compiled.run(&[&x]).unwrap()[0].to_literal().unwrap(),
+                right,
+                "{from} through {through}"
+            );
         }
     }
 }

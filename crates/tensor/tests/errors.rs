@@ -366,7 +366,7 @@ fn transforms_and_control_flow() {
     let exp = |v: &[Tensor]| v[0].exp();
     let (one, two) = (|v: &[Tensor]| vec![v[0].clone()], |v: &[Tensor]| vec![v[0].clone(), v[0].clone()]);
     refuse! {
-        // Wrong arity: of what is called, of directions, of bodies.
+        // Wrong numbers of operands, of directions and of results of bodies.
         gradus_tensor::call("f", &graph, &[&x]) => "takes 2 operands, got 1";
         gradus_tensor::jvp(&[&x], &[], exp) => "tangents of types [] must be [f32[2,3]]";
         gradus_tensor::vjp(&[&x], exp).and_then(|(_, pull)| pull(&[&x, &x])) => "cotangents", "must be [f32[2,3]]";

@@ -1,5 +1,5 @@
-//! Memory that an evaluation holds at a time, counted: values are freed after their last read, loops keep what
-//! `Keep` says.
+//! Counts the memory that an evaluation holds at a time: values are freed after their last read, loops keep
+//! the carries that `Keep` selects.
 
 use gradus_ir::graph::parse;
 use gradus_ir::reference::{evaluate, evaluate_counted};
@@ -27,7 +27,7 @@ fn values_end_where_they_are_last_read() {
     assert_eq!(most(|x| x.exp().sin().cos() * x), 3 * BYTES);
     // Views by shape share their elements.
     assert_eq!(most(|x| x.reshape([2, 256]).exp().reshape([512])), 2 * BYTES);
-    // A region holds what its body holds, and frees its operands inside.
+    // A region holds the values of its body, and frees its operands inside.
     let chain = |x: &Tensor| checkpoint(&[x], |x| x[0].exp().sin().cos()).unwrap().remove(0);
     let graph = trace(&[&x], |x| chain(&chain(&x[0]))).unwrap();
     assert_eq!(evaluate_counted(&graph, &[x.to_literal().unwrap()]).unwrap().1, 2 * BYTES);

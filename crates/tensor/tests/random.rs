@@ -260,7 +260,7 @@ fn dropout_keeps_the_expectation() {
     }
     let g = Generator::new(0);
     let x = Tensor::from([1.0, f64::NAN, f64::INFINITY]);
-    // A dropped element is zero, whatever its value was.
+    // A dropped element is zero regardless of its value.
     assert_eq!(f64s(&x.dropout(1.0, true, &g)), [0.0; 3]);
     // In evaluation, and for p 0, nothing is drawn.
     let before = state(&g);

@@ -94,7 +94,7 @@ pub fn compare(expected: &Literal, found: &Literal, allowed: Allowed<'_>) -> Res
     Ok(())
 }
 
-/// Whether a distance exceeds a limit. A NaN distance exceeds every limit, and no limit may be NaN.
+/// Returns true if a distance exceeds a limit. A NaN distance exceeds every limit, and no limit may be NaN.
 fn exceeds(off: f64, limit: f64) -> bool {
     off.is_nan() || off > limit.max(0.0)
 }
@@ -110,7 +110,7 @@ fn distance(x: f64, y: f64) -> f64 {
     }
 }
 
-/// Euclidean over the parts; a number with a NaN part counts as NaN, whatever its other part.
+/// The Euclidean distance over the parts. A number with a NaN part counts as NaN, regardless of its other part.
 fn complex_distance(x: C, y: C) -> f64 {
     if x.is_nan() && y.is_nan() { 0.0 } else { distance(x.re, y.re).hypot(distance(x.im, y.im)) }
 }

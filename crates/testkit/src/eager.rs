@@ -67,7 +67,8 @@ fn layouts(f: Function<'_>, ins: &[Literal], values: &[Literal]) -> Result<(), F
         tensors[i] = repeated;
         match plain {
             Ok(plain) => same("broadcast operands", &plain, &f(&tensors))?,
-            // Equal rows may have no result, as a singular matrix has no inverse; then so in any layout.
+            // Equal rows may have no result, as a singular matrix has no inverse. Then the call must fail for
+            // every layout.
             Err(e) if matches!(e.kind(), Kind::Value { .. }) => {
                 if f(&tensors).iter().all(|t| t.error().is_none()) {
                     return Err(Failure::new("broadcast operands", format!("error: {e}"), "a value"));

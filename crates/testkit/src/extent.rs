@@ -1,5 +1,5 @@
-//! Selects how much of the kit a run takes: a short form, for every change, or everything (`GRADUS_KIT=full`).
-//! Tests whose time grows with the catalog use it; which samples exist is decided in the catalog.
+//! Selects the cases of a run: a short form, for every change, or all cases (`GRADUS_KIT=full`). Tests whose
+//! time grows with the catalog use this selection. The catalog decides which samples exist.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,7 +10,7 @@ const FIRST: usize = 3;
 /// Of the samples after the first ones, the short form takes one in this many.
 const STRIDE: usize = 6;
 
-/// Whether this run is a full one.
+/// Returns true if this run is a full one.
 pub fn full() -> bool {
     std::env::var_os("GRADUS_KIT").is_some_and(|kit| kit == "full")
 }

@@ -39,7 +39,7 @@ impl Failure {
         Failure { check: format!("{check}: {}", self.check), ..self }
     }
 
-    /// Names what was checked, unless an inner item was named before.
+    /// Names the checked item, unless an inner item was named before.
     pub fn of(mut self, what: impl fmt::Display) -> Failure {
         if self.of.is_empty() {
             self.of = what.to_string();

@@ -30,7 +30,7 @@ const LARGEST: f64 = 8.0;
 const ELEMENTS: usize = 64;
 
 /// Pointwise ops that are smooth on all reals and do not grow fast.
-const SMOOTH_ROWS: &[&str] = &[
+const SMOOTH_OPS: &[&str] = &[
     "add",
     "sub",
     "mul",
@@ -58,7 +58,7 @@ pub struct Recipe {
     pub seed: u64,
     /// One op each: which op, on which operands, and how.
     pub steps: Vec<[u16; 4]>,
-    /// Whether to use smooth ops only.
+    /// If true, uses smooth ops only.
     pub smooth: bool,
 }
 
@@ -186,7 +186,7 @@ impl<'g> Grower<'g> {
         let smooth = self.smooth;
         let fits = |r: &&'static Pointwise| {
             let plain = r.domain.is_empty() && r.float.is_some() && r.partials.is_some() && r.arity <= 2;
-            if smooth { SMOOTH_ROWS.contains(&r.name) } else { plain }
+            if smooth { SMOOTH_OPS.contains(&r.name) } else { plain }
         };
         let rows: Vec<&'static Pointwise> = pointwise::all().filter(fits).collect();
         let row = rows[how % rows.len()];

@@ -1,5 +1,5 @@
-//! Factorisations through what does not depend on phases, signs and order: each such function of the factors passes every
-//! check, and equals a function of the matrix that knows nothing of factors, in value, slope and curvature.
+//! Factorisations by functions that do not depend on phases, signs and order: each such function of the factors passes
+//! every check, and equals a function of the matrix that knows nothing of factors, in value, slope and curvature.
 
 use gradus_ir::ops::Samples;
 use gradus_ir::{DType, Graph, Literal, reference, transform};

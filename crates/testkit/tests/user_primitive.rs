@@ -37,7 +37,7 @@ impl Primitive for Butterfly {
         let (x, y) = (b.input("x", ins[0].clone()), b.input("y", ins[1].clone()));
         match b.finish(&[x + y, x - y]) {
             Ok(body) => Form::Region(Arc::new(body)),
-            Err(e) => Form::External(Arc::new(move |_| Err(e.clone()))),
+            Err(e) => Form::external(move |_| Err(e.clone())),
         }
     }
 }
@@ -120,7 +120,7 @@ impl Primitive for Twins {
         Some(ct)
     }
     fn form(&self, _ins: &[Aval]) -> Form {
-        Form::External(Arc::new(|ins| Ok(vec![ins[0].clone(), ins[0].clone()])))
+        Form::external(|ins| Ok(vec![ins[0].clone(), ins[0].clone()]))
     }
 }
 
@@ -150,7 +150,7 @@ impl Primitive for Bent {
         vec![t[0].map(|t| t.sum(&[0]))]
     }
     fn form(&self, _ins: &[Aval]) -> Form {
-        Form::External(Arc::new(|ins| Ok(ins.to_vec())))
+        Form::external(|ins| Ok(ins.to_vec()))
     }
 }
 

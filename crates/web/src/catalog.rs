@@ -18,7 +18,7 @@ pub(crate) struct Entry {
     /// Its arguments in TypeScript, after the tensor itself for a method.
     arguments: &'static str,
     doc: &'static str,
-    /// Whether it is a method of a tensor.
+    /// If true, it is a method of a tensor.
     method: bool,
     run: Run,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Context {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     pub(crate) limits: Limits,
-    /// Whether the adapter computes on the CPU.
+    /// If true, the adapter computes on the CPU.
     pub(crate) software: bool,
     /// Alignment of parameter blocks in bytes.
     pub(crate) align: usize,

@@ -36,6 +36,11 @@ impl Gpu {
         &self.context.limits
     }
 
+    /// Number of submissions so far.
+    pub fn submissions(&self) -> u64 {
+        lock(&self.context.state).submissions()
+    }
+
     /// Destroys the device, as if it had been lost: its tensors are gone, and every later use is an error.
     pub fn destroy(&self) {
         self.context.device.destroy();

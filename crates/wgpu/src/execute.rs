@@ -6,7 +6,7 @@ use crate::late::{RECORD, Recorded};
 use crate::queue::{Bound, State};
 use crate::run::{Copy, Loaded, Run};
 use crate::timer::MOST;
-use gradus_compile::{BufferLocation, Text};
+use gradus_compile::BufferLocation;
 use gradus_device::Argument;
 use gradus_gpu::{Command, Memory, Word};
 use gradus_ir::{Result, stop};
@@ -43,7 +43,9 @@ impl Loaded {
                 state = lock(&context.state);
             }
         }
-        if state.count_run() || self.text == Text::Special {
+        // A run that writes cells returns only when its commands have been accepted. Others are submitted with what
+        // follows, so that a run and the read of its results are one submission.
+        if state.count_run() || self.cells {
             context.submit_list(&mut state)?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use gradus_ir::graph::Builder;
 use gradus_ir::{Aval, DType, Error, Result};
 
 impl Gpu {
-    /// Whether products of subnormal numbers are kept. Adapters may flush them to zero.
+    /// Returns true if products of subnormal numbers are kept. Adapters may flush them to zero.
     pub fn keeps_subnormals(&self) -> Result<bool> {
         let b = Builder::new();
         let one = Aval::new(DType::F32, [1]);

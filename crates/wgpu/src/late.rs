@@ -49,7 +49,7 @@ impl Suspect {
         self.outcome.get().cloned().flatten()
     }
 
-    /// Whether the outcome is known.
+    /// Returns true if the outcome is known.
     pub(crate) fn is_known(&self) -> bool {
         self.outcome.get().is_some()
     }
@@ -179,7 +179,7 @@ pub(crate) struct Recorded<'a> {
     pub(crate) arena: &'a Bound,
     pub(crate) word: usize,
     pub(crate) index: &'a (Bound, usize),
-    /// True if the indices are in the memory of the word.
+    /// If true, the indices are in the memory of the word.
     pub(crate) is_same: bool,
     pub(crate) dtype: DType,
     /// The first byte of the record in the heap.

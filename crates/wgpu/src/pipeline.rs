@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Number of kernels that are kept although no program uses them.
 const KEPT: usize = 2048;
-/// How long a thread waits for more kernels before it ends.
+/// The time that a thread waits for more kernels before it ends.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The kernels of a device.
@@ -180,7 +180,7 @@ impl Pipeline {
         &self.layout
     }
 
-    /// Whether it writes to each binding.
+    /// Returns true for each binding that it writes to.
     pub(crate) fn writable(&self) -> &[bool] {
         &self.module.writable
     }

@@ -43,6 +43,8 @@ pub(crate) struct State {
     groups: HashMap<GroupKey, wgpu::BindGroup>,
     /// The buffer of parameters, and its number.
     parameters: Option<(u64, wgpu::Buffer)>,
+    /// The bytes that were last written to it. Steps of a training run mostly have the same parameters.
+    written: Vec<u8>,
     numbers: u64,
     runs: u64,
     /// Runs whose results are invalid, and why.
@@ -136,6 +138,7 @@ impl State {
             list: List::default(),
             groups: HashMap::new(),
             parameters: None,
+            written: Vec::new(),
             numbers: 0,
             runs: 0,
             failed: Vec::new(),
@@ -202,16 +205,22 @@ impl State {
         });
     }
 
-    /// Whether the list should be submitted before this much work is added to it.
+    /// Returns true if the list should be submitted before this much work is added to it.
     pub(crate) fn is_full(&self, dispatches: usize, seconds: f64) -> bool {
         let list = &self.list;
         !list.dispatches.is_empty()
             && (list.dispatches.len() + dispatches > DISPATCHES || list.seconds + seconds > LONGEST)
     }
 
-    /// Submissions that may be unfinished, and the number of all submissions so far.
-    pub(crate) fn in_flight(&self) -> (Vec<wgpu::SubmissionIndex>, u64) {
-        (self.in_flight.iter().cloned().collect(), self.submissions)
+    /// Submissions before the last that may be unfinished, and the number of all submissions so far.
+    pub(crate) fn earlier(&self) -> (Vec<wgpu::SubmissionIndex>, u64) {
+        let earlier = self.in_flight.iter().rev().skip(1).rev();
+        (earlier.cloned().collect(), self.submissions)
+    }
+
+    /// Number of all submissions so far.
+    pub(crate) fn submissions(&self) -> u64 {
+        self.submissions
     }
 
     /// Records that the first `count` of all submissions are finished.
@@ -219,6 +228,13 @@ impl State {
         let later = self.submissions.saturating_sub(count) as usize;
         let done = self.in_flight.len().saturating_sub(later);
         self.in_flight.drain(..done);
+    }
+
+    /// If nothing has been queued since the last submission: that submission, unless it is known to be finished.
+    pub(crate) fn last_submission(&self) -> Option<Option<wgpu::SubmissionIndex>> {
+        let list = &self.list;
+        let is_empty = list.dispatches.is_empty() && list.uploads.is_empty() && list.large == 0;
+        is_empty.then(|| self.in_flight.back().cloned())
     }
 
     /// Number of dispatches in the list.
@@ -398,6 +414,7 @@ impl Context {
         let (number, parameters) = match state.parameters.take() {
             Some((number, buffer)) if buffer.size() >= size => (number, buffer),
             old => {
+                state.written.clear();
                 old.into_iter().for_each(|(number, _)| state.forget(number));
                 let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
                 let size = size.next_power_of_two().max(64 << 10);
@@ -409,7 +426,11 @@ impl Context {
         };
         let mut words = list.parameters.clone();
         words.resize(words.len().next_multiple_of(4), 0);
-        self.call(words.len(), || self.queue.write_buffer(&parameters, 0, &words))?;
+        if !state.written.starts_with(&words) {
+            state.written.clear();
+            self.call(words.len(), || self.queue.write_buffer(&parameters, 0, &words))?;
+            state.written = words;
+        }
         if state.groups.len() > GROUPS {
             state.groups.clear();
         }

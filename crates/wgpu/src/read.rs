@@ -26,14 +26,15 @@ struct Read {
     staging: Option<wgpu::Buffer>,
     /// The range of each part in the staging buffer.
     parts: Vec<Range<usize>>,
-    index: wgpu::SubmissionIndex,
+    /// The submission to wait for; `None` if all work is known to be finished.
+    index: Option<wgpu::SubmissionIndex>,
     /// Earlier submissions that may be unfinished, and the number of all submissions so far.
     earlier: Vec<wgpu::SubmissionIndex>,
     count: u64,
     signal: Arc<Signal>,
     /// Runs whose records are read after the parts, and whether they are over.
     suspects: Vec<(Arc<Suspect>, bool)>,
-    /// Whether a thread polls the device, so that the task is woken.
+    /// If true, a thread polls the device, so that the task is woken.
     driven: bool,
 }
 
@@ -133,10 +134,22 @@ impl Context {
         }
         let staging = if size > 0 { Some(self.staging(&mut state, size)?) } else { None };
         let collect = staging.clone().map(|staging| Collect { staging, copies });
-        let index = self.submit(&mut state, &collect.as_ref().map_or(Epilogue::Nothing, Epilogue::Copies))?;
+        let last = if collect.is_none() { state.last_submission() } else { None };
+        let index = match last {
+            // There is nothing to submit, only something to wait for.
+            Some(last) => {
+                let freed = std::mem::take(&mut *lock(&self.freed));
+                self.release(&mut state, freed);
+                last
+            }
+            None => {
+                let epilogue = collect.as_ref().map_or(Epilogue::Nothing, Epilogue::Copies);
+                Some(self.submit(&mut state, &epilogue)?)
+            }
+        };
         // A run that was just submitted may have failed.
         runs.iter().try_for_each(|run| state.check_run(*run))?;
-        let before = state.in_flight();
+        let before = state.earlier();
         drop(state);
         let mut read = self.map(staging, parts, index, before)?;
         read.suspects = suspects;
@@ -148,16 +161,17 @@ impl Context {
         self: &Arc<Context>,
         staging: Option<wgpu::Buffer>,
         parts: Vec<Range<usize>>,
-        index: wgpu::SubmissionIndex,
+        index: Option<wgpu::SubmissionIndex>,
         (earlier, count): (Vec<wgpu::SubmissionIndex>, u64),
     ) -> Result<Read> {
         let signal = Arc::new(Signal::default());
         let set = signal.clone();
-        match &staging {
-            Some(buffer) => self.call(0, || {
+        match (&staging, &index) {
+            (Some(buffer), _) => self.call(0, || {
                 buffer.map_async(wgpu::MapMode::Read, .., move |r| set.set(r.map_err(|e| e.to_string())));
             })?,
-            None => self.queue.on_submitted_work_done(move || set.set(Ok(()))),
+            (None, Some(_)) => self.queue.on_submitted_work_done(move || set.set(Ok(()))),
+            (None, None) => set.set(Ok(())),
         }
         let (context, suspects) = (self.clone(), Vec::new());
         Ok(Read { context, staging, parts, index, earlier, count, signal, suspects, driven: false })
@@ -171,7 +185,7 @@ impl Context {
         index: wgpu::SubmissionIndex,
     ) -> Result<Storage> {
         let part = 0..bytes;
-        let mut all = Box::new(self.map(Some(staging), vec![part], index, (Vec::new(), 0))?).wait()?;
+        let mut all = Box::new(self.map(Some(staging), vec![part], Some(index), (Vec::new(), 0))?).wait()?;
         all.pop().ok_or_else(|| self.error("a read returned no values"))
     }
 
@@ -249,14 +263,19 @@ impl Reading for Read {
         }
         state.1 = Some(task.waker().clone());
         drop(state);
-        if !self.driven {
+        if let (false, Some(index)) = (self.driven, self.index.clone()) {
             self.driven = true;
-            let (context, index) = (self.context.clone(), self.index.clone());
+            let (context, signal) = (self.context.clone(), self.signal.clone());
+            let has_copies = self.staging.is_some();
             // Callbacks run only while a thread polls the device. If no thread can be started, the task polls
             // repeatedly.
             let drive = move || {
                 let wait = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
                 let _ = context.device.poll(wait);
+                // The callback may belong to a later submission of another thread.
+                if !has_copies {
+                    signal.set(Ok(()));
+                }
             };
             if thread::Builder::new().name("gradus-read".to_string()).spawn(drive).is_err() {
                 self.driven = false;
@@ -269,12 +288,16 @@ impl Reading for Read {
     fn wait(mut self: Box<Self>) -> Result<Vec<Storage>> {
         // Wait for one submission after the other, so that a long computation can be interrupted. A timeout would be
         // simpler, but wgpu 30 panics if a wait times out while another thread finishes the queue.
-        for index in std::mem::take(&mut self.earlier).into_iter().chain([self.index.clone()]) {
+        for index in std::mem::take(&mut self.earlier).into_iter().chain(self.index.clone()) {
             let wait = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
             let polled = self.context.device.poll(wait);
             self.context.check()?;
             polled.map_err(|e| self.context.error(e.to_string()))?;
             stop::poll()?;
+        }
+        if self.staging.is_none() {
+            // The callback may belong to a later submission of another thread, which this thread does not wait for.
+            return self.take(Ok(()));
         }
         let mut state = lock(&self.signal.state);
         let result = loop {

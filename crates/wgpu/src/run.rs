@@ -41,7 +41,7 @@ pub(crate) struct Loaded {
     pub(crate) table: Vec<Slot>,
     /// Bytes of each page of the arena.
     pub(crate) arena: Vec<usize>,
-    /// Whether some outputs are new values of cells, which must keep their old values if the run fails.
+    /// If true, some outputs are new values of cells, which must keep their old values if the run fails.
     pub(crate) cells: bool,
     /// The subjects of its checks, and for each command the checks whose records are stored after it.
     pub(crate) subjects: Arc<[Subject]>,

@@ -45,7 +45,7 @@ impl Timer {
 }
 
 impl Context {
-    /// Whether the device has timestamps.
+    /// Returns true if the device has timestamps.
     pub(crate) fn has_timer(&self) -> bool {
         self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }

@@ -49,7 +49,7 @@ impl Primitive for Rot90 {
     fn form(&self, ins: &[Aval]) -> Form {
         match self.body(ins[0].clone()) {
             Ok(body) => Form::Region(Arc::new(body)),
-            Err(e) => Form::External(Arc::new(move |_| Err(e.clone()))),
+            Err(e) => Form::external(move |_| Err(e.clone())),
         }
     }
 }

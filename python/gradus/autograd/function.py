@@ -68,7 +68,7 @@ class Function:
     12.0
     """
 
-    #: Whether it has read elements.
+    #: Set when it has read elements.
     _looks = False
     #: Stores what `backward` needs, if `forward` takes no `ctx`.
     setup_context = None

@@ -58,7 +58,7 @@ def _gradients(func, inputs, place):
 def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
               check_grad_dtypes=False, check_batched_grad=False, check_batched_forward_grad=False, check_forward_ad=False,
               check_backward_ad=True, fast_mode=False, masked=None):
-    """Whether gradients of `func` agree with differences of its values, for all inputs that require them (in `float64`).
+    """Returns true if gradients of `func` agree with differences of its values, for all inputs that require them (in `float64`).
 
     >>> import gradus
     >>> x = gradus.randn(3, dtype=gradus.float64, requires_grad=True)

@@ -42,7 +42,7 @@ def _switch(name):
         return _kernels[name]
 
     enable.__name__, enable.__doc__ = f"enable_{name}_sdp", f"Sets whether attention may use the kernel `{name}`."
-    enabled.__name__, enabled.__doc__ = f"{name}_sdp_enabled", f"Whether attention may use the kernel `{name}`."
+    enabled.__name__, enabled.__doc__ = f"{name}_sdp_enabled", f"Returns true if attention may use the kernel `{name}`."
     return enable, enabled
 
 

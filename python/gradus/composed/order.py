@@ -7,7 +7,7 @@ from .._native import Tensor, arange, as_tensor, cat, int32, int64, ones, where,
 _kthvalue = namedtuple("kthvalue", ["values", "indices"])
 _mode = namedtuple("mode", ["values", "indices"])
 
-#: How `quantile` chooses between the two elements nearest to a rank.
+#: The rules by which `quantile` chooses between the two elements nearest to a rank.
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 #: Up to this many comparisons, `searchsorted` compares all pairs at once. Beyond, it bisects.

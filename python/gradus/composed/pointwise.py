@@ -98,17 +98,17 @@ def mvlgamma(input, p):
 
 
 def isposinf(input):
-    """Whether elements are plus infinity."""
+    """Returns true for elements that are plus infinity."""
     return input == math.inf
 
 
 def isneginf(input):
-    """Whether elements are minus infinity."""
+    """Returns true for elements that are minus infinity."""
     return input == -math.inf
 
 
 def isreal(input):
-    """Whether elements have no imaginary part."""
+    """Returns true for elements without imaginary part."""
     return input.imag == 0 if input.is_complex() else zeros_like(input) == 0
 
 
@@ -151,12 +151,12 @@ def is_neg(input):
 
 
 def is_signed(input):
-    """Whether elements may be negative."""
+    """Returns true if the dtype has negative values."""
     return input.dtype.is_signed
 
 
 def is_same_size(input, other):
-    """Whether both have the same extents."""
+    """Returns true if both have the same extents."""
     return tuple(input.shape) == tuple(other.shape)
 
 
@@ -219,7 +219,7 @@ def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_m
 
 
 def can_cast(from_, to):
-    """Whether one dtype can be converted to another: not complex to real, float to integer, or number to boolean.
+    """Returns true if one dtype can be converted to another: not complex to real, float to integer, or number to boolean.
 
     >>> import gradus
     >>> gradus.can_cast(gradus.float64, gradus.float32), gradus.can_cast(gradus.float32, gradus.int64)

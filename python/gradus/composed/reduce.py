@@ -139,7 +139,7 @@ def pdist(input, p=2.0):
 
 
 def isin(elements, test_elements, *, invert=False):
-    """Whether each element is among the test elements."""
+    """Returns true for elements that are among the test elements."""
     found = (as_tensor(elements).unsqueeze(-1) == as_tensor(test_elements).reshape(-1)).any(-1)
     return ~found if invert else found
 

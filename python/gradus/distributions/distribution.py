@@ -204,7 +204,7 @@ class Located(Distribution):
 
 
 def violated(constraint, value):
-    """Whether a condition is known to be false; unknown while a function is traced."""
+    """Returns true if a condition is known to be false; unknown while a function is traced."""
     return not is_tracing() and not bool(constraint.check(value.detach()).all())
 
 

@@ -4,11 +4,10 @@ import functools
 import math
 import warnings
 
+from .. import _native
 from .._examples import documented as _documented
 from ..core import empty, eye as _eye_matrix, no_grad, randn, randperm
 from ..linalg import qr
-
-_GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -18,27 +17,11 @@ def calculate_gain(nonlinearity, param=None):
     >>> round(init.calculate_gain("leaky_relu", 1.0), 6)
     1.0
     """
-    if nonlinearity == "linear" or nonlinearity.startswith("conv"):
-        return 1.0
-    if nonlinearity == "leaky_relu":
-        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
-    if nonlinearity not in _GAINS:
-        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
-    return _GAINS[nonlinearity]
+    return _native._gain(nonlinearity, 0.01 if param is None else param)
 
 
 def _calculate_fan_in_and_fan_out(tensor):
-    if tensor.dim() < 2:
-        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
-    field = math.prod(tensor.shape[2:])
-    return tensor.shape[1] * field, tensor.shape[0] * field
-
-
-def _fan(tensor, mode):
-    fans = dict(zip(("fan_in", "fan_out"), _calculate_fan_in_and_fan_out(tensor)))
-    if mode.lower() not in fans:
-        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return fans[mode.lower()]
+    return _native._fans(tuple(tensor.shape))
 
 
 @no_grad()
@@ -67,12 +50,8 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Normal, truncated to the interval from `a` to `b`."""
 
-    def below(x):
-        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
-
-    low, high = below(a), below(b)
-    drawn = empty(tuple(tensor.shape), dtype=tensor.dtype).uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-    return tensor.copy_((drawn.erfinv() * (std * math.sqrt(2.0)) + mean).clamp(min=a, max=b))
+    drawn = empty(tuple(tensor.shape), dtype=tensor.dtype).uniform_(generator=generator)
+    return tensor.copy_(_native._truncated(drawn, mean, std, a, b))
 
 
 @no_grad()
@@ -117,21 +96,20 @@ def dirac_(tensor, groups=1):
 
 def xavier_uniform_(tensor, gain=1.0, generator=None):
     """Uniform, with the variance 2 / (fan_in + fan_out)."""
-    bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    bound = _native._bound(_native._xavier_std(tuple(tensor.shape), gain))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor, gain=1.0, generator=None):
     """Normal, with the variance 2 / (fan_in + fan_out)."""
-    std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
-    return normal_(tensor, 0.0, std, generator)
+    return normal_(tensor, 0.0, _native._xavier_std(tuple(tensor.shape), gain), generator)
 
 
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Uniform, with the variance that keeps the scale of activations."""
     if 0 in tensor.shape:
         return tensor
-    bound = math.sqrt(3.0) * calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    bound = _native._bound(_native._kaiming_std(tuple(tensor.shape), mode, calculate_gain(nonlinearity, a)))
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -139,7 +117,7 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
     """Normal, with the variance that keeps the scale of activations."""
     if 0 in tensor.shape:
         return tensor
-    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    std = _native._kaiming_std(tuple(tensor.shape), mode, calculate_gain(nonlinearity, a))
     return normal_(tensor, 0.0, std, generator)
 
 

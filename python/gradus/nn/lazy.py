@@ -43,7 +43,7 @@ class LazyModuleMixin(Module):
         self.__class__ = self._layer
 
     def has_uninitialized_params(self):
-        """Whether parameters have no shapes yet.
+        """Returns true if parameters have no shapes yet.
 
         >>> import gradus
         >>> gradus.nn.LazyLinear(3).has_uninitialized_params()

@@ -67,7 +67,7 @@ class UninitializedParameter(Parameter):
 
     @property
     def requires_grad(self):
-        """Whether it will require gradients."""
+        """Returns true if it will require gradients."""
         return self._later[1]
 
     @requires_grad.setter
@@ -75,7 +75,7 @@ class UninitializedParameter(Parameter):
         self._later = self._later[0], on
 
     def requires_grad_(self, requires_grad=True):
-        """Whether it will require gradients.
+        """Returns true if it will require gradients.
 
         >>> import gradus
         >>> gradus.nn.parameter.UninitializedParameter().requires_grad_(False).requires_grad
@@ -118,7 +118,7 @@ class UninitializedParameter(Parameter):
 
 
 def is_lazy(param):
-    """Whether a parameter has no shape yet.
+    """Returns true if a parameter has no shape yet.
 
     >>> import gradus
     >>> gradus.nn.parameter.is_lazy(gradus.nn.LazyLinear(3).bias)

@@ -3,8 +3,7 @@
 from . import lr_scheduler, swa_utils
 from .adam import Adam, Adamax, AdamW, NAdam, RAdam
 from .lbfgs import LBFGS
-from .averaged import ASGD
-from .momentum import SGD, Lion, Rprop
+from .momentum import ASGD, SGD, Lion, Rprop
 from .optimizer import Optimizer
 from .scaled import Adadelta, Adafactor, Adagrad, RMSprop
 

@@ -34,9 +34,6 @@ class LRScheduler:
     def _rates(self):
         return [group["lr"] for group in self.optimizer.param_groups]
 
-    def _scaled(self, factor):
-        return [rate * factor for rate in self._rates()]
-
     def get_lr(self):
         """The rates of this step, from those of the last.
 
@@ -112,6 +109,23 @@ class LRScheduler:
         self.__dict__.update(state_dict)
 
 
+class _Factors(LRScheduler):
+    """A schedule of factors, which a native schedule computes. It is made from the attributes, which may be loaded or changed."""
+
+    eta_min = 0.0
+
+    def _schedule(self):
+        raise NotImplementedError
+
+    def get_lr(self):
+        schedule, step = self._schedule(), self.last_epoch
+        return [schedule.next(step, rate, base, self.eta_min) for rate, base in zip(self._rates(), self.base_lrs)]
+
+    def _get_closed_form_lr(self):
+        factor = self._schedule().factor(self.last_epoch)
+        return [self.eta_min + (base - self.eta_min) * factor for base in self.base_lrs]
+
+
 def _holds_functions(value):
     return callable(value) or (isinstance(value, list) and any(callable(v) for v in value))
 
@@ -161,7 +175,7 @@ class MultiplicativeLR(LambdaLR):
         return [rate * factor(self.last_epoch) for rate, factor in zip(self._rates(), self.lr_lambdas)]
 
 
-class StepLR(LRScheduler):
+class StepLR(_Factors):
     """Multiplies the rate by `gamma` every `step_size` steps.
 
     >>> import gradus
@@ -180,15 +194,11 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
-        return self._scaled(self.gamma if due else 1)
-
-    def _get_closed_form_lr(self):
-        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+    def _schedule(self):
+        return _native._Schedule.step(self.step_size, self.gamma)
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_Factors):
     """Multiplies the rate by `gamma` at every milestone.
 
     >>> import gradus
@@ -206,15 +216,11 @@ class MultiStepLR(LRScheduler):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        return self._scaled(self.gamma ** self.milestones.get(self.last_epoch, 0))
-
-    def _get_closed_form_lr(self):
-        passed = bisect.bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**passed for base in self.base_lrs]
+    def _schedule(self):
+        return _native._Schedule.multistep(list(self.milestones.elements()), self.gamma)
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(_Factors):
     """Multiplies the rate by `factor` for the first `total_iters` steps.
 
     >>> import gradus
@@ -234,16 +240,11 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        if self.last_epoch == 0:
-            return self._scaled(self.factor)
-        return self._scaled(1.0 / self.factor if self.last_epoch == self.total_iters else 1)
-
-    def _get_closed_form_lr(self):
-        return [base * (1 if self.last_epoch >= self.total_iters else self.factor) for base in self.base_lrs]
+    def _schedule(self):
+        return _native._Schedule.held(self.factor, self.total_iters)
 
 
-class LinearLR(LRScheduler):
+class LinearLR(_Factors):
     """Multiplies the rate by a factor that goes from `start_factor` to `end_factor` in `total_iters` steps.
 
     >>> import gradus
@@ -263,22 +264,11 @@ class LinearLR(LRScheduler):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self, step):
-        share = min(self.total_iters, step) / self.total_iters
-        return self.start_factor + (self.end_factor - self.start_factor) * share
-
-    def get_lr(self):
-        if self.last_epoch == 0:
-            return self._scaled(self.start_factor)
-        if self.last_epoch > self.total_iters:
-            return self._rates()
-        return self._scaled(self._factor(self.last_epoch) / self._factor(self.last_epoch - 1))
-
-    def _get_closed_form_lr(self):
-        return [base * self._factor(self.last_epoch) for base in self.base_lrs]
+    def _schedule(self):
+        return _native._Schedule.linear(self.start_factor, self.end_factor, self.total_iters)
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_Factors):
     """Multiplies the rate by `gamma` at every step.
 
     >>> import gradus
@@ -296,14 +286,11 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        return self._scaled(1 if self.last_epoch == 0 else self.gamma)
-
-    def _get_closed_form_lr(self):
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+    def _schedule(self):
+        return _native._Schedule.exponential(self.gamma)
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(_Factors):
     """Decays to zero in `total_iters` steps, polynomially.
 
     >>> import gradus
@@ -321,19 +308,11 @@ class PolynomialLR(LRScheduler):
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self, step):
-        return (1.0 - min(self.total_iters, step) / self.total_iters) ** self.power
-
-    def get_lr(self):
-        if self.last_epoch == 0 or self.last_epoch > self.total_iters:
-            return self._rates()
-        return self._scaled(self._factor(self.last_epoch) / self._factor(self.last_epoch - 1))
-
-    def _get_closed_form_lr(self):
-        return [base * self._factor(self.last_epoch) for base in self.base_lrs]
+    def _schedule(self):
+        return _native._Schedule.polynomial(self.total_iters, self.power)
 
 
-class CosineAnnealingLR(LRScheduler):
+class CosineAnnealingLR(_Factors):
     """Decays along half a cosine to `eta_min` in `T_max` steps, and rises again.
 
     >>> import gradus
@@ -351,22 +330,12 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def _wave(self, step):
-        return 1 + math.cos(math.pi * step / self.T_max)
+    def _schedule(self):
+        return _native._Schedule.wave(self.T_max)
 
     def get_lr(self):
-        if self.last_epoch == 0:
-            return self._rates()
-        if self._step_count == 1:
-            return self._get_closed_form_lr()
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the minimum the factor is undefined
-            rise = (1 - math.cos(math.pi / self.T_max)) / 2
-            return [rate + (base - self.eta_min) * rise for base, rate in zip(self.base_lrs, self._rates())]
-        factor = self._wave(self.last_epoch) / self._wave(self.last_epoch - 1)
-        return [factor * (rate - self.eta_min) + self.eta_min for rate in self._rates()]
-
-    def _get_closed_form_lr(self):
-        return [self.eta_min + (base - self.eta_min) * self._wave(self.last_epoch) / 2 for base in self.base_lrs]
+        resumed = self._step_count == 1 and self.last_epoch > 0
+        return self._get_closed_form_lr() if resumed else super().get_lr()
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -460,32 +429,23 @@ class OneCycleLR(LRScheduler):
                         group[name] = value[i] if isinstance(value, (list, tuple)) else value
         super().__init__(optimizer, last_epoch)
 
-    def _between(self, start, end, share):
-        if self._anneal_strategy == "linear":
-            return (end - start) * share + start
-        return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
-
     def get_lr(self):
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
-        begin = 0.0
-        for phase in self._phases:
-            end = phase[0]
-            if step <= end or phase is self._phases[-1]:
-                break
-            begin = end
-        share = (step - begin) / (end - begin)
-        rates = []
-        for group in self.optimizer.param_groups:
-            rates.append(self._between(group[phase[1]], group[phase[2]], share))
-            if self.cycle_momentum:
-                momentum = self._between(group[phase[3]], group[phase[4]], share)
-                if "betas" in group:
-                    group["betas"] = (momentum, *group["betas"][1:])
-                else:
-                    group["momentum"] = momentum
-        return rates
+
+        def value(group, first):
+            """The value between those with the names at positions `first` and `first + 1` of the phases."""
+            phases = [(phase[0], group[phase[first]], group[phase[first + 1]]) for phase in self._phases]
+            return _native._Schedule.phases(phases, self._anneal_strategy == "cos").factor(step)
+
+        for group in self.optimizer.param_groups if self.cycle_momentum else ():
+            momentum = value(group, 3)
+            if "betas" in group:
+                group["betas"] = (momentum, *group["betas"][1:])
+            else:
+                group["momentum"] = momentum
+        return [value(group, 1) for group in self.optimizer.param_groups]
 
 
 class SequentialLR(LRScheduler):

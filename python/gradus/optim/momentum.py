@@ -1,12 +1,6 @@
 """Optimizers that follow gradients, their averages or their signs."""
 
-from ..core import full, zeros
-from .optimizer import Optimizer, check, present
-
-
-def zeros_of(p):
-    """Zeros like a parameter."""
-    return zeros(tuple(p.shape), dtype=p.dtype, device=p.device)
+from .optimizer import Optimizer, check
 
 
 class SGD(Optimizer):
@@ -21,6 +15,8 @@ class SGD(Optimizer):
     True
     """
 
+    _kind = "SGD"
+
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
                  foreach=None, differentiable=False, fused=None):
         check(lr=(lr, 0, None), momentum=(momentum, 0, None), weight_decay=(weight_decay, 0, None))
@@ -28,22 +24,6 @@ class SGD(Optimizer):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
                                       nesterov=nesterov, maximize=maximize))
-
-    def _state(self, p, group):
-        return {"momentum_buffer": zeros_of(p)} if group["momentum"] != 0 else {}
-
-    def _numbers(self, group, state):
-        # The first gradient is not dampened.
-        share = 1 if state["step"] == 1 else 1 - group["dampening"]
-        return group["lr"], group["momentum"], share
-
-    def _update(self, p, grad, state, group, lr, momentum, share):
-        if present(group, "weight_decay"):
-            grad = grad.add(p, alpha=group["weight_decay"])
-        if present(group, "momentum"):
-            average = state["momentum_buffer"].mul_(momentum).add_(grad, alpha=share)
-            grad = grad.add(average, alpha=momentum) if group["nesterov"] else average
-        p.add_(grad, alpha=-lr)
 
     def load_state_dict(self, state_dict):
         """Restores state and settings. PyTorch counts no steps here; if there is an average, the first step is past."""
@@ -67,21 +47,11 @@ class Lion(Optimizer):
     True
     """
 
+    _kind = "Lion"
+
     def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0, *, maximize=False):
         check(lr=(lr, 0, None), beta1=(betas[0], 0, 1), beta2=(betas[1], 0, 1), weight_decay=(weight_decay, 0, None))
         super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay, maximize=maximize))
-
-    def _state(self, p, group):
-        return {"exp_avg": zeros_of(p)}
-
-    def _numbers(self, group, state):
-        beta1, beta2 = group["betas"]
-        return group["lr"], 1 - group["lr"] * group["weight_decay"], 1 - beta1, 1 - beta2
-
-    def _update(self, p, grad, state, group, lr, kept, share1, share2):
-        average = state["exp_avg"]
-        p.mul_(kept).add_(average.lerp(grad, share1).sign(), alpha=-lr)
-        average.lerp_(grad, share2)
 
 
 class Rprop(Optimizer):
@@ -96,6 +66,8 @@ class Rprop(Optimizer):
     True
     """
 
+    _kind = "Rprop"
+
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None,
                  maximize=False, differentiable=False):
         check(lr=(lr, 0, None))
@@ -103,19 +75,22 @@ class Rprop(Optimizer):
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, maximize=maximize))
 
-    def _state(self, p, group):
-        return {"prev": zeros_of(p), "step_size": full(tuple(p.shape), group["lr"], dtype=p.dtype, device=p.device)}
 
-    def _numbers(self, group, state):
-        return ()
+class ASGD(Optimizer):
+    """Averaged gradient descent (Polyak and Juditsky, 1992): `state["ax"]` is the average of parameters from step `t0` on.
 
-    def _update(self, p, grad, state, group):
-        shrink, grow = group["etas"]
-        least, most = group["step_sizes"]
-        agree = (grad * state["prev"]).sign()
-        # 1 where a gradient is zero, else the factor of the group
-        factor = 1 + (agree > 0).to(p.dtype) * (grow - 1) + (agree < 0).to(p.dtype) * (shrink - 1)
-        state["step_size"].mul_(factor).clamp_(least, most)
-        grad = grad.masked_fill(agree < 0, 0.0)
-        p.sub_(grad.sign() * state["step_size"])
-        state["prev"].copy_(grad)
+    >>> import gradus
+    >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
+    >>> opt = gradus.optim.ASGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> 0 < w.item() < 1
+    True
+    """
+
+    _kind = "ASGD"
+
+    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False):
+        check(lr=(lr, 0, None), weight_decay=(weight_decay, 0, None))
+        super().__init__(params, dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, maximize=maximize))

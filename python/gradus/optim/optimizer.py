@@ -3,7 +3,6 @@
 from collections import defaultdict
 
 from .. import _native
-from .._device import OPENED
 from ..core import Tensor, as_tensor, enable_grad, float32, float64, no_grad, tensor
 
 
@@ -18,13 +17,12 @@ required = _Required()
 class Optimizer:
     """Updates parameters by their gradients.
 
-    A subclass defines defaults of group settings, and three methods: `_state(p, group)`, the tensors it keeps for a
-    parameter; `_numbers(group, state)`, the numbers that change from step to step without reading tensors; and
-    `_update(p, grad, state, group, *numbers)`, which updates a parameter in place. `state["step"]` counts from 1.
+    A subclass defines defaults of group settings, and either its own `step` or the name of an update rule, `_kind`. The native module
+    has the rules: the state of a parameter, the numbers of a step, and the update itself. `state["step"]` counts from 1.
 
-    In a function that is being compiled the numbers, and those that `_update` reads from the group, are scalar tensors,
-    updated before each run, so that changed rates need no new program. Whether there is a weight decay or a momentum
-    at all (`present(group, name)`), and settings that are not numbers, are part of the program: another value compiles another one.
+    In a function that is being compiled the numbers are scalar tensors, updated before each run, so that changed rates need no new
+    program. Whether there is a weight decay or a momentum at all, and settings that are not numbers, are part of the program: another
+    value compiles another one.
 
     >>> import gradus
     >>> w = gradus.nn.Parameter(gradus.tensor([1.0]))
@@ -34,6 +32,8 @@ class Optimizer:
     >>> w.tolist()
     [0.5]
     """
+
+    _kind = None
 
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
@@ -85,14 +85,15 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(group)
 
+    def _rule(self, group):
+        """Makes the update rule with a group's settings."""
+        if self._kind is None:
+            raise NotImplementedError(f"{type(self).__name__} has no method step")
+        return _native._Rule(self._kind, group)
+
     def _state(self, p, group):
-        return {}
-
-    def _numbers(self, group, state):
-        return (group["lr"],)
-
-    def _update(self, p, grad, state, group, *numbers):
-        raise NotImplementedError
+        """The initial state of a parameter."""
+        return {} if self._kind is None else self._rule(group).state(p)
 
     def step(self, closure=None):
         """Updates all parameters that have gradients; `closure`, if passed, computes them first and returns the loss.
@@ -111,31 +112,9 @@ class Optimizer:
                 loss = closure()
         with no_grad():
             for group in self.param_groups:
-                traced = _Traced(self, group) if _native.is_tracing() else None
-                for p in group["params"]:
-                    if p.grad is None:
-                        continue
-                    state = self.state[p]
-                    if traced is None:
-                        self._prepare(p, group, state)
-                        state["step"] += 1
-                        numbers, settings = self._numbers(group, state), group
-                    else:
-                        numbers, settings = traced.numbers(p, state), traced
-                    grad = -p.grad if settings.get("maximize") else p.grad
-                    self._update(p, grad, state, settings, *numbers)
+                rule = _Traced(self, group) if _native.is_tracing() else self._rule(group)
+                rule.step(group["params"], self.state)
         return loss
-
-    def _prepare(self, p, group, state):
-        """Adds missing entries of a parameter's state."""
-        if "step" not in state:
-            for name, value in self._state(p, group).items():
-                state.setdefault(name, value)
-            state["step"] = 0
-        elif OPENED:  # the parameter may have moved to another device
-            for name, value in state.items():
-                if isinstance(value, Tensor) and value.device != p.device:
-                    state[name] = value.to(p.device)
 
     def zero_grad(self, set_to_none=True):
         """Clears all gradients, or fills them with zeros.
@@ -207,7 +186,8 @@ class Optimizer:
         if not given and p not in self.state:
             return
         state = self.state[p]
-        new = {name: _own(value, name, p) for name, value in given.items()} or {**self._state(p, group), "step": 0}
+        fresh = self._state(p, group)
+        new = {name: _own(value, name, p, fresh) for name, value in given.items()} or {**fresh, "step": 0}
         for name in [name for name in state if name not in new]:
             del state[name]
         for name, value in new.items():
@@ -233,15 +213,15 @@ class Optimizer:
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
 
-def _own(value, name, p):
-    """A copy of loaded state: steps as numbers, floating point tensors in the parameter's dtype."""
+def _own(value, name, p, fresh):
+    """A copy of loaded state: steps as numbers, floating point tensors in the dtype of the initial state or of the parameter."""
     if name == "step":
         return int(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(_own(v, "", p) for v in value)
+        return type(value)(_own(v, "", p, fresh) for v in value)
     if isinstance(value, Tensor) or hasattr(value, "__dlpack__"):
         value = as_tensor(value)
-        kind = (p.device, p.dtype) if value.is_floating_point() else (p.device,)
+        kind = (p.device, getattr(fresh.get(name), "dtype", p.dtype)) if value.is_floating_point() else (p.device,)
         return value.to(*kind, copy=True)
     return value
 
@@ -253,97 +233,67 @@ def check(**limits):
             raise ValueError(f"Invalid {name}: {value}")
 
 
-def present(group, name):
-    """Whether a number of a group is not zero."""
-    return group.present(name) if isinstance(group, _Traced) else group[name] != 0
-
-
 class _Traced:
-    """A group in a function that is being compiled. Its numbers are scalar cells; those that depend on the step exist once
-    for each step count."""
+    """An update rule in a function that is being compiled. Its numbers are scalar cells, once for each step count."""
 
     def __init__(self, optimizer, group):
-        self.optimizer, self.group, self.sets, self.cells, self.looked_at = optimizer, group, {}, {}, {}
+        self.optimizer, self.group, self.sets = optimizer, group, {}
         self.dtype = float64 if all(p.is_cpu for p in group["params"]) else float32  # which all devices have
         if any(isinstance(value, Tensor) and _native._is_rewritten(value) for value in group.values()):
             raise RuntimeError("jit: a setting of an optimizer is a tensor that the function has written to; change it outside of the function")
+        self.rule = _native._outside(self._rule)
         for name in ("state", "param_groups"):
             _native._note_place("same", optimizer.__dict__, name, f"{type(optimizer).__name__}.{name}")
         _native._note_place("item", group, "params", "params")
         _native._note_guard(self._fixed)
-        _native._before_run(self._refresh)
+
+    def _rule(self):
+        return self.optimizer._rule(self.group)
 
     def _fixed(self):
         """Returns the settings that are part of the program."""
         groups = [id(group) for group in self.optimizer.param_groups]
         # Parameters with one set of numbers have taken the same number of steps.
         in_step = [len({state["step"] for state in states}) for _, states in self.sets.values()]
-        return groups, in_step, [look(self.group.get(name)) for name, look in self.looked_at.items()]
+        return groups, in_step, self._rule().structure()
 
-    def _refresh(self, first):
-        if first:
-            return
-        with no_grad():
-            for name, cell in self.cells.items():
-                cell.fill_(float(self.group[name]))
+    def step(self, params, states):
+        """Updates all parameters that have gradients."""
+        for p in params:
+            if p.grad is not None:
+                self.rule.update(p, p.grad, states[p], self._cells(p, states[p]))
 
-    def present(self, name):
-        """Whether a number is not zero."""
-        self.looked_at.setdefault(name, bool)
-        return bool(self.group[name])
-
-    def get(self, name):
-        """Returns a setting that is not a number, or None."""
-        self.looked_at[name] = lambda value: value
-        return self.group.get(name)
-
-    def __getitem__(self, name):
-        value = self.group[name]
-        if isinstance(value, bool) or not isinstance(value, (int, float, Tensor)):
-            return self.get(name)
-        if name not in self.cells:
-            self.cells[name] = _cell(value, self.dtype)
-            self.cells[name]._set_name(f"{type(self.optimizer).__name__}.{name}")
-        return self.cells[name]
-
-    def numbers(self, p, state):
-        """Returns the cells for a parameter. Steps are counted before each run of the compiled function."""
-        _native._outside(lambda: self.optimizer._prepare(p, self.group, state))
+    def _cells(self, p, state):
+        """Returns the numbers for a parameter. Steps are counted before each run of the compiled function."""
+        _native._outside(lambda: self.rule.prepare(p, state))
+        step = state.setdefault("step", 0)
         _native._note_place("same", self.optimizer.state, p, "state")
         for name, value in state.items():
             if isinstance(value, Tensor):
                 _native._note_place("item", state, name, name)
-        if state["step"] not in self.sets:
-            ahead = _native._outside(lambda: self.optimizer._numbers(self.group, {**state, "step": state["step"] + 1}))
-            cells, states = [_cell(x, self.dtype) for x in ahead], []
-            for i, cell in enumerate(cells):
-                cell._set_name(f"{type(self.optimizer).__name__}.number_{i}")
-            self.sets[state["step"]] = cells, states
+        if step not in self.sets:
+            cells, states = [self._cell(*number) for number in self.rule.numbers(step + 1)], []
+            self.sets[step] = cells, states
             _native._before_run(lambda first: self._advance(cells, states, first))
-        cells, states = self.sets[state["step"]]
+        cells, states = self.sets[step]
         states.append(state)
-        return [cell.to(p.dtype) for cell in cells]
+        return cells
+
+    def _cell(self, name, x):
+        """Makes a number that the function reads when it runs."""
+        cell = _native._outside(lambda: tensor(x, dtype=self.dtype, device="cpu", requires_grad=True))
+        cell._set_name(f"{type(self.optimizer).__name__}.{name}")
+        return cell
 
     def _advance(self, cells, states, first):
         """Counts a step; returns a function that undoes it. All states have taken the same number, so that one determines the numbers."""
-        one = states[0]
-        before = _numbers_of(one)
-        one["step"] += 1
-        values = self.optimizer._numbers(self.group, one)
-        now = _numbers_of(one)
-        for state in states:
-            state.update(now)
+        before = states[0]["step"]
         if not first:
-            with no_grad():
-                for cell, value in zip(cells, values):
-                    cell.fill_(float(value))
-        return lambda: [state.update(before) for state in states]
+            self._rule().refresh(before + 1, cells)
 
+        def count(steps):
+            for state in states:
+                state["step"] = steps
 
-def _numbers_of(state):
-    return {name: value for name, value in state.items() if not isinstance(value, Tensor)}
-
-
-def _cell(x, dtype):
-    """Makes a number that a compiled function reads when it runs."""
-    return _native._outside(lambda: tensor(float(x), dtype=dtype, device="cpu", requires_grad=True))
+        count(before + 1)
+        return lambda: count(before)

@@ -37,7 +37,7 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = self._rates()
 
     def is_better(self, a, best):
-        """Whether a metric is better than the best by more than the threshold."""
+        """Returns true if a metric is better than the best by more than the threshold."""
         sign = 1 if self.mode == "min" else -1
         margin = self.threshold if self.threshold_mode == "abs" else self.threshold * best * sign
         if math.isinf(best):

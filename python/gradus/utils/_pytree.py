@@ -101,7 +101,7 @@ class TreeSpec:
         self.num_nodes = 1 + sum(child.num_nodes for child in children_specs)
 
     def is_leaf(self):
-        """Whether it is a leaf."""
+        """Returns true if it is a leaf."""
         return self.type is None
 
     def children(self):
@@ -189,7 +189,7 @@ def tree_structure(tree, is_leaf=None):
 
 
 def tree_is_leaf(tree, is_leaf=None):
-    """Whether an object is a leaf."""
+    """Returns true if an object is a leaf."""
     return _kind(tree) is None or (is_leaf is not None and is_leaf(tree))
 
 
@@ -223,22 +223,22 @@ def tree_map_only_(type_or_types_or_pred, func, tree, is_leaf=None):
 
 
 def tree_all(pred, tree, is_leaf=None):
-    """Whether all leaves fit."""
+    """Returns true if all leaves fit."""
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_any(pred, tree, is_leaf=None):
-    """Whether a leaf fits."""
+    """Returns true if a leaf fits."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types, pred, tree, is_leaf=None):
-    """Whether all leaves of some types fit."""
+    """Returns true if all leaves of some types fit."""
     return all(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def tree_any_only(type_or_types, pred, tree, is_leaf=None):
-    """Whether a leaf of some types fits."""
+    """Returns true if a leaf of some types fits."""
     return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 

@@ -90,7 +90,7 @@ def long_scan(h, xs, w, v):
     return grad(f)(w), hvp(f, (w,), (v,))[0]
 
 
-# What Gradus keeps of a scan changes nothing in its values.
+# The choice of values that Gradus keeps from a scan does not change its results.
 @case(r(2), r(10, 2), r(2, 2), r(2, 2))
 def scan_that_keeps_every_third(h, xs, w, v):
     return long_scan(h, xs, w, v)
@@ -197,7 +197,7 @@ def bounded(condition, step, init, bound):
 
     def masked(c, _):
         go = condition(c)
-        # What is not taken must not disturb the gradient.
+        # A branch that is not taken must not change the gradient.
         new = step(jax.tree.map(lambda c: np.where(go, c, lax.stop_gradient(c)), c))
         return jax.tree.map(lambda n, o: np.where(go, n, o), new, c), None
 

@@ -1,4 +1,4 @@
-"""How the cases are made: inputs, recording, and transforms in Gradus's convention for complex numbers."""
+"""Recording of cases: inputs, recording, and transforms in Gradus's convention for complex numbers."""
 
 import zlib
 
@@ -108,7 +108,7 @@ def meet(y):
 
 
 def orders(f, *xs):
-    """What a function gives, and first and second derivatives of what meets it, along the sines of its arguments."""
+    """The results of a function, and first and second derivatives of what meets it, along the sines of its arguments."""
     loss = lambda *xs: sum(map(meet, jax.tree.leaves(f(*xs))))
     slopes = cgrad(loss, tuple(range(len(xs))))
     return f(*xs), jax.jvp(slopes, xs, tuple(map(jax.numpy.sin, xs)))

@@ -24,7 +24,7 @@ def grown(x):
     return np.exp(x)
 
 
-# What is kept is the result.
+# The result is the value that is kept.
 grown.defvjp(lambda x: (grown(x), grown(x)), lambda y, g: (g * y,))
 
 

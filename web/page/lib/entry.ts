@@ -13,12 +13,12 @@ export interface About {
   source: string
 }
 
-/** What views and batches of a training may use. */
+/** The values that views and batches of a training may use. */
 export interface Stage {
   training: Training<nn.Module, InputDecls>
   /** A compiled function of the same parameters, made once per name and device. */
   forward<M extends nn.Module, const J extends InputDecls>(name: string, options: ForwardOptions<M, J>): Promise<Forward<J>>
-  /** Whether steps are being taken. */
+  /** True while steps run. */
   running: boolean
 }
 
@@ -33,7 +33,7 @@ export interface TrainingEntry extends About {
   kind: 'training'
   /** The mean of the last losses that the training reaches within a minute. */
   target: number
-  /** What the loss is. */
+  /** The name of the loss. */
   measure: string
   rate: number
   spec(): Promise<TrainingSpec<never, never>> | TrainingSpec<never, never>

@@ -1,4 +1,4 @@
-/** What a run costs: kernels, memory, and the code that was generated. */
+/** The cost of a run: kernels, memory, and the code that was generated. */
 import { compileForward, compileTraining, optim, type DeviceName, type Explained, type InputDecls } from 'gradus'
 import { session } from '../lib/device.js'
 import { el, select } from '../lib/dom.js'

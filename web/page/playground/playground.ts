@@ -5,7 +5,7 @@ import { examples } from './examples.js'
 import { scriptBench } from './script.js'
 import { pack, unpack, type State, type Written } from './state.js'
 
-/** What a language offers: its editor, its buttons and its views. */
+/** The interface of a language: its editor, its buttons and its views. */
 export interface Bench {
   actions: Element[]
   left: Element[]
@@ -17,10 +17,10 @@ export interface Bench {
   leave(): void
 }
 
-/** What a bench may use of the frame around it. */
+/** The parts of the page that a language's panel may use. */
 export interface Frame {
   say(text: string): void
-  /** Whether the program came with an address, so that the visitor may not know it. */
+  /** If true, the program came with an address, and the visitor may not know it. */
   isForeign: boolean
 }
 

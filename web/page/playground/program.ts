@@ -1,4 +1,4 @@
-/** What the playground knows about a program's text: constants, names, sizes of axes, and values that visitors write for inputs. */
+/** Facts about a program's text: constants, names, sizes of axes, and values that visitors write for inputs. */
 import { Random } from '../lib/random.js'
 
 /** A tensor written as text. */

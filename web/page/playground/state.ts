@@ -2,7 +2,7 @@
 
 export type Role = 'data' | 'parameter'
 
-/** What the program is written in. */
+/** The language of the program. */
 export type Written = 'equations' | 'typescript'
 
 export interface State {

@@ -5,7 +5,7 @@ import { button, download, el, field, messageOf, show } from '../lib/dom.js'
 import { Loop } from '../lib/loop.js'
 import { valueCard } from '../lib/values.js'
 
-/** What is trained: on this thread or in a worker. */
+/** The training: on this thread or in a worker. */
 export interface Trained {
   readonly steps: number
   readonly names: readonly string[]

@@ -1,6 +1,6 @@
 /**
  * TypeScript to JavaScript by erasing types: every erased character becomes a space, so that lines and columns stay.
- * What is not erasable (enums, parameter properties, namespaces, decorators) is reported.
+ * Syntax that cannot be erased (enums, parameter properties, namespaces, decorators) is reported.
  */
 import { tsPlugin } from '@sveltejs/acorn-typescript'
 import { Parser } from 'acorn'

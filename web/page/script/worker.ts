@@ -16,7 +16,7 @@ export interface Fault {
 export type Said = { id: number, ok: unknown } | { id: number, fault: Fault } | { printed: string }
 
 export interface Loaded {
-  /** Whether the program exports a training. */
+  /** If true, the program exports a training. */
   trains: boolean
   /** Names and shapes of parameters and buffers. */
   state: [name: string, shape: number[]][]

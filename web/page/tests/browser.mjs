@@ -1,16 +1,17 @@
 /** Opens the built page in Chromium with WebGPU in software. */
 import { chromium } from 'playwright-core'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { missing } from '../../tests/missing.mjs'
 import { serve } from '../serve.mjs'
 
 const browser = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const built = join(dirname(fileURLToPath(import.meta.url)), '../../dist/page/index.html')
 
 /** Why tests cannot run; false if they can. */
-export const skip = !existsSync(browser) ? `there is no ${browser}` : !existsSync(built) ? 'dist/page is not built' : false
+export const skip = missing([browser, `there is no ${browser}`], [built, 'dist/page is not built'])
 
 /** Starts the server and a browser. `webgpu: false` is a browser without an adapter. */
 export async function start({ webgpu = true } = {}) {

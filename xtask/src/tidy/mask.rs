@@ -1,6 +1,6 @@
 //! Reduces Rust text to its code: comments and literals become blanks, line numbers stay.
 //!
-//! The rules need no more understanding of Rust than this: a word in a string or a comment is not code.
+//! The rules need only this part of Rust's syntax: a word in a string or a comment is not code.
 
 /// Blanks comments and the insides of literals.
 pub(crate) fn code(text: &str) -> String {
@@ -20,7 +20,7 @@ pub(crate) fn code(text: &str) -> String {
     masked
 }
 
-/// Whether `line` contains `needle` as separate words, not as parts of longer ones.
+/// Returns true if `line` contains `needle` as separate words, not as parts of longer ones.
 pub(crate) fn contains_word(line: &str, needle: &str) -> bool {
     let joined = |left: &str, right: &str| left.ends_with(is_word) && right.starts_with(is_word);
     line.match_indices(needle).any(|(start, _)| {

@@ -82,13 +82,13 @@ fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// Whether neighbouring words are those of a phrase, with nothing between them that ends a phrase.
+/// Returns true if neighbouring words are those of a phrase, with nothing between them that ends a phrase.
 fn is_use(words: &[Word], phrase: &[&str], text: &str) -> bool {
     let equal = words.iter().zip(phrase).all(|(word, part)| word.text == *part);
     equal && words.windows(2).all(|pair| joins(&text[pair[0].end..pair[1].start]))
 }
 
-/// Whether the text between two words leaves them in one phrase: a space, a line break with the marks of a comment, or a
+/// Returns true if the text between two words leaves them in one phrase: a space, a line break with the marks of a comment, or a
 /// part of an identifier.
 fn joins(gap: &str) -> bool {
     let marks = if gap.contains('\n') { "/!*#>_-" } else { "_-" };

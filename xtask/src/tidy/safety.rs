@@ -87,7 +87,7 @@ fn is_library_root(file: &File) -> bool {
     matches!(parts[..], ["src", "lib.rs"] | ["crates", _, "src", "lib.rs"])
 }
 
-/// Whether the last line, or one within reach above it, gives a reason. A comment may have any length.
+/// Returns true if the last line, or one within reach above it, gives a reason. A comment may have any length.
 fn has_reason(text: &[&str]) -> bool {
     let mut passed = 0;
     for line in text.iter().rev() {

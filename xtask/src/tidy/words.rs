@@ -9,7 +9,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
     (concat!("todo", "!"), "finish it or leave it out"),
     (concat!("unimplemented", "!"), "finish it or leave it out"),
     (concat!("dbg", "!"), "remove it"),
-    (concat!("#[", "ignore"), "a test runs or goes"),
+    (concat!("#[", "ignore"), "run the test or remove it"),
 ];
 
 const MACHINE: &[&str] =
@@ -98,14 +98,14 @@ fn outside_tests(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether the line, or a comment on the line above, gives the reason.
+/// Returns true if the line, or a comment on the line above, gives the reason.
 fn is_excused(text: &[&str], index: usize) -> bool {
     let reason = |line: &str| line.split_once(EXCUSE).is_some_and(|(_, reason)| !reason.trim().is_empty());
     reason(text[index])
         || index > 0 && text[index - 1].trim_start().starts_with("//") && reason(text[index - 1])
 }
 
-/// Whether `path` starts at a root here, rather than continuing a longer path or an address.
+/// Returns true if `path` starts at a root here, rather than continuing a longer path or an address.
 fn has_absolute(line: &str, path: &str) -> bool {
     let continues = |c: char| c.is_alphanumeric() || "_-.~})*$%".contains(c);
     line.match_indices(path).any(|(start, _)| !line[..start].ends_with(continues))
@@ -126,7 +126,7 @@ mod tests {
             [
                 concat!("xtask/src/a.rs:2: forbidden: `todo", "!`: finish it or leave it out"),
                 concat!("xtask/src/a.rs:3: forbidden: `dbg", "!`: remove it"),
-                concat!("xtask/src/a.rs:4: forbidden: `#[", "ignore`: a test runs or goes"),
+                concat!("xtask/src/a.rs:4: forbidden: `#[", "ignore`: run the test or remove it"),
             ]
         );
     }

@@ -99,7 +99,7 @@ fn growth() -> Result<(), Failure> {
     Ok(())
 }
 
-/// How long a GPT takes to compile, and a step of it at best, in a process of its own: nothing is compiled there yet.
+/// The time to compile a GPT and the shortest time of one step, in a new process, in which nothing is compiled yet.
 fn grown(layers: i32, batch: i32) -> Result<(f64, f64), Failure> {
     let name = format!("W5.{layers}x{batch}");
     let output = Command::new(std::env::current_exe()?).args(["--cold", &name]).output()?;

@@ -27,7 +27,8 @@ const APART: f64 = 1e-3;
 
 /// The relative errors of a gradient.
 pub(super) struct Errors {
-    /// Error against differences; `None` if a function holds values constant that differences would change, or they cannot tell.
+    /// Error against differences. `None` if a function holds values constant that differences would change, or if
+    /// differences are too inaccurate.
     pub(super) difference: Option<f64>,
     /// Error against forward mode; `None` if its result is not finite.
     pub(super) forward: Option<f64>,
@@ -238,9 +239,9 @@ impl Probe {
         Ok(found)
     }
 
-    /// The error of a slope against differences along a direction that moves the elements `moved` (`None`: all), or `None` if
-    /// differences cannot tell; and whether the loss has no derivative there. If it seems to have none and values are
-    /// smaller than the steps, shorter steps are tried.
+    /// Compares a slope with differences along a direction that moves the elements `moved` (`None`: all). Returns the
+    /// error, or `None` if differences are too inaccurate, and a flag that is true if the loss has no derivative there.
+    /// If the loss seems to have none and values are smaller than the steps, shorter steps are tried.
     fn difference(
         &self,
         along: &Along<'_>,
@@ -397,7 +398,7 @@ struct Judge {
     /// The sum of the absolute terms of a slope.
     size: f64,
     within: f64,
-    /// True if forward and reverse mode agree on the gradient.
+    /// If true, forward and reverse mode agree on the gradient.
     agreed: bool,
 }
 

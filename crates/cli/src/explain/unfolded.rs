@@ -114,7 +114,7 @@ pub(super) fn is_closure(op: &Op) -> bool {
     op.name() == "closure"
 }
 
-/// Whether a name has equations that read something.
+/// Returns true if a name has equations that read something.
 fn computes(program: &Program, name: &Name) -> bool {
     let own = program.definition(name).map(|d| &d.equations[..]).unwrap_or_default();
     own.iter().any(|i| !program.equations[*i].reads().is_empty())

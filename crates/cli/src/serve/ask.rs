@@ -25,9 +25,9 @@ pub(crate) struct Ask {
     pub(crate) options: Options,
     pub(crate) stop: Vec<String>,
     pub(crate) stream: bool,
-    /// True if a stream ends with the number of tokens.
+    /// If true, a stream ends with the number of tokens.
     pub(crate) include_usage: bool,
-    /// True if log-probabilities are requested.
+    /// If true, log-probabilities are requested.
     pub(crate) log_probabilities: bool,
 }
 

@@ -39,9 +39,9 @@ pub(crate) struct Request {
     /// Header names in lower case, with their values.
     headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// Whether the client wants to send more requests.
+    /// If true, the client wants to send more requests.
     pub(crate) keep_alive: bool,
-    /// True if the client supports chunked bodies.
+    /// If true, the client supports chunked bodies.
     pub(crate) chunks: bool,
 }
 

@@ -125,7 +125,7 @@ pub(crate) struct Server {
     language: Option<Language>,
     vectors: Option<Vectors>,
     key: Option<String>,
-    /// Whether only this computer can connect.
+    /// If true, only this computer can connect.
     loopback: bool,
     limits: Limits,
     metrics: Arc<Metrics>,
@@ -136,7 +136,7 @@ pub(crate) struct Server {
     created: u64,
 }
 
-/// Whether a folder holds a sentence encoder.
+/// Returns true if a folder holds a sentence encoder.
 fn is_encoder(path: &Path) -> bool {
     let config = std::fs::read(path.join("config.json")).ok();
     let config = config.and_then(|bytes| serde_json::from_slice::<Json>(&bytes).ok());

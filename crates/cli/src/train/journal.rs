@@ -1,4 +1,5 @@
-//! The log of a run, next to its checkpoint: a line of JSON per record, the same records as events, and a drawing of the loss.
+//! The log of a run, next to its checkpoint. It consists of a line of JSON per record, the same records as events, and
+//! a drawing of the loss.
 
 use super::{curve, events};
 use crate::{Done, Failure};

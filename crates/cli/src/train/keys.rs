@@ -1,5 +1,6 @@
-//! Reads a TOML table key by key. A value of the wrong type, or a key that is never read, is an error that says what fits.
-//! The values that are read, including defaults, are recorded, so that a resumed run can be compared with the run it continues.
+//! Reads a TOML table key by key. A value of the wrong type, or a key that is never read, is an error that describes
+//! the accepted values. The values that are read, including defaults, are recorded, so that a resumed run can be
+//! compared with the run it continues.
 
 use crate::{Done, Failure};
 use std::cell::RefCell;

@@ -1,5 +1,5 @@
-//! A lock on the output folder of a run, so that two runs do not mix their logs and checkpoints.
-//! The operating system ties it to an open file and releases it when the process ends, for whatever reason.
+//! A lock on the output folder of a run, so that two runs do not mix their logs and checkpoints. The operating
+//! system binds the lock to an open file, and releases it when the process ends for any reason.
 
 use crate::{Done, Failure, Terminal};
 use std::fs::{File, TryLockError};

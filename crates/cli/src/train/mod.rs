@@ -204,7 +204,7 @@ fn follow(
         };
         each().map_err(|e| {
             failure = Some(e);
-            Error::value("the run", "was given up")
+            Error::value("the run", "was stopped by the caller")
         })
     });
     if terminal.interactive && last > 0 {

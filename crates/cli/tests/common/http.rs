@@ -101,7 +101,7 @@ pub(crate) fn request(path: &str, body: &str, headers: &str) -> Vec<u8> {
     format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// What came back.
+/// The response.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,

@@ -88,7 +88,7 @@ pub(crate) fn json(text: &str) -> Value {
 pub(crate) const STEPS: &str = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nPre[i] = W[i,j] H[j,*t]\n\
     Sum[i] = Pre[i] + Input[i]\nH[i,*t+1] = relu(Sum[i])\nLoss = H[i,*-1] H[i,*-1]\n";
 
-/// How far two values are apart, relative to their size; infinite if they are not of one form.
+/// The relative difference of two values; infinite if their shapes or types differ.
 fn distance(a: &Value, b: &Value) -> f64 {
     match (a, b) {
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {

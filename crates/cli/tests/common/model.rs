@@ -16,9 +16,14 @@ pub(crate) fn model(name: &str) -> (Folder, String) {
 
 /// The same for texts of up to `context` tokens.
 pub(crate) fn model_with(name: &str, context: usize) -> (Folder, String) {
+    model_of_width(name, context, 16)
+}
+
+/// The same with vectors of `width` features.
+pub(crate) fn model_of_width(name: &str, context: usize, width: usize) -> (Folder, String) {
     let folder = Folder::new(name);
     let config = make!({
-        "model_type": "llama", "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "model_type": "llama", "hidden_size": width, "num_hidden_layers": 2, "num_attention_heads": 4,
         "num_key_value_heads": 2, "intermediate_size": 24, "vocab_size": 258, "max_position_embeddings": context,
         "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true, "eos_token_id": 0,
     });

@@ -1,10 +1,10 @@
 //! Optimises loops: hoists work out of the iterations, and merges loops that run the same iterations.
 //!
 //! Values that depend on shared operands alone are computed once, before the loop. Products that do not depend on a
-//! carry are computed for all iterations at once, as one large product; if iterations are small, so are pointwise
-//! functions. This may at most double the bytes that the loop reads and writes. Shared operands of products are
-//! transposed once. Values that a later loop would compute again are kept by the earlier one (`reuse`). All of this
-//! is exact: every element is computed from the same numbers in the same order.
+//! carry are computed for all iterations at once, as one large product. If iterations are small, pointwise
+//! functions are, too. This may at most double the bytes that the loop reads and writes. Shared operands of
+//! products are transposed once. Values that a later loop would compute again are kept by the earlier one
+//! (`reuse`). All of this is exact: every element is computed from the same numbers in the same order.
 
 mod reuse;
 
@@ -69,9 +69,10 @@ fn rebuild(
 
 /// The role of a loop that runs the same iterations as another.
 enum Together {
-    /// It computes the results of all of them.
+    /// This loop computes the results of all loops with the same iterations.
     All(Scan),
-    /// Its results are among those of an earlier loop: that loop, and the indices of the results.
+    /// An earlier loop computes the results of this loop: the number of that loop, and the indices of the
+    /// results.
     In(usize, Vec<usize>),
 }
 
@@ -262,7 +263,8 @@ impl<'s> LoopOptimizer<'s> {
             let values = r.inline_all(body, &ins);
             r.finish(&ids.iter().map(|id| values[id.node as usize][id.out as usize]).collect::<Vec<_>>())
         };
-        // Neither reads carries.
+        // Values of shared operands and of slices do not depend on carries, so one iteration's operands suffice
+        // to trace them.
         let slice = |x: &Var<'g>| x.slice_axis(0, 0, 1).reshape(&x.shape()[1..]);
         let one_step: Vec<Var<'g>> = match length {
             0 => return b.try_apply(self.scan.clone(), operands),

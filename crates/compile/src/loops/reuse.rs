@@ -1,5 +1,6 @@
-//! Keeps products of a loop that a later loop would compute again from the carries it kept, as the backward loop of a
-//! recurrence does with those of its forward loop. They take the memory that the later loop would have used for them.
+//! Keeps products of a loop for a later loop that would compute them again. The backward loop of a recurrence
+//! recomputes products of the forward loop in this way. Kept products take the memory that the later loop would have
+//! used for its own.
 
 use super::{LoopOptimizer, input, rebuild};
 use crate::profile::Loops;

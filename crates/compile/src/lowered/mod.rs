@@ -23,7 +23,7 @@ pub(crate) struct Lowered {
     /// The values of the outputs: row-major, computed, each used for one output.
     pub(crate) outputs: Vec<Value>,
     /// The unit that computes each value.
-    pub(crate) home: Vec<Option<usize>>,
+    pub(crate) maker: Vec<Option<usize>>,
     /// Ops that were not fused, and why.
     pub(crate) not_fused: Vec<NotFused>,
 }

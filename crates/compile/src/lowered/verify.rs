@@ -20,10 +20,14 @@ impl Lowered {
             for v in unit.computes() {
                 let computed = self.values.get(v).is_some_and(|(_, o)| matches!(o, Origin::Computed));
                 if !computed || made[v].replace(u).is_some() {
-                    return Err(format!("v{v} is computed by unit {u} but not only there"));
+                    return Err(format!(
+                        "v{v} is computed by unit {u}, but is also an input, a constant or a result of another unit"
+                    ));
                 }
-                if self.home.get(v) != Some(&Some(u)) {
-                    return Err(format!("v{v} is computed by unit {u}, which is not its home"));
+                if self.maker.get(v) != Some(&Some(u)) {
+                    return Err(format!(
+                        "v{v} is computed by unit {u}, but another unit is recorded as its maker"
+                    ));
                 }
             }
         }
@@ -41,7 +45,7 @@ impl Lowered {
         for (k, &v) in self.outputs.iter().enumerate() {
             self.check_exists(v, &made).map_err(|e| format!("{e} for output {k}"))?;
             if made[v].is_none() || self.outputs[..k].contains(&v) {
-                return Err(format!("output {k} is not a value of its own"));
+                return Err(format!("output {k} is not computed, or is the value of another output"));
             }
         }
         Ok(())
@@ -90,7 +94,8 @@ impl Lowered {
         Ok(())
     }
 
-    /// Checks that the layouts of a member fit the axes of the group, and that what it reads from memory exists.
+    /// Checks that the layouts of a member fit the axes of the group, and that the values it reads from memory
+    /// exist.
     fn member(&self, group: &Group, member: &Member, level: Level) -> Result<(), String> {
         let reads = member.reads_at(level);
         for arg in &member.args {

@@ -1,6 +1,7 @@
-//! Checks which buffers of a plan share memory: temporaries in the arena, and outputs that take over an input.
-//! Takes a plan whose steps are verified; returns what is wrong, or nothing. The rules are written here a second time,
-//! without the planner's functions (`memory.rs`), so that a fault of the planner is found and not repeated.
+//! Checks which buffers of a plan share memory: temporaries in the arena, and outputs that take over an input. Takes a
+//! plan whose steps are verified; returns an error that describes the first violation. The rules are written here a
+//! second time, without the planner's functions (`memory.rs`), so that a fault of the planner is found and not
+//! repeated.
 
 use super::{BufferLocation, Plan, Step};
 use crate::kernel::{Kernel, Level, Operation};
@@ -107,7 +108,7 @@ impl Plan {
     }
 }
 
-/// Whether a step can return an error: an index out of range, a matrix without a factorisation, a failed allocation in a
+/// Returns true if a step can return an error: an index out of range, a matrix without a factorisation, a failed allocation in a
 /// loop or branch. The match lists every kind of step, so that adding one does not compile until it is listed here.
 fn can_fail(step: &Step) -> bool {
     match step {
@@ -151,7 +152,7 @@ fn elementwise(kernel: &Kernel, written: usize, read: usize) -> Result<(), Strin
     Ok(())
 }
 
-/// Whether both layouts map each index to the same element. A stride along an extent of 1 has no effect.
+/// Returns true if both layouts map each index to the same element. A stride along an extent of 1 has no effect.
 fn same_elements(a: &Layout, b: &Layout, extents: &[usize]) -> bool {
     let strides = a.strides.iter().zip(&b.strides).zip(extents);
     a.offset == b.offset && strides.filter(|(_, extent)| **extent > 1).all(|((a, b), _)| a == b)

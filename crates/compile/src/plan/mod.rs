@@ -100,7 +100,7 @@ pub enum Step {
         carries: usize,
         /// Number of iterations.
         length: usize,
-        /// Whether to iterate from the last slice to the first.
+        /// If true, iterates from the last slice to the first.
         reverse: bool,
     },
     /// Independent slices: a plan for one index of some outer axes, run for all indices in any order.
@@ -138,7 +138,7 @@ pub struct Routine {
     pub outs: Vec<usize>,
     /// The operand that the first result may overwrite.
     pub overwrites: Option<usize>,
-    /// Whether it can return an error.
+    /// If true, it can return an error.
     pub can_fail: bool,
     /// The call it comes from, if known.
     pub origin: Option<Origin>,
@@ -198,7 +198,7 @@ impl Step {
 }
 
 impl Step {
-    /// Where it writes in a buffer: layouts, and the extents they are over. For loop nests and products.
+    /// The layouts by which the step writes to a buffer, each with its extents. For loop nests and products.
     fn writes_at(&self, buffer: usize) -> Vec<(Layout, Vec<usize>)> {
         let nest = |k: &Kernel| {
             let stores = k.stores.iter().filter(|s| s.access.buffer == buffer);

@@ -1,6 +1,6 @@
-//! Checks a plan: every access is inside its buffer, and nothing is read before it is written.
-//! Takes a plan; returns an error that names the step, the buffer and what is wrong. Which buffers may share memory is
-//! checked in `aliasing.rs`.
+//! Checks a plan: every access is inside its buffer, and nothing is read before it is written. Takes a plan; returns
+//! an error that names the step, the buffer and the violation. Which buffers may share memory is checked in
+//! `aliasing.rs`.
 
 use super::{BufferLocation, Control, Plan, Step};
 use crate::contraction::Contraction;

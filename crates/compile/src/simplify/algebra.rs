@@ -125,12 +125,12 @@ pub(super) fn rules() -> Vec<Rule> {
 }
 
 /// The operands of a node, if it applies this pointwise op.
-fn operands<'a>(node: &'a Node, row: &Pointwise) -> Option<&'a [Id]> {
-    matches!(&node.op, Op::Map(Map(own)) if std::ptr::eq(*own, row)).then_some(&node.ins)
+fn operands<'a>(node: &'a Node, op: &Pointwise) -> Option<&'a [Id]> {
+    matches!(&node.op, Op::Map(Map(own)) if std::ptr::eq(*own, op)).then_some(&node.ins)
 }
 
-/// Both are the exact quotient rounded once. The inverse must be a normal number, since a device may flush
-/// subnormals.
+/// Dividing and multiplying by the inverse both round the exact quotient once. The inverse must be a normal
+/// number, since a device may flush subnormals.
 fn over_power_of_two(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let &[x, by] = operands(node, &div)? else { return None };
     let (by, dtype) = (seen.splat(by)?, seen.aval(x).dtype);
@@ -148,20 +148,20 @@ fn plus_zero(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     if same(x, y) { Some(Expr::Is(x)) } else { same(y, x).then_some(Expr::Is(y)) }
 }
 
-/// Whether a float value is known not to be -0. Sums start from 0, and 0 + -0 is 0.
+/// Returns true if a float value is known not to be -0. Sums start from 0, and 0 + -0 is 0.
 fn never_minus_zero(seen: &Seen<'_>, id: Id) -> bool {
     let node = seen.node(id);
     let positive =
-        |row: &Pointwise| [&exp, &exp2, &abs, &square, &sigmoid].iter().any(|r| std::ptr::eq(*r, row));
+        |op: &Pointwise| [&exp, &exp2, &abs, &square, &sigmoid].iter().any(|r| std::ptr::eq(*r, op));
     match &node.op {
         Op::Sum(_) | Op::Dot(_) | Op::Iota(_) => true,
         Op::Cast(_) => discrete(seen.aval(node.ins[0]).dtype),
         Op::Constant(c) => c.value.f().iter().all(|v| v.to_bits() != (-0.0f64).to_bits()),
-        Op::Map(Map(row)) if std::ptr::eq(*row, &add) => node.ins.iter().any(|&x| match seen.splat(x) {
+        Op::Map(Map(op)) if std::ptr::eq(*op, &add) => node.ins.iter().any(|&x| match seen.splat(x) {
             Some(v) => v.to_bits() != (-0.0f64).to_bits(),
             None => false,
         }),
-        Op::Map(Map(row)) => positive(row),
+        Op::Map(Map(op)) => positive(op),
         Op::Broadcast(_) | Op::Reshape(_) | Op::Permute(_) | Op::Slice(_) => {
             never_minus_zero(seen, node.ins[0])
         }
@@ -170,8 +170,8 @@ fn never_minus_zero(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 fn idempotent(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
-    let Op::Map(Map(row)) = &node.op else { return None };
-    let such = [&abs, &sign, &floor, &ceil, &round, &trunc].iter().any(|r| std::ptr::eq(*r, *row));
+    let Op::Map(Map(op)) = &node.op else { return None };
+    let such = [&abs, &sign, &floor, &ceil, &round, &trunc].iter().any(|r| std::ptr::eq(*r, *op));
     (such && *seen.op(node.ins[0]) == node.op).then(|| Expr::Is(node.ins[0]))
 }
 
@@ -180,7 +180,8 @@ fn same_dtype(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     (seen.aval(node.ins[0]).dtype == cast.to).then(|| Expr::Is(node.ins[0]))
 }
 
-/// Conversion between integers wraps, but from floats to integers saturates. So a float must not overflow on the way.
+/// Conversion between integers wraps, but conversion from floats to integers saturates. The intermediate dtype must
+/// therefore hold every value.
 fn cast_through(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let (Op::Cast(cast), inner) = (&node.op, seen.node(*node.ins.first()?)) else { return None };
     let Op::Cast(through) = &inner.op else { return None };
@@ -190,7 +191,7 @@ fn cast_through(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     fits.then(|| Expr::of(Cast { to: cast.to }, [Expr::Is(inner.ins[0])]))
 }
 
-/// Whether every value of one dtype is a value of the other.
+/// Returns true if every value of one dtype is a value of the other.
 fn holds(wide: DType, narrow: DType) -> bool {
     use DType::*;
     match (narrow, wide.real()) {

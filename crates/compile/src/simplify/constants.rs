@@ -57,8 +57,8 @@ fn fold_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     }
 }
 
-/// Folds forms whose work is proportional to what they read and write. Views of an index are free where they are
-/// used; views of a constant are computed once. Broadcasts are never materialised.
+/// Folds forms whose work is proportional to the number of elements they read and write. Views of an index are
+/// free where they are used; views of a constant are computed once. Broadcasts are never materialised.
 fn fold(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let small =
         |a: &Aval| a.shape.numel().checked_mul(a.dtype.size()).is_some_and(|bytes| bytes <= MOST_BYTES);
@@ -82,7 +82,7 @@ fn fold(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::constant(reference::apply(&node.op, &ins).ok()?.into_iter().next()?))
 }
 
-/// Whether a value is a constant, an index, or a view of one.
+/// Returns true if a value is a constant, an index, or a view of one.
 fn is_constant(seen: &Seen<'_>, id: Id) -> bool {
     let node = seen.node(id);
     match &node.op {

@@ -1,8 +1,9 @@
 //! Reorders chains of contractions: `(A B) C` or `A (B C)`, whichever needs fewer multiplications.
 //!
-//! Disabled by default: the two round differently, and the caller may have chosen an order for its accuracy (a
-//! projector applied twice, a product of ill-conditioned factors). If enabled, a chain is improved two products at a
-//! time until no exchange helps: not always the optimal order, but never worse than the original.
+//! Disabled by default, because the two orders round differently. The caller may have chosen an order for its
+//! accuracy, as for a projector applied twice or a product of ill-conditioned factors. If enabled, a chain is
+//! improved two products at a time until no exchange helps. The result is not always the optimal order, but never
+//! worse than the original.
 
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::{Id, Node};

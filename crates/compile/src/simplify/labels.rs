@@ -10,7 +10,7 @@ use gradus_ir::ops::dot::Dot;
 use gradus_ir::ops::{Form, Op};
 use gradus_ir::{Aval, Class, Shape};
 
-/// How far below a contraction a permute is searched for.
+/// The number of nodes below a contraction among which a permute is searched.
 const REACH: usize = 3;
 
 pub(super) fn rules() -> Vec<Rule> {
@@ -57,7 +57,7 @@ fn same_sum(old: &Dot, new: &Dot, out: &Aval) -> bool {
     (out.dtype.class() <= Class::Int || summed(old) == summed(new)) && (in_step(new) || !in_step(old))
 }
 
-/// Whether the labels that both operands share and sum have the same order in both. Then they form one axis of a
+/// Returns true if the labels that both operands share and sum have the same order in both. Then they form one axis of a
 /// matrix product; otherwise an operand must be copied, which costs as much as the permute.
 fn in_step(dot: &Dot) -> bool {
     let shared = |l: &char| !dot.out.contains(*l) && dot.lhs.contains(*l) && dot.rhs.contains(*l);

@@ -46,19 +46,19 @@ pub struct Simplified {
     pub rounds: usize,
 }
 
-/// A rewrite rule: what may replace a value.
+/// A rewrite rule: computes a replacement for a value.
 pub struct Rule {
     /// The name, in reports and options.
     pub name: &'static str,
     /// The law, for documentation.
     pub law: &'static str,
-    /// Whether the replacement has the same bits for all operands, including ±0, infinities, NaN and subnormals.
+    /// If true, the replacement has the same bits for all operands, including ±0, infinities, NaN and subnormals.
     pub exact: bool,
     /// Returns the replacement if the law applies.
     rewrite: Rewrite,
 }
 
-/// How a rule is applied.
+/// The implementation of a rule.
 enum Rewrite {
     /// By matching the pattern of its law.
     Pattern(&'static pattern::Law),
@@ -149,7 +149,7 @@ impl<'a> Seen<'a> {
         &self.aval(id).shape
     }
 
-    /// Whether the value has no reader other than the one being examined. Rules check this last.
+    /// Returns true if the value has no reader other than the one being examined. Rules check this last.
     fn read_once(&self, id: Id) -> bool {
         let once = self.uses.get(id.node as usize).is_none_or(|&n| n <= 1);
         if !once {
@@ -228,7 +228,7 @@ struct Pass<'r> {
 struct Round {
     graph: Graph,
     fired: Vec<usize>,
-    /// Whether another round may find more.
+    /// If true, another round may find more.
     again: bool,
 }
 
@@ -269,7 +269,7 @@ impl<'r> Pass<'r> {
         Ok(Round { graph: self.b.into_graph(&outputs)?, fired: self.fired, again })
     }
 
-    /// Whether a value that had too many readers for a rule has fewer now.
+    /// Returns true if a value that had too many readers for a rule has fewer now.
     fn fewer_read(&self, outputs: &[Id]) -> bool {
         let refused = self.refused.borrow();
         if refused.is_empty() {

@@ -119,7 +119,7 @@ pub(super) fn unrepeated(from: &Shape, to: &Shape, lost: &[usize]) -> Shape {
     from.iter().enumerate().filter(|(a, _)| !lost.contains(&(a + lead))).map(|(_, &d)| d).collect()
 }
 
-/// Whether a broadcast repeats one element along a result axis.
+/// Returns true if a broadcast repeats one element along a result axis.
 pub(super) fn repeats(from: &Shape, to: &Shape, axis: usize) -> bool {
     let lead = to.rank() - from.rank();
     axis < lead || from[axis - lead] == 1

@@ -53,7 +53,7 @@ fn slice_of_concat(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     None
 }
 
-/// Whether a pad only adds zeros around its operand.
+/// Returns true if a pad only adds zeros around its operand.
 fn plain(p: &Pad) -> bool {
     p.interior.iter().all(|&i| i == 0) && p.low.iter().chain(&p.high).all(|&x| x >= 0)
 }

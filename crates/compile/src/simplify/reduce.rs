@@ -1,7 +1,8 @@
 //! Reductions of reductions, of repetitions, and of one element.
 //!
-//! Maxima and minima may be taken in any order, except for the sign of a zero, which is that of the first one met;
-//! sums and products of floats may not. A sum starts from 0, so that of one element is `x + 0`, not `x`.
+//! Maxima and minima may be taken in any order, except for the sign of a zero: among equal zeros the first one is
+//! the result. Sums and products of floats may not be reordered. A sum starts from 0, so that of one element is `x
+//! + 0`, not `x`.
 
 use super::movement::{repeats, unrepeated};
 use super::{Expr, Rule, Seen};

@@ -3,8 +3,8 @@
 //!
 //! The values they pass to each other are then as large as one slice: they stay in cache and are never stored
 //! completely. The scores of attention are computed, normalised and used like this, one head (or some rows of a large
-//! head) at a time. If a later run of slices reads a value of an earlier one, and has all it needs to compute it, it
-//! computes it again.
+//! head) at a time. A later run of slices may read a value of an earlier run and all operands of that value. Then the
+//! later run computes the value again.
 
 mod columns;
 
@@ -26,7 +26,7 @@ struct Run {
     extents: Vec<usize>,
     /// Buffers that one of the steps writes and another reads.
     passed: BTreeSet<usize>,
-    /// Those of them that no other step uses, and their bytes.
+    /// Buffers of `passed` that no other step uses; `bytes` is their total size.
     own: BTreeSet<usize>,
     bytes: usize,
 }
@@ -166,12 +166,12 @@ fn users(plan: &Plan) -> Users {
     users
 }
 
-/// How a step uses a buffer, slice by slice.
+/// The slices of a buffer that a step reads and writes.
 #[derive(Clone, Copy)]
 struct Use {
     buffer: usize,
     write: bool,
-    /// Whether its slices are contiguous, and each is used by its own index alone.
+    /// If true, its slices are contiguous, and each is used by its own index alone.
     natural: bool,
     backwards: bool,
 }
@@ -219,7 +219,7 @@ impl<'a> Looked<'a> {
     }
 }
 
-/// Returns neighbouring steps as a run over these outer axes, if they can form one.
+/// Returns neighbouring steps as a run over these outer axes. Returns `None` if they cannot form one.
 fn run(looked: &Looked<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
     let (plan, users) = (looked.plan, looked.users);
     let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());

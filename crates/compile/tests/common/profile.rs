@@ -1,7 +1,7 @@
 //! The profile that the compiler's tests use. It is separate from the CPU's, whose values may be tuned
 //! without changing the plans that these tests expect.
 
-use super::limits::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split};
+use super::limits::{Fuse, Loops, Memory, Profile, Recompute, Slices, Split, StoredScores};
 use gradus_ir::DType;
 
 pub(crate) const PROFILE: Profile = Profile {
@@ -23,4 +23,5 @@ pub(crate) const PROFILE: Profile = Profile {
     products: &[DType::F32, DType::F64, DType::BF16],
     dtypes: &DType::ALL,
     claims: &[],
+    scores: StoredScores { keys: 0, most: usize::MAX },
 };

@@ -1,4 +1,4 @@
-//! Products of `bf16` on AMX: a tile of C is four registers of 16 by 16 sums; a group of 32 steps along k takes
+//! Products of `bf16` on AMX. A tile of C is four registers of 16 by 16 sums; a group of 32 steps along k takes
 //! four instructions.
 
 use super::kernel::{Kernels, Step};

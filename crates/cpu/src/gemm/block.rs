@@ -253,7 +253,8 @@ struct Around(Option<[unsafe fn(); 2]>);
 impl Around {
     fn new(around: Option<[unsafe fn(); 2]>) -> Around {
         if let Some([before, _]) = around {
-            // SAFETY: it needs the instruction set of the kernels, which the caller of `drive::run` guarantees.
+            // SAFETY: the function needs the instruction set of the kernels, which the caller of `drive::run`
+            // guarantees.
             unsafe { before() }
         }
         Around(around)

@@ -19,7 +19,7 @@ pub(super) struct Drive<'p, T: Real> {
     pub(super) kernels: &'static Kernels<T>,
     pub(super) problem: &'p Problem<'p, T>,
     pub(super) plan: Plan,
-    /// Whether the caller has requested a stop.
+    /// If true, the caller has requested a stop.
     left: AtomicBool,
 }
 
@@ -68,7 +68,7 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
 }
 
 impl<T: Real> Drive<'_, T> {
-    /// Whether to stop inside a block, which can take seconds. Only the calling thread polls; the others read
+    /// Returns true if work should stop inside a block, which can take seconds. Only the calling thread polls; the others read
     /// the flag.
     pub(super) fn left(&self) -> bool {
         self.left.load(Relaxed) || (stop::requested() && !self.left.swap(true, Relaxed))

@@ -4,9 +4,9 @@ use super::vector::{Lanes, Vector, prefetch, prefetch_to_write};
 use super::{Real, pack};
 use crate::Isa;
 
-/// A tile of C and its operands. Element (i, p) of A is at `a[i * a_lane + p * a_depth]`, element (p, j) of B
-/// at `b[p * b_depth + j]` for tiles and at `b[j * b_depth + p]` for dots, element (i, j) of C at `c[i * c_row
-/// + j]`.
+/// A tile of C and its operands. Element (i, p) of A is at `a[i * a_lane + p * a_depth]`. Element (p, j) of B
+/// is at `b[p * b_depth + j]` for tiles and at `b[j * b_depth + p]` for dots. Element (i, j) of C is at `c[i *
+/// c_row + j]`.
 pub(super) struct Step<T: Real> {
     pub(super) k: usize,
     pub(super) a: *const T,
@@ -21,7 +21,7 @@ pub(super) struct Step<T: Real> {
     pub(super) rows: usize,
     /// Number of existing columns of the last vector of the tile.
     pub(super) last: usize,
-    /// Whether the product is added to C instead of replacing it.
+    /// If true, the product is added to C instead of replacing it.
     pub(super) accumulate: bool,
 }
 
@@ -69,8 +69,8 @@ impl<T: Real> Kernels<T> {
 /// Rows and columns of the largest block of dot products.
 pub(super) const DOT: usize = 4;
 
-/// Number of rows of B to prefetch ahead: the rows of a B in place are too far apart for the hardware
-/// prefetcher, packed ones are in the second-level cache.
+/// Number of rows of B to prefetch ahead. The rows of a B in place are too far apart for the hardware
+/// prefetcher; packed rows are in the second-level cache.
 const AHEAD: isize = 12;
 
 /// Computes a tile of `M` rows and `N` vectors.
@@ -255,10 +255,10 @@ macro_rules! kernelled {
                         use std::arch::x86_64::$avx2;
                         kernels!(avx2, $avx2, $t, 6, 2, pack::transposing, [1: 1 2 3 4 5 6 7 8 9 10 11 12] [2: 1 2 3 4 5 6])
                     }
-                    // 24 of 32 registers hold sums, which hide four cycles of latency on up to four units; 3
-                    // hold B, the rest elements of A. 8 by 3 loads less than 12 by 2, because elements of A are
-                    // loaded one by one. The instructions are part of the target, so that no function needs to
-                    // enable them.
+                    // 24 of 32 registers hold sums, which hide four cycles of latency on up to four units. 3
+                    // registers hold B, the rest elements of A. 8 by 3 loads less than 12 by 2, because
+                    // elements of A are loaded one by one. The instructions are part of the target, so that no
+                    // function needs to enable them.
                     #[cfg(target_arch = "aarch64")]
                     Isa::Neon => {
                         use std::arch::aarch64::$neon;

@@ -1,12 +1,12 @@
 //! Matrix products: C = A·B or C += A·B, batched, with operands of any strides.
 //!
-//! A task is a block of C over all of k. Its innermost loop holds a tile of C in registers and reads A and B in
-//! place if their strides suit it, otherwise from packed panels. The task packs them itself, and they stay in
-//! its second-level cache. When a part of the block is finished and still in cache, `finish` is called with it,
-//! which fuses bias, activation and residual.
+//! A task is a block of C over all of k. Its innermost loop holds a tile of C in registers. It reads A and B in
+//! place if their strides are suitable, otherwise from packed panels. The task packs them itself, and they stay
+//! in its second-level cache. When a part of the block is finished and still in cache, `finish` is called with
+//! it, which fuses bias, activation and residual.
 //!
-//! The order of the sums depends only on the problem and the instruction set, so that the result has the same
-//! bits for any number of threads. Only the blocks that `finish` receives differ.
+//! The order of the sums depends only on the problem and the instruction set. So the result has the same bits
+//! for any number of threads. Only the blocks that `finish` receives differ.
 //!
 //! Elements are summed in their own type, `bf16` in `f32`: C is then `f32`, and `finish` can round it. On
 //! processors with tiles (`amx`), `bf16` are packed as pairs along k; otherwise they are converted to `f32`
@@ -56,7 +56,7 @@ pub struct Problem<'a, T: Real> {
     pub b: Operand<'a, T>,
     /// Output.
     pub c: Output<T::Sum>,
-    /// Whether the products are added to C.
+    /// If true, the products are added to C.
     pub accumulate: bool,
     /// Called with each finished block of C. Every element is in exactly one block.
     pub finish: Option<Finish<'a, T::Sum>>,
@@ -91,8 +91,8 @@ pub struct Strided<T> {
 /// An operand that is computed, or is stored in some other way, such as the patches of a convolution.
 pub trait Pack<T>: Sync {
     /// Sets `out[p * panel.width + lane]` to the element at lane `panel.lane + lane` and depth `panel.depth +
-    /// p` for every `p < panel.steps` and `lane < panel.lanes`, and to zero for the lanes from there to
-    /// `panel.width`. A panel may be requested more than once.
+    /// p` for every `p < panel.steps` and `lane < panel.lanes`. Sets the lanes from there to `panel.width` to
+    /// zero. A panel may be requested more than once.
     fn pack(&self, panel: Panel, out: &mut [T]);
 }
 

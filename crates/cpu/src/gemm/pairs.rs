@@ -62,7 +62,7 @@ pub(super) unsafe fn pack<const LANES: bool>(
 /// next: lanes may be too far apart to stay in the cache together.
 ///
 /// # Safety
-/// The lanes and steps exist, and the processor has AVX-512; so for the functions below.
+/// The lanes and steps exist, and the processor has AVX-512. The functions below have the same requirements.
 #[inline(always)]
 unsafe fn along(first: *const bf16, lane: isize, lanes: usize, steps: usize, out: *mut bf16) {
     for l in 0..WIDTH {

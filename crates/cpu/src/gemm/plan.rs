@@ -1,8 +1,8 @@
 //! Chooses how a product is split into tasks.
 //!
 //! The choices that decide the order of sums (dot products or tiles, ranges of k) depend only on the problem
-//! and the kernels. Only the blocks of C also depend on the number of threads, and they do not change the
-//! result: an element's sum is the same in any block.
+//! and the kernels. Only the blocks of C also depend on the number of threads. They do not change the result:
+//! an element's sum is the same in any block.
 
 use super::kernel::{DOT, Kernels};
 use super::pack::LINE;
@@ -11,15 +11,15 @@ use super::{Operand, Problem, Real};
 /// The plan of a product.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    /// Whether to use dot products instead of tiles.
+    /// If true, dot products are used instead of tiles.
     pub(super) dot: bool,
     /// Rows and columns of a tile.
     pub(super) tile: (usize, usize),
-    /// Whether A is read in place.
+    /// If true, A is read in place.
     pub(super) direct_a: bool,
-    /// Whether A is read in place, except where rows or steps are too few for a tile.
+    /// If true, A is read in place, except where rows or steps are too few for a tile.
     pub(super) whole_a: bool,
-    /// Whether B is read in place.
+    /// If true, B is read in place.
     pub(super) direct_b: bool,
     /// Rows of a block of C.
     pub(super) rows: usize,
@@ -111,7 +111,7 @@ pub(super) fn cost<T: Real>(problem: &Problem<'_, T>, kernels: &Kernels<T>) -> u
     2 * m * n * k / kernels.speed + 32 * (m * k + k * n + m * n)
 }
 
-/// Whether all lanes start at cache lines, so that a vector of them is loaded one line at a time.
+/// Returns true if all lanes start at cache lines, so that a vector of them is loaded one line at a time.
 fn in_lines<T>(operand: &Operand<'_, T>) -> bool {
     let Operand::Strided(s) = operand else { return false };
     let far = |step: isize| (step * size_of::<T>() as isize) % LINE as isize == 0;

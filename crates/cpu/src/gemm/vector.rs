@@ -8,7 +8,7 @@ use super::Real;
 /// A register of `LANES` elements.
 ///
 /// Every method needs the instruction set of its implementor. Loads and stores need valid memory for the lanes
-/// they access (masked ones for the lanes of the mask, which has at least one and not all lanes).
+/// they access. Masked ones access the lanes of the mask, which has at least one lane but not all.
 pub(super) trait Vector: Copy {
     type Scalar: Real<Sum = Self::Scalar>;
     type Mask: Copy;

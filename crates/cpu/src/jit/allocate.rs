@@ -320,8 +320,8 @@ impl<M: Machine> Body<M> {
         self.of.insert(n, to);
     }
 
-    /// Emits a fused multiply-add. The result overwrites one of the operands: one whose last use this is, or a
-    /// copy.
+    /// Emits a fused multiply-add. The result overwrites one of the operands: an operand whose last use is this
+    /// step, or a copy.
     fn fma(&mut self, e: &mut Emitter<'_, M>, step: &Step, [a, b, c]: [Arg; 3]) -> u8 {
         let (a, b) = if self.held(a).is_none() { (b, a) } else { (a, b) };
         let ends = |s: &Self, arg: Arg| {

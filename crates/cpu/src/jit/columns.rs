@@ -2,7 +2,7 @@
 //! lanes.
 //!
 //! Such a kernel is split into kernels without reductions. Some run over all indices, with the lanes innermost,
-//! and accumulate into arrays; others run over the lanes once and compute values that depend on these arrays.
+//! and accumulate into arrays. Others run over the lanes once and compute values that depend on these arrays.
 //! The arrays are thread-local buffers.
 
 use super::Code;
@@ -37,7 +37,7 @@ type Fold = (Combine, usize, usize);
 #[derive(Debug)]
 struct Stage {
     code: Code,
-    /// Whether it runs over all indices, not only over the lanes.
+    /// If true, it runs over all indices, not only over the lanes.
     all: bool,
     /// Reductions that it accumulates into arrays.
     folds: Vec<Fold>,
@@ -211,7 +211,7 @@ fn name(combine: Combine) -> Option<&'static str> {
     }
 }
 
-/// Whether the instruction is computed once per lane.
+/// Returns true if the instruction is computed once per lane.
 fn is_lane(inst: &Inst) -> bool {
     inst.level == Level::Row && matches!(inst.op, Operation::Scalar(_))
 }
@@ -237,7 +237,7 @@ struct Cut<'k> {
     /// The array of each value that other stages read.
     arrays: Vec<Option<usize>>,
     count: usize,
-    /// Whether an array would have to hold another dtype than `f32`.
+    /// If true, an array would have to hold another dtype than `f32`.
     failed: bool,
 }
 
@@ -245,7 +245,7 @@ struct Cut<'k> {
 struct Part {
     kernel: Kernel,
     buffers: usize,
-    /// Their new indices.
+    /// The new indices of the instructions.
     of: Vec<Option<usize>>,
 }
 

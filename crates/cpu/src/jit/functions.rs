@@ -50,7 +50,7 @@ impl<'n> Value<'n> {
         }
     }
 
-    /// Whether it is a node for a machine with AVX-512.
+    /// Returns true if it is a node for a machine with AVX-512.
     fn rich(self) -> bool {
         matches!(self, Value::Node(nodes, _) if nodes.rich)
     }

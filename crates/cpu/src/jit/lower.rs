@@ -21,7 +21,7 @@ pub(super) struct Lowered {
     /// Bytes of an element of each access.
     pub(super) sizes: Vec<usize>,
     pub(super) stores: Vec<Store>,
-    /// Whether rows have one element, which is loaded and stored without a mask: that shortens the latency to
+    /// If true, rows have one element, which is loaded and stored without a mask: that shortens the latency to
     /// the next row.
     pub(super) single: bool,
 }
@@ -31,7 +31,7 @@ pub(super) struct Lowered {
 pub(super) struct Store {
     pub(super) node: usize,
     pub(super) access: usize,
-    /// Whether it writes one element per row.
+    /// If true, it writes one element per row.
     pub(super) row: bool,
 }
 

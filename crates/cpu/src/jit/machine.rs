@@ -35,14 +35,14 @@ pub(super) trait Machine {
     const VECTORS: usize;
     /// Mask registers; empty if booleans are vectors.
     const MASKS: std::ops::Range<u8>;
-    /// Whether accumulators are in registers, not in memory.
+    /// If true, accumulators are in registers, not in memory.
     const HOLDS_FOLDS: bool;
     /// Copies of each constant in the pool.
     const CONSTANTS: usize;
     /// Additional registers that loads and stores of booleans need, and that folding needs.
     const SPARE: (usize, usize);
 
-    /// Whether instructions can broadcast an element from there.
+    /// Returns true if instructions can broadcast an element from there.
     fn spreads(from: Mem) -> bool;
     /// Writes an instruction on all lanes: `to` is the result unless the form says otherwise, `a` the middle
     /// operand.

@@ -2,8 +2,8 @@
 //! interpreter's loop per instruction.
 //!
 //! A kernel is converted to nodes ([`lower`]), ordered ([`schedule`]) and encoded ([`emit`], [`encode`]).
-//! Functions have the same source as the loops over slices, and sums have the same order, so that results equal
-//! the interpreter's bit for bit (except the payload of NaN). Kernels without code are left to the interpreter.
+//! Functions have the same source as the loops over slices, and sums have the same order. So results equal the
+//! interpreter's bit for bit, except the payload of NaN. Kernels without code are left to the interpreter.
 
 mod allocate;
 mod avx2;
@@ -121,8 +121,8 @@ impl Native {
     /// Runs a range of parallel indices.
     ///
     /// # Safety
-    /// `memory` has the sizes of the buffers that the kernel was compiled for, and no other thread accesses
-    /// what is written. `scratch` has [`scratch`](Native::scratch) bytes and is aligned to 64 bytes.
+    /// `memory` has the sizes of the buffers that the kernel was compiled for, and no other thread accesses the
+    /// buffers that are written. `scratch` has [`scratch`](Native::scratch) bytes and is aligned to 64 bytes.
     pub(crate) unsafe fn run(&self, memory: &[*mut u8], from: usize, count: usize, scratch: *mut u8) {
         // SAFETY: the caller guarantees the sizes of the buffers, exclusive access to those written, and the
         // scratch memory.

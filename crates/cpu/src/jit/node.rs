@@ -62,7 +62,7 @@ pub(super) enum Arg {
 pub(super) struct Node {
     pub(super) op: Action,
     pub(super) args: Vec<Arg>,
-    /// Whether it is the same along a row.
+    /// If true, the value is the same along a row.
     pub(super) row: bool,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) struct Nodes {
     all: RefCell<Vec<Node>>,
-    /// Whether the machine has AVX-512, which has single instructions for what AVX2 does in several.
+    /// If true, the machine has AVX-512, which has single instructions where AVX2 needs several.
     pub(super) rich: bool,
 }
 
@@ -124,7 +124,7 @@ impl Node {
         matches!(self.op, Action::Fold(_))
     }
 
-    /// Whether its value is a mask.
+    /// Returns true if its value is a mask.
     pub(super) fn is_mask(&self) -> bool {
         matches!(self.op, Action::LoadMask(_) | Action::Compare(..) | Action::Logic(_))
     }

@@ -21,7 +21,7 @@ pub(super) struct Shared {
     pub(super) nodes: usize,
 }
 
-/// Code by nodes; `None` for nodes without code, which takes as long to find out.
+/// Code by nodes; `None` for nodes without code: finding that out takes as long as generating code.
 type Known = HashMap<(Isa, Lowered), Option<Arc<Shared>>>;
 
 /// Largest number of entries, of a page or more each; then the cache is cleared.

@@ -179,7 +179,7 @@ impl Case {
         memory.iter().map(|m| m.iter().flat_map(|w| w.to_le_bytes()).collect()).collect()
     }
 
-    /// Whether some function needs many registers.
+    /// Returns true if some function needs many registers.
     fn is_long(&self) -> bool {
         let long =
             |i: &Inst| matches!(i.op, Operation::Scalar(Scalar::Pointwise(row)) if LONG.contains(&row.name));

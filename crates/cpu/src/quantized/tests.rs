@@ -3,6 +3,7 @@
 use super::int8::Product;
 use super::*;
 use gradus_ir::format::Parts;
+use gradus_mem::FileMap;
 
 /// Bytes by a generator, without the bits outside of `mask`.
 fn bytes(count: usize, mask: u8) -> Vec<u8> {
@@ -96,9 +97,25 @@ fn rounded(x: &[f32]) -> Vec<f64> {
     x.chunks(32).flat_map(block).collect()
 }
 
+/// Products of integers on this processor, then on lesser instruction sets without VNNI.
+fn ways() -> impl Iterator<Item = Option<Isa>> {
+    [None].into_iter().chain(Isa::available().iter().filter(|isa| **isa <= Isa::Avx2).copied().map(Some))
+}
+
+/// Products of integers in one way.
+fn integer_products(products: &[Product], way: Option<Isa>) {
+    // SAFETY: the tests make weights, activations and results as large as they state.
+    unsafe {
+        match way {
+            None => int8::dot(Pool::global(), products),
+            Some(isa) => int8::dot_with(Pool::global(), products, isa),
+        }
+    }
+}
+
 #[test]
 fn integer_products_are_those_of_rounded_activations() {
-    for format in quantized() {
+    for (format, way) in quantized().flat_map(|format| ways().map(move |way| (format, way))) {
         // Widths of complete pieces of 128 and of others, of one panel and of several; outputs of a part of a task and of several.
         for (outputs, blocks) in [(7, 1), (32, 4), (37, 18), (70, 5), (33, 22)] {
             let width = (blocks * 32usize).next_multiple_of(format.block_elements());
@@ -113,8 +130,7 @@ fn integer_products_are_those_of_rounded_activations() {
                     (0..count * width).map(|i| ((i * 37 + 11) % 101) as f32 / 50.0 - low).collect();
                 let mut y = vec![f32::NAN; count * outputs];
                 let rows = Rows { x: x.as_ptr(), y: y.as_mut_ptr(), count };
-                // SAFETY: weights, activations and results are as large as stated.
-                unsafe { int8::dot(Pool::global(), &[Product { weights, rows }]) };
+                integer_products(&[Product { weights, rows }], way);
                 let x = rounded(&x);
                 for (i, y) in y.iter().enumerate() {
                     let (row, output) = (i / outputs, i % outputs);
@@ -126,7 +142,7 @@ fn integer_products_are_those_of_rounded_activations() {
                     let least = f64::from(f32::MIN_POSITIVE);
                     assert!(
                         far <= 1e-6 * size + least,
-                        "{} {width} {count}: {y} is not {sum}",
+                        "{} {way:?} {width} {count}: {y} is not {sum}",
                         format.name()
                     );
                 }
@@ -151,10 +167,7 @@ fn sizes(format: Format, data: &[u8]) -> Vec<f64> {
 
 #[test]
 fn a_row_of_integer_products_has_the_same_bits_alone_and_among_others() {
-    if !int8::exact() {
-        return; // Other processors multiply the rounded values as `f32`.
-    }
-    for format in quantized() {
+    for (format, way) in quantized().flat_map(|format| ways().map(move |way| (format, way))) {
         let (outputs, width) = (40, 576usize.next_multiple_of(format.block_elements()));
         let data = bytes(outputs * format.bytes_of(width).unwrap_or(0), FINITE);
         let weights = Weights { format, data: data.as_ptr(), rows: outputs, width };
@@ -162,8 +175,7 @@ fn a_row_of_integer_products_has_the_same_bits_alone_and_among_others() {
         let run = |from: usize, count: usize| {
             let mut y = vec![0f32; count * outputs];
             let rows = Rows { x: x[from * width..].as_ptr(), y: y.as_mut_ptr(), count };
-            // SAFETY: weights, activations and results are as large as stated.
-            unsafe { int8::dot(Pool::global(), &[Product { weights, rows }]) };
+            integer_products(&[Product { weights, rows }], way);
             y
         };
         let together = run(0, 23);
@@ -171,7 +183,7 @@ fn a_row_of_integer_products_has_the_same_bits_alone_and_among_others() {
             assert_eq!(
                 run(row, count),
                 together[row * outputs..][..count * outputs],
-                "{} {row}",
+                "{} {way:?} {row}",
                 format.name()
             );
         }
@@ -183,14 +195,19 @@ fn activations_that_are_not_finite_give_nan() {
     let format = Format::Q8_0;
     let data = bytes(2 * format.bytes_of(64).unwrap_or(0), FINITE);
     let weights = Weights { format, data: data.as_ptr(), rows: 2, width: 64 };
-    for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+    for (bad, way) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY]
+        .into_iter()
+        .flat_map(|bad| ways().map(move |way| (bad, way)))
+    {
         let mut x = [0.5f32; 128];
         x[40] = bad;
         let mut y = [0f32; 4];
         let rows = Rows { x: x.as_ptr(), y: y.as_mut_ptr(), count: 2 };
-        // SAFETY: weights, activations and results are as large as stated.
-        unsafe { int8::dot(Pool::global(), &[Product { weights, rows }]) };
-        assert!(y[0].is_nan() && y[1].is_nan() && y[2].is_finite() && y[3].is_finite(), "{bad}: {y:?}");
+        integer_products(&[Product { weights, rows }], way);
+        assert!(
+            y[0].is_nan() && y[1].is_nan() && y[2].is_finite() && y[3].is_finite(),
+            "{bad} {way:?}: {y:?}"
+        );
     }
 }
 
@@ -221,4 +238,34 @@ fn products_of_the_same_activations_have_the_same_bits_together() {
             }
         }
     }
+}
+
+#[test]
+fn weights_of_a_file_have_the_bits_of_weights_in_memory() {
+    let path = std::env::temp_dir().join(format!("gradus-interleaved-{}", std::process::id()));
+    for format in quantized() {
+        // Some copies are in interleaved order: those of a multiple of 16 outputs.
+        for (outputs, blocks) in [(16, 1), (48, 18), (64, 5), (23, 4)] {
+            let width = (blocks * 32usize).next_multiple_of(format.block_elements());
+            let data = bytes(outputs * format.bytes_of(width).unwrap_or(0), FINITE);
+            std::fs::write(&path, &data).expect("a file");
+            let file = FileMap::open(&path).expect("a map");
+            for count in [1, 2, 7, 8, 9, 23] {
+                let x: Vec<f32> = (0..count * width).map(|i| (i as f32 * 0.37).sin()).collect();
+                let run = |data: &[u8]| {
+                    let mut y = vec![f32::NAN; count * outputs];
+                    let weights = Weights { format, data: data.as_ptr(), rows: outputs, width };
+                    let rows = Rows { x: x.as_ptr(), y: y.as_mut_ptr(), count };
+                    integer_products(&[Product { weights, rows }], None);
+                    y
+                };
+                assert_eq!(run(&file), run(&data), "{} {outputs} {width} {count}", format.name());
+            }
+            let copied = gradus_mem::copy_of(file.as_ptr()).is_some();
+            let wanted = int8::has_order_of_its_own(format) && outputs.is_multiple_of(16);
+            assert_eq!(copied, wanted, "{} {outputs}", format.name());
+            assert_eq!(*file, data[..], "the pages of the file are read again");
+        }
+    }
+    std::fs::remove_file(&path).expect("removed");
 }

@@ -1,7 +1,7 @@
 //! Weights of each format, 32 at a time, in vector registers.
 //! The values are those of `gradus_ir::format`, bit for bit. Formats without a kernel of their own unpack their integers there.
 
-use crate::wide::{GROUP, Wide, half_at};
+use crate::wide::{GROUP, Unpack, half_at};
 use gradus_ir::format::{Format, MOST, Parts, six_bits};
 
 /// How kernels read the blocks of a format.
@@ -9,8 +9,8 @@ use gradus_ir::format::{Format, MOST, Parts, six_bits};
 /// # Safety
 /// `each` needs the instruction set of `W` and a block of readable bytes.
 pub(super) trait Blocks {
-    /// Calls `f` with the number and the values of each group of a block, in order.
-    unsafe fn each<W: Wide>(&mut self, block: *const u8, f: impl FnMut(usize, W));
+    /// Calls `f` with the number and the weights of each group of a block, in order.
+    unsafe fn each<W: Unpack>(&mut self, block: *const u8, f: impl FnMut(usize, W));
 }
 
 pub(super) struct Q4_0;
@@ -21,7 +21,7 @@ pub(super) struct Q6K;
 
 impl Blocks for Q4_0 {
     #[inline(always)]
-    unsafe fn each<W: Wide>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
+    unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
         // SAFETY: a block is a scale and 16 bytes; the caller guarantees the instruction set.
         unsafe { f(0, W::nibbles::<8>(block.add(2), W::half(block), None)) }
     }
@@ -29,7 +29,7 @@ impl Blocks for Q4_0 {
 
 impl Blocks for Q4_1 {
     #[inline(always)]
-    unsafe fn each<W: Wide>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
+    unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
         // SAFETY: a block is a scale, an offset and 16 bytes; the caller guarantees the instruction set.
         unsafe {
             let (scale, offset) = W::halves(block);
@@ -40,7 +40,7 @@ impl Blocks for Q4_1 {
 
 impl Blocks for Q8_0 {
     #[inline(always)]
-    unsafe fn each<W: Wide>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
+    unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
         // SAFETY: a block is a scale and 32 bytes; the caller guarantees the instruction set.
         unsafe { f(0, W::bytes(block.add(2).cast(), [W::half(block); 2], None)) }
     }
@@ -48,7 +48,7 @@ impl Blocks for Q8_0 {
 
 impl Blocks for Q4K {
     #[inline(always)]
-    unsafe fn each<W: Wide>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
+    unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
         // SAFETY: a block is two halves, 12 bytes of scales and offsets, and 128 bytes of nibbles.
         unsafe {
             let (d, least) = (half_at(block), half_at(block.add(2)));
@@ -68,7 +68,7 @@ impl Blocks for Q4K {
 
 impl Blocks for Q6K {
     #[inline(always)]
-    unsafe fn each<W: Wide>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
+    unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
         // SAFETY: a block is 128 bytes of low bits, 64 of high bits, 16 scales and a half.
         unsafe {
             let d = half_at(block.add(208));
@@ -103,7 +103,7 @@ impl Any {
 
 impl Blocks for Any {
     #[inline(always)]
-    unsafe fn each<W: Wide>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
+    unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
         let (format, parts) = (self.format, &mut self.parts);
         // SAFETY: the caller guarantees a whole block.
         format.unpack(unsafe { std::slice::from_raw_parts(block, format.block_bytes()) }, parts);

@@ -125,24 +125,24 @@ impl Shape {
         self.axes.iter().all(Axis::is_plain)
     }
 
-    /// Whether each output position reads exactly the operand's element at that position.
+    /// Returns true if each output position reads exactly the operand's element at that position.
     fn is_pointwise(&self) -> bool {
         self.window == 1 && self.axes.iter().all(|a| a.stride == 1 && a.positions == a.extent)
     }
 
-    /// Whether the window covers the operand.
+    /// Returns true if the window covers the operand.
     fn covers_operand(&self) -> bool {
         let covers =
             |a: &Axis| a.positions == 1 && a.window == a.extent && (a.dilation == 1 || a.window == 1);
         self.axes.iter().all(covers)
     }
 
-    /// Whether the product has so few rows that packing patches would cost more than reading them in place.
+    /// Returns true if the product has so few rows that packing patches would cost more than reading them in place.
     fn is_thin(&self) -> bool {
         self.outputs <= FEW_ROWS && self.axes.last().is_some_and(|a| a.positions >= thin::NARROW)
     }
 
-    /// Whether adding up shifted products of the operand is cheaper than products of patches.
+    /// Returns true if adding up shifted products of the operand is cheaper than products of patches.
     fn is_shifted<T>(&self) -> bool {
         self.window > 1
             && self.outputs <= SOME_ROWS
@@ -153,7 +153,7 @@ impl Shape {
             && shifted::fits(&self.axes)
     }
 
-    /// Whether the output positions of all images are the columns of one product.
+    /// Returns true if the output positions of all images are the columns of one product.
     fn is_merged(&self) -> bool {
         self.covers_operand()
             || self.positions < FEW_POSITIONS && self.images > 1 && !self.is_pointwise() && !self.is_thin()

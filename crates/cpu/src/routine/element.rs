@@ -19,10 +19,10 @@ pub(super) trait Element: Copy + Send + Sync {
 
 /// An element type with an order.
 pub(super) trait Ordered: Element {
-    /// Maps to an integer that orders elements: equal for equal elements (0 and -0, NaN and NaN), with NaN the
-    /// greatest, and below 2³² for elements of at most four bytes.
+    /// Maps to an integer that orders elements, with NaN the greatest. Equal elements (0 and -0, NaN and NaN)
+    /// have equal integers. For elements of at most four bytes the integer is below 2³².
     fn rank(self) -> u64;
-    /// Whether it is NaN.
+    /// Returns true if it is NaN.
     fn is_nan(self) -> bool {
         false
     }
@@ -31,7 +31,7 @@ pub(super) trait Ordered: Element {
 /// A boolean, stored as a byte.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Truth(u8);
+pub(super) struct Boolean(u8);
 
 macro_rules! element {
     ($($t:ty, $carrier:ty, $dtype:ident, |$x:ident| $up:expr, $down:expr;)*) => {$(
@@ -62,7 +62,7 @@ element! {
     i32, i64, I32, |x| i64::from(x), x as i32;
     u32, i64, U32, |x| i64::from(x), x as u32;
     i64, i64, I64, |x| x, x;
-    Truth, i64, Bool, |x| i64::from(x.0 != 0), Truth((x & 1) as u8);
+    Boolean, i64, Bool, |x| i64::from(x.0 != 0), Boolean((x & 1) as u8);
     Complex<f32>, C, C64, |x| C::new(x.re.into(), x.im.into()), Complex::new(x.re as f32, x.im as f32);
     C, C, C128, |x| x, x;
 }
@@ -113,7 +113,7 @@ ordered_ints! {
     i32, |x| (i64::from(x) - i64::from(i32::MIN)) as u64;
     u32, |x| x.into();
     i64, |x| x as u64 ^ 1 << 63;
-    Truth, |x| (x.0 != 0).into();
+    Boolean, |x| (x.0 != 0).into();
 }
 
 /// Evaluates an expression with `$t` the element type of a dtype, or `$complex` with `$z` a complex one.
@@ -129,7 +129,7 @@ macro_rules! with_element {
             DType::I32 => with_element!(@ i32, $t, $body),
             DType::U32 => with_element!(@ u32, $t, $body),
             DType::I64 => with_element!(@ i64, $t, $body),
-            DType::Bool => with_element!(@ crate::routine::element::Truth, $t, $body),
+            DType::Bool => with_element!(@ crate::routine::element::Boolean, $t, $body),
             DType::C64 => with_element!(@ num_complex::Complex<f32>, $z, $complex),
             DType::C128 => with_element!(@ num_complex::Complex<f64>, $z, $complex),
         }

@@ -2,13 +2,16 @@
 //! device has claimed.
 //!
 //! Native forms compute in the carriers of the reference and round once, so that they equal the reference bit
-//! for bit; convolutions sum in their own dtype, as products do. No result depends on the number of threads.
+//! for bit. Only convolutions sum in their own dtype, as products do. No result depends on the number of
+//! threads.
 
 mod bits;
 mod conv;
 mod element;
 mod fold;
 mod index;
+#[cfg(not(target_arch = "wasm32"))]
+mod linalg;
 mod lines;
 mod order;
 mod patches;
@@ -25,6 +28,8 @@ use crate::elements::Elements;
 use crate::literal::{from_memory, to_memory};
 use crate::tile::Memory;
 use gradus_compile::Routine;
+#[cfg(not(target_arch = "wasm32"))]
+use gradus_ir::ops::External;
 use gradus_ir::ops::Form;
 use gradus_ir::{Aval, Error, Literal, Op, Result, reference};
 
@@ -51,6 +56,8 @@ pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> 
             Form::ArgReduce { largest, axis } => lines::arg_reduce(&call, largest, axis),
             Form::Cumulate { combine, axis, reverse } => lines::cumulate(&call, combine, axis, reverse),
             Form::Sort { axis, descending, first } => order::sort(&call, axis, descending, first),
+            #[cfg(not(target_arch = "wasm32"))]
+            Form::External { kind: External::Matrix(kind), .. } => linalg::factorise(&call, kind),
             _ => Ok(false),
         }
     };

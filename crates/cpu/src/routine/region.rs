@@ -6,7 +6,7 @@ use crate::cached::{self, Attention, Cache, Stored, Texts};
 use crate::grouped::{self, Matrices, Values};
 use crate::quantized::int8::Product;
 use crate::quantized::{self, Rows, Weights};
-use gradus_compile::{Claim, Routine};
+use gradus_compile::{Claim, Profile, Routine};
 use gradus_ir::attr::Attr;
 use gradus_ir::format::{Compute, Format};
 use gradus_ir::ops::call::Call as Region;
@@ -21,15 +21,19 @@ const QUANTIZED_GROUPED: &str = "quantized_grouped_dot";
 
 /// Regions that are run as one step. None of them can fail.
 pub(crate) const CLAIMS: &[Claim] = &[
-    claim(DEQUANTIZE, |call, types| dequantizes(call, types).is_some(), None),
-    claim(DOT, |call, types| multiplies(call, types).is_some(), None),
-    claim(WRITE, |call, types| writes(call, types).is_some(), Some(0)),
-    claim(ATTENTION, |call, types| attends(call, types).is_some(), None),
-    claim(GROUPED, |call, types| groups(call, types).is_some(), None),
-    claim(QUANTIZED_GROUPED, |call, types| groups(call, types).is_some(), None),
+    claim(DEQUANTIZE, |_, call, types| dequantizes(call, types).is_some(), None),
+    claim(DOT, |_, call, types| multiplies(call, types).is_some(), None),
+    claim(WRITE, |_, call, types| writes(call, types).is_some(), Some(0)),
+    claim(ATTENTION, |_, call, types| attends(call, types).is_some(), None),
+    claim(GROUPED, |_, call, types| groups(call, types).is_some(), None),
+    claim(QUANTIZED_GROUPED, |_, call, types| groups(call, types).is_some(), None),
 ];
 
-const fn claim(name: &'static str, fits: fn(&Region, &[Aval]) -> bool, overwrites: Option<usize>) -> Claim {
+const fn claim(
+    name: &'static str,
+    fits: fn(&Profile, &Region, &[Aval]) -> bool,
+    overwrites: Option<usize>,
+) -> Claim {
     Claim { name, fits, overwrites, can_fail: false }
 }
 
@@ -37,7 +41,7 @@ fn arg<'c>(call: &'c Region, name: &str) -> Option<&'c Attr> {
     call.args.iter().find(|(n, _)| n == name).map(|(_, a)| a)
 }
 
-/// Whether a region has one result, of this type.
+/// Returns true if a region has one result, of this type.
 fn gives(call: &Region, dtype: DType, shape: &[usize]) -> bool {
     matches!(&call.body.output_avals()[..], [only] if only.dtype == dtype && only.shape[..] == *shape)
 }
@@ -73,8 +77,8 @@ fn multiplies(call: &Region, types: &[Aval]) -> Option<((Format, usize, usize), 
     (fits && gives(call, DType::F32, &shape)).then_some((found, compute))
 }
 
-/// Returns the extents of the cache and the number of tokens per text, if the operands have the types that reads and
-/// writes of a cache need. The caller checks that rows fit.
+/// Returns the extents of the cache and the number of tokens per text. Returns `None` unless the operands have the
+/// types that reads and writes of a cache need. The caller checks that rows fit.
 fn cache(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)> {
     let ([slots, heads, capacity, row], [count, time, own, _]) = (&cache.shape[..], &texts.shape[..]) else {
         return None;
@@ -142,7 +146,7 @@ fn groups(call: &Region, types: &[Aval]) -> Option<Matrices> {
     (fits && gives(call, DType::F32, &[*count, *outputs])).then_some(found)
 }
 
-/// Whether a routine is a product with quantised weights.
+/// Returns true if a routine is a product with quantised weights.
 pub(super) fn is_product(routine: &Routine) -> bool {
     matches!(&routine.op, Op::Call(region) if &*region.name == DOT)
 }

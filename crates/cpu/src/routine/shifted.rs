@@ -4,7 +4,7 @@
 use super::spread::Axis;
 use std::ops::AddAssign;
 
-/// Whether a convolution along these axes has strides and base dilations of 1, and an operand no larger than
+/// Returns true if a convolution along these axes has strides and base dilations of 1, and an operand no larger than
 /// the result.
 pub(super) fn fits(axes: &[Axis]) -> bool {
     axes.iter().all(|a| a.stride == 1 && a.base == 1 && a.extent <= a.positions)

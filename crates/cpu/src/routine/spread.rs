@@ -17,7 +17,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Whether every position that patches read is an element.
+    /// Returns true if every position that patches read is an element.
     pub(super) fn is_plain(&self) -> bool {
         self.low == 0 && self.base == 1 && self.reach() <= self.extent
     }

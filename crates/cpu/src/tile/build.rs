@@ -388,7 +388,7 @@ impl Build<'_> {
         matches!(self.code[line].task, Task::Constant(_))
     }
 
-    /// Whether a value has fewer elements than the tile. Along columns, a row value has one element per lane.
+    /// Returns true if a value has fewer elements than the tile. Along columns, a row value has one element per lane.
     fn is_narrow(&self, line: usize) -> bool {
         self.is_constant(line) || (self.code[line].level == Level::Row && self.walk != Walk::Columns)
     }

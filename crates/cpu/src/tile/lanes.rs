@@ -2,25 +2,29 @@
 
 use super::Kind;
 use crate::vector::{self, Binary, Compare, Convert, Each, Loops, Select, Test, Unary};
-use gradus_ir::DType;
 use gradus_ir::ops::Scalar;
+use gradus_ir::{C, DType};
 
 /// A scalar function over registers.
 #[derive(Debug)]
 pub(super) struct Loop {
     pub(super) func: Func,
     pub(super) args: Vec<Arg>,
-    /// Conversion of the result to a narrower integer dtype.
+    /// Conversion of the result to a dtype that is narrower than its register.
     pub(super) narrow: Option<Narrow>,
 }
 
-/// How 64-bit results are converted to narrower integers.
+/// The conversion of results in a register to a dtype that is narrower than the register's kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Narrow {
-    /// Drops the upper bits.
+    /// Drops the upper bits of integers.
     Wrap(Unary<i64>),
-    /// Saturates to the range.
+    /// Saturates integers to the range.
     Clamp(i64, i64),
+    /// Rounds `f32` to a shorter float.
+    Round(Unary<f32>),
+    /// Rounds both parts of complex numbers to `f32`.
+    RoundParts,
 }
 
 impl Narrow {
@@ -40,14 +44,33 @@ impl Narrow {
         (dtype != DType::I64).then(|| Narrow::Clamp(ends(f64::NEG_INFINITY), ends(f64::INFINITY)))
     }
 
+    fn round(from: DType, to: DType) -> Option<Narrow> {
+        let all = vector::conversions();
+        match to {
+            _ if from == to => None,
+            DType::BF16 => Some(Narrow::Round(all.round_bf16)),
+            DType::F16 => Some(Narrow::Round(all.round_f16)),
+            DType::C64 => Some(Narrow::RoundParts),
+            _ => None,
+        }
+    }
+
     /// # Safety
-    /// `x` has `n` elements.
-    pub(super) unsafe fn apply(self, x: *mut i64, n: usize) {
-        // SAFETY: the caller guarantees `n` elements at `x`.
+    /// `x` has `n` elements of the kind of the loop's result.
+    pub(super) unsafe fn apply(self, x: *mut u8, n: usize) {
+        // SAFETY: the caller guarantees `n` elements at `x`; each arm uses the type of its kind.
         unsafe {
             match self {
-                Narrow::Wrap(f) => f(x, x, n),
+                Narrow::Wrap(f) => f(x.cast(), x.cast(), n),
+                Narrow::Round(f) => f(x.cast(), x.cast(), n),
+                Narrow::RoundParts => {
+                    let round = |part: f64| f64::from(part as f32);
+                    for z in (0..n).map(|i| x.cast::<C>().add(i)) {
+                        z.write(C::new(round((*z).re), round((*z).im)));
+                    }
+                }
                 Narrow::Clamp(low, high) => {
+                    let x = x.cast();
                     let loops = vector::ints();
                     for (name, end) in [("maximum", low), ("minimum", high)] {
                         if let Some(f) = loops.binary(name) {
@@ -142,7 +165,7 @@ conversions! {
 }
 
 impl Loop {
-    /// Whether operand `k`, one of `numbers` scalar operands, may stay scalar.
+    /// Returns true if operand `k`, one of `numbers` scalar operands, may stay scalar.
     pub(super) fn takes_number(&self, k: usize, numbers: usize, constant: bool) -> bool {
         fn by<T>(lanes: &Lanes<T>, k: usize, numbers: usize, constant: bool) -> bool {
             match lanes {
@@ -199,8 +222,9 @@ pub(super) fn loop_of(scalar: Scalar, lines: &[usize], from: &[DType], to: DType
         (_, Kind::Bool) => each(vector::masks(), scalar, kind, Kind::Bool).map(Func::Bool),
         _ => None,
     };
-    // Integers are computed in 64 bits and then narrowed.
+    // Integers are computed in 64 bits and then narrowed. Of the ops on floats, only casts round to the dtype.
     let narrow = match (scalar, Kind::of(from[0])) {
+        (Scalar::Cast, _) if matches!(kind, Kind::F32 | Kind::C) => Narrow::round(from[0], to),
         _ if kind != Kind::I64 || fast.is_none() => None,
         (Scalar::Identity | Scalar::Select, _) => None,
         (Scalar::Cast, Kind::F32 | Kind::F64) => Narrow::clamp(to),

@@ -13,7 +13,7 @@ pub(super) struct AccessLayout {
     pub(super) buffer: usize,
     pub(super) dtype: DType,
     pub(super) layout: Layout,
-    /// Whether the elements of a register are contiguous in memory.
+    /// If true, the elements of a register are contiguous in memory.
     pub(super) is_contiguous: bool,
     /// The axes of a register and their strides, with axes of uniform stride merged.
     pub(super) axes: Vec<usize>,

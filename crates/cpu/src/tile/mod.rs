@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Whether elements of the dtype are stored in memory as in registers.
+    /// Returns true if elements of the dtype are stored in memory as in registers.
     pub(crate) fn is_stored_as(self, dtype: DType) -> bool {
         Kind::of(dtype) == self && dtype.size() == self.size()
     }

@@ -173,12 +173,12 @@ impl TileProgram {
 }
 
 impl TileProgram {
-    /// Runs a kernel without reductions row by row, because each row may read what the previous one wrote: a
-    /// range of rows of `row` elements, and of each row a range of elements that fits into a tile. Ranges are
-    /// (first, count).
+    /// Runs a kernel without reductions row by row, because each row may read elements that the previous row
+    /// wrote. Runs a range of rows of `row` elements, and in each row a range of elements that fits into a
+    /// tile. Ranges are (first, count).
     ///
     /// # Safety
-    /// As for [`TileProgram::run`], except that rows may read what earlier rows write.
+    /// As for [`TileProgram::run`], except that rows may read elements that earlier rows write.
     pub(crate) unsafe fn run_in_order(
         &self,
         memory: Memory<'_>,
@@ -373,8 +373,8 @@ impl Tile<'_> {
             to = self.memory.0[access.buffer].wrapping_offset(first as isize * line.kind.size() as isize);
         }
         self.registers[i] = to;
-        // SAFETY: registers have space for what tiles cover; accesses were checked against their buffers, and
-        // the caller guarantees the sizes of the memory.
+        // SAFETY: registers have space for the elements that tiles cover; accesses were checked against their
+        // buffers, and the caller guarantees the sizes of the memory.
         unsafe {
             match &line.task {
                 Task::Constant(_) => {}
@@ -465,7 +465,7 @@ impl Tile<'_> {
                 }
             }
             if let Some(narrow) = l.narrow {
-                narrow.apply(to.cast(), cover.block.all());
+                narrow.apply(to, cover.block.all());
             }
         }
     }

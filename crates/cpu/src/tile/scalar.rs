@@ -20,7 +20,7 @@ pub(super) unsafe fn each(
     // SAFETY: the caller guarantees the elements; each arm uses the type of the kind.
     unsafe {
         match scalar {
-            Scalar::Pointwise(row) => of_row(row, from[0], args, dtype, to, n),
+            Scalar::Pointwise(op) => pointwise(op, from[0], args, dtype, to, n),
             Scalar::Identity => std::ptr::copy(args[0], to, n * Kind::of(dtype).size()),
             Scalar::Cast => cast(from[0], args[0], dtype, to, n),
             Scalar::Select => select(args, Kind::of(dtype).size(), to, n),
@@ -48,16 +48,16 @@ pub(super) unsafe fn each(
 /// Largest number of operands of a pointwise op.
 const MOST: usize = 4;
 
-unsafe fn of_row(row: &Pointwise, from: DType, args: &[*const u8], dtype: DType, to: *mut u8, n: usize) {
+unsafe fn pointwise(op: &Pointwise, from: DType, args: &[*const u8], dtype: DType, to: *mut u8, n: usize) {
     let k = args.len().min(MOST);
     // SAFETY: the caller guarantees the elements; each arm uses the type of the kind.
     unsafe {
-        match (Kind::of(from), row.float, row.complex, row.int) {
+        match (Kind::of(from), op.float, op.complex, op.int) {
             (Kind::F32 | Kind::F64, Some(f), _, _) => {
                 for i in 0..n {
                     let v: [f64; MOST] =
                         std::array::from_fn(|a| if a < k { float(from, args[a], i) } else { 0.0 });
-                    match row.predicate {
+                    match op.predicate {
                         true => to.add(i).write((f(&v[..k]) != 0.0) as u8),
                         false => put_float(dtype, to, i, f(&v[..k])),
                     }
@@ -69,7 +69,7 @@ unsafe fn of_row(row: &Pointwise, from: DType, args: &[*const u8], dtype: DType,
                         std::array::from_fn(
                             |a| if a < k { args[a].cast::<C>().add(i).read() } else { C::ZERO },
                         );
-                    match row.predicate {
+                    match op.predicate {
                         true => to.add(i).write((f(&v[..k]).re != 0.0) as u8),
                         false => to.cast::<C>().add(i).write(f(&v[..k])),
                     }

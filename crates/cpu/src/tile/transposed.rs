@@ -5,8 +5,8 @@ use super::build::{Instruction, Task, Write};
 use super::lanes::Func;
 use super::run::Memory;
 
-/// Rows and columns of a block: a cache line of `f32` each way, but few enough that lines at power-of-two
-/// distances do not evict each other.
+/// Rows and columns of a block: a cache line of `f32` in each direction. There are few enough that lines at
+/// power-of-two distances do not evict each other.
 const ROWS: usize = 16;
 const COLUMNS: usize = 8;
 
@@ -55,8 +55,8 @@ impl Transposed {
     /// Copies a range of elements of the result.
     ///
     /// # Safety
-    /// `memory` has the sizes of the buffers that the program was built for, and no other thread accesses what
-    /// is written.
+    /// `memory` has the sizes of the buffers that the program was built for, and no other thread accesses the
+    /// buffers that are written.
     pub(super) unsafe fn run(&self, memory: Memory<'_>, from: usize, count: usize) {
         // SAFETY: the caller guarantees the sizes of the buffers and that no other thread accesses them; each
         // type has `size` bytes.

@@ -1,8 +1,8 @@
 //! The loops themselves: each block is read completely, computed, and written completely.
 //!
 //! A result may therefore overwrite an operand, which a plain loop over pointers could not allow without losing
-//! vectorization. The remainder is processed in smaller blocks by the same arithmetic, so that an element's
-//! value does not depend on its position, and few elements take little time. Everything here is inlined into
+//! vectorization. The remainder is processed in smaller blocks by the same arithmetic. So an element's value
+//! does not depend on its position, and few elements take little time. Everything here is inlined into
 //! functions compiled for one instruction set (`isa.rs`), where it becomes vector code.
 //!
 //! # Safety
@@ -185,9 +185,9 @@ pub(super) unsafe fn map3<A: Source, B: Source, C: Source, U: Copy + Default>(
     });
 }
 
-/// Combines all elements: element `i` is added to lane `i` modulo [`BLOCK`], in order, and then the upper half
-/// of the lanes is combined into the lower until one is left. The order depends only on the length, not on the
-/// instruction set.
+/// Combines all elements. Element `i` is combined into lane `i` modulo [`BLOCK`], in order. Then the upper half
+/// of the lanes is combined into the lower half, until one lane is left. The order depends only on the length,
+/// not on the instruction set.
 #[inline(always)]
 pub(super) unsafe fn fold<T: Copy + Default>(
     x: *const T,

@@ -1,7 +1,7 @@
 //! The most used functions of `f64`, without branches, within 2 ulp, and exact remainders. Other functions are
 //! evaluated by the catalog's pointwise ops, one element at a time.
 //!
-//! The same methods as `gradus_scalar` uses for `f32`, with polynomials for 53 bits.
+//! The methods are those of `gradus_scalar` for `f32`, with polynomials for 53 bits.
 
 use super::wide::{ROUND, fma};
 use std::f64::consts::LOG2_E;
@@ -132,7 +132,7 @@ pub(super) fn cos<const FUSED: bool>(x: f64) -> f64 {
 /// Larger quotients are not exact to the last integer.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
-/// Whether [`fmod`] and the functions based on it are not exact, so that the slow path is needed.
+/// Returns true if [`fmod`] and the functions based on it are not exact, so that the slow path is needed.
 #[inline(always)]
 pub(super) fn is_far<const FUSED: bool>(a: f64, b: f64) -> bool {
     // Also if the quotient is NaN, or the divisor infinite.

@@ -28,7 +28,7 @@ pub(super) fn set(isa: Isa) -> &'static Set {
 }
 
 /// Defines a loop with the attributes in brackets. The body is a separate function, so that it is inlined
-/// whatever its size: a call inside a loop would prevent vectorization.
+/// regardless of its size: a call inside a loop would prevent vectorization.
 macro_rules! kernel {
     ([$($attr:tt)*] fn($($p:ident: $pt:ty),*) $(-> $r:ty)?, $run:expr $(, $f:item)?) => {{
         $(#[inline(always)] $f)?
@@ -324,6 +324,8 @@ macro_rules! instance {
             bf16_f32: convert!($attr, u16 => f32, |x| half::from_bf16(x)),
             f32_f16: convert!($attr, f32 => u16, |x| half::to_f16(x)),
             f16_f32: convert!($attr, u16 => f32, |x| half::from_f16(x)),
+            round_bf16: convert!($attr, f32 => f32, |x| half::from_bf16(half::to_bf16(x))),
+            round_f16: convert!($attr, f32 => f32, |x| half::from_f16(half::to_f16(x))),
             f32_mask: convert!($attr, f32 => u8, |x| u8::from(x != 0.0)),
             mask_f32: convert!($attr, u8 => f32, |x| if x != 0 { 1.0 } else { 0.0 }),
             f64_mask: convert!($attr, f64 => u8, |x| u8::from(x != 0.0)),
@@ -354,7 +356,8 @@ macro_rules! instance {
 
 // Without a fused instruction, `mul_add` would be a library call.
 instance!(portable, cfg!(target_feature = "fma"), []);
-// Part of the target, so nothing needs to be enabled; unlike the portable set it has a fused instruction.
+// The instructions are part of the target, so no function enables them. Unlike the portable set, this set has a
+// fused instruction.
 #[cfg(target_arch = "aarch64")]
 instance!(neon, true, []);
 #[cfg(target_arch = "x86_64")]

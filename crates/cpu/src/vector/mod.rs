@@ -2,7 +2,7 @@
 //!
 //! Every loop exists once per instruction set, from the same source; the best set of the machine is chosen at
 //! run time ([`loops`], [`masks`], [`conversions`]). Functions are looked up by the name of their pointwise op
-//! in the catalog and have its meaning; for names without a loop the catalog's definition is evaluated.
+//! in the catalog and have its meaning. For names without a loop, the catalog's definition is evaluated.
 //!
 //! Results are within 2 ulp of the exact ones. Arithmetic, comparisons, selections, conversions, `sum`, `max`
 //! and `min` give the same bits on every instruction set. `fma` and `dot` round once per step where the machine
@@ -168,7 +168,7 @@ impl Deref for Ints {
     }
 }
 
-/// Conversions, as `cast` defines them; `wrap` keeps the lower bits. `bf16` and `f16` are passed as their bits.
+/// Conversions, as `cast` defines them; `wrap` keeps the lower bits, `round` rounds to the dtype and back. `bf16` and `f16` are passed as their bits.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the names say it: from, to")]
 pub struct Conversions {
@@ -178,6 +178,8 @@ pub struct Conversions {
     pub bf16_f32: Convert<u16, f32>,
     pub f32_f16: Convert<f32, u16>,
     pub f16_f32: Convert<u16, f32>,
+    pub round_bf16: Unary<f32>,
+    pub round_f16: Unary<f32>,
     pub f32_mask: Convert<f32, u8>,
     pub mask_f32: Convert<u8, f32>,
     pub f64_mask: Convert<f64, u8>,

@@ -1,5 +1,5 @@
-//! The other functions of `f32`, in `f64` arithmetic: half as many lanes, but no problems with cancellation,
-//! overflow or subnormal numbers, and results within little more than half an ulp.
+//! The other functions of `f32`, in `f64` arithmetic. It has half as many lanes, but no problems with
+//! cancellation, overflow or subnormal numbers; results are within little more than half an ulp.
 //!
 //! The `f64` functions in this file are accurate to about 36 bits, on the range that `f32` operands reach.
 

@@ -42,7 +42,7 @@ pub(crate) struct Nested {
     pub(crate) bound: f64,
     /// Upper limit of the number of ops that are executed one after the other.
     pub(crate) ops: usize,
-    /// Whether reverse mode applies: every while loop has a bound on its iterations.
+    /// If true, reverse mode applies: every while loop has a bound on its iterations.
     pub(crate) reversible: bool,
     /// Every control flow op with the one that it is in.
     pub(crate) nesting: Vec<(Option<Kind>, Kind)>,

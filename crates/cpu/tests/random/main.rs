@@ -141,7 +141,7 @@ fn check(dtype: DType) {
     assert!(missed.is_empty(), "no graph of {dtype} has {missed:?}");
 }
 
-/// Checks the graph of a seed. Returns what its plan reaches.
+/// Checks the graph of a seed. Returns the kinds of steps and rules that its plan covers.
 fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
     let Grown { graph, open, inputs, bound } = grow(dtype, seed);
     let plan = compile(&graph, &PROFILE).unwrap();

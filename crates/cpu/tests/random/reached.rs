@@ -1,4 +1,4 @@
-//! Reads from a plan what the compiler did to a graph.
+//! Reads from a plan which transformations the compiler applied to a graph.
 
 use gradus_compile::{Kernel, Operation, Options, Plan, Simplified, Step, rules, simplify};
 use gradus_ir::Graph;
@@ -79,7 +79,7 @@ fn kernels(plan: &Plan) -> Vec<&Kernel> {
     all
 }
 
-/// Whether a step writes a temporary over one that it reads.
+/// Returns true if a step writes a temporary over one that it reads.
 fn taken_over(plan: &Plan) -> bool {
     let lives = plan.lives();
     let over = |&(_, at, from, _): &(usize, usize, usize, usize)| {

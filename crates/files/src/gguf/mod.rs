@@ -1,8 +1,8 @@
 //! The GGUF format: metadata, then a table of tensors, then their aligned bytes.
 //!
-//! [`Reader`] maps a file and checks its complete header before use: counts against the remaining bytes, names,
-//! shapes, alignment, offsets within the file, no overlap. [`write()`] writes the same format. `gradus_models`
-//! interprets the metadata.
+//! [`Reader`] maps a file and checks its complete header before use. It checks counts against the remaining
+//! bytes, names, shapes and alignment. It also checks that tensors are inside of the file and do not overlap.
+//! [`write()`] writes the same format. `gradus_models` interprets the metadata.
 
 mod value;
 mod write;
@@ -125,7 +125,7 @@ impl Reader {
         Ok(t)
     }
 
-    /// Reads a tensor as `f32`, whatever its format.
+    /// Reads a tensor of any format as `f32`.
     pub fn dequantized(&self, name: &str) -> Result<Tensor> {
         let (info, bytes) = (self.info(name)?, self.bytes(name)?);
         if info.format == Format::F32 {
@@ -142,8 +142,8 @@ impl Reader {
         Ok(t)
     }
 
-    /// Returns the bytes of a tensor as a `u8` tensor of its rows: the last axis counts bytes instead of elements. They are read in
-    /// place, from the file, unless the file stores them at an odd offset.
+    /// Returns the bytes of a tensor as a `u8` tensor of its rows: the last axis counts bytes instead of elements. They
+    /// are read in place, from the file, unless their offset is not aligned.
     pub fn stored(&self, name: &str) -> Result<Tensor> {
         let (info, bytes) = (self.info(name)?, self.bytes(name)?);
         let mut extents = info.shape.to_vec();
@@ -176,7 +176,7 @@ fn row_major(aval: &Aval) -> Vec<i64> {
     strides
 }
 
-/// Whether a file begins with the GGUF magic number.
+/// Returns true if a file begins with the GGUF magic number.
 pub fn is_gguf(path: &Path) -> bool {
     use std::io::Read;
     let mut first = [0; 4];

@@ -194,7 +194,7 @@ impl Metadata {
         self.entries.len()
     }
 
-    /// Whether there are no entries.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -27,7 +27,7 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Returns format, shape and number of bytes, or what prevents writing.
+    /// Returns format, shape and number of bytes, or the reason why the tensor cannot be written.
     fn head(&self) -> std::result::Result<(Format, Shape, usize), String> {
         let (format, shape) = match &self.content {
             Content::Bytes(format, shape, _) => (*format, shape.clone()),
@@ -110,7 +110,7 @@ pub fn write(path: impl AsRef<Path>, metadata: &Metadata, tensors: &[Entry<'_>])
     })
 }
 
-/// Whether arrays have values of the type that they declare.
+/// Returns true if arrays have values of the type that they declare.
 fn is_uniform(v: &Value) -> bool {
     match v {
         Value::Array(kind, items) => items.iter().all(|v| v.kind() == *kind && is_uniform(v)),

@@ -13,7 +13,7 @@ pub enum Dialect {
     Cuda,
 }
 
-/// How kernels use a storage binding.
+/// The accesses of kernels to a storage binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Words.
@@ -43,7 +43,7 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Dialect {
-    /// Whether the library function is part of the language or of its definitions.
+    /// Returns true if the library function is part of the language or of its definitions.
     pub(crate) fn is_builtin(self, name: &str) -> bool {
         self == Dialect::Cuda && cuda::BUILTIN.contains(&name)
     }

@@ -161,7 +161,7 @@ pub(crate) fn lines(expression: &str) -> usize {
     calls(expression).map(|name| known[name]).sum()
 }
 
-/// Whether there is a function with this name.
+/// Returns true if there is a function with this name.
 pub(crate) fn has(name: &str) -> bool {
     functions().contains_key(name)
 }

@@ -10,13 +10,13 @@ use crate::nest::{INLINED, Nest, Point, decompose, lines};
 use crate::product::Request;
 use gradus_compile::{Access, Contraction, Kernel, Operation};
 
-/// Whether the kernel after a product can run on its sums as they are computed.
+/// Returns true if the kernel after a product can run on its sums as they are computed.
 pub(super) fn fits(c: &Contraction) -> bool {
     // A thread has 16 sums.
     reads_own(c) && c.finish.as_ref().is_none_or(|kernel| 16 * lines(kernel) <= 2 * INLINED)
 }
 
-/// Whether an instruction is the product itself.
+/// Returns true if an instruction is the product itself.
 fn is_product(c: &Contraction, kernel: &Kernel, i: usize) -> bool {
     matches!(&kernel.body[i].op, Operation::Load(access) if access.buffer == c.buffers[2])
 }

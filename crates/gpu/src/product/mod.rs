@@ -23,7 +23,7 @@ use gradus_ir::DType;
 pub(crate) struct Request<'a> {
     pub(crate) program: &'a GpuProgram,
     pub(crate) c: &'a Contraction,
-    /// Whether the product itself must be stored, in addition to the results of `finish`.
+    /// If true, the product itself must be stored, in addition to the results of `finish`.
     pub(crate) raw: bool,
     pub(crate) limits: &'a Limits,
     pub(crate) dialect: Dialect,
@@ -164,7 +164,7 @@ pub(crate) fn operands(b: &mut Build<'_>, c: &Contraction, batch: &Int) -> ([Ope
     ([first, second], place)
 }
 
-/// Whether four neighbouring columns of the result start at a multiple of four elements, and all exist.
+/// Returns true if four neighbouring columns of the result start at a multiple of four elements, and all exist.
 pub(crate) fn is_aligned(c: &Contraction) -> bool {
     let even = |x: i64| x % 4 == 0;
     c.n.0.is_multiple_of(4)
@@ -174,7 +174,7 @@ pub(crate) fn is_aligned(c: &Contraction) -> bool {
         && c.batch.iter().all(|b| b.0 == 1 || even(b.1[2]))
 }
 
-/// Whether a kernel reads a product only at the index it writes.
+/// Returns true if a kernel reads a product only at the index it writes.
 fn reads_own(c: &Contraction) -> bool {
     let Some(kernel) = &c.finish else { return true };
     kernel.body.iter().all(|inst| match &inst.op {
@@ -186,7 +186,7 @@ fn reads_own(c: &Contraction) -> bool {
     })
 }
 
-/// Whether the result is a complete row-major tensor of batch, rows and columns.
+/// Returns true if the result is a complete row-major tensor of batch, rows and columns.
 fn is_row_major(c: &Contraction) -> bool {
     let mut axes: Vec<usize> = c.batch.iter().map(|b| b.0).collect();
     axes.extend([c.m.0, c.n.0]);

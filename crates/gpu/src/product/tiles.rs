@@ -81,16 +81,16 @@ pub(super) fn launch(request: &Request<'_>, side: u32) -> Result<Launch, String>
     b.finish(tiles, request.limits.groups, request.limits.bindings)
 }
 
-/// How threads fill a tile of an operand: vectors of four lanes, one row per depth.
+/// The assignment of a tile's elements to the threads that load them: vectors of four lanes, one row per depth.
 struct Fill<'a> {
     name: &'a str,
     operand: &'a Operand,
     first: &'a Int,
     extent: &'a Int,
-    /// Whether all lanes of all tiles exist.
+    /// If true, all lanes of all tiles exist.
     full: bool,
     side: u32,
-    /// Whether all depths of all tiles exist.
+    /// If true, all depths of all tiles exist.
     even: bool,
 }
 

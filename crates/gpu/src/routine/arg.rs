@@ -10,7 +10,7 @@ use crate::memory::{load, register, store};
 use crate::pointwise;
 use gradus_ir::DType;
 
-/// Whether `a` is better than `b`: NaN is better than every number, and nothing is better than NaN.
+/// The condition that `a` is better than `b`: NaN is better than every number, and nothing is better than NaN.
 fn beats(dtype: DType, largest: bool, a: &str, b: &str) -> String {
     let (x, y) = if largest { (b, a) } else { (a, b) };
     match register(dtype) {

@@ -10,17 +10,17 @@ use crate::int::Int;
 use crate::limits::{Barriers, Limits};
 use crate::memory::{load, load_four, store, store_four};
 use crate::program::Word;
-use gradus_compile::Claim;
+use gradus_compile::{Claim, Profile};
 use gradus_ir::attr::Attr;
 use gradus_ir::ops::call::Call as Region;
 use gradus_ir::{Aval, DType};
 
 /// Regions that are run as one step.
 pub(crate) const CLAIMS: &[Claim] = &[
-    claim(FORWARD, |call, types| Attention::of(call, types, 1).is_some()),
-    claim(BACKWARD, |call, types| Attention::of(call, types, 2).is_some()),
+    claim(FORWARD, |profile, call, types| Attention::claimed(profile, call, types, 1)),
+    claim(BACKWARD, |profile, call, types| Attention::claimed(profile, call, types, 2)),
 ];
-const fn claim(name: &'static str, fits: fn(&Region, &[Aval]) -> bool) -> Claim {
+const fn claim(name: &'static str, fits: fn(&Profile, &Region, &[Aval]) -> bool) -> Claim {
     Claim { name, fits, overwrites: None, can_fail: true }
 }
 
@@ -31,9 +31,6 @@ const BACKWARD: &str = "scaled_dot_product_attention_vjp";
 const REGISTERS: usize = 192;
 /// Fewest rows. With fewer, as when one token is generated, a product that shares the work of a row is faster.
 const FEWEST: usize = 1024;
-/// With at least this many keys, and at most this many scores, products with the scores in memory are faster.
-const MANY_KEYS: usize = 512;
-const FEW_SCORES: usize = 1 << 24;
 /// Number of threads that occupy a GPU, and most threads that share a row.
 const ENOUGH: usize = 1 << 16;
 const MOST_LANES: usize = 16;
@@ -111,15 +108,20 @@ impl Attention {
             softcap: float("softcap"),
         };
         let long = keys.max(queries * group);
-        let scores = a.heads.saturating_mul(queries).saturating_mul(keys);
-        if window.unwrap_or(keys).min(keys) >= MANY_KEYS && scores <= FEW_SCORES {
-            return None;
-        }
         let narrow = times * width + values <= REGISTERS && width > 0 && values > 0 && keys > 0;
         (narrow && long <= LONGEST && a.heads * queries >= FEWEST).then_some(a)
     }
 
-    /// Whether elements are read and written four at a time.
+    /// Returns true if kernels can run a call, and products that store the scores would not be faster.
+    fn claimed(profile: &Profile, call: &Region, types: &[Aval], times: usize) -> bool {
+        Attention::of(call, types, times).is_some_and(|a| {
+            let scores = a.heads.saturating_mul(a.queries).saturating_mul(a.keys);
+            let seen = a.window.unwrap_or(a.keys).min(a.keys);
+            seen < profile.scores.keys || scores > profile.scores.most
+        })
+    }
+
+    /// The unit of reads and writes: one element or four.
     fn unit(&self) -> Unit {
         if self.width.is_multiple_of(4) && self.values.is_multiple_of(4) { Unit::Four } else { Unit::Word }
     }

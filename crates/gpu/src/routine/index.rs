@@ -126,7 +126,7 @@ pub(super) fn scatter(
     Ok(all)
 }
 
-/// Whether an index is smaller than an unsigned word.
+/// The condition that an index is smaller than an unsigned word.
 fn less(dtype: DType, key: &str, word: &str) -> String {
     match register(dtype) {
         Some("vec2<u32>") => format!("l_less({key}, l_u32({word}))"),

@@ -9,7 +9,7 @@ use crate::memory::{load, register, store};
 use crate::pointwise;
 use gradus_ir::DType;
 
-/// Whether key `a` comes before key `b`.
+/// The condition that key `a` comes before key `b`.
 fn before(dtype: DType, descending: bool, a: &str, b: &str) -> String {
     let (a, b) = if descending { (b, a) } else { (a, b) };
     match register(dtype) {

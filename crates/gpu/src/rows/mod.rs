@@ -30,13 +30,13 @@ pub(crate) struct Shares {
     threads: u32,
     /// Neighbouring elements that a thread processes at a time: for loads of four words, and to write complete words.
     lanes: usize,
-    /// Whether neighbouring threads process neighbouring rows.
+    /// If true, neighbouring threads process neighbouring rows.
     columns: bool,
-    /// Whether sums are long.
+    /// If true, sums are long.
     long: bool,
     /// Number of iterations, if the row is unrolled.
     unrolled: Option<usize>,
-    /// Whether all threads of an unrolled row have all iterations.
+    /// If true, all threads of an unrolled row have all iterations.
     even: bool,
 }
 
@@ -86,7 +86,7 @@ fn lanes(program: &GpuProgram, kernel: &Kernel, short: bool) -> usize {
     per.filter(|(per, access)| in_words(kernel, access, *per)).map(|(per, _)| per).max().unwrap_or(1)
 }
 
-/// Whether each group of `per` neighbours along the last axis, which is reduced, starts at a multiple of `per`
+/// Returns true if each group of `per` neighbours along the last axis, which is reduced, starts at a multiple of `per`
 /// elements.
 fn in_words(kernel: &Kernel, access: &Access, per: usize) -> bool {
     let even = |x: i64| x % per as i64 == 0;

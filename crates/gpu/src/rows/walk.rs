@@ -27,7 +27,7 @@ pub(super) struct Walk<'a> {
     pub(super) length: &'a Int,
     /// The condition under which the thread has a row, if some threads have none.
     pub(super) active: Option<&'a str>,
-    /// Whether elements are stored in this pass.
+    /// If true, elements are stored in this pass.
     pub(super) stores: bool,
 }
 

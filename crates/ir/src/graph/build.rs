@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A graph under construction, shared by the values in it.
 ///
-/// Derivative rules and traced functions apply ops without handling errors: the first failure is kept, the
-/// values after it are placeholders, and [`Builder::finish`] returns the failure.
+/// Derivative rules and traced functions apply ops without handling errors. The builder keeps the first failure
+/// and returns placeholders for later values; [`Builder::finish`] returns the failure.
 #[derive(Debug, Default)]
 pub struct Builder(Mutex<State>);
 
@@ -207,7 +207,8 @@ impl Builder {
         self.state().aval(id).cloned().unwrap_or_else(|| Aval::scalar(crate::DType::F32))
     }
 
-    /// Calls `read` with the nodes added so far. `read` must not add nodes: the builder is locked meanwhile.
+    /// Calls `read` with the nodes added so far. `read` must not add nodes, because the builder is locked
+    /// during the call.
     pub fn look<R>(&self, read: impl FnOnce(&[Node]) -> R) -> R {
         read(&self.state().nodes)
     }

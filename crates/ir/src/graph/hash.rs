@@ -1,4 +1,4 @@
-//! The canonical hash of a graph. It depends on what is computed, not on the numbering of the nodes.
+//! The canonical hash of a graph. It depends on the computation, not on the numbering of the nodes.
 
 use super::print::attr_text;
 use super::{Graph, Id};

@@ -98,7 +98,7 @@ impl Graph {
         })
     }
 
-    /// Whether an output depends on the value `from`.
+    /// Returns true if an output depends on the value `from`.
     pub fn reaches(&self, from: Id) -> bool {
         let mut live = vec![false; self.nodes.len()];
         self.outputs.iter().for_each(|id| live[id.node as usize] = true);
@@ -110,12 +110,12 @@ impl Graph {
         live.get(from.node as usize).copied().unwrap_or(false)
     }
 
-    /// A hash of what the graph computes; equal for graphs that differ only in node order or dead nodes.
+    /// A hash of the computation; equal for graphs that differ only in node order or dead nodes.
     pub fn canonical_hash(&self) -> u128 {
         *self.hash.get_or_init(|| hash::graph_hash(self))
     }
 
-    /// Whether the nodes of two equal graphs come from the same source lines.
+    /// Returns true if the nodes of two equal graphs come from the same source lines.
     pub fn same_origins(&self, other: &Graph) -> bool {
         std::ptr::eq(self, other)
             || self.nodes.iter().map(|n| &n.origin).eq(other.nodes.iter().map(|n| &n.origin))

@@ -92,7 +92,7 @@ fn key(k: &str) -> String {
     if word { k.to_string() } else { format!("{k:?}") }
 }
 
-/// Whether a character may occur in names and numbers.
+/// Returns true if a character may occur in names and numbers.
 pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_.'+-".contains(c)
 }

@@ -1,7 +1,7 @@
 //! The invariants of a graph, checked after every pass in debug builds.
 //!
 //! 1. Every operand comes before its use and exists.
-//! 2. The types of every node's results are the ones its op infers from its operands.
+//! 2. The types of every node's results equal those that its op infers from the operands.
 //! 3. Inputs are exactly the `input` nodes, each once, in order, with distinct names.
 //! 4. Outputs exist.
 //! 5. The graphs held by structural ops satisfy all of this too.

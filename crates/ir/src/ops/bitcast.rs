@@ -4,9 +4,9 @@ use super::*;
 use crate::{DType, Shape, op_struct};
 
 op_struct! {
-    /// The bits of the elements as elements of another dtype, least significant first. If the new dtype is wider, the last
-    /// axis holds the parts of one element and disappears; if it is narrower, the parts are a new last axis. No gradient
-    /// passes.
+    /// The bits of the elements as elements of another dtype, least significant first. If the new dtype is wider, the
+    /// last axis holds the parts of one element and disappears. If it is narrower, the parts become a new last axis. No
+    /// gradient passes.
     pub struct Bitcast = "bitcast" {
         /// The dtype of the result.
         dtype: DType,
@@ -39,10 +39,10 @@ impl Primitive for Bitcast {
     }
     fn form(&self, ins: &[Aval]) -> Form {
         let outs = self.infer(ins);
-        Form::External(Arc::new(move |ins: &[Literal]| {
+        Form::external(move |ins: &[Literal]| {
             let (outs, [x]) = (outs.clone()?, ins) else { return Err(Error::verify("one operand")) };
             outs.iter().map(|aval| Literal::from_bytes(aval, &x.to_bytes())).collect()
-        }))
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! A named region: a graph applied as one op, whose name is kept through every transform.
 //! Takes operands of the types of its graph's inputs; returns the values of the graph's outputs.
-//! Whether a region is inlined or run as one step is decided by the compiler.
+//! The compiler decides if a region is inlined or run as one step.
 
 use super::select::Barrier;
 use super::*;
@@ -23,7 +23,7 @@ op_struct! {
         jvp: Option<Arc<Graph>>,
         /// A rule for gradients: see [`Call::with_grad`].
         grad: Option<Arc<Graph>>,
-        /// Whether the gradient recomputes the region's values: see [`Call::with_remat`].
+        /// If set, the gradient recomputes the region's values: see [`Call::with_remat`].
         remat: Mark,
     }
 }
@@ -34,14 +34,16 @@ impl Call {
         Call { name: name.into(), args, body, jvp: None, grad: None, remat: Mark(false) }
     }
 
-    /// Adds a rule for gradients: a graph from the operands, the results and a cotangent per result to a gradient per
-    /// operand, linear in the cotangents. Forward mode is its transpose, unless `with_jvp` gives a rule for it.
+    /// Adds a rule for gradients: a graph that takes the operands, the results and a cotangent per result, and
+    /// returns a gradient per operand. The rule must be linear in the cotangents. Forward mode is its transpose,
+    /// unless `with_jvp` gives a rule for it.
     pub fn with_grad(self, grad: Arc<Graph>) -> Call {
         Call { grad: Some(grad), ..self }
     }
 
-    /// Adds a rule for tangents: a graph from the operands, the results and a tangent per operand to a tangent per
-    /// result, linear in the tangents. Reverse mode is its transpose, unless `with_grad` gives a rule for it.
+    /// Adds a rule for tangents: a graph that takes the operands, the results and a tangent per operand, and
+    /// returns a tangent per result. The rule must be linear in the tangents. Reverse mode is its transpose,
+    /// unless `with_grad` gives a rule for it.
     pub fn with_jvp(self, jvp: Arc<Graph>) -> Call {
         Call { jvp: Some(jvp), ..self }
     }
@@ -57,8 +59,8 @@ impl Call {
         Call { remat: self.remat, ..Call::new(&name, self.args.clone(), Arc::new(body)) }
     }
 
-    /// Applies the region's own rule, which maps directions at the values `at` to directions at the values `to`: the
-    /// rule `direct` if it exists, else the transpose of the rule `opposite`.
+    /// Applies the region's own rule, which maps directions at the values `at` to directions at the values `to`.
+    /// Uses the rule `direct` if it exists, else the transpose of the rule `opposite`.
     fn apply_own_rule<'g>(
         &self,
         rule: &Rule<'_, 'g>,

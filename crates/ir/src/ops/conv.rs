@@ -80,14 +80,14 @@ impl Primitive for Conv {
         let (x, w, n) = (batch.ins[0], batch.ins[1], batch.size);
         let (xs, ws) = (batch.inner(0).shape, batch.inner(1).shape);
         if !batch.batched[1] {
-            // If only the input is batched: more images.
+            // If only the input is batched, the batch becomes additional images.
             let merged = x.reshape([&[n * xs[0]][..], &xs[1..]].concat());
             let y = batch.builder.apply1(self.clone(), &[merged, w]);
             let spatial = y.shape();
             return vec![y.reshape([&[n, xs[0]][..], &spatial[1..]].concat())];
         }
-        // If the window is batched: more groups, [n,N,G,C,S] -> [N,n·G,C,S] and [n,G,O,C,K] -> [n·G,O,C,K]; the
-        // result [N,n·G,O,P] is transposed back.
+        // If the window is batched, the batch becomes additional groups: [n,N,G,C,S] -> [N,n·G,C,S] and
+        // [n,G,O,C,K] -> [n·G,O,C,K]; the result [N,n·G,O,P] is transposed back.
         let forth: Vec<usize> = [1, 0].into_iter().chain(2..xs.rank() + 1).collect();
         let x = batch.with_axis(0).permute(&forth).reshape([&[xs[0], n * xs[1]][..], &xs[2..]].concat());
         let w = w.reshape([&[n * ws[0]][..], &ws[1..]].concat());

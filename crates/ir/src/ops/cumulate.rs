@@ -10,11 +10,11 @@ op_struct! {
     /// element `i` of the operand. If running maxima (or minima) are equal, the latest one gets the derivative; NaN counts
     /// as the extreme. A running log-sum-exp has no derivative while it is minus infinity.
     pub struct Cumulate = "cumulate" {
-        /// How elements combine.
+        /// The function that combines elements.
         combine: Combine,
         /// The axis.
         axis: usize,
-        /// Whether to start at the end of the axis.
+        /// If true, starts at the end of the axis.
         reverse: bool,
     }
 }
@@ -45,7 +45,7 @@ impl Combine {
         }
     }
 
-    /// Whether elements of this dtype can be combined this way.
+    /// Returns true if elements of this dtype can be combined this way.
     pub fn takes(self, dtype: DType) -> bool {
         match self {
             Combine::Sum | Combine::Prod => dtype != DType::Bool,

@@ -13,7 +13,7 @@ op_struct! {
     pub struct Fft = "fft" {
         /// The axis.
         axis: usize,
-        /// Whether the exponent is positive.
+        /// If true, the exponent is positive.
         inverse: bool,
     }
 }
@@ -77,7 +77,7 @@ const UNSTOPPABLE: usize = 1 << 14;
 /// Elements that a simple loop processes between two polls.
 const ASK_EVERY: usize = 1 << 16;
 
-/// How a transform of some extent is computed. Long transforms are composed of short ones, so that they can be
+/// The algorithm for a transform of some extent. Long transforms are composed of short ones, so that they can be
 /// stopped in between. No preparation takes longer than one pass over the elements.
 enum Plan {
     Short(Arc<dyn rustfft::Fft<f64>>),

@@ -85,7 +85,7 @@ impl Sampled for Take {
     }
 }
 
-/// How updates combine with the elements at their index: `None` replaces them, and the last update of an index wins.
+/// The function that combines updates with the elements at their index: `None` replaces them, and the last update of an index wins.
 impl AttrField for Option<Combine> {
     fn to_attr(&self) -> Attr {
         Attr::Str(self.map_or("set", Combine::name).into())
@@ -150,7 +150,7 @@ op_struct! {
     pub struct Scatter = "scatter" {
         /// The axis.
         axis: usize,
-        /// How an update combines with the element at its index.
+        /// The function that combines an update with the element at its index.
         combine: Option<Combine>,
     }
 }

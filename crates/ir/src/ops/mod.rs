@@ -1,7 +1,7 @@
 //! The catalog: the trait by which a primitive describes itself, and the list of all primitives.
 //!
-//! All passes walk this list. A pointwise op is one block in `pointwise/`; a structural op is one file here and one
-//! name in `catalog!`; a composite is a function over tensors, in another crate.
+//! All passes walk this list. A pointwise op is one block in `pointwise/`, a structural op one file here and one name
+//! in `catalog!`. Composites are functions over tensors, in another crate.
 
 pub mod bitcast;
 pub mod call;
@@ -9,12 +9,14 @@ pub mod complex;
 pub mod conv;
 pub mod cumulate;
 pub mod dot;
+mod external;
 pub mod fft;
 pub mod index;
 pub mod linalg;
 pub mod movement;
 pub mod pointwise;
 pub mod reduce;
+pub mod registry;
 pub mod samples;
 pub mod scan;
 pub mod select;
@@ -25,6 +27,7 @@ pub mod switch;
 pub mod while_loop;
 pub mod window;
 
+pub use external::{External, Routine};
 pub use pointwise::{Map, Pointwise};
 pub use samples::{ErrorSample, Sample, Samples};
 
@@ -143,7 +146,7 @@ pub struct Batch<'a, 'g> {
     pub op: &'a Op,
     /// The operands.
     pub ins: &'a [Var<'g>],
-    /// Whether each operand has the batch axis, as its first axis.
+    /// True for each operand that has the batch axis, as its first axis.
     pub batched: &'a [bool],
     /// Extent of the batch axis.
     pub size: usize,
@@ -239,12 +242,12 @@ pub enum Derivative {
 pub enum Operands {
     /// All of them.
     All,
-    /// These positions.
+    /// The operands at these positions.
     Only(&'static [usize]),
 }
 
 impl Operands {
-    /// Whether the op is linear in operand `i`.
+    /// Returns true if the op is linear in operand `i`.
     pub fn has(self, i: usize) -> bool {
         match self {
             Operands::All => true,
@@ -301,25 +304,25 @@ pub enum Form {
     },
     /// Combines all elements along the axes.
     Reduce {
-        /// How two elements combine.
+        /// The function that combines two elements.
         combine: Combine,
         /// The axes that are reduced.
         axes: Vec<usize>,
     },
     /// Index of the first largest (or smallest) element along an axis; NaN counts as the extreme.
     ArgReduce {
-        /// Whether to find the largest, else the smallest.
+        /// If true, finds the largest, else the smallest.
         largest: bool,
         /// The axis that is reduced.
         axis: usize,
     },
     /// Running combination along an axis.
     Cumulate {
-        /// How two elements combine.
+        /// The function that combines two elements.
         combine: Combine,
         /// The axis.
         axis: usize,
-        /// Whether to start at the end of the axis.
+        /// If true, starts at the end of the axis.
         reverse: bool,
     },
     /// `out[o] = Σ lhs[l] rhs[r]` over the labels that are not in `out`.
@@ -344,20 +347,25 @@ pub enum Form {
     Scatter {
         /// The axis.
         axis: usize,
-        /// How an update combines with the element at its index; `None` replaces it.
+        /// The function that combines an update with the element at its index; `None` replaces it.
         combine: Option<Combine>,
     },
     /// Sorted values and their indices along an axis; stable; NaN counts as largest.
     Sort {
         /// The axis.
         axis: usize,
-        /// Whether the largest comes first.
+        /// If true, the largest comes first.
         descending: bool,
         /// Number of leading values to keep along the axis; `None` for all.
         first: Option<usize>,
     },
     /// An external routine.
-    External(Arc<Routine>),
+    External {
+        /// The function that it computes. Devices may compute those that they know in their own way.
+        kind: External,
+        /// Its definition.
+        reference: Arc<Routine>,
+    },
     /// A discrete Fourier transform.
     Fourier(fft::Fft),
     /// A graph over the operands.
@@ -369,9 +377,6 @@ pub enum Form {
     /// A loop that runs while a condition holds.
     While(Box<while_loop::While>),
 }
-
-/// An external routine: a function from operands to results.
-pub type Routine = dyn Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync;
 
 /// Scalar functions.
 #[derive(Clone, Copy, Debug)]
@@ -484,7 +489,7 @@ macro_rules! catalog {
                 registry::parse(name, attrs)
             }
 
-            /// Whether graph text may use an op with this name.
+            /// Returns true if graph text may use an op with this name.
             pub fn is_known(name: &str) -> bool {
                 Op::STRUCTURAL.contains(&name) || pointwise::find(name).is_some() || registry::is_known(name)
             }
@@ -562,36 +567,5 @@ pub fn check_axes(axes: &[usize], rank: usize) -> Result<()> {
     match axes.iter().find(|a| seen.get_mut(**a).is_none_or(|seen| std::mem::replace(seen, true))) {
         Some(&axis) => Err(Error::new(crate::Kind::Axis { axis: axis as i64, rank })),
         None => Ok(()),
-    }
-}
-
-pub mod registry {
-    //! Users' primitives by name, so that graph text naming them parses.
-
-    use super::{Attr, Op};
-    use std::collections::HashMap;
-    use std::sync::{PoisonError, RwLock};
-
-    type Parse = fn(&dyn Fn(&str) -> Option<Attr>) -> Option<Op>;
-
-    static PRIMITIVES: RwLock<Option<HashMap<String, Parse>>> = RwLock::new(None);
-
-    /// Makes graph text with this op name parse through `parse`.
-    pub fn register(name: &str, parse: Parse) {
-        let mut table = PRIMITIVES.write().unwrap_or_else(PoisonError::into_inner);
-        table.get_or_insert_default().insert(name.to_string(), parse);
-    }
-
-    pub(super) fn is_known(name: &str) -> bool {
-        PRIMITIVES
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_ref()
-            .is_some_and(|t| t.contains_key(name))
-    }
-
-    pub(super) fn parse(name: &str, attrs: &dyn Fn(&str) -> Option<Attr>) -> Option<Op> {
-        let parse = *PRIMITIVES.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.get(name)?;
-        parse(attrs)
     }
 }

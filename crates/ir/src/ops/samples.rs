@@ -12,7 +12,7 @@ pub struct Sample {
     pub op: Op,
     /// Its operands. Floats are `f64`; checks cast them as they need.
     pub ins: Vec<Literal>,
-    /// Whether finite differences are valid here: false at ties, kinks and jumps.
+    /// If true, finite differences are valid here: false at ties, kinks and jumps.
     pub smooth: bool,
 }
 

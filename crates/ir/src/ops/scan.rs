@@ -27,7 +27,7 @@ op_struct! {
         carries: usize,
         /// Number of iterations.
         length: usize,
-        /// Whether to iterate from the last slice to the first.
+        /// If true, iterates from the last slice to the first.
         reverse: bool,
     }
 }

@@ -9,7 +9,7 @@ op_struct! {
     pub struct Sort = "sort" {
         /// The axis.
         axis: usize,
-        /// Whether the largest comes first.
+        /// If true, the largest comes first.
         descending: bool,
         /// Number of leading elements to return along the axis; `None` for all.
         first: Option<usize>,

@@ -1,6 +1,6 @@
 //! Sums over the iterations of a loop: the gradients of values that all iterations share.
 //!
-//! A sum of products (`dW += aₜ bₜᵀ`) need not be computed in every iteration: the factors are kept, and one
+//! A sum of products (`dW += aₜ bₜᵀ`) need not be computed in every iteration. The loop keeps the factors, and one
 //! contraction after the loop also sums over iterations. Ops that are linear in such sums are applied after the loop
 //! too.
 
@@ -20,7 +20,7 @@ pub(super) struct After<'a, 'g> {
     pub(super) same: &'a dyn Fn(Id) -> Var<'g>,
 }
 
-/// How to compute the sum of a value over all iterations.
+/// The computation of the sum of a value over all iterations.
 #[derive(Clone, Debug)]
 pub(super) enum Sum {
     /// Accumulated in a carry.
@@ -37,7 +37,7 @@ pub(super) enum Sum {
 /// stacks.
 pub(super) struct Steps<'a> {
     graph: &'a Graph,
-    /// Whether each node may differ between iterations.
+    /// True for each node that may differ between iterations.
     varies: Vec<bool>,
     /// Values that are stacked over all iterations.
     pub(super) kept: Vec<Id>,
@@ -111,8 +111,8 @@ impl<'a> Steps<'a> {
         let before = (self.kept.len(), self.left);
         let operand = |id: &Id| if self.varies[id.node as usize] { self.sum(*id) } else { Sum::Same(*id) };
         let operands: Vec<Sum> = node.ins.iter().map(operand).collect();
-        // The sums of the operands must not be larger in total than the sum of the value; if equally large, at least
-        // one must be a product.
+        // The sums of the operands must not be larger in total than the sum of the value. If they are equally large,
+        // at least one must be a product.
         let carried: usize = operands.iter().map(|s| self.carried(s)).sum();
         let for_something = operands.iter().any(Sum::has_product);
         if carried < self.numel(id) || carried == self.numel(id) && for_something {

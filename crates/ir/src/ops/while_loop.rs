@@ -12,10 +12,10 @@ op_struct! {
     /// by all iterations, then the initial values of the carries; both graphs take all of them. Results: the final
     /// carries.
     ///
-    /// Forward mode always works. Reverse mode needs a bound on the number of iterations: the loop then becomes a
-    /// scan of that length whose iterations do nothing once the condition fails.
+    /// Forward mode always works. Reverse mode needs a bound on the number of iterations. The loop then becomes a
+    /// scan of that length, whose iterations do nothing once the condition fails.
     pub struct While = "while" {
-        /// Whether to continue: a graph that returns a boolean scalar.
+        /// The condition to continue: a graph that returns a boolean scalar.
         condition: Arc<Graph>,
         /// One iteration.
         body: Arc<Graph>,

@@ -131,7 +131,7 @@ fn apply_exact<'l>(
         Form::Switch(branches) => control::switch(&branches, ins, live),
         Form::Scan(scan) => control::scan(&scan, ins, outs, live),
         Form::While(op) => control::while_loop(&op, ins, live),
-        Form::External(routine) => routine(&literals(&ins)).map(|r| values(&r, live)),
+        Form::External { reference, .. } => reference(&literals(&ins)).map(|r| values(&r, live)),
         Form::Fourier(fft) => fft.run(&literals(&ins)).map(|r| values(&r, live)),
         form => form_data(&form, &literals(&ins), outs)
             .and_then(|data| data.into_iter().zip(outs).map(one).collect::<Result<Vec<_>>>())
@@ -165,7 +165,7 @@ fn form_data(form: &Form, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Data>> {
     Ok(vec![match form {
         Form::Input => return Err(Error::verify("an input has no value of its own")),
         Form::Region(_)
-        | Form::External(_)
+        | Form::External { .. }
         | Form::Fourier(_)
         | Form::Switch(_)
         | Form::Scan(_)

@@ -15,19 +15,19 @@ fn zip<T: Copy, U>(ins: &[&[T]], f: impl Fn(&[T]) -> U) -> Vec<U> {
     }
 }
 
-fn apply(row: &Pointwise, ins: &[Literal]) -> Result<Data> {
+fn apply(op: &Pointwise, ins: &[Literal]) -> Result<Data> {
     let dtype = ins[0].dtype();
-    let missing = || Error::dtype(dtype, format!("{} is not defined for it", row.name));
+    let missing = || Error::dtype(dtype, format!("{} is not defined for it", op.name));
     Ok(match dtype.class() {
         Class::Float => {
-            let (f, ins) = (row.float.ok_or_else(missing)?, ins.iter().map(Literal::f).collect::<Vec<_>>());
-            if row.predicate { zip(&ins, |v| f(v) as i64).into() } else { zip(&ins, f).into() }
+            let (f, ins) = (op.float.ok_or_else(missing)?, ins.iter().map(Literal::f).collect::<Vec<_>>());
+            if op.predicate { zip(&ins, |v| f(v) as i64).into() } else { zip(&ins, f).into() }
         }
         Class::Complex => {
-            let (f, ins) = (row.complex.ok_or_else(missing)?, ins.iter().map(Literal::c).collect::<Vec<_>>());
-            if row.predicate { zip(&ins, |v| f(v).re as i64).into() } else { zip(&ins, f).into() }
+            let (f, ins) = (op.complex.ok_or_else(missing)?, ins.iter().map(Literal::c).collect::<Vec<_>>());
+            if op.predicate { zip(&ins, |v| f(v).re as i64).into() } else { zip(&ins, f).into() }
         }
-        _ => zip(&ins.iter().map(Literal::i).collect::<Vec<_>>(), row.int.ok_or_else(missing)?).into(),
+        _ => zip(&ins.iter().map(Literal::i).collect::<Vec<_>>(), op.int.ok_or_else(missing)?).into(),
     })
 }
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 impl Graph {
     /// Returns the same graph without regions: each call, at any depth, is replaced by its body, also inside loops
-    /// and switches. Values that several regions compute alike are then computed once, such as the forward values of
-    /// a region and its derivative. Checkpointed values stay separate, because barriers keep them apart. Names,
-    /// regions' own gradient rules and the marks of checkpoints not yet differentiated are lost: differentiate first.
+    /// and switches. Equal values of several regions are then computed once, such as the forward values of a region
+    /// and of its derivative. Checkpointed values stay separate, because barriers keep them apart. Names, regions'
+    /// own gradient rules and the marks of checkpoints not yet differentiated are lost: differentiate first.
     pub fn inlined(&self) -> Result<Graph> {
         self.inlined_except(&|_, _| false)
     }

@@ -7,8 +7,8 @@ use crate::ops::{Derivative, Op, Operands, Rule};
 use crate::{Graph, Result};
 use std::panic::Location;
 
-/// Returns the graph that takes the inputs and a tangent for each input of `wrt` (named `d_…`), and returns the
-/// outputs, then the tangents of the differentiable outputs.
+/// Returns a graph of the outputs, followed by the tangents of the differentiable outputs. The graph takes the
+/// inputs, and a tangent for each input of `wrt` (named `d_…`).
 #[track_caller]
 pub fn jvp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let location = Location::caller();

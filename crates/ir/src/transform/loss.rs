@@ -85,9 +85,10 @@ fn describe(graph: &Graph, id: Id) -> String {
 /// let b = Builder::new();
 /// let x = b.input("x", Aval::new(DType::F64, [3]));
 /// let loss = (x * x).sum(&[0]);
-/// let graph = b.finish(&[loss]).unwrap();
-/// let both = grad_with_loss(&graph, graph.outputs()[0], ["x"], Unreachable::Error).unwrap();
+/// let graph = b.finish(&[loss])?;
+/// let both = grad_with_loss(&graph, graph.outputs()[0], ["x"], Unreachable::Error)?;
 /// assert_eq!(both.output_avals()[1].to_string(), "f64[3]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[track_caller]
 pub fn grad_with_loss<'a, W: Into<Wrt<'a>>>(
@@ -109,10 +110,11 @@ pub fn grad_with_loss<'a, W: Into<Wrt<'a>>>(
 /// use gradus_ir::{Aval, Builder, DType};
 /// let b = Builder::new();
 /// let x = b.input("x", Aval::new(DType::F64, [3]));
-/// let graph = b.finish(&[x * x]).unwrap();
-/// let both = grad_with_cotangent(&graph, graph.outputs()[0], ["x"], Unreachable::Error).unwrap();
+/// let graph = b.finish(&[x * x])?;
+/// let both = grad_with_cotangent(&graph, graph.outputs()[0], ["x"], Unreachable::Error)?;
 /// assert_eq!(both.inputs()[1].0, "d_output");
 /// assert_eq!(both.output_avals()[1].to_string(), "f64[3]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[track_caller]
 pub fn grad_with_cotangent<'a, W: Into<Wrt<'a>>>(

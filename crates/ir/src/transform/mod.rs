@@ -1,7 +1,7 @@
 //! Graph transforms: derivatives and batches.
 //!
-//! Each transform is one walk over the nodes and reads only what the ops declare: [`jvp`] goes forward with tangents,
-//! [`vjp`] goes back with cotangents, [`vmap`] goes forward with a batch axis. Inner products are real:
+//! Each transform is one walk over the nodes and reads only the declarations of the ops. [`jvp`] goes forward with
+//! tangents, [`vjp`] goes back with cotangents, [`vmap`] goes forward with a batch axis. Inner products are real:
 //! `⟨a, b⟩ = Re Σ conj(a)·b`, so a complex gradient is the direction of steepest ascent (PyTorch's convention).
 
 mod inline;
@@ -19,7 +19,7 @@ use crate::graph::Builder;
 use crate::ops::{Derivative, Op, Rule};
 use crate::{Aval, Error};
 
-/// Whether the op has a derivative rule for each operand that needs one. Otherwise reports an error, because a
+/// Returns true if the op has a derivative rule for each operand that needs one. Otherwise reports an error, because a
 /// missing rule does not mean 0. Also rejects a rule for one result if the op has several, since the derivatives of
 /// the others would be lost.
 fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>, needed: impl Fn(usize) -> bool) -> bool {

@@ -24,8 +24,8 @@ pub fn check_wrt(graph: &Graph, i: usize) -> Result<()> {
     }
 }
 
-/// Returns the graph that takes the inputs and a cotangent for each differentiable output (named `g_…`), and returns
-/// the gradient of each input of `wrt`; zeros where no derivative flows.
+/// Returns a graph of the gradients of the inputs of `wrt`, which are zero where no derivative flows. The graph
+/// takes the inputs, and a cotangent for each differentiable output (named `g_…`).
 #[track_caller]
 pub fn vjp(graph: &Graph, wrt: &[usize]) -> Result<Graph> {
     let location = Location::caller();
@@ -71,8 +71,8 @@ pub fn vjp_into<'g>(
     (outs, grads)
 }
 
-/// Builds the values of all nodes of a graph over these inputs, and their cotangents: `None` where no derivative
-/// flows, or none that a needed input depends on.
+/// Builds the values of all nodes of a graph over these inputs, and their cotangents. A cotangent is `None`
+/// where no derivative flows, or where no needed input contributes to the value.
 #[allow(clippy::type_complexity)]
 pub fn cotangents_into<'g>(
     b: &'g Builder,
@@ -113,7 +113,7 @@ pub(super) fn cotangents_for<'g>(
 pub struct Target {
     /// The value.
     pub id: Id,
-    /// Whether gradients stop here, rather than continue to the values this one was computed from.
+    /// If true, gradients stop here, rather than continue to the values this one was computed from.
     pub ends: bool,
 }
 
@@ -307,8 +307,8 @@ pub fn pull<'g>(
     }
 }
 
-/// Transposes a jvp rule: traces the rule as a graph that is linear in the tangents, and applies reverse mode of that
-/// graph for the tangents, at zero tangents.
+/// Transposes a jvp rule. Traces the rule as a graph that is linear in the tangents. Then applies reverse mode to
+/// that graph with respect to the tangents, at zero tangents.
 fn pull_jvp<'g>(
     b: &'g Builder,
     op: &Op,
@@ -341,8 +341,8 @@ fn pull_jvp<'g>(
     wanted.iter().map(|w| if *w { of_tangents.next().flatten() } else { None }).collect()
 }
 
-/// Applies the transpose of a graph that is linear in its inputs after those of `point` to cotangents of its outputs:
-/// its reverse mode for those inputs, at zero.
+/// Applies the transpose of a graph that is linear in its inputs after those of `point` to cotangents of its outputs.
+/// The transpose is reverse mode with respect to these inputs, at zero.
 pub fn transpose_into<'g>(
     b: &'g Builder,
     linear: &Graph,

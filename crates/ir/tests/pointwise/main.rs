@@ -34,7 +34,7 @@ fn joined(a: &[Literal], b: &[Literal]) -> Vec<Literal> {
     [a, b].concat()
 }
 
-/// The elements as complex numbers, whatever they are.
+/// The elements of any class as complex numbers.
 fn elements(l: &Literal) -> Vec<C> {
     match l.data() {
         Data::F(v) => v.iter().map(|&x| C::from(x)).collect(),

@@ -322,13 +322,18 @@ struct Walk<'a> {
     found: &'a mut Rows,
     bound: Vec<usize>,
     row: Vec<u64>,
+    steps: usize,
 }
+
+/// Steps of a walk between two polls for a stop.
+const STEPS_PER_POLL: usize = 1 << 10;
 
 impl Plan {
     fn follow(&self, known: &[Vec<Rows>], new: &[Vec<Rows>], found: &mut [Vec<Rows>]) -> Result<()> {
         let rows = &new[self.new.relation][self.new.view];
         let found = &mut found[self.head.relation][self.head.view];
-        let mut walk = Walk { plan: self, known, found, bound: vec![0; self.variables], row: Vec::new() };
+        let (bound, row) = (vec![0; self.variables], Vec::new());
+        let mut walk = Walk { plan: self, known, found, bound, row, steps: 0 };
         let mut scratch = vec![Vec::new(); self.levels.len()];
         for &row in &rows.touched {
             stop::poll()?;
@@ -337,12 +342,12 @@ impl Plan {
                 (walk.bound[*v], left) = (left % n, left / n);
             }
             if self.new.along == self.lane {
-                walk.down(&self.levels, &mut scratch, Some(rows.row(row)));
+                walk.down(&self.levels, &mut scratch, Some(rows.row(row)))?;
                 continue;
             }
             for at in ones(rows.row(row)) {
                 walk.bound[self.new.along] = at;
-                walk.down(&self.levels, &mut scratch, None);
+                walk.down(&self.levels, &mut scratch, None)?;
             }
         }
         Ok(())
@@ -359,22 +364,28 @@ impl Walk<'_> {
         self.rows_of(reading)[at / 64] >> (at % 64) & 1 == 1
     }
 
-    fn down(&mut self, levels: &[Level], scratch: &mut [Vec<u64>], new: Option<&[u64]>) {
+    fn down(&mut self, levels: &[Level], scratch: &mut [Vec<u64>], new: Option<&[u64]>) -> Result<()> {
+        self.steps += 1;
+        if self.steps.is_multiple_of(STEPS_PER_POLL) {
+            stop::poll()?;
+        }
         // The tests come before all levels.
         if levels.len() == self.plan.levels.len() && !self.plan.tests.iter().all(|t| self.holds(t)) {
-            return;
+            return Ok(());
         }
         let (Some((level, levels)), Some((places, scratch))) =
             (levels.split_first(), scratch.split_first_mut())
         else {
-            return self.conclude(new);
+            self.conclude(new);
+            return Ok(());
         };
         fill(places, level.extent);
         level.readings.iter().for_each(|r| keep(places, self.rows_of(r)));
         for at in ones(places) {
             self.bound[level.variable] = at;
-            self.down(levels, scratch, new);
+            self.down(levels, scratch, new)?;
         }
+        Ok(())
     }
 
     /// Along the rows, all that follows and is not known.

@@ -9,7 +9,7 @@ use engine::Engine;
 use gradus_ir::ops::{Declared, Derivative, Form, Primitive, registry};
 use gradus_ir::{Aval, DType, Error, Literal, Op, Result, op_struct};
 use std::fmt;
-use std::sync::{Arc, Once};
+use std::sync::Once;
 
 /// A relation with variables, all by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Primitive for Closure {
 
     fn form(&self, _ins: &[Aval]) -> Form {
         let op = self.clone();
-        Form::External(Arc::new(move |ins: &[Literal]| {
+        Form::external(move |ins: &[Literal]| {
             let avals: Vec<Aval> = ins.iter().map(|l| l.aval().clone()).collect();
             op.check(&avals)?;
             let shapes: Vec<&[usize]> = avals.iter().map(|a| &a.shape[..]).collect();
@@ -140,7 +140,7 @@ impl Primitive for Closure {
             ins.iter().enumerate().for_each(|(i, l)| engine.load(i, l.i()));
             engine.run()?;
             (0..op.grow).map(|g| Literal::new(avals[g].clone(), engine.facts(g))).collect()
-        }))
+        })
     }
 }
 

@@ -352,6 +352,9 @@ fn too_many(width: usize) -> Error {
     Error::value("a relation", format!("has more than {} facts", MOST_CELLS / width.max(1)))
 }
 
+/// Steps of a join between two polls for a stop, a few milliseconds.
+const STEPS_PER_POLL: usize = 1 << 14;
+
 /// One run of a plan: the variables so far, and the results.
 struct Walk<'a> {
     engine: &'a Engine<'a>,
@@ -372,6 +375,8 @@ struct Walk<'a> {
     better: Vec<(usize, f64)>,
     /// The error that ended the run early.
     ended: Option<Error>,
+    /// The number of steps run.
+    steps: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -397,21 +402,19 @@ impl<'a> Walk<'a> {
             apart: false,
             better: Vec::new(),
             ended: None,
+            steps: 0,
         }
     }
 
     /// Runs the plan for each new tuple, or once if it starts from everything.
     fn start(&mut self, new: &[u32]) -> Result<()> {
         let plan = self.plan;
+        stop::poll()?;
         let Some((_, levels)) = &plan.start else {
-            stop::poll()?;
             self.walk(0);
             return self.ended.take().map_or(Ok(()), Err);
         };
-        for (at, tuple) in new.chunks_exact(levels.len().max(1)).enumerate() {
-            if at % 1024 == 0 {
-                stop::poll()?;
-            }
+        for tuple in new.chunks_exact(levels.len().max(1)) {
             let fits = levels.iter().zip(tuple).all(|(level, x)| match level {
                 Level::Key(arg) => self.value(*arg) == Some(*x),
                 Level::Bind(v, by) => self.bind(*v, i64::from(*x) - by),
@@ -476,6 +479,13 @@ impl<'a> Walk<'a> {
 
     fn step(&mut self, at: usize) -> bool {
         let plan = self.plan;
+        self.steps += 1;
+        if self.steps.is_multiple_of(STEPS_PER_POLL)
+            && let Err(e) = stop::poll()
+        {
+            self.ended = Some(e);
+            return true;
+        }
         match plan.steps.get(at) {
             None if self.how.is_some() => {
                 self.contribute();

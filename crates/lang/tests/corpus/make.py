@@ -1,4 +1,4 @@
-"""Writes the expectations of the programs in this folder from references in PyTorch (f64, autograd for derivatives).
+"""Writes the expectations of the programs in this folder, and of some in `examples/equations`, from references in PyTorch (f64, autograd for derivatives).
 
 A reference is a function with the name of its program. It gets the constants of the program's lines `X[…] = const(…)` as
 tensors and returns values by name. Lines `# grad Loss X` and `# grad2 Loss X` name what is differentiated; the values
@@ -11,8 +11,10 @@ import re
 
 import torch
 
+import models
+
 torch.set_default_dtype(torch.float64)
-PROGRAMS = {}
+PROGRAMS = dict(models.PROGRAMS)
 
 
 def program(f):
@@ -350,6 +352,8 @@ def main():
     folder = pathlib.Path(__file__).parent
     for name, f in PROGRAMS.items():
         path = folder / f"{name}.eq"
+        if not path.exists():
+            path = folder.parents[3] / "examples" / "equations" / f"{name}.eq"
         text = path.read_text()
         given = constants(text)
         wanted = f.__code__.co_varnames[: f.__code__.co_argcount]

@@ -53,12 +53,12 @@ impl Automaton {
         (automaton, start)
     }
 
-    /// Whether a text may end here.
+    /// Returns true if a text may end here.
     pub(super) fn accepts(&self, state: &State) -> bool {
         state.iter().any(Vec::is_empty)
     }
 
-    /// Whether a text must end here.
+    /// Returns true if a text must end here.
     pub(super) fn is_finished(&self, state: &State) -> bool {
         state.iter().all(Vec::is_empty)
     }

@@ -76,7 +76,7 @@ impl Vocabulary {
         self.bytes.len()
     }
 
-    /// Whether there are no tokens.
+    /// Returns true if there are no tokens.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

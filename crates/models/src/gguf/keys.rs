@@ -125,9 +125,9 @@ impl Model {
         Ok(Json::Object(out))
     }
 
-    /// `query_pre_attn_scalar`: one over the square of the scale of attention scores. If the file has no `attention.scale`,
-    /// this is the size of a head; in the largest model of each Gemma family (46 or 62 layers) it is the width divided by the
-    /// heads.
+    /// `query_pre_attn_scalar`: one over the square of the scale of attention scores. If the file has no
+    /// `attention.scale`, this is the size of a head. In the largest model of each Gemma family (46 or 62 layers) it is
+    /// the width divided by the number of heads.
     fn query_scalar(&self) -> Option<f64> {
         let m = self.file.metadata();
         let key = |end: &str| format!("{}.{end}", self.architecture);

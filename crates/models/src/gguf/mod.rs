@@ -30,7 +30,7 @@ pub struct Model {
     names: &'static Names,
     heads: usize,
     kv_heads: usize,
-    /// True if quantised weights are dequantised to `f32`.
+    /// If true, quantised weights are dequantised to `f32`.
     pub as_f32: bool,
     /// The representation of activations in products with quantised weights.
     pub compute: Compute,

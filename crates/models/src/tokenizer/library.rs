@@ -1,7 +1,7 @@
 //! Makes tokenisers of the `tokenizers` library from the JSON of a `tokenizer.json`.
 //!
-//! The tables of BPE models are built here: the library reads them from JSON slowly, and panics at a pair whose text is longer than
-//! every token.
+//! The tables of BPE models are built here. The library reads them from JSON slowly, and panics at a pair whose text is
+//! longer than every token.
 
 use super::refused;
 use gradus_ir::{Error, Result};

@@ -1,5 +1,5 @@
-//! Encodes text by the scores of pieces, as SentencePiece's BPE models do. Of all adjacent pairs whose concatenation is a piece,
-//! the pair with the highest score is merged, the leftmost if scores are equal, until no pair can be merged.
+//! Encodes text by the scores of pieces, as SentencePiece's BPE models do. Repeatedly merges the adjacent pair whose
+//! concatenation is the piece with the highest score. Of pairs with equal scores, merges the leftmost one.
 //!
 //! The `tokenizers` library ranks pairs instead of pieces, which differs if a piece can be merged from several pairs.
 
@@ -20,7 +20,7 @@ pub(super) struct Pieces {
     pub(super) bytes: Option<Box<[i64; 256]>>,
     /// The token of text that has neither pieces nor byte tokens.
     pub(super) unknown: i64,
-    /// True if a space is put before every text.
+    /// If true, a space is put before every text.
     pub(super) prefix: bool,
 }
 
@@ -31,7 +31,7 @@ struct Symbol {
     to: usize,
     before: Option<usize>,
     after: Option<usize>,
-    /// True if this is one token that is never merged.
+    /// If true, this is one token that is never merged.
     is_whole: bool,
 }
 

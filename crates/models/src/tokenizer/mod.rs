@@ -1,8 +1,8 @@
 //! Converts text to tokens and back, with the tokenisers of `tokenizer.json` files and of GGUF metadata.
 //!
-//! `metadata.rs` converts metadata to a `tokenizer.json`; `merges.rs` encodes with scored pieces; the `tokenizers` library does
-//! the rest, and `library.rs` prepares it. Text of users never becomes special tokens, whatever it contains. [`Stream`] decodes token by token, and returns
-//! only complete characters.
+//! `metadata.rs` converts metadata to a `tokenizer.json`; `merges.rs` encodes with scored pieces; the `tokenizers`
+//! library does the rest, and `library.rs` prepares it. Text of users never becomes special tokens. [`Stream`] decodes
+//! token by token, and returns only complete characters.
 
 mod library;
 mod merges;
@@ -29,9 +29,9 @@ pub struct Tokenizer {
     special: Vec<String>,
     /// Tokens that are matched in text before all others: their text, and whether they are special.
     added: HashMap<i64, (String, bool)>,
-    /// True if tokens are written with one visible character for each byte.
+    /// If true, tokens are written with one visible character for each byte.
     byte_level: bool,
-    /// True if the library splits texts by a unigram model.
+    /// If true, the library splits texts by a unigram model.
     unigram: bool,
     /// Encodes by the scores of pieces, in place of the library.
     scored: Option<Arc<Scored>>,

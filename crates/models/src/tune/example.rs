@@ -9,7 +9,7 @@ use gradus_ir::{Error, Result};
 pub struct Example {
     /// The tokens of the text.
     pub tokens: Vec<i64>,
-    /// Number of tokens at the beginning that are only context, without loss; at least 1.
+    /// Number of tokens at the beginning that are context and have no loss; at least 1.
     pub given: usize,
 }
 

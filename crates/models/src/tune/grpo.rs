@@ -9,8 +9,9 @@ use crate::config::Config;
 use crate::decoder::Decoder;
 use crate::language::LanguageModel;
 use gradus_ir::{Error, Result};
-use gradus_nn::{Module, Sampling, compile_training};
+use gradus_nn::{Module, Sampling, Step, compile_training};
 use gradus_tensor::{Device, Tensor};
+use std::ops::Range;
 
 /// Options of [`LanguageModel::grpo`]. In each round, `tuning.batch` prompts are answered `group` times each. The rows of a round
 /// are split into `tuning.accumulate` parts.
@@ -26,7 +27,7 @@ pub struct Grpo {
     pub clip: (f64, f64),
     /// Weight of the divergence from the initial policy in the loss.
     pub kl: f64,
-    /// True if rewards are divided by the standard deviation of their group.
+    /// If true, rewards are divided by the standard deviation of their group.
     pub scaled: bool,
     /// Largest number of tokens of an answer.
     pub tokens: usize,
@@ -204,23 +205,19 @@ impl LanguageModel {
             let reference = start.with(|| score_rows(&scorer, &rows, part, device))?;
             // Each text has the same weight, divided equally among its tokens. The step averages over parts, hence the factor.
             let scale = tuning.accumulate as f64 / count as f64;
-            let mut loss = 0.0;
-            for _ in 0..epochs {
-                loss = 0.0;
-                for at in 0..tuning.accumulate as usize {
-                    let own = (at * part).min(count)..((at + 1) * part).min(count);
-                    let mut batch = Batch::new(&rows[own.clone()], part, length, device);
-                    batch.weigh(|row| scale / row.total().max(1.0));
-                    batch.push(&old[own.clone()]);
-                    batch.push(&reference[own.clone()]);
-                    batch.push(&advantages[own].iter().map(|a| vec![*a; length]).collect::<Vec<_>>());
-                    loss += number(&step.run(&batch.tensors)?.loss)? / tuning.accumulate as f64;
-                }
-                finite(n, loss)?;
-            }
+            let inputs = |own: Range<usize>| {
+                let mut batch = Batch::new(&rows[own.clone()], part, length, device);
+                batch.weigh(|row| scale / row.total().max(1.0));
+                batch.push(&old[own.clone()]);
+                batch.push(&reference[own.clone()]);
+                batch.push(&advantages[own].iter().map(|a| vec![*a; length]).collect::<Vec<_>>());
+                batch.tensors
+            };
+            let parts = (count, part, tuning.accumulate);
             let mut round = Round::new(&rollouts, &rewards, &model);
             last = round.reward;
-            (round.step, round.steps, round.loss) = (n, tuning.steps, loss);
+            (round.step, round.steps) = (n, tuning.steps);
+            round.loss = update(&mut step, (n, epochs), parts, inputs)?;
             round.kl = mean_kl(&rows, &old, &reference);
             if !each(&round)? {
                 break;
@@ -237,6 +234,27 @@ impl Prompt {
     pub(super) fn example(&self) -> super::Example {
         super::Example { tokens: [&self.tokens[..1], &self.tokens[..1]].concat(), given: 1 }
     }
+}
+
+/// Updates the weights `epochs` times with all rows of round `n`. `(count, part, parts)` says how many rows there are, how
+/// many a run of the step takes, and how many runs an update has; `inputs` returns the tensors of a range of rows.
+/// Returns the last loss.
+pub(super) fn update(
+    step: &mut Step<'_>,
+    (n, epochs): (u64, usize),
+    (count, part, parts): (usize, usize, u64),
+    inputs: impl Fn(Range<usize>) -> Vec<Tensor>,
+) -> Result<f64> {
+    let mut loss = 0.0;
+    for _ in 0..epochs {
+        loss = 0.0;
+        for at in 0..parts as usize {
+            let own = (at * part).min(count)..((at + 1) * part).min(count);
+            loss += number(&step.run(&inputs(own))?.loss)? / parts as f64;
+        }
+        finite(n, loss)?;
+    }
+    Ok(loss)
 }
 
 /// The tensors of some rows, padded to a fixed number of rows.

@@ -63,7 +63,7 @@ pub struct Tuning {
     pub accumulate: u64,
     /// Number of tokens of a row; by default the length of the longest text.
     pub length: Option<usize>,
-    /// True if several texts may share a row.
+    /// If true, several texts may share a row.
     pub pack: bool,
     /// The learning rate.
     pub rate: f64,

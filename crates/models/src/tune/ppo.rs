@@ -2,16 +2,17 @@
 //! from the initial policy.
 
 use super::example::Prompt;
-use super::grpo::{Batch, Round, mean_kl, rewarded, row_length};
+use super::grpo::{Batch, Round, mean_kl, rewarded, row_length, update};
 use super::pack::{Row, tensors};
 use super::reference::{Scorer, Snapshot};
 use super::rollout::{Rollout, Sampler};
-use super::{Decay, Passes, Tuning, finite, number, objective};
+use super::{Decay, Passes, Tuning, objective};
 use crate::decoder::{Decoder, Packed};
 use crate::language::LanguageModel;
 use gradus_ir::{Error, Result};
 use gradus_nn::{Evaluate, Forward, Linear, Module, Param, Sampling, compile_forward, compile_training};
 use gradus_tensor::{Device, Tensor};
+use std::ops::Range;
 
 /// Options of [`LanguageModel::ppo`]. In each round, `tuning.batch` prompts are answered once each.
 #[derive(Clone, Debug)]
@@ -108,10 +109,10 @@ fn whiten(rows: &[Row], advantages: &mut [Vec<f64>]) {
 }
 
 impl LanguageModel {
-    /// Trains the model to raise a reward by PPO. Each round samples answers, rewards them less their divergence from the
-    /// initial policy, and raises the probability of tokens that were better than their values predicted. `reward` takes the
-    /// answers of a round and returns a number for each. Calls `each` after every round; the run ends early if it returns
-    /// false. Returns the mean reward of the last round.
+    /// Trains the model to raise a reward by PPO. Each round samples answers. Their reward is reduced by their
+    /// divergence from the initial policy. The update raises the probability of tokens that were better than their
+    /// values predicted. `reward` takes the answers of a round and returns a number for each. Calls `each` after every
+    /// round; the run ends early if it returns false. Returns the mean reward of the last round.
     pub fn ppo(
         &mut self,
         prompts: &[Prompt],
@@ -172,23 +173,19 @@ impl LanguageModel {
             whiten(&rows, &mut all);
             let total: f64 = rows.iter().map(Row::total).sum();
             let scale = tuning.accumulate as f64 / total.max(1.0);
-            let mut loss = 0.0;
-            for _ in 0..o.epochs {
-                loss = 0.0;
-                for at in 0..tuning.accumulate as usize {
-                    let own = (at * part).min(count)..((at + 1) * part).min(count);
-                    let mut batch = Batch::new(&rows[own.clone()], part, length, device);
-                    batch.weigh(|_| scale);
-                    for list in [&old, &values, &all, &returns] {
-                        batch.push(&list[own.clone()]);
-                    }
-                    loss += number(&step.run(&batch.tensors)?.loss)? / tuning.accumulate as f64;
+            let inputs = |own: Range<usize>| {
+                let mut batch = Batch::new(&rows[own.clone()], part, length, device);
+                batch.weigh(|_| scale);
+                for list in [&old, &values, &all, &returns] {
+                    batch.push(&list[own.clone()]);
                 }
-                finite(n, loss)?;
-            }
+                batch.tensors
+            };
+            let parts = (count, part, tuning.accumulate);
             let mut round = Round::new(&rollouts, &rewards, &model);
             last = round.reward;
-            (round.step, round.steps, round.loss) = (n, tuning.steps, loss);
+            (round.step, round.steps) = (n, tuning.steps);
+            round.loss = update(&mut step, (n, o.epochs), parts, inputs)?;
             round.kl = mean_kl(&rows, &old, &reference);
             if !each(&round)? {
                 break;

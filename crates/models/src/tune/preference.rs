@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::decoder::Decoder;
 use crate::language::LanguageModel;
 use gradus_ir::{Error, Result};
-use gradus_nn::{Module, compile_training};
+use gradus_nn::{Module, Step, compile_training};
 use gradus_tensor::Tensor;
 
 /// Options of [`LanguageModel::prefer`]. A batch is `tuning.batch` pairs.
@@ -55,6 +55,35 @@ impl PairRows {
         let chosen = pairs.iter().map(|i| &self.chosen[*i]);
         chosen.chain(pairs.iter().map(|i| &self.rejected[*i])).collect()
     }
+
+    /// Takes the steps of a tuning, each with batches of `batch` pairs. `inputs` returns the tensors of the pairs with
+    /// these indices. Calls `each` after every step, and ends early if it returns false. Returns the last loss.
+    pub(super) fn train(
+        &self,
+        step: Step<'_>,
+        tuning: &Tuning,
+        batch: usize,
+        inputs: impl Fn(&[usize]) -> Vec<Tensor>,
+        model: &Decoder,
+        mut each: impl FnMut(&Progress<'_>) -> Result<bool>,
+    ) -> Result<f64> {
+        let mut step = step.accumulate(tuning.accumulate);
+        let (mut passes, mut last) = (Passes::new(self.chosen.len(), tuning.seed)?, 0.0);
+        for n in 1..=tuning.steps {
+            let chosen = passes.take(batch * tuning.accumulate as usize)?;
+            let mut loss = 0.0;
+            for part in chosen.chunks(batch) {
+                loss += number(&step.run(&inputs(part))?.loss)? / tuning.accumulate as f64;
+            }
+            last = finite(n, loss)?;
+            let tokens = self.of(&chosen).iter().map(|row| row.total()).sum::<f64>() as usize;
+            let rate = step.optimizer().rate();
+            if !each(&Progress { step: n, steps: tuning.steps, loss, tokens, rate, model })? {
+                break;
+            }
+        }
+        Ok(last)
+    }
 }
 
 /// Sums log-probabilities of tokens to those of answers; returns those of chosen and of rejected texts.
@@ -72,7 +101,7 @@ impl LanguageModel {
         &mut self,
         pairs: &[Pair],
         options: &Dpo,
-        mut each: impl FnMut(&Progress<'_>) -> Result<bool>,
+        each: impl FnMut(&Progress<'_>) -> Result<bool>,
     ) -> Result<f64> {
         let Dpo { tuning, beta, smoothing } = options;
         let (beta, smoothing) = (*beta, *smoothing);
@@ -113,22 +142,7 @@ impl LanguageModel {
         };
         let first = inputs(&numbered[..batch]);
         let step = compile_training(model.clone(), loss, tuning.optimizer(trained), &first)?;
-        let mut step = step.accumulate(tuning.accumulate);
-        let (mut passes, mut last) = (Passes::new(pairs.len(), tuning.seed)?, 0.0);
-        for n in 1..=tuning.steps {
-            let chosen = passes.take(batch * tuning.accumulate as usize)?;
-            let mut loss = 0.0;
-            for part in chosen.chunks(batch) {
-                loss += number(&step.run(&inputs(part))?.loss)? / tuning.accumulate as f64;
-            }
-            last = finite(n, loss)?;
-            let tokens = rows.of(&chosen).iter().map(|row| row.total()).sum::<f64>() as usize;
-            let rate = step.optimizer().rate();
-            if !each(&Progress { step: n, steps: tuning.steps, loss, tokens, rate, model: &model })? {
-                break;
-            }
-        }
-        drop(step);
+        let last = rows.train(step, tuning, batch, inputs, &model, each)?;
         self.renew();
         Ok(last)
     }

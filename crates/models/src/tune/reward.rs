@@ -3,7 +3,7 @@
 use super::example::{Example, Pair};
 use super::pack::{Row, tensors};
 use super::preference::PairRows;
-use super::{Passes, Progress, Tuning, finite, number, objective};
+use super::{Progress, Tuning, objective};
 use crate::decoder::{Decoder, Packed};
 use crate::language::LanguageModel;
 use gradus_ir::{DType, Error, Result};
@@ -57,7 +57,7 @@ impl RewardModel {
         &mut self,
         pairs: &[Pair],
         tuning: &Tuning,
-        mut each: impl FnMut(&Progress<'_>) -> Result<bool>,
+        each: impl FnMut(&Progress<'_>) -> Result<bool>,
     ) -> Result<f64> {
         // Compiled plans do not include an adapter that `prepare` may attach.
         self.plans.clear();
@@ -77,22 +77,7 @@ impl RewardModel {
         };
         let first = inputs(&(0..batch).collect::<Vec<_>>());
         let step = compile_training(model.clone(), loss, tuning.optimizer(trained), &first)?;
-        let mut step = step.accumulate(tuning.accumulate);
-        let (mut passes, mut last) = (Passes::new(pairs.len(), tuning.seed)?, 0.0);
-        for n in 1..=tuning.steps {
-            let chosen = passes.take(batch * tuning.accumulate as usize)?;
-            let mut loss = 0.0;
-            for part in chosen.chunks(batch) {
-                loss += number(&step.run(&inputs(part))?.loss)? / tuning.accumulate as f64;
-            }
-            last = finite(n, loss)?;
-            let tokens = rows.of(&chosen).iter().map(|row| row.total()).sum::<f64>() as usize;
-            let rate = step.optimizer().rate();
-            if !each(&Progress { step: n, steps: tuning.steps, loss, tokens, rate, model: &model })? {
-                break;
-            }
-        }
-        drop(step);
+        let last = rows.train(step, tuning, batch, inputs, &model, each)?;
         self.model.renew();
         Ok(last)
     }

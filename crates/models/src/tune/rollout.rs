@@ -21,7 +21,7 @@ pub struct Rollout {
     pub example: Example,
     /// The text of the answer.
     pub text: String,
-    /// True if the answer ended with an end token.
+    /// If true, the answer ended with an end token.
     pub ended: bool,
 }
 

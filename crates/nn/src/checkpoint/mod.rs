@@ -90,9 +90,10 @@ impl Step<'_> {
             .collect()
     }
 
-    /// Writes everything that the run needs to continue: parameters, buffers and generators of the model, the
-    /// default generator, the optimizer, counts, and `notes` (a loader's position, for example). A cell that
-    /// the loss function changes but the model does not hold is not saved: make it a [`Buffer`](crate::Buffer).
+    /// Writes all state that the run needs to continue: parameters, buffers and generators of the model, the
+    /// default generator, the optimizer and the counts. Also writes `notes`, such as a loader's position. A
+    /// cell that the loss function changes but the model does not hold is not saved: make it a
+    /// [`Buffer`](crate::Buffer).
     pub fn save(&self, path: impl AsRef<Path>, notes: &Notes) -> Result<()> {
         let (steps, seen) = self.counts();
         let mut all = notes.clone();
@@ -101,7 +102,7 @@ impl Step<'_> {
         safetensors::write(path, &self.cells(), &all)
     }
 
-    /// Reads what [`save`](Step::save) wrote, all or nothing; returns the notes.
+    /// Reads the state that [`save`](Step::save) wrote, all or nothing; returns the notes.
     pub fn load(&mut self, path: impl AsRef<Path>) -> Result<Notes> {
         let file = Reader::open(path)?;
         let number = |key: &str| {

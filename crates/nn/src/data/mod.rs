@@ -17,7 +17,7 @@ pub trait Dataset: Send + Sync {
     /// Makes a batch of these examples: one tensor per field, with examples along the first axis.
     fn batch(&self, ids: &[usize]) -> Result<Vec<Tensor>>;
 
-    /// Whether there are no examples.
+    /// Returns true if there are no examples.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

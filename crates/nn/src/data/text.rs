@@ -20,7 +20,7 @@ impl Characters {
         self.0.len()
     }
 
-    /// Whether there are no characters.
+    /// Returns true if there are no characters.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -14,7 +14,7 @@ use gradus_tensor::{AttentionOptions, Generator, Tensor, scaled_dot_product_atte
 pub struct MultiHeadAttention {
     /// Weights of queries, keys and values, stacked: `[width + 2 · kv_heads · head, width]`.
     pub in_proj_weight: Param,
-    /// Their biases.
+    /// Biases of queries, keys and values.
     pub in_proj_bias: Option<Param>,
     /// Projection of all heads to the width.
     pub out_proj: Linear,
@@ -22,7 +22,7 @@ pub struct MultiHeadAttention {
     pub heads: usize,
     /// Heads of keys and values.
     pub kv_heads: usize,
-    /// Whether a position sees only positions up to its own.
+    /// If true, a position sees only positions up to its own.
     pub causal: bool,
     /// Dropout of the attention weights.
     pub dropout: Option<Dropout>,
@@ -72,7 +72,7 @@ impl MultiHeadAttention {
         }
     }
 
-    /// Makes it causal.
+    /// Hides later positions from each position.
     pub fn causal(self) -> MultiHeadAttention {
         MultiHeadAttention { causal: true, ..self }
     }
@@ -87,11 +87,11 @@ impl MultiHeadAttention {
         MultiHeadAttention { in_proj_bias: None, out_proj: self.out_proj.without_bias(), ..self }
     }
 
-    /// Makes a cache for `room` positions of `batch` sequences.
+    /// Makes a cache for `capacity` positions of `batch` sequences.
     #[track_caller]
-    pub fn cache(&self, batch: usize, room: usize) -> Cache {
+    pub fn cache(&self, batch: usize, capacity: usize) -> Cache {
         let head = self.in_proj_weight.dim(1) / self.heads.max(1);
-        let empty = Tensor::zeros([batch, self.kv_heads, room, head])
+        let empty = Tensor::zeros([batch, self.kv_heads, capacity, head])
             .to_dtype(self.in_proj_weight.dtype())
             .to(self.in_proj_weight.device());
         let position = Buffer::new(&Tensor::from(0i64));
@@ -125,8 +125,8 @@ impl MultiHeadAttention {
         Ok([(0, n), (n, m), (n + m, m)].map(|(from, heads)| self.by_head(&all, from, heads)))
     }
 
-    /// Attends to another sequence: queries from `x`, keys and values from `memory`. Every position sees all of
-    /// it.
+    /// Attends to another sequence: queries from `x`, keys and values from `memory`. Every position of `x` sees
+    /// all positions of `memory`.
     #[track_caller]
     pub fn forward_to(&self, x: &Tensor, memory: &Tensor) -> Tensor {
         let (width, m) = (self.in_proj_weight.dim(1), self.kv_heads);
@@ -153,7 +153,7 @@ impl MultiHeadAttention {
     }
 
     /// Appends the keys and values of the next positions to a cache: each position sees the cache and the new
-    /// positions up to its own. Exceeding the capacity is an error when it runs.
+    /// positions up to its own. Exceeding the capacity is an error when the function runs.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
         tensor_at_caller(self.cached(x, cache), std::panic::Location::caller())
@@ -161,10 +161,10 @@ impl MultiHeadAttention {
 
     fn cached(&self, x: &Tensor, cache: &Cache) -> Result<Tensor> {
         let [q, k, v] = self.projected(x)?;
-        let (time, room) = (x.dim(1), cache.keys.dim(2));
+        let (time, capacity) = (x.dim(1), cache.keys.dim(2));
         let at = &*cache.position + Tensor::iota(DType::I64, [time], 0);
         let (keys, values) = (cache.keys.index_copy(2, &at, &k), cache.values.index_copy(2, &at, &v));
-        let seen = Tensor::iota(DType::I64, [1, room], 1).le(&at.unsqueeze(1));
+        let seen = Tensor::iota(DType::I64, [1, capacity], 1).le(&at.unsqueeze(1));
         let options = AttentionOptions { mask: Some(seen), ..AttentionOptions::default() };
         let y = self.attend(&q, &keys, &values, options);
         y.check()?;

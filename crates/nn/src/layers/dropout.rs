@@ -9,7 +9,7 @@ use gradus_tensor::{Generator, Tensor};
 pub struct Dropout {
     /// The probability.
     pub p: f64,
-    /// Whether the layer is training.
+    /// The mode: training or evaluation.
     pub mode: Mode,
     /// The generator of its masks. Its state is a cell: compiled steps advance it, checkpoints save it.
     pub generator: Generator,

@@ -46,7 +46,8 @@ impl LowRank {
     }
 }
 
-/// A slot of a linear map for a low-rank addition. Compiled functions keep what was in the slot when they were compiled.
+/// A slot of a linear map for a low-rank addition. Compiled functions keep the contents that the slot had when they
+/// were compiled.
 #[derive(Clone, Debug)]
 pub struct LoraSlot(Arc<Contents>);
 

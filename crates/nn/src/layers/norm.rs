@@ -19,7 +19,7 @@ pub struct BatchNorm {
     pub running_var: Buffer,
     /// Number of batches in the statistics.
     pub num_batches_tracked: Buffer,
-    /// Whether the layer is training.
+    /// The mode: training or evaluation.
     pub mode: Mode,
     /// Weight of a batch in the running statistics.
     pub momentum: f64,

@@ -34,7 +34,7 @@ impl Forward for MaxPool {
 pub struct AvgPool {
     /// The window.
     pub kernel: Vec<usize>,
-    /// Stride (default: the extent of the window), padding, and what is counted.
+    /// Stride (default: the extent of the window), padding, and whether padding is counted.
     pub options: AvgPoolOptions,
 }
 module!(AvgPool { ; kernel, options });

@@ -6,8 +6,8 @@ use crate::module;
 use crate::module::Forward;
 use gradus_tensor::{Generator, Tensor};
 
-/// Attention and a network of one hidden layer with `gelu`, each with a residual connection and a norm before
-/// it (or, if not `norm_first`, after it).
+/// Attention and a network of one hidden layer with `gelu`. Both have a residual connection, and a norm before
+/// them, or after them if `norm_first` is false.
 #[derive(Clone, Debug)]
 pub struct TransformerBlock {
     /// Attention.
@@ -22,7 +22,7 @@ pub struct TransformerBlock {
     pub norm2: LayerNorm,
     /// Dropout of both results and of the hidden layer; that of the attention weights is separate.
     pub dropout: Dropout,
-    /// Whether norms come before attention and network.
+    /// If true, norms come before attention and network.
     pub norm_first: bool,
 }
 module!(TransformerBlock { self_attn, linear1, linear2, norm1, norm2, dropout; norm_first });
@@ -55,7 +55,7 @@ impl TransformerBlock {
         }
     }
 
-    /// Runs it with a cache of the attention's keys and values.
+    /// Applies the block with a cache of the attention's keys and values.
     #[track_caller]
     pub fn forward_cached(&self, x: &Tensor, cache: &Cache) -> Tensor {
         let y = self.around(x, |x| self.self_attn.forward_cached(x, cache));

@@ -1,8 +1,8 @@
-//! Rules that scale each element by the magnitude of its past gradients.
+//! Adam and its variants: averages of gradients, scaled by averages of their magnitudes.
 
-use super::Rule;
-use super::momentum::decayed;
-use gradus_tensor::Tensor;
+use super::momentum::{Decay, toward};
+use super::{Initial, Named, Rule, State};
+use gradus_tensor::{Args, Tensor, arg};
 
 /// Adam.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub struct Adam {
     pub eps: f64,
     /// L2 penalty, added to the gradient.
     pub weight_decay: f64,
-    /// Whether to use the largest average square so far.
+    /// If true, uses the largest average square so far.
     pub amsgrad: bool,
 }
 
@@ -25,31 +25,147 @@ impl Default for Adam {
     }
 }
 
-impl Rule for Adam {
-    fn rate(&self) -> f64 {
-        self.rate
+/// Settings that all variants have.
+struct Common {
+    betas: (f64, f64),
+    eps: f64,
+    weight_decay: f64,
+    decoupled: bool,
+}
+
+/// The common part of an update: parameter and gradient after weight decay, and the new averages.
+struct Averages {
+    p: Tensor,
+    g: Tensor,
+    mean: Tensor,
+    square: Tensor,
+}
+
+impl Common {
+    /// Number of [`numbers`](Common::numbers).
+    const NUMBERS: usize = 2;
+    /// Number of [`settings`](Common::settings).
+    const SETTINGS: usize = 5;
+
+    fn decay(&self) -> Decay {
+        Decay::of(self.weight_decay, self.decoupled)
     }
 
-    fn state(&self, p: &Tensor) -> Vec<(&'static str, Tensor)> {
-        let names = ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"];
-        names[..2 + self.amsgrad as usize].iter().map(|name| (*name, p.zeros_like())).collect()
-    }
-
-    fn numbers(&self, rate: f64, step: u64) -> Vec<f64> {
-        // Corrects the bias of averages, which start at 0.
+    /// Returns 1 minus a power of each decay, which corrects the bias of averages that start at 0.
+    fn corrections(&self, step: u64) -> (f64, f64) {
         let short = |beta: f64| 1.0 - beta.powf(step as f64);
-        vec![rate / short(self.betas.0), 1.0 / short(self.betas.1).sqrt()]
+        (short(self.betas.0), short(self.betas.1))
     }
 
-    fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let (b1, b2) = self.betas;
-        let g = decayed(p, g, self.weight_decay);
-        let mean = &state[0] * b1 + &g * (1.0 - b1);
-        let square = &state[1] * b2 + &g * &g * (1.0 - b2);
+    /// Returns the step's numbers: the factor of decaying parameters, and the divisor of the roots of mean squares.
+    /// Divided by it, as in PyTorch, they round as there.
+    fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
+        vec![("kept", 1.0 - rate * self.weight_decay), ("correction", self.corrections(step).1.sqrt())]
+    }
+
+    fn settings(&self) -> Vec<Named> {
+        let (beta1, beta2) = self.betas;
+        let shares = [("share_1", 1.0 - beta1), ("beta_2", beta2), ("share_2", 1.0 - beta2)];
+        shares.into_iter().chain([("eps", self.eps), ("weight_decay", self.weight_decay)]).collect()
+    }
+
+    /// Takes the numbers of a rule, which begin and end with the common ones.
+    fn averages(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> Averages {
+        let common = &n[n.len() - Common::SETTINGS..];
+        let (share1, beta2, share2, decay) = (&common[0], &common[1], &common[2], &common[4]);
+        let (p, g) = (self.decay().shrunk(p, &n[0]), self.decay().penalty(p, g, decay));
+        let mean = toward(&state[0], &g, share1);
+        let square = &state[1] * beta2 + &g * &g * share2;
+        Averages { p, g, mean, square }
+    }
+}
+
+/// Returns the number added to a standard deviation.
+fn eps(n: &[Tensor]) -> &Tensor {
+    &n[n.len() - 2]
+}
+
+fn averages() -> State {
+    vec![("exp_avg", Initial::Like(0.0)), ("exp_avg_sq", Initial::Like(0.0))]
+}
+
+/// Joins a rule's own numbers to those that all variants have.
+fn joined(common: Vec<Named>, own: impl IntoIterator<Item = Named>) -> Vec<Named> {
+    common.into_iter().chain(own).collect()
+}
+
+impl Adam {
+    fn common(&self, decoupled: bool) -> Common {
+        Common { betas: self.betas, eps: self.eps, weight_decay: self.weight_decay, decoupled }
+    }
+
+    fn state(&self) -> State {
+        let largest = self.amsgrad.then_some(("max_exp_avg_sq", Initial::Like(0.0)));
+        averages().into_iter().chain(largest).collect()
+    }
+
+    fn numbers(&self, common: &Common, rate: f64, step: u64) -> Vec<Named> {
+        joined(common.numbers(rate, step), [("rate", rate / common.corrections(step).0)])
+    }
+
+    fn update(
+        &self,
+        common: &Common,
+        (p, g): (&Tensor, &Tensor),
+        state: &[Tensor],
+        n: &[Tensor],
+    ) -> (Tensor, Vec<Tensor>) {
+        let Averages { p, mean, square, .. } = common.averages(p, g, state, n);
         let largest = state.get(2).map(|most| most.maximum(&square));
-        let size = largest.as_ref().unwrap_or(&square);
-        let next = p - &n[0] * &mean / (size.sqrt() * &n[1] + self.eps);
+        let size = largest.as_ref().unwrap_or(&square).sqrt() / &n[1] + eps(n);
+        let next = p - &n[Common::NUMBERS] * &mean / size;
         (next, [mean, square].into_iter().chain(largest).collect())
+    }
+}
+
+/// Implements the trait for the two kinds of Adam by the functions above.
+macro_rules! adam {
+    ($($ty:ident $name:literal $decoupled:literal;)*) => {$(
+        impl Rule for $ty {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn rate(&self) -> f64 {
+                self.rate
+            }
+
+            fn state(&self, _: &Tensor) -> State {
+                self.adam().state()
+            }
+
+            fn structure(&self) -> Args {
+                vec![arg("amsgrad", self.amsgrad), self.adam().common($decoupled).decay().arg()]
+            }
+
+            fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
+                self.adam().numbers(&self.adam().common($decoupled), rate, step)
+            }
+
+            fn settings(&self) -> Vec<Named> {
+                self.adam().common($decoupled).settings()
+            }
+
+            fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+                self.adam().update(&self.adam().common($decoupled), (p, g), state, n)
+            }
+        }
+    )*};
+}
+
+adam! {
+    Adam "adam" false;
+    AdamW "adamw" true;
+}
+
+impl Adam {
+    fn adam(&self) -> Adam {
+        *self
     }
 }
 
@@ -64,7 +180,7 @@ pub struct AdamW {
     pub eps: f64,
     /// Fraction of the parameters that is subtracted per step, times the rate.
     pub weight_decay: f64,
-    /// Whether to use the largest average square so far.
+    /// If true, uses the largest average square so far.
     pub amsgrad: bool,
 }
 
@@ -76,26 +192,220 @@ impl Default for AdamW {
 
 impl AdamW {
     fn adam(&self) -> Adam {
-        Adam { rate: self.rate, betas: self.betas, eps: self.eps, weight_decay: 0.0, amsgrad: self.amsgrad }
+        let AdamW { rate, betas, eps, weight_decay, amsgrad } = *self;
+        Adam { rate, betas, eps, weight_decay, amsgrad }
     }
 }
 
-impl Rule for AdamW {
+/// Adam with the largest gradient instead of the mean square.
+#[derive(Clone, Copy, Debug)]
+pub struct Adamax {
+    /// The learning rate.
+    pub rate: f64,
+    /// Decay of the average gradient, and of the largest gradient.
+    pub betas: (f64, f64),
+    /// Added to the magnitude of gradients.
+    pub eps: f64,
+    /// L2 penalty, added to the gradient.
+    pub weight_decay: f64,
+}
+
+impl Default for Adamax {
+    fn default() -> Adamax {
+        Adamax { rate: 2e-3, betas: (0.9, 0.999), eps: 1e-8, weight_decay: 0.0 }
+    }
+}
+
+impl Adamax {
+    fn common(&self) -> Common {
+        Common { betas: self.betas, eps: self.eps, weight_decay: self.weight_decay, decoupled: false }
+    }
+}
+
+impl Rule for Adamax {
+    fn name(&self) -> &'static str {
+        "adamax"
+    }
+
     fn rate(&self) -> f64 {
         self.rate
     }
 
-    fn state(&self, p: &Tensor) -> Vec<(&'static str, Tensor)> {
-        self.adam().state(p)
+    fn state(&self, _: &Tensor) -> State {
+        vec![("exp_avg", Initial::Like(0.0)), ("exp_inf", Initial::Like(0.0))]
     }
 
-    fn numbers(&self, rate: f64, step: u64) -> Vec<f64> {
-        let mut numbers = self.adam().numbers(rate, step);
-        numbers.push(1.0 - rate * self.weight_decay);
-        numbers
+    fn structure(&self) -> Args {
+        vec![self.common().decay().arg()]
+    }
+
+    fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
+        joined(self.common().numbers(rate, step), [("rate", rate / self.common().corrections(step).0)])
+    }
+
+    fn settings(&self) -> Vec<Named> {
+        self.common().settings()
     }
 
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        self.adam().update(&(p * &n[2]), g, state, n)
+        let Averages { p, g, mean, .. } = self.common().averages(p, g, state, n);
+        let beta2 = &n[n.len() - Common::SETTINGS + 1];
+        let largest = (&state[1] * beta2).maximum(&(g.abs() + eps(n)));
+        (p - &n[Common::NUMBERS] * &mean / &largest, vec![mean, largest])
+    }
+}
+
+/// Adam with Nesterov's momentum.
+#[derive(Clone, Copy, Debug)]
+pub struct NAdam {
+    /// The learning rate.
+    pub rate: f64,
+    /// Decay of the average gradient, and of the average square.
+    pub betas: (f64, f64),
+    /// Added to the standard deviation.
+    pub eps: f64,
+    /// Decay of weights, in the way that `decoupled` selects.
+    pub weight_decay: f64,
+    /// Speed at which the momentum approaches its final value.
+    pub momentum_decay: f64,
+    /// If true, parameters decay by a fraction per step, otherwise by a penalty.
+    pub decoupled: bool,
+}
+
+impl Default for NAdam {
+    fn default() -> NAdam {
+        NAdam {
+            rate: 2e-3,
+            betas: (0.9, 0.999),
+            eps: 1e-8,
+            weight_decay: 0.0,
+            momentum_decay: 4e-3,
+            decoupled: false,
+        }
+    }
+}
+
+impl NAdam {
+    fn common(&self) -> Common {
+        let NAdam { betas, eps, weight_decay, decoupled, .. } = *self;
+        Common { betas, eps, weight_decay, decoupled }
+    }
+}
+
+impl Rule for NAdam {
+    fn name(&self) -> &'static str {
+        "nadam"
+    }
+
+    fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    fn state(&self, _: &Tensor) -> State {
+        averages().into_iter().chain([("mu_product", Initial::Scalar(1.0))]).collect()
+    }
+
+    fn structure(&self) -> Args {
+        vec![self.common().decay().arg()]
+    }
+
+    fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
+        let mu = |step: u64| self.betas.0 * (1.0 - 0.5 * 0.96f64.powf(step as f64 * self.momentum_decay));
+        joined(
+            self.common().numbers(rate, step),
+            [("rate", rate), ("mu", mu(step)), ("next_mu", mu(step + 1))],
+        )
+    }
+
+    fn settings(&self) -> Vec<Named> {
+        self.common().settings()
+    }
+
+    fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+        let Averages { p, g, mean, square } = self.common().averages(p, g, state, n);
+        let [rate, mu, next] = [0, 1, 2].map(|i| &n[Common::NUMBERS + i]);
+        // The product of all momenta so far, in its own dtype.
+        let of = |x: &Tensor| x.to_dtype(state[2].dtype());
+        let product = &state[2] * of(mu);
+        let own = of(rate) * (1.0 - of(mu)) / (1.0 - &product);
+        let ahead = of(rate) * of(next) / (1.0 - &product * of(next));
+        let along = g * own.to_dtype(p.dtype()) + &mean * ahead.to_dtype(p.dtype());
+        let next = &p - along / (square.sqrt() / &n[1] + eps(n));
+        (next, vec![mean, square, product])
+    }
+}
+
+/// Adam that scales only after the estimate of the variance is reliable (RAdam).
+#[derive(Clone, Copy, Debug)]
+pub struct RAdam {
+    /// The learning rate.
+    pub rate: f64,
+    /// Decay of the average gradient, and of the average square.
+    pub betas: (f64, f64),
+    /// Added to the standard deviation.
+    pub eps: f64,
+    /// Decay of weights, in the way that `decoupled` selects.
+    pub weight_decay: f64,
+    /// If true, parameters decay by a fraction per step, otherwise by a penalty.
+    pub decoupled: bool,
+}
+
+impl Default for RAdam {
+    fn default() -> RAdam {
+        RAdam { rate: 1e-3, betas: (0.9, 0.999), eps: 1e-8, weight_decay: 0.0, decoupled: false }
+    }
+}
+
+impl RAdam {
+    fn common(&self) -> Common {
+        let RAdam { betas, eps, weight_decay, decoupled, .. } = *self;
+        Common { betas, eps, weight_decay, decoupled }
+    }
+
+    /// Returns the rates of the plain and of the scaled average; one of them is 0.
+    fn rates(&self, rate: f64, step: u64) -> (f64, f64) {
+        let (beta2, (first, second)) = (self.betas.1, self.common().corrections(step));
+        let rate = rate / first;
+        // The effective number of gradients in the average square.
+        let most = 2.0 / (1.0 - beta2) - 1.0;
+        let length = most - 2.0 * step as f64 * beta2.powf(step as f64) / second;
+        if length <= 5.0 {
+            return (rate, 0.0);
+        }
+        let rectified = (length - 4.0) * (length - 2.0) * most / ((most - 4.0) * (most - 2.0) * length);
+        (0.0, rate * second.sqrt() * rectified.sqrt())
+    }
+}
+
+impl Rule for RAdam {
+    fn name(&self) -> &'static str {
+        "radam"
+    }
+
+    fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    fn state(&self, _: &Tensor) -> State {
+        averages()
+    }
+
+    fn structure(&self) -> Args {
+        vec![self.common().decay().arg()]
+    }
+
+    fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
+        let (plain, scaled) = self.rates(rate, step);
+        joined(self.common().numbers(rate, step), [("plain_rate", plain), ("scaled_rate", scaled)])
+    }
+
+    fn settings(&self) -> Vec<Named> {
+        self.common().settings()
+    }
+
+    fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], n: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+        let Averages { p, mean, square, .. } = self.common().averages(p, g, state, n);
+        let (plain, scaled) = (&n[Common::NUMBERS], &n[Common::NUMBERS + 1]);
+        (p - &mean * (scaled / (square.sqrt() + eps(n)) + plain), vec![mean, square])
     }
 }

@@ -1,4 +1,6 @@
 //! L-BFGS, which evaluates the loss several times per step and therefore runs eagerly.
+//! Takes a [`Problem`]: parameters with a loss; writes the parameters and updates a [`Memory`] of past changes.
+//! `line_search` decides the length of steps; `Lbfgs` is the problem of Rust's parameters.
 
 use super::line_search::{Point, search};
 use gradus_ir::{Error, Result};
@@ -20,7 +22,7 @@ pub struct LbfgsOptions {
     pub tolerance_change: f64,
     /// Number of past changes from which the curvature is estimated.
     pub history: usize,
-    /// Whether to search along each direction for a point that meets the strong Wolfe conditions; the rate is
+    /// If true, searches along each direction for a point that meets the strong Wolfe conditions; the rate is
     /// the first guess.
     pub line_search: bool,
 }
@@ -39,27 +41,52 @@ impl Default for LbfgsOptions {
     }
 }
 
-/// Quasi-Newton steps with limited memory.
-pub struct Lbfgs {
-    parameters: Vec<Tensor>,
-    options: LbfgsOptions,
-    past: VecDeque<Change>,
-    last: Option<Last>,
+/// Parameters with a loss to be minimized.
+pub trait Problem {
+    /// The error of an evaluation.
+    type Error: From<Error>;
+
+    /// Returns the parameters, detached.
+    fn parameters(&self) -> Result<Vec<Tensor>, Self::Error>;
+
+    /// Replaces the parameters.
+    fn set(&mut self, values: Vec<Tensor>) -> Result<(), Self::Error>;
+
+    /// Computes the loss at the current parameters, and a gradient for each parameter.
+    fn evaluate(&mut self) -> Result<(f64, Vec<Tensor>), Self::Error>;
+}
+
+/// The past iterations that a step reads.
+#[derive(Clone, Default)]
+pub struct Memory {
+    /// Past changes, the oldest first.
+    pub changes: VecDeque<Change>,
+    /// The last iteration.
+    pub last: Option<Last>,
 }
 
 /// A past change of the parameters, the corresponding change of the gradient, and the inverse of their product.
-struct Change {
-    s: Tensor,
-    y: Tensor,
-    inverse: f64,
+#[derive(Clone)]
+pub struct Change {
+    /// Change of the parameters.
+    pub parameters: Tensor,
+    /// Change of the gradient.
+    pub gradient: Tensor,
+    /// 1 divided by the product of both.
+    pub inverse: f64,
 }
 
 /// State of the last iteration.
-struct Last {
-    gradient: Tensor,
-    direction: Tensor,
-    length: f64,
-    scale: f64,
+#[derive(Clone)]
+pub struct Last {
+    /// The gradient before it.
+    pub gradient: Tensor,
+    /// The direction of its step.
+    pub direction: Tensor,
+    /// The length of its step.
+    pub length: f64,
+    /// Scale of the initial estimate of the inverse curvature.
+    pub scale: f64,
 }
 
 fn dot(a: &Tensor, b: &Tensor) -> Result<f64> {
@@ -74,67 +101,125 @@ fn largest(t: &Tensor) -> Result<f64> {
     number(&t.abs().max(()))
 }
 
-impl Lbfgs {
-    /// Makes an optimizer of these parameters, all of one dtype.
-    pub fn new(parameters: &[(String, Tensor)], options: LbfgsOptions) -> Lbfgs {
-        let parameters = parameters.iter().map(|(_, p)| p.clone()).collect();
-        Lbfgs { parameters, options, past: VecDeque::new(), last: None }
-    }
+/// Joins tensors of any shapes to one vector.
+fn flat(parts: &[Tensor]) -> Result<Tensor> {
+    let parts: Vec<Tensor> = parts.iter().map(|t| t.reshape([-1])).collect();
+    Tensor::cat(&parts.iter().collect::<Vec<_>>(), 0).check().cloned()
+}
 
-    /// Evaluates loss and gradient, the latter as one vector.
-    fn evaluate(&self, loss: &impl Fn() -> Tensor) -> Result<(f64, Tensor)> {
-        let value = loss();
-        let wrt: Vec<&Tensor> = self.parameters.iter().collect();
-        let how = Backward { allow_unused: true, ..Backward::default() };
-        let grads = autograd::grad(&[&value], &[None], &wrt, how)?;
-        let flat =
-            |(p, g): (&Tensor, Option<Tensor>)| g.unwrap_or_else(|| p.data_().zeros_like()).reshape([-1]);
-        let parts: Vec<Tensor> = self.parameters.iter().zip(grads).map(flat).collect();
-        let gradient = Tensor::cat(&parts.iter().collect::<Vec<_>>(), 0);
-        Ok((number(&value.detach())?, gradient.check()?.clone()))
-    }
+/// Returns the point at a distance from parameters along a direction.
+fn along(from: &[Tensor], direction: &Tensor, distance: f64) -> Vec<Tensor> {
+    let mut at = 0;
+    let mut moved = |from: &Tensor| {
+        let own = direction.narrow(0, at, from.numel()).reshape(from.shape());
+        at += from.numel();
+        from + own * distance
+    };
+    from.iter().map(&mut moved).collect()
+}
 
-    /// Returns the current parameters.
-    fn here(&self) -> Vec<Tensor> {
-        self.parameters.iter().map(|p| p.data_().detach()).collect()
-    }
+/// Evaluates loss and gradient, the latter as one vector.
+fn evaluate<P: Problem>(problem: &mut P) -> Result<(f64, Tensor), P::Error> {
+    let (value, gradients) = problem.evaluate()?;
+    Ok((value, no_grad(|| flat(&gradients))?))
+}
 
-    /// Sets the parameters to a point along a direction.
-    fn go(&self, from: &[Tensor], direction: &Tensor, distance: f64) -> Result<()> {
-        let mut at = 0;
-        for (p, from) in self.parameters.iter().zip(from) {
-            let own = direction.narrow(0, at, p.numel()).reshape(p.shape());
-            at += p.numel();
-            p.data_().set_(&(from + own * distance))?;
-        }
-        Ok(())
-    }
-
-    /// Computes the direction of the next iteration, by two passes over the past changes.
-    fn direction(&mut self, gradient: &Tensor) -> Result<(Tensor, f64)> {
+impl Memory {
+    /// Computes the direction of the next iteration by two passes over the past changes, and the scale.
+    fn direction(&mut self, gradient: &Tensor, history: usize) -> Result<(Tensor, f64)> {
         let Some(last) = &self.last else { return Ok((-gradient, 1.0)) };
         let (y, s) = (gradient - &last.gradient, &last.direction * last.length);
         let (ys, mut scale) = (dot(&y, &s)?, last.scale);
         if ys > 1e-10 {
-            if self.past.len() == self.options.history {
-                self.past.pop_front();
+            while self.changes.len() >= history.max(1) {
+                self.changes.pop_front();
             }
             scale = ys / dot(&y, &y)?;
-            self.past.push_back(Change { s, y, inverse: 1.0 / ys });
+            self.changes.push_back(Change { parameters: s, gradient: y, inverse: 1.0 / ys });
         }
         let mut q = -gradient;
-        let mut alphas = Vec::with_capacity(self.past.len());
-        for c in self.past.iter().rev() {
-            let alpha = dot(&c.s, &q)? * c.inverse;
-            q = q - &c.y * alpha;
+        let mut alphas = Vec::with_capacity(self.changes.len());
+        for c in self.changes.iter().rev() {
+            let alpha = dot(&c.parameters, &q)? * c.inverse;
+            q = q - &c.gradient * alpha;
             alphas.push(alpha);
         }
         let mut d = q * scale;
-        for (c, alpha) in self.past.iter().zip(alphas.into_iter().rev()) {
-            let beta = dot(&c.y, &d)? * c.inverse;
-            d = d + &c.s * (alpha - beta);
+        for (c, alpha) in self.changes.iter().zip(alphas.into_iter().rev()) {
+            let beta = dot(&c.gradient, &d)? * c.inverse;
+            d = d + &c.parameters * (alpha - beta);
         }
         Ok((d, scale))
+    }
+
+    /// Takes one step; returns the loss before it.
+    pub fn step<P: Problem>(&mut self, problem: &mut P, o: LbfgsOptions) -> Result<f64, P::Error> {
+        let (first, mut gradient) = evaluate(problem)?;
+        let (mut value, mut evaluations) = (first, 1);
+        if largest(&gradient)? <= o.tolerance_grad {
+            return Ok(first);
+        }
+        for iteration in 1..=o.iterations {
+            let begins = self.last.is_none();
+            let (direction, scale) = no_grad(|| self.direction(&gradient, o.history))?;
+            // The curvature is unknown at first, so the first step is short.
+            let short = if begins { (1.0 / number(&gradient.abs().sum(()))?).min(1.0) } else { 1.0 };
+            let mut length = short * o.rate;
+            let (slope, before) = (dot(&gradient, &direction)?, value);
+            let last = Last { gradient: gradient.clone(), direction: direction.clone(), length, scale };
+            self.last = Some(last);
+            if slope > -o.tolerance_change {
+                break;
+            }
+            let from = problem.parameters()?;
+            if o.line_search {
+                let here = Point { at: 0.0, value, slope, gradient };
+                let size = largest(&direction)?;
+                let left = o.evaluations.saturating_sub(evaluations);
+                let (found, taken) = search(&here, length, size, o.tolerance_change, left, |distance| {
+                    problem.set(no_grad(|| along(&from, &direction, distance)))?;
+                    let (value, gradient) = evaluate(problem)?;
+                    let slope = dot(&gradient, &direction)?;
+                    Ok::<_, P::Error>(Point { at: distance, value, slope, gradient })
+                })?;
+                problem.set(no_grad(|| along(&from, &direction, found.at)))?;
+                (length, value, gradient) = (found.at, found.value, found.gradient);
+                evaluations += taken;
+                if let Some(last) = &mut self.last {
+                    last.length = length;
+                }
+            } else {
+                problem.set(no_grad(|| along(&from, &direction, length)))?;
+                if iteration < o.iterations {
+                    (value, gradient) = evaluate(problem)?;
+                    evaluations += 1;
+                }
+            }
+            if iteration == o.iterations
+                || evaluations >= o.evaluations
+                || largest(&gradient)? <= o.tolerance_grad
+                || largest(&direction)? * length <= o.tolerance_change
+                || (value - before).abs() < o.tolerance_change
+            {
+                break;
+            }
+        }
+        Ok(first)
+    }
+}
+
+/// Quasi-Newton steps with limited memory.
+pub struct Lbfgs {
+    parameters: Vec<Tensor>,
+    options: LbfgsOptions,
+    memory: Memory,
+}
+
+impl Lbfgs {
+    /// Makes an optimizer of these parameters, all of one dtype.
+    pub fn new(parameters: &[(String, Tensor)], options: LbfgsOptions) -> Lbfgs {
+        let parameters = parameters.iter().map(|(_, p)| p.clone()).collect();
+        Lbfgs { parameters, options, memory: Memory::default() }
     }
 
     /// Takes one step; returns the loss before it.
@@ -143,55 +228,35 @@ impl Lbfgs {
         if self.parameters.is_empty() {
             return Err(Error::value("the parameters", "are none"));
         }
-        let o = self.options;
-        let (first, mut gradient) = self.evaluate(&loss)?;
-        let (mut value, mut evaluations) = (first, 1);
-        if largest(&gradient)? <= o.tolerance_grad {
-            return Ok(first);
-        }
-        for iteration in 1..=o.iterations {
-            let begins = self.last.is_none();
-            let (direction, scale) = no_grad(|| self.direction(&gradient))?;
-            // The curvature is unknown at first, so the first step is short.
-            let length =
-                if begins { (1.0 / number(&gradient.abs().sum(()))?).min(1.0) * o.rate } else { o.rate };
-            let slope = dot(&gradient, &direction)?;
-            let (from, before) = (self.here(), value);
-            let mut length = length;
-            let begun = gradient.clone();
-            let downwards = slope <= -o.tolerance_change;
-            if downwards && o.line_search {
-                let at = |distance: f64| {
-                    self.go(&from, &direction, distance)?;
-                    let (value, gradient) = self.evaluate(&loss)?;
-                    let slope = dot(&gradient, &direction)?;
-                    Ok(Point { at: distance, value, slope, gradient })
-                };
-                let here = Point { at: 0.0, value, slope, gradient: gradient.clone() };
-                let size = largest(&direction)?;
-                let (found, taken) = search(&here, length, size, o.tolerance_change, at)?;
-                self.go(&from, &direction, found.at)?;
-                (length, value, gradient) = (found.at, found.value, found.gradient);
-                evaluations += taken;
-            } else if downwards {
-                self.go(&from, &direction, length)?;
-                if iteration < o.iterations {
-                    (value, gradient) = self.evaluate(&loss)?;
-                    evaluations += 1;
-                }
-            }
-            let moved = largest(&direction)? * length;
-            self.last = Some(Last { gradient: begun, direction, length, scale });
-            if !downwards
-                || iteration == o.iterations
-                || evaluations >= o.evaluations
-                || largest(&gradient)? <= o.tolerance_grad
-                || moved <= o.tolerance_change
-                || (value - before).abs() < o.tolerance_change
-            {
-                break;
-            }
-        }
-        Ok(first)
+        let Lbfgs { parameters, options, memory } = self;
+        memory.step(&mut Cells { parameters, loss }, *options)
+    }
+}
+
+/// Cells with a function that computes their loss.
+struct Cells<'a, F> {
+    parameters: &'a [Tensor],
+    loss: F,
+}
+
+impl<F: Fn() -> Tensor> Problem for Cells<'_, F> {
+    type Error = Error;
+
+    fn parameters(&self) -> Result<Vec<Tensor>> {
+        Ok(self.parameters.iter().map(|p| p.data_().detach()).collect())
+    }
+
+    fn set(&mut self, values: Vec<Tensor>) -> Result<()> {
+        self.parameters.iter().zip(&values).try_for_each(|(p, value)| p.data_().set_(value))
+    }
+
+    fn evaluate(&mut self) -> Result<(f64, Vec<Tensor>)> {
+        let value = (self.loss)();
+        let wrt: Vec<&Tensor> = self.parameters.iter().collect();
+        let how = Backward { allow_unused: true, ..Backward::default() };
+        let grads = autograd::grad(&[&value], &[None], &wrt, how)?.into_iter();
+        let or_zeros = |(p, g): (&Tensor, Option<Tensor>)| g.unwrap_or_else(|| p.data_().zeros_like());
+        let grads = self.parameters.iter().zip(grads).map(or_zeros).collect();
+        Ok((number(&value.detach())?, grads))
     }
 }

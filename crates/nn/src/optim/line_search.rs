@@ -3,7 +3,6 @@
 //! Steps grow until a minimum is bracketed, then the bracket shrinks around the minimum of the cubic through
 //! its ends (Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6).
 
-use gradus_ir::Result;
 use gradus_tensor::Tensor;
 
 /// The loss at a distance along the direction.
@@ -19,19 +18,19 @@ pub(super) struct Point {
 const DECREASE: f64 = 1e-4;
 /// Largest remaining slope, as a fraction of the first.
 const CURVATURE: f64 = 0.9;
-/// Largest number of evaluations.
-const MOST: usize = 25;
 
 /// Returns a point that meets the conditions, or the best found, and the number of evaluations. `first` is the
 /// point at 0, `guess` the first distance to try. `size` is the largest element of the direction; distances
-/// that change no parameter by more than `tolerance` count as equal.
-pub(super) fn search(
+/// that change no parameter by more than `tolerance` count as equal. After `limit` evaluations, not counting the
+/// first, the best point found is returned.
+pub(super) fn search<E>(
     first: &Point,
     guess: f64,
     size: f64,
     tolerance: f64,
-    mut evaluate: impl FnMut(f64) -> Result<Point>,
-) -> Result<(Point, usize)> {
+    limit: usize,
+    mut evaluate: impl FnMut(f64) -> Result<Point, E>,
+) -> Result<(Point, usize), E> {
     let high = |p: &Point| p.value > first.value + DECREASE * p.at * first.slope;
     let flat = |p: &Point| p.slope.abs() <= -CURVATURE * first.slope;
     let mut last = first.clone();
@@ -39,7 +38,7 @@ pub(super) fn search(
     let mut taken = 1;
     // Grows until two points bracket a minimum.
     let mut ends = loop {
-        if taken > MOST {
+        if taken > limit {
             break [first.clone(), new];
         }
         if high(&new) || (taken > 2 && new.value >= last.value) {
@@ -59,7 +58,7 @@ pub(super) fn search(
     // Shrinks; `low` is the better end.
     let mut low = usize::from(ends[0].value > ends[1].value);
     let mut slow = false;
-    while taken <= MOST && (ends[1].at - ends[0].at).abs() * size >= tolerance {
+    while taken <= limit && (ends[1].at - ends[0].at).abs() * size >= tolerance {
         let (least_at, most_at) = (ends[0].at.min(ends[1].at), ends[0].at.max(ends[1].at));
         let mut at = least(&ends[0], &ends[1], None);
         // Too near an end twice in a row: moves inside by a tenth.

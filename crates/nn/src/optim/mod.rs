@@ -12,28 +12,129 @@ mod momentum;
 mod scaled;
 mod schedule;
 
-pub use adaptive::{Adam, AdamW};
-pub use lbfgs::{Lbfgs, LbfgsOptions};
-pub use momentum::{Lion, Sgd};
-pub use scaled::{Adafactor, Adagrad, RmsProp};
+pub use adaptive::{Adam, AdamW, Adamax, NAdam, RAdam};
+pub use lbfgs::{Change, Last, Lbfgs, LbfgsOptions, Memory, Problem};
+pub use momentum::{Asgd, Lion, Rprop, Sgd};
+pub use scaled::{Adadelta, Adafactor, Adagrad, RmsProp};
 pub use schedule::Schedule;
 
 use gradus_ir::{DType, Error, Result};
-use gradus_tensor::{Device, Tensor, no_grad};
+use gradus_tensor::{Args, Device, Number, Tensor, arg, no_grad, region};
+
+/// A number of a rule, by name.
+pub type Named = (&'static str, f64);
+
+/// State of a parameter: names and initial values.
+pub type State = Vec<(&'static str, Initial)>;
+
+/// The initial value of a state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Initial {
+    /// This number, in the shape of the parameter.
+    Like(f64),
+    /// Zeros in the shape of the parameter, with extent 1 along an axis.
+    Along(isize),
+    /// One number, in at least `f32`.
+    Scalar(f64),
+}
+
+impl Initial {
+    /// Returns the value for a parameter, on its device.
+    pub fn of(self, p: &Tensor) -> Tensor {
+        match self {
+            // One layout from the first step on, so that one program serves all steps.
+            Initial::Like(x) => p.full_like(x).contiguous(),
+            Initial::Along(axis) => p.zeros_like().narrow(axis, 0, 1).contiguous(),
+            Initial::Scalar(x) => {
+                let dtype = if p.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+                Tensor::from_literal(&Number::Float(x).literal(dtype)).to(p.device())
+            }
+        }
+    }
+}
 
 /// An update rule of parameters.
 pub trait Rule: Send + Sync {
+    /// Returns the name that graphs show.
+    fn name(&self) -> &'static str;
+
     /// Returns the rate that a schedule scales.
     fn rate(&self) -> f64;
 
-    /// Returns the state of a parameter: names and initial values.
-    fn state(&self, p: &Tensor) -> Vec<(&'static str, Tensor)>;
+    /// Returns the state of a parameter.
+    fn state(&self, p: &Tensor) -> State;
+
+    /// Returns everything in the rule that [`state`](Rule::state) and [`update`](Rule::update) read, such as
+    /// whether there is a momentum. Rules with the same name and structure must compute the same function of their operands.
+    fn structure(&self) -> Args {
+        Vec::new()
+    }
 
     /// Returns the numbers of a step, counted from 1, at a rate.
-    fn numbers(&self, rate: f64, step: u64) -> Vec<f64>;
+    fn numbers(&self, rate: f64, step: u64) -> Vec<Named>;
 
-    /// Computes the next parameter and state; `numbers` are those of the step, in the parameter's dtype.
+    /// Returns the numbers that are the same at every step. A compiled step of Rust contains them as constants;
+    /// a compiled function of Python takes them as inputs, because there they may be changed.
+    fn settings(&self) -> Vec<Named>;
+
+    /// Computes the next parameter and state. `numbers` are those of the step, then the settings, all in the
+    /// parameter's dtype.
     fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], numbers: &[Tensor]) -> (Tensor, Vec<Tensor>);
+}
+
+/// Computes the next parameter and state by a rule, as one call: eagerly one compiled program, in a trace a call
+/// with the rule's name.
+pub fn apply(
+    rule: &dyn Rule,
+    p: &Tensor,
+    g: &Tensor,
+    state: &[Tensor],
+    numbers: &[Tensor],
+) -> Result<(Tensor, Vec<Tensor>)> {
+    let mut ins = Vec::with_capacity(2 + state.len() + numbers.len());
+    ins.extend([p, g]);
+    ins.extend(state.iter().chain(numbers));
+    let mut outs = region(rule.name(), rule.structure(), &ins, |x| {
+        let (state, numbers) = x[2..].split_at(state.len());
+        let (next, state) = rule.update(&x[0], &x[1], state, numbers);
+        [next].into_iter().chain(state).collect::<Vec<_>>()
+    })?
+    .into_iter();
+    let next = outs.next().ok_or_else(|| Error::gradient("an update rule returned nothing"))?;
+    Ok((next, outs.collect()))
+}
+
+/// A rule with gradients of the opposite sign, which increases the loss.
+pub struct Maximize(pub Box<dyn Rule>);
+
+impl Rule for Maximize {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn rate(&self) -> f64 {
+        self.0.rate()
+    }
+
+    fn state(&self, p: &Tensor) -> State {
+        self.0.state(p)
+    }
+
+    fn structure(&self) -> Args {
+        self.0.structure().into_iter().chain([arg("maximize", true)]).collect()
+    }
+
+    fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
+        self.0.numbers(rate, step)
+    }
+
+    fn settings(&self) -> Vec<Named> {
+        self.0.settings()
+    }
+
+    fn update(&self, p: &Tensor, g: &Tensor, state: &[Tensor], numbers: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+        self.0.update(p, &-g, state, numbers)
+    }
 }
 
 /// Gradient clipping.
@@ -58,14 +159,15 @@ struct Group {
 impl Group {
     fn new(parameters: Vec<(String, Tensor)>, rule: Box<dyn Rule>) -> Group {
         let cells = |(of, p): &(String, Tensor)| {
-            let named = rule.state(&p.data_()).into_iter();
-            named.map(|(name, first)| (name, first.cell().named(&format!("{of}.{name}")))).collect()
+            let named = rule.state(p).into_iter();
+            let cell = |first: Initial, name| first.of(&p.data_()).cell().named(&format!("{of}.{name}"));
+            named.map(|(name, first)| (name, cell(first, name))).collect()
         };
         let state = parameters.iter().map(cells).collect();
         let wide = parameters.iter().any(|(_, p)| p.dtype() == DType::F64);
         let cell = |x: f64| if wide { Tensor::from(x).cell() } else { Tensor::from(x as f32).cell() };
-        let number = |(i, x): (usize, f64)| cell(x).named(&format!("optimizer.number_{i}"));
-        let numbers = rule.numbers(rule.rate(), 1).into_iter().enumerate().map(number).collect();
+        let number = |(name, x): Named| cell(x).named(&format!("optimizer.{name}"));
+        let numbers = rule.numbers(rule.rate(), 1).into_iter().map(number).collect();
         Group { parameters, rule, state, numbers }
     }
 }
@@ -78,16 +180,17 @@ impl Group {
 /// let model = Linear::new(2, 1, &Generator::new(0));
 /// let mut adam = Optimizer::new(model.parameters(), Adam { rate: 0.1, ..Adam::default() });
 /// for _ in 0..3 {
-///     model.forward(&Tensor::ones([4, 2])).square().mean(All).backward().unwrap();
-///     adam.step().unwrap();
+///     model.forward(&Tensor::ones([4, 2])).square().mean(All).backward()?;
+///     adam.step()?;
 /// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Optimizer {
     groups: Vec<Group>,
     schedule: Schedule,
     clip: Option<Clip>,
     average: Option<Average>,
-    /// Whether a step with a non-finite loss changes nothing.
+    /// If true, a step with a non-finite loss changes nothing.
     skips: bool,
     /// Number of steps taken.
     steps: u64,
@@ -203,7 +306,7 @@ impl Optimizer {
             for step in self.steps..self.steps + steps {
                 let rate = group.rule.rate() * self.schedule.factor(step);
                 let numbers = group.rule.numbers(rate, step + 1);
-                columns.iter_mut().zip(numbers).for_each(|(column, x)| column.push(x));
+                columns.iter_mut().zip(numbers).for_each(|(column, (_, x))| column.push(x));
             }
             for (cell, column) in group.numbers.iter().zip(columns) {
                 let rows = Tensor::from_slice(&column, [column.len()]).to_dtype(cell.dtype());
@@ -229,7 +332,7 @@ impl Optimizer {
         let factor = self.schedule.factor(self.steps);
         for group in &self.groups {
             let numbers = group.rule.numbers(group.rule.rate() * factor, self.steps + 1);
-            for (cell, x) in group.numbers.iter().zip(numbers) {
+            for (cell, (_, x)) in group.numbers.iter().zip(numbers) {
                 cell.set_(&Tensor::from(x).to_dtype(cell.dtype()))?;
             }
         }
@@ -258,8 +361,11 @@ impl Optimizer {
                 };
                 let (p, dtype) = (p.data_(), p.dtype());
                 let old: Vec<Tensor> = state.iter().map(|(_, c)| c.clone()).collect();
-                let numbers: Vec<Tensor> = group.numbers.iter().map(|n| n.to_dtype(dtype)).collect();
-                let (next, new) = group.rule.update(&p, g, &old, &numbers);
+                let settings =
+                    group.rule.settings().into_iter().map(|(_, x)| Tensor::from(x).to_dtype(dtype));
+                let numbers: Vec<Tensor> =
+                    group.numbers.iter().map(|n| n.to_dtype(dtype)).chain(settings).collect();
+                let (next, new) = apply(&*group.rule, &p, g, &old, &numbers)?;
                 if let Some((decay, cell)) = average {
                     writes.push((cell.clone(), cell * decay + &next * (1.0 - decay)));
                 }
@@ -311,8 +417,9 @@ impl Optimizer {
     pub fn restart(&mut self) -> Result<()> {
         for group in &self.groups {
             for ((_, p), cells) in group.parameters.iter().zip(&group.state) {
-                let first = group.rule.state(&p.data_());
-                cells.iter().zip(&first).try_for_each(|((_, cell), (_, value))| cell.set_(value))?;
+                let first = group.rule.state(p);
+                let mut both = cells.iter().zip(&first);
+                both.try_for_each(|((_, cell), (_, value))| cell.set_(&value.of(&p.data_())))?;
             }
         }
         let averages = self.average.iter().flat_map(|a| &a.cells);
@@ -326,7 +433,7 @@ impl Optimizer {
         self.parameters().for_each(|(_, p)| p.zero_grad());
     }
 
-    /// Whether averages are kept.
+    /// Returns true if averages are kept.
     pub fn averages(&self) -> bool {
         self.average.is_some()
     }

@@ -6,7 +6,14 @@ use std::sync::Arc;
 
 /// The factor of an optimizer's rate at each step, counted from 0.
 #[derive(Clone)]
-pub struct Schedule(Arc<dyn Fn(u64) -> f64 + Send + Sync>);
+pub struct Schedule(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Function(Arc<dyn Fn(u64) -> f64 + Send + Sync>),
+    /// A number to the power that a function returns.
+    Power(f64, Arc<dyn Fn(u64) -> u64 + Send + Sync>),
+}
 
 impl fmt::Debug for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,12 +34,39 @@ fn part(step: u64, steps: u64) -> f64 {
 impl Schedule {
     /// Makes a schedule from any function of the step.
     pub fn new(f: impl Fn(u64) -> f64 + Send + Sync + 'static) -> Schedule {
-        Schedule(Arc::new(f))
+        Schedule(Kind::Function(Arc::new(f)))
+    }
+
+    fn power(gamma: f64, count: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Schedule {
+        Schedule(Kind::Power(gamma, Arc::new(count)))
     }
 
     /// Returns the factor at a step.
     pub fn factor(&self, step: u64) -> f64 {
-        (self.0)(step)
+        match &self.0 {
+            Kind::Function(f) => f(step),
+            Kind::Power(gamma, count) => gamma.powf(count(step) as f64),
+        }
+    }
+
+    /// Returns the rate at a step from that of the last step, which something else may have changed. `first` is the
+    /// rate of which the schedule takes factors, and `floor` the rate at factor 0.
+    pub fn next(&self, step: u64, rate: f64, first: f64, floor: f64) -> f64 {
+        let (before, now) = match step.checked_sub(1) {
+            None => (1.0, self.factor(0)),
+            Some(last) => match &self.0 {
+                Kind::Power(gamma, count) => {
+                    (1.0, gamma.powf(count(step).saturating_sub(count(last)) as f64))
+                }
+                Kind::Function(f) => (f(last), f(step)),
+            },
+        };
+        match before {
+            _ if now == before => rate,
+            // No rate grows from the floor by a factor.
+            0.0 => rate + (first - floor) * now,
+            _ => floor + (rate - floor) * (now / before),
+        }
     }
 
     /// Always 1.
@@ -42,13 +76,28 @@ impl Schedule {
 
     /// Multiplies by `gamma` every `every` steps.
     pub fn step(every: u64, gamma: f64) -> Schedule {
-        Schedule::new(move |step| gamma.powf((step / every.max(1)) as f64))
+        Schedule::power(gamma, move |step| step / every.max(1))
     }
 
     /// Multiplies by `gamma` at each of these steps.
     pub fn multistep(at: &[u64], gamma: f64) -> Schedule {
         let at = at.to_vec();
-        Schedule::new(move |step| gamma.powf(at.iter().filter(|a| **a <= step).count() as f64))
+        Schedule::power(gamma, move |step| at.iter().filter(|a| **a <= step).count() as u64)
+    }
+
+    /// Multiplies by `gamma` at every step.
+    pub fn exponential(gamma: f64) -> Schedule {
+        Schedule::power(gamma, |step| step)
+    }
+
+    /// One factor for the first `steps` steps, then 1.
+    pub fn held(factor: f64, steps: u64) -> Schedule {
+        Schedule::new(move |step| if step < steps { factor } else { 1.0 })
+    }
+
+    /// A power of the fraction of `steps` that is left.
+    pub fn polynomial(steps: u64, power: f64) -> Schedule {
+        Schedule::new(move |step| (1.0 - part(step, steps)).powf(power))
     }
 
     /// Linear from `from` to `to` in `steps` steps, then constant.
@@ -61,6 +110,11 @@ impl Schedule {
         Schedule::new(move |step| cosine_between(1.0, to, part(step, steps)))
     }
 
+    /// Cosines from 1 to 0 and back, `steps` steps each.
+    pub fn wave(steps: u64) -> Schedule {
+        Schedule::new(move |step| cosine_between(1.0, 0.0, step as f64 / steps.max(1) as f64))
+    }
+
     /// Linear from `from` to 1 in `steps` steps, then another schedule.
     pub fn warm_up(from: f64, steps: u64, then: Schedule) -> Schedule {
         let line = Schedule::linear(from, 1.0, steps);
@@ -70,15 +124,21 @@ impl Schedule {
     /// Rises from `1 / first` to 1 in the fraction `up` of all steps, then falls to `1 / (first · last)`, along
     /// half cosines.
     pub fn one_cycle(steps: u64, up: f64, first: f64, last: f64) -> Schedule {
-        let top = up * steps as f64 - 1.0;
-        let end = steps.saturating_sub(1) as f64;
+        let (top, end) = (up * steps as f64 - 1.0, steps.saturating_sub(1) as f64);
+        let both = Schedule::phases(&[(top, 1.0 / first, 1.0), (end, 1.0, 1.0 / (first * last))], true);
+        Schedule::new(move |step| both.factor(step.min(steps.saturating_sub(1))))
+    }
+
+    /// Phases that follow each other: each has its last step, its first value and its last value. Values are on
+    /// half cosines or on lines, also after the last step of the last phase.
+    pub fn phases(phases: &[(f64, f64, f64)], cosine: bool) -> Schedule {
+        let phases = phases.to_vec();
         Schedule::new(move |step| {
-            let step = (step as f64).min(end);
-            if step <= top {
-                cosine_between(1.0 / first, 1.0, step / top)
-            } else {
-                cosine_between(1.0, 1.0 / (first * last), (step - top) / (end - top))
-            }
+            let at = phases.partition_point(|(end, ..)| *end < step as f64).min(phases.len().max(1) - 1);
+            let Some(&(end, from, to)) = phases.get(at) else { return 1.0 };
+            let begin = at.checked_sub(1).map_or(0.0, |last| phases[last].0);
+            let part = if end > begin { (step as f64 - begin) / (end - begin) } else { 1.0 };
+            if cosine { cosine_between(from, to, part) } else { from + (to - from) * part }
         })
     }
 

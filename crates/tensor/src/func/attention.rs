@@ -117,8 +117,8 @@ impl AttentionOptions {
         args
     }
 
-    /// Returns which keys each query sees, and what is added to the scores; `None` where there is nothing to
-    /// mask or add.
+    /// Returns a mask of the keys that each query sees, and a tensor to add to the scores. `None` stands for no
+    /// mask and for nothing to add.
     fn seen(&self, scores: &Tensor, mask: Option<&Tensor>) -> (Option<Tensor>, Option<Tensor>) {
         let shape = scores.shape();
         let (queries, keys) = (scores.dim(-2), scores.dim(-1));
@@ -262,8 +262,8 @@ fn check_base(base: f64) -> Result<()> {
 }
 
 impl Tensor {
-    /// Rotary position embedding of `[..., positions, features]`: feature `i` of the first half and feature `i`
-    /// of the second half are rotated together by `(offset + position) · base^(-2i/d)`.
+    /// Rotary position embedding of `[..., positions, features]`. Feature `i` of the first half and feature `i`
+    /// of the second half form a pair, which is rotated by `(offset + position) · base^(-2i/d)`.
     #[track_caller]
     pub fn rope(&self, base: f64, offset: i64) -> Tensor {
         if self.error().is_some() {

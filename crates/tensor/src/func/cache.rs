@@ -1,8 +1,9 @@
 //! A cache of keys and values for generating texts, and attention over it.
 //!
-//! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. One call serves several texts at
-//! once, each in a slot and at positions of its own, so that one plan serves all of them. Devices that claim the regions
-//! write to the cache in place and read only what is seen. A cache holds floats, or bytes of Q8_0 ([`CacheKind`]).
+//! A cache is `[slots, heads, capacity, width]`: each slot holds the positions of one text. One call serves several
+//! texts at once, each in its own slot and at its own positions, so that one plan serves all of them. Devices that
+//! claim the regions write to the cache in place and read only the positions that a token sees. A cache holds floats,
+//! or bytes of Q8_0 ([`CacheKind`]).
 
 use super::attention::{AttentionOptions, scaled_dot_product_attention};
 use super::quantized::{dequantize, quantize_rows};
@@ -11,7 +12,7 @@ use crate::tensor::Tensor;
 use gradus_ir::format::Format;
 use gradus_ir::{Class, DType, Error, Result, Shape};
 
-/// Which slots of a cache texts are in, and at which position each begins: `i64`, one number for each text.
+/// The slots of texts in a cache and the position at which each text begins: `i64`, one number for each text.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots<'a> {
     /// The slot of each text.
@@ -98,7 +99,8 @@ fn features(cache: &Tensor) -> usize {
     }
 }
 
-/// Refuses operands that are not texts `[texts, time, heads, width]` of a cache, where a row of the cache has `width` elements.
+/// Returns an error unless the operands are a cache whose rows have `width` elements, and texts `[texts, time, heads,
+/// width]` that fit it.
 fn check(cache: &Tensor, texts: &Tensor, width: usize, integers: &[&Tensor]) -> Result<()> {
     for t in [cache, texts].into_iter().chain(integers.iter().copied()) {
         t.check()?;
@@ -121,9 +123,9 @@ fn check(cache: &Tensor, texts: &Tensor, width: usize, integers: &[&Tensor]) -> 
     })
 }
 
-/// A cache with the first `count` tokens of each text written to its slot, from its position on. Tokens beyond the capacity
-/// are left out, as are texts in slots that the cache does not have; of two texts in one slot, the later one counts. Texts must
-/// have the representation of the cache ([`CacheKind::encode`]).
+/// A cache with the first `count` tokens of each text written to its slot, from its position on. Tokens beyond the
+/// capacity, and texts in slots that the cache does not have, are left out. Of two texts in one slot, the later one
+/// counts. Texts must have the representation of the cache ([`CacheKind::encode`]).
 #[track_caller]
 pub fn cache_write(cache: &Tensor, texts: &Tensor, at: Slots<'_>, count: &Tensor) -> Tensor {
     let ins = [cache, texts, at.slots, at.first, count];
@@ -160,9 +162,10 @@ pub fn cache_write(cache: &Tensor, texts: &Tensor, at: Slots<'_>, count: &Tensor
     })
 }
 
-/// `softmax(q·kᵀ·scale)·v` of each token of `[texts, time, heads, width]` over the positions of its slot up to its own, or the
-/// last `window` of them. Neighbouring heads of queries share a head of the cache. Slots outside of the cache count as the
-/// nearest one. Keys and values may have any representation of [`CacheKind`]; the result has the dtype of the queries.
+/// Attention, `softmax(q·kᵀ·scale)·v`, of the queries `[texts, time, heads, width]`. Each token sees the positions of
+/// its slot up to its own, or the last `window` of these. Neighbouring heads of queries share a head of the cache.
+/// Slots outside of the cache count as the nearest one. Keys and values may have any representation of [`CacheKind`];
+/// the result has the dtype of the queries.
 #[track_caller]
 pub fn cached_attention(
     queries: &Tensor,

@@ -2,7 +2,7 @@
 //! Takes inputs, windows and options; returns one `Conv` op, with groups as a batch axis and the bias added.
 
 use super::each::{Each, failed};
-use crate::apply::apply1;
+use crate::eager::apply::apply1;
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::ops::conv::Conv;
@@ -49,8 +49,8 @@ pub struct ConvTransposeOptions {
     pub stride: Each,
     /// Elements removed from both ends of the result, the padding of the corresponding convolution; default 0.
     pub padding: Each,
-    /// Elements added at the end of the result, to choose among the extents that a strided convolution maps to
-    /// the same one. Must be below the stride or the dilation; default 0.
+    /// Elements added at the end of the result. A strided convolution maps several extents to one, and this
+    /// number chooses among them. It must be below the stride or the dilation; default 0.
     pub output_padding: Each,
     /// Spacing of the window's elements; default 1.
     pub dilation: Each,
@@ -73,7 +73,7 @@ impl Default for ConvTransposeOptions {
 /// A convolution with checked shapes.
 struct Plan {
     op: Conv,
-    /// Whether the input has a batch axis.
+    /// If true, the input has a batch axis.
     batched: bool,
     groups: usize,
     /// Channels of the result.

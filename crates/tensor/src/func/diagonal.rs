@@ -1,8 +1,8 @@
 //! Diagonals and triangles of matrices.
 
 use super::each::scalar;
-use crate::apply::apply1;
 use crate::axis::resolve;
+use crate::eager::apply::apply1;
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::{Pad, Slice};

@@ -1,6 +1,6 @@
 //! Helpers of composites over spatial axes: numbers per axis, scalars of a dtype, constant padding.
 
-use crate::apply::apply1;
+use crate::eager::apply::apply1;
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::Pad;
 use gradus_ir::{Aval, DType, Error, Literal, Result, Shape};

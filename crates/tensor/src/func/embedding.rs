@@ -1,6 +1,6 @@
 //! Embedding lookup, one-hot vectors, dropout.
 
-use crate::apply::apply1;
+use crate::eager::apply::apply1;
 use crate::random::Generator;
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
@@ -129,8 +129,10 @@ pub(super) fn samples(s: &mut super::Samples) {
         s.case("dropout", ins.clone(), move |x| {
             // Draws as `dropout` does, but with the generator state as an operand, so that every call has the
             // same mask.
-            let [bits, _] =
-                crate::apply::apply_n(gradus_ir::ops::source::RandomBits { shape: x[0].shape() }, &[&x[1]]);
+            let [bits, _] = crate::eager::apply::apply_n(
+                gradus_ir::ops::source::RandomBits { shape: x[0].shape() },
+                &[&x[1]],
+            );
             let kept = bits.shr(8).to_dtype(DType::F32).ge(p * (1u32 << 24) as f64);
             region1("dropout", vec![arg("p", p)], &[&x[0], &kept], |x| drop_out(&x[0], &x[1], p))
         });

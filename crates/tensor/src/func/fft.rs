@@ -1,8 +1,8 @@
 //! Discrete Fourier transforms along one axis or several, of complex and real signals.
 
 use super::each::{floats, signed};
-use crate::apply::apply1;
 use crate::axis::{Axes, resolve};
+use crate::eager::apply::apply1;
 use crate::region::{Args, arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::ops::fft::Fft;
@@ -70,7 +70,8 @@ fn transform(x: &Tensor, axis: usize, n: usize, inverse: bool, norm: FftNorm) ->
 /// Returns the real signal of `n` elements whose spectrum begins with `x`.
 #[track_caller]
 fn real_signal(x: &Tensor, axis: usize, n: usize, norm: FftNorm) -> Tensor {
-    // A frequency that is not its own mirror image has weight 2. Imaginary parts of the others are ignored.
+    // A frequency that is not its own mirror image has weight 2. Imaginary parts of the other frequencies are
+    // ignored.
     let half = n / 2 + 1;
     let weight = |k: usize| if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
     let spread: Vec<usize> = (0..x.rank()).map(|a| if a == axis { half } else { 1 }).collect();

@@ -9,7 +9,8 @@ use crate::tensor::Tensor;
 use gradus_ir::format::Format;
 use gradus_ir::{Class, DType, Error, Result, Shape};
 
-/// Refuses operands that are not rows `[n, inputs]`, matrices `[groups, outputs, inputs]` and `n` integers.
+/// Returns an error unless the operands are rows `[n, inputs]`, matrices `[groups, outputs, inputs]` and `n`
+/// integers.
 fn check(x: &Tensor, w: &Shape, groups: &Tensor) -> Result<()> {
     let own = x.check()?.shape();
     groups.check()?;
@@ -34,8 +35,8 @@ fn keep(x: &Tensor, w: &Tensor, groups: &Tensor) -> Tensor {
     number.eq(&groups.reshape([1, -1, 1])).select(&all, 0.0).sum(0)
 }
 
-/// `x[n] · w[groups[n]]ᵀ` of every row of `x [N,I]` with one of the matrices `w [G,O,I]`. Rows whose group is not one of the
-/// matrices give 0.
+/// The product `x[n] · w[groups[n]]ᵀ` of every row of `x [N,I]` with one of the matrices `w [G,O,I]`. Rows whose group
+/// is not one of the matrices give 0.
 #[track_caller]
 pub fn grouped_dot(x: &Tensor, w: &Tensor, groups: &Tensor) -> Tensor {
     let ins = [x, w, groups];

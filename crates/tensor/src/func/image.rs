@@ -2,7 +2,7 @@
 
 use super::each::{Each, check_memory, failed, floats, integers, pad_with, signed, split_shape};
 use super::pool::{adaptive_avg_pool, floating};
-use crate::apply::apply1;
+use crate::eager::apply::apply1;
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;
 use gradus_ir::ops::index::Take;
@@ -19,7 +19,7 @@ pub enum Interpolation {
     /// Linear, bilinear or trilinear, by the number of axes. With `align_corners` the centres of the corner
     /// elements stay fixed; without it the edges of the image do.
     Linear {
-        /// Whether the centres of the corner elements stay fixed.
+        /// If true, the centres of the corner elements stay fixed.
         align_corners: bool,
     },
     /// The mean of the covered elements, as [`adaptive_avg_pool`].

@@ -4,8 +4,8 @@
 //! Integers become `f32`, as for every function that only exists on floats.
 
 use super::each::{failed, scalar};
-use crate::apply::{apply_n, apply1};
 use crate::control::while_loop;
+use crate::eager::apply::{apply_n, apply1};
 use crate::region::{arg, region, region1};
 use crate::tensor::Tensor;
 use gradus_ir::ops::linalg::{Cholesky, Det, Eig, Eigh, Lu, Pinv, Qr, Slogdet, Solve, Svd, TriangularSolve};
@@ -14,11 +14,11 @@ use gradus_ir::{Class, DType, Error, Shape};
 /// Options of a triangular system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Triangular {
-    /// Whether to read the lower triangle, else the upper; the other triangle is not read.
+    /// If true, reads the lower triangle, else the upper; the other triangle is not read.
     pub lower: bool,
-    /// Whether to solve with the adjoint of the matrix.
+    /// If true, solves with the adjoint of the matrix.
     pub adjoint: bool,
-    /// Whether the diagonal is assumed to be ones and not read.
+    /// If true, the diagonal is assumed to be ones and not read.
     pub unit: bool,
 }
 
@@ -43,8 +43,9 @@ fn eye_like(x: &Tensor) -> Tensor {
     eye.to_dtype(x.dtype()).expand_to(&x.shape())
 }
 
-/// Whether the right side of a system holds vectors, one for each matrix: it has one axis, or the extents of the matrix without
-/// the last. This is PyTorch's rule: for extents `[3, 3, 3]`, a right side `[3, 3]` is three vectors.
+/// Returns true if the right side of a system holds vectors, one for each matrix. It does if it has one axis, or the
+/// extents of the matrix without the last extent. This is PyTorch's rule: for extents `[3, 3, 3]`, a right side `[3,
+/// 3]` is three vectors.
 fn holds_vectors(a: &Tensor, b: &Tensor) -> bool {
     b.rank() == 1 || a.shape().split_last().is_some_and(|(_, rows)| b.shape()[..] == *rows)
 }
@@ -94,7 +95,7 @@ impl Tensor {
     #[track_caller]
     pub fn solve(&self, right: &Tensor) -> Tensor {
         match sides("solve", self, right, holds_vectors(self, right)) {
-            Ok((a, b, vector)) => unless(vector, apply1(Solve {}, &[&a, &b])),
+            Ok((a, b, vector)) => drop_column(vector, apply1(Solve {}, &[&a, &b])),
             Err(failed) => failed,
         }
     }
@@ -106,7 +107,7 @@ impl Tensor {
         match sides("triangular_solve", self, right, right.rank() == 1) {
             Ok((a, b, vector)) => {
                 let a = if how.adjoint { a.conj() } else { a };
-                unless(vector, apply1(op, &[&a, &b]))
+                drop_column(vector, apply1(op, &[&a, &b]))
             }
             Err(failed) => failed,
         }
@@ -153,7 +154,7 @@ impl Tensor {
         let k = match a.shape()[..] {
             [.., m, n] if a.error().is_none() => m.min(n),
             _ => {
-                // Invalid operand, or failed before: the op reports the error.
+                // The operand is invalid or has failed already: the op reports the error.
                 let refused = apply_n::<2>(Lu {}, &[&a])[0].clone();
                 return (refused.clone(), refused.clone(), refused);
             }
@@ -223,16 +224,16 @@ impl Tensor {
         self.eig().0
     }
 
-    /// The `X` of least norm that minimizes the norm of `self · X - right`, column by column, for a matrix of
-    /// any extents and rank. Rank and derivative are those of [`Pinv`]: at a rank-deficient matrix, the
-    /// derivative is along matrices of the same rank.
+    /// Solves a least-squares problem for a matrix of any extents and rank. Of all `X` that minimize the norm
+    /// of each column of `self · X - right`, returns the one of least norm. Rank and derivative are those of
+    /// [`Pinv`]: at a rank-deficient matrix, the derivative is along matrices of the same rank.
     #[track_caller]
     pub fn lstsq(&self, right: &Tensor) -> Tensor {
         let (a, b, vector) = match sides("lstsq", self, right, right.rank() == 1) {
             Ok(sides) => sides,
             Err(failed) => return failed,
         };
-        unless(vector, region1("lstsq", vec![], &[&a, &b], |x| x[0].pinv().matmul(&x[1])))
+        drop_column(vector, region1("lstsq", vec![], &[&a, &b], |x| x[0].pinv().matmul(&x[1])))
     }
 
     /// The `n`-th power of a square matrix: the identity for 0, powers of the inverse for negative `n`.
@@ -288,7 +289,7 @@ impl Tensor {
 
 /// Removes the last axis if the right side was a vector.
 #[track_caller]
-fn unless(vector: bool, x: Tensor) -> Tensor {
+fn drop_column(vector: bool, x: Tensor) -> Tensor {
     if vector && x.error().is_none() { x.squeeze(-1) } else { x }
 }
 
@@ -300,7 +301,6 @@ fn three(parts: gradus_ir::Result<Vec<Tensor>>) -> (Tensor, Tensor, Tensor) {
     }
 }
 
-/// Coefficients of the Padé approximant of order 13. They are divided by the last, so that they stay in range
 /// Coefficients of the Padé approximant of order 13. The code divides them by the first, which keeps them in
 /// range of narrow dtypes.
 const PADE: [f64; 14] = [

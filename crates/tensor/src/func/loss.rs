@@ -8,10 +8,11 @@ use gradus_ir::{Class, DType, Error, Result, Shape};
 /// Reduction of the losses of single elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reduction {
-    /// Their mean, NaN if there are none. A weighted classification loss divides by the sum of the weights.
+    /// The mean of the losses, NaN if there are none. A weighted classification loss divides by the sum of the
+    /// weights.
     #[default]
     Mean,
-    /// Their sum.
+    /// The sum of the losses.
     Sum,
     /// No reduction.
     None,
@@ -46,8 +47,8 @@ pub(super) fn common(ins: &[&Tensor]) -> Result<DType> {
     }
 }
 
-/// Returns the common shape of prediction and target. Only axes of extent 1 and scalars broadcast: a target of
-/// another rank is almost always a mistake, since `[n]` and `[n, 1]` would give `n²` losses.
+/// Returns the common shape of prediction and target. Only axes of extent 1 and scalars broadcast. A target of
+/// another rank is almost always a mistake: `[n]` and `[n, 1]` would give `n²` losses.
 pub(super) fn paired(a: &Tensor, b: &Tensor) -> Result<Shape> {
     let (sa, sb) = (a.shape(), b.shape());
     let ranks = sa.rank() == sb.rank() || sa.rank() == 0 || sb.rank() == 0;
@@ -89,7 +90,7 @@ pub(super) fn elementwise(
     }
 }
 
-/// Returns an error of `what` and `why` unless the condition holds.
+/// Returns an error with the subject `what` and the reason `why` unless the condition holds.
 pub(super) fn must(holds: bool, what: impl Into<String>, why: &str) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::value(what, why)) }
 }
@@ -188,7 +189,7 @@ pub fn binary_cross_entropy_with_logits(
 /// Reduction of the terms of [`kl_div`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KlReduction {
-    /// Their sum divided by the extent of the first axis: the divergence per example.
+    /// The sum of the terms, divided by the extent of the first axis: the divergence per example.
     BatchMean,
     /// As for other losses; the mean then also divides by the number of classes.
     Plain(Reduction),
@@ -200,8 +201,8 @@ impl From<Reduction> for KlReduction {
     }
 }
 
-/// The terms `t·(log t - input)` of the divergence of the target distribution from the input, which holds
-/// log-probabilities; so does the target if `log_target` is set. A target probability of 0 gives 0.
+/// The divergence of the target distribution from the input, as its terms `t·(log t - input)`. The input holds
+/// log-probabilities, and so does the target if `log_target` is set. A target probability of 0 gives 0.
 #[track_caller]
 pub fn kl_div(
     input: &Tensor,

@@ -86,7 +86,8 @@ fn classes(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64
     }
 }
 
-/// Returns where targets are ignored, the targets with 0 in those positions, and the weight of each target.
+/// Returns a mask of the ignored targets, the targets with 0 at the masked positions, and the weight of each
+/// target.
 fn targets(target: &Tensor, weight: Option<&Tensor>, ignore: i64, count: usize, dtype: DType) -> [Tensor; 3] {
     let target = target.to_dtype(DType::I64);
     let ignored = target.eq(ignore);

@@ -174,9 +174,9 @@ pub fn gaussian_nll_loss(
 /// Options of [`poisson_nll_loss`].
 #[derive(Clone, Debug)]
 pub struct PoissonNllOptions {
-    /// Whether the input is the logarithm of the rate.
+    /// If true, the input is the logarithm of the rate.
     pub log_input: bool,
-    /// Whether `log(target!)` is added, by Stirling's formula, where the target is above 1.
+    /// If true, `log(target!)` is added, by Stirling's formula, where the target is above 1.
     pub full: bool,
     /// Added to a rate before its logarithm is taken.
     pub eps: f64,

@@ -4,7 +4,7 @@
 
 use super::activation::{channelwise, floating, wide};
 use super::stats::mean_kept;
-use crate::apply::apply1;
+use crate::eager::apply::apply1;
 use crate::movement::Dims;
 use crate::region::{Args, arg, region, region1};
 use crate::tensor::Tensor;
@@ -103,7 +103,7 @@ fn last_axes(x: &Tensor, normalized: &[i64], vectors: &[(&str, Option<&Tensor>)]
 /// Settings of [`batch_norm`](Tensor::batch_norm).
 #[derive(Clone, Debug)]
 pub struct BatchNormOptions {
-    /// Whether to use the batch's statistics and update the running ones.
+    /// If true, uses the batch's statistics and updates the running ones.
     pub training: bool,
     /// Weight of the batch in the update of the running statistics.
     pub momentum: f64,
@@ -170,8 +170,8 @@ impl Tensor {
         })
     }
 
-    /// Normalizes to mean 0 and variance 1 over each item's groups of channels (axis 1) and all axes after it;
-    /// then applies weight and bias per channel.
+    /// Normalizes each group of channels (axis 1) of each item, over all later axes too, to mean 0 and variance
+    /// 1. Then applies weight and bias per channel.
     #[track_caller]
     pub fn group_norm(
         &self,
@@ -238,7 +238,7 @@ impl Tensor {
     /// Normalizes to mean 0 and variance 1 per channel (axis 1); then applies weight and bias per channel.
     /// Returns the result and the new running mean and variance, which have no derivatives.
     ///
-    /// In training the statistics are those of the batch, and the running ones move towards them by the
+    /// In training the statistics are those of the batch. The running statistics move towards them by the
     /// momentum; the running variance uses the unbiased estimate. Without running statistics, those of the
     /// batch are returned. Otherwise the running statistics are used and returned unchanged.
     #[track_caller]
@@ -309,8 +309,8 @@ impl Tensor {
         }
     }
 
-    /// Divides by `(k + alpha · m)^beta`, where `m` is the mean square over `size` adjacent channels (axis 1),
-    /// with zeros beyond the first and last.
+    /// Divides by `(k + alpha · m)^beta`. Here `m` is the mean square over `size` adjacent channels (axis 1),
+    /// with zeros beyond the first and last channel.
     #[track_caller]
     pub fn local_response_norm(&self, size: usize, alpha: f64, beta: f64, k: f64) -> Tensor {
         let x = floating(self);

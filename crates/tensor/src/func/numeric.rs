@@ -231,7 +231,7 @@ impl Tensor {
         })
     }
 
-    /// Whether `|self - other| <= atol + rtol |other|`, elementwise (PyTorch's defaults are 1e-5 and 1e-8).
+    /// Returns true for elements with `|self - other| <= atol + rtol |other|` (PyTorch's defaults are 1e-5 and 1e-8).
     /// Equal infinities are close; with `equal_nan`, so are two NaN.
     #[track_caller]
     pub fn is_close<'a>(&self, other: impl Into<Arg<'a>>, rtol: f64, atol: f64, equal_nan: bool) -> Tensor {
@@ -247,7 +247,7 @@ impl Tensor {
         })
     }
 
-    /// Whether all elements are close; see [`is_close`](Tensor::is_close).
+    /// Returns true if all elements are close; see [`is_close`](Tensor::is_close).
     #[track_caller]
     pub fn allclose<'a>(
         &self,

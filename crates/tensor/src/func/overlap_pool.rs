@@ -6,7 +6,7 @@
 
 use super::each::{floats, pad_with, scalar};
 use super::pool::Slide;
-use crate::apply::apply1;
+use crate::eager::apply::apply1;
 use crate::region::{Args, region1_with_grad};
 use crate::tensor::Tensor;
 use gradus_ir::ops::movement::{Pad, Slice};
@@ -45,7 +45,7 @@ impl Overlapping<'_> {
         offsets
     }
 
-    /// Pads the input to what the windows cover, with the lowest number of the dtype.
+    /// Pads the input, with the lowest number of the dtype, to the extents that the windows cover.
     fn padded(&self, x: &Tensor) -> Tensor {
         let low: Vec<i64> = self.slides.iter().map(|s| s.padding).collect();
         let high: Vec<i64> = self.slides.iter().map(|s| s.high()).collect();

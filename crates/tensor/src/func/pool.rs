@@ -3,7 +3,7 @@
 use super::each::{Each, check_memory, failed, floats, integers, pad_with, split_shape};
 use super::overlap_pool::{self, Overlapping};
 use super::tiled_pool::{self, Tiles};
-use crate::apply::apply1;
+use crate::eager::apply::apply1;
 use crate::region::{Args, arg, region, region1};
 use crate::tensor::Tensor;
 use gradus_ir::ops::index::Take;
@@ -19,7 +19,7 @@ pub struct MaxPoolOptions {
     pub padding: Each,
     /// Spacing of the elements of a window; default 1.
     pub dilation: Each,
-    /// Whether a last, partly filled window counts; default false.
+    /// If true, a last, partly filled window counts; default false.
     pub ceil_mode: bool,
 }
 
@@ -36,9 +36,9 @@ pub struct AvgPoolOptions {
     pub stride: Option<Each>,
     /// Zero padding, at most half a window; default 0.
     pub padding: Each,
-    /// Whether a last, partly filled window counts; default false.
+    /// If true, a last, partly filled window counts; default false.
     pub ceil_mode: bool,
-    /// Whether padding counts as elements; default true.
+    /// If true, padding counts as elements; default true.
     pub count_include_pad: bool,
     /// Divisor to use instead of the number of elements.
     pub divisor_override: Option<f64>,
@@ -427,8 +427,8 @@ fn mean_of(x: &Tensor, axis: usize, lengths: &[usize]) -> Tensor {
     &sum / floats(x.dtype(), divisors, [&[lengths.len()][..], &inner].concat())
 }
 
-/// Maximum over `size` even windows along each of the last axes, as [`max_pool`]; adjacent windows overlap by
-/// one where the size does not divide the extent.
+/// Maximum over `size` even windows along each of the last axes, as [`max_pool`]. Adjacent windows overlap by
+/// one element where the size does not divide the extent.
 #[track_caller]
 pub fn adaptive_max_pool(x: &Tensor, size: &[usize]) -> Tensor {
     let n = size.len();

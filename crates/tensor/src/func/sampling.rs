@@ -73,8 +73,8 @@ pub fn sample_tokens(logits: &Tensor, options: &SampleOptions, generator: Option
     sample_tokens_at(logits, options, &draws)
 }
 
-/// [`sample_tokens`] with explicit random numbers from 0 to 1, one for each row: the token at which the sum of probabilities,
-/// likeliest first, exceeds the number.
+/// [`sample_tokens`] with explicit random numbers from 0 to 1, one for each row. Sums the probabilities in descending
+/// order, and takes the token at which the sum exceeds the number.
 #[track_caller]
 pub fn sample_tokens_at(logits: &Tensor, options: &SampleOptions, draws: &Tensor) -> Tensor {
     let ins = [logits, draws];
@@ -102,7 +102,8 @@ pub fn sample_tokens_at(logits: &Tensor, options: &SampleOptions, draws: &Tensor
         if temperature == 0.0 {
             return tokens.narrow(-1, 0, 1).squeeze(-1);
         }
-        // Equal to the largest also if that is infinite.
+        // A largest logit may be infinite: its difference from itself is NaN, so logits equal to it are handled
+        // separately.
         let relative = ((&sorted - &most) / temperature).exp();
         let odds = sorted.eq(&most).select(1.0, &relative);
         let before = odds.cumsum(-1) - &odds;
@@ -114,7 +115,7 @@ pub fn sample_tokens_at(logits: &Tensor, options: &SampleOptions, draws: &Tensor
         let sums = odds.cumsum(-1);
         let number = |t: Tensor| t.to_dtype(DType::I64).sum_keepdim(-1);
         let target = wide(&x[1]).to_dtype(odds.dtype()).unsqueeze(-1) * odds.sum_keepdim(-1);
-        // Rounding may leave a little: then it is the last token that has a probability.
+        // By rounding, no sum may exceed the number. Then takes the last token with a nonzero probability.
         let last = number(odds.gt(0.0)) - 1i64;
         let index = number(sums.le(&target)).minimum(&last).maximum(0i64);
         let at = Tensor::iota(DType::I64, [k], 0).eq(&index);

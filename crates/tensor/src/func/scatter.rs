@@ -7,7 +7,7 @@ use crate::tensor::Tensor;
 use gradus_ir::ops::Combine;
 use gradus_ir::{Aval, Class, DType, Error, Result, Shape};
 
-/// How [`Tensor::scatter_reduce`] combines values that arrive at one element.
+/// The function by which [`Tensor::scatter_reduce`] combines values that arrive at one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce {
     /// The sum.
@@ -140,8 +140,8 @@ impl Tensor {
         if let Some(failed) = failed(&[self, index]) { failed } else { self.ravel().index_select(0, index) }
     }
 
-    /// Gathers one element per index along an axis, as [`gather`](Tensor::gather), where this tensor and the
-    /// index broadcast on the other axes; without an axis, from the elements in row-major order.
+    /// Gathers one element per index along an axis, as [`gather`](Tensor::gather), but broadcasts this tensor
+    /// and the index on the other axes. Without an axis, indices count elements in row-major order.
     #[track_caller]
     pub fn take_along_dim(&self, index: &Tensor, axis: Option<isize>) -> Tensor {
         if let Some(failed) = failed(&[self, index]) {

@@ -1,8 +1,8 @@
 //! Rearranges elements: splits, repetitions, rolls, rotations, windows, grids.
 
 use super::each::{Each, failed, integers};
-use crate::apply::apply1;
 use crate::axis::{Axes, resolve};
+use crate::eager::apply::apply1;
 use crate::movement::Dims;
 use crate::region::{arg, region1};
 use crate::tensor::Tensor;

@@ -13,7 +13,7 @@ struct Style {
     dtype: DType,
     /// Maximal number of digits after the point.
     most: usize,
-    /// Whether plus signs are shown.
+    /// If true, plus signs are shown.
     signed: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Checks that a graph over a batch equals the graph over each element, stacked, and its derivative too.
+//! Checks that a graph over a batch gives the stacked results of the graph over each element, and that its
+//! derivative does too.
 
 use super::derivative::cotangents;
 use super::{differentiable, must, precision};

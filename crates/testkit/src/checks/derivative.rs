@@ -12,7 +12,7 @@ use gradus_ir::{Aval, Graph, Literal};
 
 /// Steps of the central differences along a tangent of size about 1. Each is used only if the one before fails. Two
 /// halvings and Richardson extrapolation leave an error of about `h⁶`, which is small unless the graph is strongly
-/// curved; rounding is about `1e-16 / h`.
+/// curved. The rounding error is about `1e-16 / h`.
 const STEPS: [f64; 3] = [4e-3, 5e-4, 6e-5];
 
 /// Allowed difference of forward mode from central differences, relative to the largest element.
@@ -21,8 +21,8 @@ const DIFFERENCE: f64 = 1e-7;
 /// Allowed difference of the two sides of the adjoint identity, relative to the sum of magnitudes.
 pub(super) const ADJOINT: f64 = 1e-11;
 
-/// Checks that forward mode gives the outputs themselves and, where smooth, the slopes of central differences: along
-/// a random direction of each differentiable input alone and of all together, complex for complex inputs.
+/// Checks that forward mode gives the outputs themselves and, where smooth, the slopes of central differences.
+/// Directions are random, complex for complex inputs. Each differentiable input is checked alone, and all together.
 pub fn jvp(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let values = must("jvp", "a value", evaluate(graph, inputs))?;
@@ -145,8 +145,8 @@ pub(super) fn cotangents(random: &mut Random, values: &[Literal]) -> Vec<Literal
     differentiable.map(|v| zero_where_nan(&random.literal(v.aval()), v)).collect()
 }
 
-/// Checks that `⟨c, J t⟩ = ⟨Jᵀc, t⟩` for random `c` and `t`, for each differentiable input alone and all together;
-/// and that every gradient has its operand's type.
+/// Checks that `⟨c, J t⟩ = ⟨Jᵀc, t⟩` for random `c` and `t`, for each differentiable input alone and for all
+/// together. Checks also that every gradient has its operand's type.
 pub fn adjoint(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let values = must("adjoint", "a value", evaluate(graph, inputs))?;
@@ -169,8 +169,8 @@ pub fn adjoint(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), F
     Ok(())
 }
 
-/// Compares inner products up to rounding, relative to the magnitudes of their terms and, in case those cancel
-/// earlier, to the sizes of the input vectors.
+/// Compares inner products up to rounding. The error is relative to the magnitudes of their terms and, in case
+/// those cancel earlier, to the sizes of the input vectors.
 pub(super) fn equal_products(
     check: &str,
     graph: &Graph,

@@ -50,8 +50,8 @@ pub fn dtypes(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     Ok(())
 }
 
-/// The graph over inputs of another dtype, for each dtype that its ops take: within the class of the inputs, and
-/// floats as all other classes.
+/// The graph over inputs of other dtypes, once for each dtype that its ops take. Inputs keep their class, except
+/// that floats are also converted to all other classes.
 fn variants(graph: &Graph, inputs: &[Literal]) -> Vec<(DType, Graph, Vec<Literal>)> {
     let one = |(from, to): (Class, DType)| {
         let taken = inputs.iter().any(|l| l.dtype().class() == from && l.dtype() != to);
@@ -108,9 +108,9 @@ pub fn narrow(graph: &Graph, inputs: &[Literal], _smooth: bool) -> Result<(), Fa
     device(graph, inputs, &evaluate).map_err(|f| f.within("narrow"))
 }
 
-/// Checks that a device evaluates the graph as the reference does, in every dtype that its ops take: within the bound
-/// that the op declares, at these inputs and (for pointwise ops and movements) at special values. Both see the same
-/// rounded inputs, so errors of the inputs do not count.
+/// Checks that a device evaluates the graph as the reference does, in every dtype that its ops take, within the bound
+/// that the op declares. Inputs are these and, for pointwise ops and movements, special values. Device and reference
+/// get the same rounded inputs, so errors of the inputs do not count.
 ///
 /// A graph of several ops is allowed the sum of their bounds, relative to the largest value in it.
 pub fn device(graph: &Graph, inputs: &[Literal], evaluator: Evaluator<'_>) -> Result<(), Failure> {
@@ -120,7 +120,7 @@ pub fn device(graph: &Graph, inputs: &[Literal], evaluator: Evaluator<'_>) -> Re
 /// Properties of a device's floats that standards leave open.
 #[derive(Clone, Copy, Debug)]
 pub struct Floats {
-    /// Whether it keeps subnormal numbers. If not, operands and results may each be zero instead.
+    /// If true, it keeps subnormal numbers. If not, operands and results may each be zero instead.
     pub subnormals: bool,
 }
 

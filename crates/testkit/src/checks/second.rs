@@ -11,8 +11,8 @@ use gradus_ir::transform;
 use gradus_ir::{Graph, Literal};
 
 /// Makes the first-order checks for the vjp graph as a function of inputs and cotangents, and the adjoint check for
-/// the jvp graph. The second derivative must be the same forward over reverse and forward over forward. Where the
-/// graph is smooth it is symmetric, so it must be the same reverse over forward, entry by entry.
+/// the jvp graph. Forward over reverse and forward over forward must give the same second derivative. Where the
+/// graph is smooth, the second derivative is symmetric, so reverse over forward must give equal entries.
 pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     let values = must("second", "a value", evaluate(graph, inputs))?;
@@ -69,8 +69,8 @@ pub fn second(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Fai
     Ok(())
 }
 
-/// Checks, where smooth, that the derivative of the second derivative (forward over reverse) equals its central
-/// differences, and that reverse mode of it is the adjoint.
+/// Checks the derivative of the second derivative (forward over reverse) where the graph is smooth. It must
+/// equal central differences, and reverse mode must be its adjoint.
 pub fn third(graph: &Graph, inputs: &[Literal], smooth: bool) -> Result<(), Failure> {
     let wrt = differentiable(&graph.input_avals());
     if !smooth || wrt.is_empty() || differentiable(&graph.output_avals()).is_empty() {

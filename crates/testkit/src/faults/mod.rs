@@ -26,7 +26,7 @@ pub struct Fault {
     pub right: Op,
     /// Operands for both.
     pub ins: Vec<Literal>,
-    /// Whether finite differences are valid at these operands.
+    /// If true, finite differences are valid at these operands.
     pub smooth: bool,
     /// The check that detects it, by the beginning of its name.
     pub caught: &'static str,

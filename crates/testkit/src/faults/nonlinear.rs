@@ -44,7 +44,7 @@ fn curvature_frozen() -> Fault {
         let fixed = rule.ins[0].builder().apply1(StopGradient {}, &[rule.ins[0]]);
         vec![ts[0].map(|t| t * fixed.exp() * (rule.ins[0] - fixed + 1.0))]
     });
-    let what = "a rule right to second order, in what does not move";
+    let what = "a rule that is correct to second order only, because it holds a factor constant";
     Fault { what, wrong: wrong.op(), caught: "third", ..rule_not_linear() }
 }
 
@@ -71,7 +71,7 @@ fn positions_not_followed() -> Fault {
     let right = Sort::all(0, false);
     let wrong = Like::new("positions_not_followed", right.clone()).jvp(|_, ts| vec![ts[0], None]);
     let ins = vec![Samples::default().floats([4], &[3.0, 1.0, 4.0, 2.0])];
-    let what = "the tangents of a sort stay where they were";
+    let what = "the tangents of a sort are not permuted";
     Fault { what, wrong: wrong.op(), right: right.into(), ins, smooth: true, caught: "jvp" }
 }
 

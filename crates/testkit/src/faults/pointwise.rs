@@ -18,10 +18,15 @@ list![
 ];
 
 /// A pointwise op of one or two real operands.
-const fn row(name: &'static str, arity: usize, float: fn(&[f64]) -> f64, partials: Partials) -> Pointwise {
+const fn real_op(
+    name: &'static str,
+    arity: usize,
+    float: fn(&[f64]) -> f64,
+    partials: Partials,
+) -> Pointwise {
     Pointwise {
         name,
-        docs: "A row.",
+        docs: "A pointwise op.",
         arity,
         predicate: false,
         float: Some(float),
@@ -49,32 +54,33 @@ fn pair(
     Fault { what, wrong: wrong.into(), right: right.into(), ins, smooth: true, caught }
 }
 
-static RIGHT_SQUARE: Pointwise = row("right_square", 1, |v| v[0] * v[0], |v, _| vec![v[0] * 2.0]);
-static RIGHT_CUBE: Pointwise = row("right_cube", 1, |v| v[0] * v[0] * v[0], |v, _| vec![v[0] * v[0] * 3.0]);
-static RIGHT_ROOT: Pointwise = row("right_root", 1, |v| v[0].sqrt(), |_, y| vec![0.5 / y]);
+static RIGHT_SQUARE: Pointwise = real_op("right_square", 1, |v| v[0] * v[0], |v, _| vec![v[0] * 2.0]);
+static RIGHT_CUBE: Pointwise =
+    real_op("right_cube", 1, |v| v[0] * v[0] * v[0], |v, _| vec![v[0] * v[0] * 3.0]);
+static RIGHT_ROOT: Pointwise = real_op("right_root", 1, |v| v[0].sqrt(), |_, y| vec![0.5 / y]);
 
 fn wrong_partial() -> Fault {
-    static ROW: Pointwise = row("wrong_partial", 1, |v| v[0] * v[0], |v, _| vec![v[0]]);
-    pair("the derivative of x² is x", &ROW, &RIGHT_SQUARE, "jvp")
+    static OP: Pointwise = real_op("wrong_partial", 1, |v| v[0] * v[0], |v, _| vec![v[0]]);
+    pair("the derivative of x² is x", &OP, &RIGHT_SQUARE, "jvp")
 }
 
 fn wrong_sign() -> Fault {
-    static ROW: Pointwise =
-        row("wrong_sign", 2, |v| v[0] - v[1], |_, y| vec![y.full_like(1.0), y.full_like(1.0)]);
-    pair("the derivative of a - b by b is 1", &ROW, &arith::sub, "jvp")
+    static OP: Pointwise =
+        real_op("wrong_sign", 2, |v| v[0] - v[1], |_, y| vec![y.full_like(1.0), y.full_like(1.0)]);
+    pair("the derivative of a - b by b is 1", &OP, &arith::sub, "jvp")
 }
 
 fn swapped_partials() -> Fault {
     fn swapped<'g>(v: &[Var<'g>], y: Var<'g>) -> Vec<Var<'g>> {
         vec![-y / v[1], 1.0 / v[1]]
     }
-    static ROW: Pointwise = row("swapped_partials", 2, |v| v[0] / v[1], swapped);
-    pair("the partials of a / b in the other order", &ROW, &arith::div, "jvp")
+    static OP: Pointwise = real_op("swapped_partials", 2, |v| v[0] / v[1], swapped);
+    pair("the partials of a / b in the other order", &OP, &arith::div, "jvp")
 }
 
 fn partial_of_the_result_as_operand() -> Fault {
-    static ROW: Pointwise = row("operand_for_result", 1, |v| v[0].sqrt(), |v, _| vec![0.5 / v[0]]);
-    pair("the derivative of √x uses x for √x", &ROW, &RIGHT_ROOT, "jvp")
+    static OP: Pointwise = real_op("operand_for_result", 1, |v| v[0].sqrt(), |v, _| vec![0.5 / v[0]]);
+    pair("the derivative of √x uses x for √x", &OP, &RIGHT_ROOT, "jvp")
 }
 
 fn partial_that_stops_differentiating() -> Fault {
@@ -82,19 +88,19 @@ fn partial_that_stops_differentiating() -> Fault {
         let x = v[0].builder().apply1(StopGradient {}, &[v[0]]);
         vec![x * x * 3.0]
     }
-    static ROW: Pointwise = row("stopped_partial", 1, |v| v[0] * v[0] * v[0], stopped);
-    pair("the derivative of x³ is right once but constant", &ROW, &RIGHT_CUBE, "second")
+    static OP: Pointwise = real_op("stopped_partial", 1, |v| v[0] * v[0] * v[0], stopped);
+    pair("the derivative of x³ is right once but constant", &OP, &RIGHT_CUBE, "second")
 }
 
 fn not_holomorphic() -> Fault {
-    static ROW: Pointwise = Pointwise {
+    static OP: Pointwise = Pointwise {
         complex: Some(|v: &[C]| v[0].conj()),
-        ..row("conjugate_as_row", 1, |v| v[0], |_, y| vec![y.full_like(1.0)])
+        ..real_op("conjugate_as_pointwise", 1, |v| v[0], |_, y| vec![y.full_like(1.0)])
     };
     let ins = vec![Samples::default().complex((-1.0, 1.0), [2, 3])];
     let right = gradus_ir::ops::complex::Conj {}.into();
     let what = "the conjugate as a pointwise op with partial 1: right along the reals, wrong along i";
-    Fault { what, wrong: Op::from(&ROW), right, ins, smooth: true, caught: "jvp" }
+    Fault { what, wrong: Op::from(&OP), right, ins, smooth: true, caught: "jvp" }
 }
 
 fn declared_without_derivative() -> Fault {

@@ -4,7 +4,6 @@ use super::Fault;
 use gradus_ir::attr::{Attr, AttrField, Attrs};
 use gradus_ir::ops::{Bound, Declared, Derivative, Form, Named, Primitive, Rule, Samples, registry};
 use gradus_ir::{Aval, Class, Error, Literal, Op, Result, Var, op_struct};
-use std::sync::Arc;
 
 pub(super) fn faults() -> Vec<Fault> {
     registry::register("affine", |attrs| Affine::from_attrs(attrs).map(Op::user));
@@ -64,10 +63,10 @@ impl Primitive for Affine {
     }
     fn form(&self, _ins: &[Aval]) -> Form {
         let (factor, shift) = (self.factor as f64, self.shift as f64);
-        Form::External(Arc::new(move |ins| {
+        Form::external(move |ins| {
             let data: Vec<f64> = ins[0].f().iter().map(|x| factor * x + shift).collect();
             Ok(vec![Literal::new(ins[0].aval().clone(), data)?.rounded()])
-        }))
+        })
     }
     fn bound(&self) -> Bound {
         Bound::Ulps(1.0)

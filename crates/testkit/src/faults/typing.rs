@@ -5,7 +5,6 @@ use gradus_ir::ops::movement::{Flip, Permute};
 use gradus_ir::ops::pointwise::{arith, exp};
 use gradus_ir::ops::{Form, Samples};
 use gradus_ir::{Aval, DType, Literal, Op, Result};
-use std::sync::Arc;
 
 list![wrong_shape, wrong_shape_of_equal_count, wrong_dtype, rule_in_one_dtype,];
 
@@ -26,7 +25,7 @@ fn wrong_shape_of_equal_count() -> Fault {
     let right = Permute { axes: vec![1, 0] };
     let wrong = Like::new("unpermuted_shape", right.clone())
         .infer(|ins| Ok(ins.to_vec()))
-        .form(|_| Form::External(Arc::new(transposed)));
+        .form(|_| Form::external(transposed));
     let ins = vec![Samples::default().normal([2, 3])];
     let what = "inference keeps extents that evaluation exchanges";
     Fault { what, wrong: wrong.op(), right: right.into(), ins, smooth: true, caught: "types" }

@@ -128,8 +128,8 @@ fn reductions() -> Vec<Line> {
         reduction!("mean", "The mean along axes.", mean, mean_keepdim),
         reduction!("max", "The largest element along axes.", max, max_keepdim),
         reduction!("min", "The smallest element along axes.", min, min_keepdim),
-        reduction!("any", "Whether some element is not 0.", any, any_keepdim),
-        reduction!("all", "Whether no element is 0.", all, all_keepdim),
+        reduction!("any", "True if some element is not 0.", any, any_keepdim),
+        reduction!("all", "True if no element is 0.", all, all_keepdim),
         ("variance", "axes?: number | number[], correction?: number, keepdim?: boolean", "The variance along axes.", |a| {
             let (t, axes, c) = (a.tensor(0)?, a.axes(1)?, a.number(2, Some(1.0))?);
             one(if a.flag(3, false)? { t.var_keepdim(axes, c) } else { t.var(axes, c) })

@@ -127,3 +127,30 @@ fn a_refused_kernel_is_an_error() {
     let after = good.run(&mut arguments(&[&x, &x]), None).expect("a run").remove(0);
     assert_eq!(as_floats(&read(&*gpu, &after)), counted(10, 2.0));
 }
+
+#[test]
+fn a_run_that_is_waited_for_is_one_submission() {
+    let Some(gpu) = gpu(&options()) else { return };
+    let n = SMALL / 2;
+    let program = load(&gpu, multiply_add(n, 3.0, false), Text::Special);
+    let (x, y) = (counted(n, 1.0), counted(n, 0.25));
+    let (a, b) = (gpu.upload(&floats(&x)).expect("memory"), gpu.upload(&floats(&y)).expect("memory"));
+    gpu.finish().wait().expect("a wait");
+    let mut counts = Vec::new();
+    for read_it in [false, true, false] {
+        let before = gpu.submissions();
+        let out = program.run(&mut arguments(&[&a, &b]), None).expect("a run");
+        if read_it {
+            let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| x * 3.0 + y).collect();
+            assert!(as_floats(&read(&*gpu, &out[0])) == expected);
+        } else {
+            gpu.finish().wait().expect("a wait");
+        }
+        counts.push(gpu.submissions() - before);
+    }
+    assert_eq!(counts, [1, 1, 1]);
+    // A wait for nothing submits nothing.
+    let before = gpu.submissions();
+    gpu.finish().wait().expect("a wait");
+    assert_eq!(gpu.submissions(), before);
+}

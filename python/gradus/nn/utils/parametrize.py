@@ -89,7 +89,7 @@ def _computed(name):
 
 
 def is_parametrized(module, tensor_name=None):
-    """Whether an attribute of a module, or any attribute, is parametrized.
+    """Returns true if an attribute of a module, or any attribute, is parametrized.
 
     >>> import gradus
     >>> gradus.nn.utils.parametrize.is_parametrized(gradus.nn.Linear(2, 2))

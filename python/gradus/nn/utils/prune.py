@@ -322,5 +322,5 @@ def remove(module, name):
 
 
 def is_pruned(module):
-    """Whether a module or one of its submodules is pruned."""
+    """Returns true if a module or one of its submodules is pruned."""
     return any(isinstance(hook, BasePruningMethod) for part in module.modules() for hook, *_ in part._forward_pre_hooks.values())

@@ -33,7 +33,7 @@ export function batch(_step: number) {
   return { x: pixels(ids), y: Int32Array.from(ids, (i) => labels[i]!) }
 }
 
-/** How many of the kept digits it reads right. */
+/** The number of test digits that it classifies correctly. */
 export async function values(m: Cnn) {
   const ids = Array.from({ length: TEST }, (_, i) => count - TEST + i)
   const guesses = m.forward(tensor(pixels(ids), { shape: [TEST, 1, 8, 8] })).argmax(-1)

@@ -26,7 +26,7 @@ export function batch(_step: number) {
   return { x, y: x.map((v) => Math.sin(2 * v)) }
 }
 
-/** What the tab Values shows, with the parameters as they are. */
+/** The values that the tab Values shows, with the current parameters. */
 export function values(m: Mlp) {
   const x = Float32Array.from({ length: 9 }, (_, i) => 0.4 * i - 1.6)
   return { prediction: m.forward(tensor(x, { shape: [9, 1] })).reshape([9]), truth: tensor(x.map((v) => Math.sin(2 * v))) }

@@ -1,17 +1,19 @@
 //! Products of quantised weights with activations that are rounded to integers of 8 bits.
 //!
-//! Activations are rounded in blocks of 32 that share a scale, as `quantized_dot` does in `tensor/func/quantized.rs`. With VNNI instructions the
-//! products of integers are summed exactly within a block and then scaled; other processors multiply the rounded values as
-//! `f32`. With VNNI, the bits of a result do not depend on the number of rows or threads.
+//! Activations are rounded in blocks of 32 that share a scale, as `quantized_dot` does in `tensor/func/quantized.rs`. Products of
+//! integers are summed exactly within a block and then scaled. The bits of a result do not depend on the number of rows or
+//! threads.
 
+#[cfg(target_arch = "x86_64")]
+mod interleaved;
+mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod piece;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
 
 use super::{Rows, Weights};
-use crate::Pool;
-use crate::gemm::Scratch;
+use crate::{Isa, Pool};
 
 /// Activations that share a scale.
 const BLOCK: usize = 32;
@@ -33,29 +35,36 @@ pub(crate) struct Product {
 /// Weights, activations and results are as large as stated, and nobody else uses the results meanwhile. Results of different
 /// products do not overlap.
 pub(crate) unsafe fn dot(pool: &Pool, products: &[Product]) {
-    let Some(Product { weights, rows }) = products.first() else { return };
+    let Some(Product { rows, .. }) = products.first() else { return };
     if rows.count == 0 {
         return;
     }
     debug_assert!(products.iter().all(|p| p.is_sibling(&products[0])), "products share activations");
-    // SAFETY: the caller's contract; the instructions of `vnni` are available where it is called, and the scratch has a number
-    // for every activation. Widths are multiples of 32, as blocks of weights are.
+    // SAFETY: the caller's contract; the instructions of `vnni` are available where it is called. Widths are multiples of 32,
+    // as blocks of weights are.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         if vnni::available() {
             return vnni::dot(pool, products);
         }
-        let rounded = Scratch::take::<f32>(rows.count * weights.width);
-        for i in (0..rows.count * weights.width).step_by(BLOCK) {
-            let (q, scale) = round(&*rows.x.add(i).cast::<[f32; BLOCK]>());
-            for (j, q) in q.into_iter().enumerate() {
-                rounded.as_ptr::<f32>().add(i + j).write(scale * f32::from(q));
-            }
-        }
-        for Product { weights, rows } in products {
-            super::dot(pool, weights, Rows { x: rounded.as_ptr::<f32>().cast_const(), ..*rows });
-        }
+        lanes::dot(pool, products, Isa::best());
     }
+}
+
+/// As [`dot`], on a lesser instruction set without VNNI.
+#[cfg(test)]
+pub(super) unsafe fn dot_with(pool: &Pool, products: &[Product], isa: Isa) {
+    // SAFETY: the caller's contract.
+    unsafe { lanes::dot(pool, products, isa) }
+}
+
+/// Returns true if this processor copies weights of a format in files to another order.
+#[cfg(test)]
+pub(super) fn has_order_of_its_own(format: gradus_ir::format::Format) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return vnni::available() && interleaved::layout(format).is_some();
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 impl Product {
@@ -65,15 +74,6 @@ impl Product {
         let same_weights = own.format == their.format && own.width == their.width;
         same_weights && self.rows.x == other.rows.x && self.rows.count == other.rows.count
     }
-}
-
-/// Returns true if products are sums of integers on this processor.
-#[cfg(test)]
-pub(super) fn exact() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return vnni::available();
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
 }
 
 /// The scale of a block and the number to divide by, from the bits of its largest magnitude. The scale is NaN if an

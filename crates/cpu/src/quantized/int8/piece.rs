@@ -39,6 +39,9 @@ pub(super) trait Pieces {
     /// `row` points to that many blocks, the piece is in the row, and the processor has AVX-512.
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece;
 
+    /// Registers of integers of a block of 16 interleaved rows, 4 if they are nibbles; 0 if rows are not interleaved.
+    const REGISTERS: usize = 0;
+
     /// True if [`Pieces::split`] is available.
     const SPLIT: bool = false;
 
@@ -179,6 +182,7 @@ unsafe fn scales(scale: __m256) -> __m512i {
 impl Pieces for Q4_1 {
     const POSITION: [usize; RUNS] = NIBBLES;
     const WORDS: [i32; 4] = [0, 5, 10, 15];
+    const REGISTERS: usize = 4;
     const PAIRED: bool = true;
     const OFFSETS: bool = true;
     #[inline(always)]
@@ -224,6 +228,7 @@ impl Pieces for Q4_1 {
 
 impl Pieces for Q4_0 {
     const POSITION: [usize; RUNS] = NIBBLES;
+    const REGISTERS: usize = 4;
     const PAIRED: bool = true;
     const OFFSETS: bool = false;
     #[inline(always)]
@@ -271,6 +276,7 @@ impl Pieces for Q4_0 {
 
 impl Pieces for Q8_0 {
     const POSITION: [usize; RUNS] = NATURAL;
+    const REGISTERS: usize = 8;
     const PAIRED: bool = true;
     const OFFSETS: bool = false;
     #[inline(always)]

@@ -7,11 +7,13 @@
 
 use super::super::unpack::{Any, Q4_0, Q4_1, Q4K, Q6K, Q8_0};
 use super::super::{Rows, Weights, of_format};
+use super::interleaved::{interleaved, multiply};
 use super::piece::{Lanes, PIECE, Pieces, RUN, RUNS, SIDE, add_words, numbers_of_words};
 use super::{BLOCK, Product, scale_of};
 use crate::gemm::{Scratch, prefetch, transpose_square};
 use crate::{Isa, Pool};
 use gradus_ir::format::Format;
+use gradus_mem::Storage;
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::*;
 use std::hint::black_box;
@@ -29,6 +31,8 @@ const PIECES: usize = 4;
 const FEW: usize = 3;
 /// Most rows that are multiplied at a time: their sums fill the registers.
 const MOST: usize = 6;
+/// Most rows that are multiplied with interleaved weights.
+const INTERLEAVED: usize = 16;
 /// Rows of weights that are read ahead of use.
 const AHEAD: usize = 6;
 /// Bytes of a cache line.
@@ -46,18 +50,18 @@ pub(super) fn available() -> bool {
 /// 128 activations in the order of a piece of weights.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Activations {
-    q: [i8; PIECE],
-    scale: [f32; RUNS],
+pub(super) struct Activations {
+    pub(super) q: [i8; PIECE],
+    pub(super) scale: [f32; RUNS],
     /// Sums of the integers of each run. If runs are paired, the first of a block has the sum of both.
-    total: [i32; RUNS],
+    pub(super) total: [i32; RUNS],
     /// `scale · total`.
-    sum: [f32; RUNS],
+    pub(super) sum: [f32; RUNS],
 }
 
 /// Rounded activations of all rows, piece by piece.
 #[derive(Clone, Copy)]
-struct Rounded {
+pub(super) struct Rounded {
     data: *mut Activations,
     /// Pieces of a row.
     pieces: usize,
@@ -67,7 +71,7 @@ struct Rounded {
 unsafe impl Sync for Rounded {}
 
 impl Rounded {
-    fn at(&self, row: usize, piece: usize) -> *mut Activations {
+    pub(super) fn at(&self, row: usize, piece: usize) -> *mut Activations {
         self.data.wrapping_add(row * self.pieces + piece)
     }
 }
@@ -85,8 +89,12 @@ pub(super) unsafe fn dot(pool: &Pool, products: &[Product]) {
         // SAFETY: the caller's contract; the scratch has the pieces of every row, and tasks have different rows.
         own.for_each(|row| unsafe { round_row(&weights, rows, x, row) });
     });
+    // With more rows, panels of 32 outputs are faster than 16 interleaved rows, although they read the file.
+    let is_less = rows.count <= INTERLEAVED;
+    let copy = |p: &Product| if is_less { interleaved(pool, &p.weights) } else { None };
+    let copies: Vec<_> = products.iter().map(copy).collect();
     // All widths and formats are equal, and so are these decisions.
-    let few = are_few(&weights, rows);
+    let few = are_few(&weights, rows) || copies.iter().all(Option::is_some);
     let side = if few { SIDE } else { LANES };
     // The outputs of all products are numbered consecutively, each product's from a multiple of `side` on.
     let total: usize = products.iter().map(|p| p.weights.rows.next_multiple_of(side)).sum();
@@ -96,12 +104,12 @@ pub(super) unsafe fn dot(pool: &Pool, products: &[Product]) {
     let each = if few { many } else { LANES };
     pool.run(total.div_ceil(each), &|task| {
         let mut start = 0;
-        for Product { weights, rows } in products {
+        for (Product { weights, rows }, copy) in products.iter().zip(&copies) {
             let (from, to) = ((task * each).max(start), (task + 1) * each);
             let own = from - start..(to.saturating_sub(start)).min(weights.rows);
             if !own.is_empty() {
                 // SAFETY: the caller's contract; tasks have different outputs.
-                unsafe { outputs(weights, x, *rows, own) }
+                unsafe { outputs(weights, copy.as_ref().map(Storage::as_ptr), x, *rows, own) }
             }
             start += weights.rows.next_multiple_of(side);
         }
@@ -159,9 +167,16 @@ unsafe fn round_pieces<B: Pieces>(_: &mut B, width: usize, x: *const f32, out: *
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")]
-unsafe fn outputs(weights: &Weights, x: Rounded, rows: Rows, own: Range<usize>) {
+unsafe fn outputs(weights: &Weights, copy: Option<*mut u8>, x: Rounded, rows: Rows, own: Range<usize>) {
     // SAFETY: the caller's contract.
-    unsafe { of_format!(weights.format, |b| outputs_of(b, weights, x, rows, own.clone())) }
+    unsafe {
+        match (copy, weights.format) {
+            (Some(data), Format::Q4_0) => multiply(&Q4_0, weights, data, x, rows, own),
+            (Some(data), Format::Q4_1) => multiply(&Q4_1, weights, data, x, rows, own),
+            (Some(data), Format::Q8_0) => multiply(&Q8_0, weights, data, x, rows, own),
+            _ => of_format!(weights.format, |b| outputs_of(b, weights, x, rows, own.clone())),
+        }
+    }
 }
 
 /// Returns true if rows are multiplied without a panel: they are few, and offsets of 16 rows of weights fit 32 bits.
@@ -396,7 +411,7 @@ struct Tile {
     masks: [u16; 2],
     /// The number that was added to signed weights.
     shift: i32,
-    /// True if sums of earlier pieces are in `y`.
+    /// If true, sums of earlier pieces are in `y`.
     add: bool,
 }
 

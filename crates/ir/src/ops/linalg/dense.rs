@@ -35,10 +35,10 @@ pub(super) trait Scalar:
     /// Converts elements to the data of a literal.
     fn data(v: Vec<Self>) -> Data;
 
-    /// The number of modulus 1 in the same direction; 1 for 0.
+    /// The number of modulus 1 in the same direction; 1 for 0 and for subnormal numbers, whose reciprocals overflow.
     fn phase(self) -> Self {
         let size = self.size();
-        if size > 0.0 { self * Self::of(1.0 / size) } else { Self::of(1.0) }
+        if size >= f64::MIN_POSITIVE { self * Self::of(1.0 / size) } else { Self::of(1.0) }
     }
     /// The square of the modulus.
     fn square(self) -> f64 {
@@ -257,7 +257,7 @@ pub(super) fn triangular<T: Scalar>(
         }
         let i = if forward { step } else { n - 1 - step };
         if !unit && at(i, i) == T::default() {
-            return Err(format!("is singular: its pivot {i} is 0, so there is no unique solution"));
+            return Err(super::singular(i));
         }
         let known = if forward { 0..i } else { i + 1..n };
         // Process row by row, since the rows of `b` are contiguous.
@@ -288,8 +288,7 @@ pub(super) fn cholesky<T: Scalar>(a: &Mat<T>) -> Result<Mat<T>, String> {
         }
         let square = a[(j, j)].re() - (0..j).map(|k| l[(j, k)].square()).sum::<f64>();
         if square <= 0.0 {
-            let why = format!("is not positive definite: its leading minor of order {} is not", j + 1);
-            return Err(why);
+            return Err(super::not_positive_definite(j + 1));
         }
         let root = T::of(square.sqrt());
         l[(j, j)] = root;
@@ -344,9 +343,9 @@ pub(super) fn qr<T: Scalar>(mut r: Mat<T>, reflected: bool) -> (Mat<T>, Mat<T>) 
     (q, Mat::from_fn(k, n, |i, j| if i <= j { r[(i, j)] } else { T::default() }))
 }
 
-/// Returns `v`, with first element 1, and `tau` such that `I - conj(tau) v vᴴ` maps `x` to a real multiple of the
-/// first unit vector, and that multiple. Its sign is opposite to that of the first element, to avoid cancellation. A
-/// vector that already is such a multiple is left unchanged.
+/// Returns `v`, with first element 1, `tau`, and a real number: `I - conj(tau) v vᴴ` maps `x` to that multiple of
+/// the first unit vector. The sign of the multiple is opposite to that of the first element, to avoid cancellation.
+/// A vector that already is such a multiple is left unchanged.
 fn reflector<T: Scalar>(mut x: Vec<T>) -> (Vec<T>, T, T) {
     let first = x[0];
     if first == first.conj() && x[1..].iter().all(|x| *x == T::default()) {

@@ -32,7 +32,7 @@ impl Primitive for Det {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(self.clone(), self.infer(ins))
+        each(Factorisation::Det, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND
@@ -74,7 +74,7 @@ impl Primitive for Adjugate {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(self.clone(), self.infer(ins))
+        each(Factorisation::Adjugate, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND
@@ -88,8 +88,8 @@ impl Kernel for Adjugate {
 }
 
 op_struct! {
-    /// Sign (a number of modulus 1, or 0) and logarithm of the modulus of the determinant: 0 and minus infinity for a
-    /// singular matrix, where there is no derivative.
+    /// Sign (a number of modulus 1, or 0) and logarithm of the modulus of the determinant. A singular matrix gives 0
+    /// and minus infinity, and has no derivative.
     pub struct Slogdet = "slogdet" {}
 }
 
@@ -115,7 +115,7 @@ impl Primitive for Slogdet {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(self.clone(), self.infer(ins))
+        each(Factorisation::Slogdet, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

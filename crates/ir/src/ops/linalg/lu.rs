@@ -6,9 +6,9 @@ use crate::op_struct;
 
 op_struct! {
     /// `A = P L U` by elimination with partial pivoting, for `A` of `[..,m,n]` and `k` the smaller of `m` and `n`.
-    /// Returns the unit lower triangular `L` of `[..,m,k]` (below the diagonal) and the upper triangular `U` of
-    /// `[..,k,n]` in one matrix, and for each row the row of `A` it came from. The derivative needs nonzero first `k`
-    /// pivots, else it is an error.
+    /// One result holds both factors: the unit lower triangular `L` of `[..,m,k]` below the diagonal, and the upper
+    /// triangular `U` of `[..,k,n]`. The other holds, for each row, the row of `A` it came from. The derivative needs
+    /// nonzero first `k` pivots, else it is an error.
     pub struct Lu = "lu" {}
 }
 
@@ -21,8 +21,9 @@ impl Primitive for Lu {
     fn derivative(&self) -> Derivative {
         Derivative::Jvp
     }
-    /// With `M = L⁻¹ Pᵀ dA U⁻¹` of the first `k` rows and columns, `dL` is `L` times the part of `M` below the
-    /// diagonal, and `dU` the rest times `U`. The rows and columns beyond `k` follow from `Pᵀ dA = dL U + L dU`.
+    /// Let `M = L⁻¹ Pᵀ dA U⁻¹`, of the first `k` rows and columns. `dL` is `L` times the part of `M` below the
+    /// diagonal; `dU` is the rest of `M` times `U`. The rows and columns beyond `k` follow from `Pᵀ dA = dL U +
+    /// L dU`.
     fn jvp<'g>(&self, rule: &Rule<'_, 'g>, tangents: &[Option<Var<'g>>]) -> Vec<Option<Var<'g>>> {
         let (Some(da), [lu, from]) = (tangents[0], rule.outs) else { return vec![None, None] };
         let (b, lu, rows) = (da.builder(), *lu, da.rank() - 2);
@@ -57,7 +58,7 @@ impl Primitive for Lu {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(self.clone(), self.infer(ins))
+        each(Factorisation::Lu, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

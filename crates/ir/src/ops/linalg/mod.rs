@@ -67,15 +67,34 @@ trait Kernel: Send + Sync + 'static {
     fn run<T: Scalar>(&self, ins: Vec<Mat<T>>) -> std::result::Result<Vec<Data>, String>;
 }
 
+/// A function of matrices, for devices that compute it in their own way: see the op of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are those of the op")]
+pub enum Factorisation {
+    Adjugate,
+    Cholesky,
+    Det,
+    Eig,
+    Eigh,
+    Lu,
+    Pinv,
+    Qr { reflected: bool },
+    Slogdet,
+    Solve,
+    Svd,
+    TriangularSolve { lower: bool, transpose: bool, unit: bool },
+}
+
 /// The form of an op that processes the matrices of its operands one after the other.
-fn each(kernel: impl Kernel, outs: Result<Vec<Aval>>) -> Form {
-    Form::External(Arc::new(move |ins: &[Literal]| {
+fn each(kind: Factorisation, kernel: impl Kernel, outs: Result<Vec<Aval>>) -> Form {
+    let reference = Arc::new(move |ins: &[Literal]| {
         let outs = outs.clone()?;
         match ins.first().map(|l| l.dtype().class()) {
             Some(Class::Complex) => drive::<C>(&kernel, ins, &outs),
             _ => drive::<f64>(&kernel, ins, &outs),
         }
-    }))
+    });
+    Form::External { kind: External::Matrix(kind), reference }
 }
 
 fn drive<T: Scalar>(kernel: &impl Kernel, ins: &[Literal], outs: &[Aval]) -> Result<Vec<Literal>> {
@@ -96,14 +115,28 @@ fn drive<T: Scalar>(kernel: &impl Kernel, ins: &[Literal], outs: &[Aval]) -> Res
         let parts = kernel.run(ins.iter().map(|l| matrix(l, b)).collect::<Result<Vec<Mat<T>>>>()?);
         // A kernel that was stopped early may have failed because of it.
         stop::poll()?;
-        let name = || if count == 1 { "the matrix".into() } else { format!("matrix {b} of the batch") };
-        let parts = parts.map_err(|why| Error::value(name(), why))?;
+        let parts = parts.map_err(|why| Error::value(matrix_of_batch(b, count), why))?;
         match count {
             1 => all = parts,
             _ => all.iter_mut().zip(parts).for_each(|(all, part)| extend(all, &part)),
         }
     }
     outs.iter().zip(all).map(|(aval, data)| Literal::new(aval.clone(), data)).collect()
+}
+
+/// Returns the name of a matrix in errors, the `b`-th of `count`.
+pub fn matrix_of_batch(b: usize, count: usize) -> String {
+    if count == 1 { "the matrix".into() } else { format!("matrix {b} of the batch") }
+}
+
+/// Returns the reason why a system with a zero pivot has no solution, for errors.
+pub fn singular(pivot: usize) -> String {
+    format!("is singular: its pivot {pivot} is 0, so there is no unique solution")
+}
+
+/// Returns the reason why a matrix has no Cholesky factor, for errors.
+pub fn not_positive_definite(order: usize) -> String {
+    format!("is not positive definite: its leading minor of order {order} is not")
 }
 
 fn empty(dtype: DType) -> Data {
@@ -217,8 +250,8 @@ impl<'g> Var<'g> {
     }
 }
 
-/// Returns the angle by which each column of a complex matrix with these tangents must be rotated back, so that the
-/// entry that fixes its phase (see [`spectral`]) stays real.
+/// Returns, for each column of a complex matrix with these tangents, the angle by which the column must be rotated
+/// back. The rotation keeps the entry that fixes the phase (see [`spectral`]) real.
 fn phase_correction<'g>(v: Var<'g>, dv: Var<'g>) -> Var<'g> {
     let (b, shape, rows) = (v.builder(), v.shape(), v.rank() - 2);
     let square = v.re() * v.re() + v.im() * v.im();

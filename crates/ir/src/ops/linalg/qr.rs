@@ -8,7 +8,7 @@ op_struct! {
     /// columns, and the upper triangular `R` of `[..,k,n]` a real diagonal. The derivative needs independent first
     /// `k` columns.
     pub struct Qr = "qr" {
-        /// Whether the diagonal keeps the signs of the Householder reflections, as in LAPACK; else it is not
+        /// If true, the diagonal keeps the signs of the Householder reflections, as in LAPACK; else it is not
         /// negative.
         reflected: bool,
     }
@@ -52,7 +52,7 @@ impl Primitive for Qr {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(self.clone(), self.infer(ins))
+        each(Factorisation::Qr { reflected: self.reflected }, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

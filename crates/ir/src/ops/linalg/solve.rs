@@ -42,7 +42,7 @@ impl Primitive for Solve {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(self.clone(), self.infer(ins))
+        each(Factorisation::Solve, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND
@@ -57,14 +57,14 @@ impl Kernel for Solve {
 }
 
 op_struct! {
-    /// The solution `X` of `op(A) X = B` for the lower or upper triangle of `A` (the rest is not read), where `op(A)`
-    /// is `A` or its transpose. Evaluating it with a zero on the diagonal is an error.
+    /// The solution `X` of `op(A) X = B` for the lower or upper triangle of `A`; the other triangle is not read.
+    /// `op(A)` is `A` or its transpose. Evaluating it with a zero on the diagonal is an error.
     pub struct TriangularSolve = "triangular_solve" {
-        /// Whether to use the lower triangle, else the upper.
+        /// If true, uses the lower triangle, else the upper.
         lower: bool,
-        /// Whether to transpose the triangle.
+        /// If true, the triangle is transposed.
         transpose: bool,
-        /// Whether the diagonal counts as ones and is not read.
+        /// If true, the diagonal counts as ones and is not read.
         unit: bool,
     }
 }
@@ -103,7 +103,8 @@ impl Primitive for TriangularSolve {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(self.clone(), self.infer(ins))
+        let TriangularSolve { lower, transpose, unit } = *self;
+        each(Factorisation::TriangularSolve { lower, transpose, unit }, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

@@ -125,7 +125,8 @@ fn tall<T: Scalar>(a: &Mat<T>) -> (Mat<T>, Vec<f64>, Mat<T>) {
                 (pp, qq, pq) = (pp + x.square(), qq + y.square(), pq + x.conj() * y);
             }
             let r = pq.size();
-            if r > 1e-16 * (pp * qq).sqrt() && r > 0.0 {
+            // A subnormal product means that one of the columns is 0 up to rounding.
+            if r > 1e-16 * (pp * qq).sqrt() && r >= f64::MIN_POSITIVE {
                 done &= r <= 1e-15 * (pp * qq).sqrt();
                 let by = rotation(pp, qq, r);
                 a.rotate((p, q), by, pq.phase());
@@ -291,7 +292,7 @@ fn schur(h: &mut Mat<C>, z: &mut Mat<C>) -> Result<(), String> {
             return Err("has eigenvalues for which the QR iteration does not converge".into());
         }
         let shift = if steps % 10 == 0 {
-            // An exceptional shift now and then, in case the usual shift cycles.
+            // Applies an exceptional shift at intervals, in case the usual shift cycles.
             h[(last, last)] + h[(last, last - 1)].norm()
         } else {
             wilkinson(h, last)

@@ -60,7 +60,7 @@ impl Primitive for Svd {
         batch.apply(self.clone())
     }
     fn form(&self, ins: &[Aval]) -> Form {
-        each(self.clone(), self.infer(ins))
+        each(Factorisation::Svd, self.clone(), self.infer(ins))
     }
     fn bound(&self) -> Bound {
         BOUND

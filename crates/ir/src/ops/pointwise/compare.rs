@@ -7,7 +7,7 @@ use super::*;
 macro_rules! compare_ops {
     ($then:ident) => {
         $then! {
-            /// Whether equal.
+            /// True where `a` and `b` are equal.
             eq(a, b) -> y {
                 predicate: true;
                 float: (a == b) as i64 as f64;
@@ -15,7 +15,7 @@ macro_rules! compare_ops {
                 int: (a == b) as i64;
                 bools: true;
             }
-            /// Whether different.
+            /// True where `a` and `b` differ.
             ne(a, b) -> y {
                 predicate: true;
                 float: (a != b) as i64 as f64;
@@ -23,35 +23,35 @@ macro_rules! compare_ops {
                 int: (a != b) as i64;
                 bools: true;
             }
-            /// Whether smaller.
+            /// True where `a` is smaller than `b`.
             lt(a, b) -> y {
                 predicate: true;
                 float: (a < b) as i64 as f64;
                 int: (a < b) as i64;
                 bools: true;
             }
-            /// Whether smaller or equal.
+            /// True where `a` is smaller than `b` or equal.
             le(a, b) -> y {
                 predicate: true;
                 float: (a <= b) as i64 as f64;
                 int: (a <= b) as i64;
                 bools: true;
             }
-            /// Whether larger.
+            /// True where `a` is larger than `b`.
             gt(a, b) -> y {
                 predicate: true;
                 float: (a > b) as i64 as f64;
                 int: (a > b) as i64;
                 bools: true;
             }
-            /// Whether larger or equal.
+            /// True where `a` is larger than `b` or equal.
             ge(a, b) -> y {
                 predicate: true;
                 float: (a >= b) as i64 as f64;
                 int: (a >= b) as i64;
                 bools: true;
             }
-            /// Whether not a number (complex: in either part).
+            /// True where `x` is not a number (complex: in either part).
             is_nan(x) -> y {
                 predicate: true;
                 float: x.is_nan() as i64 as f64;
@@ -59,7 +59,7 @@ macro_rules! compare_ops {
                 int: 0;
                 bools: true;
             }
-            /// Whether infinite, of either sign (complex: in either part).
+            /// True where `x` is infinite, of either sign (complex: in either part).
             is_inf(x) -> y {
                 predicate: true;
                 float: x.is_infinite() as i64 as f64;
@@ -67,7 +67,7 @@ macro_rules! compare_ops {
                 int: 0;
                 bools: true;
             }
-            /// Whether neither infinite nor NaN (complex: in both parts).
+            /// True where `x` is neither infinite nor NaN (complex: in both parts).
             is_finite(x) -> y {
                 predicate: true;
                 float: x.is_finite() as i64 as f64;

@@ -2,7 +2,7 @@
 //!
 //! One block declares everything about an op. Its static, its method on graph values and on tensors, its checks and
 //! its documentation are generated from that block. Each family of ops has a file with a macro that passes its blocks
-//! to a callback, so that other crates can read the same table (`gradus_ir::for_each_pointwise!`).
+//! to a callback. Other crates read the same table by `gradus_ir::for_each_pointwise!`.
 //!
 //! Fields of a block, in this order; at least one of `float`, `complex` and `int` is required, the others are
 //! optional:
@@ -33,7 +33,7 @@ pub struct Pointwise {
     pub docs: &'static str,
     /// Number of operands.
     pub arity: usize,
-    /// Whether the result is a boolean.
+    /// If true, the result is a boolean.
     pub predicate: bool,
     /// The function on floats.
     pub float: Option<fn(&[f64]) -> f64>,
@@ -41,9 +41,9 @@ pub struct Pointwise {
     pub complex: Option<fn(&[C]) -> C>,
     /// The function on integers; the result is wrapped to the dtype.
     pub int: Option<fn(&[i64]) -> i64>,
-    /// Whether `int` also applies to booleans.
+    /// If true, `int` also applies to booleans.
     pub bools: bool,
-    /// Whether the result is piecewise constant, as that of `floor`: the derivative is 0.
+    /// If true, the result is piecewise constant, as that of `floor`: the derivative is 0.
     pub constant: bool,
     /// The derivative. If it is missing and `constant` is false, the derivative is unknown.
     pub partials: Option<Partials>,
@@ -225,7 +225,7 @@ impl Hash for Map {
 }
 
 impl Pointwise {
-    /// Whether the op is defined for this dtype.
+    /// Returns true if the op is defined for this dtype.
     pub fn takes(&self, dtype: DType) -> bool {
         match dtype.class() {
             Class::Float => self.float.is_some(),

@@ -30,7 +30,7 @@ fn negative(e: Expr) -> Expr {
     }
 }
 
-/// A product; the sign of the cotangent moves to the front.
+/// A product, without products among its factors; the sign of the cotangent moves to the front.
 pub(super) fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
     let others: Vec<Expr> = others.into_iter().collect();
     if others.is_empty() {
@@ -39,12 +39,21 @@ pub(super) fn times(ct: Expr, others: impl IntoIterator<Item = Expr>) -> Expr {
     if let Kind::Negative(inner) = ct.kind {
         return negative(times(*inner, others));
     }
-    let mut factors = match ct.kind {
+    let factors = |e: Expr| match e.kind {
         Kind::Product(factors) => factors,
-        _ => vec![ct],
+        _ => vec![e],
     };
-    factors.extend(others);
-    bare(Kind::Product(factors))
+    bare(Kind::Product([ct].into_iter().chain(others).flat_map(factors).collect()))
+}
+
+/// Multiplies by ones along an index that is summed inside an expression, where the index is free.
+fn with_ones(e: &mut Expr, index: &Name, ones: &Expr, program: &Program) {
+    if e.axis_order(program).contains(index) {
+        let inner = std::mem::replace(e, bare(Kind::Number(1.0)));
+        *e = times(inner, [ones.clone()]);
+    } else if e.has_index(index) {
+        e.change_parts(&mut |part| with_ones(part, index, ones, program));
+    }
 }
 
 fn over(ct: Expr, under: Expr) -> Expr {
@@ -476,7 +485,7 @@ impl Back<'_, '_> {
     }
 
     /// A value with ones along indices that only index arithmetic has: their sizes are those of the equation.
-    fn with_sizes(&mut self, target: &Ref, value: Expr) -> Expr {
+    fn with_sizes(&mut self, target: &Ref, mut value: Expr) -> Expr {
         let open = unsized_indices(target, &value, false, self.program);
         let mut ones = Vec::new();
         // Inner sums in copies of parts have all that determines their sizes.
@@ -485,7 +494,11 @@ impl Back<'_, '_> {
             let left = bare(Kind::Ref(e.target.clone()));
             let mut parts = [&e.value].into_iter().chain(&e.guard).chain([&left]);
             let known = parts.find_map(|p| along("ones_like", &index, p, e, self.program));
-            ones.extend(known.or_else(|| self.inferred(&index)));
+            let known = known.or_else(|| self.inferred(&index));
+            match value.has_index(&index) && !value.axis_order(self.program).contains(&index) {
+                true => known.iter().for_each(|ones| with_ones(&mut value, &index, ones, self.program)),
+                false => ones.extend(known),
+            }
         }
         times(value, ones)
     }

@@ -43,6 +43,7 @@ impl<'a> Solver<'a> {
         let mut sums: Vec<Joined> = Vec::new();
         let several = terms.iter().any(|t| t.0.projection != first.projection) && !relation;
         for ((e, term), mut value) in terms.iter().zip(values) {
+            value = self.repeated(e, value);
             if relation {
                 let number = real(value, e.value.span, "is no truth value")?.float(float);
                 value = number.with(number.tensor.gt(0.0));
@@ -86,6 +87,21 @@ impl<'a> Solver<'a> {
         let tensor = joined.ok_or(Fault::Silent)?.value;
         tensor.check().map_err(|x| fault(first.span, &x))?;
         Ok(Value { batch, start, ..Value::new(tensor) })
+    }
+
+    /// Repeats a value along indices that it lacks and that the left side has at offsets: they have their declared sizes.
+    fn repeated(&self, e: &Equation, value: Named) -> Named {
+        let mut out = value;
+        for place in &e.target.places {
+            let Index::Named(index, 1.. | ..=-1) = &place.index else { continue };
+            let Some((n, _)) = self.options.axes.get(index).copied() else { continue };
+            if out.size(index).is_none() {
+                let axes = out.axes.iter().cloned().chain([index.clone()]).collect();
+                let shape = [&out.tensor.shape()[..], &[n]].concat();
+                out = Named::new(out.tensor.unsqueeze(-1).expand(shape), axes);
+            }
+        }
+        out
     }
 
     /// The function, if the right side is a call along axes that it keeps.

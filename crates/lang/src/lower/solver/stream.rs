@@ -218,19 +218,24 @@ impl<'a> Solver<'a> {
             let how = self.reduction(frame, g);
             let two = |a: Tensor, b: Tensor| combined(how, &a, &b);
             let own = terms.iter().map(|t| t.tensor.to_dtype(dtype)).reduce(two);
+            // A mean has one line, so nothing is combined with it.
+            let joined = |own: Tensor, known: Tensor| match how {
+                Projection::Avg => own,
+                _ => two(own, known),
+            };
             let known = &rows[inputs.first_known + g];
             found[g] = Some(match (own, inputs.before[g]) {
                 (None, Before::Open) if open => known.to_dtype(DType::Bool),
                 (None, _) => known.to_dtype(dtypes[g]),
                 (Some(own), Before::Nothing) => own,
                 (Some(own), Before::Open) if own.dtype() != DType::Bool => {
-                    two(own.clone(), known.to_dtype(own.dtype()))
+                    joined(own.clone(), known.to_dtype(own.dtype()))
                 }
                 (Some(own), Before::Open) if open => own,
-                (Some(own), Before::Open) => two(own.to_dtype(dtypes[g]), known.to_dtype(dtypes[g])),
+                (Some(own), Before::Open) => joined(own.to_dtype(dtypes[g]), known.to_dtype(dtypes[g])),
                 (Some(own), Before::Known(_)) => {
                     let dtype = own.dtype().promote(known.dtype());
-                    two(own.to_dtype(dtype), known.to_dtype(dtype))
+                    joined(own.to_dtype(dtype), known.to_dtype(dtype))
                 }
             });
         }

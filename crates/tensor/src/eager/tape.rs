@@ -6,9 +6,9 @@
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
+use crate::eager::inline_list::InlineList;
+use crate::eager::plan::{Plan, PointwisePlans, plan_for};
 use crate::hook::Hook;
-use crate::inline_list::InlineList;
-use crate::plan::{Plan, RowPlans, plan_for};
 use crate::tensor::{Inner, Tensor};
 use gradus_ir::ops::{Derivative, Pointwise};
 use gradus_ir::{DType, Op, Result};
@@ -47,7 +47,7 @@ pub(crate) struct Node {
     /// Device of the operands. Cotangents are moved there before the gradient runs.
     pub(crate) device: Device,
     /// Source location of the user's call.
-    pub(crate) place: &'static Location<'static>,
+    pub(crate) location: &'static Location<'static>,
     pub(crate) state: Mutex<State>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Watched {
 #[derive(Default)]
 pub(crate) struct Kept {
     pub(crate) out: usize,
-    /// Whether backward passes accumulate it, because `retain_grad` was called.
+    /// If true, backward passes accumulate it, because `retain_grad` was called.
     pub(crate) retained: bool,
     pub(crate) grad: Option<Tensor>,
 }
@@ -103,8 +103,8 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Whether earlier recorded calls are reachable from this one.
-    fn is_behind(&self) -> bool {
+    /// Returns true if earlier recorded calls are reachable from this one.
+    fn has_predecessors(&self) -> bool {
         let is_node = |t: &Option<Target>| matches!(t, Some(Target::Node(..)));
         let has_node = |(t, _): &(Tensor, u64)| matches!(&*t.0, Inner::Data(_, Some(_)));
         self.targets.iter().any(is_node) || self.saved.iter().any(has_node)
@@ -128,7 +128,7 @@ const KEPT_GARBAGE: usize = 256;
 impl Drop for Node {
     fn drop(&mut self) {
         let recorded = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).recorded.take();
-        let Some(own) = recorded.filter(Recorded::is_behind) else { return };
+        let Some(own) = recorded.filter(Recorded::has_predecessors) else { return };
         if FREEING.replace(true) {
             // If the thread is ending and its list is gone, `own` is dropped here.
             let _ = GARBAGE.try_with(|g| g.borrow_mut().push(own));
@@ -148,7 +148,7 @@ impl Drop for Node {
     }
 }
 
-/// Whether operations on this thread are recorded for gradients.
+/// Returns true if operations on this thread are recorded for gradients.
 #[inline]
 pub fn is_grad_enabled() -> bool {
     GRAD.get()
@@ -175,7 +175,7 @@ pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Whether a pointwise op is piecewise constant (`floor`, `sign`): its gradient is a known zero, not a missing
+/// Returns true if a pointwise op is piecewise constant (`floor`, `sign`): its gradient is a known zero, not a missing
 /// derivative.
 pub(crate) fn is_step(op: &Op) -> bool {
     matches!(op, Op::Map(map) if map.0.partials.is_none())
@@ -187,7 +187,7 @@ pub(crate) fn record(
     ins: &[&Tensor],
     datas: &[&Data],
     outs: &[&Data],
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 ) -> Result<Option<Handle<Node>>> {
     let flows = outs.iter().any(|d| d.aval.dtype.is_differentiable());
     if !flows || (op.def().derivative() == Derivative::Zero && !is_step(op)) {
@@ -202,28 +202,28 @@ pub(crate) fn record(
         None => ins[i].clone(),
     };
     let device = device_of(datas.iter().copied())?;
-    Ok(Some(node(plan, device, ins, read, |k| outs[k].clone(), place)))
+    Ok(Some(node(plan, device, ins, read, |k| outs[k].clone(), location)))
 }
 
-/// Does the same for a pointwise op. `value` (the current value of an operand, by index) and `out` are called
-/// only if the gradient reads them.
+/// Records a pointwise op, if a gradient can flow through it. `value` (the current value of an operand, by
+/// index) and `out` are called only if the gradient reads them.
 #[inline]
-pub(crate) fn record_row(
-    row: &'static Pointwise,
-    plans: &RowPlans,
+pub(crate) fn record_pointwise(
+    op: &'static Pointwise,
+    plans: &PointwisePlans,
     ins: &[&Tensor],
     value: impl Fn(usize) -> Tensor,
     out: impl Fn() -> Data,
     dtype: DType,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 ) -> Result<Option<Handle<Node>>> {
     let needs = [0, 1].map(|i| ins.get(i).is_some_and(|t| t.requires_grad()));
     if needs == [false, false] || !is_grad_enabled() {
         return Ok(None);
     }
-    let plan = plans.get(row, dtype, needs)?;
+    let plan = plans.get(op, dtype, needs)?;
     let read = |i: usize| ins.get(i).filter(|t| t.requires_grad()).map_or_else(|| value(i), |t| (*t).clone());
-    Ok(Some(node(plan, Device::CPU, ins, read, |_| out(), place)))
+    Ok(Some(node(plan, Device::CPU, ins, read, |_| out(), location)))
 }
 
 thread_local! {
@@ -238,7 +238,7 @@ fn node(
     ins: &[&Tensor],
     operand: impl Fn(usize) -> Tensor,
     result: impl Fn(usize) -> Data,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 ) -> Handle<Node> {
     let read_in = |&i: &usize| {
         let t = operand(i);
@@ -264,7 +264,7 @@ fn node(
     order += 1;
     CLOCK.set(order);
     let empty = || Mutex::new(State { recorded: None, watched: None });
-    let mut node = Handle::with(|| Node { order, plan, device, place, state: empty() });
+    let mut node = Handle::with(|| Node { order, plan, device, location, state: empty() });
     // Written in place: moving the mutex would copy its padding in pieces, which stalls the processor.
     if let Some(node) = node.get_mut() {
         node.state.get_mut().unwrap_or_else(PoisonError::into_inner).recorded =

@@ -4,8 +4,8 @@
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
-use crate::execute::{Ready, argument, ready_of, run as run_program};
-use crate::inline_list::InlineList;
+use crate::eager::execute::{Ready, argument, ready_of, run as run_program};
+use crate::eager::inline_list::InlineList;
 use crate::region::Args;
 use crate::tensor::Tensor;
 use gradus_ir::{Aval, Op, Result};
@@ -40,7 +40,7 @@ fn slot(name: &str, first: &Aval) -> usize {
 
 /// Returns the data of the operands, if all are row-major and none is recorded for gradients.
 pub(crate) fn plain(ins: &[&Tensor]) -> Option<InlineList<Data>> {
-    let recording = crate::tape::is_grad_enabled();
+    let recording = crate::eager::tape::is_grad_enabled();
     let one = |t: &&Tensor| match recording && t.requires_grad() {
         true => None,
         false => t.with_data(|d| d.strides.is_none().then(|| d.clone())),
@@ -59,7 +59,7 @@ pub(crate) fn run(name: &'static str, args: &Args, ins: &[&Tensor]) -> Option<Re
 pub(crate) fn run_op(op: &Op, ins: &[&Tensor]) -> Option<Result<Vec<Tensor>>> {
     let at = ins.first()?.with_data(|d| Some(slot(op.name(), &d.aval)))?;
     let is = |what: &What| matches!(what, What::Op(own) if own == op);
-    // Most ops, views for example, are not cached: checks that before the operands are cloned.
+    // Most ops, such as views, are not cached. Checks for an entry before the operands are cloned.
     let there = CACHED.try_with(|all| all.borrow()[at].as_ref().is_some_and(|r| is(&r.what))).ok()?;
     if there { found(at, |_| true, &plain(ins)?) } else { None }
 }

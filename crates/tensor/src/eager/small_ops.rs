@@ -3,11 +3,12 @@
 //! out of range.
 //! On `None` the caller runs the compiled op, which reports errors.
 
-use crate::call_cache::plain;
 use crate::data::Data;
 use crate::device::Device;
+use crate::eager::call_cache::plain;
+use crate::eager::tape;
 use crate::tensor::Tensor;
-use crate::{tape, trace};
+use crate::trace;
 use gradus_ir::ops::{Combine, Form};
 use gradus_ir::reference::Offsets;
 use gradus_ir::{Aval, C, DType, Shape, philox};
@@ -92,7 +93,7 @@ fn pointed(shape: &Shape, axis: usize, ids: &Data) -> Option<Vec<usize>> {
     Some(along.iter().zip(Offsets::new(own, &steps, 0)).map(|(id, at)| (at + id * step) as usize).collect())
 }
 
-/// Whether an operation on these tensors would be recorded for gradients or in a trace.
+/// Returns true if an operation on these tensors would be recorded for gradients or in a trace.
 fn is_recorded(ins: &[&Tensor]) -> bool {
     trace::is_tracing() || (tape::is_grad_enabled() && ins.iter().any(|t| t.requires_grad()))
 }

@@ -5,11 +5,12 @@
 
 use crate::arg::{Arg, Number};
 use crate::data::Data;
-use crate::execute::execute;
-use crate::pointwise::Second;
-use crate::tape::Edge;
+use crate::eager::execute::execute;
+use crate::eager::pointwise::Second;
+use crate::eager::tape::Edge;
+use crate::eager::{call_cache, pointwise, tape};
 use crate::tensor::{Inner, Tensor};
-use crate::{call_cache, pointwise, tape, trace};
+use crate::trace;
 use gradus_ir::attr::Attr;
 use gradus_ir::ops::Pointwise;
 use gradus_ir::ops::call::Call;
@@ -84,7 +85,7 @@ fn pointwise_on_data(
     };
     let out = || Data::row_major(storage.clone(), &a.aval);
     // Each branch constructs the result in its final location, which saves a move.
-    match tape::record_row(op, plans, ins, value, out, a.aval.dtype, location).ok()? {
+    match tape::record_pointwise(op, plans, ins, value, out, a.aval.dtype, location).ok()? {
         None => Some(Tensor::with(|| Inner::Data(Data::row_major(storage, &a.aval), None))),
         Some(node) => {
             let edge = Some(Edge { node, out: 0 });

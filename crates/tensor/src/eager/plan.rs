@@ -4,8 +4,8 @@
 //! `backward.rs` runs the plans.
 
 use crate::data::Data;
-use crate::inline_list::InlineList;
-use crate::pointwise::PointwiseProgram;
+use crate::eager::inline_list::InlineList;
+use crate::eager::pointwise::PointwiseProgram;
 use crate::tensor::Tensor;
 use gradus_ir::graph::{Builder, StableHasher, Var};
 use gradus_ir::ops::call::Call;
@@ -41,8 +41,8 @@ pub(crate) struct Plan {
     pub(crate) ins: Vec<Aval>,
     /// Types of the call's results.
     pub(crate) outs: Vec<Aval>,
-    /// The pointwise op, and which of its operands need gradients.
-    row: Option<(&'static Pointwise, Vec<bool>)>,
+    /// For a pointwise op: the op, and a flag for each operand that needs a gradient.
+    pointwise: Option<(&'static Pointwise, Vec<bool>)>,
 }
 
 impl Plan {
@@ -53,11 +53,12 @@ impl Plan {
 
     /// Returns the gradient op and the result types, for the cotangents that have arrived.
     pub(crate) fn at(&self, cts: &[Option<Tensor>]) -> Result<(Option<Op>, Vec<Aval>)> {
-        if let (Some((row, needs)), Some(own)) = (&self.row, cts.iter().flatten().find_map(|ct| ct.aval()))
+        if let (Some((op, needs)), Some(own)) =
+            (&self.pointwise, cts.iter().flatten().find_map(|ct| ct.aval()))
             && self.outs.first() != Some(&own)
         {
-            let ins = vec![own.clone(); row.arity];
-            let plan = plan_of(&(*row).into(), &ins, std::slice::from_ref(&own), needs)?;
+            let ins = vec![own.clone(); op.arity];
+            let plan = plan_of(&(*op).into(), &ins, std::slice::from_ref(&own), needs)?;
             return Ok((plan.call.clone(), vec![own]));
         }
         Ok((self.call.clone(), self.outs.clone()))
@@ -140,26 +141,21 @@ fn plan_of(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Handl
 /// Gradient plans of a pointwise op of one or two operands of one dtype, indexed by which operands need
 /// gradients. They hold for all extents and are never freed, so that recording needs no lookup.
 #[derive(Default)]
-pub(crate) struct RowPlans([OnceLock<Handle<Plan>>; 3]);
+pub(crate) struct PointwisePlans([OnceLock<Handle<Plan>>; 3]);
 
-impl RowPlans {
+impl PointwisePlans {
     /// Returns the plan for operands of this dtype.
     #[inline]
-    pub(crate) fn get(
-        &self,
-        row: &'static Pointwise,
-        dtype: DType,
-        needs: [bool; 2],
-    ) -> Result<Handle<Plan>> {
-        let place = usize::from(needs[0]) + 2 * usize::from(needs[1]);
-        let Some(slot) = place.checked_sub(1).and_then(|i| self.0.get(i)) else {
+    pub(crate) fn get(&self, op: &'static Pointwise, dtype: DType, needs: [bool; 2]) -> Result<Handle<Plan>> {
+        let index = usize::from(needs[0]) + 2 * usize::from(needs[1]);
+        let Some(slot) = index.checked_sub(1).and_then(|i| self.0.get(i)) else {
             return Err(Error::verify("a plan was requested although no operand needs a gradient"));
         };
         if let Some(plan) = slot.get() {
             return Ok(plan.clone());
         }
         let types = [Aval::scalar(dtype), Aval::scalar(dtype)];
-        let plan = derive(&row.into(), &types[..row.arity], &types[..1], &needs[..row.arity])?;
+        let plan = derive(&op.into(), &types[..op.arity], &types[..1], &needs[..op.arity])?;
         Ok(slot.get_or_init(|| Handle::forever(plan)).clone())
     }
 }
@@ -194,7 +190,7 @@ fn derive(op: &Op, ins: &[Aval], outs: &[Aval], needs: &[bool]) -> Result<Plan> 
         op: op.clone(),
         ins: ins.to_vec(),
         outs: outs.to_vec(),
-        row: if let Op::Map(map) = op { Some((map.0, needs.to_vec())) } else { None },
+        pointwise: if let Op::Map(map) = op { Some((map.0, needs.to_vec())) } else { None },
         name: called(op).to_string(),
         call: (!writes.is_empty()).then(|| Call::new(&name, Vec::new(), Arc::new(graph)).into()),
         reads_in: places(used_in),

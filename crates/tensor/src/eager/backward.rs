@@ -3,14 +3,16 @@
 //! adds gradients.
 //! `tape.rs` records the nodes, `plan.rs` holds the gradient program of each call.
 
-use crate::apply::try_apply;
 use crate::data::Data;
 use crate::device::Device;
+use crate::eager::apply::try_apply;
+use crate::eager::inline_list::InlineList;
+use crate::eager::pointwise::Output;
+use crate::eager::tape::{
+    Edge, GradMode, Node, Recorded, State, Target, is_grad_enabled, lock, set_grad_enabled,
+};
 use crate::hook::seen_by;
-use crate::inline_list::InlineList;
 use crate::leaves;
-use crate::pointwise::Output;
-use crate::tape::{Edge, GradMode, Node, Recorded, State, Target, is_grad_enabled, lock, set_grad_enabled};
 use crate::tensor::{Inner, Tensor};
 use crate::trace::is_tracing;
 use gradus_ir::{Aval, Error, Result};
@@ -30,7 +32,7 @@ pub struct Backward {
     pub allow_unused: bool,
 }
 
-/// Whether backward passes check gradients for NaN.
+/// If true, backward passes check gradients for NaN.
 static LOOK_FOR_NAN: AtomicBool = AtomicBool::new(false);
 
 /// Makes backward passes check every gradient and fail at the first call that produces a NaN. Returns the
@@ -196,7 +198,7 @@ impl Pass {
             operands.push(cts[k].clone().unwrap_or_else(|| Tensor::zeros_of(&outs[k]).to(node.device)));
         }
         let operands: Vec<&Tensor> = operands.iter().collect();
-        let grads = try_apply(call, &operands).map_err(|e| e.at(node.place))?;
+        let grads = try_apply(call, &operands).map_err(|e| e.at(node.location))?;
         for (&i, g) in plan.writes.iter().zip(grads) {
             if looked_at && g.check()?.detach().is_nan().any(()).item::<bool>()? {
                 return Err(refused(node, cts, &format!("the gradient of operand {i} is NaN")));
@@ -207,8 +209,8 @@ impl Pass {
         Ok(())
     }
 
-    /// Does the same with the pointwise program of the plan. Returns `None` if there is none or it cannot run
-    /// on these values.
+    /// Computes these gradients with the pointwise program of the plan. Returns `None` if the plan has no
+    /// program, or if the program cannot run on these values.
     fn run_program(&mut self, node: &Node, recorded: &Recorded, cts: &[Option<Tensor>]) -> Option<()> {
         let saved = &recorded.saved;
         let plan = &*node.plan;
@@ -251,7 +253,7 @@ fn take(state: &mut State, keep: bool) -> std::result::Result<Recorded, &'static
 #[cold]
 fn refused(node: &Node, cts: &[Option<Tensor>], why: &str) -> Error {
     let outs = node.plan.at(cts).map_or_else(|_| Vec::new(), |(_, outs)| outs);
-    Error::gradient(why).in_op(&node.plan.name, &outs).at(node.place)
+    Error::gradient(why).in_op(&node.plan.name, &outs).at(node.location)
 }
 
 /// Disables recording during a pass, unless the pass itself is to be differentiated.
@@ -286,7 +288,7 @@ fn seed_for(root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {
 }
 
 impl Tensor {
-    /// Whether gradients flow to or through this tensor.
+    /// Returns true if gradients flow to or through this tensor.
     pub fn requires_grad(&self) -> bool {
         match &*self.0 {
             Inner::Data(_, edge) => edge.is_some(),
@@ -296,7 +298,7 @@ impl Tensor {
         }
     }
 
-    /// Whether this tensor is a leaf: no recorded operation produced it.
+    /// Returns true if this tensor is a leaf: no recorded operation produced it.
     pub fn is_leaf(&self) -> bool {
         match &*self.0 {
             Inner::Data(_, edge) => edge.is_none(),
@@ -390,7 +392,7 @@ impl Tensor {
         }
     }
 
-    /// Whether [`retain_grad`](Tensor::retain_grad) was called on this inner tensor.
+    /// Returns true if [`retain_grad`](Tensor::retain_grad) was called on this inner tensor.
     pub fn retains_grad(&self) -> bool {
         match &*self.0 {
             Inner::Data(_, Some(edge)) => {

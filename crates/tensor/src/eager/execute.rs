@@ -6,8 +6,8 @@
 
 use crate::data::Data;
 use crate::device::{Device, device_of};
-use crate::plan::Bounded;
-use crate::{call_cache, small_ops};
+use crate::eager::plan::Bounded;
+use crate::eager::{call_cache, small_ops};
 use gradus_cpu::{Argument, Executable, InputLayout, Layout, Pool};
 use gradus_device::{Code, Done, Request, Sink, Text, Work};
 use gradus_ir::graph::{Builder, Var};
@@ -143,11 +143,11 @@ fn ready(op: &Op, device: Device, ins: &[Data], avals: &[Aval]) -> Result<Ready>
     };
     READY.get_or_make(&(op, device.id(), &parts), is, || {
         let graph = graph_of(op, avals)?;
-        let given: Vec<InputLayout> = ins.iter().map(given).collect();
+        let layouts: Vec<InputLayout> = ins.iter().map(input_layout).collect();
         let ready = match device.is_cpu() {
-            true => Ready::Cpu(Arc::new(Executable::with(&graph, &given)?)),
+            true => Ready::Cpu(Arc::new(Executable::with(&graph, &layouts)?)),
             false => {
-                let request = Request { layouts: &given, keeps: &[], text: Text::Generic };
+                let request = Request { layouts: &layouts, keeps: &[], text: Text::Generic };
                 Ready::Other(device.get().program(&graph, &request)?)
             }
         };
@@ -156,7 +156,7 @@ fn ready(op: &Op, device: Device, ins: &[Data], avals: &[Aval]) -> Result<Ready>
     })
 }
 
-/// Whether two equal calls come from the same source lines, so that errors name the right ones.
+/// Returns true if two equal calls come from the same source lines, so that errors name the right ones.
 fn same_lines(a: &Op, b: &Op) -> bool {
     if let (Op::Call(a), Op::Call(b)) = (a, b) { a.body.same_origins(&b.body) } else { true }
 }
@@ -200,7 +200,7 @@ fn reach(d: &Data) -> (i64, i64) {
 }
 
 /// Describes the layout of data, relative to its lowest offset.
-fn given(d: &Data) -> InputLayout {
+fn input_layout(d: &Data) -> InputLayout {
     let (low, high) = reach(d);
     InputLayout { numel: (high - low + 1) as usize, layout: Layout { offset: -low, strides: d.strides() } }
 }
@@ -218,5 +218,5 @@ pub(crate) fn row_major(d: &Data) -> Result<Data> {
     }
     let op = Op::from(gradus_ir::ops::movement::Concat { axis: 0 });
     let one = execute(&op, std::slice::from_ref(d))?;
-    one.into_iter().next().ok_or_else(|| Error::verify("a copy gave nothing"))
+    one.into_iter().next().ok_or_else(|| Error::verify("a copy returned no result"))
 }

@@ -4,7 +4,7 @@
 //! It also runs small chains of pointwise ops, which most gradient plans are; `plan.rs` holds these programs.
 
 use crate::data::Data;
-use crate::plan::RowPlans;
+use crate::eager::plan::PointwisePlans;
 use gradus_cpu::vector::{self, Binary, Compare, Test, Unary};
 use gradus_cpu::{map1, map2, map2_by, map2_scalar};
 use gradus_ir::graph::{Graph, Id};
@@ -65,28 +65,28 @@ impl<T: Pod> Lanes<T> {
 }
 
 /// Loops and gradient plans of the pointwise ops that have loops, by the address of the op.
-type Table<T> = HashMap<usize, (Lanes<T>, RowPlans), BuildHasherDefault<ByAddress>>;
+type Table<T> = HashMap<usize, (Lanes<T>, PointwisePlans), BuildHasherDefault<ByAddress>>;
 
 static F32: LazyLock<Table<f32>> = LazyLock::new(table);
 static F64: LazyLock<Table<f64>> = LazyLock::new(table);
 
 fn table<T: vector::Element>() -> Table<T> {
     let loops = vector::loops::<T>();
-    let one = |row: &'static Pointwise| {
-        let lanes = match (row.predicate, row.arity) {
-            (false, 1) => loops.unary(row.name).map(Lanes::Unary),
-            (false, 2) => loops.binary(row.name).map(Lanes::Binary),
-            (true, 1) => loops.test(row.name).map(Lanes::Test),
-            (true, 2) => loops.compare(row.name).map(Lanes::Compare),
+    let one = |op: &'static Pointwise| {
+        let lanes = match (op.predicate, op.arity) {
+            (false, 1) => loops.unary(op.name).map(Lanes::Unary),
+            (false, 2) => loops.binary(op.name).map(Lanes::Binary),
+            (true, 1) => loops.test(op.name).map(Lanes::Test),
+            (true, 2) => loops.compare(op.name).map(Lanes::Compare),
             _ => None,
         };
-        Some((address(row), (lanes?, RowPlans::default())))
+        Some((address(op), (lanes?, PointwisePlans::default())))
     };
     pointwise::all().filter_map(one).collect()
 }
 
-fn address(row: &'static Pointwise) -> usize {
-    std::ptr::from_ref(row).addr()
+fn address(op: &'static Pointwise) -> usize {
+    std::ptr::from_ref(op).addr()
 }
 
 /// Hashes addresses of statics, for which one multiplication suffices.
@@ -117,13 +117,13 @@ pub(crate) enum Second<'a> {
 /// element. Returns `None` in every other case, errors included. The result has the type of the operands or is
 /// boolean; the op's gradient plans are returned with it.
 pub(crate) fn run(
-    row: &'static Pointwise,
+    op: &'static Pointwise,
     first: &Data,
     second: Second<'_>,
-) -> Option<(Storage, &'static RowPlans)> {
+) -> Option<(Storage, &'static PointwisePlans)> {
     match first.aval.dtype {
-        DType::F32 => run_in(&F32, row, first, second, |x| x as f32),
-        DType::F64 => run_in(&F64, row, first, second, |x| x),
+        DType::F32 => run_in(&F32, op, first, second, |x| x as f32),
+        DType::F64 => run_in(&F64, op, first, second, |x| x),
         _ => None,
     }
 }
@@ -131,14 +131,14 @@ pub(crate) fn run(
 #[inline(always)]
 fn run_in<T: Pod>(
     table: &'static Table<T>,
-    row: &'static Pointwise,
+    op: &'static Pointwise,
     first: &Data,
     second: Second<'_>,
     number: fn(f64) -> T,
-) -> Option<(Storage, &'static RowPlans)> {
+) -> Option<(Storage, &'static PointwisePlans)> {
     let n = first.aval.shape.numel();
     size::reserve_elements(n, size_of::<T>()).ok()?;
-    let (lanes, plans) = table.get(&address(row))?;
+    let (lanes, plans) = table.get(&address(op))?;
     let second = match second {
         Second::None => None,
         Second::Data(b) if first.aval == b.aval => Some(Operand::of(b, n)?),
@@ -220,8 +220,8 @@ impl<T: Pod> Steps<T> {
                 (Form::Input, _) if is_line => Value::Input(*inputs.get(&Id { node: k as u32, out: 0 })?),
                 (Form::Constant(l), _) if l.dtype() == aval.dtype => Value::Number(number(l.splat()?)),
                 (Form::View(_), Some(x @ Value::Number(_))) => x,
-                (Form::Pointwise(Scalar::Pointwise(row)), Some(x)) if is_line && steps.len() < MOST_STEPS => {
-                    steps.push((table.get(&address(row))?.0, x, of(1)));
+                (Form::Pointwise(Scalar::Pointwise(op)), Some(x)) if is_line && steps.len() < MOST_STEPS => {
+                    steps.push((table.get(&address(op))?.0, x, of(1)));
                     Value::Step(steps.len() - 1)
                 }
                 _ => return None,

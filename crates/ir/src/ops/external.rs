@@ -1,0 +1,25 @@
+//! External routines: ops that are neither loop nests nor movements, with the functions that devices may compute in
+//! their own way.
+
+use super::{Form, linalg};
+use crate::{Literal, Result};
+use std::sync::Arc;
+
+impl Form {
+    /// Returns the form of an op that only this function describes.
+    pub fn external(reference: impl Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync + 'static) -> Form {
+        Form::External { kind: External::Other, reference: Arc::new(reference) }
+    }
+}
+
+/// The function that an external routine computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum External {
+    /// The factorisation of matrices.
+    Matrix(linalg::Factorisation),
+    /// A function that only its definition describes.
+    Other,
+}
+
+/// The definition of an external routine: a function from operands to results.
+pub type Routine = dyn Fn(&[Literal]) -> Result<Vec<Literal>> + Send + Sync;

@@ -1,0 +1,125 @@
+"""Writes one program in several spellings that must have the same values."""
+
+from lines import Line, Tensor, positions
+from tree import Both, Compare, Number, Own, Place, Read, Style, factors
+
+
+def constant_text(t, style):
+    def nested(prefix, rest):
+        if not rest:
+            x = t.constant[prefix]
+            return repr(int(x) if t.integer else x)
+        return "[" + ", ".join(nested(prefix + (i,), rest[1:]) for i in range(rest[0])) + "]"
+
+    index = [style.name(x) for x in ["p", "q", "r"][: len(t.shape)]]
+    shape = list(t.shape)
+    if t.time:
+        shape.append(len({k[-1] for k in t.constant}))
+        index.append("*" + style.name("t"))
+    left = style.name(t.name) + (f"[{','.join(index)}]" if index else "")
+    return f"{left} = const({nested((), shape)})"
+
+
+def text(program, style, lines=None, functions=True):
+    """The lines of a program: functions, constants, sizes and equations."""
+    out = list(program.functions) if functions else []
+    out += [constant_text(t, style) for t in program.tensors if t.constant is not None]
+    if program.while_ is not None:
+        out.append(f"axis {style.name('t')} = {program.steps} while {style.name(program.while_.name)}")
+    elif program.steps is not None and program.declared:
+        out.append(f"axis {style.name('t')} = {program.steps}")
+    out += [f"axis {style.name(n)} = {program.sizes[n]}" for n in sorted(program.axes)]
+    lines = lines if lines is not None else [l for t in program.tensors for l in t.lines]
+    return out + [l.text(style) for l in lines]
+
+
+def copied(line, terms, guard):
+    out = object.__new__(Line)
+    out.__dict__.update(line.__dict__)
+    out.terms, out.guard = terms, guard
+    return out
+
+
+def named(program, r):
+    """The lines with some parts as names of their own, and the sizes of all indices."""
+    out, count = [], 0
+    for t in program.tensors:
+        for line in t.lines:
+            extra, chosen = [], []
+            kept = set(line.left()) | (set(line.guard.mentions()) if line.guard else set())
+            inside = line.step is not None and line.step[0] == "*" or line.tensor.local
+
+            def name(node, free):
+                nonlocal count
+                count += 1
+                timed = node.reads_time() and inside
+                indices = sorted(n for n in free if not (inside and n == "t"))
+                r.shuffle(indices)
+                places = [Place([(1, n)]) for n in indices]
+                tensor = Tensor(f"Part{count}", [program.steps if n == "t" else program.sizes[n] for n in indices], timed)
+                step = ("*", 0) if timed else None
+                extra.append(Line(tensor, places, "=", [(1, node)], None, step))
+                return Read(tensor, places, step)
+
+            def walk(node, kept, own):
+                all = node.mentions()
+                kept = kept | {n for n, k in all.items() if k < 2}
+                here = set(all) - kept
+                for part in node.parts:
+                    inner = part.mentions()
+                    here = {n for n in here if inner.get(n, 0) < all[n]}
+                around = kept | here | set(node.bound())
+                stays = isinstance(node, (Compare, Both)) or any(node is o for o in own)
+                free = set(all) & (kept | here if stays else kept)
+                if not isinstance(node, (Number, Read)) and r.random() < 0.3:
+                    return name(node, free)
+                if isinstance(node, Own):
+                    return node
+                return node.changed([walk(p, around, own) for p in node.parts])
+
+            terms = [(s, walk(e, kept, list(factors(e)))) for s, e in line.terms]
+            guard = line.guard
+            if guard is not None and r.random() < 0.3:
+                guard = name(guard, set(guard.mentions()))
+            out += extra + [copied(line, terms, guard)]
+    axes = {n for l in out for n in l.indices()} - {"t"}
+    return out, axes
+
+
+def inlined(program):
+    def walk(node):
+        parts = [walk(p) for p in node.parts]
+        if isinstance(node, Own):
+            return walk(node.body(*parts))
+        return node.changed(parts)
+
+    return [copied(l, [(s, walk(e)) for s, e in l.terms], walk(l.guard) if l.guard else None)
+            for t in program.tensors for l in t.lines]
+
+
+def renaming(program, r):
+    """New names for all tensors, indices and the time."""
+    names = {t.name: f"{r.choice('ABXYZ')}{r.choice('abc')}{n}" for n, t in enumerate(program.tensors)}
+    names.update({i: f"{r.choice('abcxyz')}{n}" for n, i in enumerate(sorted(program.sizes))})
+    names.update({"t": r.choice(["t", "u", "step"])})
+    return names
+
+
+def spellings(program, r):
+    """(lines, names): the text, and the new names of tensors."""
+    yield text(program, Style()), {}
+    yield text(program, Style(r, 0.4)), {}
+    names = renaming(program, r)
+    yield text(program, Style(None, 0, names)), names
+    shuffled = text(program, Style(r, 0.1))
+    r.shuffle(shuffled)
+    yield shuffled, {}
+    lines, axes = named(program, r)
+    declared = program.axes
+    program.axes = axes
+    yield text(program, Style(r, 0.1), lines), {}
+    program.axes = declared
+    if program.functions:
+        program.axes = {n for n in program.sizes if any(n in l.indices() for l in inlined(program))} - {"t"}
+        yield text(program, Style(r, 0.1), inlined(program), functions=False), {}
+        program.axes = declared

@@ -1,0 +1,37 @@
+//! Eager execution: applies an op to tensors at once, records it for gradients, and runs the backward pass.
+//!
+//! ```text
+//!                 op, operands
+//!                      │
+//!                  apply.rs ──────── an operand is traced ──────▶ trace.rs adds a node to a graph
+//!                      │
+//!       ┌──────────────┼─────────────────────┐
+//!       ▼              ▼                     ▼
+//! pointwise.rs    call_cache.rs ─ not there ▶ execute.rs ──▶ a view of the operand
+//! a loop over     the programs that           │      ├─────▶ small_ops.rs: few elements, directly
+//! slices          this thread called last ◀───┘      └─────▶ a program of the global cache, compiled at its first call
+//!       └──────────────┴─────────────────────┘
+//!                      │ results
+//!                   tape.rs ──────── an operand requires gradients ──────▶ a node, with the values that its plan reads
+//!                                                                           │
+//!                                                          plan.rs: the gradient graph of a call, derived once
+//!                                                                           │
+//!                                                  backward.rs runs the plans of the nodes, last node first
+//! ```
+//!
+//! | cache | one for each | filled by | bound |
+//! |---|---|---|---|
+//! | calls in `call_cache` | thread; op or composite, with its types | `execute` and `region.rs`, after they compiled a call | 256 slots; a new call replaces the one in its slot |
+//! | programs in `execute` | process; op, device, types, layouts | the first call | as [`plan::Bounded`] |
+//! | plans in `plan` | process; call, types, operands that require gradients | the first recorded call | as [`plan::Bounded`] |
+//! | plans of pointwise ops | process; op, operands that require gradients | the first recorded call | none, since there are few |
+
+pub(crate) mod apply;
+pub(crate) mod backward;
+pub(crate) mod call_cache;
+pub(crate) mod execute;
+pub(crate) mod inline_list;
+pub(crate) mod plan;
+pub(crate) mod pointwise;
+pub(crate) mod small_ops;
+pub(crate) mod tape;
