@@ -1,10 +1,10 @@
 //! The control flow that users of a graph autodiff expect: sums and products, branches, loops, a transformer
 //! layer, state-space and delta-rule recurrences, functions with and without rules. Values and gradients are checked
-//! in every way that `common::gradients` knows, against other formulations and against differences.
+//! in every way that `crate::common::gradients` knows, against other formulations and against differences.
 
-mod common;
-
-use common::{batched, checked, close, count, f64s, gradients, near, noise, second_order, types_within};
+use crate::common::{
+    batched, checked, close, count, f64s, gradients, near, noise, second_order, types_within,
+};
 use gradus::func::linear;
 use gradus::ir::ops::call::Call;
 use gradus::ir::{Op, reference, transform};

@@ -1,10 +1,9 @@
 //! The cost of derivatives, counted: arithmetic relative to the forward pass, no duplicate node, no unused node.
 
-mod common;
 #[path = "../bench/benches/stages/gpt.rs"]
 mod gpt;
 
-use common::{f64s, noise};
+use crate::common::{f64s, noise};
 use gpt::Gpt;
 use gradus::func::{conv2d, linear};
 use gradus::ir::graph::{Id, Stats};
@@ -37,7 +36,7 @@ fn affordable(ins: &[&Tensor], wrt: &[usize], limit: f64, f: impl Fn(&[Tensor]) 
     let forward = trace(ins, f).unwrap();
     let gradient = transform::vjp(&forward, wrt).unwrap();
     let (flat, flat_gradient) = (forward.inlined().unwrap(), gradient.inlined().unwrap());
-    assert_eq!(common::count(&flat_gradient, "call"), 0);
+    assert_eq!(crate::common::count(&flat_gradient, "call"), 0);
     for graph in [&forward, &gradient, &flat, &flat_gradient] {
         graph.verify().unwrap();
         lean(graph);
@@ -46,7 +45,7 @@ fn affordable(ins: &[&Tensor], wrt: &[usize], limit: f64, f: impl Fn(&[Tensor]) 
     let point: Vec<Literal> = ins.iter().map(|t| t.to_literal().unwrap()).chain([one]).collect();
     let [right, found] = [&gradient, &flat_gradient].map(|g| reference::evaluate(g, &point).unwrap());
     for (a, b) in found.iter().zip(&right) {
-        common::close(a.f(), b.f());
+        crate::common::close(a.f(), b.f());
     }
     let ratio = flat_gradient.stats().flops as f64 / flat.stats().flops as f64;
     assert!(ratio <= limit, "the gradient costs {ratio:.2} times the forward pass");
@@ -194,7 +193,7 @@ fn the_gradient_of_a_gpt_has_nothing_twice_and_nothing_for_nothing() {
         let flat = both.inlined().unwrap();
         lean(&flat);
         // 12 layers of 4 products and 2 of attention, and the head: each is three with its two gradients.
-        assert_eq!(common::count(&flat, "dot"), 3 * (12 * 6 + 1));
+        assert_eq!(crate::common::count(&flat, "dot"), 3 * (12 * 6 + 1));
     }
 }
 
@@ -211,7 +210,7 @@ fn the_gradient_of_a_gpt_simplified() {
     simple.graph.verify().unwrap();
     lean(&simple.graph);
     println!("{} nodes, then {}: {:?}", flat.nodes().len(), simple.graph.nodes().len(), simple.fired);
-    let counts = |name: &str| (common::count(&flat, name), common::count(&simple.graph, name));
+    let counts = |name: &str| (crate::common::count(&flat, name), crate::common::count(&simple.graph, name));
     assert!(simple.graph.nodes().len() + 40 < flat.nodes().len());
     // Weights are transposed by labels; the other permutes exchange heads and positions, between reshapes.
     assert_eq!((counts("dot"), counts("permute")), ((39, 39), (12, 4)));

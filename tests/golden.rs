@@ -3,23 +3,14 @@
 //! Each case names a function, its arguments and inputs; the modules here say how that function is called in
 //! Gradus. Gradients come from the eager backward pass, and again from the graph: trace, then `vjp`.
 
-#[path = "golden/activation.rs"]
 mod activation;
-#[path = "golden/attention.rs"]
 mod attention;
-#[path = "golden/case.rs"]
 mod case;
-#[path = "golden/conv.rs"]
 mod conv;
-#[path = "golden/core.rs"]
 mod core;
-#[path = "golden/literal.rs"]
 mod literal;
-#[path = "golden/loss.rs"]
 mod loss;
-#[path = "golden/norm.rs"]
 mod norm;
-#[path = "golden/shape.rs"]
 mod shape;
 
 use case::{Args, Case};

@@ -18,7 +18,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let runner = format!("qemu-aarch64 -L {}", root.display());
     for tests in [
         "--package gradus-mem --package gradus-cpu --tests",
-        "--package gradus-testkit --test cpu --test random_graphs",
+        "--package gradus-testkit --test tests -- cpu:: random_graphs::",
     ] {
         let arguments = format!("test --target {TARGET} {tests}");
         println!("== cargo {arguments}");

@@ -23,16 +23,18 @@ const PROFILE: [&str; 3] = [
 /// Excludes documentation, whose examples are compiled one by one, and a test of speed, which needs optimised code.
 const OWN: [&str; 5] = ["--", "--tests", "--", "--skip", "a_thousand_nodes"];
 /// Packages whose tests are run on mutants that survive the tests of their own package, and these tests.
-const WIDER: [&str; 9] = [
+const WIDER: [&str; 11] = [
     "--test-package=gradus-testkit,gradus-cpu",
     "--",
-    "--test=catalog",
-    "--test=cpu",
-    "--test=edges",
-    "--test=text",
-    "--test=executable",
-    "--test=loops",
-    "--test=slices",
+    "--test=tests",
+    "--",
+    "catalog::",
+    "cpu::",
+    "edges::",
+    "text::",
+    "executable::",
+    "loops::",
+    "slices::",
 ];
 
 /// Tests a sample (`shard`, as in `3/60`) with the tests of the mutated package, and mutants that survive with those

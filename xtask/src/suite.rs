@@ -38,7 +38,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
     step_with(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests", &kit)?;
     step(workspace, "test --workspace --exclude gradus-bench --doc")?; // not included in the line above
     for &isa in LESSER {
-        let tests = "test --quiet --workspace --exclude gradus-bench --test cpu --test executable";
+        // With all packages, so that none is rebuilt with other features; the filters select tests by their modules.
+        let tests = "test --quiet --workspace --exclude gradus-bench --test tests -- cpu:: executable::";
         step_with(workspace, tests, &[("GRADUS_ISA", isa)])?;
     }
     // Use the features of the tests, so that dependencies are not rebuilt.

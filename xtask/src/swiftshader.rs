@@ -15,7 +15,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
         return Err(format!("{} does not exist; {NEEDS}", file.display()));
     }
     // Without an adapter the tests would be skipped, and this command would test nothing.
-    for tests in ["--package gradus-gpu --test kernels --test catalog", "--package gradus-wgpu --tests"] {
+    for tests in ["--package gradus-gpu --test tests -- kernels:: catalog::", "--package gradus-wgpu --tests"]
+    {
         let arguments = format!("test {tests}");
         println!("== cargo {arguments}");
         let status = cargo()

@@ -1,9 +1,7 @@
 //! `--device` and the verb `devices`. Tests that need a GPU use the first adapter; in CI that is a software driver.
 
-mod common;
-
-use common::model::model_of_width;
-use common::{Folder, gradus, output, root};
+use crate::common::model::model_of_width;
+use crate::common::{Folder, gradus, output, root};
 use gradus::Device;
 use serde_json::Value;
 

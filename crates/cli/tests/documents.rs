@@ -2,9 +2,7 @@
 //!
 //! `# expect Name = value` (followed by `within 1e-6` if 1e-9 is too strict) and `# fails: part of a message`.
 
-mod common;
-
-use common::{Folder, gradus_with, root, stated};
+use crate::common::{Folder, gradus_with, root, stated};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;

@@ -1,8 +1,6 @@
 //! `gradus export`.
 
-mod common;
-
-use common::{Folder, gradus, output, root};
+use crate::common::{Folder, gradus, output, root};
 use gradus::bundle::Bundle;
 use gradus::files::safetensors::Reader;
 use gradus::models::names::{self, Bengio};

@@ -5,9 +5,7 @@
 //! are run in that folder, unless the block says `norun`. In an `output` block `…` stands for anything within a line, and for
 //! any lines where it is alone. A block `rust,ignore FILE` must appear in that file. `GRADUS_BLESS=1` writes the outputs that differ into the pages: read them then.
 
-mod common;
-
-use common::{Folder, root};
+use crate::common::{Folder, root};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -172,7 +170,7 @@ fn hold(page: &str, text: &str) -> (usize, Vec<Change>) {
         }
         let found = match block.language.as_str() {
             "eq" if block.file().is_none() => {
-                let own = common::stated(&place, &block.text, &folder.0);
+                let own = crate::common::stated(&place, &block.text, &folder.0);
                 assert!(own > 0 || shown.is_some() || block.has("picture"), "{place} states nothing");
                 folder.file("block.eq", &block.text);
                 run("gradus run block.eq", &folder.0)

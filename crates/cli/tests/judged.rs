@@ -1,8 +1,6 @@
 //! The verdicts of `check` (right, wrong, no derivative) and the counts of `explain`.
 
-mod common;
-
-use common::{Folder, STEPS, gradus_with, json, output, seed};
+use crate::common::{Folder, STEPS, gradus_with, json, output, seed};
 use serde_json::Value;
 
 #[test]

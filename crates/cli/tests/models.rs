@@ -1,9 +1,7 @@
 //! `gradus generate`, `chat`, `inspect` and `convert`, on a small model that the tests write.
 
-mod common;
-
-use common::model::{encoder, model};
-use common::{gradus, gradus_with, json, output};
+use crate::common::model::{encoder, model};
+use crate::common::{gradus, gradus_with, json, output};
 use gradus::Tensor;
 use gradus::files::gguf;
 use serde_json::json as make;

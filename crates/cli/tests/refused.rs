@@ -1,8 +1,6 @@
 //! Errors that the command reports before it computes or writes anything, and errors in imported programs.
 
-mod common;
-
-use common::{Folder, gradus, gradus_with, output};
+use crate::common::{Folder, gradus, gradus_with, output};
 
 /// Every file is written once.
 #[test]

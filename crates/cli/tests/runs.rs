@@ -1,9 +1,7 @@
 //! Tests the safeguards of `gradus train`: the lock on the output folder, the check of settings on `--resume`, the end of a
 //! run whose loss diverges. Also tests that no verb blocks on a named pipe.
 
-mod common;
-
-use common::{Folder, Outcome, gradus, output, root};
+use crate::common::{Folder, Outcome, gradus, output, root};
 use gradus::nn::checkpoint;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -260,7 +258,7 @@ fn named_pipes_are_refused_and_not_waited_for() {
         let outcome = gradus(&["run", &folder.0.join(name).display().to_string()]);
         assert!(outcome.code != 0 && outcome.err.contains(said), "{name}: {}", outcome.err);
     }
-    let told = common::gradus_with(":load f.eq\n", &["repl", &program]);
+    let told = crate::common::gradus_with(":load f.eq\n", &["repl", &program]);
     assert!((told.out + &told.err).contains(said));
     for model in ["names", "gpt"] {
         let config = format!("model = {model:?}\nsteps = 1\nout = \"run\"\ndata = \"f.txt\"\n");

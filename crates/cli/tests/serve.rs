@@ -1,10 +1,8 @@
 //! `gradus serve`, by bytes on sockets, on small models that the tests write.
 
-mod common;
-
-use common::http::{Response, Served, greedy, request};
-use common::model::{encoder, model, model_with};
-use common::{Folder, gradus, json, output};
+use crate::common::http::{Response, Served, greedy, request};
+use crate::common::model::{encoder, model, model_with};
+use crate::common::{Folder, gradus, json, output};
 use gradus::Device;
 use gradus::models::LanguageModel;
 use gradus::models::chat::Message;

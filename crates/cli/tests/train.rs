@@ -1,8 +1,6 @@
 //! `gradus train` and `gradus sample`.
 
-mod common;
-
-use common::{Folder, Outcome, gradus, output, root};
+use crate::common::{Folder, Outcome, gradus, output, root};
 use gradus::models::names::{self, Bengio};
 use gradus::nn::checkpoint;
 use gradus::nn::data::Dataset;

@@ -1,8 +1,6 @@
 //! `gradus tune`: adapters, complete models, preferences, and arguments that are refused.
 
-mod common;
-
-use common::{Folder, gradus, output};
+use crate::common::{Folder, gradus, output};
 use std::fs;
 
 fn data(folder: &Folder) -> String {

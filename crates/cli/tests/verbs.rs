@@ -1,8 +1,6 @@
 //! The output and the exit code of every verb.
 
-mod common;
-
-use common::{Folder, STEPS, gradus, gradus_with, json, output, seed};
+use crate::common::{Folder, STEPS, gradus, gradus_with, json, output, seed};
 
 #[test]
 fn run_shows_values() {

@@ -1,8 +1,6 @@
 //! `gradus web`: the requests that it answers and those that it refuses.
 
-mod common;
-
-use common::{Folder, gradus};
+use crate::common::{Folder, gradus};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;

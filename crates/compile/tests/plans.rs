@@ -1,10 +1,6 @@
 //! Tests the contents of plans: merged axes, shared and unused memory, values computed once or again.
 
-#[path = "common/profile.rs"]
-mod device;
-
-use device::PROFILE;
-use gradus_compile as limits;
+use crate::device::PROFILE;
 use gradus_compile::{BufferLocation, Operation, Plan, Step, compile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::Scalar;

@@ -1,10 +1,6 @@
 //! Tests that compilation that is asked to stop returns that error, wherever it polls.
 
-#[path = "common/profile.rs"]
-mod device;
-
-use device::PROFILE;
-use gradus_compile as limits;
+use crate::device::PROFILE;
 use gradus_compile::compile;
 use gradus_ir::graph::Builder;
 use gradus_ir::transform::vjp;

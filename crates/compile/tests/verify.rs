@@ -1,10 +1,6 @@
 //! Tests that plans with one error are rejected, and that the message names it.
 
-#[path = "common/profile.rs"]
-mod device;
-
-use device::PROFILE;
-use gradus_compile as limits;
+use crate::device::PROFILE;
 use gradus_compile::{BufferLocation, Plan, Step, compile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::scan::Scan;

@@ -1,9 +1,7 @@
 //! Loops as one program, with hoisted work, and merged, compared with the reference; the same bits for any
 //! number of threads, with and without generated code.
 
-mod checked;
-
-use checked::checked;
+use crate::checked::checked;
 use gradus_compile::{Plan, Step};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::scan::Scan;

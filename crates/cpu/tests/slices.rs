@@ -1,9 +1,7 @@
 //! Chains of products over the same outer axes, and sums along columns with their rows, computed by slices:
 //! correct values, and no temporary of a full batch.
 
-mod checked;
-
-use checked::checked;
+use crate::checked::checked;
 use gradus_compile::{Plan, Step};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::reduce;

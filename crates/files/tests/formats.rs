@@ -85,7 +85,7 @@ fn whole_numbers_of_every_size() {
     assert_eq!(read(">u8", &[7u64, large].map(u64::to_be_bytes).concat()), [7, large as i64]);
     let beyond = of("<u8", &[7u64, 1 << 63].map(u64::to_le_bytes).concat()).unwrap_err();
     assert!(beyond.contains("holds 9223372036854775808, which exceeds the largest"), "{beyond}");
-    assert_eq!(crate::read(&numpy("i2.npy"), &wanted("")).unwrap().item::<i64>().unwrap(), 1);
+    assert_eq!(gradus_files::read(&numpy("i2.npy"), &wanted("")).unwrap().item::<i64>().unwrap(), 1);
     assert!(of("<i2", &[1, 0, 2]).unwrap_err().contains("does not match"));
     assert!(of("<i3", &[0; 6]).unwrap_err().contains("holds elements of type `<i3`, which is not supported"));
 }

@@ -1,9 +1,7 @@
 //! Compares every op of the catalog on a software adapter, in every dtype, with the reference: within the op's bound,
 //! at samples and at special values. Steps that run on the host are listed.
 
-mod common;
-
-use common::{Gpu, limits};
+use crate::common::{Gpu, limits};
 use gradus_compile::Text;
 use gradus_gpu::Barriers;
 use gradus_ir::{Graph, Literal, ops};

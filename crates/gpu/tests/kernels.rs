@@ -1,9 +1,7 @@
 //! Compares kernels over unusual layouts and sizes on a software adapter with the reference, within the bounds of
 //! their ops.
 
-mod common;
-
-use common::{Gpu, attention, attention_as, limits, planned};
+use crate::common::{Gpu, attention, attention_as, limits, planned};
 use gradus_compile::{Step, Text};
 use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, SMALL, translate};
 use gradus_ir::graph::{Builder, Var};

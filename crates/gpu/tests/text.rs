@@ -1,10 +1,8 @@
 //! Tests the texts of kernels: naga accepts all WGSL, NVRTC all CUDA C, all threads reach every barrier. Some texts
 //! are kept as files in `tests/out`; `GRADUS_UPDATE=1` rewrites those.
 
-mod common;
-mod nvrtc;
-
-use common::{attention, limits};
+use crate::common::{attention, limits};
+use crate::nvrtc;
 use gradus_compile::Text;
 use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, translate};
 use gradus_ir::graph::{Builder, Var};
@@ -172,7 +170,7 @@ fn more_kept() -> Vec<(&'static str, Graph)> {
 /// The program of a graph; `None` if the graph does not compile for a device without `f64`.
 fn program(graph: &Graph, barriers: Barriers, dialect: Dialect, text: Text) -> Option<GpuProgram> {
     let limits = limits(barriers);
-    let plan = common::planned(graph, &limits).ok()?;
+    let plan = crate::common::planned(graph, &limits).ok()?;
     Some(translate(&plan, &limits, dialect, text).expect("a program"))
 }
 

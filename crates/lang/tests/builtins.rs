@@ -1,16 +1,11 @@
 //! Every builtin: its values beside the tensor crate's, its gradients of first and second order beside differences.
 
-#[path = "builtins/cases.rs"]
 mod cases;
-#[path = "common/check.rs"]
-mod check;
-#[path = "builtins/losses.rs"]
 mod losses;
-#[path = "builtins/places.rs"]
 mod places;
 
+use crate::common::check::{check_with, load, numbers, settings};
 use cases::Case;
-use check::{check_with, load, numbers, settings};
 use gradus_ir::DType;
 use gradus_ir::ops::pointwise;
 use gradus_lang::GradientOptions;

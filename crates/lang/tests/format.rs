@@ -1,8 +1,6 @@
 //! Programs in the one form: the same programs, comments and blank lines kept, and nothing to change the second time.
 
-mod common;
-
-use common::same;
+use crate::common::same;
 use gradus_lang::{Program, Source, format};
 use std::fs;
 use std::path::{Path, PathBuf};

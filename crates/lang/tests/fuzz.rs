@@ -1,9 +1,7 @@
 //! Random programs, by the grammar and by bytes: no panic, no hang, no runaway memory, and what is read back after printing
 //! is the same program. `PROPTEST_CASES` makes it more.
 
-mod common;
-
-use common::same;
+use crate::common::same;
 use gradus_lang::{GradientOptions, Program, Settings, Source, format};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

@@ -1,15 +1,10 @@
 //! Gradient programs of every construct: equal to the graph's own gradient, and to central differences.
 
-#[path = "gradients/arguments.rs"]
 mod arguments;
-#[path = "gradients/called.rs"]
 mod called;
-#[path = "common/check.rs"]
-mod check;
-#[path = "gradients/random.rs"]
 mod random;
 
-use check::{check_with, load, numbers, settings};
+use crate::common::check::{check_with, load, numbers, settings};
 use gradus_lang::ast::Name;
 use gradus_lang::{GradientOptions, Program};
 use gradus_tensor::Tensor;

@@ -1,8 +1,5 @@
 //! Numbers of other kinds: moments, places one by one, complex ones, truth as a factor.
 
-#[path = "common/check.rs"]
-mod check;
-
 use gradus_ir::DType;
 use gradus_lang::{GradientOptions, Program, Settings, Source};
 use gradus_tensor::Tensor;
@@ -393,14 +390,14 @@ fn complex_numbers_have_gradients() {
         "S[i,*0] = Z[i]\nS[i,*t+1] = S[i,*t] Z[i] A[i]\naxis t = 3\nLoss = imag(S[i,*-1])",
         "F[i] = fft(Z[i], part=\"imag\")\nLoss = F[i] F[i]",
     ] {
-        check::check_with(&format!("{z}{loss}"), two, None);
+        crate::common::check::check_with(&format!("{z}{loss}"), two, None);
     }
     let one: &[(&str, &[usize])] = &[("A", &[4])];
     for loss in [
         "R[k] = rfft(A[i])\nI[k] = rfft(A[i], part=\"imag\")\nLoss = R[k] R[k] + I[k] R[k]",
         "Z[i] = complex(fft(A[i]), fft(A[i], part=\"imag\"))\nLoss = abs(Z[i]) A[i]",
     ] {
-        check::check_with(loss, one, None);
+        crate::common::check::check_with(loss, one, None);
     }
 }
 
@@ -408,7 +405,7 @@ fn complex_numbers_have_gradients() {
 #[test]
 fn complex_gradients_as_lines() {
     let text = "Z[i] = complex(A[i], 1)\nW[i] = Z[i] A[i]\nLoss = real(W[i] conj(Z[i]))";
-    let gradient = check::check_with(text, &[("A", &[2])], None);
+    let gradient = crate::common::check::check_with(text, &[("A", &[2])], None);
     for line in [
         "Grad_W[i] = Grad_Loss_1 Z[i]",
         "Grad_Z[i] = Grad_W[i] A[i]",
@@ -417,16 +414,16 @@ fn complex_gradients_as_lines() {
         assert!(gradient.contains(line), "{gradient}");
     }
     let first = format!("{text}\n{gradient}").replace("Grad_", "G_").replace("Loss", "First");
-    check::check_with(&format!("{first}Loss = G_A[i] G_A[i]"), &[("A", &[2])], None);
+    crate::common::check::check_with(&format!("{first}Loss = G_A[i] G_A[i]"), &[("A", &[2])], None);
     // What flows back into a real cotangent beside complex numbers is real.
     for text in [
         "Z[i] = complex(A[i], 2)\nLoss = abs(Z[i]) A[i]",
         "R[k] = rfft(A[i])\nY[i] = irfft(R[k])\nZ[i] = complex(Y[i], 2)\nLoss = abs(Z[i]) A[i]",
         "Z[i] = complex(A[i], 2)\nP[i] = Z[i] Z[i] A[i]\nLoss = A[0] norm(P[i])",
     ] {
-        let gradient = check::check_with(text, &[("A", &[4])], None);
+        let gradient = crate::common::check::check_with(text, &[("A", &[4])], None);
         let first = format!("{text}\n{gradient}").replace("Grad_", "G_").replace("Loss", "First");
-        check::check_with(&format!("{first}Loss = G_A[i] G_A[i] A[i]"), &[("A", &[4])], None);
+        crate::common::check::check_with(&format!("{first}Loss = G_A[i] G_A[i] A[i]"), &[("A", &[4])], None);
     }
     let refused = load("Z = complex(A, 1)\nLoss = Z Z").gradient(&Default::default()).unwrap_err();
     assert!(refused.to_string().contains("`Loss` is a complex number"), "{refused}");

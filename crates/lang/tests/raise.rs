@@ -1,6 +1,5 @@
 //! Graphs as equations: read back, they give the same values.
 
-#[path = "raise/loops.rs"]
 mod loops;
 
 use gradus_ir::literal::Data;

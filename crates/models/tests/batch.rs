@@ -1,8 +1,6 @@
 //! Several texts at once: each is the text that the engine generates alone.
 
-mod common;
-
-use common::{Folder, Tiny};
+use crate::common::{Folder, Tiny};
 use gradus_models::batch::{Batch, Event, Slot};
 use gradus_models::engine::{Engine, Finish, Options};
 use gradus_nn::{Sampling, log_probability};

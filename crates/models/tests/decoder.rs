@@ -1,9 +1,7 @@
 //! Small decoders of each architecture: logits against NumPy or `transformers` in `float64`, caches, files, and weights
 //! that do not fit.
 
-mod common;
-
-use common::{Folder, Tiny};
+use crate::common::{Folder, Tiny};
 use gradus_ir::DType;
 use gradus_models::LanguageModel;
 use gradus_models::config::Config;

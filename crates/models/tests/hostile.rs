@@ -1,8 +1,6 @@
 //! Damaged and hostile files of models: every one is refused or loaded, and none panics, hangs or exhausts memory.
 
-mod common;
-
-use common::{Folder, Tiny};
+use crate::common::{Folder, Tiny};
 use gradus_models::LanguageModel;
 use gradus_models::config::Config;
 use gradus_models::convert;

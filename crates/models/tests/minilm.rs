@@ -1,8 +1,6 @@
 //! all-MiniLM-L6-v2 from its folder: vectors of texts as PyTorch has them.
 
-mod common;
-
-use common::{golden, real};
+use crate::common::{golden, real};
 use gradus_models::bert::Embedder;
 use gradus_nn::file::npz;
 use gradus_tensor::Device;

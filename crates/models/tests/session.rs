@@ -1,8 +1,6 @@
 //! Quantised models compared with the same weights in `f32`, and texts that grow in one session compared with single ones.
 
-mod common;
-
-use common::{Folder, Tiny};
+use crate::common::{Folder, Tiny};
 use gradus_ir::DType;
 use gradus_ir::format::Compute;
 use gradus_models::LanguageModel;

@@ -1,8 +1,6 @@
 //! SmolLM2-135M-Instruct from its GGUF file: tokens, logits and texts as other programs have them.
 
-mod common;
-
-use common::{SMOLLM2, golden, real};
+use crate::common::{SMOLLM2, golden, real};
 use gradus_models::LanguageModel;
 use gradus_models::chat::Message;
 use gradus_models::engine::{Engine, Finish, Options};

@@ -1,13 +1,11 @@
 //! Tokenisers: round trips of bytes, pieces of complete characters, special tokens that text cannot forge.
 
-mod common;
-
 use gradus_models::chat::{Message, Template};
 use gradus_models::tokenizer::Tokenizer;
 use proptest::prelude::*;
 
 fn bytes() -> Tokenizer {
-    Tokenizer::from_json(common::tokenizer().to_string().as_bytes()).unwrap()
+    Tokenizer::from_json(crate::common::tokenizer().to_string().as_bytes()).unwrap()
 }
 
 fn streamed(t: &Tokenizer, tokens: &[i64]) -> Vec<String> {
@@ -33,7 +31,7 @@ fn merges_make_tokens_and_bytes_the_rest() {
     for bad in [b"{}".as_slice(), b"[]", b"3", b"{\"model\": []}", b"{\"model\": {\"type\": \"BPE\"}}"] {
         assert!(Tokenizer::from_json(bad).is_err());
     }
-    let mut json = common::tokenizer();
+    let mut json = crate::common::tokenizer();
     json["model"]["merges"] = serde_json::json!(["hello longer-than-every-token-of-this-tokeniser"]);
     let why = Tokenizer::from_json(json.to_string().as_bytes()).err().unwrap().to_string();
     assert!(why.contains("its text is not a token"), "{why}");

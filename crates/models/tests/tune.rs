@@ -1,8 +1,6 @@
 //! Fine-tuning: losses and adapters against PyTorch in `float64`, packed rows, accumulation, files, quantised weights.
 
-mod common;
-
-use common::{Folder, Tiny, golden};
+use crate::common::{Folder, Tiny, golden};
 use gradus_ir::DType;
 use gradus_models::LanguageModel;
 use gradus_models::chat::Message;

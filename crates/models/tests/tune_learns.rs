@@ -1,8 +1,6 @@
 //! Small models that learn within seconds: sums of digits by texts, by preferences and by rewards. All seeds are fixed.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use gradus_models::LanguageModel;
 use gradus_models::engine::Options;
 use gradus_models::small::{Small, create};

@@ -1,8 +1,6 @@
 //! Files of weights and of complete runs: round trips, and errors.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use gradus_nn::checkpoint::safetensors::{Notes, Reader, write};
 use gradus_nn::checkpoint::{load, load_as, read, save, set_state};
 use gradus_nn::file::npz;

@@ -1,8 +1,6 @@
 //! Data files: round trips, files of other programs, and errors.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use gradus_ir::DType;
 use gradus_nn::data::Characters;
 use gradus_nn::file::{csv, idx, npy, npz, png};

@@ -1,8 +1,6 @@
 //! Runs that are stopped or killed at any time, and resumed: the same weights, bit for bit.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use gradus_ir::Result;
 use gradus_nn::checkpoint::{read, safetensors::write};
 use gradus_nn::data::{Loader, Tensors};

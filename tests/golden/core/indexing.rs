@@ -1,6 +1,6 @@
 //! Reading and writing at indices, masks, sorting.
 
-use crate::case::Args;
+use super::super::case::Args;
 use gradus::{Ix, Tensor};
 
 fn index(args: &Args, x: &[Tensor]) -> Option<Tensor> {

@@ -1,6 +1,6 @@
 //! Reductions, running combinations, contractions.
 
-use crate::case::Args;
+use super::super::case::Args;
 use gradus::Tensor;
 
 /// One axis, or all elements as one; PyTorch's `keepdim` keeps the axis with extent 1.

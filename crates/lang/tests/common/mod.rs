@@ -1,5 +1,7 @@
 //! Whether two programs say the same.
 
+pub(crate) mod check;
+
 use gradus_lang::ast::{Equation, Function, Statement};
 
 /// The same statements, wherever they stand.

@@ -1,7 +1,7 @@
 //! Arguments that are expressions lie as they are written: a function finds in `f(1 T[i,j])` what it finds in `f(T[i,j])`,
 //! whatever the left side is.
 
-use crate::check::{check_with, load, numbers, settings};
+use crate::common::check::{check_with, load, numbers, settings};
 use gradus_lang::ast::Name;
 use gradus_tensor::Tensor;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Indices that are called differently on different lines: new ones of functions, those of ranges, those with offsets.
 
 use super::check_with;
-use crate::check::{load, settings};
+use crate::common::check::{load, settings};
 use gradus_lang::GradientOptions;
 use gradus_lang::ast::Name;
 use std::collections::BTreeMap;

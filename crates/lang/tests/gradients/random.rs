@@ -1,6 +1,6 @@
 //! Random equations of ranges, offsets and functions with indices of their own: gradients, plain and merged, of all that run.
 
-use crate::check::{check_with, load, numbers, settings};
+use crate::common::check::{check_with, load, numbers, settings};
 use gradus_ir::{Aval, transform};
 use gradus_lang::ast::Name;
 use gradus_lang::{GradientOptions, Program, Source, raise};

@@ -3,7 +3,7 @@
 `tree.py`, `lines.py`, `make_lines.py` and `make_steps.py` make programs as trees of their own and evaluate them element by
 element; gradients are those of PyTorch's autograd, compared with central differences. `make_relations.py` has rules and
 facts, `positions.py` index arithmetic. Every program comes in several spellings that mean the same (`spellings.py`).
-Run: python random_programs.py FOLDER COUNT [SEED [KINDS]], then GRADUS_PROGRAMS=FOLDER cargo test -p gradus-lang --test corpus
+Run: python random_programs.py FOLDER COUNT [SEED [KINDS]], then GRADUS_PROGRAMS=FOLDER cargo test -p gradus-lang --test tests corpus
 """
 
 import math

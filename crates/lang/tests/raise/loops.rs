@@ -1,6 +1,6 @@
 //! Loops as equations: over virtual time where they are long, and read back with the same values.
 
-use crate::{numbers, round_trip};
+use super::{numbers, round_trip};
 use gradus_ir::{DType, Graph, transform};
 use gradus_tensor::{Keep, ScanOptions, Tensor, region1, scan, trace, while_loop};
 

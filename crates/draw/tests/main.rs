@@ -1,0 +1,4 @@
+//! The tests of drawings: one program, because linking many takes longer than running them.
+
+mod drawing;
+mod order;

@@ -1,0 +1,8 @@
+//! The tests of the GPU code generator: one program, because linking many takes longer than running them.
+
+mod catalog;
+mod common;
+mod kernels;
+mod nvrtc;
+mod saved;
+mod text;

@@ -1,0 +1,7 @@
+//! The tests of graphs and ops: one program, because linking many takes longer than running them.
+
+mod batched_scan;
+mod pointwise;
+mod robust;
+mod stated_derivatives;
+mod sums;

@@ -1,0 +1,21 @@
+//! The tests of the equation language: one program, because linking many takes longer than running them.
+
+mod branches;
+mod builtins;
+mod common;
+mod core;
+mod corpus;
+mod diagnostics;
+mod folders;
+mod format;
+mod fuzz;
+mod gradients;
+mod kinds;
+mod language;
+mod many;
+mod names;
+mod raise;
+mod relations;
+mod rules;
+mod seed;
+mod sizes;

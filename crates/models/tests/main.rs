@@ -1,0 +1,13 @@
+//! The tests of language models: one program, because linking many takes longer than running them.
+
+mod batch;
+mod common;
+mod constrain;
+mod decoder;
+mod hostile;
+mod minilm;
+mod session;
+mod smollm2;
+mod tokenizer;
+mod tune;
+mod tune_learns;

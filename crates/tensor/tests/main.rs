@@ -1,0 +1,29 @@
+//! The tests of tensors: one program, because linking many takes longer than running them.
+
+mod activation;
+mod assign;
+mod autograd;
+mod cache;
+mod compiled;
+mod composites;
+mod control;
+mod convert;
+mod device;
+mod errors;
+mod failed;
+mod grouped;
+mod history;
+mod hooks;
+mod index;
+mod linalg;
+mod loss;
+mod memory;
+mod norm;
+mod print;
+mod quantized;
+mod random;
+mod stated;
+mod strict;
+mod trace;
+mod transforms;
+mod wgpu;
