@@ -7,6 +7,7 @@ mod catalog;
 mod documents;
 mod layout;
 pub(crate) mod mask;
+mod modules;
 mod openings;
 mod retired;
 mod safety;
@@ -20,6 +21,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     arrows::check,
     layout::module_docs,
     layout::length,
+    modules::tests,
     words::forbidden,
     words::panics,
     words::machine_paths,
