@@ -8,7 +8,7 @@ mod attention;
 mod case;
 mod conv;
 mod core;
-mod literal;
+pub(crate) mod literal;
 mod loss;
 mod norm;
 mod shape;

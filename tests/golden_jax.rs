@@ -15,8 +15,6 @@ mod conditions;
 mod fourier;
 #[path = "golden/jax/linear.rs"]
 mod linear;
-#[path = "golden/literal.rs"]
-mod literal;
 #[path = "golden/jax/loops.rs"]
 mod loops;
 #[path = "golden/jax/networks.rs"]
@@ -28,9 +26,10 @@ mod rules;
 #[path = "golden/jax/tools.rs"]
 mod tools;
 
+use crate::golden::literal::{compare, literals};
 use gradus::ir::{Literal, reference};
 use gradus::{Tensor, trace};
-use literal::{compare, literals};
+
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

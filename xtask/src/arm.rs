@@ -1,5 +1,6 @@
 //! `cargo xtask arm`: tests the CPU device on 64-bit ARM by emulation.
 
+use crate::heading::heading;
 use crate::workspace::{Workspace, cargo, output};
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +22,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
         "--package gradus-testkit --test tests -- cpu:: random_graphs::",
     ] {
         let arguments = format!("test --target {TARGET} {tests}");
-        println!("== cargo {arguments}");
+        heading(format_args!("cargo {arguments}"));
         let status = cargo()
             .args(arguments.split(' '))
             .current_dir(&workspace.root)

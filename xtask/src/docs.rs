@@ -7,6 +7,7 @@ mod page;
 mod pictures;
 mod summary;
 
+use crate::heading::heading;
 use crate::workspace::{Workspace, cargo, output};
 use pictures::Pictures;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,12 +26,12 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let title = summary::title(&read(&docs.join("book.toml"))?)?;
     let entries = summary::parse(&read(&docs.join("SUMMARY.md"))?)?;
     let chapters: Vec<&Chapter> = entries.iter().filter_map(Entry::chapter).collect();
-    println!("== op reference");
+    heading(format_args!("op reference"));
     build(workspace, &["--example", "op_reference"])?;
     let program = built(workspace, "examples/op_reference");
     let reference = output(&mut Command::new(program))?;
     let reference = String::from_utf8(reference).map_err(|error| format!("op reference: {error}"))?;
-    println!("== pictures");
+    heading(format_args!("pictures"));
     build(workspace, &["--bin", "gradus"])?;
 
     // The book is written to another folder and renamed, so that a failed run keeps the last book.
@@ -57,7 +58,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     }
     let _ = std::fs::remove_dir_all(&book);
     std::fs::rename(&aside, &book).map_err(|error| format!("{}: {error}", book.display()))?;
-    println!("== {} pages in {}", chapters.len(), book.display());
+    heading(format_args!("{} pages in {}", chapters.len(), book.display()));
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 mod arm;
 mod arrows;
 mod docs;
+mod heading;
 mod memory;
 mod mutants;
 mod python;

@@ -1,5 +1,6 @@
 //! `cargo xtask memory`: tests the crates that touch raw memory under tools that check every access.
 
+use crate::heading::heading;
 use crate::workspace::Workspace;
 use std::process::Command;
 
@@ -25,7 +26,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
 }
 
 fn nightly(workspace: &Workspace, arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
-    println!("== cargo +nightly {}", arguments.join(" "));
+    heading(format_args!("cargo +nightly {}", arguments.join(" ")));
     let status = Command::new("rustup")
         .args(["run", "nightly", "cargo"])
         .args(arguments)

@@ -2,6 +2,7 @@
 //! Takes which part of all mutants to test; prints the counts and the mutants that no test detects. `docs/mutants.md`
 //! describes a run.
 
+use crate::heading::heading;
 use crate::workspace::{Workspace, cargo, output};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -99,7 +100,7 @@ fn mutants(workspace: &Workspace, out: &Path, which: &[String], tests: &[&str]) 
     command.arg(format!("--timeout={TEST_LIMIT}")).arg("--output").arg(out);
     command.args(which).args(tests).current_dir(workspace.target.join("mutants/tree"));
     command.env("CARGO_TARGET_DIR", workspace.target.join("mutants/build"));
-    println!("== cargo mutants {} {}", which.join(" "), tests.join(" "));
+    heading(format_args!("cargo mutants {} {}", which.join(" "), tests.join(" ")));
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
     match status.code() {
         // All found, some not found, some that do not end.

@@ -1,6 +1,7 @@
 //! Tests of the Python package: builds a wheel, installs it in an environment below the target folder, and runs
 //! pytest.
 
+use crate::heading::heading;
 use crate::workspace::{Workspace, cargo};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -116,7 +117,7 @@ fn wheel_in(folder: &Path) -> Result<PathBuf, String> {
 }
 
 fn step(command: &mut Command, name: &str) -> Result<(), String> {
-    println!("== {name}");
+    heading(format_args!("{name}"));
     let status = command.status().map_err(|error| format!("cannot start {name}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status})")) }
 }

@@ -1,5 +1,6 @@
-//! `cargo xtask test`: runs every check and test, cheapest first, and stops at the first failure.
+//! `cargo xtask test`: runs every check and test, cheapest first, and stops after the first step that fails.
 
+use crate::heading::heading;
 use crate::wasm::Profile;
 use crate::web::{self, Tests};
 use crate::workspace::{Workspace, cargo};
@@ -19,7 +20,7 @@ const LESSER: &[&str] = if cfg!(target_arch = "x86_64") { &["portable", "avx2"] 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String> {
     let mut kit: Vec<(&str, &str)> = if options.full { vec![("GRADUS_KIT", "full")] } else { Vec::new() };
     step(workspace, "fmt --all --check")?;
-    println!("== tidy");
+    heading(format_args!("tidy"));
     tidy::run(workspace)?;
     let (nvrtc, weights);
     let oracles = std::thread::scope(|scope| {
@@ -35,7 +36,11 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
         kit.extend([("GRADUS_ORACLES", "required"), ("GRADUS_NVRTC", &nvrtc), ("GRADUS_WEIGHTS", &weights)]);
     }
     // The lints above build the benchmarks; no test runs them.
-    step_with(workspace, "test --workspace --exclude gradus-bench --lib --bins --tests", &kit)?;
+    step_with(
+        workspace,
+        "test --no-fail-fast --workspace --exclude gradus-bench --lib --bins --tests",
+        &kit,
+    )?;
     step(workspace, "test --workspace --exclude gradus-bench --doc")?; // not included in the line above
     for &isa in LESSER {
         // With all packages, so that none is rebuilt with other features; the filters select tests by their modules.
@@ -57,7 +62,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
     if options.browser {
         web::run(workspace, Profile::Fast, Tests::Required)?;
     }
-    println!("== all passed");
+    heading(format_args!("all passed"));
     Ok(())
 }
 
@@ -69,7 +74,7 @@ fn oracles(workspace: &Workspace) -> Result<(String, String), String> {
 
 /// Runs an example that was built before. `cargo run` would rebuild dependencies with fewer features.
 fn run_example(workspace: &Workspace, name: &str) -> Result<(), String> {
-    println!("== example {name}");
+    heading(format_args!("example {name}"));
     let program = workspace.target.join("debug/examples").join(name);
     let status = Command::new(&program).current_dir(&workspace.root).status();
     match status.map_err(|error| format!("cannot start {}: {error}", program.display()))? {
@@ -84,7 +89,7 @@ fn step(workspace: &Workspace, arguments: &str) -> Result<(), String> {
 
 fn step_with(workspace: &Workspace, arguments: &str, environment: &[(&str, &str)]) -> Result<(), String> {
     let set: String = environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
-    println!("== {set}cargo {arguments}");
+    heading(format_args!("{set}cargo {arguments}"));
     let status = cargo()
         .args(arguments.split(' '))
         .current_dir(&workspace.root)

@@ -1,5 +1,6 @@
 //! `cargo xtask swiftshader`: tests WebGPU devices on SwiftShader, the Vulkan driver in software that Chromium contains.
 
+use crate::heading::heading;
 use crate::workspace::{Workspace, cargo};
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     for tests in ["--package gradus-gpu --test tests -- kernels:: catalog::", "--package gradus-wgpu --tests"]
     {
         let arguments = format!("test {tests}");
-        println!("== cargo {arguments}");
+        heading(format_args!("cargo {arguments}"));
         let status = cargo()
             .args(arguments.split(' '))
             .current_dir(&workspace.root)

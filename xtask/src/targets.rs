@@ -1,5 +1,6 @@
 //! `cargo xtask targets`: type-checks the library for systems whose GPU interface is not Vulkan. Nothing is linked or run.
 
+use crate::heading::heading;
 use crate::toolchain;
 use crate::workspace::Workspace;
 
@@ -12,7 +13,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
         let toolchain = toolchain::find(workspace, target)?;
         let mut command = toolchain.cargo(workspace, "check", target);
         command.args(["--package", "gradus"]).env("CARGO_TARGET_DIR", workspace.target.join("targets"));
-        println!("== cargo check --target {target} of gradus with {}", toolchain.rustc.display());
+        heading(format_args!("cargo check --target {target} of gradus with {}", toolchain.rustc.display()));
         let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
         if !status.success() {
             return Err(format!("the check for {target} failed ({status})"));

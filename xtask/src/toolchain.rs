@@ -1,6 +1,7 @@
 //! Finds a compiler for another target: the installed one if it has the target's standard library, else Debian's, which is
 //! unpacked below the target folder and builds that library from source.
 
+use crate::heading::heading;
 use crate::workspace::{Workspace, cargo, output};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -92,7 +93,7 @@ fn unpacked(folder: &Path) -> Option<PathBuf> {
 
 /// Fetches Debian's packages and unpacks them; nothing is installed.
 fn unpack(folder: &Path) -> Result<PathBuf, String> {
-    println!("== fetching {} into {}", PACKAGES.join(", "), folder.display());
+    heading(format_args!("fetching {} into {}", PACKAGES.join(", "), folder.display()));
     let aside = folder.with_extension("part");
     let _ = std::fs::remove_dir_all(&aside);
     let failed = |error: std::io::Error| format!("{}: {error}", aside.display());

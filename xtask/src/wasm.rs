@@ -1,6 +1,7 @@
 //! `cargo xtask wasm`: builds the WebAssembly module of the browser package, optimised for size.
 //! `toolchain.rs` finds a compiler that has the target.
 
+use crate::heading::heading;
 use crate::toolchain;
 use crate::workspace::Workspace;
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ pub(crate) fn build(workspace: &Workspace, profile: Profile) -> Result<PathBuf, 
     let mut command = toolchain.cargo(workspace, "build", TARGET);
     command.args(["--package", "gradus-web", "--profile", profile.name()]).env("CARGO_TARGET_DIR", &target);
     command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-C target-feature=+simd128");
-    println!("== cargo build --target {TARGET} of gradus-web with {}", toolchain.rustc.display());
+    heading(format_args!("cargo build --target {TARGET} of gradus-web with {}", toolchain.rustc.display()));
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !status.success() {
         return Err(format!("the build for {TARGET} failed ({status})"));

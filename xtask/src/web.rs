@@ -1,5 +1,6 @@
 //! `cargo xtask web`: builds the browser package and its page; with `--test` runs their tests in a browser.
 
+use crate::heading::heading;
 use crate::wasm::{self, Profile};
 use crate::workspace::Workspace;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, tests: Tests) -> Resu
 }
 
 fn npm(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
-    println!("== npm {}", arguments.join(" "));
+    heading(format_args!("npm {}", arguments.join(" ")));
     let mut npm = Command::new("npm");
     let status = npm.args(arguments).current_dir(folder).envs(environment.iter().copied()).status();
     let status = status.map_err(|error| format!("cannot start npm: {error}; install Node.js"))?;
