@@ -1,5 +1,5 @@
-//! Runs programs on the first Vulkan adapter in a simple way: one submission per command, nothing shared between
-//! runs.
+//! Runs programs on the first Vulkan adapter in a simple way: with one submission per command, and without sharing
+//! anything between runs.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use gradus_compile::{BufferLocation, Plan, Text, compile};
@@ -36,7 +36,7 @@ pub(crate) fn attention(sizes: [usize; 4], causal: bool) -> Graph {
     attention_as("scaled_dot_product_attention", sizes, causal)
 }
 
-/// Attention as a region with this name. Under another name than its own it is inlined.
+/// Attention as a region with this name. If the name is not that of attention, the region is inlined.
 pub(crate) fn attention_as(name: &str, [heads, n, m, d]: [usize; 4], causal: bool) -> Graph {
     fn wide(v: Var<'_>, m: usize) -> Var<'_> {
         let shape = [v.shape().to_vec(), vec![m]].concat();
@@ -254,7 +254,7 @@ impl Gpu {
         Ok((pipeline, group, *groups))
     }
 
-    /// Submits all commands this often, in one pass, and waits.
+    /// Submits all commands `times` times, in one pass, and waits.
     fn submit(
         &self,
         program: &GpuProgram,
@@ -278,7 +278,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Seconds of one run of a graph on inputs of zeros, the best of several.
+    /// Returns the seconds of one run of a graph on inputs of zeros: the shortest of several runs.
     pub(crate) fn seconds(&self, graph: &Graph, limits: &Limits, times: usize) -> Result<f64, String> {
         let plan = planned(graph, limits).map_err(|e| e.to_string())?;
         let program = translate(&plan, limits, Dialect::Wgsl, Text::Special).map_err(|e| e.to_string())?;
@@ -311,7 +311,7 @@ impl Gpu {
         mapped[..bytes].to_vec()
     }
 
-    /// Evaluates a graph; `None` if the program has host steps, with the reason of the first.
+    /// Evaluates a graph. If the program has host steps, returns the reason of the first instead.
     pub(crate) fn evaluate(
         &self,
         graph: &Graph,
