@@ -14,7 +14,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The row-major layout of a shape.
+    /// Returns the row-major layout of a shape.
     pub fn row_major(shape: &[usize]) -> Layout {
         let mut strides = vec![1i64; shape.len()];
         for a in (1..shape.len()).rev() {

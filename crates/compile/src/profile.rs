@@ -65,7 +65,7 @@ impl Profile {
         self.claim(call, types).is_some()
     }
 
-    /// The claim by which the device runs this call as one step.
+    /// Returns the claim by which the device runs this call as one step.
     pub(crate) fn claim(&self, call: &Call, types: &[Aval]) -> Option<&'static Claim> {
         self.claims.iter().find(|c| *c.name == *call.name && (c.fits)(self, call, types))
     }

@@ -11,7 +11,7 @@ use gradus_ir::size::MOST_BYTES;
 use gradus_ir::{Aval, DType, Graph, Kind, Literal};
 use std::sync::Arc;
 
-/// The graph over `f32` inputs of these shapes.
+/// Returns the graph over `f32` inputs of these shapes.
 fn graph(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> Vec<Var<'g>>) -> Graph {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = shapes.iter().map(|s| b.input("x", Aval::new(DType::F32, *s))).collect();
@@ -22,7 +22,7 @@ fn planned(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) 
     compile(&graph(shapes, build), &PROFILE).unwrap()
 }
 
-/// The number of times that a plan's own loop nests apply a function.
+/// Returns the number of times that a plan's own loop nests apply a function.
 fn count(plan: &Plan, function: &str) -> usize {
     let nests = plan.steps.iter().filter_map(|s| match s {
         Step::Kernel(k) => Some(k),
@@ -45,7 +45,7 @@ fn rows_of_several_axes_are_one_axis_of_a_product() {
     assert_eq!(c.batch.len(), 1, "{plan}");
 }
 
-/// A plan of `n` sorts in sequence. Sorts are not fused, and their results cannot overwrite their operands.
+/// Returns a plan of `n` sorts in sequence. Sorts are not fused, and their results cannot overwrite their operands.
 fn sorts(n: usize) -> Plan {
     planned(&[&[32]], |b, x| {
         let mut sorted = x[0];
@@ -84,7 +84,7 @@ fn lives_go_from_the_first_to_the_last_use() {
         expected.push((b, at, first, last));
     }
     assert_eq!(found, expected);
-    // The next sort reads the values of the first two; nothing reads the indices.
+    // The next sort reads the values of the first two. No step reads the indices.
     let spans: Vec<(usize, usize)> = found.iter().map(|l| (l.2, l.3)).collect();
     for span in [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2)] {
         assert_eq!(spans.iter().filter(|s| **s == span).count(), 1, "{spans:?}");

@@ -47,7 +47,7 @@ fn f64s(shape: &[usize]) -> Aval {
     Aval::new(DType::F64, shape)
 }
 
-/// The ops of a graph, without its inputs.
+/// Returns the ops of a graph, without its inputs.
 fn ops(graph: &Graph) -> String {
     let names: Vec<&str> = graph.nodes().iter().map(|n| n.op.name()).filter(|n| *n != "input").collect();
     names.join(" ")

@@ -14,8 +14,8 @@ fn input<'g>(b: &'g Builder, shape: &[usize]) -> Var<'g> {
     b.input("x", Aval::new(DType::F32, shape))
 }
 
-/// A plan of two products with fused kernels, and sums of rows. Some of its temporaries are in use at the same time, others
-/// are not.
+/// Returns a plan of two products with fused kernels, and sums of rows. Some of its temporaries are in use at the same
+/// time, others are not.
 fn products() -> Plan {
     let b = Builder::new();
     let (x, w, v) = (input(&b, &[8, 16]), input(&b, &[16, 16]), input(&b, &[16, 16]));
@@ -51,7 +51,7 @@ fn said(plan: &Plan, change: impl FnOnce(&mut Plan)) -> String {
     error.lines().next().unwrap_or_default().to_string()
 }
 
-/// The temporaries, in the order of buffers.
+/// Returns the temporaries, in the order of buffers.
 fn temporaries(plan: &Plan) -> Vec<usize> {
     let temporary = |b: &usize| matches!(plan.buffers[*b].location, BufferLocation::Arena(_));
     (0..plan.buffers.len()).filter(temporary).collect()
@@ -132,7 +132,7 @@ fn loops_over_other_stacks() {
     assert!(why.contains("1 results of a plan with 2 outputs"), "{why}");
 }
 
-/// A plan in which the rows of a product are normalised and multiplied again, in slices along the batch.
+/// Returns a plan in which the rows of a product are normalised and multiplied again, in slices along the batch.
 fn sliced() -> Plan {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = (0..3).map(|_| input(&b, &[16, 64, 32])).collect();
@@ -159,7 +159,7 @@ fn slices_over_each_other() {
     assert!(why.contains("the operands of slices do not match the inputs of their plan"), "{why}");
 }
 
-/// The plan of a graph over `f32` inputs of these shapes.
+/// Returns the plan of a graph over `f32` inputs of these shapes.
 fn planned(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> Vec<Var<'g>>) -> Plan {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = shapes.iter().map(|s| input(&b, s)).collect();

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Largest number of ranges.
 const RANGES: usize = 4;
-/// Most bytes that are prefetched from each end: half of a second-level cache.
+/// Largest number of bytes that are prefetched from each end: half of a second-level cache.
 const MOST: usize = 1 << 19;
 /// Bytes that are prefetched by one call. They are few, so that a thread notices soon that it need not wait any longer.
 const PART: usize = 256;

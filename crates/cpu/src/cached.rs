@@ -80,7 +80,7 @@ impl Cache {
         self.slots * self.heads * self.capacity * self.row_bytes()
     }
 
-    /// Offset in bytes of the first position of a head of a slot.
+    /// Returns the offset in bytes of the first position of a head of a slot.
     fn at(&self, slot: usize, head: usize) -> usize {
         (slot * self.heads + head) * self.capacity * self.row_bytes()
     }

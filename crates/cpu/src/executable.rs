@@ -358,7 +358,7 @@ pub fn evaluate_on(
         arguments.push(Argument { storage, offset: 0 });
     }
     let outputs = executable.run(pool, &mut arguments)?;
-    // SAFETY: `run` returns outputs of the sizes that their types say.
+    // SAFETY: `run` returns outputs of the sizes that their types state.
     let read = |(s, aval): (&Storage, &Aval)| unsafe { from_memory(aval, s.as_ptr()) };
     outputs.iter().zip(&graph.output_avals()).map(read).collect()
 }
@@ -380,7 +380,7 @@ impl Session<'_> {
     /// Runs the steps.
     ///
     /// # Safety
-    /// Inputs and outputs have the sizes that the plan says. No other thread writes to the inputs or accesses
+    /// Inputs and outputs have the sizes that the plan states. No other thread writes to the inputs or accesses
     /// the outputs during the call. An output shares memory with an input only if the plan names that input as
     /// its donor.
     pub(crate) unsafe fn run(

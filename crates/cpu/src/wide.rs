@@ -51,9 +51,9 @@ pub(crate) trait Wide: Unpack {
     unsafe fn zero() -> Self;
     unsafe fn load(p: *const f32) -> Self;
     unsafe fn store(self, p: *mut f32);
-    /// `self · x + sum`, rounded once.
+    /// Returns `self · x + sum`, rounded once.
     unsafe fn mul_add(self, x: Self, sum: Self) -> Self;
-    /// `self · x + sum` with one `x` for all.
+    /// Returns `self · x + sum` with one `x` for all.
     unsafe fn mul_add_splat(self, x: Self::Splat, sum: Self) -> Self;
     /// Returns the sum of all lanes. Adds the halves first.
     unsafe fn sum(self) -> f32;

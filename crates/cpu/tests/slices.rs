@@ -12,7 +12,7 @@ use gradus_ir::{Aval, DType, Graph};
 #[derive(Clone, Copy)]
 struct Sizes(usize, usize, usize, usize);
 
-/// Attention over three operands `[batch, positions, heads, width]`, and its scores.
+/// Returns attention over three operands `[batch, positions, heads, width]`, and its scores.
 fn attention<'g>(x: &[Var<'g>], Sizes(b, h, t, _): Sizes) -> Var<'g> {
     let scores = x[0].dot(x[1], "bihd", "bjhd", "bhij");
     let shape = scores.shape();

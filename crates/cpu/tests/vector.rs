@@ -182,7 +182,7 @@ fn error_functions() {
     check("erfinv", 0.51, |x| erfinv(&[x]));
 }
 
-/// Small pseudo-random numbers (a fixed sequence).
+/// Returns small pseudo-random numbers (a fixed sequence).
 fn noise(count: usize) -> impl Iterator<Item = u32> {
     let mut state = 1_u64;
     (0..count).map(move |_| {

@@ -372,7 +372,7 @@ fn products_f64() {
     products::<f64>();
 }
 
-/// The documented order of a sum, implemented independently.
+/// Returns a sum in the documented order, by an independent implementation.
 fn sum_in_order<T: Float + std::ops::Add<Output = T>>(x: &[T]) -> T {
     let mut lanes: Vec<T> = vec![T::from(-0.0); 64];
     for (i, x) in x.iter().enumerate() {

@@ -6,7 +6,7 @@ use gradus_ir::graph::{Id, Node, attr_text, literal_text};
 use gradus_ir::{Graph, Literal, Op};
 use std::sync::Arc;
 
-/// Most characters per line on a box, and in a tooltip.
+/// Largest number of characters per line on a box, and in a tooltip.
 const LINE: usize = 34;
 const TIP: usize = 400;
 

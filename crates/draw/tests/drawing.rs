@@ -15,7 +15,7 @@ fn matrix() -> Aval {
     Aval::new(DType::F64, [3, 3])
 }
 
-/// Nodes of a pseudo-random graph, all of one type.
+/// Returns a pseudo-random graph with this number of nodes, all of one type.
 fn random(nodes: usize, seed: u64, call: Option<&Arc<Graph>>) -> Graph {
     let b = Builder::new();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -48,7 +48,7 @@ fn random(nodes: usize, seed: u64, call: Option<&Arc<Graph>>) -> Graph {
     b.finish(&[last.sum(&[0, 1]), values[values.len() / 2]]).unwrap()
 }
 
-/// A graph with calls in calls.
+/// Returns a graph with calls in calls.
 fn nested(nodes: usize) -> Graph {
     let b = Builder::new();
     let (x, y) = (b.input("x", matrix()), b.input("y", matrix()));
@@ -213,7 +213,7 @@ fn wires_avoid_boxes(doc: &Document<'_>, boxes: &[(String, Rect)]) {
     }
 }
 
-/// Points along a path of lines and curves.
+/// Returns points along a path of lines and curves.
 fn points(path: &str) -> Vec<(f64, f64)> {
     let mut all: Vec<(f64, f64)> = Vec::new();
     let spaced = path.replace('L', " L ").replace('C', " C ").replace('M', " M ");

@@ -14,7 +14,7 @@ fn product() -> Graph {
     b.finish(&[(x * y) * (z + w)]).unwrap()
 }
 
-/// The number of each box, by its id.
+/// Returns the number of each box, by its id.
 fn numbers(text: &str) -> BTreeMap<String, usize> {
     let doc = Document::parse(text).unwrap();
     let boxes = doc.descendants().filter(|n| n.attribute("class").is_some_and(|c| c.starts_with("node ")));
@@ -26,7 +26,7 @@ fn numbers(text: &str) -> BTreeMap<String, usize> {
     boxes.filter_map(number).collect()
 }
 
-/// The title of each numbered box without its number.
+/// Returns the title of each numbered box without its number.
 fn titles(text: &str) -> BTreeMap<usize, String> {
     let doc = Document::parse(text).unwrap();
     let spans = doc.descendants().filter(|n| n.attribute("class") == Some("order"));

@@ -93,7 +93,7 @@ impl<'a> Build<'a> {
         };
     }
 
-    /// Threads per group.
+    /// Returns the threads per group.
     pub(crate) fn group(&self) -> u32 {
         self.group
     }

@@ -6,7 +6,7 @@ use crate::routine::CLAIMS;
 use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Split, StoredScores};
 use gradus_ir::DType;
 
-/// The limits by which graphs are compiled for an adapter: those of a desktop GPU, or of a software adapter if
+/// Returns the limits by which graphs are compiled for an adapter: those of a desktop GPU, or of a software adapter if
 /// barriers are expensive.
 pub fn profile(limits: &Limits) -> Profile {
     let most = usize::try_from(limits.binding).unwrap_or(usize::MAX);

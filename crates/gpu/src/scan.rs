@@ -7,7 +7,7 @@ use gradus_compile::{
     Access, Buffer, BufferLocation, Control, Inst, Kernel, Layout, Level, Operation, Plan, Step, Store,
 };
 
-/// Most commands of a recorded loop.
+/// Largest number of commands of a recorded loop.
 const MOST: usize = 1 << 13;
 
 /// The location of a buffer of the body in an iteration: a buffer of the program, and the offset of the first element.

@@ -29,7 +29,7 @@ fn graph(inputs: Inputs<'_>, build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> 
     b.finish(&build(&b, &ins)).expect("a graph")
 }
 
-/// The sum of the bounds of all ops of a graph.
+/// Returns the sum of the bounds of all ops of a graph.
 fn bounds(graph: &Graph) -> f64 {
     let one = |op: &Op| match op.def().bound() {
         Bound::Exact => 0.0,
@@ -241,7 +241,8 @@ fn running_combinations() {
     }
 }
 
-/// If there are few rows and barriers are cheap, threads share rows. With the last sizes each thread has its own row.
+/// Tests attention. If there are few rows and barriers are cheap, threads share rows; with the last sizes each thread has
+/// its own row.
 #[test]
 fn attention_with_gradients() {
     for (sizes, causal) in [([4, 300, 300, 4], false), ([8, 250, 130, 5], true), ([70, 1000, 9, 4], false)] {
@@ -520,7 +521,7 @@ fn random_words() {
     }
 }
 
-/// An index out of range is reported with its position.
+/// Tests that an index out of range is reported with its position.
 #[test]
 fn indices_out_of_range() {
     let g = graph(&[(F, &[10]), (DType::I64, &[4])], |_, x| vec![x[0].take(x[1], 0)]);

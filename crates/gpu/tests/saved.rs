@@ -6,7 +6,7 @@ use gradus_ir::ops::index::Take;
 use gradus_ir::{Aval, DType, Literal};
 use serde_json::{Value, json};
 
-/// A program with a constant, a temporary, a check and an output.
+/// Returns a program with a constant, a temporary, a check and an output.
 fn saved() -> (Value, Vec<Literal>) {
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [64, 8]));

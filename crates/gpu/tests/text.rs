@@ -94,7 +94,7 @@ fn kept() -> Vec<(&'static str, Graph)> {
     .collect()
 }
 
-/// More graphs whose kernels are compared with files: other dtypes, routines and a loop.
+/// Returns further graphs whose kernels are compared with files: other dtypes, routines and a loop.
 fn more_kept() -> Vec<(&'static str, Graph)> {
     let index = |n: usize| (DType::I64, vec![n]);
     let rows = |m: usize, n: usize| (F, vec![m, n]);
@@ -201,7 +201,7 @@ fn naga_accepts_every_text() {
     }
 }
 
-/// Generic text has extents, strides and constants as parameters, so that other values need no new kernel.
+/// Tests that generic text has extents, strides and constants as parameters, so that other values need no new kernel.
 #[test]
 fn other_shapes_share_generic_text() {
     let texts = |graph: &Graph| -> Vec<String> {

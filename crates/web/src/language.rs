@@ -48,7 +48,7 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
     })
 }
 
-/// A program, its graph for the inputs of a request, and these inputs.
+/// Returns a program, its graph for the inputs of a request, and these inputs.
 fn lowered(source: Source, request: &Request) -> Result<(Program, Lowered, BTreeMap<Name, Tensor>), Fault> {
     let program = Program::parse(source)?;
     let mut inputs: BTreeMap<Name, Tensor> = BTreeMap::new();

@@ -50,7 +50,7 @@ fn answer(request: &Request) -> Result<Value, Fault> {
     }
 }
 
-/// The name of an error's class in the page.
+/// Returns the name of an error's class in the page.
 fn kind_of(e: &Error) -> &'static str {
     match e.kind() {
         Kind::Shape { .. } | Kind::Axis { .. } => "shape",

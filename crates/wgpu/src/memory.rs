@@ -99,7 +99,7 @@ impl Block {
         &self.memory
     }
 
-    /// The run that last wrote this memory.
+    /// Returns the run that last wrote this memory.
     pub(crate) fn run(&self) -> u64 {
         self.run.load(Ordering::Relaxed)
     }

@@ -35,7 +35,7 @@ pub struct AdapterFacts {
     pub memory: Option<u64>,
     /// Number of storage buffers that one kernel may bind.
     pub bindings: u32,
-    /// Most threads in a workgroup.
+    /// Largest number of threads in a workgroup.
     pub group: u32,
     /// Bytes of memory that a workgroup shares.
     pub shared: u32,
@@ -46,7 +46,7 @@ pub struct AdapterFacts {
 pub struct Options {
     /// Initial size of the heap in bytes; it doubles when it is full.
     pub heap: usize,
-    /// Most bytes to allocate from the system for tensors.
+    /// Largest number of bytes to allocate from the system for tensors.
     pub most: usize,
     /// Largest size of a binding in bytes, if it is less than the adapter's limit.
     pub binding: u64,

@@ -24,7 +24,7 @@ const RUNS: usize = 64;
 const EAGER: f64 = 1e-3;
 /// Largest estimated duration of one submission in seconds, because systems reset a GPU that is busy for too long.
 const LONGEST: f64 = 0.1;
-/// Most dispatches of one submission.
+/// Largest number of dispatches of one submission.
 const DISPATCHES: usize = 4096;
 /// Largest number of submissions that may be unfinished at the same time.
 const IN_FLIGHT: usize = 64;

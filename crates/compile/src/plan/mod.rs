@@ -61,7 +61,7 @@ impl Plan {
 }
 
 impl Buffer {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
         self.numel * self.dtype.size()
     }

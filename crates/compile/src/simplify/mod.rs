@@ -82,7 +82,7 @@ impl Rule {
     }
 }
 
-/// All rules, in the order in which they are tried.
+/// Returns all rules, in the order in which they are tried.
 pub fn rules() -> Vec<Rule> {
     let mut all = constants::cheap();
     all.extend(algebra::rules());

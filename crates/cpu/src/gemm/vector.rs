@@ -23,7 +23,7 @@ pub(super) trait Vector: Copy {
     unsafe fn store(self, p: *mut Self::Scalar);
     unsafe fn store_some(self, mask: Self::Mask, p: *mut Self::Scalar);
     unsafe fn add(self, other: Self) -> Self;
-    /// `self * x + sum`.
+    /// Returns `self * x + sum`.
     unsafe fn mul_add(self, x: Self, sum: Self) -> Self;
     /// Returns the sum of the lanes: adds the upper half to the lower half until one lane is left.
     unsafe fn sum(self) -> Self::Scalar;

@@ -151,7 +151,7 @@ impl Case {
         self.kernel.stores.push(Store { value, access: Access { buffer, layout } });
     }
 
-    /// Row-major strides with `apart` elements between rows.
+    /// Returns row-major strides with `apart` elements between rows.
     fn strides(&self, apart: usize) -> Vec<i64> {
         let mut strides = vec![1i64; self.kernel.axes.len()];
         for a in (1..strides.len()).rev() {

@@ -98,7 +98,7 @@ fn rounded(x: &[f32]) -> Vec<f64> {
     x.chunks(32).flat_map(block).collect()
 }
 
-/// The ways to compute products of integers: `None` is `int8::dot`, an instruction set is its code without VNNI.
+/// Returns the ways to compute products of integers: `None` is `int8::dot`, an instruction set is its code without VNNI.
 fn ways() -> impl Iterator<Item = Option<Isa>> {
     [None].into_iter().chain(Isa::available().iter().filter(|isa| **isa <= Isa::Avx2).copied().map(Some))
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 const SHAPES: [[usize; 2]; 6] = [[1, 1], [3, 5], [2, 16], [5, 33], [8, 8], [17, 4]];
 /// Deepest nesting of control flow.
 const DEPTH: usize = 3;
-/// Most iterations of a loop.
+/// Largest number of iterations of a loop.
 const MOST: usize = 4;
 /// Number of inputs that gradients are taken of; an integer input follows them.
 pub(crate) const FLOATS: usize = 3;

@@ -250,7 +250,7 @@ impl<'g> Grower<'g> {
     }
 }
 
-/// Softmax along the last axis.
+/// Returns the softmax along the last axis.
 pub(crate) fn shares(x: Var<'_>) -> Var<'_> {
     let (shape, last) = (x.shape(), x.rank() - 1);
     let top = x.builder().apply1(Max { axes: vec![last] }, &[x]).spread(&[last], &shape);

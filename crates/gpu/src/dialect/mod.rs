@@ -36,7 +36,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) group: [u32; 3],
     /// The library functions.
     pub(crate) functions: &'a str,
-    /// Functions that only this kernel uses and that return nothing: name, parameters and lines.
+    /// Functions that only this kernel uses and that have no result: name, parameters and lines.
     pub(crate) local: &'a [(String, String, String)],
     /// The lines of the kernel.
     pub(crate) body: &'a str,

@@ -12,7 +12,7 @@ const INT64: &str = include_str!("int64.wgsl");
 /// Functions that only WGSL needs, because CUDA has instructions for them.
 const WGSL: &str = include_str!("wgsl.wgsl");
 
-/// The functions by name, as WGSL.
+/// Returns the functions by name, as WGSL.
 fn functions() -> &'static BTreeMap<String, String> {
     static ALL: OnceLock<BTreeMap<String, String>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -146,7 +146,7 @@ pub(crate) fn lines(expression: &str) -> usize {
             return lines;
         }
         let body = functions().get(name).map_or("", String::as_str);
-        // Library functions are not recursive: the name of a function is in its own text once, in the declaration.
+        // Library functions are not recursive, so the text of a function contains its own name only in the declaration.
         let inner = calls(body).filter(|n| *n != name).map(|n| visit(n, known)).sum::<usize>();
         let lines = body.lines().count() + inner;
         known.insert(name.to_string(), lines);

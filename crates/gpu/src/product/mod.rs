@@ -134,7 +134,7 @@ impl Sizes {
     }
 }
 
-/// The two operands and the first element of the result, at a batch index.
+/// Returns the two operands and the first element of the result, at a batch index.
 pub(crate) fn operands(b: &mut Build<'_>, c: &Contraction, batch: &Int) -> ([Operand; 2], Int) {
     let extents: Vec<Int> = c.batch.iter().map(|x| b.size(x.0 as i64)).collect();
     let index = decompose(b, batch, &extents);
@@ -195,7 +195,7 @@ fn is_row_major(c: &Contraction) -> bool {
     c.offsets[2] == 0 && is_flat(&axes, &Layout { offset: 0, strides })
 }
 
-/// The layout of an operand or the result over batch, rows, columns and the summed axis.
+/// Returns the layout of an operand or the result over batch, rows, columns and the summed axis.
 fn layout(c: &Contraction, o: usize) -> Layout {
     let mut strides: Vec<i64> = c.batch.iter().map(|b| b.1[o]).collect();
     strides.extend(match o {
@@ -206,7 +206,7 @@ fn layout(c: &Contraction, o: usize) -> Layout {
     Layout { offset: c.offsets[o], strides }
 }
 
-/// The dtype in which sums are accumulated.
+/// Returns the dtype in which sums are accumulated.
 fn sums(c: &Contraction) -> DType {
     c.dtype
 }

@@ -9,7 +9,7 @@ use gradus_ir::ops::Combine;
 
 /// Number of tiles that occupy a GPU.
 const ENOUGH: usize = 256;
-/// Fewest elements of the summed axis per part.
+/// Smallest number of elements of the summed axis per part.
 const LEAST: usize = 128;
 
 /// Returns the number of parts into which a product is split; `None` if it is not split.
@@ -24,7 +24,7 @@ pub(crate) fn parts(c: &Contraction, limits: &Limits) -> Option<usize> {
     (2..=wanted).rev().find(|s| c.k.0.is_multiple_of(*s) && (c.k.0 / s).is_multiple_of(16))
 }
 
-/// Number of elements of the result.
+/// Returns the number of elements of the result.
 pub(crate) fn numel(c: &Contraction) -> usize {
     c.products() * c.m.0 * c.n.0
 }

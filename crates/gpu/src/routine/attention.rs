@@ -27,7 +27,7 @@ const fn claim(name: &'static str, fits: fn(&Profile, &Region, &[Aval]) -> bool)
 const FORWARD: &str = "scaled_dot_product_attention";
 const BACKWARD: &str = "scaled_dot_product_attention_vjp";
 
-/// Most features that a thread holds in registers.
+/// Largest number of features that a thread holds in registers.
 const REGISTERS: usize = 192;
 /// Smallest number of rows. With fewer rows, as when one token is generated, products are faster, because more threads
 /// share the work of a row.
@@ -122,13 +122,13 @@ impl Attention {
         })
     }
 
-    /// The unit of reads and writes: one element or four.
+    /// Returns the unit of reads and writes: one element or four.
     fn unit(&self) -> Unit {
         if self.width.is_multiple_of(4) && self.values.is_multiple_of(4) { Unit::Four } else { Unit::Word }
     }
 }
 
-/// The kernels of a claimed region.
+/// Returns the kernels of a claimed region.
 pub(super) fn launches(call: &mut Call<'_>, region: &Region) -> Result<Vec<Launch>, String> {
     let types = &call.routine.types;
     let unfit = || format!("there is no kernel for {}", region.name);

@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 
 /// Largest number of output channels, and of positions, of a thread.
 const MOST: usize = 8;
-/// Most elements of the window along the last axis in one iteration.
+/// Largest number of elements of the window along the last axis in one iteration.
 const UNROLLED: usize = 16;
 /// Number of threads that occupy the adapter. If there would be fewer, sums are split among several threads.
 const ENOUGH: usize = 128;
-/// Most terms of a sum in one thread, because software adapters end loops after 65,535 iterations.
+/// Largest number of terms of a sum in one thread, because software adapters end loops after 65,535 iterations.
 const LONGEST: usize = 1 << 15;
 
 /// The sizes of a convolution, and its division among threads.
@@ -45,13 +45,13 @@ fn block(extent: usize) -> usize {
 }
 
 impl Geometry<'_> {
-    /// Number of blocks of output channels, and of positions along the last axis.
+    /// Returns the number of blocks of output channels, and of positions along the last axis.
     fn blocks(&self) -> [usize; 2] {
         let last = self.os.len() - 1;
         [self.os[2].div_ceil(self.high), self.os[last].div_ceil(self.wide)]
     }
 
-    /// Extents of the loop: channels, window, and iterations along its last axis.
+    /// Returns the extents of the loop: channels, window, and iterations along its last axis.
     fn loops(&self) -> Vec<usize> {
         let mut all = self.ws[2..].to_vec();
         if let Some(last) = all.last_mut() {
@@ -60,7 +60,7 @@ impl Geometry<'_> {
         all
     }
 
-    /// Extents of the index of a thread: part, image, group, block of channels, positions, block of positions.
+    /// Returns the extents of the index of a thread: part, image, group, block of channels, positions, block of positions.
     fn threads(&self) -> Vec<usize> {
         let [down, across] = self.blocks();
         let mut all = vec![self.parts, self.os[0], self.os[1], down];

@@ -17,11 +17,11 @@ use walk::{Lanes, Walk};
 
 /// Number of elements that a thread sums before it adds the sum to the total; this limits rounding errors.
 const BLOCK: usize = 64;
-/// Most iterations of one thread on software adapters: llvmpipe ends loops after 65,535 iterations in total.
+/// Largest number of iterations of one thread on software adapters: llvmpipe ends loops after 65,535 iterations in total.
 const LONGEST: usize = 1 << 15;
-/// Most elements that a thread keeps in registers.
+/// Largest number of elements that a thread keeps in registers.
 const KEPT: usize = 16;
-/// Most instructions of an unrolled row.
+/// Largest number of instructions of an unrolled row.
 const UNROLLED: usize = 1200;
 
 /// The assignment of elements to threads.

@@ -165,7 +165,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The indices that a thread processes together, from the position of the first in its row.
+    /// Returns the indices that a thread processes together, from the position of the first in its row.
     fn points(&self, b: &mut Build<'_>, first: &Int) -> Vec<Point> {
         let base = decompose(b, first, self.inner);
         let one = |k: u32| {

@@ -49,23 +49,23 @@ impl Random {
     }
 }
 
-/// The bytes of a storage of a device.
+/// Returns the bytes of a storage of a device.
 pub(crate) fn read(device: &dyn Device, storage: &Storage) -> Vec<u8> {
     let all = device.read(&[(storage, 0..storage.len_bytes())]).wait().expect("a read");
     all[0].host::<u8>().expect("on the host").to_vec()
 }
 
-/// `f32` elements as bytes.
+/// Returns `f32` elements as bytes.
 pub(crate) fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_ne_bytes()).collect()
 }
 
-/// `f32` elements of bytes.
+/// Returns the `f32` elements in some bytes.
 pub(crate) fn as_floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// Complete storages as arguments.
+/// Returns complete storages as arguments.
 pub(crate) fn arguments(storages: &[&Storage]) -> Vec<Argument> {
     storages.iter().map(|s| Argument { storage: (*s).clone(), offset: 0 }).collect()
 }
@@ -141,7 +141,7 @@ pub(crate) fn load(gpu: &Gpu, program: GpuProgram, text: Text) -> Arc<dyn Execut
     gpu.load(program, text).expect("a program")
 }
 
-/// `f32` numbers between -1 and 1.
+/// Returns `f32` numbers between -1 and 1.
 pub(crate) fn numbers(shape: &[usize], seed: u64) -> Literal {
     let mut random = Random::new(seed + 1);
     let n: usize = shape.iter().product();
