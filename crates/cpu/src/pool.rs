@@ -54,7 +54,7 @@ struct Shared {
     /// Written by the caller while the job is closed and empty; read by workers that entered it while open.
     job: UnsafeCell<Job>,
     quit: AtomicBool,
-    /// True if the job must stop. The caller polls and sets this flag; workers read it.
+    /// If true, the job must stop. The caller polls and sets this flag; workers read it.
     stopped: Arc<AtomicBool>,
     panic: Mutex<Option<Thrown>>,
     sleep: Mutex<()>,

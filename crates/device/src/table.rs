@@ -9,7 +9,7 @@ use std::sync::{Arc, RwLock};
 /// because storages refer to it by number.
 static DEVICES: RwLock<Vec<Arc<dyn Device>>> = RwLock::new(Vec::new());
 
-/// True if the table has an entry.
+/// If true, the table has an entry.
 static OPEN: AtomicBool = AtomicBool::new(false);
 
 /// Returns the device with this name, or opens it: `make` receives the number of the new device.

@@ -10,7 +10,7 @@ use dagre::{EdgeLabel, LayoutOptions, NodeLabel};
 use std::collections::BTreeMap;
 
 /// Largest number of boxes on one level for `dagre`; each row that a wire passes counts as a box. Larger levels are
-/// placed in simple rows, because `dagre` would take minutes, and so many crossings are unreadable anyway.
+/// placed in simple rows, because `dagre` would take minutes, and drawings of this size are unreadable anyway.
 const MOST: usize = 1200;
 const MOST_PASSES: usize = 60_000;
 /// Horizontal distance between boxes of a row.

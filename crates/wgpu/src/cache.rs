@@ -23,7 +23,7 @@ const LARGEST: usize = 64 << 20;
 pub(crate) struct DiskCache {
     cache: wgpu::PipelineCache,
     path: PathBuf,
-    /// True if kernels were added since the file was written. The lock also serialises writers.
+    /// If true, kernels were added since the file was written. The lock also serialises writers.
     changed: Mutex<bool>,
 }
 
