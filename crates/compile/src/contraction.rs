@@ -1,5 +1,5 @@
-//! Represents contractions as batched matrix products with strides, and matches labelled contractions to them. A
-//! product may have an elementwise kernel that runs on each block of the result while it is in cache.
+//! Represents contractions as batched matrix products with strides, and matches labelled contractions to them. A product
+//! may include an elementwise kernel, which runs on each block of the result while the block is in cache.
 
 use crate::kernel::Kernel;
 use crate::layout::Layout;
@@ -9,7 +9,7 @@ use std::fmt;
 /// `out[b, i, j] = Σ_k lhs[b, i, k] · rhs[b, k, j]`.
 #[derive(Clone, Debug)]
 pub struct Contraction {
-    /// Type of the operands.
+    /// Dtype of the operands.
     pub operands: DType,
     /// Dtype of the sums and of the result: that of the operands, or `f32` if they are `bf16`.
     pub dtype: DType,
@@ -17,7 +17,7 @@ pub struct Contraction {
     pub buffers: [usize; 3],
     /// Index of the first element in each buffer.
     pub offsets: [i64; 3],
-    /// Batch axes, shared by all three: extent and strides.
+    /// Batch axes, which operands and result share: extent, and strides in each of the three.
     pub batch: Vec<(usize, [i64; 3])>,
     /// Rows: extent, and strides in the first operand and the result.
     pub m: (usize, [i64; 2]),
@@ -26,24 +26,24 @@ pub struct Contraction {
     pub n: (usize, [i64; 2]),
     /// The summed axis: extent, and strides in the first and the second operand.
     pub k: (usize, [i64; 2]),
-    /// An elementwise kernel over the row-major result, run on each block as soon as it is computed.
+    /// An elementwise kernel over the row-major result, run on each block as soon as the block is computed.
     pub finish: Option<Kernel>,
 }
 
 impl Contraction {
-    /// Buffers read: both operands, and those that the kernel after the product loads in addition to its result.
+    /// Returns the buffers read: both operands, and those that the fused kernel loads, except the product.
     pub fn reads(&self) -> Vec<usize> {
         let follow = self.finish.iter().flat_map(|k| k.loads().map(|a| a.buffer));
         self.buffers[..2].iter().copied().chain(follow.filter(|b| *b != self.buffers[2])).collect()
     }
 
-    /// Buffers written.
+    /// Returns the buffers written.
     pub fn writes(&self) -> Vec<usize> {
         let follow = self.finish.iter().flat_map(|k| k.stores.iter().map(|s| s.access.buffer));
         [self.buffers[2]].into_iter().chain(follow).collect()
     }
 
-    /// Extents and strides of an operand, or of the result (2): those of the batch, then its own two.
+    /// Returns the extents and strides of operand `o`, or of the result if `o` is 2: the batch axes, then its own two axes.
     pub fn axes(&self, o: usize) -> impl Iterator<Item = (usize, i64)> {
         let own = match o {
             0 => [(self.m.0, self.m.1[0]), (self.k.0, self.k.1[0])],
@@ -53,13 +53,14 @@ impl Contraction {
         self.batch.iter().map(move |b| (b.0, b.1[o])).chain(own)
     }
 
-    /// The first and the last index accessed in an operand or the result; `None` if there are none.
+    /// Returns the first and the last position accessed in operand `o`, or in the result if `o` is 2. Returns `None` if no
+    /// element is accessed.
     pub fn ends(&self, o: usize) -> Option<(i64, i64)> {
         let (extents, strides): (Vec<usize>, Vec<i64>) = self.axes(o).unzip();
         Layout { offset: self.offsets[o], strides }.ends(&extents)
     }
 
-    /// Number of products in the batch.
+    /// Returns the number of products in the batch.
     pub fn products(&self) -> usize {
         self.batch.iter().map(|b| b.0).product()
     }
@@ -72,9 +73,9 @@ pub(crate) struct Operand<'a> {
     pub(crate) layout: Layout,
 }
 
-/// Why a contraction cannot be a matrix product without copying an operand.
+/// The reason why a contraction cannot be a matrix product without a copy of an operand.
 pub(crate) enum NotMatmul {
-    /// This operand has a summed axis of its own, or its summed axes have no common stride.
+    /// The operand with this index has a summed axis that the other lacks, or its summed axes have no common stride.
     Operand(usize),
     /// No axis of the result is contiguous.
     Result,
@@ -104,7 +105,7 @@ pub(crate) fn match_product(
         }
     }
     let (mut batch, mut m, mut n, mut k) = (vec![], vec![], vec![], vec![]);
-    // Axes in the order of the result, then of the first operand.
+    // Lists the axes in the order of the result, then the summed ones in the order of the first operand.
     let out: Vec<(char, usize)> = ops[2].labels.chars().zip(ops[2].shape.iter().copied()).collect();
     let summed = ops[0].labels.chars().zip(ops[0].shape.iter().copied());
     let summed = summed.filter(|(l, _)| !ops[2].labels.contains(*l));
@@ -137,7 +138,7 @@ pub(crate) fn match_product(
     if !contiguous(&n) && whole(&n) > 1 {
         return Err(NotMatmul::Result);
     }
-    // Rows and columns have one axis each, the other axes join the batch. The longest axis of the rows stays.
+    // Rows and columns may have one axis each. The longest axis of the rows stays; all others become batch axes.
     let columns = n.pop();
     let longest = (0..m.len()).max_by_key(|&i| m[i].extent);
     let rows = longest.map(|i| m.remove(i));

@@ -1,6 +1,6 @@
-//! Estimates the cost of a plan before it runs: operations, bytes to move, and how long every buffer lives.
+//! Estimates the cost of a plan before it runs: operations, bytes read and written, and the lifetime of each buffer.
 //! Takes a plan or a step; returns work, lifetimes, and a description for users.
-//! `gradus-device` measures the speed at which a device does this work.
+//! `gradus-device` measures the rates at which a device does this work.
 
 use crate::kernel::{Kernel, Level, Operation};
 use crate::plan::{BufferLocation, Plan, Step};
@@ -9,13 +9,13 @@ use gradus_ir::{Builder, Var};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Work of a step, or of several.
+/// The work of one or more steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Scalar operations, counted as `gradus_ir` counts those of graphs: a multiply-add is two, a function is one,
-    /// copies, sorting and external routines are none.
+    /// Number of scalar operations, counted as `gradus_ir` counts those of graphs. A multiply-add counts as two, a function as
+    /// one; copies, sorting and external routines count as none.
     pub flops: f64,
-    /// Bytes that are read or written, each counted once.
+    /// Number of bytes that are read or written, each counted once.
     pub bytes: f64,
 }
 
@@ -27,7 +27,7 @@ impl std::ops::Add for Work {
 }
 
 impl Work {
-    /// The work of `n` repetitions.
+    /// Returns the work of `n` repetitions.
     pub fn times(self, n: usize) -> Work {
         Work { flops: self.flops * n as f64, bytes: self.bytes * n as f64 }
     }
@@ -36,7 +36,7 @@ impl Work {
 fn kernel_flops(k: &Kernel) -> f64 {
     let (rows, length) = (k.rows() as f64, k.row_length() as f64);
     let each = |op: &Operation, level: Level| match (op, level) {
-        // Every element of a row is combined.
+        // A reduction combines every element of a row.
         (Operation::Reduce(_), _) => rows * length,
         (Operation::Scalar(Scalar::Pointwise(_) | Scalar::Select), Level::Element) => rows * length,
         (Operation::Scalar(Scalar::Pointwise(_) | Scalar::Select), Level::Row) => rows,
@@ -46,7 +46,7 @@ fn kernel_flops(k: &Kernel) -> f64 {
 }
 
 impl Step {
-    /// The work of this step of a plan. A loop that ends by a condition counts as one iteration.
+    /// Returns the work of this step of a plan. A loop that ends by a condition counts as one iteration.
     pub fn work(&self, plan: &Plan) -> Work {
         let flops = match self {
             Step::Kernel(k) => kernel_flops(k),
@@ -66,7 +66,7 @@ impl Step {
                     .map(|p| p.work().times(*length))
                     .fold(Work::default(), |a, b| a + b);
             }
-            // Values passed between steps of a slice stay in cache.
+            // Values that steps of a slice pass to each other stay in cache, so their bytes are not counted.
             Step::Slices { control, extents, .. } => {
                 let slices = extents.iter().product::<usize>() as f64;
                 control.plans.iter().map(|p| p.work().flops * slices).sum()
@@ -86,7 +86,7 @@ impl Step {
         Work { flops, bytes: touched.values().sum() }
     }
 
-    /// The kind of step, in one or two words.
+    /// Returns a short description of the kind of step.
     pub fn title(&self) -> String {
         match self {
             Step::Kernel(k) if k.axes.len() > k.parallel => format!("kernel {:?}, reduced", k.axes),
@@ -109,13 +109,13 @@ impl Step {
 }
 
 impl Plan {
-    /// The work of all steps.
+    /// Returns the work of all steps.
     pub fn work(&self) -> Work {
         self.steps.iter().map(|s| s.work(self)).fold(Work::default(), |a, b| a + b)
     }
 
-    /// Describes the plan for users: totals, simplifications, ops that were not fused and why, the arena over time,
-    /// and every step.
+    /// Describes the plan for users: totals, simplifications, ops that were not fused with the reasons, the use of the arena
+    /// over time, and each step.
     pub fn explained(&self) -> String {
         let mut out = String::new();
         let total = self.work();
@@ -154,7 +154,7 @@ impl Plan {
         out
     }
 
-    /// Buffers in the arena by offset: buffer, first byte, and the steps that first and last use it.
+    /// Returns the buffers in the arena by offset: buffer, first byte, and the first and the last step that use it.
     pub fn lives(&self) -> Vec<(usize, usize, usize, usize)> {
         let mut out = Vec::new();
         for (b, buffer) in self.buffers.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Tracks which unit of work depends on which, transitively, so that fusion never creates a cycle.
-//! Takes the dependencies of new units; answers whether an op may join a unit, and whether two units may be merged.
-//! `group.rs` and `lower.rs` decide if a fusion is worthwhile.
+//! Stores the transitive dependencies between units of work, so that fusion never creates a cycle.
+//! Takes the dependencies of new units; decides whether an op may join a unit, and whether two units may be merged.
+//! `group.rs` and `lower.rs` decide whether a fusion is worthwhile.
 
-/// A set of units, as bits.
+/// A set of units, as a bit set.
 #[derive(Clone, Debug, Default)]
 struct Set(Vec<u64>);
 
@@ -43,18 +43,18 @@ impl Set {
     }
 }
 
-/// For each unit, all units that must run before it.
+/// For each unit, the set of all units that must run before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Depend {
     before: Vec<Set>,
 }
 
 impl Depend {
-    /// Adds a unit that depends on these.
+    /// Adds a unit that depends on the units `needs`. Returns its number.
     pub(crate) fn new_unit(&mut self, needs: &[usize]) -> usize {
         self.before.push(Set::default());
         let unit = self.before.len() - 1;
-        // No unit depends on it yet.
+        // No unit depends on the new unit yet, so no other set changes.
         self.before[unit] = self.with(unit, needs.iter().copied());
         unit
     }
@@ -69,7 +69,7 @@ impl Depend {
         self.spread(unit);
     }
 
-    /// The dependencies of a unit together with `needs` and their dependencies.
+    /// Returns the dependencies of a unit together with `needs` and their dependencies.
     fn with(&mut self, unit: usize, needs: impl IntoIterator<Item = usize>) -> Set {
         let mut own = std::mem::take(&mut self.before[unit]);
         for need in needs {
@@ -90,16 +90,17 @@ impl Depend {
         self.before[unit].has(other)
     }
 
-    /// Returns true if an op that depends on `needs` may become part of `unit`: no other unit of `needs` may depend on
+    /// Returns true if an op that depends on `needs` may become part of `unit`, that is, if no other unit of `needs` depends on
     /// `unit`.
     pub(crate) fn could_join(&self, unit: usize, needs: &[usize]) -> bool {
         needs.iter().all(|&n| n == unit || !self.needs(n, unit))
     }
 
-    /// Returns true if two units may be merged: no third unit may have to run between them.
+    /// Returns true if two units may be merged, that is, if no third unit must run between them.
     pub(crate) fn could_merge(&self, a: usize, b: usize) -> bool {
         let (first, last) = match (self.needs(b, a), self.needs(a, b)) {
-            // A unit between the two depends on one of them, and the other depends on that unit.
+            // A unit between the two would depend on one of them, and the other would depend on that unit. So if neither
+            // depends on the other, there is none.
             (false, false) => return true,
             (true, _) => (a, b),
             (_, true) => (b, a),

@@ -23,7 +23,7 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph, profile: &Profile) -> Re
     let order = order(&lowered)?;
     let stored = stored(&lowered);
     let mut out = Emitter { lowered: &lowered, profile, buffers: HashMap::new(), plan: Plan::default() };
-    // Inputs are the first values, since they are the first nodes of a graph.
+    // Inputs are the first values, because they are the first nodes of a graph.
     for (i, (aval, _)) in lowered.values[..graph.inputs().len()].iter().enumerate() {
         let location = BufferLocation::Input(i);
         out.plan.buffers.push(Buffer { dtype: aval.dtype, numel: aval.shape.numel(), location });
@@ -59,7 +59,7 @@ pub(crate) fn emit(mut lowered: Lowered, graph: &Graph, profile: &Profile) -> Re
     Ok(plan)
 }
 
-/// Attaches elementwise groups to the matrix product that only they read.
+/// Attaches an elementwise group to a matrix product if the group is the only reader of the product.
 fn attach(lowered: &mut Lowered) {
     let mut readers: HashMap<Value, BTreeSet<usize>> = HashMap::new();
     for (u, unit) in lowered.units.iter().enumerate() {
@@ -78,7 +78,7 @@ fn attach(lowered: &mut Lowered) {
         if lowered.outputs.contains(&value) || !follows(group, value, &lowered.values[value].0) {
             continue;
         }
-        // No dependency of the group can depend on the product, since only the group reads it.
+        // Only the group reads the product, so no dependency of the group depends on the product.
         let (c, group) = (c.clone(), group.clone());
         lowered.units[reader] = Unit::Gone;
         group.members.iter().for_each(|(m, _)| lowered.maker[m.value] = Some(u));
@@ -87,8 +87,8 @@ fn attach(lowered: &mut Lowered) {
     }
 }
 
-/// Returns true if a group can run block by block over a product: it has no reduction, and each block reads only its own
-/// part.
+/// Returns true if a group can run on each block of a product: it has no reduction, and each index reads the product only
+/// at that index.
 fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
     if group.reduced.is_some() || group.space.iter().product::<usize>() != aval.shape.numel() {
         return false;
@@ -103,7 +103,7 @@ fn follows(group: &Group, product: Value, aval: &Aval) -> bool {
     })
 }
 
-/// Orders units by their dependencies, the earliest first.
+/// Orders units so that each comes after its dependencies.
 fn order(lowered: &Lowered) -> Result<Vec<usize>> {
     let live: Vec<usize> =
         (0..lowered.units.len()).filter(|&u| !matches!(lowered.units[u], Unit::Gone)).collect();
@@ -132,7 +132,7 @@ fn order(lowered: &Lowered) -> Result<Vec<usize>> {
     Ok(order)
 }
 
-/// Marks values that must be in memory: those read by another unit, and outputs.
+/// Marks the values that must be in memory: outputs, and values that another unit reads.
 fn stored(lowered: &Lowered) -> Vec<bool> {
     let mut stored = vec![false; lowered.values.len()];
     lowered.outputs.iter().for_each(|&v| stored[v] = true);
@@ -142,7 +142,7 @@ fn stored(lowered: &Lowered) -> Vec<bool> {
     stored
 }
 
-/// Removes members whose values are not needed any more, and the loads that only they use.
+/// Removes members whose values are no longer needed, and the loads that only they use.
 fn prune(lowered: &mut Lowered) {
     loop {
         let stored = stored(lowered);
@@ -163,7 +163,7 @@ fn prune(lowered: &mut Lowered) {
     }
 }
 
-/// Members whose values are stored, or needed by one that is stored.
+/// Returns the members whose values are stored, or needed to compute a stored value.
 fn needed(group: &Group, stored: &[bool]) -> BTreeSet<Value> {
     let mut needed = BTreeSet::new();
     for (member, _) in group.members.iter().rev() {
@@ -200,8 +200,8 @@ impl Emitter<'_> {
         b
     }
 
-    /// Emits a matrix product. If the kernel that follows writes elements of the same type, the product is first
-    /// stored in the buffer of the kernel's result.
+    /// Emits a matrix product. If the fused kernel writes elements of the same type, the product is stored in the buffer of the
+    /// kernel's result, which the kernel overwrites.
     fn contraction(&mut self, c: &Contraction, finish: Option<&Group>, stored: &[bool]) -> Contraction {
         let finish = finish.map(|g| self.kernel(g, stored));
         let product = self.buffer(c.buffers[2]);
@@ -287,14 +287,14 @@ struct Body<'e, 'a> {
     order: &'e [usize],
     parallel: usize,
     insts: Vec<Inst>,
-    /// The instruction of each member's value.
+    /// The instruction that computes the value of each member.
     of: HashMap<Value, usize>,
 }
 
 impl Body<'_, '_> {
     /// Converts a layout to the kernel's axes.
     fn layout(&self, layout: &Layout, shape: &[usize], level: Level) -> Layout {
-        // The layouts of a member fit its group, as checked when it joined.
+        // Joining a group checked that the layouts of a member fit its axes.
         let own = self
             .group
             .steps(layout, shape, level)
@@ -307,7 +307,7 @@ impl Body<'_, '_> {
         self.insts.len() - 1
     }
 
-    /// As `push`, but reuses an equal load.
+    /// Appends an instruction as `push` does, unless the body already has an equal load. Returns the load's number.
     fn push_once(&mut self, inst: Inst) -> usize {
         let same = |other: &Inst| {
             other.dtype == inst.dtype
@@ -375,7 +375,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The level of a load: once per row if the layout does not vary along reduced axes.
+    /// Returns the level of a load: `Row` if the layout does not vary along reduced axes, else `Element`.
     fn level(&self, layout: &Layout) -> Level {
         let still = layout.strides[self.parallel..].iter().all(|&s| s == 0);
         if self.group.reduced.is_some() && still { Level::Row } else { Level::Element }

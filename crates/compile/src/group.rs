@@ -1,6 +1,6 @@
-//! Groups of ops that share one loop nest, and the conditions under which another op may join.
+//! Groups of ops that share one loop nest, and the conditions under which another op may join a group.
 //! Takes a group and a member; returns the larger group, or the reason why the member cannot join.
-//! Which groups are tried, and in which order, is decided in `lower.rs`.
+//! `lower.rs` decides which groups are tried, and in which order.
 
 use crate::kernel::Level;
 use crate::layout::{Layout, cut, refine, same_steps};
@@ -11,8 +11,10 @@ use std::sync::Arc;
 
 const TOO_LONG: &str = "the kernel would be too long";
 const TOO_WIDE: &str = "the kernel would use too many buffers";
+const OTHER_AXES: &str = "its reduced axes cannot be axes of the kernel";
+const OTHER_EXTENTS: &str = "its extents do not match the axes of the kernel";
 
-/// A value that is, or may be, stored in memory, by number.
+/// The number of a value that is stored in memory, or may be.
 pub(crate) type Value = usize;
 
 /// The expression that reads a value at each index of a shape.
@@ -29,7 +31,7 @@ pub(crate) enum Source {
     Value(Value),
     /// One number for all indices.
     Scalar(Literal),
-    /// The index itself, as a number of this dtype.
+    /// An integer affine in the index, as an element of this dtype.
     Index(DType),
 }
 
@@ -47,9 +49,9 @@ pub(crate) struct Member {
     pub(crate) task: Task,
     /// The operands, as views over `space`.
     pub(crate) args: Vec<View>,
-    /// Extents of its index space.
+    /// Extents of the index space of the op.
     pub(crate) space: Shape,
-    /// Extents of its value: those of `space` without the reduced ones.
+    /// Shape of the value: the extents of `space` without the reduced axes.
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
     /// Inputs and outputs of the graph that the op reads or defines and that have memory of their own.
@@ -66,7 +68,7 @@ pub(crate) enum Task {
 }
 
 impl Member {
-    /// The op and its shape, for users.
+    /// Returns the name and shape of the op, for users.
     pub(crate) fn describe(&self) -> String {
         format!("{} {}{}", self.task, self.dtype, self.shape)
     }
@@ -87,14 +89,14 @@ impl Member {
     }
 }
 
-/// Limits of the length of a group, from the profile.
+/// Limits of the size of a group, from the profile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
-    /// Greatest length, in ops.
+    /// Largest length of a group, in ops.
     pub(crate) most: usize,
     /// Length of a function that is not exact arithmetic, in ops.
     pub(crate) function: usize,
-    /// Most inputs and outputs with memory of their own.
+    /// Largest number of inputs and outputs with memory of their own.
     pub(crate) buffers: usize,
 }
 
@@ -103,11 +105,11 @@ pub(crate) struct Limits {
 pub(crate) struct Group {
     /// The axes of the loop nest in memory order, without axes of extent 1.
     pub(crate) space: Vec<usize>,
-    /// Which axes are reduced, once a member reduces.
+    /// For each axis, true if it is reduced; `None` until a member reduces.
     pub(crate) reduced: Option<Vec<bool>>,
-    /// Limits of its length.
+    /// Limits of the size of the group.
     pub(crate) limits: Limits,
-    /// The members in order. They are shared, since groups are often copied to try another member.
+    /// The members in order, with their levels. They are shared, because groups are often copied to try another member.
     pub(crate) members: Vec<(Arc<Member>, Level)>,
 }
 
@@ -116,11 +118,11 @@ impl Group {
     pub(crate) fn of(member: Arc<Member>, limits: Limits) -> Group {
         let space: Vec<usize> = member.space.iter().copied().filter(|&e| e != 1).collect();
         let empty = Group { space, reduced: None, limits, members: Vec::new() };
-        // A member always fits a group that has only its own axes.
+        // A member always fits a group without axes of other members, so the error does not occur.
         empty.joined(&member).unwrap_or_else(|_| Group { members: vec![(member, Level::Element)], ..empty })
     }
 
-    /// The length in ops, of this group with more members.
+    /// Returns the length, in ops, of this group with more members.
     fn length_with<'a>(&self, more: impl Iterator<Item = &'a Arc<Member>>) -> usize {
         let of = |m: &Arc<Member>| if m.is_function() { self.limits.function } else { 1 };
         self.members.iter().map(|(m, _)| of(m)).sum::<usize>() + more.map(of).sum::<usize>()
@@ -129,7 +131,7 @@ impl Group {
     /// Returns true if this group with more members uses more large buffers than a kernel may bind.
     fn is_too_wide_with<'a>(&'a self, more: impl Iterator<Item = &'a Arc<Member>>) -> bool {
         let mut all: HashSet<Value> = more.flat_map(|m| &m.large).copied().collect();
-        // Most members have no large buffers, and do not change the answer.
+        // Adding members without large buffers, as most are, does not change the result.
         if all.is_empty() {
             return false;
         }
@@ -141,7 +143,7 @@ impl Group {
         self.members.iter().find(|(m, _)| m.value == value)
     }
 
-    /// Values read from memory.
+    /// Returns the values read from memory.
     pub(crate) fn reads(&self) -> Vec<Value> {
         let own: HashSet<Value> = self.members.iter().map(|(m, _)| m.value).collect();
         let all = self.members.iter().flat_map(|(m, _)| &m.args).filter_map(View::value);
@@ -154,13 +156,13 @@ impl Group {
         self.members.iter().flat_map(|(m, _)| &m.args).filter_map(View::value).any(|v| own.contains(&v))
     }
 
-    /// Returns true if reductions are over outer axes, so that the contiguous axis is parallel.
+    /// Returns true if the group reduces outer axes, so that the contiguous axis is parallel.
     pub(crate) fn by_columns(&self) -> bool {
         let last = self.reduced.as_ref().and_then(|r| r.last());
         last.is_some_and(|reduced| !reduced)
     }
 
-    /// The axes that a level runs over.
+    /// Returns the extents of the axes over which values of a level are computed.
     fn axes(&self, level: Level) -> Vec<usize> {
         let all = 0..self.space.len();
         match (&self.reduced, level) {
@@ -179,7 +181,7 @@ impl Group {
         Some(Layout { offset: own.offset, strides })
     }
 
-    /// Splits the axes of a level so that a shape fits them.
+    /// Splits the axes of a level so that the axes of a shape can be composed of them. Returns `None` if that is impossible.
     fn fit(&mut self, shape: &[usize], level: Level) -> Option<()> {
         let axes = self.axes(level);
         let own: Vec<usize> = axes.iter().map(|&a| self.space[a]).collect();
@@ -207,7 +209,7 @@ impl Group {
 
     /// Returns this group with one more member, or the reason why it cannot join.
     pub(crate) fn joined(&self, member: &Arc<Member>) -> Result<Group, &'static str> {
-        // Checked before copying the group, because most calls are for groups that are already full.
+        // Checks the limits before copying the group, because most calls are for groups that are already full.
         if self.length_with([member].into_iter()) > self.limits.most {
             return Err(TOO_LONG);
         }
@@ -230,38 +232,38 @@ impl Group {
         let whole = self.fit(&member.space, Level::Element).is_some();
         let level = match (&member.task, whole) {
             (Task::Reduce(_, axes), true) => {
-                let reduced = self.reduced_axes(&member.space, axes).ok_or("axes do not fit")?;
+                let reduced = self.reduced_axes(&member.space, axes).ok_or(OTHER_AXES)?;
                 match &self.reduced {
-                    Some(own) if *own != reduced => return Err("it reduces other axes"),
+                    Some(own) if *own != reduced => return Err("it reduces other axes than the kernel"),
                     _ => self.reduced = Some(reduced),
                 }
                 Level::Row
             }
             (_, true) => Level::Element,
             (Task::Scalar(_), false) if self.reduced.is_some() => {
-                self.fit(&member.space, Level::Row).ok_or("extents do not fit")?;
+                self.fit(&member.space, Level::Row).ok_or(OTHER_EXTENTS)?;
                 Level::Row
             }
-            _ => return Err("extents do not fit"),
+            _ => return Err(OTHER_EXTENTS),
         };
         let reads = member.reads_at(level);
         for arg in &member.args {
             let Some(producer) = arg.value().and_then(|v| self.find(v)) else { continue };
             if member.guarded() {
-                return Err("its operand must be in memory");
+                return Err("it joins pieces, which must be in memory");
             }
             let (own, own_level) = (&producer.0, producer.1);
             if own_level > reads {
-                return Err("it is computed per row but reads elements");
+                return Err("it is computed once per row but reads a value per element");
             }
             if self.by_columns() && reads == Level::Element && own_level == Level::Row {
-                return Err("the result of a column is known only after all its elements");
+                return Err("it needs the result of a column before all elements of the column are combined");
             }
-            let steps = self.steps(&arg.layout, &member.space, reads).ok_or("extents do not fit")?;
+            let steps = self.steps(&arg.layout, &member.space, reads).ok_or(OTHER_EXTENTS)?;
             let natural = Layout::row_major(&own.shape);
-            let natural = self.steps(&natural, &own.shape, own_level).ok_or("extents do not fit")?;
+            let natural = self.steps(&natural, &own.shape, own_level).ok_or(OTHER_EXTENTS)?;
             if steps.offset != 0 || !same_steps(&self.space, &steps.strides, &natural.strides) {
-                return Err("it reads elements of other indices");
+                return Err("it reads its operand at other indices than its own");
             }
         }
         self.members.push((member.clone(), level));
@@ -276,7 +278,7 @@ impl Group {
         if self.is_too_wide_with(other.members.iter().map(|(m, _)| m)) {
             return Err(TOO_WIDE);
         }
-        // If both groups have the same axes, adds the members of the group that reads to the group that it
+        // If both groups have the same axes, and one reads from the other, adds the members of the reader to the group that it
         // reads from.
         if (&self.space, &self.reduced) == (&other.space, &other.reduced) {
             let both = [(self, other), (other, self)];
@@ -289,8 +291,8 @@ impl Group {
         }
         let mut all: Vec<&Arc<Member>> = self.members.iter().chain(&other.members).map(|(m, _)| m).collect();
         all.sort_by_key(|m| m.value);
-        // Keeps the axes of the larger space: they include the row axes that the members of the other group
-        // need.
+        // Otherwise keeps the axes of the group with the larger space. They include the row axes that the members of the other
+        // group need.
         let numel = |g: &Group| g.space.iter().product::<usize>();
         let larger = if numel(self) >= numel(other) { self } else { other };
         let mut group = Group {
@@ -305,7 +307,8 @@ impl Group {
         Ok(group)
     }
 
-    /// Returns which axes of the group a reduction over `axes` of a shape reduces.
+    /// Returns, for each axis of the group, true if a reduction over `axes` of a shape reduces it. Returns `None` if the
+    /// reduction cuts an axis of the group.
     fn reduced_axes(&self, shape: &[usize], axes: &[usize]) -> Option<Vec<bool>> {
         let pieces = cut(shape, &self.space)?;
         let reduced = gradus_ir::axis_mask(axes, shape.len());

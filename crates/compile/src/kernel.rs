@@ -1,9 +1,10 @@
 //! The kernel: one loop nest over memory, in which any number of ops have been fused.
 //!
-//! Its index space has *parallel* axes and, inside them, *reduced* ones. The body is a list of scalar instructions in
-//! single assignment form. Each computes a value per index (`Element`) or per parallel index (`Row`: results of
-//! reductions, and values computed from them alone). Consecutive reductions are several passes over a row, but one
-//! pass over memory as long as a row stays in cache. All devices consume this representation.
+//! The index space has *parallel* axes and, inside them, *reduced* ones. The body is a list of scalar instructions in single
+//! assignment form. An instruction of level `Element` computes a value for each index. One of level `Row` computes a value
+//! for each parallel index: the result of a reduction, or a value computed from such results only. Reductions that depend on
+//! each other are several passes over a row, but a single pass over memory if the row stays in cache. All devices run this
+//! representation.
 
 use crate::layout::Layout;
 use gradus_ir::ops::{Combine, Scalar};
@@ -56,7 +57,7 @@ pub enum Operation {
     Load(Access),
     /// An element of the first piece whose bounds contain the index, else zero.
     Pieces(Vec<Piece>),
-    /// An integer affine in the index.
+    /// The value of an affine function of the index, as an integer.
     Index(Layout),
     /// A scalar function of the operands.
     Scalar(Scalar),
@@ -64,7 +65,7 @@ pub enum Operation {
     Reduce(Combine),
 }
 
-/// An index into a buffer for every index of the kernel.
+/// A position in a buffer for every index of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
     /// The buffer, by number in its plan.
@@ -78,19 +79,19 @@ pub struct Access {
 pub struct Piece {
     /// The access.
     pub access: Access,
-    /// Layouts whose value must be in `0..extent`.
+    /// Affine functions of the index, each with the extent that its value must be below; values must also be at least 0.
     pub bounds: Vec<(Layout, usize)>,
 }
 
 impl Piece {
-    /// Returns the ranges of indices at which the piece is read, if its bounds determine them axis by axis. Returns
-    /// `None` if it is never read, or if a bound is over a split axis; a device checks bounds in any case.
+    /// Returns the range of indices along each axis at which the piece is read. Returns `None` if the piece is never
+    /// read, or if a bound depends on several axes. Devices check bounds in any case.
     fn within(&self, all: &[(i64, i64)]) -> Option<Vec<(i64, i64)>> {
         let mut ranges = all.to_vec();
         for (l, extent) in &self.bounds {
             let used: Vec<usize> = (0..all.len()).filter(|&a| l.strides[a] != 0).collect();
             match used[..] {
-                // Out of bounds for every index: the piece is never read.
+                // The bound is constant and violated, so the piece is never read.
                 [] if l.offset < 0 || l.offset >= *extent as i64 => return None,
                 [] => {}
                 [a] if l.strides[a] == 1 => {
@@ -114,17 +115,17 @@ pub struct Store {
 }
 
 impl Kernel {
-    /// Number of parallel indices.
+    /// Returns the number of parallel indices.
     pub fn rows(&self) -> usize {
         self.axes[..self.parallel].iter().product()
     }
 
-    /// Number of indices in a row.
+    /// Returns the number of indices in a row.
     pub fn row_length(&self) -> usize {
         self.axes[self.parallel..].iter().product()
     }
 
-    /// The accesses that read.
+    /// Returns the accesses that read.
     pub fn loads(&self) -> impl Iterator<Item = &Access> {
         self.body.iter().flat_map(|inst| match &inst.op {
             Operation::Load(access) => vec![access],
@@ -133,8 +134,7 @@ impl Kernel {
         })
     }
 
-    /// All accesses that can occur, each with the dtype of its elements and the first and last index it
-    /// reaches.
+    /// Returns all accesses that can occur, each with the dtype of its elements and the first and last position it reaches.
     pub fn reach(&self) -> Vec<(&Access, DType, (i64, i64))> {
         let Some(all) =
             self.axes.iter().map(|&e| Some((0, e.checked_sub(1)? as i64))).collect::<Option<Vec<_>>>()
@@ -161,7 +161,7 @@ impl Kernel {
         reach
     }
 
-    /// All accesses, reads and writes.
+    /// Returns all accesses, reads and writes.
     pub(crate) fn accesses_mut(&mut self) -> Vec<&mut Access> {
         let mut all: Vec<&mut Access> = Vec::new();
         for inst in &mut self.body {
@@ -175,7 +175,7 @@ impl Kernel {
         all
     }
 
-    /// Every layout over the axes.
+    /// Returns every layout over the axes of the kernel.
     fn layouts_mut(&mut self) -> Vec<&mut Layout> {
         let mut all: Vec<&mut Layout> = Vec::new();
         for inst in &mut self.body {
@@ -210,7 +210,7 @@ impl Kernel {
         if !merged.contains(&true) {
             return;
         }
-        // The stride of merged axes is that of the last of them.
+        // Merged axes have the stride of the last of them.
         let last = |a: usize| !merged.get(a + 1).copied().unwrap_or(false);
         for l in &mut layouts {
             l.strides = (0..axes.len()).filter(|a| last(*a)).map(|a| l.strides[a]).collect();
@@ -230,10 +230,10 @@ impl Kernel {
         let rank = self.axes.len();
         let fail = |what: String| Err(format!("{what} in\n{self}"));
         if self.parallel > rank {
-            return fail(format!("{} parallel axes of {rank}", self.parallel));
+            return fail(format!("{} axes are parallel, but there are {rank} axes", self.parallel));
         }
         if self.clone().layouts_mut().iter().any(|l| l.strides.len() != rank) {
-            return fail("a layout has another number of axes than the kernel".into());
+            return fail("the number of axes of a layout differs from that of the kernel".into());
         }
         for (i, inst) in self.body.iter().enumerate() {
             if inst.args.iter().any(|&a| a >= i) {
@@ -241,13 +241,13 @@ impl Kernel {
             }
             let reduces = matches!(inst.op, Operation::Reduce(_));
             if reduces && inst.level != Level::Row {
-                return fail(format!("%{i} reduces to elements"));
+                return fail(format!("%{i} is a reduction but has a value per element"));
             }
             if !reduces
                 && inst.level == Level::Row
                 && inst.args.iter().any(|&a| self.body[a].level == Level::Element)
             {
-                return fail(format!("%{i} is per row but uses elements"));
+                return fail(format!("%{i} has a value per row but uses a value per element"));
             }
         }
         for store in &self.stores {
@@ -256,7 +256,7 @@ impl Kernel {
             };
             let reduced = &store.access.layout.strides[self.parallel..];
             if inst.level == Level::Row && reduced.iter().any(|&s| s != 0) {
-                return fail("a row value is stored per element".into());
+                return fail("a value per row is stored once per element".into());
             }
         }
         Ok(())

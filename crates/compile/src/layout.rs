@@ -1,6 +1,6 @@
-//! Layouts: affine maps from an index to the row-major position in another value.
+//! Layouts: affine maps from an index to a row-major position in another value.
 //!
-//! Views, reshapes and broadcasts are such maps, so none of them moves an element by itself.
+//! Views, reshapes and broadcasts are represented by such maps, so they move no elements.
 
 use gradus_ir::ops::IndexMap;
 
@@ -14,7 +14,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The row-major layout of a shape.
+    /// Returns the row-major layout of a shape.
     pub fn row_major(shape: &[usize]) -> Layout {
         let mut strides = vec![1i64; shape.len()];
         for a in (1..shape.len()).rev() {
@@ -23,20 +23,20 @@ impl Layout {
         Layout { offset: 0, strides }
     }
 
-    /// The first and the last position over these extents; `None` if there are no elements.
+    /// Returns the smallest and the largest position over these extents; `None` if there are no elements.
     pub fn ends(&self, extents: &[usize]) -> Option<(i64, i64)> {
         let ranges: Option<Vec<_>> = extents.iter().map(|e| Some((0, e.checked_sub(1)? as i64))).collect();
         ranges.map(|ranges| self.over(&ranges))
     }
 
-    /// The first and the last position over inclusive ranges of indices.
+    /// Returns the smallest and the largest position over inclusive ranges of indices.
     pub(crate) fn over(&self, ranges: &[(i64, i64)]) -> (i64, i64) {
         let ends = ranges.iter().zip(&self.strides).map(|(r, &s)| (s * r.0, s * r.1));
         ends.fold((self.offset, self.offset), |(low, high), (a, b)| (low + a.min(b), high + a.max(b)))
     }
 
-    /// Returns true if different indices over these extents have different positions: every stride exceeds the span of all
-    /// smaller ones.
+    /// Returns true if different indices over these extents are known to have different positions, because every stride exceeds
+    /// the span of all smaller ones.
     pub(crate) fn is_injective(&self, extents: &[usize]) -> bool {
         if extents.contains(&0) {
             return true;
@@ -52,14 +52,14 @@ impl Layout {
         })
     }
 
-    /// The layout of a view of this layout.
+    /// Returns the layout of a view of this layout.
     pub fn through(&self, map: &IndexMap) -> Layout {
         let shift: i64 = map.offset.iter().zip(&self.strides).map(|(o, s)| o * s).sum();
         let step = |s: &Option<(usize, i64)>| s.map_or(0, |(axis, step)| step * self.strides[axis]);
         Layout { offset: self.offset + shift, strides: map.steps.iter().map(step).collect() }
     }
 
-    /// The same elements in the same order with other extents, if strides can express it.
+    /// Returns the layout of the same elements in the same order with other extents. Returns `None` if no strides express it.
     pub fn reshaped(&self, from: &[usize], to: &[usize]) -> Option<Layout> {
         if from.contains(&0) {
             return Some(Layout::row_major(to));
@@ -80,7 +80,7 @@ impl Layout {
         Some(Layout { offset: self.offset, strides })
     }
 
-    /// The layout over the parts that each axis is split into.
+    /// Returns the layout over the parts into which each axis is split.
     pub fn cut(&self, shape: &[usize], pieces: &[Vec<usize>]) -> Layout {
         let mut strides = Vec::new();
         for (a, pieces) in pieces.iter().enumerate() {
@@ -102,12 +102,12 @@ impl Layout {
     }
 }
 
-/// Returns true if two lists of strides are equal over these extents. A stride along an extent of 1 has no effect.
+/// Returns true if two lists of strides are equal, except along extents of 1, where strides have no effect.
 pub(crate) fn same_steps(shape: &[usize], a: &[i64], b: &[i64]) -> bool {
     shape.contains(&0) || shape.iter().zip(a.iter().zip(b)).all(|(&e, (a, b))| e == 1 || a == b)
 }
 
-/// Returns the coarsest extents, without 1, into which both lists can be split; `None` if there are none.
+/// Returns the fewest extents above 1 of which the axes of both lists can be composed; `None` if there are none.
 pub(crate) fn refine(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let plain = |s: &[usize]| s.iter().copied().filter(|&e| e != 1).collect::<Vec<_>>();
     let (a, b) = (plain(a), plain(b));
@@ -129,7 +129,7 @@ pub(crate) fn refine(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         } else if right == 1 {
             right = b.next()?;
         }
-        // Both lists are read from the outside inward; the smaller remainder must divide the larger one.
+        // Reads both lists from the outer to the inner axes. The smaller remainder must divide the larger one.
         let piece = left.min(right);
         if left % piece != 0 || right % piece != 0 {
             return None;
@@ -139,8 +139,8 @@ pub(crate) fn refine(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     }
 }
 
-/// Returns the fine extents of which each axis is composed, in order; `None` if the axes cannot be composed of
-/// them.
+/// Returns, for each axis, the consecutive extents of `fine` whose product it is. Returns `None` if `fine` cannot be divided
+/// in this way.
 pub(crate) fn cut(shape: &[usize], fine: &[usize]) -> Option<Vec<Vec<usize>>> {
     let mut fine = fine.iter().copied().peekable();
     let mut all = Vec::with_capacity(shape.len());

@@ -1,9 +1,8 @@
-//! Compiles graphs to plans: inlines regions that no device implements, optimises loops, simplifies, fuses ops into
+//! Compiles graphs to plans: inlines regions that the device does not implement, optimises loops, simplifies, fuses ops into
 //! kernels, and assigns memory.
 //!
-//! Each stage has one representation that can be printed and checked: [`Graph`], then units of fused ops, then a
-//! [`Plan`] of [`Kernel`]s. Devices run plans. Nothing here depends on a device: all assumptions of the passes are in
-//! its [`Profile`].
+//! Each stage has one representation that can be printed and checked: [`Graph`], then units of fused ops, then a [`Plan`] of
+//! [`Kernel`]s. Devices run plans. The passes do not know the device: their assumptions about it are in its [`Profile`].
 
 #![forbid(unsafe_code)]
 
@@ -37,8 +36,7 @@ pub use simplify::{Options, Rule, Simplified, rules, simplify};
 
 use gradus_ir::{Graph, Result, stop};
 
-/// The layout of an input in memory: the number of stored elements, and the layout of the input's elements
-/// among them.
+/// The layout of an input in memory: the number of stored elements, and the positions of the input's elements among them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputLayout {
     /// Number of elements that may be read.

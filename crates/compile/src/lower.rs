@@ -1,5 +1,5 @@
-//! Lowers a graph to units of work. Views become layouts, pointwise ops and reductions are fused into loop nests, and
-//! the other ops stay separate units.
+//! Lowers a graph to units of work. Views become layouts, pointwise ops and reductions are fused into loop nests, and all
+//! other ops are units of their own.
 
 use crate::InputLayout;
 use crate::contraction::{NotMatmul, Operand, match_product};
@@ -13,7 +13,7 @@ use gradus_ir::{Aval, Class, DType, Error, Graph, Kind, Literal, Op, Result, Sha
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Lowers a graph without regions, whose inputs have these layouts (row-major if the list is empty).
+/// Lowers a graph without regions. `layouts` are those of its inputs; if the list is empty, inputs are row-major.
 pub(crate) fn lower(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -> Result<Lowered> {
     let views = Vec::with_capacity(graph.nodes().len());
     let outputs = output_nodes(graph);
@@ -43,7 +43,7 @@ pub(crate) fn lower(graph: &Graph, layouts: &[InputLayout], profile: &Profile) -
     Ok(l.to)
 }
 
-/// The nodes whose first results are outputs, directly or through views.
+/// Returns the nodes whose first results are outputs, directly or through views.
 fn output_nodes(graph: &Graph) -> HashSet<u32> {
     let of_view = |id: Id| {
         let node = &graph.nodes()[id.node as usize];
@@ -65,7 +65,7 @@ struct Lowering<'g> {
     outputs: HashSet<u32>,
     /// If true, the current node is in `outputs`.
     is_output: bool,
-    /// The groups that read each value; computed when the first output needs a copy.
+    /// The groups that read each value. Computed when the first output needs a copy.
     readers: Option<HashMap<Value, Vec<usize>>>,
     to: Lowered,
 }
@@ -151,7 +151,7 @@ impl Lowering<'_> {
         self.view_of(value)
     }
 
-    /// Adds an op over an index space to the loop nest where it fits best.
+    /// Adds an op over an index space to the loop nest where it fits best. Returns a view of its value.
     fn member(&mut self, task: Task, args: Vec<View>, space: &Shape, out: &Aval) -> View {
         let value = self.new_value(out.clone(), Origin::Computed);
         let large = self.large(&args, value);
@@ -160,7 +160,7 @@ impl Lowering<'_> {
         self.view_of(value)
     }
 
-    /// The inputs among the operands, and the value itself if it is an output, that have memory of their own.
+    /// Returns the inputs among the operands, and the value itself if it is an output, if they have memory of their own.
     fn large(&self, args: &[View], value: Value) -> Vec<Value> {
         let bytes = |v: Value| {
             let aval = &self.to.values[v].0;
@@ -172,7 +172,7 @@ impl Lowering<'_> {
         reads.chain(self.is_output.then_some(value)).filter(is_large).collect()
     }
 
-    /// Joins as many of the groups that compute its operands as possible, or starts a new group.
+    /// Merges an op into as many of the groups that compute its operands as possible, or starts a new group.
     fn place(&mut self, member: Arc<Member>) {
         let value = member.value;
         let mut producers: Vec<usize> =
@@ -180,7 +180,7 @@ impl Lowering<'_> {
         producers.sort_unstable();
         producers.dedup();
         let mut joined: Option<(usize, Group)> = None;
-        // Tries the latest unit first, because other units are least likely to depend on it.
+        // Tries the latest unit first, because the fewest other units depend on it.
         for &unit in producers.iter().rev() {
             let Unit::Group(group) = &self.to.units[unit] else { continue };
             let attempt = match &joined {
@@ -190,7 +190,7 @@ impl Lowering<'_> {
                 Some((own, own_group)) if self.to.depend.could_merge(*own, unit) => {
                     own_group.merged(group).map(|g| (*own, g))
                 }
-                _ => Err("a unit between them must run first"),
+                _ => Err("another kernel must run between it and its operand"),
             };
             match attempt {
                 Ok((own, group)) => {
@@ -227,7 +227,7 @@ impl Lowering<'_> {
         values.iter().filter_map(|v| self.to.maker[*v]).collect()
     }
 
-    /// Returns a value stored in row-major order; copies if needed.
+    /// Returns a row-major value with the elements of a view. Adds a copy if needed.
     fn row_major(&mut self, view: &View, aval: &Aval) -> Value {
         if let Some(v) = view.value()
             && view.layout.is_row_major(&aval.shape)
@@ -241,11 +241,11 @@ impl Lowering<'_> {
     fn copy(&mut self, view: &View, aval: &Aval) -> Value {
         let task = Task::Scalar(Scalar::Identity);
         let copied = self.member(task, vec![view.clone()], &aval.shape, aval);
-        // `member` always returns a value.
+        // `member` returns a view of a value, so the default is not used.
         copied.value().unwrap_or_default()
     }
 
-    /// Returns a view of elements stored in memory, in any layout.
+    /// Returns a view of the same elements that reads a value in memory, in any layout. Adds a copy if needed.
     fn in_memory(&mut self, view: &View, aval: &Aval) -> View {
         if view.value().is_some() {
             return view.clone();
@@ -258,7 +258,7 @@ impl Lowering<'_> {
         let count: usize = axes.iter().map(|&a| t.shape[a]).product();
         let out = t.with_shape(t.shape.without(axes));
         if count == 1 {
-            // A reduction of one element is that element.
+            // A reduction over a single element returns that element.
             return match x.layout.reshaped(&t.shape, &out.shape) {
                 Some(layout) => View { layout, ..x.clone() },
                 None => View {
@@ -273,7 +273,7 @@ impl Lowering<'_> {
             let x = View { layout, ..x.clone() };
             let partial = t.with_shape(shape.without(&first));
             let kept = (0..shape.rank()).filter(|a| !first.contains(a));
-            // The axes of the partial result that are not axes of the result.
+            // The axis of the partial result that the second reduction removes.
             let at = axes.iter().copied().min().unwrap_or(0);
             let left = kept.enumerate().filter(|(_, a)| *a == at).map(|(i, _)| i).collect();
             let inner = self.member(Task::Reduce(combine, first), vec![x], &shape, &partial);
@@ -282,7 +282,7 @@ impl Lowering<'_> {
         self.member(Task::Reduce(combine, axes.to_vec()), vec![x.clone()], &t.shape, &out)
     }
 
-    /// Combines operands with zeros around them, each at its offset.
+    /// Adds a member that copies each operand to its offset in the result, with zeros around the operands.
     fn pieces(&mut self, ins: &[View], types: &[Aval], out: &Aval, low: &[Vec<i64>]) -> View {
         let mut args = Vec::new();
         let mut bounds = Vec::new();
@@ -325,8 +325,8 @@ impl Lowering<'_> {
     }
 
     fn contract(&mut self, labels: [&str; 3], ins: Vec<View>, types: &[Aval], out: &Aval) -> Result<View> {
-        // Narrow floats are summed in f32. Products take the dtypes of the profile directly, unless an operand is
-        // summed first.
+        // Narrow floats are summed in `f32`. Operands keep their dtype if the device multiplies it, unless an operand is summed
+        // first.
         let dtype = if out.dtype == DType::F64 { DType::F64 } else { DType::F32 };
         let alone =
             |o: usize| labels[o].chars().any(|l| !labels[1 - o].contains(l) && !labels[2].contains(l));
@@ -351,7 +351,7 @@ impl Lowering<'_> {
         Ok(self.member(Task::Scalar(Scalar::Cast), vec![product], &out.shape, out))
     }
 
-    /// Returns an operand in memory. Labels that neither the other operand nor the result has are summed first.
+    /// Returns an operand in memory. First sums over the labels that neither the other operand nor the result has.
     fn plain_operand(&mut self, view: View, t: Aval, labels: &str, others: &str) -> (View, Aval, String) {
         let (mut view, mut t) = (view, t);
         let alone: Vec<usize> =
@@ -365,7 +365,7 @@ impl Lowering<'_> {
     }
 
     fn product(&mut self, mut ops: Vec<(View, Aval, String)>, out: &str, aval: &Aval) -> Result<View> {
-        // Try the result in the order of its labels, then with the labels of only the second operand at the end.
+        // Tries the result in the order of its labels, then with the labels of only the second operand last.
         let mut order: String = out.to_string();
         for _ in 0..4 {
             let shape: Shape = order.chars().map(|l| extent(out, &aval.shape, l)).collect();
@@ -401,10 +401,10 @@ impl Lowering<'_> {
                 }
             }
         }
-        Err(Error::verify("a contraction is not a product of matrices"))
+        Err(Error::verify("a contraction does not match a matrix product, even with copied operands"))
     }
 
-    /// Copies an operand with these labels last, in this order, so that they have one common stride.
+    /// Copies an operand with these labels last and in this order, so that they form one axis.
     fn summed_last(
         &mut self,
         (view, t, labels): &(View, Aval, String),
@@ -420,7 +420,7 @@ impl Lowering<'_> {
         (self.view_of(value), t, order)
     }
 
-    /// Returns the value of an output. The value is computed, row-major, and used for no other output.
+    /// Returns a value for an output. The value is computed by a unit, row-major, and not the value of another output.
     fn output(&mut self, id: Id) -> Value {
         let (view, aval) = (self.view(id), self.graph.aval(id).clone());
         let value = self.row_major(&view, &aval);
@@ -428,8 +428,8 @@ impl Lowering<'_> {
         if own { value } else { self.copy_in_reader(&view, &aval) }
     }
 
-    /// Copies a value in a loop nest that reads it anyway, if there is one. The copy is an output, so nothing waits
-    /// for it.
+    /// Copies a value. If a loop nest reads the value, the copy joins that nest. That creates no cycle, because the copy is an
+    /// output that no unit reads.
     fn copy_in_reader(&mut self, view: &View, aval: &Aval) -> Value {
         let value = self.new_value(aval.clone(), Origin::Computed);
         let (shape, dtype) = (aval.shape.clone(), aval.dtype);
@@ -463,7 +463,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The groups that read each value.
+/// Returns the groups that read each value.
 fn readers(units: &[Unit]) -> HashMap<Value, Vec<usize>> {
     let mut readers: HashMap<Value, Vec<usize>> = HashMap::new();
     for (u, unit) in units.iter().enumerate() {
@@ -473,7 +473,7 @@ fn readers(units: &[Unit]) -> HashMap<Value, Vec<usize>> {
     readers
 }
 
-/// Returns an error for values that are too large to compute, even if fusion would not store them.
+/// Returns an error if a value is too large to compute, even if fusion would not store it.
 fn walkable<'a>(mut avals: impl Iterator<Item = &'a Aval>, most: usize) -> Result<()> {
     let bytes = |a: &Aval| a.shape.numel().saturating_mul(a.dtype.size());
     match avals.find(|a| bytes(a) > most) {
@@ -486,13 +486,13 @@ fn extent(labels: &str, shape: &[usize], label: char) -> usize {
     labels.chars().position(|l| l == label).map_or(1, |a| shape[a])
 }
 
-/// Splits a reduction with too few parallel indices to occupy all cores. Returns the shape with its outermost reduced
-/// axis split in two, unless that axis is short. Also returns the axes to reduce first: all but the outer part of the
-/// split axis.
+/// Splits a reduction that has too few parallel indices to occupy all cores. Returns the shape with its outermost reduced
+/// axis split in two, or unchanged if that axis is short enough. Also returns the axes to reduce first: all reduced axes
+/// except the outer part of the split axis.
 fn split_reduction(shape: &Shape, axes: &[usize], limits: &Split) -> Option<(Shape, Vec<usize>)> {
     let numel = shape.numel();
     let kept = numel / axes.iter().map(|&a| shape[a]).product::<usize>().max(1);
-    // Rows are reduced one at a time, columns many at a time.
+    // Several columns are reduced together, but only one row, so columns need a larger number of parallel indices.
     let by_columns = (0..shape.rank()).rev().find(|&a| shape[a] > 1).is_some_and(|a| !axes.contains(&a));
     let enough = if by_columns { limits.columns } else { limits.rows };
     if kept >= enough || numel < limits.least {
@@ -502,7 +502,7 @@ fn split_reduction(shape: &Shape, axes: &[usize], limits: &Split) -> Option<(Sha
     let extent = shape[axis];
     let wanted = enough.div_ceil(kept).max(if by_columns { numel / limits.tile } else { 0 });
     if axes.len() > 1 && extent > 3 && extent <= 2 * wanted {
-        // The outermost axis is short enough as it is.
+        // The outermost axis is short enough to be the outer part itself.
         return Some((shape.clone(), axes.iter().copied().filter(|&a| a != axis).collect()));
     }
     let parts = (2..=wanted.min(extent / limits.part)).rev().find(|p| extent.is_multiple_of(*p))?;

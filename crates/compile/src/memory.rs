@@ -1,4 +1,4 @@
-//! Plans memory: every temporary gets an offset in one arena; temporaries that are never needed at the same time
+//! Plans memory: assigns every temporary an offset in one arena. Temporaries that are never needed at the same time may
 //! share bytes.
 
 use crate::kernel::{Access, Kernel, Level, Operation};
@@ -6,7 +6,7 @@ use crate::layout::Layout;
 use crate::plan::{BufferLocation, Plan, Step};
 use std::collections::{HashMap, HashSet};
 
-/// The lifetime of a buffer: from the step that writes it to the last that reads it.
+/// The lifetime of a buffer: from the step that writes it to the last step that reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub(crate) from: usize,
@@ -22,8 +22,8 @@ pub(crate) fn plan_memory(plan: &mut Plan, align: usize, page: usize) {
         for (written, read) in in_place(step) {
             let temporary = |b: usize| matches!(plan.buffers[b].location, BufferLocation::Arena(_));
             let dies = lives[read].is_some_and(|l| l.to == at);
-            // Both must have elements of the same size: a wider element would overwrite neighbours before they are
-            // read.
+            // Both must have elements of the same size, because a wider element would overwrite neighbours before they
+            // are read.
             let fits = plan.buffers[written].numel == plan.buffers[read].numel
                 && plan.buffers[written].dtype.size() == plan.buffers[read].dtype.size();
             let free = !taken.contains(&read) && !host.contains_key(&written);
@@ -58,7 +58,8 @@ pub(crate) fn plan_memory(plan: &mut Plan, align: usize, page: usize) {
     plan.donors = donors(plan, &lives);
 }
 
-/// Allocates the largest buffer first, each at the lowest offset in one page where no live buffer overlaps.
+/// Allocates buffers, the largest first. Each gets the lowest offset at which it is in one page and overlaps no buffer that
+/// is needed at the same time.
 fn pack(
     plan: &Plan,
     whole: &HashMap<usize, Life>,
@@ -87,7 +88,8 @@ fn pack(
     (offsets, arena)
 }
 
-/// The first offset from `at` on where this many bytes are in one page. Values larger than a page begin with one.
+/// Returns the first offset from `at` on at which `bytes` bytes are in one page. Values larger than a page start at the
+/// beginning of a page.
 pub fn in_page(at: usize, bytes: usize, page: usize) -> usize {
     let left = page - at % page;
     if bytes <= left || left == page { at } else { at + left }
@@ -103,8 +105,8 @@ pub(crate) fn lives(plan: &Plan) -> Vec<Option<Life>> {
     lives
 }
 
-/// Pairs (written, read) such that the first may overwrite the second while the step runs. Either every index
-/// reads only the element that it writes, or the device has claimed a region with code that allows overwriting.
+/// Returns pairs (written, read) of buffers such that the first may overwrite the second while the step runs. Either every
+/// index reads only the element that it writes, or the device claims the step and its code allows overwriting.
 fn in_place(step: &Step) -> Vec<(usize, usize)> {
     match step {
         Step::Kernel(k) => in_kernel(k),
@@ -118,7 +120,7 @@ fn in_kernel(kernel: &Kernel) -> Vec<(usize, usize)> {
     if kernel.columns && kernel.parallel < kernel.axes.len() {
         return pairs;
     }
-    // Buffers in the order of their first read, each with its layout, or `None` if it is read with several layouts.
+    // The buffers in the order of their first read, each with its layout, or `None` if it is read with several layouts.
     let mut ways: Vec<(usize, Option<&Layout>)> = Vec::new();
     let mut at: HashMap<usize, usize> = HashMap::new();
     for Access { buffer, layout } in kernel.loads() {
@@ -143,12 +145,12 @@ fn in_kernel(kernel: &Kernel) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// For each output, an input of the same type that may be overwritten. The step that writes the output is the last to
-/// read the input, and reads it element by element.
+/// Returns, for each output, an input of the same type that the output may overwrite. The step that writes the output is the
+/// last that reads the input, and reads it element by element.
 fn donors(plan: &Plan, lives: &[Option<Life>]) -> Vec<Option<usize>> {
     let mut taken = vec![false; plan.inputs.len()];
     let mut donors = vec![None; plan.outputs.len()];
-    // A run that fails must leave its arguments unchanged, so no later step may be able to fail.
+    // A run that fails must leave its arguments unchanged, so no step after the overwriting one may be able to fail.
     let can_fail = |s: &Step| match s {
         Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. } => false,
         Step::Routine(r) => r.can_fail,

@@ -1,17 +1,17 @@
-//! Merges small independent loop nests over the same index space: starting a nest costs more than running it. Takes
-//! lowered units; merges groups without reductions in place. Which groups may be merged is decided in `depend.rs`. If
-//! the step of a loop is one nest afterwards, the loop itself can become a nest.
+//! Merges small independent loop nests over the same index space, because starting a small nest costs more than running it.
+//! Takes lowered units, and merges groups without reductions in place. `depend.rs` decides which groups may be merged. If the
+//! body of a loop becomes one nest, a device can run the whole loop as one nest.
 
 use crate::group::Group;
 use crate::lowered::{Lowered, Unit};
 use gradus_ir::stop;
 use std::collections::BTreeMap;
 
-/// The number of later groups that each group is compared with. Comparing all pairs of a large generated program would take longer
-/// than running it.
+/// Number of later groups that each group is compared with. In a large generated program, comparing all pairs would take
+/// longer than running the program.
 const NEAR: usize = 256;
 
-/// Merges groups without reductions of up to `most` elements.
+/// Merges groups that have at most `most` elements and no reductions.
 pub(crate) fn merge(lowered: &mut Lowered, most: usize) {
     let mut alike: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (unit, group) in lowered.units.iter().enumerate().filter_map(|(i, u)| Some((i, small(u, most)?))) {

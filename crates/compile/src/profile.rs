@@ -1,6 +1,6 @@
 //! The compiler's assumptions about a device, as data.
-//! Passes read limits and sizes here; the values are in the device crates. Limits that protect the compiler's own
-//! running time describe no machine and stay in their passes.
+//! Passes read limits and sizes from a [`Profile`]; the device crates define the values. Limits that bound the running time
+//! of the compiler do not depend on the device and are constants of their passes.
 
 use crate::group::Limits;
 use gradus_ir::ops::call::Call;
@@ -25,18 +25,18 @@ pub struct Profile {
     pub products: &'static [DType],
     /// Dtypes that tensors of the device may have.
     pub dtypes: &'static [DType],
-    /// Regions that the device runs as one step. All others are inlined.
+    /// The regions that the device runs as one step. All others are inlined.
     pub claims: &'static [Claim],
-    /// Which calls of attention are inlined although a claim has code for them.
+    /// The calls of attention that are inlined although a claim has code for them.
     pub scores: StoredScores,
 }
 
-/// When attention is faster by products that store its scores than by kernels that do not.
+/// Limits within which attention is faster by products that store its scores than by kernels that do not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredScores {
-    /// Fewest keys that a query sees.
+    /// Smallest number of keys that a query sees.
     pub keys: usize,
-    /// Most scores, in all heads.
+    /// Largest number of scores, in all heads.
     pub most: usize,
 }
 
@@ -47,7 +47,7 @@ pub struct Claim {
     pub name: &'static str,
     /// Returns true if the device has code for a call with these operand types.
     pub fits: fn(&Profile, &Call, &[Aval]) -> bool,
-    /// The operand that the first result may overwrite: the device's code then reads and writes the same memory.
+    /// The operand that the first result may overwrite. The device's code must then work if both are the same memory.
     pub overwrites: Option<usize>,
     /// If true, the device's code can return an error.
     pub can_fail: bool,
@@ -65,7 +65,7 @@ impl Profile {
         self.claim(call, types).is_some()
     }
 
-    /// The claim by which the device runs this call as one step.
+    /// Returns the claim by which the device runs this call as one step.
     pub(crate) fn claim(&self, call: &Call, types: &[Aval]) -> Option<&'static Claim> {
         self.claims.iter().find(|c| *c.name == *call.name && (c.fits)(self, call, types))
     }
@@ -82,9 +82,9 @@ pub struct Fuse {
     /// Largest kernels, in elements, that are merged although neither reads the other, because starting them takes
     /// longer than running them.
     pub small: usize,
-    /// Most inputs and outputs of the graph with memory of their own that a kernel reads and writes.
+    /// Largest number of inputs and outputs with memory of their own that a kernel reads and writes.
     pub buffers: usize,
-    /// Inputs and outputs of more bytes have memory of their own.
+    /// Inputs and outputs of more than this many bytes have memory of their own.
     pub large: usize,
 }
 
@@ -97,58 +97,58 @@ impl Fuse {
 /// Limits of recomputation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recompute {
-    /// Smallest value worth it, in elements.
+    /// Smallest value that is recomputed, in elements.
     pub least: usize,
-    /// Most work per element, where an arithmetic operation counts as 1.
+    /// Largest work per element, where an arithmetic operation counts as 1.
     pub work: usize,
     /// Work of a function that is not exact arithmetic, such as `exp`.
     pub function: usize,
-    /// Most loads that a kernel gains in exchange for the one it loses.
+    /// Largest number of loads that replace the load of the recomputed value.
     pub loads: usize,
 }
 
-/// When a reduction has too few parallel indices to occupy the device.
+/// Limits below which a reduction has too few parallel indices to occupy the device and is done in two kernels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// Rows that occupy the device, for reductions along contiguous axes.
+    /// Number of rows that occupy the device, for reductions along contiguous axes.
     pub rows: usize,
-    /// Columns that occupy the device, for reductions along outer axes.
+    /// Number of columns that occupy the device, for reductions along outer axes.
     pub columns: usize,
-    /// Smallest operand that is worth two kernels, in elements.
+    /// Smallest operand that is reduced in two kernels, in elements.
     pub least: usize,
-    /// Elements that one part of a reduction along columns covers, so that they stay in cache.
+    /// Number of elements in one part of a reduction along columns, so that they stay in cache.
     pub tile: usize,
-    /// Fewest elements in a part of a row.
+    /// Smallest number of elements in a part of a row.
     pub part: usize,
 }
 
 /// Conditions under which neighbouring steps run slice by slice, so that values which they pass on stay in cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slices {
-    /// Fewest slices.
+    /// Smallest number of slices.
     pub fewest: usize,
-    /// Fewest bytes that steps pass on to each other, all slices together.
+    /// Smallest number of bytes that steps pass to each other, in all slices together.
     pub least: usize,
-    /// Fewest bytes that one slice should pass on: starting a slice has a cost.
+    /// Smallest number of bytes that steps of one slice should pass to each other, because starting a slice has a cost.
     pub small: usize,
-    /// Most bytes that one slice should pass on.
+    /// Largest number of bytes that steps of one slice should pass to each other.
     pub cache: usize,
     /// Smallest value, in bytes, that a later run of slices computes again instead of loading.
     pub large: usize,
-    /// Most operations per element of such a value.
+    /// Largest number of operations per element of such a value.
     pub work: f64,
-    /// Fewest rows of a product in a slice.
+    /// Smallest number of rows of a product in a slice.
     pub rows: usize,
-    /// Smallest value, in bytes, that a sum along columns shares with kernels around it; `None` if such sums stay
-    /// kernels of their own.
+    /// Smallest value, in bytes, for which a sum along columns runs in slices together with the kernels that use the same
+    /// value; `None` if such sums are always separate kernels.
     pub shared: Option<usize>,
 }
 
 /// Limits of loop optimisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loops {
-    /// Largest value of an iteration, in elements, that leaves the device idle: functions of the inputs alone are then
-    /// computed for all iterations at once.
+    /// Largest value of an iteration, in elements, that does not occupy the device. Functions of the inputs of such iterations
+    /// are computed for all iterations at once.
     pub small: usize,
 }
 
@@ -163,10 +163,10 @@ pub struct Memory {
     pub most: usize,
 }
 
-/// The degree to which the code of a plan is specialised.
+/// The degree to which generated code is specialised to a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Text {
-    /// Extents, strides and constants are parameters, so that a new shape compiles nothing. For eager calls.
+    /// Extents, strides and constants are parameters, so that new shapes need no new code. For eager calls.
     Generic,
     /// Extents and strides are part of the code.
     Special,

@@ -1,9 +1,8 @@
-//! Recomputes values: if a loop nest reads a value that another stored, and computing it again is cheaper than
-//! memory, the reader computes it.
+//! Recomputes values. If a loop nest reads a value that another loop nest stored, and computing it again is cheaper than
+//! storing and loading it, the reader computes it.
 //!
-//! Gradients read values of the forward pass. Storing a value and loading it again costs as much as a dozen
-//! arithmetic operations on it. So a value that follows by little arithmetic from other values in memory is not
-//! stored.
+//! Gradients read values of the forward pass. Storing and loading a value costs as much as a dozen arithmetic operations. So
+//! a value that takes few operations to compute from other values in memory is not stored.
 
 use crate::group::{Group, Member, Source, Task, Value, View};
 use crate::kernel::Level;
@@ -21,7 +20,7 @@ pub(crate) fn recompute(lowered: &mut Lowered, limits: &Recompute) {
             readers.entry(v).or_default().insert(u);
         });
     }
-    // The latest first, since they depend on earlier ones.
+    // Visits later values first, because they depend on earlier ones.
     for value in
         readers.keys().copied().collect::<Vec<_>>().into_iter().rev().take_while(|_| !stop::requested())
     {
@@ -85,7 +84,7 @@ fn without(
     Some(changed)
 }
 
-/// The computation of a value from others in memory.
+/// The computation of a value from other values in memory.
 struct Recipe<'a> {
     maker: &'a Group,
     lowered: &'a Lowered,
@@ -157,7 +156,7 @@ fn computing(
         };
         Member { args: member.args.iter().map(arg).collect(), ..member.clone() }
     };
-    // In the order of their numbers, which is the order of computation.
+    // Adds the members in the order of their numbers, which is the order of computation.
     for (v, member) in members {
         let copy = lowered.values.len();
         lowered.values.push((lowered.values[*v].0.clone(), Origin::Computed));
@@ -166,7 +165,7 @@ fn computing(
         renamed.insert(*v, copy);
         new.join(&member).ok()?;
     }
-    // Replace only the value itself: the group may read other values of the recipe with other layouts.
+    // Replaces only the value itself, because the group may read other values of the recipe with other layouts.
     let only: HashMap<Value, Value> = renamed.get(&value).map(|c| (value, *c)).into_iter().collect();
     for (member, level) in &group.members {
         let reads = member.args.iter().any(|a| a.value() == Some(value));

@@ -1,4 +1,4 @@
-//! Tests the contents of plans: merged axes, shared and unused memory, values computed once or again.
+//! Tests the contents of plans: merged axes, shared and unused memory, values that are stored or recomputed.
 
 use crate::device::PROFILE;
 use gradus_compile::{BufferLocation, Operation, Plan, Step, compile};
@@ -11,7 +11,7 @@ use gradus_ir::size::MOST_BYTES;
 use gradus_ir::{Aval, DType, Graph, Kind, Literal};
 use std::sync::Arc;
 
-/// The graph over `f32` inputs of these shapes.
+/// Returns the graph over `f32` inputs of these shapes.
 fn graph(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> Vec<Var<'g>>) -> Graph {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = shapes.iter().map(|s| b.input("x", Aval::new(DType::F32, *s))).collect();
@@ -22,7 +22,7 @@ fn planned(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) 
     compile(&graph(shapes, build), &PROFILE).unwrap()
 }
 
-/// The number of times that a plan's own loop nests apply a function.
+/// Returns the number of times that a plan's own loop nests apply a function.
 fn count(plan: &Plan, function: &str) -> usize {
     let nests = plan.steps.iter().filter_map(|s| match s {
         Step::Kernel(k) => Some(k),
@@ -45,7 +45,7 @@ fn rows_of_several_axes_are_one_axis_of_a_product() {
     assert_eq!(c.batch.len(), 1, "{plan}");
 }
 
-/// Several sorts in sequence: no loop nest can merge with them, and none can overwrite its operand.
+/// Returns a plan of `n` sorts in sequence. Sorts are not fused, and their results cannot overwrite their operands.
 fn sorts(n: usize) -> Plan {
     planned(&[&[32]], |b, x| {
         let mut sorted = x[0];
@@ -59,7 +59,7 @@ fn sorts(n: usize) -> Plan {
 #[test]
 fn temporaries_that_are_never_needed_together_share_memory() {
     let plan = sorts(6);
-    // Each sort has values and indices: at most two buffers of the former and one of the latter are in use at a time.
+    // Each sort writes values and indices. At any time at most two buffers of values and one of indices are in use.
     let most = |dtype: DType| {
         let of = plan
             .buffers
@@ -84,7 +84,7 @@ fn lives_go_from_the_first_to_the_last_use() {
         expected.push((b, at, first, last));
     }
     assert_eq!(found, expected);
-    // The next sort reads the values of the first two; nothing reads the indices.
+    // The next sort reads the values of the first two. No step reads the indices.
     let spans: Vec<(usize, usize)> = found.iter().map(|l| (l.2, l.3)).collect();
     for span in [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2)] {
         assert_eq!(spans.iter().filter(|s| **s == span).count(), 1, "{spans:?}");
@@ -163,7 +163,7 @@ fn the_largest_value_is_allowed_and_no_larger_one() {
 
 #[test]
 fn cheap_values_are_computed_again_and_expensive_ones_are_stored() {
-    // Sums along columns, then a nest that reads the summed values again.
+    // Sums values along columns, then reads the summed values again in another loop nest.
     let stored = |cheap: bool| {
         let plan = planned(&[&[4096, 8]], |_, x| {
             let value = if cheap { x[0] * 2.0 + 1.0 } else { x[0].tanh().exp().sin().tanh().exp().sin() };
@@ -177,7 +177,7 @@ fn cheap_values_are_computed_again_and_expensive_ones_are_stored() {
     assert_eq!((stored(true), stored(false)), (0, 1));
 }
 
-/// Scores of a value's rows, and the value's rows weighted by them, for each part of a batch.
+/// Returns the rows of a value weighted by the scores of these rows, for each part of a batch.
 fn attended<'g>(h: Var<'g>) -> Var<'g> {
     let scores = h.dot(h, "bid", "bjd", "bij").exp();
     let shares = scores / scores.sum(&[2]).spread(&[2], &scores.shape());

@@ -1,4 +1,4 @@
-//! Tests that compilation that is asked to stop returns that error, wherever it polls.
+//! Tests that compilation returns the error of a requested stop at every place where it polls.
 
 use crate::device::PROFILE;
 use gradus_compile::compile;
@@ -8,7 +8,7 @@ use gradus_ir::{Aval, DType, Kind, stop};
 use std::cell::Cell;
 
 thread_local! {
-    /// Number of polls to answer with no before answering yes.
+    /// Number of polls that do not request a stop, before the first that does.
     static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 

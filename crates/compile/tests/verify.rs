@@ -1,4 +1,4 @@
-//! Tests that plans with one error are rejected, and that the message names it.
+//! Tests that plans with one error are rejected, and that the message names the error.
 
 use crate::device::PROFILE;
 use gradus_compile::{BufferLocation, Plan, Step, compile};
@@ -14,7 +14,8 @@ fn input<'g>(b: &'g Builder, shape: &[usize]) -> Var<'g> {
     b.input("x", Aval::new(DType::F32, shape))
 }
 
-/// Two products with kernels after them, and sums of rows: temporaries that live at the same time, and in sequence.
+/// Returns a plan of two products with fused kernels, and sums of rows. Some of its temporaries are in use at the same
+/// time, others are not.
 fn products() -> Plan {
     let b = Builder::new();
     let (x, w, v) = (input(&b, &[8, 16]), input(&b, &[16, 16]), input(&b, &[16, 16]));
@@ -50,7 +51,7 @@ fn said(plan: &Plan, change: impl FnOnce(&mut Plan)) -> String {
     error.lines().next().unwrap_or_default().to_string()
 }
 
-/// The temporaries, in the order of buffers.
+/// Returns the temporaries, in the order of buffers.
 fn temporaries(plan: &Plan) -> Vec<usize> {
     let temporary = |b: &usize| matches!(plan.buffers[*b].location, BufferLocation::Arena(_));
     (0..plan.buffers.len()).filter(temporary).collect()
@@ -71,7 +72,7 @@ fn steps_in_another_order() {
     let why = said(&plan, |p| p.steps.push(p.steps[0].clone()));
     assert!(why.contains(&format!("is written again in step {}", last + 1)), "{why}");
     let why = said(&plan, |p| p.steps.truncate(1));
-    assert!(why.contains("is an output that nothing writes"), "{why}");
+    assert!(why.contains("is an output that no step writes"), "{why}");
 }
 
 #[test]
@@ -128,10 +129,10 @@ fn loops_over_other_stacks() {
         Step::Scan { control, .. } => control.outs.truncate(1),
         other => panic!("{other}"),
     });
-    assert!(why.contains("1 results of a plan that gives 2"), "{why}");
+    assert!(why.contains("1 results of a plan with 2 outputs"), "{why}");
 }
 
-/// A product whose rows are normalised and used by another product, one part of a batch at a time.
+/// Returns a plan in which the rows of a product are normalised and multiplied again, in slices along the batch.
 fn sliced() -> Plan {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = (0..3).map(|_| input(&b, &[16, 64, 32])).collect();
@@ -155,10 +156,10 @@ fn slices_over_each_other() {
     let why = said(&|moves| moves[0].iter_mut().for_each(|m| *m *= 2));
     assert!(why.contains("is used as f32 at Some((0,"), "{why}");
     let why = said(&|moves| moves.truncate(1));
-    assert!(why.contains("slices whose operands do not match their plan"), "{why}");
+    assert!(why.contains("the operands of slices do not match the inputs of their plan"), "{why}");
 }
 
-/// The plan of a graph over `f32` inputs of these shapes.
+/// Returns the plan of a graph over `f32` inputs of these shapes.
 fn planned(shapes: &[&[usize]], build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> Vec<Var<'g>>) -> Plan {
     let b = Builder::new();
     let ins: Vec<Var<'_>> = shapes.iter().map(|s| input(&b, s)).collect();
@@ -219,27 +220,27 @@ fn a_donor_is_read_element_by_element() {
 
 #[test]
 fn a_donor_is_not_read_in_passes_that_come_after_the_write() {
-    // One element per row: as many elements as the input has, but they are rows of a kernel that still reduces.
+    // The output has one element per row, and as many elements as the input, but the kernel reduces after it reads the input.
     let rows = planned(&[&[8, 1], &[8, 4]], |_, x| vec![x[0] * x[1].sum(&[1]).reshape([8, 1])]);
     let nest = rows.steps.iter().find_map(|s| if let Step::Kernel(k) = s { Some(k) } else { None }).unwrap();
     assert!(nest.parallel < nest.axes.len() && rows.donors == [None], "{rows}");
     let why = with_donors(&rows, &[Some(0)]);
     assert!(why.contains("is written once per row"), "{why}");
-    // Along rows, elements are written in the last pass; a kernel by columns writes them in every pass.
+    // A kernel along rows writes elements in the last pass. A kernel by columns writes them in every pass.
     let centred = planned(&[&[8, 64]], |_, x| vec![x[0] - x[0].sum(&[1]).spread(&[1], &x[0].shape())]);
     assert_eq!(centred.donors, [Some(0)]);
     let why = said(&centred, |p| match &mut p.steps[0] {
         Step::Kernel(k) => k.columns = true,
         other => panic!("{other}"),
     });
-    assert!(why.contains("walks over its elements several times"), "{why}");
+    assert!(why.contains("reads and writes its elements in several passes"), "{why}");
 }
 
 #[test]
 fn no_later_step_reads_a_donor() {
     let mut plan = planned(&[&[8, 8]], |_, x| vec![x[0].exp(), x[0].dot(x[0], "ij", "jk", "ik")]);
     let nest = plan.steps.iter().position(|s| matches!(s, Step::Kernel(_))).expect("a loop nest");
-    // If the loop nest comes last, it may overwrite the input; if it comes first, it may not.
+    // A loop nest that is the last reader of the input may overwrite it. After the exchange it is not the last reader.
     plan.steps.swap(nest, 1);
     plan.donors = vec![Some(0), None];
     plan.verify().unwrap();
@@ -285,7 +286,7 @@ fn no_later_step_can_fail() {
         assert!(why.contains("output 0 cannot take over input 0: step"), "{name}: {why}");
         assert!(why.contains("can fail after step"), "{name}: {why}");
     }
-    // An earlier step may fail, since nothing is written yet.
+    // A step before the overwriting one may fail, because no argument has been written yet.
     let plan = planned(&[&[8], &[8]], |_, x| vec![x[0].exp() + x[0].take(x[1].to(DType::I64), 0)]);
     assert!(plan.steps.iter().any(|s| matches!(s, Step::Routine(_))), "{plan}");
     assert_eq!(plan.donors, [Some(0)]);
@@ -324,9 +325,9 @@ fn products_that_do_not_lie_in_rows() {
         })
     };
     let why = said(&|c| c.m.1[1] = 1);
-    assert!(why.contains("whose result is not row-major"), "{why}");
+    assert!(why.contains("the result of a product is not row-major"), "{why}");
     let why = said(&|c| c.finish.as_mut().unwrap().axes[0] /= 2);
-    assert!(why.contains("the kernel after a product of 128 elements has another number"), "{why}");
+    assert!(why.contains("the kernel fused with a product of 128 elements has another number"), "{why}");
 }
 
 #[test]
@@ -352,9 +353,9 @@ fn loops_that_carry_something_else() {
         })
     };
     let why = said(&|_, shared| *shared = 2);
-    assert!(why.contains("a loop whose carries change their type"), "{why}");
+    assert!(why.contains("a while loop changes the type of a carry"), "{why}");
     let why = said(&|control, _| control.plans.swap(0, 1));
     assert!(why.contains("is used as bool[1]"), "{why}");
     let why = said(&|control, _| control.plans.truncate(1));
-    assert!(why.contains("a loop without two plans"), "{why}");
+    assert!(why.contains("a while loop needs two plans"), "{why}");
 }

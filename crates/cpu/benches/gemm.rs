@@ -1,11 +1,11 @@
-//! Matrix products on this machine: the best time of many, in a table. `cargo bench -p gradus-cpu --bench gemm`.
+//! Measures matrix products: prints the shortest of many times in a table. `cargo bench -p gradus-cpu --bench gemm`.
 
 use gradus_cpu::gemm::{Operand, Output, Problem, Real, Strided};
 use gradus_cpu::{Isa, Pool};
 use half::bf16;
 use std::time::{Duration, Instant};
 
-/// Batch, m, n, k, and whether A and B are stored transposed.
+/// Batch, m, n, k, and for A and B each true if it is stored transposed.
 const SHAPES: &[(usize, usize, usize, usize, bool, bool)] = &[
     (1, 32, 512, 128, false, false),
     (1, 32, 128, 512, false, false),

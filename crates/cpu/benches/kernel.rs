@@ -1,4 +1,4 @@
-//! Fused kernels, run by the interpreter and as generated code, on one thread and on two.
+//! Measures fused kernels, run by the interpreter and as generated code, on one thread and on two.
 //!
 //! `cargo bench -p gradus-cpu --bench kernel`
 
@@ -53,7 +53,7 @@ fn layer_norm<'g>(x: &[Var<'g>]) -> Var<'g> {
     normal * x[1].broadcast_to(&shape) + x[2].broadcast_to(&shape)
 }
 
-/// Returns the seconds of a run, the best of many.
+/// Returns the seconds of a run: the shortest of many.
 fn seconds(executable: &Executable, pool: &Pool, inputs: &[Storage]) -> f64 {
     let (start, mut best) = (Instant::now(), f64::INFINITY);
     while start.elapsed() < PATIENCE {

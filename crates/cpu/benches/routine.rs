@@ -1,4 +1,4 @@
-//! Milliseconds of convolutions and their gradients, lookups, sorting and related ops, the best of several
+//! Prints the milliseconds of convolutions and their gradients, lookups, sorting and related ops: the shortest of several
 //! rounds.
 //!
 //! `cargo bench -p gradus-cpu --bench routine`

@@ -1,4 +1,4 @@
-//! Nanoseconds per element of the loops on a tile of 1024, for each instruction set of this machine.
+//! Prints the nanoseconds per element of the loops on a tile of 1024 elements, for each instruction set of this machine.
 //!
 //! `cargo bench -p gradus-cpu --bench vector`
 
@@ -9,7 +9,7 @@ use std::time::Instant;
 
 const TILE: usize = 1024;
 
-/// Returns the best of several rounds, because the machine may be busy.
+/// Returns the shortest time of several rounds, because the machine may be busy.
 fn nanoseconds(mut run: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..40 {

@@ -1,39 +1,40 @@
-//! Memory that a later job reads, prefetched by threads that wait.
-//! Takes ranges of memory, in the order in which the job's chunks read them; threads ask for the next part to prefetch.
-//! A program decides which memory that is; the pool decides when its threads wait.
+//! Prefetches memory that a later job reads, on threads that wait.
+//! Takes ranges of memory, in the order in which the job's chunks read them. Each call of a waiting thread prefetches the next
+//! part. The executable decides which memory to prefetch; the pool decides when a thread prefetches.
 
 use crate::gemm::prefetch_far;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Most ranges.
+/// Largest number of ranges.
 const RANGES: usize = 4;
-/// Most bytes that are prefetched from each end: half of a second-level cache.
+/// Largest number of bytes that are prefetched from each end: half of a second-level cache.
 const MOST: usize = 1 << 19;
-/// Bytes that are prefetched at a time: few, so that a thread notices soon when it waits no longer.
+/// Bytes that are prefetched by one call. They are few, so that a thread notices soon that it need not wait any longer.
 const PART: usize = 256;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// The end from which a thread reads.
+/// The end of the ranges from which a thread prefetches.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Side {
     Front,
     Back,
 }
 
-/// Addresses are only prefetched and never dereferenced, so ranges may be read while they are replaced.
+/// The memory to prefetch. Addresses are never dereferenced, so a thread may use an outdated range while another replaces the
+/// ranges.
 #[derive(Default)]
 pub(crate) struct Ahead {
     /// Address and length of each range.
     ranges: [[AtomicUsize; 2]; RANGES],
-    /// Bytes of all ranges.
+    /// Total bytes of all ranges.
     total: AtomicUsize,
     front: Counter,
     back: Counter,
 }
 
-/// Bytes prefetched from one end.
+/// The number of bytes prefetched from one end.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counter(AtomicUsize);

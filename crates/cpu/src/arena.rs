@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Smaller arenas come from the block pool and return to it, which is fast.
+/// Smaller arenas are not kept, because allocating them from the block pool is fast.
 const SMALL: usize = 1 << 20;
-/// Total bytes kept. The arena that ran last is kept regardless of its size, because it is likely to run again.
+/// Total bytes kept. The arena of the latest run is kept regardless of its size, because its executable is likely to run again.
 const MOST: usize = 1 << 30;
 
 /// Arenas with the number of their executable, ordered by last use.
@@ -42,8 +42,7 @@ impl Arenas {
                 return Ok(arena);
             }
         }
-        // SAFETY: the plan orders steps so that every value is written before it is read (`plan/verify.rs`
-        // checks that).
+        // SAFETY: the steps of a plan write every value before they read it, as `plan/verify.rs` has checked.
         unsafe { Storage::uninit(bytes) }.ok_or_else(|| memory_error(bytes))
     }
 
@@ -52,7 +51,7 @@ impl Arenas {
         if arena.len_bytes() <= SMALL {
             return;
         }
-        // Dropped after the lock is released: returning memory to the system is slow.
+        // Arenas to free. They are dropped after the lock is released, because returning memory to the system is slow.
         let mut gone = Vec::new();
         let mut kept = kept();
         kept.push_back((self.0, arena));
@@ -79,7 +78,7 @@ impl Drop for Arenas {
 mod tests {
     use super::*;
 
-    // One test, because the kept memory is shared by the process.
+    // A single test, because all tests of a process would share the kept memory.
     #[test]
     fn what_is_kept_is_bounded_and_the_oldest_goes_first() {
         let each = MOST / 4;

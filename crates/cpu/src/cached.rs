@@ -1,6 +1,6 @@
-//! Attention over a cache of keys and values, and writing to that cache. A cache is `[slots, heads, capacity, width]`:
-//! each slot holds the positions of one text. Takes memory and extents. The regions `cache_write` and
-//! `cached_attention` define which operands of a graph these are.
+//! Computes attention over a cache of keys and values, and writes to that cache. A cache is `[slots, heads, capacity, width]`:
+//! each slot holds the positions of one text. Takes memory and extents. The operands of a graph are those of the regions
+//! `cache_write` and `cached_attention`.
 
 use crate::elements::Elements;
 use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm};
@@ -11,13 +11,13 @@ use crate::{Isa, Pool};
 use gradus_ir::format::Format;
 use std::ops::Range;
 
-/// Most positions of a text that are attended to row by row. More use matrix products.
+/// Largest number of new positions of a text that are computed row by row. More positions use matrix products.
 const FEW: usize = 4;
 
 /// Positions of a text in one block of matrix products.
 const BLOCK: usize = 64;
 
-/// Bytes that are worth a task.
+/// Smallest number of bytes per task.
 const TASK: usize = 1 << 15;
 
 /// The representation of the rows of a cache.
@@ -30,7 +30,7 @@ pub(crate) enum Stored {
 }
 
 impl Stored {
-    /// Bytes of a row of `width` features.
+    /// Returns the bytes of a row of `width` features.
     fn row_bytes(self, width: usize) -> usize {
         match self {
             Stored::F32 => width * size_of::<f32>(),
@@ -39,7 +39,7 @@ impl Stored {
         }
     }
 
-    /// Converts consecutive rows of `count` features in all to `f32`.
+    /// Converts consecutive rows to `f32`. `count` is the number of features of all rows.
     ///
     /// # Safety
     /// `from` holds `count` features, and `to` has space for as many numbers.
@@ -80,7 +80,7 @@ impl Cache {
         self.slots * self.heads * self.capacity * self.row_bytes()
     }
 
-    /// Offset in bytes of the first position of a head of a slot.
+    /// Returns the offset in bytes of the first position of a head of a slot.
     fn at(&self, slot: usize, head: usize) -> usize {
         (slot * self.heads + head) * self.capacity * self.row_bytes()
     }
@@ -97,9 +97,9 @@ pub(crate) struct Texts<'a> {
     pub(crate) time: usize,
 }
 
-/// Copies `from` to `to`, with the first `count` tokens of each text of `new` in its slot. If both are the same memory,
-/// only these tokens are written. Tokens outside of the cache are left out. Of two texts in one slot, the later one
-/// counts.
+/// Copies `from` to `to`, and writes the first `count` tokens of each text of `new` to the text's slot. If `from` and `to` are
+/// the same memory, writes only these tokens. Skips tokens outside of the cache. If two texts have the same slot, the later one
+/// is written last.
 ///
 /// # Safety
 /// `from` and `to` have the extents of the cache, `new` is `[texts, time, heads, width]` in its representation, and no
@@ -151,7 +151,7 @@ pub(crate) struct Attention {
 }
 
 impl Attention {
-    /// Positions that a query at `position` sees.
+    /// Returns the positions that a query at `position` sees.
     fn seen(&self, position: i64, capacity: usize) -> Range<usize> {
         let end = usize::try_from(position.saturating_add(1)).unwrap_or(0);
         let from = self.window.map_or(0, |w| end.saturating_sub(w));
@@ -160,7 +160,7 @@ impl Attention {
 }
 
 impl Attention {
-    /// Positions that some of `rows` queries from `position` on see.
+    /// Returns the positions that at least one of `rows` queries from `position` on sees.
     fn seen_by(&self, position: i64, rows: usize, capacity: usize) -> Range<usize> {
         let last = position.saturating_add(rows.max(1) as i64 - 1);
         let start = self.seen(position, capacity).start;
@@ -168,8 +168,8 @@ impl Attention {
     }
 }
 
-/// `softmax(q·kᵀ·scale)·v` of each token over the positions of its slot up to its own. A query that sees nothing gives 0.
-/// Slots outside of the cache count as the nearest one.
+/// Computes `softmax(q·kᵀ·scale)·v` for each token, over the positions of its slot up to its own. The result of a query that
+/// sees no position is 0. A slot outside of the cache is replaced by the nearest one.
 ///
 /// # Safety
 /// Queries and results are `[texts, time, heads, width]`, keys and values have the extents of the cache, and no other
@@ -194,7 +194,7 @@ pub(crate) unsafe fn attend(
     let block = if time <= FEW { 1 } else { BLOCK };
     let blocks = time.div_ceil(block);
     let few = few(Isa::best());
-    // Rows that are not `f32` are converted once for all heads of queries that read them.
+    // Rows that are not `f32` are converted once for all heads of queries that read them, so these heads are one task.
     let shared = if cache.stored == Stored::F32 { 1 } else { group };
     let parts = heads / shared * blocks;
     let task = |task: usize| {
@@ -261,7 +261,7 @@ struct Head {
 }
 
 impl Head {
-    /// One query.
+    /// Computes one query.
     ///
     /// # Safety
     /// As for [`attend`]; the caller guarantees the instruction set of `W`.
@@ -302,7 +302,7 @@ impl Head {
         }
     }
 
-    /// Queries of consecutive positions.
+    /// Computes queries of consecutive positions.
     ///
     /// # Safety
     /// As for [`attend`].
@@ -372,7 +372,7 @@ fn weigh(loops: &Loops<f32>, scores: &mut [f32], attention: &Attention) {
     }
 }
 
-/// Attention of one query on an instruction set that the processor has.
+/// A function that computes attention of one query, compiled for an instruction set.
 type Few = unsafe fn(&Head, i64);
 
 fn few(isa: Isa) -> Few {

@@ -12,7 +12,7 @@ use gradus_mem::{HOST, Storage, live_bytes, stats, trim};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The processor that the program itself runs on.
+/// The processor on which the program itself runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu;
 

@@ -24,19 +24,19 @@ use std::time::{Duration, Instant};
 pub struct Executable {
     plan: Plan,
     work: Vec<Work>,
-    /// Number of steps that run as one job from each step on.
+    /// For each step, the number of steps from it on that run as one job.
     together: Vec<usize>,
-    /// Weights that the job after each step's job reads; empty except at the first step of a product.
+    /// For the first step of each job of products, the weights that the next such job reads; empty for other steps.
     ahead: Vec<Vec<usize>>,
     constants: Vec<(usize, Storage)>,
     arenas: Arenas,
     /// Per step, the memory ranges (offset, bytes) filled with 0xFF before it; empty except in tests.
     poison: Vec<Vec<(usize, usize)>>,
-    /// Number of runs; for the body of a loop, the number of iterations.
+    /// The number of runs; for the body of a loop, the number of iterations.
     runs: AtomicU64,
 }
 
-/// Prepared data of a step, in addition to its description.
+/// Prepared data of a step, in addition to the step itself.
 #[derive(Debug)]
 enum Work {
     None,
@@ -236,16 +236,20 @@ impl Executable {
     ) -> Result<Vec<Storage>> {
         let plan = &self.plan;
         if arguments.len() != plan.inputs.len() {
-            let why = format!("must be {}, were {}", plan.inputs.len(), arguments.len());
+            let why = format!("must be {}; {} were given", plan.inputs.len(), arguments.len());
             return Err(Error::value("the arguments", why));
         }
         if arguments.iter().any(|a| a.storage.device() != HOST) {
-            return Err(Error::device("cpu", "cannot read the memory of another device"));
+            return Err(Error::device(
+                "cpu",
+                "cannot read the memory of another device; move the tensor to the cpu",
+            ));
         }
         for (a, &b) in arguments.iter().zip(&plan.inputs) {
             let bytes = plan.buffers[b].bytes();
             if a.offset.saturating_add(bytes) > a.storage.len_bytes() {
-                return Err(Error::value("an argument", format!("needs {bytes} bytes from its offset")));
+                let why = format!("has less than {bytes} bytes from byte {} on", a.offset);
+                return Err(Error::value("an argument", why));
             }
             if a.offset % plan.buffers[b].dtype.size() != 0 {
                 return Err(Error::value(
@@ -273,7 +277,7 @@ impl Executable {
         // SAFETY: the sizes of arguments were checked above; outputs are new, or donated by an argument with
         // unshared storage.
         unsafe { self.run_steps(pool, &ins, &outs, times)? };
-        // A donated argument is now the output.
+        // Removes donated arguments from the list: their storages are outputs now.
         let mut given: Vec<Option<Argument>> = arguments.drain(..).map(Some).collect();
         let taken = |(k, o): (usize, std::result::Result<Storage, *mut u8>)| match o {
             Ok(storage) => Some(storage),
@@ -291,12 +295,13 @@ impl Executable {
         times: Option<&mut Vec<Duration>>,
     ) -> Result<()> {
         let mut session = self.session(pool)?;
-        // SAFETY: the caller (`run_watched`) guarantees sizes, and that outputs alias inputs only as donors.
+        // SAFETY: the caller guarantees the sizes of inputs and outputs, and that an output shares memory with an input
+        // only if the plan names that input as its donor.
         unsafe { session.run(pool, ins.iter().copied(), outs.iter().copied(), times) }
     }
 
-    /// Allocates the memory for consecutive runs, including that of slices, so that a run cannot fail for lack
-    /// of memory.
+    /// Allocates the memory for consecutive runs, including that of slices. A run of the session allocates nothing, so it
+    /// cannot fail for lack of memory.
     pub(crate) fn session(&self, pool: &Pool) -> Result<Session<'_>> {
         let arena = self.arena()?;
         let mut slices = Vec::new();
@@ -353,7 +358,7 @@ pub fn evaluate_on(
         arguments.push(Argument { storage, offset: 0 });
     }
     let outputs = executable.run(pool, &mut arguments)?;
-    // SAFETY: `run` returns outputs of the sizes that their types say.
+    // SAFETY: `run` returns outputs of the sizes that their types state.
     let read = |(s, aval): (&Storage, &Aval)| unsafe { from_memory(aval, s.as_ptr()) };
     outputs.iter().zip(&graph.output_avals()).map(read).collect()
 }
@@ -368,14 +373,14 @@ pub(crate) struct Session<'e> {
     runs: u64,
 }
 
-// SAFETY: a session accesses the memory of its pointers only in `run`, whose caller guarantees that access.
+// SAFETY: a session accesses the memory behind its pointers only in `run`, whose caller guarantees that no other thread does.
 unsafe impl Send for Session<'_> {}
 
 impl Session<'_> {
     /// Runs the steps.
     ///
     /// # Safety
-    /// Inputs and outputs have the sizes that the plan says. No other thread writes to the inputs or accesses
+    /// Inputs and outputs have the sizes that the plan states. No other thread writes to the inputs or accesses
     /// the outputs during the call. An output shares memory with an input only if the plan names that input as
     /// its donor.
     pub(crate) unsafe fn run(
@@ -391,7 +396,7 @@ impl Session<'_> {
         unsafe { self.run_part(pool, (ins, outs), times, alone) }
     }
 
-    /// As [`Session::run`], where `alone` says whether loop nests and products may be interrupted.
+    /// As [`Session::run`]. If `alone` is true, loop nests and products may be interrupted.
     ///
     /// # Safety
     /// As for [`Session::run`].
@@ -408,7 +413,7 @@ impl Session<'_> {
         plan.outputs.iter().zip(outs).for_each(|(&b, p)| self.table[b] = p);
         let memory = Memory(&self.table);
         let mut slices = self.slices.iter_mut();
-        // Steps that ran in the job of an earlier one.
+        // The end of the steps that have run as part of an earlier step's job.
         let mut done = 0;
         for (i, (step, work)) in plan.steps.iter().zip(&self.executable.work).enumerate() {
             if i < done {
@@ -429,7 +434,7 @@ impl Session<'_> {
                     unsafe { arena.as_ptr().add(*at).write_bytes(0xFF, *bytes) };
                 }
             }
-            // Steps that can fail run before steps that write to an argument's memory.
+            // A step may fail only before the steps that write to an argument's memory.
             let can_fail = match step {
                 Step::Kernel(_) | Step::Contract(_) | Step::Slices { .. } => false,
                 Step::Routine(r) => r.can_fail,
@@ -466,7 +471,7 @@ impl Drop for Session<'_> {
     }
 }
 
-/// The number of steps that run as one job from each step on, and the weights that are read after each product.
+/// Returns the fields `together` and `ahead` of an executable.
 fn jobs(plan: &Plan) -> (Vec<usize>, Vec<Vec<usize>>) {
     let (mut together, mut ahead) = (vec![1; plan.steps.len()], vec![Vec::new(); plan.steps.len()]);
     let (mut first, mut last) = (0, None);
@@ -485,7 +490,7 @@ fn jobs(plan: &Plan) -> (Vec<usize>, Vec<Vec<usize>>) {
     (together, ahead)
 }
 
-/// Prepares a loop as one program, if its body allows it.
+/// Prepares a loop as one program. Returns `None` if its body is not an elementwise kernel.
 fn rolled(step: &Step, buffers: &[(DType, usize)], native: bool) -> Option<Rolled> {
     let Step::Scan { control, shared, carries, length, reverse } = step else { return None };
     let counts = Counts { shared: *shared, carries: *carries, length: *length, reverse: *reverse };

@@ -38,7 +38,7 @@ impl Isa {
         })
     }
 
-    /// Returns the set with this name, which is that of its variant.
+    /// Returns the set with this name, which is the name of the variant in any case.
     fn named(name: &str) -> Option<Isa> {
         ALL.iter().copied().find(|isa| format!("{isa:?}").eq_ignore_ascii_case(name))
     }
@@ -49,7 +49,7 @@ impl Isa {
         &ALL[..ALL.partition_point(|isa| *isa <= best)]
     }
 
-    /// Returns this set, or the best of the processor if that is less. The result can be run.
+    /// Returns this set, or the best set of the processor if that is lower, so that the processor can run the result.
     pub fn clamped(self) -> Isa {
         self.min(Isa::best())
     }
@@ -74,7 +74,7 @@ fn detect() -> Isa {
     }
 }
 
-/// Other architectures have a fixed set.
+/// Other architectures have one set, which is known at compile time.
 #[cfg(not(target_arch = "x86_64"))]
 fn detect() -> Isa {
     ALL[ALL.len() - 1]
@@ -99,7 +99,7 @@ fn permitted() -> bool {
     unsafe { libc::syscall(libc::SYS_arch_prctl, REQUEST, TILE_DATA) == 0 }
 }
 
-/// Only Linux has a known way to request permission.
+/// Returns false: on other systems there is no known way to request permission.
 #[cfg(all(target_arch = "x86_64", not(target_os = "linux")))]
 fn permitted() -> bool {
     false

@@ -1,7 +1,7 @@
-//! Products of rows with one matrix out of several: the region `grouped_dot` and its quantised form.
+//! Multiplies each row with one of several matrices: the region `grouped_dot` and its quantised form.
 //!
-//! Rows of one matrix are multiplied together. If they are next to each other they are read and written in place, else they are
-//! gathered before and scattered after.
+//! Rows with the same matrix are multiplied together. If they are consecutive, they are read and written in place. Otherwise
+//! they are gathered before the product, and their results are scattered after it.
 
 use crate::Pool;
 use crate::gemm::{Operand, Output, Problem, Scratch, Strided, gemm};
@@ -25,7 +25,7 @@ pub(crate) enum Values {
 }
 
 impl Matrices {
-    /// Computes `y = x · matrixᵀ` of `count` rows that are next to each other.
+    /// Computes `y = x · matrixᵀ` for `count` consecutive rows.
     ///
     /// # Safety
     /// `x` is `[count, inputs]`, `y` is `[count, outputs]`, `group` is below `groups`, matrices are as large as stated, and no

@@ -1,9 +1,9 @@
-//! Interrupts long runs: the thread that started a run polls a function that says whether to stop.
+//! Interrupts long runs: the thread that started a run polls a function that returns true to stop the run.
 //!
-//! Polling may be expensive, because it may take an interpreter's lock. So a timer thread sets a flag when a
-//! poll is due, and runs check only the flag. They check it between chunks of jobs and in the loops of routines
-//! (`gradus_ir::stop`). They check only where a failure leaves all arguments unchanged. These are loops,
-//! routines, and kernels and products of plans that reuse no argument's memory.
+//! Polling may be expensive, because it may acquire an interpreter's lock. So a timer thread sets a flag when a poll is due,
+//! and runs check only the flag. They check it between chunks of jobs and in the loops of routines (`gradus_ir::stop`), but
+//! only where a failure leaves all arguments unchanged: in loops, in routines, and in kernels and products of plans that do
+//! not overwrite arguments.
 
 use gradus_ir::{Result, stop};
 use std::cell::Cell;
@@ -22,8 +22,8 @@ thread_local! {
     static ALLOWED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Sets the function that says whether to stop, which runs call on the thread that started them. Only the first
-/// call has an effect.
+/// Sets the function that returns true if the current run must stop. It is called on the thread that started the run. Only
+/// the first call of `ask_to_stop` has an effect.
 pub fn ask_to_stop(wanted: fn() -> bool) {
     if ASK.set(wanted).is_err() {
         return;
@@ -37,7 +37,7 @@ pub fn ask_to_stop(wanted: fn() -> bool) {
     let _ = std::thread::Builder::new().name("gradus-clock".into()).spawn(clock);
 }
 
-/// Returns true if polling is due and the answer is to stop. A worker reads the answer of the thread whose job it
+/// Returns true if a poll is due and requests a stop. A worker does not poll; it reads the result of the thread whose job it
 /// shares.
 fn due() -> bool {
     if crate::pool::is_stopped() {
@@ -49,8 +49,8 @@ fn due() -> bool {
         && ASK.get().is_some_and(|ask| ask())
 }
 
-/// Runs work that may be interrupted if `allowed`, or if it is inside of such work. Returns an error if it was
-/// interrupted.
+/// Runs work. The work may be interrupted if `allowed` is true, or if it is part of work that may be interrupted. Returns an
+/// error if it was interrupted.
 pub(crate) fn stoppable<R>(allowed: bool, run: impl FnOnce() -> Result<R>) -> Result<R> {
     /// Restores the previous setting, also during unwinding.
     struct Before(bool);

@@ -57,7 +57,7 @@ pub(crate) unsafe fn to_memory(l: &Literal, to: *mut u8) {
     unsafe {
         match Kind::of(l.dtype()) {
             Kind::F32 => {
-                // Rounded from `f64` directly, to avoid double rounding.
+                // Rounds from `f64` to the dtype directly, because rounding to `f32` first would round twice.
                 let all: Vec<f32> = l.f().iter().map(|&x| l.dtype().round(x) as f32).collect();
                 elements(l, &all, to);
             }

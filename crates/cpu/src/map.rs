@@ -1,4 +1,4 @@
-//! Runs one loop over arrays: a single eager operation, without a kernel.
+//! Runs one loop over arrays, for a single eager operation that needs no kernel.
 
 use crate::Pool;
 use crate::elements::Elements;
@@ -10,7 +10,7 @@ const GRAIN: usize = 1 << 15;
 
 /// Allocates a storage of `n` elements and fills it in pieces: `f(first, to, count)`.
 fn filled<T: Pod>(n: usize, f: impl Fn(usize, *mut T, usize) + Sync) -> Option<Storage> {
-    // SAFETY: the pieces cover all elements, and each writes its own.
+    // SAFETY: the calls of `f` below write all elements; each writes its own piece.
     let storage = unsafe { Storage::uninit(n.checked_mul(size_of::<T>())?)? };
     let to = Elements(storage.as_ptr().cast::<T>());
     if n <= 2 * GRAIN {

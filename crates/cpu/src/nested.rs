@@ -1,4 +1,4 @@
-//! Branches and loops: runs nested plans on the memory of the outer plan.
+//! Runs the nested plans of branches, loops and slices on the memory of the outer plan.
 
 use crate::executable::{Executable, Session};
 use crate::pool::Pool;
@@ -22,8 +22,8 @@ fn integer(plan: &Plan, b: usize, memory: Memory<'_>) -> i64 {
 }
 
 /// # Safety
-/// Memory is that of the plan, and no other thread accesses it during the call. All functions of this file have
-/// these requirements.
+/// `memory` holds the buffers of the plan, and no other thread accesses them during the call. The other functions of this
+/// file have the same requirements.
 pub(crate) unsafe fn switch(
     c: &Control,
     branches: &[Executable],
@@ -38,7 +38,7 @@ pub(crate) unsafe fn switch(
     unsafe { branches[index].session(pool)?.run(pool, ins, outs, None) }
 }
 
-/// Two buffers for each carry: a step reads one and writes the other.
+/// Two buffers for each carry: an iteration reads one and writes the other.
 struct Carries {
     rooms: Vec<[Storage; 2]>,
     now: usize,

@@ -1,10 +1,10 @@
 //! Threads that share the chunks of one job.
 //!
-//! Free threads claim one chunk at a time. The caller claims too, and at the end waits only for workers that
-//! have entered the job. So a worker that the system has suspended never delays a job it did not join. The
-//! caller claims from the front and workers from the back. A processor then tends to get the same chunks, and
-//! the same memory, as in the last similar job. Workers spin for some tens of microseconds before they sleep,
-//! because the kernels of a program follow each other closely.
+//! Threads without work claim one chunk at a time. The caller claims chunks too, and at the end waits only for workers
+//! that have entered the job, so a worker that the system has suspended does not delay a job that it has not entered. The
+//! caller claims from the front and workers from the back. A processor then tends to get the same chunks, and the same
+//! memory, as in the last similar job. Workers spin for some tens of microseconds before they sleep, because the kernels
+//! of a program follow each other closely.
 
 use crate::ahead::{Ahead, Side};
 use gradus_ir::stop;
@@ -23,7 +23,7 @@ pub type Chunk<'a> = dyn Fn(usize) + Sync + 'a;
 
 /// A team of threads. See the [module](self).
 pub struct Pool {
-    /// Locked by the thread whose job the team runs.
+    /// The team. It is locked by the thread whose job it runs.
     team: Mutex<Team>,
     threads: AtomicUsize,
     ahead: Arc<Ahead>,
@@ -44,7 +44,7 @@ struct Worker {
 /// State shared by the caller and the workers of a team. Counters that different threads write are on separate
 /// cache lines.
 struct Shared {
-    /// Number of jobs, by which workers notice a new one; the last increment ends the team.
+    /// The number of jobs so far. A change tells workers that there is a new job, or that the team ends.
     epoch: CacheLine<AtomicUsize>,
     /// Number of workers in the job, with [`OPEN`] while it may be entered and [`WAITED`] while the caller
     /// sleeps.
@@ -54,7 +54,7 @@ struct Shared {
     /// Written by the caller while the job is closed and empty; read by workers that entered it while open.
     job: UnsafeCell<Job>,
     quit: AtomicBool,
-    /// Set to stop the job: only the caller may poll, and the workers read this flag.
+    /// If true, the job must stop. The caller polls and sets this flag; workers read it.
     stopped: Arc<AtomicBool>,
     panic: Mutex<Option<Thrown>>,
     sleep: Mutex<()>,
@@ -97,10 +97,10 @@ thread_local! {
     static STOPPED: OnceCell<Arc<AtomicBool>> = const { OnceCell::new() };
 }
 
-/// Interval at which a waiting caller polls whether the job is to stop.
+/// Interval at which a caller that waits for workers polls for a stop.
 const ASK: Duration = Duration::from_millis(20);
 
-/// Returns true if this is a worker whose job is to stop.
+/// Returns true if this thread is a worker whose job must stop.
 pub(crate) fn is_stopped() -> bool {
     STOPPED.with(|s| s.get().is_some_and(|s| s.load(Relaxed)))
 }
@@ -151,7 +151,7 @@ impl Pool {
     /// in a chunk is resumed here, after all threads have left the job. After a panic or a request to stop
     /// (`gradus_ir::stop`), unclaimed chunks are not run.
     pub fn run(&self, chunks: usize, chunk: &Chunk<'_>) {
-        // After an interrupted job, a later job might read memory that was not written.
+        // Runs no further job after an interrupted one, because it might read memory that was not written.
         if stop::requested() {
             return;
         }
@@ -202,7 +202,7 @@ impl Team {
     /// Runs a job. Returns the panic of a chunk, if any.
     fn run(&self, chunks: usize, chunk: &Chunk<'_>) -> Option<Thrown> {
         let shared = &*self.shared;
-        // SAFETY: only the lifetime changes, and no worker calls it after `leave_all` below has returned.
+        // SAFETY: only the lifetime changes, and no worker calls the closure after `leave_all` below has returned.
         let chunk = unsafe { std::mem::transmute::<*const Chunk<'_>, *const Chunk<'static>>(chunk) };
         // SAFETY: this thread has locked the team, and its last job was closed and left by all workers before
         // the lock was released.
@@ -212,7 +212,7 @@ impl Team {
         // counter.
         shared.state.0.fetch_or(OPEN, Release);
         shared.epoch.0.fetch_add(1, SeqCst);
-        // Wakes no more workers than there are chunks: waking a thread takes longer than a short chunk.
+        // Wakes at most as many workers as there are other chunks, because waking a thread takes longer than a short chunk.
         for worker in self.workers.iter().take(chunks - 1) {
             if worker.asleep.load(SeqCst) {
                 worker.thread.thread().unpark();
@@ -295,15 +295,15 @@ impl Shared {
                 return;
             }
             if self.state.0.fetch_add(1, Acquire) & OPEN != 0 {
-                // SAFETY: the job is open and this thread is in it, so the caller does not write it.
+                // SAFETY: this thread has entered the open job, and the caller writes `job` only when no worker is in it.
                 self.claim(unsafe { *self.job.get() }, BACK);
-                // Clears the request for the next job; the caller reports that this one was interrupted.
+                // Clears the stop request of this thread before the next job. The caller reports the interruption.
                 let _ = stop::check();
             }
             let state = self.state.0.fetch_sub(1, Release);
             if state & WAITED != 0 {
-                // The caller set the flag under this lock. Once the lock is acquired, the caller waits and
-                // receives the notification.
+                // The caller set the flag while it held this lock, and releases the lock only by waiting. So after the
+                // lock has been acquired here, the caller receives the notification.
                 drop(relock(self.sleep.lock()));
                 self.left.notify_one();
             }
@@ -323,7 +323,7 @@ impl Drop for Team {
     }
 }
 
-/// Busy waiting for a limited time, before a thread sleeps.
+/// A limit on the time that a thread spins before it sleeps.
 struct SpinTimeout {
     start: Instant,
     spins: u32,
@@ -334,16 +334,16 @@ impl SpinTimeout {
         SpinTimeout { start: Instant::now(), spins: 0 }
     }
 
-    /// Spins once, for up to some 50 ns: the condition is checked often. Returns whether the time is over.
+    /// Spins once, for up to about 50 ns, so that the caller checks its condition often. Returns true if the time is over.
     fn over(&mut self) -> bool {
         spin_loop();
         self.spins += 1;
-        // Reading the clock takes as long as a spin.
+        // Reads the clock only every 16 spins, because that takes as long as a spin.
         self.spins.is_multiple_of(16) && self.start.elapsed() > SPIN
     }
 }
 
-/// Returns the value of a poisoned lock too: panics of chunks are caught before any lock here is released.
+/// Ignores that a lock is poisoned: panics of chunks are caught before any lock is released, so the data are valid.
 fn relock<T>(lock: Result<T, PoisonError<T>>) -> T {
     lock.unwrap_or_else(PoisonError::into_inner)
 }

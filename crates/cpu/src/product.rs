@@ -1,4 +1,4 @@
-//! Runs contractions as matrix products, and the fused kernel on each block while it is in cache.
+//! Runs contractions as matrix products, and the fused kernel on each block of the result while the block is in cache.
 
 use crate::gemm::{self, Operand, Output, Problem, Real, Strided, Tile};
 use crate::pool::Pool;
@@ -7,7 +7,7 @@ use gradus_compile::Contraction;
 use gradus_ir::{DType, Error, Result};
 use half::bf16;
 
-/// Returns an error if a contraction reaches outside of its buffers: running it would be unsound.
+/// Returns an error if a contraction accesses elements outside of its buffers. Running such a contraction would be unsound.
 pub(crate) fn check(c: &Contraction, buffers: &[(DType, usize)]) -> Result<()> {
     for (o, &buffer) in c.buffers.iter().enumerate() {
         let Some((low, high)) = c.ends(o) else { continue };
@@ -21,7 +21,7 @@ pub(crate) fn check(c: &Contraction, buffers: &[(DType, usize)]) -> Result<()> {
 /// Computes a contraction.
 ///
 /// # Safety
-/// Memory is that of the contraction's plan, and no other thread accesses it during the call.
+/// `memory` holds the buffers of the contraction's plan, and no other thread accesses them during the call.
 pub(crate) unsafe fn run(c: &Contraction, finish: Option<&TileProgram>, pool: &Pool, memory: Memory<'_>) {
     // SAFETY: the caller guarantees that memory is that of the contraction's plan and that no other thread accesses it.
     unsafe {
@@ -37,7 +37,7 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&TileProgram>, pool: &Pool
     if c.products() * c.m.0 * c.n.0 == 0 {
         return;
     }
-    // The longest batch axis is that of the product; the others are loops.
+    // `gemm` has one batch axis, for which the longest is used. Loops run over the others.
     let longest = (0..c.batch.len()).max_by_key(|&i| c.batch[i].0);
     let (batch, steps) = longest.map_or((1, [0; 3]), |i| c.batch[i]);
     let others: Vec<(usize, [i64; 3])> =
@@ -61,7 +61,7 @@ unsafe fn of<T: Real>(c: &Contraction, finish: Option<&TileProgram>, pool: &Pool
         let (start, row) = (at[2], c.m.1[1]);
         let follow = |tile: Tile<T::Sum>| {
             let Some(program) = finish else { return };
-            // Indices of the fused kernel are offsets in the product.
+            // The index of an element in the fused kernel is its offset in the product.
             let index = start + tile.batch as i64 * steps[2] + tile.row0 as i64 * row + tile.col0 as i64;
             // SAFETY: this block is finished, and only this thread accesses it.
             unsafe { program.run_block(memory, index as usize, tile.cols, row as usize, tile.rows) };

@@ -6,8 +6,8 @@ use gradus_ir::{DType, size};
 
 /// The limits with which graphs are compiled for the CPU.
 pub const PROFILE: Profile = Profile {
-    // Longer kernels save no more memory traffic and exceed the instruction cache. Running a small kernel costs less
-    // than starting it.
+    // Longer kernels save no further memory traffic and exceed the instruction cache. Small kernels are merged, because
+    // starting one takes longer than running it.
     fuse: Fuse { most: 160, function: 1, small: 1 << 10, buffers: usize::MAX, large: usize::MAX },
     // A store and a load cost about as much as two dozen arithmetic operations on an element.
     recompute: Recompute { least: 1 << 12, work: 24, function: 6, loads: 1 },
@@ -29,11 +29,11 @@ pub const PROFILE: Profile = Profile {
     }),
     // A vector of 64 bytes is not filled by fewer elements of any dtype.
     loops: Loops { small: 64 },
-    // Cache lines.
+    // Temporaries start at cache lines.
     memory: Memory { align: 64, page: usize::MAX, most: size::MOST_BYTES },
     products: &[DType::F32, DType::F64, DType::BF16],
     dtypes: &DType::ALL,
     claims: CLAIMS,
-    // All: there is no claim of attention without a cache.
+    // All calls of attention without a cache use products, because there is no other code for them.
     scores: StoredScores { keys: 0, most: usize::MAX },
 };

@@ -1,18 +1,17 @@
-//! Loops whose step is one elementwise kernel: the steps become rows of a larger kernel, which runs them in
-//! order.
+//! Runs a loop whose body is one elementwise kernel as one larger kernel, in which the iterations are rows that run in order.
 //!
-//! A carry has one buffer, which every step reads and writes; stacks are indexed by their slices. Elements are
-//! independent of each other, so that threads share the elements.
+//! A carry has one buffer, which every iteration reads and writes. The slice of a stack is selected by the row. Elements do not
+//! depend on each other, so each thread runs all iterations for a part of the elements.
 
 use crate::pool::Pool;
 use crate::tile::{Memory, TileProgram};
 use gradus_compile::{Access, BufferLocation, Control, Kernel, Layout, Operation, Plan, Step};
 use gradus_ir::DType;
 
-/// Smallest work per thread: elements of all steps times instructions.
+/// Smallest work per thread, as the number of elements of all iterations times instructions.
 const GRAIN: usize = 1 << 16;
 
-/// Numbers of shared operands, carries and steps of a loop.
+/// The numbers of shared operands, carries and iterations of a loop, and its direction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counts {
     pub(crate) shared: usize,
@@ -28,7 +27,7 @@ const MOST: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Rolled {
     program: TileProgram,
-    /// Elements of a row, which threads share, and rows of one step.
+    /// Number of elements in a row, which are divided among threads, and number of rows of one iteration.
     inner: usize,
     outer: usize,
     length: usize,
@@ -38,8 +37,8 @@ pub(crate) struct Rolled {
 }
 
 impl Rolled {
-    /// Makes the program of a loop over buffers of its plan, with generated code if `native`. Returns `None` if
-    /// its step is not an elementwise kernel.
+    /// Makes the program of a loop over buffers of its plan, with generated code if `native` is true. Returns `None` if
+    /// the body is not an elementwise kernel.
     pub(crate) fn new(
         control: &Control,
         counts: Counts,
@@ -56,13 +55,13 @@ impl Rolled {
         Some(Rolled { program, inner, outer, length: counts.length, cost: kernel.body.len(), carries })
     }
 
-    /// Returns the program of all steps.
+    /// Returns the program of all iterations.
     pub(crate) fn program(&self) -> &TileProgram {
         &self.program
     }
 
     /// # Safety
-    /// Memory is that of the loop's plan, and no other thread accesses it during the call.
+    /// `memory` holds the buffers of the loop's plan, and no other thread accesses them during the call.
     pub(crate) unsafe fn run(&self, pool: &Pool, memory: Memory<'_>) {
         for &(from, to, bytes) in &self.carries {
             // SAFETY: both buffers have at least `bytes` bytes, and are different.
@@ -84,8 +83,8 @@ impl Rolled {
     }
 }
 
-/// Builds the kernel of all steps: the step's kernel with an axis of steps before its last, over the buffers of
-/// the loop's plan.
+/// Builds the kernel of all iterations over the buffers of the loop's plan. It is the kernel of the body with an axis of
+/// iterations before its last axis.
 fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> Option<Kernel> {
     let Counts { shared, carries, length, reverse } = counts;
     let plan: &Plan = control.plans.first()?;
@@ -106,7 +105,7 @@ fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> 
         BufferLocation::Output(k) => Some(k).filter(|k| *k < carries),
         _ => None,
     };
-    // A carry must be read only where it is written.
+    // A carry must be read only at the index at which it is written.
     let mut of: Vec<Option<Layout>> = vec![None; carries];
     for access in layouts(&mut kernel)? {
         if let Some(c) = carried(access) {
@@ -134,7 +133,7 @@ fn one_kernel(control: &Control, counts: Counts, buffers: &[(DType, usize)]) -> 
     Some(kernel)
 }
 
-/// Returns everything that a kernel of plain loads reads and writes.
+/// Returns the accesses of a kernel; `None` if it has other reads than plain loads.
 fn layouts(kernel: &mut Kernel) -> Option<Vec<&mut Access>> {
     let mut all = Vec::new();
     for inst in &mut kernel.body {

@@ -1,16 +1,15 @@
-//! 32 numbers in vector registers, for kernels of quantised weights and of attention over a cache. One implementation
-//! for each instruction set: arithmetic, and conversion of packed integers. `quantized/unpack.rs` defines the meaning
-//! of the integers of a format.
+//! Groups of 32 numbers in vector registers, for quantised weights and for attention over a cache. Each instruction set has an
+//! implementation of arithmetic and of the conversion of packed integers. `quantized/unpack.rs` defines the layout of formats.
 //!
-//! Methods are `#[inline(always)]` without features of their own: they become instructions inside the function that enables
-//! the features.
+//! Methods are `#[inline(always)]` and enable no target features. They compile to vector instructions inside a function that
+//! enables the features.
 
 use half::f16;
 
-/// Numbers of a group. Every format stores at least one group together; some store a pair of groups.
+/// Number of elements in a group. A block of every format has at least one group.
 pub(crate) const GROUP: usize = 32;
 
-/// 32 weights of a block as a kernel needs them: their values, or their integers, scales and offsets.
+/// A group of 32 weights in the form that a kernel needs: their values, or their integers, scales and offsets.
 ///
 /// # Safety
 /// The processor must have the instruction set of the implementing type, and pointers must be valid for the elements that
@@ -20,46 +19,47 @@ pub(crate) trait Unpack: Copy {
     type Splat: Copy;
 
     unsafe fn splat(x: f32) -> Self::Splat;
-    /// The `f16` at `p`.
+    /// Returns the `f16` at `p`.
     unsafe fn half(p: *const u8) -> Self::Splat {
         // SAFETY: the caller guarantees two readable bytes.
         unsafe { Self::splat(half_at(p)) }
     }
-    /// Two `f16` next to each other.
+    /// Returns the two consecutive `f16` at `p`.
     unsafe fn halves(p: *const u8) -> (Self::Splat, Self::Splat) {
         // SAFETY: the caller guarantees four readable bytes.
         unsafe { (Self::half(p), Self::half(p.add(2))) }
     }
-    /// `scale · (q - CENTRE) + offset` of 16 bytes of nibbles, the low ones first. Each operation is rounded.
+    /// Returns `scale · (q - CENTRE) + offset` for 16 bytes of nibbles: first the low nibbles, then the high ones. Each
+    /// operation is rounded.
     unsafe fn nibbles<const CENTRE: i32>(
         p: *const u8,
         scale: Self::Splat,
         offset: Option<Self::Splat>,
     ) -> Self;
-    /// `scale · q + offset` of 32 signed bytes, with a scale and an offset for each half.
+    /// Returns `scale · q + offset` for 32 signed bytes, with a scale and an offset for each half.
     unsafe fn bytes(p: *const i8, scale: [Self::Splat; 2], offset: Option<[Self::Splat; 2]>) -> Self;
 }
 
-/// 32 numbers. A `Splat` is one number in every lane.
+/// Arithmetic on groups of 32 numbers. A `Splat` is one number in every lane.
 ///
 /// # Safety
 /// As for [`Unpack`].
 pub(crate) trait Wide: Unpack {
-    /// Most rows of activations whose sums fit the registers.
+    /// Largest number of rows of activations whose sums fit in the registers.
     const ROWS: usize;
 
     unsafe fn zero() -> Self;
     unsafe fn load(p: *const f32) -> Self;
     unsafe fn store(self, p: *mut f32);
-    /// `self · x + sum`, rounded once.
+    /// Returns `self · x + sum`, rounded once.
     unsafe fn mul_add(self, x: Self, sum: Self) -> Self;
-    /// `self · x + sum` with one `x` for all.
+    /// Returns `self · x + sum` with one `x` for all.
     unsafe fn mul_add_splat(self, x: Self::Splat, sum: Self) -> Self;
-    /// The sum of all, halves first.
+    /// Returns the sum of all lanes. Adds the halves first.
     unsafe fn sum(self) -> f32;
 }
 
-/// The `f16` at `p`.
+/// Returns the `f16` at `p`.
 ///
 /// # Safety
 /// Two bytes are readable at `p`.
@@ -69,7 +69,7 @@ pub(crate) unsafe fn half_at(p: *const u8) -> f32 {
     unsafe { f16::from_le_bytes(p.cast::<[u8; 2]>().read()).to_f32() }
 }
 
-/// Plain numbers, which the compiler keeps in registers of the target.
+/// Numbers in an array, which the compiler keeps in registers of the target.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain([f32; GROUP]);
 
@@ -166,12 +166,12 @@ mod x86 {
         unsafe fn halves(p: *const u8) -> (__m512, __m512) {
             // SAFETY: the caller guarantees AVX-512 and four readable bytes.
             unsafe {
-                // Even lanes are the first number, odd lanes the second.
+                // Even lanes hold the first number, odd lanes the second.
                 let both = _mm512_cvtph_ps(_mm256_set1_epi32(p.cast::<i32>().read_unaligned()));
                 (_mm512_moveldup_ps(both), _mm512_movehdup_ps(both))
             }
         }
-        /// A table of the 16 values that a nibble can mean, looked up by the low four bits of each lane.
+        /// Computes the values of all 16 nibbles as a table, and looks up the low four bits of each lane in it.
         #[inline(always)]
         unsafe fn nibbles<const CENTRE: i32>(p: *const u8, scale: __m512, offset: Option<__m512>) -> Self {
             // SAFETY: the caller guarantees AVX-512 and 16 readable bytes.

@@ -1,4 +1,4 @@
-//! Graphs large enough for tiles, parts of rows, columns and threads, compared with the reference.
+//! Compares graphs that are large enough for several tiles, parts of rows, columns and threads with the reference.
 
 use gradus_cpu::{Executable, Pool, evaluate_on};
 use gradus_ir::graph::{Builder, Var};
@@ -14,7 +14,8 @@ fn numbers(shape: &[usize], seed: usize) -> Literal {
     Literal::floats(DType::F32, shape, (0..n).map(one).collect()).expect("as many as the shape says")
 }
 
-/// Compares values of poisoned runs with 1, 2 and 3 threads with the reference, within `bound` of the largest.
+/// Compares runs on 1, 2 and 3 threads with the reference. Temporaries are overwritten before use. Differences may be up
+/// to `bound` times the largest value.
 fn same(graph: &Graph, inputs: &[Literal], bound: f64) {
     let expected = reference::evaluate(graph, inputs).expect("the reference");
     let executable = Executable::new(graph).expect("a plan").poisoned();
@@ -104,8 +105,8 @@ fn pieces_views_and_copies() {
     same(&graph, &inputs, 1e-6);
 }
 
-/// Half of a buffer as elements twice as wide, and all of it as elements half as wide: the same bytes, other
-/// elements.
+/// Tests casts of half of a buffer to elements of twice the width, and of a complete buffer to elements of half the
+/// width. Operand and result have the same bytes but other elements, so the result must not overwrite the operand.
 #[test]
 fn a_cast_of_a_part_does_not_overwrite_the_rest() {
     for n in [3, 50, 5000] {
@@ -115,7 +116,7 @@ fn a_cast_of_a_part_does_not_overwrite_the_rest() {
                 b.apply1(movement::Slice { start: vec![k, 0], stop: vec![k + 1, n], step: vec![1, 1] }, &[x])
             };
             let cast = |to: DType, x| b.apply1(pointwise::Cast { to }, &[x]);
-            // Sorting separates ops that would otherwise be one kernel.
+            // Sorts, because the ops before and after a sort are not fused.
             let wide = |k: usize| sort(1, cast(DType::F64, part(k, sort(1, x[0] + k as f64))));
             let narrow = sort(1, cast(DType::BF16, sort(1, x[0] * 2.0)));
             vec![wide(0), wide(1), narrow]
@@ -182,7 +183,7 @@ fn a_handed_over_argument_becomes_the_result() {
     assert_eq!(outs[0].as_ptr(), address);
     assert!(outs[0].host::<f32>().unwrap().iter().all(|v| *v == 7.0));
     assert!(kept.host::<f32>().unwrap().iter().all(|v| *v == 1.0));
-    // An argument with shared storage stays unchanged.
+    // A run does not change an argument with shared storage.
     let held = new(3.0);
     let outs = executable.run(Pool::global(), &mut vec![give(held.clone()), give(kept)]).expect("a run");
     assert_ne!(outs[0].as_ptr(), held.as_ptr());
@@ -218,7 +219,7 @@ fn a_failed_run_leaves_a_handed_over_argument_unchanged() {
 
 #[test]
 fn more_axes_than_anyone_has() {
-    // Twenty axes of extent 2 in reverse order, so that adjacent axes cannot be merged.
+    // Reverses twenty axes of extent 2, so that adjacent axes cannot be merged.
     let order: Vec<usize> = (0..20).rev().collect();
     let (graph, inputs) = build(&[&[2; 20], &[2; 20]], |_, x| vec![x[0].permute(&order) + x[1]]);
     let expected = reference::evaluate(&graph, &inputs).expect("the reference");

@@ -1,4 +1,4 @@
-//! Matrix products compared with a plain product in `f64`, on every instruction set of this machine.
+//! Compares matrix products on every instruction set of this machine with a simple product in `f64`.
 
 use gradus_cpu::gemm::{Operand, Output, Pack, Panel, Problem, Real, Strided, Tile};
 use gradus_cpu::{Isa, Pool};
@@ -27,7 +27,7 @@ impl Number for f64 {
     }
 }
 
-/// Summed in `f32`, so that the bounds are those of `f32` sums.
+/// Products are summed in `f32`, so the bounds are those of `f32` sums.
 impl Number for bf16 {
     const EPSILON: f64 = f32::EPSILON as f64;
     fn of(x: f64) -> bf16 {
@@ -165,7 +165,7 @@ fn check<T: Number<Sum: Number>>(pools: &[Pool], case: Case) {
     let mut random = Random((m * 7919 + n * 104729 + k * 1299709 + batch) as u64);
     let a = Matrix::<T>::new(&mut random, case.a, batch, m, k);
     let b = Matrix::<T>::new(&mut random, case.b, batch, n, k);
-    // Rows of C and products are separated by gaps, which must not be written.
+    // There are gaps between the rows of C and between products. A product must not write to them.
     let (row, gap) = (n + case.gap, 7);
     let stride = m * row + gap;
     let before: Vec<T::Sum> = random.numbers(batch * stride + gap);

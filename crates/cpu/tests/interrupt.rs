@@ -1,4 +1,4 @@
-//! Interrupted runs stop in the middle of one long step, and the next run is not affected.
+//! Tests that interrupted runs stop in the middle of a long step, and that the next run is not affected.
 
 use gradus_cpu::{Executable, Pool, ask_to_stop, evaluate_on};
 use gradus_ir::graph::Builder;

@@ -1,4 +1,4 @@
-//! Factorisations of larger matrices compared with the reference, which uses other algorithms.
+//! Compares factorisations of larger matrices with the reference, which uses other algorithms.
 
 use gradus_cpu::evaluate;
 use gradus_ir::literal::Data;
@@ -59,8 +59,9 @@ fn parts(l: &Literal) -> Vec<f64> {
     }
 }
 
-/// Returns the largest value of a matrix divided by the smallest distance of two of its values, or of a value and 0
-/// (`with_zero`). Errors of a matrix change its eigenvectors and singular vectors in proportion to this number.
+/// Returns the largest of some eigenvalues or singular values, divided by the smallest distance of two of them. If
+/// `with_zero` is true, distances from 0 count too. Errors of eigenvectors and singular vectors are proportional to this
+/// number.
 fn sensitivity(values: &Literal, with_zero: bool) -> f64 {
     let all: Vec<C> = match values.data() {
         Data::C(v) => v.to_vec(),
@@ -87,7 +88,7 @@ fn same(op: impl Into<Op>, ins: &[Literal]) {
     let found = evaluate(&graph(op.clone(), ins), ins).unwrap_or_else(|e| panic!("{name}: {e}"));
     let right = reference::apply(&op, ins).expect("the reference evaluates it");
     let [.., rows, cols] = ins[0].shape()[..] else { panic!("a matrix has two axes") };
-    // The result with the values, and the sensitivity of the others.
+    // The index of the result with the values, and the sensitivity of the other results.
     let (values, factor) = match op.name() {
         "eigh" | "eig" => (Some(0), sensitivity(&right[0], false)),
         "svd" => (Some(1), sensitivity(&right[1], rows != cols)),
@@ -117,7 +118,7 @@ fn square_matrices() {
             same(Cholesky {}, std::slice::from_ref(&a));
             same(Eigh {}, std::slice::from_ref(&a));
             same(Slogdet {}, std::slice::from_ref(&a));
-            // The determinant of 33 rows exceeds the range of `f32`.
+            // The determinant of a matrix of 33 rows exceeds the range of `f32`.
             if shape[shape.len() - 1] < 33 {
                 same(Det {}, std::slice::from_ref(&a));
             }
@@ -158,7 +159,7 @@ fn systems() {
     }
 }
 
-/// `f32` keeps its rank threshold, and a matrix of rank 1 has one singular value.
+/// Tests matrices of rank 1 and 0, for which the rank threshold of `f32` must be that of `f32` and not of `f64`.
 #[test]
 fn matrices_without_full_rank() {
     for dtype in DTYPES {
@@ -197,7 +198,7 @@ fn failures_have_the_words_of_the_reference() {
     }
 }
 
-/// Elements whose squares overflow are left to the reference, which scales them.
+/// Tests elements whose squares overflow. The reference evaluates such matrices, because it scales the elements.
 #[test]
 fn large_and_small_elements() {
     let mut random = Random(5);
@@ -210,7 +211,7 @@ fn large_and_small_elements() {
     }
 }
 
-/// Several threads work on matrices of this size. The factors must give the matrix back.
+/// Tests matrices on which several threads work: the product of the factors must be the matrix.
 #[test]
 fn large_matrices() {
     let (n, mut random) = (260, Random(6));

@@ -1,4 +1,4 @@
-//! Loops as one program, with hoisted work, and merged, compared with the reference; the same bits for any
+//! Compares loops that run as one program, have hoisted work or are merged with the reference. The bits must be equal for any
 //! number of threads, with and without generated code.
 
 use crate::checked::checked;
@@ -57,7 +57,7 @@ fn elementwise_steps_of_any_shape() {
             {
                 let s = &shape[..];
                 let own = Loop { dtype, shared: &[s], carries: &[s, s], slices: &[s], length, reverse };
-                // The carries are swapped; one output is the previous carry, another depends on all of them.
+                // The body exchanges the carries. One output is the previous carry, another depends on all carries.
                 let graph = own.graph(|v| {
                     let (w, a, b, x) = (v[0], v[1], v[2], v[3]);
                     vec![b, (a * w + x).tanh(), a, b * x - w]
@@ -114,14 +114,14 @@ fn what_depends_on_no_carry_is_computed_before() {
         let forward = recurrence(reverse);
         let plan = checked(&forward, 1e-5);
         assert_eq!(scans(&plan).len(), 1);
-        // The doubled bias is hoisted, and the second product reads transposed weights.
+        // Doubling the bias is hoisted, and the weights of the second product are transposed before the loop.
         assert_eq!(plan.steps.len(), 3, "{plan}");
         let pull = vjp(&forward, &[0, 1, 2, 3]).unwrap();
         let plan = checked(&pull, 1e-4);
         let loops = scans(&plan);
         assert_eq!(loops.len(), 2);
-        // In the backward pass, a step has the two products of the carry. Those of its values and of the
-        // weights are outside, except the one that the forward pass keeps.
+        // In the backward pass, an iteration has the two products that depend on the carry. The other products are
+        // computed outside of the loop, or kept by the forward pass.
         assert_eq!((steps_of(loops[0]).1, steps_of(loops[1]).1), (2, 2), "{plan}");
         assert_eq!(plan.steps.iter().filter(|s| matches!(s, Step::Contract(_))).count(), 3, "{plan}");
     }

@@ -1,5 +1,5 @@
-//! The thread pool runs every chunk once, however the threads are scheduled. A test that hangs fails after a
-//! time limit.
+//! Tests that the thread pool runs every chunk once, for any scheduling of the threads. A test that hangs fails after a time
+//! limit.
 
 use gradus_cpu::Pool;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,7 +57,7 @@ fn runs_every_chunk_once() {
 fn workers_share_the_work() {
     bounded(LIMIT, || {
         let pool = Pool::new(3);
-        // Every thread must meet the others: a single thread would wait forever.
+        // Every chunk waits for the others, so a single thread would wait forever.
         let meet = Barrier::new(3);
         pool.run(3, &|_| {
             meet.wait();

@@ -1,5 +1,5 @@
-//! Random graphs: after simplification, fusion, slicing, recomputation and memory sharing, values equal those
-//! of one op at a time.
+//! Tests random graphs: values after simplification, fusion, slicing, recomputation and memory planning equal those of a run in
+//! which each op is compiled separately.
 
 mod control;
 mod grow;
@@ -15,9 +15,9 @@ use grow::{Grown, Random, grow};
 use reached::{ALL, reached};
 use std::sync::Arc;
 
-/// Graphs per dtype: all of them, for both dtypes in parallel, take about twenty seconds.
+/// Number of graphs per dtype. All graphs of both dtypes, in parallel, take about twenty seconds.
 const SEEDS: u64 = 48;
-/// Graphs of control flow of each dtype.
+/// Number of graphs of control flow per dtype.
 const NESTED: u64 = 60;
 
 #[test]
@@ -40,13 +40,13 @@ fn control_flow_of_f64() {
     check_control(DType::F64);
 }
 
-/// Checks graphs of control flow, and that every kind of it is nested in every other.
+/// Checks graphs of control flow, and that every kind of control flow op is nested in every other.
 fn check_control(dtype: DType) {
     let (mut seen, mut reversed) = (Vec::new(), 0);
     for seed in 0..NESTED {
         let nested = control::grow(dtype, seed);
         checked_control(&nested, &format!("seed {seed} of {dtype}"));
-        // Errors of gradients have a useful bound in f64 only.
+        // Only in `f64` is there a useful bound on the errors of gradients.
         if dtype == DType::F64 {
             reversed += usize::from(nested.reversible);
             checked_gradient(&nested, &format!("gradient of seed {seed}"));
@@ -62,7 +62,7 @@ fn check_control(dtype: DType) {
     assert!(dtype != DType::F64 || reversed >= 15, "{reversed} graphs have a gradient");
 }
 
-/// Checks values on the device: the same bits for every way of running, and within the bound of the reference.
+/// Checks values on the device: every way of running returns the same bits, and they are within the bound of the reference.
 fn checked_control(nested: &Nested, what: &str) {
     let Nested { graph, inputs, bound, .. } = nested;
     let plan = compile(graph, &PROFILE).unwrap();
@@ -75,7 +75,7 @@ fn checked_control(nested: &Nested, what: &str) {
     let ways = [
         ("on 3 threads", poisoned(3), &first, 0.0),
         ("interpreted", run(Executable::interpreted(plan.clone()).unwrap().poisoned(), 2), &first, 0.0),
-        ("with memory for everything", run(Executable::of(roomy(&plan)).unwrap(), 2), &first, 0.0),
+        ("without shared memory", run(Executable::of(roomy(&plan)).unwrap(), 2), &first, 0.0),
         ("as it is", first.clone(), &right, *bound),
     ];
     for (how, found, expected, bound) in ways {
@@ -85,12 +85,12 @@ fn checked_control(nested: &Nested, what: &str) {
     }
 }
 
-/// Checks derivatives: forward mode on the device and on the reference; reverse mode likewise, and that it is
-/// adjoint to forward mode.
+/// Checks derivatives: compares forward mode and reverse mode on the device with the reference, and checks that reverse mode is
+/// the adjoint of forward mode.
 fn checked_gradient(nested: &Nested, what: &str) {
     let Nested { graph, inputs, bound, ops, .. } = nested;
-    // The derivative of an op is off by the rounding of its operands times a second derivative (at most 2), and by its own.
-    // Cotangents add up to at most 1, so these errors only add over the ops.
+    // The error of an op's derivative is its own rounding, plus the rounding of the operands times a second derivative (at most
+    // 2). The sum of cotangents is at most 1, so these errors only add over the ops.
     let bound = bound * 2.0 * (*ops as f64 + 1.0);
     let wrt: Vec<usize> = (0..control::FLOATS).collect();
     let mut random = Random::new(*ops as u64);
@@ -158,10 +158,10 @@ fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
         ("on 3 threads", run(&poisoned, &graph, 3)),
         ("interpreted on 1 thread", run(&interpreted, &graph, 1)),
         ("interpreted on 3 threads", run(&interpreted, &graph, 3)),
-        ("with room for everything", run(&native(&roomy(&plan)), &graph, 2)),
+        ("without shared memory", run(&native(&roomy(&plan)), &graph, 2)),
     ];
     let unfused = [
-        ("with all values given out", run(&native(&compile(&open, &PROFILE).unwrap()), &open, 2)),
+        ("with all values as outputs", run(&native(&compile(&open, &PROFILE).unwrap()), &open, 2)),
         ("one op at a time", one_by_one(&graph, &inputs)),
     ];
     let right = reference::evaluate(&graph, &inputs).unwrap();
@@ -169,8 +169,8 @@ fn checked(dtype: DType, seed: u64) -> [bool; ALL.len()] {
         ("as it is", first.clone()),
         ("with rules that round", run(&native(&compile(&free.graph, &PROFILE).unwrap()), &graph, 2)),
     ];
-    // The order of sums in a product depends on the strides of its operands and on its rows, of which slices
-    // have fewer. All else has the same bits in every plan.
+    // The order of sums in a product depends on the strides of its operands and on the number of rows, which is smaller
+    // in slices. All other ops return the same bits in every plan.
     let products = graph.nodes().iter().any(|n| matches!(n.op, Op::Dot(_)));
     let (expected, off) = if products { (&right, bound) } else { (&first, 0.0) };
     for (ways, expected, off) in
@@ -200,7 +200,7 @@ fn agree(found: &[Literal], expected: &[Literal], bound: f64) -> Result<(), Stri
     Ok(())
 }
 
-/// Returns the plan without memory planning: temporaries do not overlap, and no argument is written.
+/// Returns a plan without shared memory: temporaries do not overlap, and no argument is overwritten.
 fn roomy(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     plan.donors.fill(None);
@@ -224,7 +224,8 @@ fn roomy(plan: &Plan) -> Plan {
     plan
 }
 
-/// Evaluates a graph whose ops are compiled separately: nothing is fused, and no rule sees more than one op.
+/// Evaluates a graph by compiling and running each op separately. So nothing is fused, and no simplification rule sees
+/// more than one op.
 fn one_by_one(graph: &Graph, inputs: &[Literal]) -> Vec<Literal> {
     let mut inputs = inputs.iter();
     let mut values: Vec<Literal> = Vec::new();

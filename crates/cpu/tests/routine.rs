@@ -1,4 +1,5 @@
-//! Native forms compared with the reference, at sizes that are split into tasks, on one, two and three threads.
+//! Compares ops that are not loop nests with the reference, at sizes that are divided into tasks, on one, two and three
+//! threads.
 
 use gradus_cpu::Pool;
 use gradus_ir::literal::Data;
@@ -13,7 +14,7 @@ use gradus_ir::ops::window::Fold;
 use gradus_ir::{Aval, Builder, C, Class, DType, Graph, Literal, Op, Result, Shape, Var, reference};
 use std::sync::{Mutex, PoisonError};
 
-/// Serializes tests, because they change the threads of the global pool.
+/// Serializes tests, because they change the number of threads of the global pool.
 static THREADS: Mutex<()> = Mutex::new(());
 
 struct Random(u64);
@@ -33,7 +34,7 @@ impl Random {
         (self.next() % n.max(1) as u64) as i64
     }
 
-    /// Makes numbers some of which are equal, zero of either sign, or (floats) NaN.
+    /// Makes numbers. Some are equal, some are zeros of either sign, and some floats are NaN.
     fn numbers(&mut self, dtype: DType, shape: impl Into<Shape>) -> Literal {
         let aval = Aval::new(dtype, shape);
         let n = aval.shape.numel();
@@ -97,7 +98,7 @@ fn exactly(op: impl Into<Op>, ins: &[Literal]) {
 fn refused(op: impl Into<Op>, ins: &[Literal]) {
     let graph = graph_of(op, ins);
     let expected = reference::evaluate(&graph, ins).expect_err("refused");
-    // The reference adds the line of its caller.
+    // Compares the first lines, because the reference adds a line with the location of its caller.
     let words = |e: gradus_ir::Error| e.to_string().lines().next().map(str::to_string);
     assert_eq!(words(on_cpu(&graph, ins).expect_err("refused")), words(expected));
 }
@@ -145,7 +146,7 @@ fn scatter_combines_in_order() {
             if combine.is_some_and(|c| !c.takes(dtype)) {
                 continue;
             }
-            // Few slices with many updates, many with few, no axes before or after the indexed one, and no
+            // Few slices with many updates, many slices with few updates, no axes before or after the indexed one, and no
             // updates.
             for (shape, axis, count) in [
                 (&[7, 130][..], 0, 400),
@@ -166,7 +167,7 @@ fn scatter_combines_in_order() {
     }
 }
 
-/// Many updates of single elements: in any order, sorted, and sorted except for the first or the last.
+/// Tests many updates of single elements: unsorted, sorted, and sorted except for the first or the last.
 #[test]
 fn many_updates_of_elements() {
     let mut r = Random(7);
@@ -237,7 +238,8 @@ fn walks_along_an_axis() {
     }
 }
 
-/// Checks that the device is within `factor · eps · Σ|terms|` of the reference; factor 1 for half precision.
+/// Checks that the device differs from the reference by at most `bound · eps · Σ|terms|`, or `eps · Σ|terms|` for half
+/// precision.
 fn nearly(op: impl Into<Op>, ins: &[Literal], bound: f64) {
     let graph = graph_of(op, ins);
     let expected = reference::evaluate(&graph, ins).expect("a value");
@@ -273,14 +275,14 @@ fn convolutions_of_all_kinds() {
         (&[2, 1, 4, 20, 23], &[1, 8, 4, 5, 3], &[2, 3], &[2, 1], &[2, 0], &[1, 1], &[1, 1]),
         (&[2, 1, 4, 20, 23], &[1, 8, 4, 2, 3], &[1, 2], &[-2, -1], &[1, -3], &[1, 1], &[1, 1]),
         (&[2, 1, 4, 20, 23], &[1, 8, 4, 3, 3], &[1, 1], &[2, 4], &[2, 4], &[1, 1], &[2, 4]),
-        // As in gradients: dilated operands, windows as large as the operand, few output positions.
+        // Cases as in gradients: dilated operands, windows as large as the operand, few output positions.
         (&[2, 1, 8, 9, 9], &[1, 3, 8, 3, 3], &[1, 1], &[2, 2], &[3, 2], &[2, 2], &[1, 1]),
         (&[2, 1, 8, 9, 9], &[1, 3, 8, 3, 3], &[3, 2], &[1, 2], &[3, 2], &[2, 4], &[1, 2]),
         (&[5, 1, 6, 16, 16], &[1, 11, 6, 14, 14], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
         (&[5, 1, 6, 16, 16], &[1, 11, 6, 7, 7], &[1, 1], &[1, 1], &[0, 0], &[1, 1], &[2, 2]),
         (&[6, 1, 9, 8, 8], &[1, 10, 9, 8, 8], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
         (&[6, 2, 9, 8, 3], &[2, 10, 9, 8, 3], &[1, 1], &[0, 0], &[0, 0], &[1, 1], &[1, 1]),
-        // Many channels and few outputs, the operand no larger than the result: sums of shifted products.
+        // Many channels and few outputs, with an operand not larger than the result: sums of shifted products.
         (&[3, 1, 17, 9, 10], &[1, 5, 17, 3, 3], &[1, 1], &[2, 2], &[2, 2], &[1, 1], &[1, 1]),
         (&[2, 3, 16, 11, 8], &[3, 4, 16, 3, 2], &[1, 1], &[1, 0], &[1, 1], &[1, 1], &[1, 1]),
         (&[17, 1, 16, 9, 9], &[1, 3, 16, 3, 3], &[1, 1], &[3, 4], &[1, 0], &[1, 1], &[1, 2]),
@@ -338,7 +340,7 @@ fn convolutions_of_all_kinds() {
             window_dilation: dilation.to_vec(),
         };
         for dtype in [DType::F32, DType::F64, DType::BF16, DType::F16] {
-            // As for products: roundings of sums of this many terms, in the dtype itself.
+            // The bound is that of products: the roundings of a sum of this many terms in the dtype itself.
             let terms = (w[2..].iter().product::<usize>() as f64).sqrt().max(4.0);
             nearly(op.clone(), &[smooth(&mut r, dtype, x), smooth(&mut r, dtype, w)], terms);
         }

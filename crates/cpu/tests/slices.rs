@@ -1,5 +1,5 @@
-//! Chains of products over the same outer axes, and sums along columns with their rows, computed by slices:
-//! correct values, and no temporary of a full batch.
+//! Tests chains of products over the same outer axes, and sums along columns with other uses of the rows. They are computed by
+//! slices: values are correct, and no temporary has the size of the full batch.
 
 use crate::checked::checked;
 use gradus_compile::{Plan, Step};
@@ -12,7 +12,7 @@ use gradus_ir::{Aval, DType, Graph};
 #[derive(Clone, Copy)]
 struct Sizes(usize, usize, usize, usize);
 
-/// Attention over three operands `[batch, positions, heads, width]`, and its scores.
+/// Returns attention over three operands `[batch, positions, heads, width]`, and its scores.
 fn attention<'g>(x: &[Var<'g>], Sizes(b, h, t, _): Sizes) -> Var<'g> {
     let scores = x[0].dot(x[1], "bihd", "bjhd", "bhij");
     let shape = scores.shape();
@@ -63,7 +63,7 @@ fn small_heads_go_together() {
 
 #[test]
 fn the_way_back_computes_large_scores_again() {
-    // 3.3 MB of scores; a slice of a third of a megabyte stays in cache.
+    // All scores have 3.3 MB. A slice of a third of a megabyte stays in cache.
     assert!(largest(&there_and_back(Sizes(2, 8, 160, 4))) <= 160 * 160);
     assert!(largest(&there_and_back(Sizes(2, 8, 52, 4))) >= 16 * 52 * 52);
 }
@@ -73,7 +73,7 @@ fn there_and_back(sizes: Sizes) -> Plan {
     let pull = vjp(&plain, &[0, 1, 2]).unwrap();
     let g = Builder::new();
     let ins: Vec<Var<'_>> = pull.input_avals().into_iter().map(|a| g.input("x", a)).collect();
-    // A loss, so that some op runs between forward and backward pass.
+    // Computes a loss, so that an op runs between forward and backward pass.
     let out = g.inline(&plain, &ins[..3])[0];
     let seed = (out * ins[3]).sum(&[0, 1, 2, 3]).broadcast_to(&out.shape()) + ins[3];
     let grads = g.inline(&pull, &[&ins[..3], &[seed]].concat());
@@ -97,7 +97,7 @@ fn what_counts_along_the_outer_axes_or_leaves_a_slice_stays_whole() {
     let y = g.input("y", Aval::new(DType::F64, [8, 96, 96]));
     let p = x.dot(y, "bik", "bkj", "bij");
     let at = g.iota(DType::F64, [8, 96, 96], 0);
-    // One op depends on the head's index, the other reads an adjacent element.
+    // One product depends on the index along the batch, the other reads elements of another index.
     let counted = (p * at).dot(y, "bij", "bjk", "bik");
     let turned = p.flip(&[0]).exp().dot(x, "bij", "bjk", "bik");
     let graph = g.finish(&[counted, turned]).unwrap();
@@ -128,6 +128,6 @@ fn gradients_of_a_scale_are_summed_while_rows_are_in_cache() {
     let plan = checked(&pull, 1e-11);
     assert_eq!(slices(&plan), [&[16][..]], "{plan}");
     assert!(largest(&plan) <= rows * width / 16, "{plan}");
-    // Only the two sums over all slices remain.
+    // Outside of the slices there are only the two sums over all slices.
     assert_eq!(plan.steps.len(), 3, "{plan}");
 }

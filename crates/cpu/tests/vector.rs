@@ -1,11 +1,10 @@
-//! The loops compared with `f64` over the full range, on every instruction set of this machine.
+//! Compares the loops over the full range with computations in `f64`, on every instruction set of this machine.
 
 use gradus_cpu::Isa;
 use gradus_cpu::vector::{Loops, loops_on};
 
-/// Returns the distance of a result from the exact one, in units of the last place of `f32`. Infinity counts as
-/// the number after the largest. Values that must be equal (NaN, signs, exact zeros) are infinitely far apart
-/// otherwise.
+/// Returns the error of a result in units in the last place of `f32`. Infinity counts as the number after the largest
+/// finite one. Where values must be equal (NaN, signs, exact zeros) but are not, the error is infinite.
 fn ulps(got: f32, want: f64) -> f64 {
     if want.is_nan() || got.is_nan() {
         return if want.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
@@ -20,10 +19,10 @@ fn ulps(got: f32, want: f64) -> f64 {
     (got - want).abs() / 2.0_f64.powi(exponent - 23)
 }
 
-/// Every n-th bit pattern is tested; more where time allows.
+/// Distance between the bit patterns that are tested. Release builds test more.
 const STEP: u32 = if cfg!(debug_assertions) { 2003 } else { 401 };
 
-/// Bit patterns over the full range, in portions, and the neighbourhoods of special values.
+/// Returns numbers of bit patterns over the full range, in portions, and numbers near special values.
 fn sweep() -> impl Iterator<Item = Vec<f32>> {
     const PORTION: u32 = 1 << 20;
     let portions = (0..u32::MAX / STEP).step_by(PORTION as usize).map(|start| {
@@ -69,7 +68,7 @@ fn near_special() -> Vec<f32> {
             x.extend([f32::from_bits(bits), -f32::from_bits(bits)]);
         }
     }
-    // At multiples of a quarter turn, sines and tangents lose the most accuracy.
+    // Multiples of pi/2, where sines and tangents lose the most accuracy.
     x.extend((1..200_000).map(|n| (f64::from(n) * std::f64::consts::FRAC_PI_2) as f32));
     x
 }
@@ -178,12 +177,12 @@ fn hyperbolic() {
 fn error_functions() {
     check("erf", 1.5, libm::erf);
     check("erfc", 1.6, libm::erfc);
-    // The definition of the pointwise op, which is tested elsewhere.
+    // Compares with the definition in the catalog, which other tests check.
     let erfinv = gradus_ir::ops::pointwise::all().find(|row| row.name == "erfinv").unwrap().float.unwrap();
     check("erfinv", 0.51, |x| erfinv(&[x]));
 }
 
-/// Small pseudo-random numbers (a fixed sequence).
+/// Returns small pseudo-random numbers (a fixed sequence).
 fn noise(count: usize) -> impl Iterator<Item = u32> {
     let mut state = 1_u64;
     (0..count).map(move |_| {
@@ -192,8 +191,8 @@ fn noise(count: usize) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Pairs of operands: all pairs of special values, and arbitrary numbers, with the second also of moderate
-/// size.
+/// Returns pairs of operands: all pairs of special values, pairs of arbitrary numbers, and pairs whose second number has
+/// moderate size.
 fn pairs() -> (Vec<f32>, Vec<f32>) {
     let special = [
         0.0,
@@ -298,7 +297,7 @@ fn functions_of_two() {
     }
 }
 
-/// A new pointwise op needs a check above.
+/// Fails if a function has no check above, such as that of a new pointwise op.
 #[test]
 fn every_name_was_checked() {
     let (unary, binary) = loops_on::<f32>(Isa::Portable).unwrap().names();
@@ -308,7 +307,7 @@ fn every_name_was_checked() {
     assert_eq!((unary.len(), binary.len()), (11 + 6, 10));
 }
 
-/// Returns the distance of two results, in units of the last place of `f64`, counted in representable numbers.
+/// Returns the number of representable `f64` numbers between two results.
 fn ulps_f64(got: f64, want: f64) -> f64 {
     if want.is_nan() || got.is_nan() {
         return if want.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
@@ -355,7 +354,7 @@ fn check_f64(name: &str, bound: f64, exact: impl Fn(f64) -> f64) {
 fn functions_of_f64() {
     check_f64("exp", 2.0, f64::exp);
     check_f64("log", 2.0, f64::ln);
-    // The reference has two more roundings.
+    // The expected value has two more roundings.
     check_f64("sigmoid", 3.0, sigmoid);
     check_f64("tanh", 3.0, libm::tanh);
     check_f64("sin", 2.0, f64::sin);

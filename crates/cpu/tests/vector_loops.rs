@@ -1,11 +1,10 @@
-//! Properties of all loops: lengths, memory, masks, reductions, conversions, and equal bits on all instruction
-//! sets.
+//! Tests properties of all loops: lengths, memory, masks, reductions, conversions, and equal bits on all instruction sets.
 
 use gradus_cpu::Isa;
 use gradus_cpu::vector::{Element, Loops, conversions_on, ints_on, loops_on, masks_on};
 use std::fmt::Debug;
 
-/// Numbers of all kinds, for lengths beyond two blocks.
+/// Numbers of all kinds, enough for lengths beyond two blocks.
 fn numbers<T: From<f32>>(count: usize) -> Vec<T> {
     let special = [0.0, -0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e-40, -1.5, 2.5, 3e38, -0.5];
     let number = |i: usize| if i % 7 == 3 { special[i / 7 % special.len()] } else { i as f32 * 0.37 - 20.0 };
@@ -44,8 +43,8 @@ fn lengths() -> impl Iterator<Item = usize> {
     (0..=70).chain(LENGTHS)
 }
 
-/// An element's value does not depend on its position, nothing is written beyond the end, and the result may
-/// overwrite the operand.
+/// Checks that the value of an element does not depend on its position, that nothing is written after the end, and that
+/// the result may overwrite the operand.
 fn positions_and_overwriting<T: Float>() {
     let x = numbers::<T>(200);
     let guard = T::from(77.0);
@@ -105,7 +104,7 @@ fn lengths_and_memory_f64() {
     positions_and_overwriting::<f64>();
 }
 
-/// Arithmetic on `f64` equals the machine's.
+/// Tests that arithmetic on `f64` equals that of Rust's operators.
 #[test]
 fn arithmetic_f64() {
     let x = numbers::<f64>(200);
@@ -258,7 +257,7 @@ fn logic() {
 #[test]
 fn whole_numbers() {
     let edge = [0, 1, -1, 7, i64::MAX, i64::MIN, -100, 27];
-    // Every length of the remainder after complete blocks.
+    // Tests lengths with every kind of remainder after complete blocks.
     for (isa, n) in Isa::available().iter().flat_map(|isa| [1, 2, 3, 7, 8, 15, 64, 77].map(|n| (isa, n))) {
         let a: Vec<i64> = (0..n).map(|i| edge[i % 8]).collect();
         let b: Vec<i64> = (0..n).map(|i| edge[(i * 3 + i / 8) % 8]).collect();
@@ -330,7 +329,7 @@ fn whole_numbers() {
     }
 }
 
-/// Integers, whose products and sums are exact in any order.
+/// Returns integers, whose products and sums are exact in any order.
 fn integers<T: From<f32>>(count: usize) -> Vec<T> {
     (0..count).map(|i| T::from(((i * 37) % 101) as f32 - 50.0)).collect()
 }
@@ -373,7 +372,7 @@ fn products_f64() {
     products::<f64>();
 }
 
-/// The documented order of a sum, implemented independently.
+/// Returns a sum in the documented order, by an independent implementation.
 fn sum_in_order<T: Float + std::ops::Add<Output = T>>(x: &[T]) -> T {
     let mut lanes: Vec<T> = vec![T::from(-0.0); 64];
     for (i, x) in x.iter().enumerate() {
@@ -414,7 +413,7 @@ fn reductions<T: Float + std::ops::Add<Output = T>>() {
                 }
             }
         }
-        // NaN at every position of a block and of the remainder.
+        // Tests NaN at every position of a block and of the remainder.
         for position in 0..130 {
             let mut x = [T::from(1.0); 130];
             x[position] = T::from(f32::NAN);
@@ -447,7 +446,7 @@ fn converted<T, U: Clone + Default>(f: unsafe fn(*const T, *mut U, usize), x: &[
 fn conversions() {
     let every_half: Vec<u16> = (0..=u16::MAX).collect();
     let mut singles: Vec<f32> = (0..u32::MAX / 4001).map(|i| f32::from_bits(i * 4001)).collect();
-    // Halfway between adjacent values of the narrow types, and next to that.
+    // Tests numbers halfway between adjacent values of the narrow types, and their neighbours.
     for bits in (0..=u16::MAX).step_by(3) {
         for step in [-1, 0, 1] {
             let f16 = half::f16::from_bits(bits).to_f32().to_bits().wrapping_add(0x1000);

@@ -1,6 +1,6 @@
 //! Declares the traits that a device implements: [`Device`] and [`Executable`].
 //! Plans and storages go in; storages, times and generated code come out.
-//! Which kernels a plan has is decided in `gradus-compile`, and how they run in the crate of the device.
+//! `gradus-compile` decides the kernels of a plan; the crate of a device decides how they run.
 
 use crate::pending::Pending;
 use gradus_compile::{InputLayout, Plan, Profile, Text, Work, compile_with};
@@ -13,15 +13,15 @@ use std::time::Duration;
 
 /// A device: memory, a queue that works in order, and limits.
 pub trait Device: Send + Sync + 'static {
-    /// The device number, which its storages carry. 0 is the CPU.
+    /// Returns the number of the device, which each of its storages has. 0 is the CPU.
     fn id(&self) -> u16;
-    /// The device's name, such as `wgpu:0`.
+    /// Returns the name of the device, such as `wgpu:0`.
     fn name(&self) -> &str;
     /// Describes the device for users: adapter, driver and limits, one fact per pair.
     fn facts(&self) -> Vec<(String, String)>;
-    /// The limits and preferences by which graphs are compiled for this device.
+    /// Returns the limits by which graphs are compiled for this device.
     fn profile(&self) -> &Profile;
-    /// Allocates memory. Its content is undefined.
+    /// Allocates memory. Its content is unspecified.
     fn alloc(&self, bytes: usize) -> Result<Storage>;
     /// Allocates memory and fills it with `bytes`.
     fn upload(&self, bytes: &[u8]) -> Result<Storage>;
@@ -39,7 +39,7 @@ pub trait Device: Send + Sync + 'static {
     fn finish(&self) -> Pending;
     /// Frees memory that is cached for reuse.
     fn trim(&self);
-    /// Reports how much memory is in use.
+    /// Returns the amounts of memory in use.
     fn memory(&self) -> Statistics;
 }
 
@@ -55,14 +55,14 @@ pub struct Request<'a> {
     pub text: Text,
 }
 
-/// Memory of a device in bytes.
+/// The memory of a device, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Held by storages and running programs.
+    /// Memory that storages and running programs use.
     pub used: usize,
-    /// Taken from the system, in use or kept for later.
+    /// Memory allocated from the system, in use or cached.
     pub reserved: usize,
-    /// The most that was used at once.
+    /// The largest value of `used` so far.
     pub peak: usize,
 }
 
@@ -76,13 +76,13 @@ pub trait Executable: Send + Sync + Debug {
     fn explain(&self) -> String;
     /// Describes each step, in order.
     fn steps(&self) -> Vec<String>;
-    /// Operations and bytes of each step, in order.
+    /// Returns the operations and bytes of each step, in order.
     fn costs(&self) -> Vec<Work>;
-    /// The size of the temporaries in bytes.
+    /// Returns the size of the temporaries in bytes.
     fn arena(&self) -> usize;
-    /// The total work of all runs so far.
+    /// Returns the total work of all runs so far.
     fn done(&self) -> Done;
-    /// The generated code of its steps, in order. A step that calls a precompiled routine has none.
+    /// Returns the generated code of its steps, in order. A step that calls a precompiled routine has none.
     fn code(&self) -> Vec<Code>;
 }
 
@@ -106,7 +106,7 @@ pub enum CodeBody {
 
 /// A receiver of the times of a run.
 pub trait Sink {
-    /// Reports that a step took this long.
+    /// Receives the time that a step took.
     fn span(&mut self, step: usize, took: Duration);
 }
 
@@ -115,14 +115,14 @@ pub trait Sink {
 pub struct Done {
     /// Operations and bytes.
     pub work: Work,
-    /// Iterations of the plan's loops that end by a condition.
+    /// The number of iterations of the plan's loops that end by a condition.
     pub turns: u64,
 }
 
 /// An argument of a run: row-major elements that start at an offset.
 #[derive(Clone, Debug)]
 pub struct Argument {
-    /// The storage of the elements. If the caller hands over the last reference, a result may reuse it.
+    /// The storage of the elements. If this is the last reference to the storage, a result may overwrite it.
     pub storage: Storage,
     /// The offset of the first element, in bytes.
     pub offset: usize,

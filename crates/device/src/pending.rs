@@ -1,13 +1,12 @@
-//! Results that a device has yet to compute: a future on which a thread can also block.
+//! Results that a device has not computed yet: a future for which a thread can also wait.
 
 use gradus_ir::Result;
 use gradus_mem::Storage;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Storages of the host that a device is about to fill. Await it, or call [`wait`](Pending::wait) where threads may
-/// block.
-#[must_use = "reads only happen when they are waited for"]
+/// Storages of the host that a device will fill. Await it, or call [`wait`](Pending::wait) on a thread that may block.
+#[must_use = "a read is complete only after it was awaited or waited for"]
 pub struct Pending(State);
 
 enum State {
@@ -17,7 +16,7 @@ enum State {
 
 /// A read in progress.
 pub trait Reading: Send {
-    /// Returns the storages if they are ready; otherwise wakes the task when polling again may succeed.
+    /// Returns the storages if they are ready. Otherwise wakes the task when another poll may succeed.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Vec<Storage>>>;
     /// Blocks until the storages are ready. Returns an error on targets whose threads cannot block.
     fn wait(self: Box<Self>) -> Result<Vec<Storage>>;

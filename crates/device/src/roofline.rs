@@ -1,4 +1,4 @@
-//! Measures the roofline of a device: the rate of arithmetic in matrix products, and the memory bandwidth.
+//! Measures the roofline of a device: the rate of operations in matrix products, and the memory bandwidth.
 
 use crate::device::{Argument, Device, Request};
 use gradus_compile::Text;
@@ -6,12 +6,12 @@ use gradus_ir::{Aval, Builder, DType, Graph, Result};
 use gradus_mem::Storage;
 use std::time::Instant;
 
-/// The highest rates that a kernel can reach.
+/// The highest rates that kernels reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roofline {
     /// Operations of `f32` per second.
     pub flops: f64,
-    /// Bytes per second, reading and writing.
+    /// Bytes read and written per second.
     pub bytes: f64,
 }
 
@@ -23,7 +23,7 @@ impl Roofline {
     pub fn measure(device: &dyn Device) -> Result<Roofline> {
         let mut n = 512;
         let mut seconds = time(device, &product(n)?, n * n)?;
-        // A small product does not occupy a large device, so it is measured again with a larger one.
+        // A small product does not occupy a fast device, so a larger one is measured.
         if seconds < 1e-3 {
             n = 2048;
             seconds = time(device, &product(n)?, n * n)?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, RwLock};
 /// because storages refer to it by number.
 static DEVICES: RwLock<Vec<Arc<dyn Device>>> = RwLock::new(Vec::new());
 
-/// Set when the table has an entry.
+/// If true, the table has an entry.
 static OPEN: AtomicBool = AtomicBool::new(false);
 
 /// Returns the device with this name, or opens it: `make` receives the number of the new device.
@@ -18,7 +18,7 @@ pub fn open(name: &str, make: impl FnOnce(u16) -> Result<Arc<dyn Device>>) -> Re
         return Ok(device);
     }
     let mut all = DEVICES.write().unwrap_or_else(|e| e.into_inner());
-    // Another thread may have opened the device meanwhile.
+    // Another thread may have opened the device since the first search.
     if let Some(device) = all.iter().find(|d| d.name() == name) {
         return Ok(device.clone());
     }
@@ -30,7 +30,7 @@ pub fn open(name: &str, make: impl FnOnce(u16) -> Result<Arc<dyn Device>>) -> Re
     Ok(device)
 }
 
-/// Adds a device that the caller made, under this name.
+/// Adds a device that `make` returns, under this name. Returns an error if the name is in use.
 pub fn add(name: &str, make: impl FnOnce(u16) -> Arc<dyn Device>) -> Result<Arc<dyn Device>> {
     if by_name(name).is_some() {
         return Err(Error::value(format!("the device {name}"), "is already open; choose another name"));

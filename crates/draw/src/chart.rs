@@ -12,27 +12,27 @@ pub enum Role {
     Input,
     /// Computed from other parts.
     Inner,
-    /// A final result.
+    /// A result of the whole.
     Output,
 }
 
 /// A part: a box with a title and text lines.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The role, which decides the colour.
+    /// The role, which determines the colour.
     pub role: Role,
     /// Its name.
     pub title: String,
-    /// Its description, line by line. Long lines are shortened; the tooltip has them in full.
+    /// The lines of its description. Long lines are shortened; the tooltip has the complete lines.
     pub lines: Vec<String>,
-    /// The parts it depends on, by index; may include itself and later ones.
+    /// The indices of the parts that it depends on. It may depend on itself and on later parts.
     pub needs: Vec<usize>,
 }
 
-/// Most characters per line, more than on boxes of ops, since descriptions are meant to be read.
+/// Largest number of characters per line. It is larger than for boxes of ops, because descriptions should be readable.
 const LINE: usize = 72;
 
-/// Draws the parts as SVG, each below the parts it depends on. Dashed arrows go back up where parts form a cycle.
+/// Draws the parts as SVG. Each part is below those that it depends on; if parts form a cycle, dashed arrows point upwards.
 pub fn svg_of_parts(parts: &[Part]) -> String {
     let order = in_order(parts);
     let row_of: Vec<usize> =
@@ -79,11 +79,11 @@ fn cell(at: usize, part: &Part) -> Cell {
     cell
 }
 
-/// Orders parts after the parts they depend on, as far as there are no cycles.
+/// Orders parts so that each comes after the parts that it depends on, except in cycles.
 fn in_order(parts: &[Part]) -> Vec<usize> {
     let (mut order, mut seen) = (Vec::with_capacity(parts.len()), vec![false; parts.len()]);
     for root in 0..parts.len() {
-        // A part, and how many of its dependencies were visited.
+        // The parts from the root to the current one, each with the number of its dependencies that were visited.
         let mut path = vec![(root, 0)];
         while let Some((part, at)) = path.pop() {
             if at == 0 && std::mem::replace(&mut seen[part], true) {

@@ -1,6 +1,6 @@
-//! Finds which value of the joint graph, forward and reverse, is the gradient of which forward value. Takes a graph
-//! and the inputs to differentiate by; returns names and expressions of gradients, and the flow from gradient to
-//! gradient. Positions and colours are decided in `scene.rs` and `svg.rs`.
+//! Finds the gradient of each value of a graph in the joint graph, which has the forward and the backward pass. Takes a
+//! graph and the inputs to differentiate with respect to; returns names and expressions of gradients, and the flow from
+//! gradient to gradient. `scene.rs` and `svg.rs` decide positions and colours.
 
 use crate::label::{self, Origin, cut};
 use gradus_ir::graph::Id;
@@ -9,10 +9,10 @@ use gradus_ir::transform::{check_wrt, cotangents_into, pull};
 use gradus_ir::{Aval, Builder, Graph, Op, Result, Var};
 use std::collections::BTreeMap;
 
-/// Depth of an expression on a box, and of one in a tooltip.
+/// Largest depth of an expression on a box, and in a tooltip.
 const DEPTH: usize = 3;
 const TIP_DEPTH: usize = 7;
-/// Longest expression in bytes; further parts are left out.
+/// Longest expression in bytes. Further parts are replaced by an ellipsis.
 const LONG: usize = 500;
 
 /// Gradients of the values of a graph, as values of a joint graph.
@@ -20,11 +20,11 @@ pub(crate) struct Gradients {
     joint: Graph,
     /// The gradient of each forward value.
     of: BTreeMap<Id, Id>,
-    /// The forward values that have a gradient in common. It is computed for the last of them; the others share it.
+    /// For each gradient, the forward values that have it. It is computed for the last of them, and the others share it.
     owners: BTreeMap<Id, Vec<Id>>,
     /// The results of the nodes that read each forward value.
     readers: BTreeMap<Id, Vec<Id>>,
-    /// The name of the forward value that a value of the joint graph equals.
+    /// For each value of the joint graph that is a forward value, the name of that value.
     forward: BTreeMap<Id, String>,
     names: BTreeMap<Id, String>,
     /// The flow of gradients: from the gradient of a result to the gradient of an operand of its node.
@@ -39,7 +39,7 @@ pub(crate) struct Flow {
 }
 
 impl Gradients {
-    /// Computes the gradients of all values between the outputs and these inputs.
+    /// Computes the gradients of all values between the outputs and the inputs `wrt`.
     pub(crate) fn new(graph: &Graph, wrt: &[usize]) -> Result<Gradients> {
         let b = Builder::new();
         let ins: Vec<Var<'_>> =
@@ -53,7 +53,7 @@ impl Gradients {
         let seeds: Vec<_> = graph.output_avals().into_iter().enumerate().map(seed).collect();
         let (values, cts) = cotangents_into(&b, graph, &ins, &seeds, &needs);
         let flows = flows(&b, graph, &values, &cts);
-        // All values are made outputs, so that they keep their ids in the finished graph.
+        // Makes all values outputs, so that they keep their ids in the finished graph.
         let ids: Vec<Id> = (graph.nodes().iter().enumerate())
             .flat_map(|(i, n)| (0..n.outs.len()).map(move |out| Id { node: i as u32, out: out as u32 }))
             .collect();
@@ -87,12 +87,12 @@ impl Gradients {
         self.of.contains_key(&value)
     }
 
-    /// The name of a value's gradient.
+    /// Returns the name of a value's gradient.
     pub(crate) fn name(&self, value: Id) -> String {
         format!("∂{}", self.names.get(&value).map_or("?", String::as_str))
     }
 
-    /// The expression for a value's gradient: a short one for its box, and a longer one for its tooltip.
+    /// Returns two expressions of a value's gradient: a short one for its box, and a longer one for its tooltip.
     pub(crate) fn expressions(&self, value: Id) -> (String, String) {
         let Some(gradient) = self.of.get(&value) else { return Default::default() };
         let computed_here = self.owners.get(gradient).and_then(|o| o.last()) == Some(&value);
@@ -107,8 +107,8 @@ impl Gradients {
         (written(DEPTH), written(TIP_DEPTH))
     }
 
-    /// Writes a value by its name if it has one, else as an expression. If a gradient has several names, a value that
-    /// flows directly into the gradient of `value` is preferred.
+    /// Writes a value by its name if it has one, else as an expression. If a gradient has several names, prefers the name
+    /// of a value whose gradient flows directly into that of `value`.
     fn write(&self, id: Id, value: Id, depth: usize, text: &mut String) {
         let constant = matches!(self.joint.nodes()[id.node as usize].op, Op::Constant(_));
         let owners = self.owners.get(&id).map_or(&[][..], Vec::as_slice);
@@ -126,7 +126,7 @@ impl Gradients {
         match label::origin(&self.joint, node) {
             Origin::Input(name) => text.push_str(name),
             Origin::Constant(literal) => text.push_str(&cut(&label::value(literal), 24)),
-            // Shared values are written again for each use, so the length is limited as well as the depth.
+            // Limits the length too, because shared values are written again for each use.
             _ if depth == 0 || text.len() > LONG => text.push('…'),
             _ => {
                 text.push_str(&label::title(node));
@@ -143,8 +143,8 @@ impl Gradients {
     }
 }
 
-/// Asks the rule of each node, result by result, which operands its gradient reaches. The rules were applied before,
-/// so this adds no live nodes.
+/// Applies the rule of each node to each result separately, to find the operands that receive a part of its gradient. The same
+/// rules were applied before, so this adds no live nodes.
 fn flows<'g>(
     b: &'g Builder,
     graph: &Graph,

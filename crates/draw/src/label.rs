@@ -1,12 +1,12 @@
-//! Texts on boxes: names as in the graph's text, and attributes and values shortened to a readable length.
-//! Takes nodes and values; returns titles, lines and tooltips. Where they are drawn is decided in `scene.rs`.
+//! Makes the texts on boxes: names as in the text of the graph, and attributes and values shortened to a readable length.
+//! Takes nodes and values; returns titles, lines and tooltips. `scene.rs` decides their positions.
 
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Id, Node, attr_text, literal_text};
 use gradus_ir::{Graph, Literal, Op};
 use std::sync::Arc;
 
-/// Most characters per line on a box, and in a tooltip.
+/// Largest number of characters per line on a box, and in a tooltip.
 const LINE: usize = 34;
 const TIP: usize = 400;
 
@@ -41,7 +41,7 @@ pub(crate) fn origin<'a>(graph: &'a Graph, node: &'a Node) -> Origin<'a> {
     Origin::Computed
 }
 
-/// The name of a value, as in the graph's text.
+/// Returns the name of a value, as in the text of the graph.
 pub(crate) fn name(graph: &Graph, id: Id) -> String {
     let node = &graph.nodes()[id.node as usize];
     match origin(graph, node) {
@@ -51,7 +51,7 @@ pub(crate) fn name(graph: &Graph, id: Id) -> String {
     }
 }
 
-/// The title of a node: the name of its op, or of the region that it calls.
+/// Returns the title of a node: the name of its op, or of the region that it calls.
 pub(crate) fn title(node: &Node) -> String {
     let called = node.op.def().attrs().into_iter().find_map(|(key, attr)| match attr {
         Attr::Str(name) if key == "name" => Some(name),
@@ -60,7 +60,7 @@ pub(crate) fn title(node: &Node) -> String {
     called.unwrap_or_else(|| node.op.name().to_string())
 }
 
-/// The attributes, without graphs and without those that the title contains.
+/// Returns the attributes of a node, without graphs and without those that the title contains.
 pub(crate) fn attributes(node: &Node) -> String {
     if matches!(node.op, Op::Input(_)) {
         return String::new();
@@ -74,7 +74,7 @@ pub(crate) fn attributes(node: &Node) -> String {
     let attrs = node.op.def().attrs().into_iter().filter(|(key, attr)| *key != "name" && shown(attr));
     let text = |(key, attr): (&str, Attr)| match attr {
         Attr::Bool(_) => key.to_string(),
-        // The arguments of a region have their own names.
+        // The arguments of a region are written by their own names.
         Attr::Map(_) => {
             let map = attr_text(&attr, &mut |_| String::new());
             map.trim_start_matches('{').trim_end_matches('}').to_string()
@@ -85,7 +85,7 @@ pub(crate) fn attributes(node: &Node) -> String {
     attrs.map(text).collect::<Vec<_>>().join(" ")
 }
 
-/// A constant's value, shortened.
+/// Returns the value of a constant, shortened.
 pub(crate) fn value(literal: &Literal) -> String {
     let n = literal.data().len();
     match literal.splat() {
@@ -98,7 +98,7 @@ pub(crate) fn value(literal: &Literal) -> String {
     }
 }
 
-/// The graphs nested in a node, with the names of their attributes.
+/// Returns the graphs nested in a node, with the names of their attributes.
 pub(crate) fn regions(node: &Node) -> Vec<(String, Arc<Graph>)> {
     fn add(key: &str, attr: Attr, found: &mut Vec<(String, Arc<Graph>)>) {
         match attr {
@@ -112,7 +112,7 @@ pub(crate) fn regions(node: &Node) -> Vec<(String, Arc<Graph>)> {
     found
 }
 
-/// A node as in the graph's text, for its tooltip.
+/// Returns the text of a node as in the text of the graph, for its tooltip.
 pub(crate) fn tip(graph: &Graph, index: usize) -> String {
     let node = &graph.nodes()[index];
     let types: Vec<String> = node.outs.iter().map(|a| a.to_string()).collect();

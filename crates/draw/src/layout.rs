@@ -1,21 +1,21 @@
 //! Computes the positions of boxes and the paths of wires, for one level of a drawing.
 //!
-//! `dagre` chooses rows, the order in each row and the columns. The heights are chosen here, so that wires do not
-//! cross boxes. Within a row of boxes, a wire goes straight down in its own column. It moves sideways only in the
-//! gaps between rows.
+//! `dagre` chooses the row of each box, the order in each row, and the columns. This module chooses the heights, so that
+//! wires do not cross boxes. Within a row of boxes, a wire goes straight down in its own column; it goes sideways only
+//! between rows.
 
 use dagre::graph::{Graph, GraphOptions};
 use dagre::layout::types::LabelPos;
 use dagre::{EdgeLabel, LayoutOptions, NodeLabel};
 use std::collections::BTreeMap;
 
-/// Most boxes on one level, counting also the rows that wires pass. Beyond this, boxes are placed in simple rows: that
-/// many crossings are unreadable anyway, and avoiding them would take minutes.
+/// Largest number of boxes on one level for `dagre`; each row that a wire passes counts as a box. Larger levels are
+/// placed in simple rows, because `dagre` would take minutes, and drawings of this size are unreadable anyway.
 const MOST: usize = 1200;
 const MOST_PASSES: usize = 60_000;
-/// Distance between boxes of a row.
+/// Horizontal distance between boxes of a row.
 const BOX_GAP: f64 = 26.0;
-/// Distance between wires, and between a wire and a box, in a row.
+/// Horizontal distance between wires, and between a wire and a box.
 const WIRES: f64 = 14.0;
 /// Smallest and largest distance between rows; wires that go far sideways need more.
 const GAP: (f64, f64) = (34.0, 130.0);
@@ -35,7 +35,8 @@ pub(crate) struct Wire {
 pub(crate) struct Placement {
     /// The upper left corner of every box.
     pub(crate) corners: Vec<(f64, f64)>,
-    /// The path of every wire: from points with even index it goes straight down to the next, from odd ones sideways.
+    /// The path of every wire. From a point with an even index it goes straight down to the next point, from one with an
+    /// odd index it goes sideways.
     pub(crate) ways: Vec<Vec<(f64, f64)>>,
     pub(crate) size: (f64, f64),
 }
@@ -61,7 +62,7 @@ pub(crate) fn place(sizes: &[(f64, f64)], wires: &[Wire]) -> Placement {
         heights[*row] = heights[*row].max(size.1);
     }
     let left = |i: usize| columns.centres[i] - sizes[i].0 / 2.0;
-    // The columns of each wire in the rows it touches, from its start to its end.
+    // The column of each wire in each row from its start to its end.
     let stops = |(k, wire): (usize, &Wire)| {
         let mut stops = vec![(columns.rows[wire.from], left(wire.from) + wire.start.0)];
         stops.extend(&columns.passes[k]);
@@ -139,7 +140,7 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     };
     let mut passes: Vec<Vec<(usize, f64)>> = wires.iter().enumerate().map(passes).collect();
     let mut columns: Vec<f64> = centres.iter().map(|c| c.0).collect();
-    // The layout does not distinguish a drawing from its mirror image, but operands have an order.
+    // `dagre` may return the mirror image of a drawing. Chooses the image in which more operands are in order.
     if in_order(wires, &columns, &passes) < 0 {
         columns.iter_mut().chain(passes.iter_mut().flatten().map(|p| &mut p.1)).for_each(|x| *x = -*x);
     }
@@ -147,7 +148,7 @@ fn layered(sizes: &[(f64, f64)], wires: &[Wire]) -> Columns {
     Columns { rows, centres: columns, passes }
 }
 
-/// The number of neighbouring operands that arrive in order, minus the number of those that do not.
+/// Returns the number of pairs of neighbouring operands that arrive in order, minus the number of those that do not.
 fn in_order(wires: &[Wire], columns: &[f64], passes: &[Vec<(usize, f64)>]) -> i64 {
     let arrival = |k: usize| passes[k].last().map_or(columns[wires[k].from], |p| p.1);
     let mut into: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -164,7 +165,7 @@ fn in_order(wires: &[Wire], columns: &[f64], passes: &[Vec<(usize, f64)>]) -> i6
     total
 }
 
-/// Makes wires between the same boxes keep the order of their ends along the entire path.
+/// Reorders wires between the same two boxes so that they have the order of their ends along the complete path.
 fn untwist(wires: &[Wire], passes: &mut [Vec<(usize, f64)>]) {
     let mut parallel: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for (k, wire) in wires.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A drawing before it is written as text: boxes with their texts, nested graphs, wires and positions.
+//! Represents a drawing before it is written as text: boxes with their texts, nested graphs, wires and positions.
 //! Takes a graph and its gradients; returns a [`Level`] of positioned boxes and wires.
 //! `layout.rs` computes the positions on each level, and `svg.rs` writes the text.
 
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Width of a character of the title and of the lines, in a fixed-width font.
+/// Width of a character in titles and in lines, whose font has a fixed width.
 pub(crate) const TITLE: f64 = 8.0;
 pub(crate) const TEXT: f64 = 6.8;
 /// Height of the title and of a line, and the margin around them.
@@ -21,7 +21,7 @@ pub(crate) const MARGIN: f64 = 9.0;
 /// Margin around a nested graph, and between a box and its gradient.
 pub(crate) const FRAME: f64 = 14.0;
 const ASIDE: f64 = 30.0;
-/// Most nodes in a drawing. Nested graphs are drawn only to the depth at which this is not exceeded.
+/// Largest number of nodes in a drawing. Nested graphs are drawn only to a depth at which this is not exceeded.
 const BUDGET: usize = 3000;
 const DEEPEST: usize = 32;
 
@@ -41,18 +41,18 @@ pub(crate) struct Cell {
     pub(crate) id: String,
     pub(crate) kind: Kind,
     pub(crate) title: String,
-    /// Its number in the order of evaluation, from 1, if that is shown.
+    /// Its number in the order of evaluation, from 1 on, if numbers are shown.
     pub(crate) order: Option<usize>,
-    /// A word at the right of the title.
+    /// A word to the right of the title.
     pub(crate) tag: String,
     pub(crate) lines: Vec<String>,
     pub(crate) tip: String,
-    /// Its position on its level; that of a gradient is relative to its value.
+    /// Its position on its level. The position of a gradient is relative to the box of its value.
     pub(crate) corner: (f64, f64),
     pub(crate) size: (f64, f64),
     pub(crate) panels: Vec<Panel>,
     pub(crate) gradients: Vec<Cell>,
-    /// Columns of the operands and results, from the left side.
+    /// Horizontal positions of operands and results, from the left side of the box.
     ins: Vec<f64>,
     outs: Vec<f64>,
 }
@@ -74,7 +74,7 @@ pub(crate) struct Line {
     pub(crate) way: Vec<(f64, f64)>,
 }
 
-/// The text of a number before a title.
+/// Returns the text that shows a number before a title.
 pub(crate) fn order_text(order: usize) -> String {
     format!("({order}) ")
 }
@@ -86,14 +86,14 @@ pub(crate) struct Level {
     pub(crate) size: (f64, f64),
 }
 
-/// Builds the drawing of a graph, with gradients if given, and with the order of evaluation if `order` is set.
+/// Builds the drawing of a graph, with gradients if given, and with the order of evaluation if `order` is true.
 pub(crate) fn scene(graph: &Graph, gradients: Option<&Gradients>, order: bool) -> Level {
     let fits = |depth: &usize| count(graph, *depth, BUDGET) <= BUDGET;
     let depth = (1..=DEEPEST).take_while(fits).last().unwrap_or(0);
     Drawer { known: HashMap::new(), order }.level(graph, depth, gradients)
 }
 
-/// Counts the nodes of a graph and of nested ones down to a depth; stops counting beyond `most`.
+/// Counts the nodes of a graph, and of nested graphs down to a depth. Stops when the count exceeds `most`.
 fn count(graph: &Graph, depth: usize, most: usize) -> usize {
     let mut total = graph.nodes().len();
     for (_, inner) in graph.nodes().iter().filter(|_| depth > 0).flat_map(label::regions) {
@@ -105,7 +105,7 @@ fn count(graph: &Graph, depth: usize, most: usize) -> usize {
     total
 }
 
-/// Caches nested graphs: equal ones look the same, so they are laid out once.
+/// Lays out graphs. Caches nested graphs, because equal graphs have equal drawings.
 struct Drawer {
     known: HashMap<(Arc<Graph>, usize), Rc<Level>>,
     order: bool,
@@ -131,7 +131,7 @@ impl Drawer {
             cell.corner = (corner.0, corner.1 + (size.1 - cell.size.1) / 2.0);
         }
         for (line, mut way) in lines.iter_mut().zip(placed.ways) {
-            // Gradients flow upwards.
+            // Wires of gradients point upwards.
             if line.gradient {
                 way.reverse();
             }
@@ -181,7 +181,7 @@ impl Drawer {
             }
             cell.frame();
         }
-        // The operands of a loop go into its body; its condition is drawn next to it.
+        // Connects the operands of a loop to its body. The condition is drawn next to the body.
         let body = regions.iter().position(|(key, _)| key == "body").unwrap_or(0);
         cell.ports(node, body, regions.get(body).map(|(_, g)| &**g));
         cell
@@ -205,7 +205,7 @@ fn output(graph: &Graph, k: usize) -> Cell {
     cell
 }
 
-/// Places the gradients of a graph's values next to them. If `after` is given, they are numbered from there on.
+/// Adds the gradients of a graph's values next to the values. If `after` is given, numbers them after this number.
 fn add_gradients(graph: &Graph, gradients: &Gradients, after: Option<usize>, cells: &mut [Cell]) {
     // The backward pass visits the nodes from the last to the first; a gradient is complete when its node is visited.
     let mut left: usize = (graph.nodes().iter().enumerate())
@@ -237,7 +237,7 @@ fn add_gradients(graph: &Graph, gradients: &Gradients, after: Option<usize>, cel
     }
 }
 
-/// The wires of a level, and their tooltips.
+/// Returns the wires of a level, and their tooltips.
 fn wires(graph: &Graph, gradients: Option<&Gradients>, cells: &[Cell]) -> (Vec<Wire>, Vec<Line>) {
     let (mut wires, mut lines) = (Vec::new(), Vec::new());
     let mut operand = |id: &Id, to: usize, k: usize, tip: String| {
@@ -307,7 +307,7 @@ impl Cell {
         }
     }
 
-    /// Puts a number before the title and widens the box. Must be called before graphs and ports are added.
+    /// Writes a number before the title and widens the box. Must be called before graphs and ports are added.
     fn number(&mut self, order: usize) {
         let gap = if self.tag.is_empty() { 0.0 } else { 12.0 };
         let title = (order_text(order).chars().count() + self.title.chars().count()) as f64 * TITLE;
@@ -316,7 +316,7 @@ impl Cell {
         self.order = Some(order);
     }
 
-    /// Enlarges the box around the graphs in it, which are side by side below its text.
+    /// Enlarges the box so that it contains its graphs, which are placed next to each other below the text.
     fn frame(&mut self) {
         if self.panels.is_empty() {
             return;
@@ -335,8 +335,8 @@ impl Cell {
         self.size = (self.size.0.max(x), head + height + FRAME);
     }
 
-    /// Places ports for operands and results: evenly, or above and below the inputs and outputs of the nested graph
-    /// if their numbers are equal.
+    /// Sets the positions of operands and results: above the inputs and below the outputs of the nested graph if their
+    /// numbers are equal, otherwise evenly.
     fn ports(&mut self, node: &Node, at: usize, body: Option<&Graph>) {
         let evenly = |n: usize| -> Vec<f64> {
             (0..n).map(|k| self.size.0 * (k + 1) as f64 / (n + 1) as f64).collect()
@@ -360,20 +360,20 @@ impl Cell {
         (self.ins, self.outs) = (ins, outs);
     }
 
-    /// The size including the gradients next to it.
+    /// Returns the size of the box together with the gradients next to it.
     fn full_size(&self) -> (f64, f64) {
         let right = self.gradients.last().map_or(self.size.0, |g| g.corner.0 + g.size.0);
         (right, self.gradients.iter().map(|g| g.size.1).fold(self.size.1, f64::max))
     }
 
-    /// The distance of the box from the upper side of box and gradients together.
+    /// Returns the distance of the box from the upper side of box and gradients together.
     fn drop(&self) -> f64 {
         (self.full_size().1 - self.size.1) / 2.0
     }
 }
 
 impl Panel {
-    /// The offset of the graph in its frame. The graph is centred if the text made the frame wider.
+    /// Returns the offset of the graph in its frame. The graph is centred if the text made the frame wider.
     pub(crate) fn inset(&self) -> f64 {
         (self.size.0 - self.level.size.0) / 2.0
     }

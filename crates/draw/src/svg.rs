@@ -1,13 +1,13 @@
 //! Writes a drawing as SVG text.
 //! Takes a [`Level`] with positions; returns a document with a legend, tooltips and styles.
-//! Sizes and positions are decided in `scene.rs` and `layout.rs`.
+//! `scene.rs` and `layout.rs` decide sizes and positions.
 
 use crate::scene::{
     Cell, FRAME, Kind, LINE_HEIGHT, Level, Line, MARGIN, Panel, TEXT, TITLE, TITLE_HEIGHT, order_text,
 };
 use std::fmt::Write;
 
-/// Margin around the drawing, and above it for the legend.
+/// Margin around the drawing, and the additional space above it for the legend.
 const BORDER: f64 = 20.0;
 const LEGEND: f64 = 26.0;
 
@@ -39,7 +39,7 @@ pub(crate) fn write(level: &Level) -> String {
     let gradients = level.cells.iter().any(|c| !c.gradients.is_empty());
     let mut kinds = legend_kinds(gradients);
     if level.cells.iter().any(|c| c.order.is_some()) {
-        // The legend explains the numbers in their colour.
+        // The legend explains the numbers in the colour in which they are written.
         let entry = kinds.iter_mut().find(|(kind, _)| *kind == Kind::Op);
         entry.into_iter().for_each(|(_, word)| *word = "op, (n) order of evaluation");
     }
@@ -76,7 +76,7 @@ pub(crate) fn write_with(level: &Level, kinds: &[(Kind, &str)]) -> String {
     s
 }
 
-/// Appends formatted text, which cannot fail for a string.
+/// Appends formatted text. Writing to a string cannot fail.
 fn push(s: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = s.write_fmt(text);
 }
@@ -190,7 +190,7 @@ fn draw_cell(s: &mut String, cell: &Cell, origin: (f64, f64), path: &str) {
         ),
     );
     let (mut line, right) = (y + MARGIN * 0.4 + TITLE_HEIGHT - 4.0, x + cell.size.0 - MARGIN);
-    // The text of small boxes is centred; a box with a tag has its title on the left and the tag on the right.
+    // Centres the text, except in boxes with a tag: they have the title on the left and the tag on the right.
     let alone = cell.tag.is_empty();
     let middle = x + cell.size.0 / 2.0;
     title(s, if alone { (middle, "middle") } else { (x + MARGIN, "start") }, line, cell);
@@ -242,7 +242,7 @@ fn draw_panel(s: &mut String, panel: &Panel, origin: (f64, f64), path: &str) {
     draw_level(s, &panel.level, inner, &format!("{path}/"));
 }
 
-/// The title of a box, after its number if that is shown.
+/// Writes the title of a box, after its number if that is shown.
 fn title(s: &mut String, at: (f64, &str), y: f64, cell: &Cell) {
     let Some(order) = cell.order else { return text(s, "title", at, y, &cell.title) };
     let (number, words) = (order_text(order), escape(&cell.title));

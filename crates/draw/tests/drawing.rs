@@ -1,4 +1,4 @@
-//! Drawings are well-formed, complete, free of overlaps, and always the same.
+//! Tests that drawings are well-formed, complete, free of overlaps, and always the same.
 
 use gradus_draw::{Part, Role, dot, svg, svg_of_parts, svg_with_gradients};
 use gradus_ir::attr::Attr;
@@ -15,7 +15,7 @@ fn matrix() -> Aval {
     Aval::new(DType::F64, [3, 3])
 }
 
-/// Nodes of a pseudo-random graph, all of one type.
+/// Returns a pseudo-random graph with this number of nodes, all of one type.
 fn random(nodes: usize, seed: u64, call: Option<&Arc<Graph>>) -> Graph {
     let b = Builder::new();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -26,7 +26,7 @@ fn random(nodes: usize, seed: u64, call: Option<&Arc<Graph>>) -> Graph {
     let mut values: Vec<Var<'_>> = (0..3).map(|k| b.input(&format!("x{k}"), matrix())).collect();
     let mut made = 0;
     while made < nodes {
-        // Mostly recent values, as in programs people write.
+        // Chooses mostly recent values, as in typical programs.
         let near = values.len().min(6);
         let (i, j) = (values.len() - 1 - next(near), next(values.len()));
         let (x, y) = (values[i], values[j]);
@@ -48,7 +48,7 @@ fn random(nodes: usize, seed: u64, call: Option<&Arc<Graph>>) -> Graph {
     b.finish(&[last.sum(&[0, 1]), values[values.len() / 2]]).unwrap()
 }
 
-/// A graph with calls in calls.
+/// Returns a graph with calls in calls.
 fn nested(nodes: usize) -> Graph {
     let b = Builder::new();
     let (x, y) = (b.input("x", matrix()), b.input("y", matrix()));
@@ -86,7 +86,7 @@ fn has_class(node: &Node<'_, '_>, class: &str) -> bool {
     node.attribute("class").is_some_and(|c| c.split(' ').any(|c| c == class))
 }
 
-/// Ids and frames of the elements of a class.
+/// Returns the ids and frames of the elements of a class.
 fn frames(doc: &Document<'_>, class: &str) -> Vec<(String, Rect)> {
     let found = doc.descendants().filter(|n| has_class(n, class) && n.has_attribute("id"));
     let frame = |n: Node<'_, '_>| {
@@ -103,7 +103,7 @@ fn ids(doc: &Document<'_>, class: &str) -> Vec<String> {
         .collect()
 }
 
-/// The graphs in a node, by name.
+/// Returns the graphs in a node, with their names.
 fn held(node: &gradus_ir::graph::Node) -> Vec<(String, Arc<Graph>)> {
     let mut found = Vec::new();
     for (key, attr) in node.op.def().attrs() {
@@ -198,7 +198,7 @@ fn words_fit(doc: &Document<'_>) {
     }
 }
 
-/// Checks, at points along the curves, that no wire passes through a box except those that contain it.
+/// Checks points along the curves: no wire may pass through a box, except through boxes that contain the wire.
 fn wires_avoid_boxes(doc: &Document<'_>, boxes: &[(String, Rect)]) {
     let level = |id: &str| id.rsplit_once('/').map_or(String::new(), |(path, _)| path.to_string());
     for wire in doc.descendants().filter(|n| has_class(n, "wire") || has_class(n, "flow")) {
@@ -213,7 +213,7 @@ fn wires_avoid_boxes(doc: &Document<'_>, boxes: &[(String, Rect)]) {
     }
 }
 
-/// Points along a path of lines and curves.
+/// Returns points along a path of lines and curves.
 fn points(path: &str) -> Vec<(f64, f64)> {
     let mut all: Vec<(f64, f64)> = Vec::new();
     let spaced = path.replace('L', " L ").replace('C', " C ").replace('M', " M ");
@@ -266,7 +266,8 @@ fn graphs_inside_graphs_are_boxes_around_their_nodes() {
     }
 }
 
-/// A scan whose body has a choice, and a loop that ends when a sum is large: boxes that contain one, two and two graphs.
+/// Returns a scan whose body has a switch, and a loop that ends when a sum is large. Their boxes contain one, two and two
+/// graphs.
 fn looping() -> Graph {
     let scalar = Aval::scalar(DType::F64);
     let row = Aval::new(DType::F64, [3]);
@@ -340,14 +341,14 @@ fn loops_and_choices_are_boxes_around_their_graphs() {
     let path = wire.descendants().find_map(|n| n.attribute("d")).unwrap();
     let (x, _) = points(path)[0];
     assert!(body.left < x && x < body.right, "the wire begins at {x}, the body is {body:?}");
-    // The gradient of a loop is loops too.
+    // The gradient of a loop consists of loops too.
     let gradient = gradus_ir::transform::vjp(&graph, &[0, 1, 2]).unwrap();
     assert!(gradient.nodes().iter().filter(|n| n.op.name() == "scan").count() >= 2);
     check(&gradient, &svg(&gradient));
     check(&graph, &svg_with_gradients(&graph, &[0, 1, 2]).unwrap());
 }
 
-/// In a drawing of many gradients no boxes overlap, and every gradient that flows from a value to its operand is a line.
+/// Tests that in a drawing with many gradients no boxes overlap, and that every flow of a gradient to an operand is a line.
 #[test]
 fn large_gradients_have_all_their_lines() {
     let graph = random(140, 2, None);
@@ -463,7 +464,7 @@ fn graphs_that_grow_without_bound_are_drawn_closed() {
     let b = Builder::new();
     let x = b.input("x", matrix());
     let mut body = Arc::new(b.finish(&[x.exp() + x]).unwrap());
-    // Each level calls the one below twice: a few lines of text, a million boxes.
+    // Each level calls the one below twice, so the graph is small but a complete drawing would have a million boxes.
     for k in 0..20 {
         let b = Builder::new();
         let x = b.input("x", matrix());
@@ -524,7 +525,7 @@ fn parts_are_drawn_below_what_they_need() {
         lines: vec![line.into()],
         needs: needs.to_vec(),
     };
-    // Not in order; one part depends on itself, and two depend on each other.
+    // The parts are not in order; one depends on itself, and two depend on each other.
     let parts = [
         part(Role::Output, "Y", "Y = A[i] < B[i] & \"C\"", &[1, 2]),
         part(Role::Inner, "A", "A[i] = A[i] X[i]", &[1, 3]),

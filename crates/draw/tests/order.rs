@@ -1,4 +1,4 @@
-//! The order of evaluation and of the backward pass, as numbers on the boxes of a drawing.
+//! Tests the numbers on boxes, which are the order of evaluation and of the backward pass.
 
 use gradus_draw::{Options, svg, svg_with, svg_with_gradients};
 use gradus_ir::ops::call::Call;
@@ -14,7 +14,7 @@ fn product() -> Graph {
     b.finish(&[(x * y) * (z + w)]).unwrap()
 }
 
-/// The number of each box, by its id.
+/// Returns the number of each box, by its id.
 fn numbers(text: &str) -> BTreeMap<String, usize> {
     let doc = Document::parse(text).unwrap();
     let boxes = doc.descendants().filter(|n| n.attribute("class").is_some_and(|c| c.starts_with("node ")));
@@ -26,7 +26,7 @@ fn numbers(text: &str) -> BTreeMap<String, usize> {
     boxes.filter_map(number).collect()
 }
 
-/// The title of each numbered box without its number.
+/// Returns the title of each numbered box without its number.
 fn titles(text: &str) -> BTreeMap<usize, String> {
     let doc = Document::parse(text).unwrap();
     let spans = doc.descendants().filter(|n| n.attribute("class") == Some("order"));
@@ -37,7 +37,7 @@ fn titles(text: &str) -> BTreeMap<usize, String> {
     spans.map(pair).collect()
 }
 
-/// Forward (1) to (3), then the gradients from the output back to the inputs, (4) to (10), each once.
+/// Tests that forward nodes have the numbers 1 to 3, and gradients 4 to 10, from the output back to the inputs.
 #[test]
 fn numbers_follow_the_forward_and_then_the_backward_pass() {
     let graph = product();
@@ -64,7 +64,8 @@ fn numbers_follow_the_forward_and_then_the_backward_pass() {
     }
 }
 
-/// For gradients of some inputs, only the values between have a number; without the option nothing has one.
+/// Tests that with gradients of some inputs, only values on the path to them have numbered gradients, and that without
+/// the option no box has a number.
 #[test]
 fn only_what_is_computed_has_a_number() {
     let graph = product();
@@ -78,7 +79,7 @@ fn only_what_is_computed_has_a_number() {
     assert_eq!(svg(&graph), svg_with(&graph, &Options::default()).unwrap());
 }
 
-/// A graph inside an op has numbers of its own, and every number fits into its box.
+/// Tests that nested graphs are numbered separately, and that every number fits into its box.
 #[test]
 fn graphs_inside_have_numbers_of_their_own() {
     let b = Builder::new();

@@ -1,5 +1,5 @@
-//! Speed of kernels on the first Vulkan adapter: `cargo run --release -p gradus-gpu --example speed`. On adapters in
-//! software it says little.
+//! Measures the speed of kernels on the first Vulkan adapter: `cargo run --release -p gradus-gpu --example speed`.
+//! Figures of software adapters do not predict those of GPUs.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -26,7 +26,7 @@ fn graph(
 const F: DType = DType::F32;
 
 fn main() {
-    // Larger bindings than the adapter's would be refused when they are used, and not when a program is compiled.
+    // Compiles for the adapter's limit on bindings. With a larger limit, errors would occur at run time only.
     let limits = Limits { binding: Gpu::get().binding(), ..limits(Barriers::Cheap) };
     let show = |name: &str, graph: &Graph, work: f64, unit: &str, times: usize| match Gpu::get()
         .seconds(graph, &limits, times)
@@ -34,7 +34,7 @@ fn main() {
         Ok(s) => println!("{name:32} {:10.3} ms {:10.1} {unit}/s", s * 1e3, work / s / 1e9),
         Err(why) => println!("{name:32} {why}"),
     };
-    // With an argument: attention alone, as kernels of its own and as products with the scores in memory.
+    // With an argument, measures attention only: by its own kernels, and by products with the scores in memory.
     if let Some(n) = std::env::args().nth(1).and_then(|n| n.parse::<usize>().ok()) {
         for barriers in [Barriers::Cheap, Barriers::Dear] {
             let limits = Limits { barriers, ..limits.clone() };

@@ -1,5 +1,5 @@
-//! A kernel under construction: its bindings, its parameter block and its lines.
-//! Templates add text; `finish` returns a [`Module`] and the parameter block of a dispatch.
+//! Builds the text of a kernel, with its bindings and its parameter block.
+//! Templates add lines; `finish` returns a [`Module`] and what a dispatch of it needs.
 
 use crate::dialect::{Dialect, Frame, Unit};
 use crate::int::Int;
@@ -12,13 +12,13 @@ use gradus_ir::DType;
 /// Threads per group, unless [`Build::without_barriers`] chooses fewer.
 pub(crate) const GROUP: u32 = 256;
 
-/// Fewest and most threads per group on software adapters, which run one group per core. The fewest fill the vector
-/// registers of a core.
+/// Smallest and largest number of threads per group on software adapters, which run one group per core. The smallest
+/// number fills the vector registers of a core.
 const SOFTWARE_GROUP: [usize; 2] = [8, 64];
 /// Number of groups that occupy the cores behind a software adapter.
 const SOFTWARE_GROUPS: usize = 16;
 
-/// Most words in a parameter block: every adapter supports uniform buffers of 16 KiB.
+/// Largest number of words in a parameter block, because every adapter supports uniform buffers of 16 KiB.
 const MOST_PARAMETERS: usize = 4096;
 
 /// A kernel under construction.
@@ -37,7 +37,7 @@ pub(crate) struct Build<'a> {
     group: u32,
     /// Functions used by this kernel only: name, parameters and lines.
     functions: Vec<(String, String, String)>,
-    /// The text before the function under construction.
+    /// While a function is under construction, the constants and lines of the kernel outside of it.
     outside: (String, String),
 }
 
@@ -59,7 +59,7 @@ impl<'a> Build<'a> {
     pub(crate) fn new(program: &'a GpuProgram, dialect: Dialect, text: Text) -> Build<'a> {
         let (bindings, shared) = (Vec::new(), Vec::new());
         let (head, body) = (String::new(), String::new());
-        // Word 0 is zero; fences use it.
+        // Word 0 is zero. Fences combine values with it, because compilers do not know its value.
         let parameters = vec![Word::Value(0)];
         let (functions, outside) = (Vec::new(), (String::new(), String::new()));
         Build {
@@ -79,8 +79,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Chooses the number of threads per group of a kernel without barriers, which has this many threads in all. On
-    /// software adapters groups are small, so that a kernel with few threads occupies all cores.
+    /// Chooses the number of threads per group of a kernel without barriers. `threads` is the number of threads of the
+    /// dispatch. On software adapters groups are small, so that a kernel with few threads occupies all cores.
     pub(crate) fn without_barriers(&mut self, limits: &Limits, threads: usize) {
         let [fewest, most] = SOFTWARE_GROUP;
         self.group = match (limits.barriers, self.text) {
@@ -93,23 +93,23 @@ impl<'a> Build<'a> {
         };
     }
 
-    /// Threads per group.
+    /// Returns the threads per group.
     pub(crate) fn group(&self) -> u32 {
         self.group
     }
 
-    /// The number of this thread among all, as an expression.
+    /// Returns the number of this thread in the dispatch, as an expression.
     pub(crate) fn thread(&self) -> String {
         format!("{GROUP_NUMBER} * {}u + local", self.group)
     }
 
-    /// As [`Build::finish`], launched with this many threads.
+    /// Finishes the kernel as [`Build::finish`] does, with enough groups for `threads` threads.
     pub(crate) fn finish_threads(self, threads: usize, limits: &Limits) -> Result<Launch, String> {
         let groups = threads.div_ceil(self.group as usize);
         self.finish(groups, limits.groups, limits.bindings)
     }
 
-    /// Declares an access to a buffer. Must come before any line is written.
+    /// Declares an access to a buffer. Must be called before any line is written.
     pub(crate) fn bind(&mut self, buffer: usize, unit: Unit, written: bool) {
         let memory = self.program.memory(buffer);
         let own = match self.bindings.iter().position(|b| b.memory == memory) {
@@ -147,7 +147,7 @@ impl<'a> Build<'a> {
         format!("p[{}].{}", at / 4, ["x", "y", "z", "w"][at % 4])
     }
 
-    /// Returns a number that is a parameter in generic text and a literal in special text.
+    /// Returns a number as an expression: a parameter in generic text, a literal in special text.
     pub(crate) fn size(&mut self, x: i64) -> Int {
         match self.text {
             Text::Generic => Int::Text(self.parameter(Word::Value(x as u32))),
@@ -166,13 +166,13 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Returns a new name.
+    /// Returns a name that the kernel does not use yet.
     pub(crate) fn name(&mut self) -> String {
         self.next += 1;
         format!("v{}", self.next)
     }
 
-    /// Writes a line.
+    /// Appends a line to the kernel or to the function under construction.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) {
         for line in text.as_ref().lines() {
             if line.starts_with('}') {
@@ -194,14 +194,14 @@ impl<'a> Build<'a> {
         name
     }
 
-    /// Assigns an expression to a new name before all lines, for a value that depends on parameters alone.
+    /// Assigns an expression that depends on parameters only to a new name, before all lines.
     pub(crate) fn constant(&mut self, expression: impl AsRef<str>) -> String {
         let name = self.name();
         self.head += &format!("  let {name} = {};\n", expression.as_ref());
         name
     }
 
-    /// Assigns an integer to a new name, unless it is a literal or a name.
+    /// Assigns an integer to a new name, unless it is already a literal or a name.
     pub(crate) fn int(&mut self, x: Int) -> Int {
         match x {
             Int::Text(t) if t.contains(|c: char| !c.is_ascii_alphanumeric()) => Int::Text(self.value(t)),
@@ -209,14 +209,14 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Declares a variable.
+    /// Declares a variable with its first value. Returns its name.
     pub(crate) fn variable(&mut self, first: impl AsRef<str>) -> String {
         let name = self.name();
         self.line(format!("var {name} = {};", first.as_ref()));
         name
     }
 
-    /// Starts a function used by this kernel only. Lines and constants belong to it until it is closed.
+    /// Starts a function that only this kernel uses. Lines and constants are added to it until `close_function`.
     pub(crate) fn open_function(&mut self, name: &str, parameters: &str) {
         self.outside = (std::mem::take(&mut self.head), std::mem::take(&mut self.body));
         self.functions.push((name.to_string(), parameters.to_string(), String::new()));
@@ -231,7 +231,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Returns an array in shared memory; the same array for the same type.
+    /// Returns an array in shared memory. Calls with the same element type return the same array.
     pub(crate) fn shared(&mut self, element: &'static str, length: u32) -> String {
         if let Some((name, ..)) = self.shared.iter().find(|(_, e, _)| *e == element) {
             return name.clone();
@@ -246,14 +246,18 @@ impl<'a> Build<'a> {
         self.shared.push((name.to_string(), element, length));
     }
 
-    /// Finishes the kernel, launched with this many groups. Returns an error if it exceeds the adapter's limits.
+    /// Finishes the kernel, to be launched with `groups` groups, of which at most `most` along one dimension. Returns the
+    /// reason if it exceeds the adapter's limits.
     pub(crate) fn finish(self, groups: usize, most: u32, bindings: u32) -> Result<Launch, String> {
         if self.bindings.len() > bindings as usize {
-            return Err(format!("it needs {} bindings, and the adapter has {bindings}", self.bindings.len()));
+            return Err(format!(
+                "its kernel needs {} bindings; the adapter has {bindings}",
+                self.bindings.len()
+            ));
         }
         if self.parameters.len() > MOST_PARAMETERS {
             return Err(format!(
-                "it needs {} parameter words, and a block has {MOST_PARAMETERS}",
+                "its kernel needs {} parameter words; a block has at most {MOST_PARAMETERS}",
                 self.parameters.len()
             ));
         }
@@ -276,16 +280,18 @@ impl<'a> Build<'a> {
             Module { text, writable: units.iter().map(|(_, w)| *w).collect(), group: [self.group, 1, 1] };
         let mut parameters = self.parameters;
         parameters.resize(parameters.len().next_multiple_of(4), Word::Value(0));
-        // If one dimension is too short, use two, with few unused groups.
+        // Uses two dimensions if one is too short, chosen so that few groups are unused.
         let y = groups.div_ceil(most as usize).max(1);
         let x = groups.div_ceil(y).max(1);
         if y > most as usize {
-            return Err(format!("it needs {groups} groups, more than a dispatch can have"));
+            return Err(format!(
+                "its kernel needs {groups} groups; the adapter allows at most {most} times {most}"
+            ));
         }
         let bindings = self.bindings.iter().map(|b| b.memory).collect();
         Ok(Launch { module, bindings, parameters, groups: [x as u32, y as u32, 1] })
     }
 }
 
-/// The number of this group, as an expression.
+/// The number of this group in the dispatch, as an expression.
 pub(crate) const GROUP_NUMBER: &str = "(group.y * groups.x + group.x)";

@@ -1,4 +1,4 @@
-//! Kernels without reductions: a thread processes one index, or four neighbouring ones if results are contiguous.
+//! Writes kernels without reductions. A thread processes one index, or four neighbouring ones if results are contiguous.
 //! Takes a kernel of a plan; returns its text and launch, or the reason why there is none.
 //! Kernels with reductions are in `rows`, and the values at one index in `nest.rs`.
 
@@ -18,11 +18,11 @@ pub(crate) fn by_four(kernel: &Kernel, access: &Access) -> bool {
 
 /// The distribution of a kernel's indices over threads.
 pub(crate) struct Shares {
-    /// If true, a thread has four indices.
+    /// If true, a thread processes four indices, otherwise one.
     pub(crate) four: bool,
-    /// If true, the last thread has fewer.
+    /// If true, the number of indices is not a multiple of four, so the last thread has fewer.
     pub(crate) ragged: bool,
-    /// If true, the four indices differ in the last axis only.
+    /// If true, the four indices of a thread differ along the last axis only.
     pub(crate) along: bool,
 }
 
@@ -91,8 +91,8 @@ pub(crate) fn launch(
     b.finish_threads(items, limits)
 }
 
-/// Writes the lines of a thread that processes four indices from `first`; `last` is the last index of all. Values
-/// that are already computed are given per lane.
+/// Writes the lines of a thread that processes four indices from `first` on; `last` is the last index of the kernel.
+/// A lane is one of the four. Takes the values that are already computed for each lane.
 pub(crate) fn lanes(
     b: &mut Build<'_>,
     nest: &Nest<'_>,

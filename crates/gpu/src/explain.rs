@@ -5,7 +5,7 @@ use gradus_compile::{BufferLocation, Plan, amount};
 use std::fmt::Write;
 
 impl GpuProgram {
-    /// Describes the counts, then the plan, then the commands.
+    /// Describes a program: numbers of commands and kernels, then the plan, then each command.
     pub fn explained(&self, plan: Option<&Plan>) -> String {
         let program = self;
         let mut out = String::new();
@@ -42,7 +42,7 @@ impl GpuProgram {
         out
     }
 
-    /// Buffers, then the source of each kernel with the steps that launch it.
+    /// Lists the buffers, then the source of each kernel with the steps that launch it.
     pub fn listing(&self) -> String {
         let mut out = String::new();
         for (number, buffer) in self.buffers.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! Steps that run on the CPU: each is a plan of one step, whose inputs are the buffers it reads and whose outputs are
-//! the buffers it writes.
+//! Prepares steps that run on the CPU. Each becomes a plan of one step, whose inputs are the buffers that the step reads
+//! and whose outputs are the buffers that it writes.
 
 use gradus_compile::{Buffer, BufferLocation, Contraction, Kernel, Operation, Plan, Step};
 use gradus_ir::Result;
 use std::collections::HashMap;
 
-/// A plan of one step, and the buffers that it reads and writes.
+/// A plan of one step, and the buffers of the original plan that it reads and writes.
 pub(crate) struct Alone {
     pub(crate) plan: Plan,
     pub(crate) reads: Vec<usize>,

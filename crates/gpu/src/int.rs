@@ -26,7 +26,7 @@ impl Int {
         match (self, other) {
             (Int::Literal(a), Int::Literal(b)) => Int::Literal(a.wrapping_add(*b)),
             (Int::Literal(0), x) | (x, Int::Literal(0)) => x.clone(),
-            // A negative literal reads better as a difference.
+            // Writes the sum with a negative literal as a difference, which is easier to read.
             (a, Int::Literal(b)) if *b >= 1 << 31 => {
                 Int::Text(format!("({} - {}u)", a.text(), b.wrapping_neg()))
             }
@@ -47,7 +47,8 @@ impl Int {
         match (self, other) {
             (Int::Literal(a), Int::Literal(b)) if *b != 0 => Int::Literal(a / b),
             (x, Int::Literal(1)) => x.clone(),
-            // An axis of extent 0: nothing is read there, but a division by a literal zero is refused.
+            // A divisor of 0 is the extent of an axis without indices, so the quotient is not used. Compilers reject a
+            // division by a literal zero.
             (_, Int::Literal(0)) => Int::Literal(0),
             (a, b) => Int::Text(format!("({} / {})", a.text(), b.text())),
         }

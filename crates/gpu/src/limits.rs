@@ -5,7 +5,7 @@ use crate::program::ALIGN;
 /// Limits of an adapter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Most threads in a workgroup.
+    /// Largest number of threads in a workgroup.
     pub group: u32,
     /// Bytes of memory that a workgroup shares.
     pub shared: u32,
@@ -37,7 +37,7 @@ impl Limits {
         pages: false,
     };
 
-    /// Bytes of a page of the arena; `None` if it has one page, of any size.
+    /// Returns the bytes of a page of the arena; `None` if it has one page, of any size.
     pub fn page(&self) -> Option<usize> {
         let page = usize::try_from(self.binding).unwrap_or(usize::MAX) / ALIGN * ALIGN;
         (self.pages && page > 0).then_some(page)

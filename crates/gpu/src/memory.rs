@@ -1,5 +1,5 @@
-//! Loads and stores of elements of every dtype, in buffers of words. Registers hold `f32` for all floats, `i32` and
-//! `u32` for integers of up to 32 bits, two words for `i64`, and two floats for `c64`.
+//! Writes loads and stores of elements of every dtype, in buffers of words. Registers have type `f32` for all floats,
+//! `i32` or `u32` for integers of up to 32 bits, two words for `i64`, and two floats for `c64`.
 
 use crate::build::Build;
 use crate::dialect::Unit;
@@ -7,7 +7,7 @@ use crate::int::Int;
 use crate::program::Word;
 use gradus_ir::{DType, Literal};
 
-/// The type of a register; `None` if the dialect has none for the dtype.
+/// Returns the type of a register for a dtype; `None` if kernels do not compute in this dtype.
 pub(crate) fn register(dtype: DType) -> Option<&'static str> {
     Some(match dtype {
         DType::F32 | DType::BF16 | DType::F16 => "f32",
@@ -20,7 +20,7 @@ pub(crate) fn register(dtype: DType) -> Option<&'static str> {
     })
 }
 
-/// The zero of a register.
+/// Returns the zero of a register for a dtype.
 pub(crate) fn zero(dtype: DType) -> &'static str {
     match register(dtype) {
         Some("f32") => "0.0f",
@@ -32,7 +32,7 @@ pub(crate) fn zero(dtype: DType) -> &'static str {
     }
 }
 
-/// Number of elements in a word; 1 if an element fills one or more words.
+/// Returns the number of elements in a word; 1 if an element fills one or more words.
 pub(crate) fn per_word(dtype: DType) -> usize {
     (4 / dtype.size()).max(1)
 }
@@ -176,7 +176,7 @@ pub(crate) fn store_four(b: &mut Build<'_>, buffer: usize, at: &Int, values: &[S
     }
 }
 
-/// Adds a constant as parameters. Returns `None` if the dialect has no register for it.
+/// Adds a constant to the parameters. Returns its expression, or `None` if kernels do not compute in its dtype.
 pub(crate) fn constant(b: &mut Build<'_>, l: &Literal) -> Option<String> {
     let dtype = l.dtype();
     register(dtype)?;

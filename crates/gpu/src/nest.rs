@@ -1,5 +1,5 @@
-//! The body of a kernel at one index: memory accesses, values of instructions and stores.
-//! Templates decide which thread processes which indices; this file is shared by all of them.
+//! Writes the body of a kernel at one index: memory accesses, values of instructions and stores.
+//! All templates share this code; each decides which thread processes which indices.
 
 use crate::build::Build;
 use crate::dialect::Unit;
@@ -11,10 +11,10 @@ use gradus_compile::{Kernel, Layout, Level, Operation, Text};
 use gradus_ir::ops::Scalar;
 use gradus_ir::{Class, DType};
 
-/// Most lines of code, with all functions inlined, of a body that a thread evaluates for several indices without a loop.
+/// Largest body, in lines of code with all functions inlined, that is repeated for several indices instead of in a loop.
 pub(crate) const INLINED: usize = 1200;
 
-/// An access of a kernel: the first element, and how the element depends on the index.
+/// An access of a kernel: the first element, and the dependence of the element on the index.
 #[derive(Clone, Debug)]
 pub(crate) struct ElementAccess {
     pub(crate) buffer: usize,
@@ -27,13 +27,13 @@ pub(crate) struct ElementAccess {
 pub(crate) enum Form {
     /// The same element for every index.
     Fixed,
-    /// The element at the row-major number of the index.
+    /// The element whose position is the row-major number of the index.
     Flat,
-    /// The element at these strides.
+    /// The element at the sum of index times stride over all axes.
     Strided(Vec<Int>),
 }
 
-/// A load of one piece: its access, and the expressions that must be below an extent.
+/// A load of one piece: its access, and the expressions that must be below an extent if the piece contains the index.
 struct Piece {
     access: ElementAccess,
     bounds: Vec<(Int, Vec<Int>, Int)>,
@@ -47,20 +47,21 @@ pub(crate) struct Nest<'k> {
     indices: Vec<Option<(Int, Vec<Int>)>>,
     constants: Vec<Option<String>>,
     pub(crate) stores: Vec<ElementAccess>,
-    /// Extents of the axes, parallel ones first; each part is padded in generic text.
+    /// Extents of the axes: the parallel ones, then the reduced ones. In generic text both parts are padded with 1.
     pub(crate) extents: Vec<Int>,
     /// Number of parallel axes.
     pub(crate) parallel: usize,
 }
 
-/// An index along each axis, and its row-major number if the template has it.
+/// An index along each axis, and its row-major number if the template computes that.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub(crate) index: Vec<Int>,
     pub(crate) flat: Option<Int>,
 }
 
-/// Number of axes that generic text uses for this many.
+/// Returns the number of axes that the text uses for a kernel of `axes` axes. Generic text uses few different numbers, so
+/// that kernels share text.
 fn padded(axes: usize, text: Text) -> usize {
     match text {
         Text::Special => axes,
@@ -75,8 +76,8 @@ pub(crate) fn is_flat(axes: &[usize], layout: &Layout) -> bool {
 }
 
 impl<'k> Nest<'k> {
-    /// Declares the buffers of a kernel. `unit` returns how a buffer is accessed, given whether it is a store and
-    /// which.
+    /// Declares the buffers of a kernel. `unit` returns the unit in which an access is made. It receives the access, and true
+    /// if that is a store.
     pub(crate) fn bind(
         b: &mut Build<'_>,
         kernel: &Kernel,
@@ -90,8 +91,8 @@ impl<'k> Nest<'k> {
         }
     }
 
-    /// Builds the accesses of a kernel whose buffers are bound. `flat` allows accesses by the row-major number of the
-    /// index.
+    /// Builds the accesses of a kernel whose buffers are bound. If `flat` is true, accesses may use the row-major number of
+    /// the index.
     pub(crate) fn new(b: &mut Build<'_>, kernel: &'k Kernel, flat: bool) -> Result<Nest<'k>, String> {
         let rank = kernel.axes.len();
         let (outer, inner) = (padded(kernel.parallel, b.text), padded(rank - kernel.parallel, b.text));
@@ -101,7 +102,7 @@ impl<'k> Nest<'k> {
             [vec![fill; front], p.to_vec(), vec![fill; middle], r.to_vec()].concat()
         };
         if kernel.axes.iter().product::<usize>() > 1 << 31 {
-            return Err("it has more than 2^31 indices".into());
+            return Err("its loop nest has more than 2^31 indices".into());
         }
         let extents = spread(kernel.axes.iter().map(|e| *e as i64).collect(), 1);
         let extents: Vec<Int> = extents.into_iter().map(|e| b.size(e)).collect();
@@ -151,7 +152,7 @@ impl<'k> Nest<'k> {
                 Operation::Index(layout) => {
                     let ends = layout.ends(&kernel.axes).unwrap_or((0, 0));
                     if ends.0 < i64::from(i32::MIN) || ends.1 > i64::from(i32::MAX) {
-                        return Err("it has an index that does not fit 32 bits".into());
+                        return Err("it uses an index that does not fit in 32 bits".into());
                     }
                     let offset = b.size(layout.offset);
                     index = Some((offset, strides(b, layout)));
@@ -171,7 +172,7 @@ impl<'k> Nest<'k> {
         Ok(nest)
     }
 
-    /// The index of an access's element.
+    /// Returns the position of an access's element at an index.
     pub(crate) fn at(access: &ElementAccess, point: &Point) -> Int {
         match &access.form {
             Form::Fixed => access.start.clone(),
@@ -215,7 +216,7 @@ impl<'k> Nest<'k> {
             });
             let inside = inside.collect::<Vec<_>>().join(" && ");
             let inside = if inside.is_empty() { "true".to_string() } else { inside };
-            // Later pieces are tried only if no earlier piece contains the index.
+            // Tests later pieces only if no earlier piece contains the index.
             b.line(format!("if ({inside}) {{"));
             let at = b.int(Self::at(&piece.access, point));
             let loaded = memory::load(b, piece.access.buffer, &at);
@@ -230,7 +231,7 @@ impl<'k> Nest<'k> {
         Ok(Some(found))
     }
 
-    /// Returns the value of a scalar instruction, given those of its operands.
+    /// Returns the value of a scalar instruction. Takes the values of its operands.
     pub(crate) fn scalar(
         &self,
         b: &mut Build<'_>,
@@ -245,7 +246,7 @@ impl<'k> Nest<'k> {
         let sum = matches!(scalar, Scalar::Pointwise(row) if matches!(row.name, "add" | "sub"));
         let operand = |a: &usize| {
             let value = values[*a].clone().ok_or("an operand is missing")?;
-            // Otherwise a compiler may reassociate sums, or contract a product and a sum.
+            // Fences operands of float sums: otherwise compilers may reassociate sums, or fuse a product and a sum.
             let fenced = sum && self.kernel.body[*a].dtype.class() == Class::Float && self.is_arithmetic(*a);
             Ok(if fenced { format!("f_fence({value})") } else { value })
         };
@@ -264,7 +265,7 @@ impl<'k> Nest<'k> {
         }
     }
 
-    /// Computes the values of instructions at an index that are `wanted` and not yet in `values`.
+    /// Computes, at one index, the values of instructions for which `wanted` returns true and that are not in `values`.
     pub(crate) fn values(
         &self,
         b: &mut Build<'_>,
@@ -284,12 +285,12 @@ impl<'k> Nest<'k> {
         Ok(())
     }
 
-    /// The access of a load, if the instruction is one.
+    /// Returns the access of an instruction if it is a load.
     pub(crate) fn load(&self, i: usize) -> Option<&ElementAccess> {
         self.loads[i].as_ref()
     }
 
-    /// Returns true if an access depends on the index in another way than by its row-major number.
+    /// Returns true if the kernel needs the index along each axis, and not only its row-major number.
     pub(crate) fn needs_index(&self) -> bool {
         let strided = |p: &ElementAccess| matches!(p.form, Form::Strided(_));
         self.loads.iter().flatten().any(strided)
@@ -308,8 +309,8 @@ impl<'k> Nest<'k> {
     }
 }
 
-/// Lines of code of one evaluation of a kernel's body, with all functions inlined. Software adapters take seconds to
-/// compile a few thousand lines.
+/// Returns the lines of code of one evaluation of a kernel's body, with all functions inlined. Software adapters take
+/// seconds to compile a few thousand lines.
 pub(crate) fn lines(kernel: &Kernel) -> usize {
     let names = ["x", "y", "z"].map(String::from);
     let of = |inst: &gradus_compile::Inst| {
@@ -321,7 +322,7 @@ pub(crate) fn lines(kernel: &Kernel) -> usize {
     kernel.body.iter().map(of).sum()
 }
 
-/// The sum of strides times the index.
+/// Returns the sum of index times stride over all axes.
 fn affine(strides: &[Int], point: &Point) -> Int {
     strides.iter().zip(&point.index).fold(Int::Literal(0), |sum, (s, i)| sum.plus(&i.times(s)))
 }

@@ -1,4 +1,4 @@
-//! Scalar functions as expressions: every pointwise op, casts, selections and the parts of complex numbers.
+//! Writes scalar functions as expressions: every pointwise op, casts, selections and the parts of complex numbers.
 //! Takes operands as expressions; returns an expression, or the reason why there is no code for these dtypes.
 
 use crate::library;
@@ -6,7 +6,7 @@ use crate::memory::register;
 use gradus_ir::ops::{Combine, Pointwise, Scalar};
 use gradus_ir::{Class, DType};
 
-/// Applies a scalar function to operands.
+/// Returns the expression of a scalar function of operands.
 pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) -> Result<String, String> {
     let none = |d: &DType| register(*d).is_none();
     if let Some(d) = from.iter().chain([&to]).find(|d| none(d)) {
@@ -30,12 +30,12 @@ pub(crate) fn apply(scalar: Scalar, from: &[DType], args: &[String], to: DType) 
     }
 }
 
-/// Returns true if a float result must be fenced before it is added, so that no compiler contracts or reassociates.
+/// Returns true if a float result must be fenced before it is added. Otherwise compilers may fuse or reassociate.
 pub(crate) fn is_arithmetic(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::Pointwise(row) if matches!(row.name, "add" | "sub" | "mul" | "square" | "neg"))
 }
 
-/// Wraps the result of an op on integers of fewer than 32 bits to its bits.
+/// Wraps the result of an op on integers of fewer than 32 bits to the width of its dtype.
 fn wrapped(e: String, row: &Pointwise, to: DType) -> String {
     match to {
         DType::I8 if !row.predicate => format!("(({e} << 24u) >> 24u)"),
@@ -80,8 +80,8 @@ fn of_row(row: &Pointwise, from: DType, args: &[String]) -> Result<String, Strin
             "neg" => Ok(format!("(-{a})")),
             "mul" | "div" => named("c"),
             "square" => Ok(format!("c_mul({a}, {a})")),
-            // Not `f_bits(0u)`: some drivers compile a kernel anew for values of parameters that alone decide a branch.
-            // They would know the word of fences, and remove them.
+            // Uses `f_zero`, not `f_bits(0u)`. If a branch depends on parameters only, some drivers recompile the kernel for
+            // the values of those parameters. They would then know the word that fences read, and remove the fences.
             "reciprocal" => Ok(format!("c_div(vec2<f32>(1.0f, f_zero({a}.x)), {a})")),
             "eq" => Ok(format!("({a}.x == {b}.x && {a}.y == {b}.y)")),
             "ne" => Ok(format!("!({a}.x == {b}.x && {a}.y == {b}.y)")),
@@ -196,7 +196,7 @@ pub(crate) fn cast(from: DType, to: DType, x: &str) -> String {
     }
 }
 
-/// Combines two elements.
+/// Returns the expression that combines two elements.
 pub(crate) fn combine(combine: Combine, dtype: DType, a: &str, b: &str) -> Result<String, String> {
     let kind = register(dtype).ok_or_else(|| format!("kernels do not compute in {dtype}"))?;
     let missing = || format!("there is no kernel for a reduction by {combine:?} of {dtype}");
@@ -228,13 +228,13 @@ pub(crate) fn combine(combine: Combine, dtype: DType, a: &str, b: &str) -> Resul
     })
 }
 
-/// The identity of a combination.
+/// Returns the identity element of a combination.
 pub(crate) fn identity(combine: Combine, dtype: DType) -> String {
     let kind = register(dtype).unwrap_or("");
     let ends = |x: f64| dtype.from_float(x);
     match (combine, kind) {
         (Combine::Sum | Combine::LogSumExp, "i32") => "0".into(),
-        // Negative zero is the identity: a sum of negative zeros stays negative.
+        // The identity of sums is negative zero, so that a sum of negative zeros stays negative.
         (Combine::Sum, "f32") => "f_bits(0x80000000u)".into(),
         (Combine::Sum, "vec2<f32>") => "vec2<f32>(0.0f, 0.0f)".into(),
         (Combine::Sum, "u32") => "0u".into(),

@@ -6,12 +6,12 @@ use crate::routine::CLAIMS;
 use gradus_compile::{Fuse, Loops, Memory, Profile, Recompute, Split, StoredScores};
 use gradus_ir::DType;
 
-/// The limits by which graphs are compiled for an adapter: those of a desktop GPU, or of a software adapter if
+/// Returns the limits by which graphs are compiled for an adapter: those of a desktop GPU, or of a software adapter if
 /// barriers are expensive.
 pub fn profile(limits: &Limits) -> Profile {
     let most = usize::try_from(limits.binding).unwrap_or(usize::MAX);
     let software = limits.barriers == Barriers::Dear;
-    // All small tensors share one binding, and temporaries take up to two.
+    // Small tensors share one binding, and temporaries need up to two. The others are for large tensors.
     let buffers = (limits.bindings as usize).saturating_sub(3).max(2);
     Profile {
         fuse: match software {
@@ -26,7 +26,7 @@ pub fn profile(limits: &Limits) -> Profile {
             true => Split { rows: 16, columns: 1 << 12, least: 1 << 16, tile: 1 << 16, part: 64 },
             false => Split { rows: 1 << 10, columns: 1 << 15, least: 1 << 16, tile: 1 << 18, part: 256 },
         },
-        // Slices run one after the other, which would leave a GPU idle; kernels over all slices keep it busy.
+        // Slices would run one after the other and leave a GPU idle; kernels over all slices keep it busy.
         slices: None,
         loops: Loops { small: if software { 1 << 16 } else { 1 << 20 } },
         memory: Memory { align: 256, page: limits.page().unwrap_or(usize::MAX), most },

@@ -14,7 +14,7 @@ pub(crate) const ALIGN: usize = 256;
 /// The translation of a plan that a GPU runs.
 #[derive(Clone, Debug)]
 pub struct GpuProgram {
-    /// The kernels, each once.
+    /// The kernels, without duplicates.
     pub modules: Vec<Module>,
     /// The commands, in order.
     pub commands: Vec<Command>,
@@ -24,15 +24,15 @@ pub struct GpuProgram {
     pub inputs: Vec<usize>,
     /// Buffers of the outputs, in order.
     pub outputs: Vec<usize>,
-    /// Per output, the input whose memory it overwrites. The device first copies an input that other tensors still
-    /// use.
+    /// For each output, the input whose memory it overwrites, if any. The device first copies an input that other tensors
+    /// still use.
     pub donors: Vec<Option<usize>>,
     /// Bytes of the arena.
     pub arena: usize,
-    /// Bytes of a page of the arena, each of which is a buffer; `None` if the arena is one buffer.
+    /// Bytes of a page of the arena, if the arena consists of several buffers; `None` if it is one buffer.
     pub page: Option<usize>,
-    /// Checks of the program. Kernels clamp indices, so a failed check means unspecified values, not an invalid
-    /// access.
+    /// Checks of computed indices. Kernels clamp indices, so if a check fails, results are unspecified, but no access is
+    /// outside of a buffer.
     pub checks: Vec<Check>,
 }
 
@@ -50,15 +50,15 @@ pub struct Check {
     pub extent: usize,
 }
 
-/// The text of a kernel. Its entry point is `main`, or `entry` in CUDA C, where `main` cannot be a kernel.
+/// The text of a kernel. Its entry point is `main`; in CUDA C it is `entry`, because `main` cannot be a kernel there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
     /// WGSL or CUDA C.
     pub text: String,
-    /// For each storage binding of group 0, in order, whether the kernel writes to it. The parameters are the uniform
-    /// buffer after them, with a dynamic offset.
+    /// For each storage binding of group 0, in order, true if the kernel writes to it. The binding after them is the uniform
+    /// buffer of parameters, with a dynamic offset.
     pub writable: Vec<bool>,
-    /// Threads of a workgroup, along each dimension.
+    /// Number of threads in a workgroup, along each dimension.
     pub group: [u32; 3],
 }
 
@@ -69,11 +69,11 @@ pub enum Command {
     Dispatch {
         /// The kernel, by number.
         module: usize,
-        /// The memory to bind, in the order of the module's bindings. No memory is bound twice.
+        /// The memory to bind, in the order of the module's bindings. Each memory is bound at most once.
         bindings: Vec<Memory>,
         /// The parameter block.
         parameters: Vec<Word>,
-        /// Workgroups along each dimension.
+        /// Number of workgroups along each dimension.
         groups: [u32; 3],
         /// The step of the plan that it belongs to.
         step: usize,
@@ -93,7 +93,7 @@ pub enum Command {
     },
 }
 
-/// A buffer of the device. Operands in the same memory share a binding and differ by their first element.
+/// A buffer of the device. Operands in the same buffer share a binding and differ by their first element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Memory {
     /// The heap, with all inputs, outputs and constants of at most [`SMALL`] bytes.
@@ -109,10 +109,10 @@ pub enum Memory {
 /// A word of a parameter block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// These bits.
+    /// A constant, by its bits.
     Value(u32),
-    /// The index of an element of a buffer, counted in elements of its dtype from the start of the memory it is in.
-    /// The first element of every buffer is aligned to 16 bytes.
+    /// The position of an element of a buffer, counted in elements of its dtype from the start of the memory that contains
+    /// the buffer. The first element of every buffer is aligned to 16 bytes.
     Start {
         /// The buffer.
         buffer: usize,
@@ -122,14 +122,14 @@ pub enum Word {
 }
 
 impl GpuProgram {
-    /// The first and the last offset of a temporary of this many bytes, from an offset of the arena on.
+    /// Returns the first byte and the end of a temporary of `bytes` bytes at or after offset `free` of the arena.
     pub(crate) fn next_temporary(&self, free: usize, bytes: usize) -> (usize, usize) {
         let bytes = bytes.next_multiple_of(ALIGN);
         let at = self.page.map_or(free, |page| in_page(free, bytes, page));
         (at, at + bytes)
     }
 
-    /// Adds a buffer at a byte of the arena, and enlarges the arena if necessary.
+    /// Adds a buffer at byte `at` of the arena, and enlarges the arena if necessary.
     pub(crate) fn temporary(&mut self, dtype: DType, numel: usize, at: usize) -> usize {
         let buffer = Buffer { dtype, numel, location: BufferLocation::Arena(at) };
         self.arena = self.arena.max(at + buffer.bytes().next_multiple_of(ALIGN));
@@ -137,12 +137,12 @@ impl GpuProgram {
         self.buffers.len() - 1
     }
 
-    /// The page of a byte of the arena, and the byte's offset there.
+    /// Returns the page that contains a byte of the arena, and the byte's offset in the page.
     pub fn page_of(&self, at: usize) -> (usize, usize) {
         self.page.map_or((0, at), |page| (at / page, at % page))
     }
 
-    /// Bytes of each page of the arena; at least one, which kernels may bind although it is empty.
+    /// Returns the bytes of each page of the arena. There is at least one page, because kernels may bind an empty arena.
     pub fn pages(&self) -> Vec<usize> {
         match self.page {
             Some(page) => {
@@ -160,7 +160,7 @@ impl GpuProgram {
         self.arena > 0 || self.commands.iter().any(binds)
     }
 
-    /// The source of each dispatched kernel, in the order of the commands, with the step of the plan it belongs to.
+    /// Returns, in the order of the commands, the step and the source text of each kernel that is dispatched.
     pub fn texts(&self) -> impl Iterator<Item = (usize, &str)> {
         self.commands.iter().filter_map(|c| match c {
             Command::Dispatch { module, step, .. } => Some((*step, self.modules[*module].text.as_str())),
@@ -168,7 +168,7 @@ impl GpuProgram {
         })
     }
 
-    /// The memory of a buffer. An output that overwrites an input has the memory of the input.
+    /// Returns the memory of a buffer. An output that overwrites an input has the memory of the input.
     pub fn memory(&self, buffer: usize) -> Memory {
         let taken = |k: &usize| self.donors.get(*k).copied().flatten().map(|i| self.inputs[i]);
         match &self.buffers[buffer].location {

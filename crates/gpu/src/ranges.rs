@@ -24,7 +24,7 @@ impl Ranges {
         ranges
     }
 
-    /// Bytes of the buffer.
+    /// Returns the bytes of the buffer.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -65,7 +65,7 @@ impl Ranges {
         }
     }
 
-    /// Number of free bytes.
+    /// Returns the number of free bytes.
     #[cfg(test)]
     fn free(&self) -> usize {
         self.starts.values().sum()

@@ -1,6 +1,6 @@
-//! Records the scalar functions of `gradus_scalar` as text. A [`Symbol`] is a value of a function under construction.
-//! Takes a function over symbols; returns the lines of a function of GPU code, each value once, in order. Sums of
-//! sums are fenced: otherwise a GPU compiler may reassociate them, and the functions rely on their rounding errors.
+//! Records the scalar functions of `gradus_scalar` as text. Takes a function over [`Symbol`]s, which are values of the
+//! function under construction. Returns the lines of a function of GPU code, which computes each value once. Sums of
+//! sums are fenced, because the functions rely on their rounding errors and GPU compilers may reassociate sums.
 
 use gradus_scalar::exponential::powers;
 use gradus_scalar::{Float, Real};
@@ -195,8 +195,8 @@ pub(crate) fn record(name: &str, arity: u8, f: impl FnOnce(&[Symbol]) -> Symbol)
     let arguments: Vec<Symbol> = (0..arity).map(|k| Symbol(push(Node::Argument(k)))).collect();
     let mut result = f(&arguments);
     if let [x] = arguments[..] {
-        // Compilers turn comparisons with limits into `min` and `max`, which lose NaN. All these functions must
-        // propagate it.
+        // Compilers turn comparisons with limits into `min` and `max`, which lose NaN. All these functions return NaN for
+        // NaN.
         result = Symbol::select(x.is_nan(), x, result);
     }
     let nodes = RECORD.with_borrow_mut(|r| std::mem::take(&mut r.nodes));
@@ -233,7 +233,7 @@ fn operands(node: Node) -> Vec<u32> {
     }
 }
 
-/// The literal of a float. A number that a compiler rejects or flushes to zero is made from its bits at run time.
+/// Returns the literal of a float. Numbers that compilers reject or flush to zero are made from their bits at run time.
 pub(crate) fn number(bits: u32) -> String {
     let x = f32::from_bits(bits);
     if x.is_normal() || bits == 0 { format!("{x:?}f") } else { format!("f_bits({bits:#x}u)") }
@@ -248,7 +248,7 @@ fn value(nodes: &[Node], at: u32) -> String {
     }
 }
 
-/// A term of a sum: fenced if it is a sum itself.
+/// Returns a term of a sum, fenced if it is a sum itself.
 fn term(nodes: &[Node], at: u32) -> String {
     let v = value(nodes, at);
     match nodes[at as usize] {
@@ -272,7 +272,7 @@ fn expression(nodes: &[Node], node: Node) -> String {
         Neg(a) => format!("(-{})", v(a)),
         Fma(a, b, c) => format!("fma({}, {}, {})", v(a), v(b), t(c)),
         Fused(a, b, c) => match nodes[c as usize] {
-            // The rounding error of a product.
+            // `a * b - p`, where `p` is the rounded product of `a` and `b`, is the rounding error of the product.
             Neg(p) if nodes[p as usize] == Mul(a, b) => {
                 format!("f_product_error({}, {}, {})", v(a), v(b), v(p))
             }

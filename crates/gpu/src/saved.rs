@@ -1,5 +1,5 @@
-//! Programs as JSON, for a web page or a file that runs a program without the compiler. `crates/web/PROTOCOL.md`
-//! describes the format. Constants are stored separately, as literals. Reading checks all numbers.
+//! Writes programs as JSON and reads them, so that a web page can run a program without the compiler.
+//! `crates/web/PROTOCOL.md` describes the format. Constants are stored separately, as literals. Reading checks all numbers.
 
 use crate::program::{Check, Command, GpuProgram, Memory, Module, Word};
 use gradus_compile::{Buffer, BufferLocation};
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 /// The version of the format.
 pub const VERSION: u64 = 1;
 
-/// Most workgroups, parameters and the like in a file; larger numbers are mistakes.
+/// Largest number of workgroups, threads or offsets in a file. Larger numbers are errors.
 const MOST: u64 = u32::MAX as u64;
 
 impl GpuProgram {
-    /// Converts the program to JSON, and its constants in the order of their numbers. A host step is written with its
-    /// reason; such a program runs only together with its plan.
+    /// Converts the program to JSON. Also returns its constants, in the order of their numbers. A host step is written
+    /// without its plan, so a program with host steps cannot be read back.
     pub fn to_json(&self) -> (Value, Vec<Literal>) {
         let mut constants = Vec::new();
         let buffers: Vec<Value> = self.buffers.iter().map(|b| buffer_json(b, &mut constants)).collect();
@@ -54,19 +54,22 @@ impl GpuProgram {
         Ok(program)
     }
 
-    /// Returns an error unless all numbers of buffers, modules and bytes are in range.
+    /// Returns an error if a number of a buffer, of a module or of bytes is out of range.
     fn verify(&self) -> Result<()> {
         if self.page.is_some_and(|page| page == 0 || page % 16 != 0) {
-            return Err(wrong("has pages that are no multiple of 16 bytes"));
+            return Err(wrong("has a page size of 0 or one that is not a multiple of 16 bytes"));
         }
         let known = |b: usize| b < self.buffers.len();
         let ends = self.inputs.iter().chain(&self.outputs).all(|b| known(*b));
         let donors = self.donors.len() <= self.outputs.len()
             && self.donors.iter().flatten().all(|i| *i < self.inputs.len());
         if !ends || !donors {
-            return Err(wrong("has an input, output or donor that is not a buffer"));
+            return Err(wrong(
+                "has the number of an input, output or donor that is not a buffer of the program",
+            ));
         }
-        // A value that only exists inside of a kernel has a buffer without memory.
+        // Marks the buffers that commands access. A value inside of a kernel has a buffer that no command accesses, and that
+        // needs no memory.
         let mut used = vec![false; self.buffers.len()];
         for command in &self.commands {
             let Command::Dispatch { parameters, .. } = command else { continue };
@@ -86,7 +89,7 @@ impl GpuProgram {
                 BufferLocation::Arena(at) => {
                     let bytes = buffer.numel.checked_mul(buffer.dtype.size());
                     let end = bytes.and_then(|bytes| bytes.checked_add(*at));
-                    // A temporary is in one page of the arena.
+                    // A temporary must not cross the end of a page of the arena.
                     let fits = |end: &usize| self.page.is_none_or(|p| *end <= at.saturating_add(p - at % p));
                     end.filter(fits).is_some_and(|end| end <= self.arena)
                 }
@@ -95,12 +98,12 @@ impl GpuProgram {
                 }
             };
             if !fits {
-                return Err(wrong(format!("has buffer {number} at a location that does not fit it")));
+                return Err(wrong(format!("has buffer {number} at a location that cannot contain it")));
             }
         }
         for command in &self.commands {
             let Command::Dispatch { module, bindings, parameters, .. } = command else {
-                return Err(wrong("has a host step, which cannot be loaded"));
+                return Err(wrong("has a host step; only programs without host steps can be loaded"));
             };
             let writable = self.modules.get(*module).map(|m| m.writable.len());
             let pages = self.page.map_or(1, |page| self.arena.div_ceil(page));
@@ -114,11 +117,11 @@ impl GpuProgram {
                 || !bindings.iter().all(memory)
                 || !parameters.iter().all(word)
             {
-                return Err(wrong("has a command whose module, bindings and parameters do not fit together"));
+                return Err(wrong("has a command whose module, bindings and parameters do not match"));
             }
         }
         if !self.checks.iter().all(|c| known(c.word) && known(c.index)) {
-            return Err(wrong("has a check of a buffer that it does not have"));
+            return Err(wrong("has a check of a buffer that does not exist"));
         }
         Ok(())
     }
@@ -163,7 +166,8 @@ fn module_json(module: &Module) -> Value {
 }
 
 fn module(value: &Value) -> Result<Module> {
-    let flag = |v: &Value| v.as_bool().ok_or_else(|| wrong("has a binding that is neither read nor written"));
+    let flag =
+        |v: &Value| v.as_bool().ok_or_else(|| wrong("has an entry of `writable` that is not a boolean"));
     Ok(Module {
         text: text(&value["text"], "text")?,
         writable: list(value, "writable", flag)?,
@@ -188,7 +192,9 @@ fn command_json(command: &Command) -> Value {
 
 fn command(value: &Value) -> Result<Command> {
     if let Some(why) = value["host"].as_str() {
-        return Err(wrong(format!("has a host step, which cannot be loaded ({why})")));
+        return Err(wrong(format!(
+            "has a host step ({why}); only programs without host steps can be loaded"
+        )));
     }
     Ok(Command::Dispatch {
         module: index(&value["module"])?,
@@ -264,10 +270,10 @@ fn text(value: &Value, name: &str) -> Result<String> {
 
 fn number(value: &Value, name: &str) -> Result<u64> {
     let fits = value.as_u64().filter(|n| *n <= MOST);
-    fits.ok_or_else(|| wrong(format!("has {value} as `{name}`; it must be an integer of 32 bits")))
+    fits.ok_or_else(|| wrong(format!("has {value} as `{name}`; it must be an unsigned 32-bit integer")))
 }
 
 fn index(value: &Value) -> Result<usize> {
     let fits = value.as_u64().and_then(|n| usize::try_from(n).ok());
-    fits.ok_or_else(|| wrong(format!("has {value} where an index or a size must be")))
+    fits.ok_or_else(|| wrong(format!("has {value} as an index or a size; it must be a non-negative integer")))
 }

@@ -1,4 +1,4 @@
-//! Loops of known length: the commands of the body, once for every iteration.
+//! Translates loops of known length: appends the commands of the body once for every iteration.
 //! Slices are parts of the stacked operands and results; carries alternate between two temporaries.
 
 use crate::host::rename;
@@ -7,10 +7,10 @@ use gradus_compile::{
     Access, Buffer, BufferLocation, Control, Inst, Kernel, Layout, Level, Operation, Plan, Step, Store,
 };
 
-/// Most commands of a recorded loop.
+/// Largest number of commands of a recorded loop.
 const MOST: usize = 1 << 13;
 
-/// A buffer of the body in an iteration: a buffer of the program, and the offset of the first element.
+/// The location of a buffer of the body in an iteration: a buffer of the program, and the offset of the first element.
 type Slot = (usize, i64);
 
 /// A buffer of the body that is a slice of a stack.
@@ -19,14 +19,14 @@ struct Slice {
     inner: usize,
     /// The stack.
     outer: usize,
-    /// Elements of a slice.
+    /// Number of elements in a slice.
     numel: usize,
-    /// The temporary that the body uses instead, if a step needs a buffer of its own.
+    /// The temporary that the body uses instead of the slice, if a step needs a complete buffer.
     copy: Option<usize>,
 }
 
 impl Translation<'_> {
-    /// Appends the commands of a loop, or returns the reason why there are none.
+    /// Appends the commands of a loop, or returns the reason why it runs on the host.
     pub(crate) fn scan(
         &mut self,
         at: usize,
@@ -66,9 +66,9 @@ impl Translation<'_> {
             }
             return Ok(());
         }
-        // Slots that are the same in all iterations: operands, constants and temporaries.
+        // The slots that are the same in all iterations: shared operands, constants and temporaries.
         let mut slots: Vec<Slot> = Vec::with_capacity(body.buffers.len());
-        // Offsets of the body stay in one page if its arena fits into a page, or begins with one.
+        // The body's arena fits in a page or begins with one, so each temporary of the body stays in one page.
         let (arena, end) = self.program.next_temporary(self.free, body.arena);
         self.free = end;
         for own in &body.buffers {
@@ -126,7 +126,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Finds the slices of stacks; those that a step needs as a complete buffer get a temporary.
+    /// Finds the slices of stacks. Slices that a step needs as complete buffers get a temporary.
     fn slices(&mut self, body: &Plan, inner: &[usize], outer: &[usize]) -> Vec<Slice> {
         let mut all = Vec::new();
         for (&inner, &outer) in inner.iter().zip(outer) {
@@ -150,7 +150,7 @@ impl Translation<'_> {
         self.copy_part(at, from, to, slice.numel)
     }
 
-    /// Copies a complete buffer.
+    /// Appends a command that copies a complete buffer.
     pub(crate) fn copy(&mut self, at: usize, from: Slot, to: Slot) -> Result<(), String> {
         let numel = self.program.buffers[to.0].numel;
         self.copy_part(at, from, to, numel)
@@ -173,12 +173,12 @@ impl Translation<'_> {
     }
 }
 
-/// Returns true if a step cannot use a part of this buffer directly.
+/// Returns true if a step needs this buffer as a complete buffer, and not as a part of another.
 fn needs_whole(step: &Step, buffer: usize) -> bool {
     let uses = step.reads().contains(&buffer) || step.writes().contains(&buffer);
     match step {
         Step::Kernel(_) => false,
-        // The kernel after a product numbers elements from the start of the buffer.
+        // A kernel fused with a product numbers elements from the start of the product's buffer.
         Step::Contract(c) => c.finish.is_some() && c.buffers[2] == buffer,
         _ => uses,
     }

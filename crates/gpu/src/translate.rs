@@ -1,4 +1,4 @@
-//! Translates plans to programs: a template for each step, and a host step where there is none.
+//! Translates plans to programs. Each step is translated by a template, or becomes a host step if no template supports it.
 //! Takes a plan, the limits of an adapter and a dialect; returns a [`GpuProgram`].
 //! The templates are in `elementwise`, `rows`, `product` and `routine`, and loops in `scan.rs`.
 
@@ -33,7 +33,7 @@ pub fn translate(plan: &Plan, limits: &Limits, dialect: Dialect, text: Text) -> 
         page: limits.page(),
         checks: Vec::new(),
     };
-    // Checks follow the plan's temporaries, then the temporaries of single steps.
+    // The arena holds the plan's temporaries, then the words of checks, then the temporaries of single steps.
     let check = plan.arena.next_multiple_of(ALIGN);
     let free = check + ALIGN * checks(plan);
     let mut t = Translation { limits, dialect, text, program, known: HashMap::new(), check, free };
@@ -61,7 +61,7 @@ pub(crate) struct Translation<'a> {
     pub(crate) free: usize,
 }
 
-/// Largest number of checks in the steps of a plan.
+/// Returns an upper limit of the number of checks in the steps of a plan.
 fn checks(plan: &Plan) -> usize {
     let one = |step: &Step| match step {
         Step::Routine(r) if matches!(r.op, Op::Take(_) | Op::Scatter(_)) => 1,
@@ -70,13 +70,13 @@ fn checks(plan: &Plan) -> usize {
         }
         _ => 0,
     };
-    // A loop with more steps than are recorded runs on the host, and needs none.
+    // Loops with more iterations than are recorded run on the host, so a larger number is not needed.
     plan.steps.iter().map(one).fold(0, usize::saturating_add).min(1 << 16)
 }
 
 impl Translation<'_> {
-    /// Appends the commands of a step of a plan, or returns the reason why there are none. `own` is the step over the
-    /// program's buffers, which differ from the plan's inside of loops.
+    /// Appends the commands of a step of a plan, or returns the reason why there are none. `own` is the same step with the
+    /// numbers of the program's buffers, which differ from those of the plan inside of loops.
     pub(crate) fn step(
         &mut self,
         at: usize,
@@ -91,14 +91,15 @@ impl Translation<'_> {
         let mark = self.mark();
         let done = self.staged(at, plan, step, own, &excess);
         match &done {
-            // Later steps may use the same memory.
+            // Releases the temporaries of the step: later steps may use the same memory.
             Ok(()) => self.free = mark.free,
             Err(_) => self.forget(&mark),
         }
         done
     }
 
-    /// Appends the commands of a step that uses copies of some buffers. The copies are temporaries, which share a binding.
+    /// Appends the commands of a step, with copies in place of some buffers. The copies are temporaries, which share a
+    /// binding.
     fn staged(
         &mut self,
         at: usize,
@@ -111,7 +112,7 @@ impl Translation<'_> {
         for &b in buffers {
             let (dtype, numel) = (self.program.buffers[b].dtype, self.program.buffers[b].numel);
             copies.insert(b, self.temporary(dtype, numel));
-            // Results too, since a step in a loop may write a part only.
+            // Copies results before the step too, because a step in a loop may write only a part of them.
             self.copy(at, (b, 0), (copies[&b], 0))?;
         }
         let mut moved = own.clone();
@@ -124,7 +125,7 @@ impl Translation<'_> {
             .try_for_each(|&b| self.copy(at, (copies[&b], 0), (b, 0)))
     }
 
-    /// The buffers with memory of their own that a step uses, beyond those that the adapter can bind at once.
+    /// Returns the buffers to copy so that a step does not use more buffers with their own memory than the adapter can bind.
     fn excess(&self, step: &Step) -> Vec<usize> {
         // The steps of a loop are translated one by one.
         if matches!(step, Step::Scan { .. }) {
@@ -141,7 +142,7 @@ impl Translation<'_> {
         if memories.len() <= most {
             return Vec::new();
         }
-        // Operands first, the smallest first: copies of results would be written twice.
+        // Copies operands rather than results, which would be written twice, and smaller buffers rather than larger ones.
         let mut order: Vec<usize> = all.into_iter().filter(|b| !shares_memory(&self.program, *b)).collect();
         order.sort_by_key(|b| (writes.contains(b), self.program.buffers[*b].bytes(), *b));
         order.truncate(memories.len() - most);
@@ -168,18 +169,23 @@ impl Translation<'_> {
             (_, Step::Switch(_)) => return Err("a switch runs on the host".into()),
             (_, Step::Slices { .. }) => return Err("slices run on the host".into()),
             (_, Step::While { .. }) => return Err("a loop with a condition runs on the host".into()),
-            (_, Step::Contract(_)) => return Err("a step was translated to a step of another kind".into()),
+            (_, Step::Contract(_)) => {
+                return Err(
+                    "a step is a product with the buffers of the program, but not with those of the plan"
+                        .into(),
+                );
+            }
         };
         launches.into_iter().for_each(|l| self.dispatch(at, l));
         Ok(())
     }
 
-    /// The kernels of a product.
+    /// Returns the kernels of a product.
     fn product(&mut self, c: &Contraction, raw: bool) -> std::result::Result<Vec<Launch>, String> {
         let Translation { limits, dialect, text, free, .. } = *self;
         if let Some(parts) = product::split::parts(c, limits) {
             let scratch = self.temporary(DType::F32, parts * product::split::numel(c));
-            // Later steps may use the same memory.
+            // Releases the temporaries of the step: later steps may use the same memory.
             self.free = free;
             let partial = &product::split::partial(c, parts, scratch);
             let program = &self.program;
@@ -191,7 +197,7 @@ impl Translation<'_> {
         product::launches(&product::Request { program: &self.program, c, raw, limits, dialect, text })
     }
 
-    /// Returns the kernels of a routine. If there are none, its temporaries and checks are removed.
+    /// Returns the kernels of a routine. If it cannot be translated, removes its temporaries and checks.
     fn routine(&mut self, at: usize, routine: &Routine) -> std::result::Result<Vec<Launch>, String> {
         let before = self.mark();
         let Translation { limits, dialect, text, free, .. } = *self;
@@ -214,7 +220,7 @@ impl Translation<'_> {
         found
     }
 
-    /// Returns the launch of a kernel; `None` if it has no index.
+    /// Returns the launch of a kernel; `None` if it has no indices.
     pub(crate) fn kernel(&self, kernel: &Kernel) -> std::result::Result<Option<Launch>, String> {
         kernel_launch(&self.program, kernel, self.limits, self.dialect, self.text)
     }
@@ -253,7 +259,7 @@ impl Translation<'_> {
         }
     }
 
-    /// Removes everything added to the program since.
+    /// Removes everything that was added to the program since the mark.
     pub(crate) fn forget(&mut self, mark: &Mark) {
         let p = &mut self.program;
         self.known.retain(|_, number| *number < mark.modules);
@@ -266,14 +272,14 @@ impl Translation<'_> {
     }
 }
 
-/// Returns true if a buffer is an output that overwrites an input, or an input that is overwritten.
+/// Returns true if a buffer is an output that overwrites an input, or an input that an output overwrites.
 fn shares_memory(program: &GpuProgram, buffer: usize) -> bool {
     let mut donors = program.donors.iter().enumerate();
     donors
         .any(|(k, donor)| donor.is_some_and(|i| program.outputs[k] == buffer || program.inputs[i] == buffer))
 }
 
-/// The size of each part of a program.
+/// The lengths of the lists of a program at some time.
 pub(crate) struct Mark {
     modules: usize,
     commands: usize,
@@ -284,7 +290,7 @@ pub(crate) struct Mark {
     pub(crate) free: usize,
 }
 
-/// Returns true if a buffer of a plan is an output, or read by a step other than this one.
+/// Returns true if a buffer of a plan is an output, or if a step other than this one reads it.
 fn is_used(plan: &Plan, step: &Step, buffer: usize) -> bool {
     let mut others = plan.steps.iter().filter(|s| !std::ptr::eq(*s, step));
     plan.outputs.contains(&buffer) || others.any(|s| s.reads().contains(&buffer))

@@ -1,5 +1,5 @@
-//! Compares every op of the catalog on a software adapter, in every dtype, with the reference: within the op's bound,
-//! at samples and at special values. Steps that run on the host are listed.
+//! Compares every op of the catalog, in every dtype, on a software adapter with the reference. Results at samples and at
+//! special values must be within the op's bound. The reasons of host steps are compared with a list.
 
 use crate::common::{Gpu, limits};
 use gradus_compile::Text;
@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Checks every op; returns why steps ran on the host, each reason once.
+/// Checks every op. Returns the reasons why steps ran on the host.
 fn every_op(barriers: Barriers, text: Text) -> BTreeSet<String> {
     let limits = limits(barriers);
     let (hosts, mut failures) = (RefCell::new(BTreeSet::new()), Vec::new());
@@ -36,8 +36,8 @@ fn every_op(barriers: Barriers, text: Text) -> BTreeSet<String> {
     hosts.into_inner()
 }
 
-/// Compares with the kept list of host steps. The short form of the kit need not reach all of them. A full run with
-/// `GRADUS_UPDATE=1` rewrites the list.
+/// Compares the reasons of host steps with the list in `tests/out`. The short run of the test kit need not reach all of
+/// them. A full run with `GRADUS_UPDATE=1` rewrites the list.
 fn listed(hosts: &BTreeSet<String>) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/out/host_steps.txt");
     if std::env::var_os("GRADUS_UPDATE").is_some() && extent::full() {

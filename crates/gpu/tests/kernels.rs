@@ -1,5 +1,5 @@
-//! Compares kernels over unusual layouts and sizes on a software adapter with the reference, within the bounds of
-//! their ops.
+//! Compares kernels over unusual layouts and sizes on a software adapter with the reference. Results must be within the
+//! bounds of the ops.
 
 use crate::common::{Gpu, attention, attention_as, limits, planned};
 use gradus_compile::{Step, Text};
@@ -29,7 +29,7 @@ fn graph(inputs: Inputs<'_>, build: impl for<'g> Fn(&'g Builder, &[Var<'g>]) -> 
     b.finish(&build(&b, &ins)).expect("a graph")
 }
 
-/// The sum of the bounds of all ops of a graph.
+/// Returns the sum of the bounds of all ops of a graph.
 fn bounds(graph: &Graph) -> f64 {
     let one = |op: &Op| match op.def().bound() {
         Bound::Exact => 0.0,
@@ -46,9 +46,9 @@ fn bounds(graph: &Graph) -> f64 {
     graph.nodes().iter().map(all).sum()
 }
 
-/// Compares a graph on the adapter with the reference in both kinds of text, with and without barriers. Each element
-/// may differ by the bounds of the ops, in units of the largest value times `terms`, the number of terms of the
-/// longest sum whose sign varies.
+/// Compares a graph on the adapter with the reference in both kinds of text, with and without barriers. Errors may be at
+/// most the bounds of the ops times the largest value times `terms`, the number of terms of the longest sum whose terms
+/// have both signs.
 fn check(name: &str, graph: &Graph, terms: f64) {
     let mut random = Random::new(7);
     let inputs: Vec<Literal> = graph.input_avals().iter().map(|a| random.literal(a)).collect();
@@ -82,7 +82,7 @@ fn products_of_odd_sizes() {
         (3, 200, 50),
     ];
     for (m, n, k) in sizes {
-        // Each operand as it is, and transposed.
+        // Each operand row-major, and transposed.
         for (a, b) in [("ik", "kj"), ("ki", "kj"), ("ik", "jk"), ("ki", "jk")] {
             let shape = |labels: &str| -> Vec<usize> {
                 labels.chars().map(|l| [m, k, n]["ikj".find(l).expect("a label")]).collect()
@@ -106,7 +106,7 @@ fn products_with_batches_and_other_dtypes() {
         });
         check(&format!("one batch of {dtype}"), &g, 24.0);
     }
-    // A vector, and a sum over everything.
+    // A matrix times a vector, and a sum over all axes.
     let g = graph(&[(F, &[300, 500]), (F, &[500])], |_, x| vec![x[0].dot(x[1], "ik", "k", "i")]);
     check("a matrix and a vector", &g, 500.0);
     let g = graph(&[(F, &[5000]), (F, &[5000])], |_, x| vec![x[0].dot(x[1], "k", "k", "")]);
@@ -241,7 +241,8 @@ fn running_combinations() {
     }
 }
 
-/// Threads share rows if there are few rows and barriers are cheap; with the last sizes each thread has its own row.
+/// Tests attention. If there are few rows and barriers are cheap, threads share rows; with the last sizes each thread has
+/// its own row.
 #[test]
 fn attention_with_gradients() {
     for (sizes, causal) in [([4, 300, 300, 4], false), ([8, 250, 130, 5], true), ([70, 1000, 9, 4], false)] {
@@ -280,7 +281,8 @@ fn positions_of_the_largest() {
     }
 }
 
-/// Replaces divisions of complex numbers by some that are two units in the last place off, as those of devices may be.
+/// Replaces the divisions inside of complex divisions by divisions with an error of two units in the last place, which
+/// devices may have.
 fn with_bad_divisions(text: &str) -> String {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
     let mut out = String::from(
@@ -306,8 +308,8 @@ fn with_bad_divisions(text: &str) -> String {
     out
 }
 
-/// Devices need not round quotients correctly. Those of complex numbers are within one unit in the last place all the
-/// same, also where both parts are off, because a remainder corrects them.
+/// Tests complex quotients on devices that do not round quotients correctly. They are within one unit in the last place,
+/// because a remainder corrects each part.
 #[test]
 fn complex_quotients_where_divisions_are_inexact() {
     let mut random = Random::new(11);
@@ -360,8 +362,8 @@ fn with_limits(g: &Graph, limits: &Limits, terms: f64) -> GpuProgram {
     program
 }
 
-/// Scores of 1.4 MB, where a binding has 1 MiB: attention as a region runs with its gradients, because it does not store
-/// them. As products it is refused by the size of the scores before anything runs.
+/// Scores have 1.4 MB, but a binding has 1 MiB. Attention as a region runs, also its gradients, because it does not store
+/// the scores. As products it is rejected at compilation because of the size of the scores.
 #[test]
 fn attention_whose_scores_exceed_a_binding() {
     let sizes = [4, 300, 300, 4];
@@ -375,8 +377,8 @@ fn attention_whose_scores_exceed_a_binding() {
     }
 }
 
-/// Attention of medium size is faster as products, with the scores in memory; with more scores, with few keys or with
-/// a window it is a region.
+/// Attention of medium size is faster as products with the scores in memory. With more scores, with few keys or with a
+/// window, it runs as a region.
 #[test]
 fn regions_of_attention() {
     for (sizes, region) in
@@ -395,8 +397,8 @@ fn regions_of_attention() {
     }
 }
 
-/// Temporaries that together exceed a binding are in several pages, each a buffer of its own. An index that is out of
-/// range is found in any page.
+/// Temporaries that together exceed a binding are in several pages, each of which is a buffer. Checks find an index out
+/// of range in any page.
 #[test]
 fn temporaries_in_several_pages() {
     let n = 3000;
@@ -418,8 +420,8 @@ fn temporaries_in_several_pages() {
     }
 }
 
-/// Adapters bind few buffers to a kernel. Fusion stops before there are too many large operands, and an op that has too
-/// many itself gets copies of some.
+/// Adapters bind few buffers to a kernel. Fusion stops before a kernel has too many large operands. If a single op has too
+/// many, some are copied.
 #[test]
 fn more_operands_than_bindings() {
     let n = SMALL / 4 + 4;
@@ -482,7 +484,7 @@ fn convolutions() {
     }
 }
 
-/// Convolutions large enough for tiles: both gradients of one have such shapes.
+/// Convolutions large enough for tiles, among them the shapes of both gradients of a convolution.
 #[test]
 fn convolutions_by_tiles() {
     for (dtype, n, channels, outputs, extent, window, stride, base) in [
@@ -519,7 +521,7 @@ fn random_words() {
     }
 }
 
-/// An index out of range is reported with its position.
+/// Tests that an index out of range is reported with its position.
 #[test]
 fn indices_out_of_range() {
     let g = graph(&[(F, &[10]), (DType::I64, &[4])], |_, x| vec![x[0].take(x[1], 0)]);
@@ -536,8 +538,8 @@ fn indices_out_of_range() {
     }
 }
 
-/// A loop whose slices are not aligned, with a product, a value that all iterations share, and an op on complete
-/// buffers.
+/// Builds a loop whose slices are not aligned, with a product and a value that all iterations share. If `whole` is true,
+/// the loop also has an op that needs complete buffers.
 fn looped(length: usize, reverse: bool, whole: bool) -> Graph {
     let body = graph(&[(F, &[3, 3]), (F, &[5, 3]), (F, &[5, 3])], |b, x| {
         let h = (x[1].dot(x[0], "ik", "kj", "ij") + x[2]).tanh();

@@ -1,4 +1,4 @@
-//! NVRTC, loaded if it is installed: `GRADUS_NVRTC` names the library, else the loader looks for it.
+//! Loads NVRTC if it is installed. `GRADUS_NVRTC` may name the library; otherwise the system's loader searches for it.
 
 use libloading::{Library, Symbol};
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -9,12 +9,12 @@ pub(crate) struct Nvrtc(Library);
 type Program = *mut c_void;
 
 impl Nvrtc {
-    /// The library. Where it is missing, tests are skipped, unless `GRADUS_ORACLES=required`.
+    /// Loads the library. If it is missing, tests are skipped, or fail if `GRADUS_ORACLES=required`.
     pub(crate) fn load() -> Option<Nvrtc> {
         let named = std::env::var("GRADUS_NVRTC").ok();
         let names =
             named.into_iter().chain(["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"].map(String::from));
-        // SAFETY: NVRTC has no initialisers that depend on this program.
+        // SAFETY: loading a library runs its initialisers; those of NVRTC access no memory of this program.
         let found = names.into_iter().find_map(|name| unsafe { Library::new(name).ok() });
         if found.is_none() {
             println!("skipped: NVRTC is not installed");
@@ -23,14 +23,14 @@ impl Nvrtc {
         found.map(Nvrtc)
     }
 
-    /// Compiles a text; gives the log if that fails.
+    /// Compiles a text. Returns the compiler's log if that fails.
     pub(crate) fn compile(&self, text: &str) -> Result<(), String> {
         let source = CString::new(text).expect("text without zeros");
         let options = ["--gpu-architecture=compute_80", "--fmad=false", "--std=c++17"];
         let options: Vec<CString> = options.iter().map(|o| CString::new(*o).expect("no zeros")).collect();
         let pointers: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
         let mut program: Program = std::ptr::null_mut();
-        // SAFETY: the functions have these types in NVRTC 11 to 13, and all pointers are valid during the calls.
+        // SAFETY: NVRTC 11 to 13 define the functions with these types, and all pointers are valid during the calls.
         unsafe {
             type Create = unsafe extern "C" fn(
                 *mut Program,

@@ -1,4 +1,4 @@
-//! Tests that a saved program that was changed is rejected, not run.
+//! Tests that a saved program with an invalid change is rejected when it is read.
 
 use gradus_gpu::{Dialect, GpuProgram, Limits, program_of};
 use gradus_ir::graph::Builder;
@@ -6,7 +6,7 @@ use gradus_ir::ops::index::Take;
 use gradus_ir::{Aval, DType, Literal};
 use serde_json::{Value, json};
 
-/// A program with a constant, a temporary, a check and an output.
+/// Returns a program with a constant, a temporary, a check and an output.
 fn saved() -> (Value, Vec<Literal>) {
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [64, 8]));
@@ -36,17 +36,17 @@ fn changed_programs_are_refused() {
     let changes: [(&str, Value, &str); 14] = [
         ("/version", json!(2), "version 2"),
         ("/modules", json!(7), "lacks the list `modules`"),
-        ("/modules/0/writable", json!([true]), "do not fit together"),
+        ("/modules/0/writable", json!([true]), "do not match"),
         ("/modules/0/group", json!([1, 2]), "2 numbers instead of 3"),
-        ("/commands/0/module", json!(99), "do not fit together"),
-        ("/commands/0/bindings/0", json!(0.5), "where an index or a size must be"),
-        ("/commands/0/bindings/0", json!(-3), "do not fit together"),
+        ("/commands/0/module", json!(99), "do not match"),
+        ("/commands/0/bindings/0", json!(0.5), "as an index or a size"),
+        ("/commands/0/bindings/0", json!(-3), "do not match"),
         ("/page", json!(8), "multiple of 16 bytes"),
-        ("/commands/0/parameters/0", json!([999, 0]), "do not fit together"),
-        ("/commands/0/groups", json!([1, 1, 1_u64 << 40]), "an integer of 32 bits"),
+        ("/commands/0/parameters/0", json!([999, 0]), "do not match"),
+        ("/commands/0/groups", json!([1, 1, 1_u64 << 40]), "an unsigned 32-bit integer"),
         ("/buffers/0/dtype", json!("f33"), "unknown dtype `f33`"),
         ("/inputs", json!([0, 77]), "that is not a buffer"),
-        ("/arena", json!(0), "at a location that does not fit it"),
+        ("/arena", json!(0), "at a location that cannot contain it"),
         ("/donors", json!([9]), "that is not a buffer"),
     ];
     for (at, new, why) in changes {

@@ -1,5 +1,5 @@
-//! Tests the texts of kernels: naga accepts all WGSL, NVRTC all CUDA C, all threads reach every barrier. Some texts
-//! are kept as files in `tests/out`; `GRADUS_UPDATE=1` rewrites those.
+//! Tests the texts of kernels: naga accepts all WGSL, NVRTC accepts all CUDA C, and all threads reach every barrier. Some
+//! texts are compared with files in `tests/out`; `GRADUS_UPDATE=1` rewrites the files.
 
 use crate::common::{attention, limits};
 use crate::nvrtc;
@@ -34,7 +34,7 @@ fn graph(
 
 const F: DType = DType::F32;
 
-/// Graphs whose kernels are kept as files.
+/// Graphs whose kernels are compared with files.
 fn kept() -> Vec<(&'static str, Graph)> {
     let softmax = |dtype: DType, m: usize, n: usize| {
         graph(&[(dtype, &[m, n])], |b, x| {
@@ -94,7 +94,7 @@ fn kept() -> Vec<(&'static str, Graph)> {
     .collect()
 }
 
-/// More graphs whose kernels are kept: other dtypes, routines and a loop.
+/// Returns further graphs whose kernels are compared with files: other dtypes, routines and a loop.
 fn more_kept() -> Vec<(&'static str, Graph)> {
     let index = |n: usize| (DType::I64, vec![n]);
     let rows = |m: usize, n: usize| (F, vec![m, n]);
@@ -167,14 +167,14 @@ fn more_kept() -> Vec<(&'static str, Graph)> {
     ]
 }
 
-/// The program of a graph; `None` if the graph does not compile for a device without `f64`.
+/// Returns the program of a graph; `None` if the graph does not compile for a device without `f64`.
 fn program(graph: &Graph, barriers: Barriers, dialect: Dialect, text: Text) -> Option<GpuProgram> {
     let limits = limits(barriers);
     let plan = crate::common::planned(graph, &limits).ok()?;
     Some(translate(&plan, &limits, dialect, text).expect("a program"))
 }
 
-/// All texts of the catalog and of the kept graphs.
+/// Returns all texts of the catalog and of the graphs above.
 fn all(dialect: Dialect) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let samples = ops::samples().cases.into_iter().filter_map(|s| graph_of(&s.op, &s.ins).ok());
@@ -201,7 +201,7 @@ fn naga_accepts_every_text() {
     }
 }
 
-/// Generic text has extents, strides and constants as parameters, so that other values need no new kernel.
+/// Tests that generic text has extents, strides and constants as parameters, so that other values need no new kernel.
 #[test]
 fn other_shapes_share_generic_text() {
     let texts = |graph: &Graph| -> Vec<String> {
@@ -213,7 +213,7 @@ fn other_shapes_share_generic_text() {
     let turned =
         |m: usize, n: usize| graph(&[(F, &[m, n]), (F, &[n, m])], |_, x| vec![x[0] + x[1].permute(&[1, 0])]);
     assert_eq!(texts(&turned(6, 10)), texts(&turned(22, 34)));
-    // Three axes use the text of four.
+    // In generic text, kernels of three axes use the text for four axes.
     let moved =
         |shape: &[usize], order: &[usize]| graph(&[(F, shape)], |_, x| vec![x[0].permute(order).exp()]);
     assert_eq!(texts(&moved(&[3, 5, 7], &[2, 1, 0])), texts(&moved(&[3, 5, 7, 9], &[3, 2, 1, 0])));
@@ -228,7 +228,8 @@ fn other_shapes_share_generic_text() {
     assert_eq!(texts(&rows(10, 20)), texts(&rows(33, 7)));
 }
 
-/// Browsers reject a barrier that some threads may not reach: there must be none after a return, and none in an `if`.
+/// Tests that there is no barrier after a return or inside an `if`: browsers reject a barrier that some threads may not
+/// reach.
 #[test]
 fn all_threads_reach_every_barrier() {
     let mut barriers = 0;
@@ -282,7 +283,11 @@ fn kept_texts() {
                 std::fs::write(&file, &found).expect("a file");
             }
             let expected = std::fs::read_to_string(&file).unwrap_or_default();
-            assert!(found == expected, "{} has another text; GRADUS_UPDATE=1 rewrites it", file.display());
+            assert!(
+                found == expected,
+                "the kernel differs from {}; GRADUS_UPDATE=1 rewrites it",
+                file.display()
+            );
         }
     }
 }

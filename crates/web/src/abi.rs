@@ -1,4 +1,4 @@
-//! Exports and imports of the WebAssembly module. All unsafe code of the crate is here: bytes that cross to
+//! Exports and imports of the WebAssembly module. This file has all unsafe code of the crate, which passes bytes to and from
 //! JavaScript.
 
 use crate::page::{Page, set_page};
@@ -26,7 +26,8 @@ impl Page for Browser {
     }
 
     fn callback(&self, function: u32, request: &str) -> String {
-        // SAFETY: the page reads the request before it returns, and returns a record that it has allocated for us.
+        // SAFETY: the page reads the request before it returns, and returns a record that it has allocated with
+        // `gradus_alloc` and that this module now owns.
         let record = unsafe {
             let at = callback(function, request.as_ptr(), request.len());
             let mut length = [0; 4];
@@ -54,13 +55,13 @@ impl Page for Browser {
     }
 }
 
-/// Memory for the page to write to.
+/// Allocates memory to which the page can write.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn gradus_alloc(bytes: usize) -> *mut u8 {
     Box::into_raw(vec![0u8; bytes].into_boxed_slice()) as *mut u8
 }
 
-/// Frees memory of [`gradus_alloc`] or of an answer.
+/// Frees memory that was allocated by [`gradus_alloc`], or that is an answer.
 ///
 /// # Safety
 /// The block must have been allocated by this module for the page, and must not be used afterwards.

@@ -1,5 +1,5 @@
-//! The operations of the page, by name: their arguments and implementations. The types of the TypeScript
-//! package are written from this table.
+//! The operations that a page can call by name, with their arguments and implementations. The types of the TypeScript
+//! package are generated from this table.
 
 mod arguments;
 mod table;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// An operation.
 pub(crate) struct Entry {
     name: &'static str,
-    /// Its arguments in TypeScript, after the tensor itself for a method.
+    /// Its arguments in TypeScript. For a method, without the tensor itself.
     arguments: &'static str,
     doc: &'static str,
     /// If true, it is a method of a tensor.

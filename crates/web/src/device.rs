@@ -1,5 +1,5 @@
-//! The device `webgpu`: programs whose commands the page executes in order. Nothing here blocks: the page reads
-//! values after the commands before them are done.
+//! The device `webgpu`: the page executes the commands of its programs in order. No function here blocks. The page reads
+//! a value after it has executed the commands that compute the value.
 
 use crate::memory::{Block, Memory, post};
 use crate::page::page;
@@ -18,9 +18,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// Its name.
+/// The name of the device.
 pub(crate) const NAME: &str = "webgpu";
-/// Largest CPU operand, in bytes.
+/// Largest operand on the CPU, in bytes, that is uploaded automatically.
 const HOST_OPERAND: usize = 16;
 /// Alignment of operands, in bytes.
 const ALIGN: usize = 16;
@@ -53,7 +53,7 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
         _ => {
             let program = loaded(request.number("program")?)?;
             let check = program.program.checks.get(request.number("check")? as usize);
-            let check = check.ok_or_else(|| Error::value("a check", "is not one of the program's"))?;
+            let check = check.ok_or_else(|| Error::value("the check", "does not exist in this program"))?;
             let what = program.plan.steps.get(check.step).map_or_else(String::new, |s| s.title());
             let at = request.number("position")?;
             let extent = check.extent;
@@ -154,7 +154,7 @@ impl Device for WebGpu {
                 format!("has no {}; convert the tensor to {narrow}, or move it to the cpu", buffer.dtype);
             return Err(self.error(why));
         }
-        // Only cells are overwritten: other operands may still be in use.
+        // Only cells are overwritten, because other operands may still be in use.
         plan.keep_donors(wish.keeps);
         let program = translate(&plan, &self.limits, Dialect::Wgsl, wish.text)?;
         Ok(Loaded::new(self, program, plan)?)
@@ -172,20 +172,23 @@ impl Device for WebGpu {
 }
 
 fn block_of(storage: &Storage) -> Result<&Block> {
-    storage.remote::<Block>().ok_or_else(|| Error::device(NAME, "does not have this tensor"))
+    storage.remote::<Block>().ok_or_else(|| Error::device(NAME, "cannot read a tensor of another device"))
 }
 
-/// Queues a copy of bytes, from an offset within a block to the start of another.
+/// Queues a copy of bytes, from an offset in one block to the start of another.
 fn copy(from: (u32, usize), offset: usize, to: (u32, usize), bytes: usize) -> Result<()> {
     if !offset.is_multiple_of(4) {
-        return Err(Error::device(NAME, "cannot copy elements that begin inside of a word of 4 bytes"));
+        return Err(Error::device(
+            NAME,
+            "cannot copy elements from an offset that is not a multiple of 4 bytes",
+        ));
     }
     let from = [from.0 as usize, from.1 + offset];
     post(json!({"c": "copy", "from": from, "to": [to.0 as usize, to.1], "bytes": bytes.next_multiple_of(4)}));
     Ok(())
 }
 
-/// A buffer of the page and an offset in it; `None` without elements.
+/// A buffer of the page and an offset in it; `None` if there are no elements.
 type Slot = Option<(u32, usize)>;
 
 /// A program that the page has loaded.
@@ -196,7 +199,7 @@ struct Loaded {
     plan: Plan,
     memory: Arc<Memory>,
     constants: Vec<(usize, Storage)>,
-    /// Per command that runs on the host, its executable, made at the first run.
+    /// For each command that runs on the host, its executable, which is made at the first run.
     hosts: Vec<OnceLock<Arc<dyn Executable>>>,
     runs: AtomicU64,
 }
@@ -242,7 +245,7 @@ impl Loaded {
         Ok(results.iter().map(|s| s.host::<u8>().unwrap_or_default().to_vec()).collect())
     }
 
-    /// Returns the memory of an operand that the program's kernels can read; `temporaries` owns new memory.
+    /// Returns memory of an operand that the program's kernels can read. New memory is added to `temporaries`, which owns it.
     fn operand(&self, a: &Argument, b: usize, temporaries: &mut Vec<Block>) -> Result<Slot> {
         let bytes = self.program.buffers[b].bytes();
         if bytes == 0 {
@@ -250,7 +253,7 @@ impl Loaded {
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
             let location = block_of(&a.storage)?.location;
-            // A small part of a large tensor is not in the buffer from which kernels read small operands.
+            // Kernels read small operands from the heap, but a small part of a large tensor is in another buffer.
             let is_heap = self.program.memory(b) == gradus_gpu::Memory::Heap;
             if let Some((buffer, start)) = location.filter(|(buffer, _)| (*buffer == 0) == is_heap) {
                 return Ok(Some((buffer, start + a.offset)));
@@ -262,13 +265,14 @@ impl Loaded {
         Ok(slot)
     }
 
-    /// Makes new memory with the value of an argument.
+    /// Allocates memory and copies the value of an argument to it.
     fn copied(&self, a: &Argument, bytes: usize) -> Result<Block> {
         let block = self.memory.take(bytes)?;
         let Some(to) = block.location else { return Ok(block) };
         if let Some(all) = a.storage.host::<u8>() {
             if bytes > HOST_OPERAND {
-                let why = format!("cannot use {bytes} bytes of the cpu; move the tensor to the device first");
+                let why =
+                    format!("cannot read a tensor of {bytes} bytes on the cpu; move it to the device first");
                 return Err(Error::device(NAME, why));
             }
             page()?.write(to.0, to.1, &all[a.offset..a.offset + bytes]);
@@ -281,14 +285,14 @@ impl Loaded {
     fn check(&self, arguments: &[Argument]) -> Result<()> {
         let program = &self.program;
         if arguments.len() != program.inputs.len() {
-            let why = format!("must be {}, were {}", program.inputs.len(), arguments.len());
+            let why = format!("must be {}; {} were given", program.inputs.len(), arguments.len());
             return Err(Error::value("the arguments", why));
         }
         let fits = |(a, b): (&Argument, &usize)| {
             a.offset.saturating_add(program.buffers[*b].bytes()) <= a.storage.len_bytes()
         };
         if !arguments.iter().zip(&program.inputs).all(fits) {
-            return Err(Error::value("an argument", "has too few bytes"));
+            return Err(Error::value("an argument", "has fewer bytes than its type needs"));
         }
         Ok(())
     }
@@ -338,7 +342,7 @@ impl Executable for Loaded {
             let (slot, output) = if own && a.storage.device() != HOST {
                 (block_of(&a.storage)?.location, Output::Taken(i))
             } else {
-                // The old value is still used elsewhere, so it is copied.
+                // The old value is still in use, so a copy is overwritten.
                 let block = self.copied(a, bytes)?;
                 (block.location, Output::New(block, bytes))
             };

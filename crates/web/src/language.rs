@@ -1,4 +1,4 @@
-//! Requests about equation programs: checking, formatting, gradients, drawings and values.
+//! Answers requests about equation programs: checking, formatting, gradients, drawings and values.
 
 use crate::request::{Fault, Request, number, wrong};
 use crate::session::{keep, tensor};
@@ -48,7 +48,7 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
     })
 }
 
-/// A program, its graph for the inputs of a request, and these inputs.
+/// Returns a program, its graph for the inputs of a request, and these inputs.
 fn lowered(source: Source, request: &Request) -> Result<(Program, Lowered, BTreeMap<Name, Tensor>), Fault> {
     let program = Program::parse(source)?;
     let mut inputs: BTreeMap<Name, Tensor> = BTreeMap::new();
@@ -67,7 +67,7 @@ fn lowered(source: Source, request: &Request) -> Result<(Program, Lowered, BTree
     Ok((program, lowered, inputs))
 }
 
-/// Values with their names and the names of their axes.
+/// Returns values with their names and the names of their axes.
 fn named(program: &Program, values: impl Iterator<Item = (Name, Tensor)>) -> Done<Value> {
     let mut all = Vec::new();
     for (name, t) in values {
@@ -78,7 +78,7 @@ fn named(program: &Program, values: impl Iterator<Item = (Name, Tensor)>) -> Don
     Ok(Value::Array(all))
 }
 
-/// The indices of a name as the program writes them.
+/// Returns the indices of a name as they are written in the program.
 fn axes(program: &Program, name: &str) -> Vec<String> {
     let places = program.definition(name).map(|d| &d.places);
     places.into_iter().flatten().map(ToString::to_string).collect()

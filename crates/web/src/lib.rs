@@ -1,9 +1,7 @@
-//! Gradus in a web page: tensors, transforms, training and equations through one function that takes and
-//! returns JSON.
+//! Gradus in a web page: tensors, transforms, training and equations, by one function that takes and returns JSON.
 //!
-//! `PROTOCOL.md` describes requests and answers. The device `webgpu` sends its commands to the page; everything
-//! else runs inside the module. On targets other than WebAssembly the crate is a library, which the tests use
-//! with a simulated page.
+//! `PROTOCOL.md` describes requests and answers. The device `webgpu` sends its commands to the page; all other code runs
+//! inside the module. On other targets than WebAssembly the crate is a library, which tests use with a simulated page.
 
 #[cfg(target_arch = "wasm32")]
 #[allow(unsafe_code)]
@@ -52,7 +50,7 @@ fn answer(request: &Request) -> Result<Value, Fault> {
     }
 }
 
-/// The name of an error's class in the page.
+/// Returns the name of an error's class in the page.
 fn kind_of(e: &Error) -> &'static str {
     match e.kind() {
         Kind::Shape { .. } | Kind::Axis { .. } => "shape",

@@ -1,5 +1,5 @@
-//! Memory of the page's GPU: which bytes of which buffer belong to which storage. The page allocates buffers in
-//! the order of the commands, so that freed memory can be reused by the next command.
+//! Manages the memory of the page's GPU: assigns buffers, and ranges of the heap, to storages. The page executes
+//! allocations in the order of the commands, so the next command can already reuse freed memory.
 
 use crate::page::page;
 use gradus_device::{Statistics, memory_error};
@@ -29,7 +29,7 @@ struct State {
     heap: Ranges,
     /// The number of the next buffer; 0 is the heap.
     next: u32,
-    /// The buffer of temporaries, which all programs share because they run one after the other.
+    /// The buffer of temporaries. All programs share it, because they run one after the other.
     arena: Option<(u32, usize)>,
     used: usize,
     peak: usize,
@@ -39,7 +39,7 @@ struct State {
 /// Bytes of a buffer that a storage owns.
 pub(crate) struct Block {
     memory: Arc<Memory>,
-    /// The buffer and offset; `None` without bytes.
+    /// The buffer and offset; `None` if there are no bytes.
     pub(crate) location: Option<(u32, usize)>,
     bytes: usize,
 }
@@ -61,7 +61,7 @@ impl Drop for Block {
     }
 }
 
-/// Sends one command; has no effect without a page.
+/// Sends one command to the page. Has no effect if no page was set.
 pub(crate) fn post(command: Value) {
     if let Ok(page) = page() {
         page.post(&json!([command]).to_string());

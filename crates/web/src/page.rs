@@ -1,15 +1,16 @@
-//! The page that the module runs in: it executes the commands of the device, and its functions can be traced.
+//! The interface of the page that runs the module. The page executes the commands of the device, and its functions can be
+//! traced.
 
 use gradus_ir::{Error, Result};
 use std::sync::OnceLock;
 
 /// The interface of the page. `PROTOCOL.md` has the formats.
 pub trait Page: Send + Sync {
-    /// Sends a JSON list of commands to the executor.
+    /// Passes a JSON list of commands to the executor.
     fn post(&self, commands: &str);
-    /// Sends the command that writes bytes to a buffer of the executor.
+    /// Passes the command that writes bytes to a buffer of the executor.
     fn write(&self, buffer: u32, offset: usize, bytes: &[u8]);
-    /// Calls a function of the page; request and answer are JSON.
+    /// Calls a function of the page. Request and answer are JSON.
     fn callback(&self, function: u32, request: &str) -> String;
     /// Takes over bytes that the page has allocated.
     fn take(&self, at: usize, bytes: usize) -> Vec<u8>;

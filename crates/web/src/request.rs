@@ -1,4 +1,4 @@
-//! Fields of requests, and errors about them.
+//! Reads fields of requests, and makes errors about them.
 
 use crate::page::page;
 use crate::session;
@@ -20,7 +20,7 @@ pub(crate) struct Fault {
 impl From<Error> for Fault {
     fn from(e: Error) -> Fault {
         let text = e.to_string();
-        // The source line of this crate is omitted, because the page has its own.
+        // Removes the source location in this crate, because errors of the page have a location of their own.
         let message = text.split_once("\n  at ").map_or(text.as_str(), |(message, _)| message);
         Fault { kind: crate::kind_of(&e), message: message.to_string() }
     }
@@ -40,7 +40,7 @@ impl Request {
         Request(value)
     }
 
-    /// A field; null if it is missing.
+    /// Returns a field, or null if it is missing.
     pub(crate) fn field(&self, name: &str) -> &Value {
         &self.0[name]
     }
@@ -86,9 +86,9 @@ impl Request {
     }
 }
 
-/// Makes an error that says what a field must be.
+/// Makes the error for a field or argument of the wrong type. `must` states what is accepted.
 pub(crate) fn wrong(name: &str, found: &Value, must: &str) -> Error {
-    Error::value(format!("{found} as `{name}`"), format!("does not fit; it must be {must}"))
+    Error::value(format!("{found} as `{name}`"), format!("is not accepted; it must be {must}"))
 }
 
 pub(crate) fn number(value: &Value, name: &str) -> Result<u32> {

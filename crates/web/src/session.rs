@@ -1,4 +1,4 @@
-//! The tensors that the page refers to by number, and requests about them.
+//! Stores the tensors that the page refers to by number, and answers requests about them.
 
 use crate::device::{self, NAME};
 use crate::page::page;
@@ -17,7 +17,7 @@ struct Session {
     last: u32,
     generators: HashMap<Device, Generator>,
     seed: u64,
-    /// Keeps the storage of the last read alive until the next read, because it may be a temporary copy.
+    /// The storage of the last read. It is kept until the next read, because it may be a temporary copy.
     read: Option<Storage>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn answer(verb: &str, request: &Request) -> Result<Value, Fault> {
         }
         "free" => {
             let ids = request.list("ids")?.iter().map(|id| number(id, "ids")).collect::<Result<Vec<_>>>()?;
-            // Dropped after the table is released, because dropping posts commands.
+            // Tensors to drop after the table is unlocked, because dropping them posts commands.
             let gone: Vec<_> =
                 SESSION.with_borrow_mut(|s| ids.iter().filter_map(|id| s.tensors.remove(id)).collect());
             drop(gone);

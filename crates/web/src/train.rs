@@ -121,13 +121,13 @@ fn train(request: &Request) -> Result<u32> {
     }
     let options = request.field("optimizer");
     let rate = Arc::new(Rate(Mutex::new((schedule(&options["rate"])?, 0))));
-    // The page learns of a non-finite loss only when it reads it, and must then still have valid parameters.
+    // The page detects a loss that is not finite only when it reads the loss, and the parameters must still be valid then.
     let optimizer = optimizer(options, parameters.clone(), &rate)?.skip_not_finite();
     let loss = function(request.number("function")?);
     let call = move |_: &NamedParams, batch: &[Tensor]| loss(batch);
     let names = request.list("captures")?;
     let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
-    // Random numbers inside of the loss are drawn on the device of the parameters.
+    // The loss draws its random numbers on the device of the parameters.
     let step =
         device.with(|| compile_training(Box::new(NamedParams(parameters)), call, optimizer, &inputs))?;
     let step = if names.is_empty() { step } else { step.captures(&names) };
@@ -177,7 +177,7 @@ fn option(options: &Value, name: &str, default: f64) -> f64 {
     options[name].as_f64().unwrap_or(default)
 }
 
-/// Rules have the rate 1, so that the factors of their schedule are the rates.
+/// Makes an optimiser. Its rule has the rate 1, so that the factors of the schedule are the rates.
 fn optimizer(options: &Value, parameters: Vec<(String, Tensor)>, rate: &Arc<Rate>) -> Result<Optimizer> {
     let decay = |default| option(options, "weightDecay", default);
     let betas = |a, b| (option(options, "beta1", a), option(options, "beta2", b));
@@ -198,7 +198,7 @@ fn optimizer(options: &Value, parameters: Vec<(String, Tensor)>, rate: &Arc<Rate
             let eps = option(options, "eps", 1e-8);
             let rule =
                 AdamW { rate: 1.0, betas: betas(0.9, 0.999), eps, weight_decay: decay(0.01), amsgrad: false };
-            // Parameters whose names the page lists are not decayed.
+            // The parameters that are excluded from weight decay, by name.
             let kept: Vec<&str> =
                 options["noDecay"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let (kept, decayed): (Vec<_>, Vec<_>) =
@@ -238,7 +238,7 @@ fn schedule(value: &Value) -> Result<Schedule> {
         Some("warmup") => {
             let after = schedule(&value["after"])?;
             let first = after.factor(0);
-            // The step after the last of the warm-up has the full rate.
+            // The full rate is reached in the first step after the warm-up.
             let climb = move |step: u64| first * (step + 1) as f64 / (steps + 1) as f64;
             Schedule::new(move |step| if step < steps { climb(step) } else { after.factor(step - steps) })
         }

@@ -1,5 +1,4 @@
-//! Requests as a page makes them, with a simulated page that keeps bytes in a table and answers callbacks in
-//! Rust.
+//! Tests requests with a simulated page, which keeps bytes in a table and answers callbacks in Rust.
 
 use gradus_web::{Page, call, set_page};
 use serde_json::{Value, json};
@@ -105,7 +104,7 @@ fn descend(device: &str, steps: usize) -> (Vec<Value>, Value) {
 #[test]
 fn a_step_of_descent_is_that_of_the_formula() {
     let (answers, weight) = descend("cpu", 2);
-    // The gradient is 2/3 xᵀ(xw - y), computed here in f64.
+    // Computes the same steps in `f64`. The gradient is 2/3 xᵀ(xw - y).
     let (x, y) = ([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [2.0, -1.0, 1.0]);
     let (mut w, mut losses) = ([0.0f64, 0.0], Vec::new());
     for _ in 0..2 {
@@ -135,7 +134,7 @@ fn the_gpu_gets_commands_in_order_and_its_memory_back() {
     let plan = &plan["plan"];
     assert_eq!(last["slots"].as_array().unwrap().len(), plan["buffers"].as_array().unwrap().len());
     assert_eq!(plan["version"], 1);
-    // Freed memory is reused: many steps later no buffer has been added or has grown.
+    // Freed memory is reused, so after many further steps no buffer has been added or has grown.
     let before = of("buffer").len();
     let (later, _) = descend("webgpu", 50);
     let all = shared().posts.clone();

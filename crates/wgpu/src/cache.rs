@@ -1,9 +1,9 @@
-//! Caches the driver's compiled kernels on disk, where wgpu supports it (Vulkan), so that a new process need not
-//! compile them again. There is one file per adapter, with a checksum. It is written under another name and renamed,
-//! so that readers see a complete file.
+//! Caches the driver's compiled kernels on disk if wgpu supports it (Vulkan), so that a new process need not compile them
+//! again. There is one file per adapter, with a checksum. It is written under another name and then renamed, so that readers
+//! see only complete files.
 //!
-//! The folder is `GRADUS_CACHE` if that is set, and otherwise `gradus` in the user's cache folder. An empty
-//! `GRADUS_CACHE` means no cache.
+//! The folder is the value of `GRADUS_CACHE` if that is set, otherwise `gradus` in the user's cache folder. An empty
+//! `GRADUS_CACHE` disables the cache.
 
 use crate::context::{guarded, lock};
 use std::env;
@@ -16,19 +16,19 @@ use std::sync::Mutex;
 const MAGIC: &[u8; 8] = b"GRADWPC1";
 /// Bytes before the driver's data: magic and checksum.
 const HEAD: usize = 12;
-/// Largest file in bytes. A larger cache is not stored, and the next process starts a new one.
+/// Largest file, in bytes. A larger cache is not stored, and the next process starts a new one.
 const LARGEST: usize = 64 << 20;
 
 /// The cache of an open device.
 pub(crate) struct DiskCache {
     cache: wgpu::PipelineCache,
     path: PathBuf,
-    /// Set if kernels were added since the file was written. The lock also serialises writers.
+    /// If true, kernels were added since the file was written. The lock also serialises writers.
     changed: Mutex<bool>,
 }
 
 impl DiskCache {
-    /// Opens the cache of an adapter, if the adapter supports one and there is a folder for it.
+    /// Opens the cache of an adapter. Returns `None` if the adapter does not support one or there is no folder for it.
     pub(crate) fn open(
         device: &wgpu::Device,
         info: &wgpu::AdapterInfo,
@@ -40,13 +40,13 @@ impl DiskCache {
         let path = folder?.join(format!("{}.bin", wgpu::util::pipeline_cache_key(info)?));
         let data = fs::read(&path).ok().and_then(unpack);
         let descriptor = wgpu::PipelineCacheDescriptor { label: None, data: data.as_deref(), fallback: true };
-        // SAFETY: the data must come from `PipelineCache::get_data`. Only `save` writes files that `unpack` accepts
-        // by their checksum; wgpu itself checks adapter and driver version, and ignores data of others.
+        // SAFETY: the data must come from `PipelineCache::get_data`. `unpack` accepts only files with a valid checksum,
+        // and only `save` writes such files. wgpu ignores data of other adapters and driver versions.
         let cache = guarded(device, || unsafe { device.create_pipeline_cache(&descriptor) }).ok()?;
         Some(DiskCache { cache, path, changed: Mutex::new(false) })
     }
 
-    /// The wgpu cache with which pipelines are created.
+    /// Returns the wgpu cache with which pipelines are created.
     pub(crate) fn cache(&self) -> &wgpu::PipelineCache {
         &self.cache
     }
@@ -72,7 +72,7 @@ impl DiskCache {
     }
 }
 
-/// The cache folder of the user, if there is one.
+/// Returns the folder of the cache, if there is one.
 pub(crate) fn folder() -> Option<PathBuf> {
     if let Some(own) = env::var_os("GRADUS_CACHE") {
         return (!own.is_empty()).then(|| PathBuf::from(own));

@@ -1,4 +1,4 @@
-//! Examines programs before they run: rejects those that a device cannot run, and estimates how long commands take.
+//! Checks programs before they run: rejects programs that a device cannot run, and estimates the time of each command.
 
 use crate::context::Context;
 use gradus_compile::{BufferLocation, Plan};
@@ -6,7 +6,7 @@ use gradus_gpu::{Command, GpuProgram, Memory, Word};
 use gradus_ir::{Error, Result};
 use std::collections::HashMap;
 
-/// Estimated seconds of each command, from rates of typical devices of its kind.
+/// Returns the estimated seconds of each command, from rates of typical hardware or software adapters.
 pub(crate) fn estimates(program: &GpuProgram, plan: Option<&Plan>, software: bool) -> Vec<f64> {
     let (bytes, flops) = if software { (4e9, 4e9) } else { (200e9, 2e12) };
     let mut parts: HashMap<usize, usize> = HashMap::new();
@@ -15,7 +15,7 @@ pub(crate) fn estimates(program: &GpuProgram, plan: Option<&Plan>, software: boo
             *parts.entry(*step).or_default() += 1;
         }
     }
-    // Long loops are many commands but one step, so the work of a step is computed once.
+    // A long loop is one step with many commands, so the work of a step is computed only once.
     let seconds = |(step, parts): (usize, usize)| {
         let work = plan.and_then(|p| Some(p.steps.get(step)?.work(p))).unwrap_or_default();
         (step, (work.bytes / bytes + work.flops / flops) / parts as f64)
@@ -28,7 +28,7 @@ pub(crate) fn estimates(program: &GpuProgram, plan: Option<&Plan>, software: boo
     program.commands.iter().map(each).collect()
 }
 
-/// Returns an error if a temporary that a command uses is not in one page.
+/// Returns an error if a command uses a temporary that is not within one page.
 fn verify_pages(context: &Context, program: &GpuProgram) -> Result<()> {
     let Some(page) = program.page else { return Ok(()) };
     let words = program.commands.iter().flat_map(|c| match c {
@@ -56,21 +56,24 @@ pub(crate) fn verify(context: &Context, program: &GpuProgram) -> Result<()> {
     let buffers = program.buffers.len();
     let known = |b: &usize| *b < buffers;
     if !program.inputs.iter().chain(&program.outputs).all(known) {
-        return wrong("has inputs or outputs without buffer".into());
+        return wrong("has an input or output without a buffer".into());
     }
     if program.donors.iter().flatten().any(|i| *i >= program.inputs.len()) {
-        return wrong("takes over an input that it does not have".into());
+        return wrong("overwrites an input that does not exist".into());
     }
     verify_pages(context, program)?;
     let checks = || program.checks.iter().flat_map(|c| [c.word, c.index]);
     if !checks().all(|b| known(&b)) {
-        return wrong("checks a buffer that it does not have".into());
+        return wrong("checks a buffer that does not exist".into());
     }
     for command in &program.commands {
         match command {
             Command::Dispatch { module, bindings, parameters, groups, .. } => {
                 let Some(module) = program.modules.get(*module) else {
-                    return wrong(format!("launches kernel {module} of {}", program.modules.len()));
+                    return wrong(format!(
+                        "launches kernel {module}, but has {} kernels",
+                        program.modules.len()
+                    ));
                 };
                 if bindings.len() != module.writable.len() {
                     return wrong(format!(
@@ -94,25 +97,25 @@ pub(crate) fn verify(context: &Context, program: &GpuProgram) -> Result<()> {
                 };
                 let word = |w: &Word| !matches!(w, Word::Start { buffer, .. } if !known(buffer));
                 if !bindings.iter().all(own) || !parameters.iter().all(word) {
-                    return wrong("uses a buffer that it does not have".into());
+                    return wrong("uses a buffer that does not exist".into());
                 }
                 if 4 * parameters.len() > context.parameters {
                     return wrong(format!(
-                        "has {} parameters; at most {} are possible",
+                        "has {} parameter words for a kernel; the device allows at most {}",
                         parameters.len(),
                         context.parameters / 4
                     ));
                 }
                 if groups.iter().any(|n| *n > context.limits.groups) {
                     return wrong(format!(
-                        "launches {groups:?} groups; at most {} are possible",
+                        "launches {groups:?} groups; the device allows at most {} along each dimension",
                         context.limits.groups
                     ));
                 }
             }
             Command::Host { reads, writes, .. } => {
                 if !reads.iter().chain(writes).all(known) {
-                    return wrong("uses a buffer that it does not have".into());
+                    return wrong("uses a buffer that does not exist".into());
                 }
             }
         }

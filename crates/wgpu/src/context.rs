@@ -1,5 +1,5 @@
-//! State shared by all parts of a device: the wgpu device, its queue, its state and errors reported by wgpu.
-//! Errors of wgpu are caught by error scopes where an operation can fail, and become [`Error`]s that name the device.
+//! The data that all parts of a device share: the wgpu device, its queue, the state, and errors that wgpu reports.
+//! Operations that can fail are called in an error scope of wgpu. Their errors become [`Error`]s that name the device.
 
 use crate::memory::{BlockMemory, Usage};
 use crate::pipeline::{Pipeline, Pipelines};
@@ -25,9 +25,9 @@ pub(crate) struct Context {
     pub(crate) parameters: usize,
     /// Kernels that copy, in the order of `copy::modules`.
     pub(crate) copies: Vec<Arc<Pipeline>>,
-    /// Kernels that store records of failures, in the order of `late::modules`.
+    /// Kernels that store the records of checks, in the order of `late::modules`.
     pub(crate) records: Vec<Arc<Pipeline>>,
-    /// Most bytes to allocate from the system.
+    /// Largest number of bytes to allocate from the system.
     pub(crate) most: usize,
     pub(crate) state: Mutex<State>,
     /// Memory of dropped storages. It has its own lock, because storages may be dropped while `state` is locked.
@@ -58,7 +58,7 @@ impl Loss {
     }
 }
 
-/// An error of wgpu.
+/// An error that wgpu reports.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// There is not enough memory.
@@ -72,7 +72,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Calls wgpu and returns the error that it reports during the call. Without a scope wgpu's handler would panic.
+/// Calls wgpu in an error scope. Returns the error that wgpu reports during the call; without a scope wgpu would panic.
 pub(crate) fn guarded<T>(device: &wgpu::Device, call: impl FnOnce() -> T) -> std::result::Result<T, Fault> {
     let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
     let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
@@ -90,12 +90,12 @@ pub(crate) fn guarded<T>(device: &wgpu::Device, call: impl FnOnce() -> T) -> std
 }
 
 impl Context {
-    /// An error about this device.
+    /// Makes an error about this device.
     pub(crate) fn error(&self, why: impl Into<String>) -> Error {
         Error::device(self.name.clone(), why)
     }
 
-    /// Converts a fault to an error; `bytes` is the amount of memory that was requested.
+    /// Converts a fault to an error. `bytes` is the amount of memory that was requested.
     pub(crate) fn fault(&self, fault: Fault, bytes: usize) -> Error {
         if let Err(lost) = self.check() {
             return lost;
@@ -119,7 +119,7 @@ impl Context {
         }
     }
 
-    /// As [`guarded`], with the error of this device.
+    /// Calls wgpu as [`guarded`] does, and converts its error.
     pub(crate) fn call<T>(&self, bytes: usize, call: impl FnOnce() -> T) -> Result<T> {
         guarded(&self.device, call).map_err(|fault| self.fault(fault, bytes))
     }

@@ -1,14 +1,14 @@
-//! Copies on the device, from any byte to new memory, by a kernel. Copy commands of wgpu cannot copy within one
-//! buffer, require offsets that are multiples of 4, and would end the compute pass.
+//! Copies bytes on the device, from any offset to new memory, by a kernel. Copy commands of wgpu are not used, because they
+//! cannot copy within one buffer, require offsets that are multiples of 4, and would end the compute pass.
 
 use crate::context::Context;
 use crate::queue::{Bound, State};
 use gradus_gpu::Module;
 
-/// Threads per workgroup.
+/// Number of threads per workgroup.
 const GROUP: u32 = 256;
 
-/// The kernels: inside a buffer and from one to another, by words and by vectors of four words.
+/// Returns the kernels: copies within a buffer and between buffers, each by words and by vectors of four words.
 pub(crate) fn modules() -> [Module; 4] {
     let kernel = |vectors: bool, between: bool| {
         let (unit, from) = if vectors { ("vec4<u32>", "a[p.x + i]") } else { ("u32", "word(p.x + i * 4u)") };
@@ -45,7 +45,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 }
 
 impl Context {
-    /// Queues a copy to memory that is padded to 16 bytes and starts at a multiple of 16.
+    /// Queues a copy. The target starts at a multiple of 16 bytes and is padded to 16 bytes.
     pub(crate) fn queue_copy(
         &self,
         state: &mut State,
@@ -58,7 +58,7 @@ impl Context {
         let (unit, first) = if vectors { (16, first / 16) } else { (4, first) };
         let count = bytes.div_ceil(unit) as u32;
         let groups = count.div_ceil(GROUP);
-        // Groups beyond the limit of one dimension continue in a second one.
+        // Uses a second dimension if there are more groups than one dimension allows.
         let x = groups.min(self.limits.groups);
         let y = groups.div_ceil(x.max(1));
         let parameters = [first as u32, (start / unit) as u32, count, x * GROUP];

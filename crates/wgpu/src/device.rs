@@ -1,6 +1,6 @@
 //! Implements [`Device`] on top of memory, queue and programs.
-//! Takes plans and storages; returns executables and storages of this device. How programs run is in `run.rs` and
-//! `execute.rs`, and the queue in `queue.rs`.
+//! Takes plans and storages; returns executables and storages of this device. `run.rs` and `execute.rs` run programs, and
+//! `queue.rs` has the queue.
 
 use crate::context::{Context, lock};
 use crate::memory::BlockMemory;
@@ -20,7 +20,7 @@ pub struct Gpu {
     pub(crate) context: Arc<Context>,
     pub(crate) profile: Profile,
     pub(crate) facts: Vec<(String, String)>,
-    /// Runs the steps that have no kernel.
+    /// The device that runs the steps without a kernel.
     pub(crate) host: Arc<dyn Device>,
 }
 
@@ -31,17 +31,17 @@ impl Gpu {
         Ok(Arc::new(Loaded::new(&self.context, &*self.host, program, None, (text, cells))?))
     }
 
-    /// The limits of the device's kernels.
+    /// Returns the limits of the device's kernels.
     pub fn limits(&self) -> &gradus_gpu::Limits {
         &self.context.limits
     }
 
-    /// Number of submissions so far.
+    /// Returns the number of submissions so far.
     pub fn submissions(&self) -> u64 {
         lock(&self.context.state).submissions()
     }
 
-    /// Destroys the device, as if it had been lost: its tensors are gone, and every later use is an error.
+    /// Destroys the device, as if it had been lost. Its tensors can no longer be read, and every later use returns an error.
     pub fn destroy(&self) {
         self.context.device.destroy();
         let _ = self.context.device.poll(wgpu::PollType::Poll);
@@ -108,7 +108,8 @@ impl Device for Gpu {
             let why = format!("has no {name}; convert the tensor to {narrow}, or move it to the cpu");
             return Err(self.context.error(why));
         }
-        // Only cells are overwritten. For an eager result, copying an operand that is still used would cost more.
+        // Only cells are overwritten. An eager result must not overwrite an operand, because an operand that is still
+        // used would have to be copied first.
         plan.keep_donors(request.keeps);
         let cells = !request.keeps.is_empty();
         let program = translate(&plan, &self.context.limits, Dialect::Wgsl, request.text)?;
@@ -117,7 +118,7 @@ impl Device for Gpu {
 
     fn program(&self, graph: &Graph, request: &Request<'_>) -> Result<Arc<dyn Executable>> {
         let plan = compile_with(graph, request.layouts, &self.profile).map_err(|e| match e.kind() {
-            // The compiler knows the limit, but not its reason.
+            // The compiler's error has only the size. This error also names the limit.
             Kind::Memory { bytes } => self.context.too_large("a value", *bytes),
             _ => e,
         })?;
@@ -129,7 +130,7 @@ impl Device for Gpu {
     }
 
     fn trim(&self) {
-        // An error here is an error of the device, which its next use reports.
+        // Ignores the error: if the device has failed, its next use reports that.
         let _ = self.context.reclaim(&mut lock(&self.context.state));
     }
 
@@ -157,7 +158,7 @@ impl Context {
     }
 }
 
-/// The buffer in which a block is stored, and its first byte there.
+/// Returns the buffer that contains a block, and the offset of the block.
 pub(crate) fn bound(memory: &BlockMemory) -> Option<(Bound, usize)> {
     match memory {
         BlockMemory::Empty => None,

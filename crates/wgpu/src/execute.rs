@@ -1,5 +1,5 @@
-//! Runs programs: queues the commands of a program whose memory is allocated, runs host steps in between, and
-//! measures times on request. `run` allocates the memory, and `late` handles errors that the device reports later.
+//! Runs programs whose memory is allocated: queues their commands, runs host steps between them, and measures times on
+//! request. `run` allocates the memory, and `late` handles errors that the device reports later.
 
 use crate::context::lock;
 use crate::late::{RECORD, Recorded};
@@ -43,20 +43,20 @@ impl Loaded {
                 state = lock(&context.state);
             }
         }
-        // A run that writes cells returns only when its commands have been accepted. Others are submitted with what
-        // follows, so that a run and the read of its results are one submission.
+        // A run that writes cells returns only after its commands have been submitted successfully. The commands of other
+        // runs are submitted with later commands, so that a run and the read of its results can be one submission.
         if state.count_run() || self.cells {
             context.submit_list(&mut state)?;
         }
         Ok(())
     }
 
-    /// As [`Loaded::execute`], with the time of each step.
+    /// As [`Loaded::execute`], and returns the time of each step.
     pub(crate) fn execute_timed(&self, run: &mut Run, arguments: &[Argument]) -> Result<Vec<Duration>> {
         let context = &self.context;
         let mut state = lock(&context.state);
         self.queue_copies(&mut state, run);
-        // The list must not contain commands of other runs, whose times would be included.
+        // Submits the commands of other runs first, because their times would be included.
         context.submit_list(&mut state)?;
         let most = if context.has_timer() { MOST } else { 1 };
         let mut times = vec![Duration::ZERO; self.steps_count()];
@@ -152,7 +152,7 @@ impl Loaded {
                 Memory::Page(k) => run.arena.get(*k).cloned().map(Bound::Own),
                 Memory::Own(b) => run.table[*b].as_ref().map(|(bound, _)| bound.clone()),
             };
-            // A large buffer without memory has no elements, so there is nothing to compute.
+            // A large buffer without memory has no elements, so the command computes no element.
             let Some(own) = own else { return };
             buffers.push(own);
         }
@@ -179,7 +179,7 @@ impl Loaded {
         else {
             return Ok(());
         };
-        // Values that are on the host already need not be read.
+        // Values that are already on the host need not be read.
         let known = |b: usize| match &program.buffers[b].location {
             BufferLocation::Constant(_) => {
                 let own = self.constants.iter().find(|(c, _, _)| *c == b)?;
@@ -197,7 +197,7 @@ impl Loaded {
         let ranges: Vec<_> = missing.iter().map(range).collect();
         let suspects = run.suspects.iter().map(|s| (s.clone(), true));
         let suspects: Vec<_> = suspects.chain(run.own.iter().map(|s| (s.clone(), false))).collect();
-        // Queued commands are submitted in any case, because results may go to memory that they use.
+        // Submits queued commands even if nothing is read, because they may use the memory to which results are written.
         let values = match ranges.is_empty() && suspects.is_empty() {
             true => context.submit_list(&mut lock(&context.state)).map(|()| Vec::new())?,
             false => context.read_ranges(&ranges, &[run.number], suspects)?,
@@ -209,8 +209,9 @@ impl Loaded {
         let results = executable.run(&mut operands, None)?;
         let mut state = lock(&context.state);
         for (b, result) in writes.iter().zip(&results) {
-            let bytes =
-                result.host::<u8>().ok_or_else(|| context.error("a step of the host has no result"))?;
+            let bytes = result
+                .host::<u8>()
+                .ok_or_else(|| context.error("the result of a host step is not on the cpu"))?;
             if let Some((bound, start)) = &run.table[*b] {
                 let bytes = &bytes[..bytes.len().min(program.buffers[*b].bytes())];
                 context.write(&mut state, (bound, *start), bytes, run.number)?;

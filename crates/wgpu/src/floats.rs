@@ -1,4 +1,4 @@
-//! Measures by a kernel how an adapter computes with floats where WGSL leaves it open.
+//! Tests, by a kernel, properties of float arithmetic that WGSL does not specify.
 
 use crate::Gpu;
 use gradus_compile::Text;
@@ -7,7 +7,7 @@ use gradus_ir::graph::Builder;
 use gradus_ir::{Aval, DType, Error, Result};
 
 impl Gpu {
-    /// Returns true if products of subnormal numbers are kept. Adapters may flush them to zero.
+    /// Returns true if the adapter keeps subnormal products, and false if it flushes them to zero.
     pub fn keeps_subnormals(&self) -> Result<bool> {
         let b = Builder::new();
         let one = Aval::new(DType::F32, [1]);

@@ -1,9 +1,10 @@
-//! Late errors: the device finds an index out of range while it computes; the host reports it when a result is read.
+//! Late errors: the device detects an index out of range while it computes, and the host reports it when a result is read.
 //!
-//! A step with indices writes a word: the position of the first index out of range. A kernel of one thread stores
-//! that word and the index in a *record* of the run, before later steps reuse the memory. Results of the run, and all
-//! values computed from them, carry a [`Suspect`] until the record is read. Reads of such results also read the
-//! record, so they wait no longer than others. A run that writes cells first waits for the records of its suspects.
+//! A step with indices writes a word with the position of the first index out of range. Before later steps reuse that memory,
+//! a kernel of one thread stores the word and the index in a *record* of the run. Results of the run, and all values computed
+//! from them, have a [`Suspect`] until the record is read. A read of such a result also reads the record in the same
+//! submission, so it does not wait longer than other reads. A run that writes cells first waits for the records of the suspects
+//! of its operands.
 
 use crate::context::Context;
 use crate::device::bound;
@@ -15,9 +16,9 @@ use gradus_ir::{DType, Error, Op, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// Bytes of the record of one check: the position, or [`NONE`], and both words of the index.
+/// Bytes of the record of one check: the position of the index or [`NONE`], and both words of the index.
 pub(crate) const RECORD: usize = 16;
-/// The position if all indices are in range.
+/// The value of the position if all indices are in range.
 const NONE: u32 = u32::MAX;
 
 /// The indices that a check examines.
@@ -26,7 +27,7 @@ pub(crate) struct Subject {
     /// The dtype of the indices, and the extent they must be below.
     pub(crate) dtype: DType,
     pub(crate) extent: usize,
-    /// The op of the check, to be named in the error.
+    /// The op of the check, which the error names.
     routine: Option<Routine>,
 }
 
@@ -34,17 +35,17 @@ pub(crate) struct Subject {
 pub(crate) struct Suspect {
     subjects: Arc<[Subject]>,
     record: Block,
-    /// The first error of the run, or `None` if it succeeded; unset while unknown.
+    /// The first error of the run, or `None` if the run succeeded. Not set as long as this is unknown.
     outcome: OnceLock<Option<Error>>,
 }
 
 impl Suspect {
-    /// Makes a suspect for a run with a record in this memory.
+    /// Makes a suspect for a run whose record is in `record`.
     pub(crate) fn new(subjects: &Arc<[Subject]>, record: Block) -> Arc<Suspect> {
         Arc::new(Suspect { subjects: subjects.clone(), record, outcome: OnceLock::new() })
     }
 
-    /// The error of the run; `None` if it succeeded or its outcome is unknown.
+    /// Returns the error of the run; `None` if the run succeeded or its outcome is unknown.
     pub(crate) fn error(&self) -> Option<Error> {
         self.outcome.get().cloned().flatten()
     }
@@ -54,13 +55,13 @@ impl Suspect {
         self.outcome.get().is_some()
     }
 
-    /// The location of its record.
+    /// Returns the location of the record: buffer, first byte and size.
     pub(crate) fn range(&self) -> Option<(Bound, usize, usize)> {
         let (buffer, start) = bound(self.record.memory())?;
         Some((buffer, start, RECORD * self.subjects.len()))
     }
 
-    /// Evaluates the record. If the run is not over, only an error is final.
+    /// Sets the outcome from the record. If the run is not over, sets it only if the record has an error.
     pub(crate) fn decide(&self, record: &[u32], is_over: bool) {
         let failed = record.chunks_exact(RECORD / 4).zip(&*self.subjects).find(|(r, _)| r[0] != NONE);
         let error = failed.map(|(r, subject)| subject.error(u64::from(r[2]) << 32 | u64::from(r[1])));
@@ -71,7 +72,7 @@ impl Suspect {
 }
 
 impl Subject {
-    /// The subjects of a program's checks, in order.
+    /// Returns the subjects of a program's checks, in order.
     pub(crate) fn all(program: &GpuProgram, plan: Option<&Plan>) -> Arc<[Subject]> {
         let mut all: Vec<Subject> = Vec::with_capacity(program.checks.len());
         let (mut step, mut count, mut routines) = (None, 0, Vec::new());
@@ -81,7 +82,8 @@ impl Subject {
                 let own = plan.and_then(|p| p.steps.get(check.step));
                 own.into_iter().for_each(|s| indexing(s, &mut routines));
             }
-            // The iterations of a loop have their checks one after the other, each in the order of the body's ops.
+            // A loop has the checks of its first iteration, in the order of the body's ops, then those of the second, and
+            // so on.
             let routine = routines.get(count % routines.len().max(1)).map(|r| (*r).clone());
             count += 1;
             let dtype = program.buffers[check.index].dtype;
@@ -90,8 +92,8 @@ impl Subject {
         all.into()
     }
 
-    /// For each command, the checks whose word it writes. Their records are stored right after it, because the
-    /// indices may be temporaries.
+    /// Returns, for each command, the checks whose word it is the last to write. Their records are stored directly after the
+    /// command, because the indices may be temporaries.
     pub(crate) fn checks_by_command(program: &GpuProgram) -> Vec<Vec<usize>> {
         let word = |i: usize| program.checks[i].word;
         let by_word: HashMap<usize, usize> = (0..program.checks.len()).map(|i| (word(i), i)).collect();
@@ -113,7 +115,7 @@ impl Subject {
         places
     }
 
-    /// The error of an index, equal to the CPU's.
+    /// Returns the error of an index, equal to the error on the CPU.
     fn error(&self, bits: u64) -> Error {
         let index = match self.dtype {
             DType::I8 => i64::from(bits as i8),
@@ -131,7 +133,7 @@ impl Subject {
     }
 }
 
-/// The ops of a step that have a check, including those in loops.
+/// Appends the ops of a step that have a check, including those in loops.
 fn indexing<'a>(step: &'a Step, to: &mut Vec<&'a Routine>) {
     match step {
         Step::Routine(r) if matches!(r.op, Op::Take(_) | Op::Scatter(_)) => to.push(r),
@@ -142,7 +144,7 @@ fn indexing<'a>(step: &'a Step, to: &mut Vec<&'a Routine>) {
     }
 }
 
-/// The kernels that store a record. The indices are in the heap, in the arena, or in a separate buffer.
+/// Returns the kernels that store a record, for different locations of the indices: the heap, the arena, or another buffer.
 pub(crate) fn modules() -> [Module; 3] {
     let kernel = |memory: &str| {
         let own = memory == "own";
@@ -174,12 +176,12 @@ fn main() {{
     [kernel("heap"), kernel("arena"), kernel("own")]
 }
 
-/// The sources of a record: the memory of the word and of the indices, with their first bytes.
+/// The sources of a record: the buffer and first byte of the word, and those of the indices.
 pub(crate) struct Recorded<'a> {
     pub(crate) arena: &'a Bound,
     pub(crate) word: usize,
     pub(crate) index: &'a (Bound, usize),
-    /// If true, the indices are in the memory of the word.
+    /// If true, the indices are in the same buffer as the word.
     pub(crate) is_same: bool,
     pub(crate) dtype: DType,
     /// The first byte of the record in the heap.

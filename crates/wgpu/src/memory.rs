@@ -1,8 +1,8 @@
-//! Memory of the device. Storages of up to [`SMALL`] bytes share one buffer, the heap; larger ones own a buffer.
-//! Takes sizes, gives [`Block`]s. Commands and uploads are in `queue`.
+//! Allocates memory of the device. Storages of up to [`SMALL`] bytes share one buffer, the heap; larger ones have their own.
+//! Takes sizes; returns [`Block`]s. Commands and uploads are in `queue`.
 //!
-//! An upload acts before the commands that are queued at that time. Memory that was freed while commands wait in the
-//! list is therefore only given out again after they were submitted.
+//! The device executes an upload before the commands that are in the list at that time. So memory that is freed while commands
+//! are in the list is allocated again only after they have been submitted.
 
 use crate::context::{Context, Fault, guarded, lock};
 use crate::late::Suspect;
@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex};
 
 /// Largest heap in bytes, unless the device's bindings are smaller.
 const HEAP: usize = 256 << 20;
-/// Freed bytes of large storages that wait for the next submission; more cause one.
+/// Bytes of freed large storages that may wait for the next submission. If there are more, the list is submitted.
 const WAITING: usize = 64 << 20;
-/// Bytes of freed large buffers that are kept for later use, if no more than this is in use.
+/// Bytes of freed large buffers that are kept for later use. If more bytes are in use, as many as these are kept.
 const KEPT: usize = 256 << 20;
-/// Arenas that are kept for later runs.
+/// Number of arenas that are kept for later runs.
 const ARENAS: usize = 8;
 
 /// The memory of a block.
@@ -28,9 +28,9 @@ const ARENAS: usize = 8;
 pub(crate) enum BlockMemory {
     /// No memory, for zero bytes.
     Empty,
-    /// In the heap, from this byte on.
+    /// A range of the heap.
     Heap { start: usize, bytes: usize },
-    /// In a separate buffer.
+    /// A separate buffer.
     Own(Arc<Owned>),
 }
 
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Owned {
 /// Byte counters.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
-    /// Bytes held by blocks and running programs.
+    /// Bytes of blocks and of the arenas of running programs.
     pub(crate) used: AtomicUsize,
     pub(crate) peak: AtomicUsize,
     /// Bytes allocated from the system.
@@ -85,26 +85,26 @@ pub(crate) struct Block {
     context: Arc<Context>,
     memory: BlockMemory,
     bytes: usize,
-    /// The run that wrote it last.
+    /// The run that last wrote this memory.
     run: AtomicU64,
-    /// Runs that its value was computed by and that may have failed.
+    /// The runs that computed its value and that may have failed.
     suspects: Mutex<Vec<Arc<Suspect>>>,
 }
 
 impl Remote for Block {}
 
 impl Block {
-    /// Its memory.
+    /// Returns the location of the memory.
     pub(crate) fn memory(&self) -> &BlockMemory {
         &self.memory
     }
 
-    /// The run that wrote it last.
+    /// Returns the run that last wrote this memory.
     pub(crate) fn run(&self) -> u64 {
         self.run.load(Ordering::Relaxed)
     }
 
-    /// Records that a run is about to write it, from values of these suspects.
+    /// Records that a run is about to write this memory. `suspects` are those of the run's operands, and the run's own.
     pub(crate) fn written_by(&self, run: u64, suspects: &[Arc<Suspect>]) {
         self.run.store(run, Ordering::Relaxed);
         let mut own = lock(&self.suspects);
@@ -112,8 +112,8 @@ impl Block {
         own.extend_from_slice(suspects);
     }
 
-    /// Adds the runs that its value was computed by to a list, unless they are known to have succeeded. Returns the
-    /// error of one that failed.
+    /// Adds the runs that computed its value to a list, except for those that are known to have succeeded. Returns the
+    /// error if one of them has failed.
     pub(crate) fn add_suspects(&self, to: &mut Vec<Arc<Suspect>>) -> Result<()> {
         let mut own = lock(&self.suspects);
         if let Some(error) = own.iter().find_map(|s| s.error()) {
@@ -167,7 +167,7 @@ impl Context {
         if let Some(start) = state.ranges.take(bytes) {
             return Ok(start);
         }
-        // Reuse freed memory if enough of it justifies a submission; otherwise grow.
+        // If enough freed memory waits, submits the list to reuse that memory. Otherwise enlarges the heap.
         if self.usage.waiting_heap.load(Ordering::Relaxed) >= state.ranges.size() / 4 {
             self.collect(state)?;
             if let Some(start) = state.ranges.take(bytes) {
@@ -183,7 +183,7 @@ impl Context {
         state.ranges.take(bytes).ok_or_else(|| memory_error(bytes))
     }
 
-    /// Replaces the heap by one that is at least twice as large. Returns `false` if it has its maximal size.
+    /// Replaces the heap by one that is at least twice as large. Returns false if it already has the largest size.
     fn grow(&self, state: &mut State, bytes: usize) -> Result<bool> {
         let size = state.ranges.size();
         let limit = HEAP.min(self.binding()) / gradus_gpu::GRAIN * gradus_gpu::GRAIN;
@@ -192,7 +192,7 @@ impl Context {
             return Ok(false);
         }
         let heap = self.create_or_reclaim(state, wanted)?;
-        // Commands in the list have offsets into the old buffer, so its content is copied after them.
+        // Commands in the list use the old buffer, so its content must be copied after they have run.
         self.submit_list(state)?;
         self.call(wanted, || {
             let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -210,7 +210,8 @@ impl Context {
         if bytes > limit {
             return Err(self.too_large("a tensor", bytes));
         }
-        // Sizes are rounded up to steps of a sixteenth, so that tensors of similar sizes can reuse a buffer.
+        // Rounds the size up to a multiple of a sixteenth of the next power of two, so that tensors of similar sizes can
+        // reuse a buffer.
         let step = (bytes.next_power_of_two() / 16).max(64 << 10);
         let size = bytes.next_multiple_of(step).min(limit);
         if let Some(own) = state.pooled(size) {
@@ -225,8 +226,8 @@ impl Context {
         self.create_or_reclaim(state, size)
     }
 
-    /// Allocates memory for the temporaries of a run, returned by [`Context::put_arena`]. Runs follow each other in
-    /// the queue, and no upload goes to an arena that queued commands use, so an arena can be reused at once.
+    /// Allocates memory for the temporaries of a run; [`Context::put_arena`] returns it. An arena can be reused at once,
+    /// because runs execute in the order of the queue, and no upload is made to an arena that queued commands use.
     pub(crate) fn take_arena(&self, state: &mut State, bytes: usize) -> Result<Arc<Owned>> {
         self.check()?;
         let limit = self.binding();
@@ -252,7 +253,7 @@ impl Context {
         Ok(own)
     }
 
-    /// Returns an arena, once the commands of its run are queued.
+    /// Makes an arena available for other runs. Called after the commands of its run have been queued.
     pub(crate) fn put_arena(&self, state: &mut State, own: Arc<Owned>) {
         self.usage.sub(own.bytes);
         state.arenas.push(own);
@@ -262,7 +263,7 @@ impl Context {
         }
     }
 
-    /// The error for data that no binding can hold.
+    /// Makes the error for data that are larger than a binding.
     pub(crate) fn too_large(&self, what: &str, bytes: usize) -> Error {
         let limit = self.binding();
         self.error(format!(
@@ -270,7 +271,7 @@ impl Context {
         ))
     }
 
-    /// Size of the largest binding in bytes, rounded down to complete vectors.
+    /// Returns the size of the largest binding in bytes, rounded down to complete vectors of four words.
     pub(crate) fn binding(&self) -> usize {
         usize::try_from(self.limits.binding).unwrap_or(usize::MAX) / 16 * 16
     }
@@ -286,7 +287,7 @@ impl Context {
         Ok(Arc::new(Owned { buffer, number: state.number(), bytes, reserved: reserved.clone() }))
     }
 
-    /// As [`Context::create`]; if there is not enough memory, frees all cached memory and tries again.
+    /// Creates a buffer that kernels can use. If there is not enough memory, frees all cached memory and tries again.
     fn create_or_reclaim(&self, state: &mut State, bytes: usize) -> Result<Arc<Owned>> {
         match self.create(state, bytes) {
             Err(Fault::Memory) => {
@@ -313,13 +314,12 @@ impl Context {
 
     /// Submits the list, so that memory freed before can be reused.
     fn collect(&self, state: &mut State) -> Result<()> {
-        // Errors of queued runs are kept, and reported when their results are read.
+        // Ignores errors of queued runs here: they are stored, and reported when results are read.
         let _ = self.submit_list(state);
         self.check()
     }
 
-    /// Makes freed memory available. Called after the commands that were queued when it was freed have been
-    /// submitted.
+    /// Makes freed memory available. Called after the commands that were in the list when it was freed have been submitted.
     pub(crate) fn release(&self, state: &mut State, blocks: Vec<BlockMemory>) {
         for memory in blocks {
             match memory {
@@ -337,7 +337,7 @@ impl Context {
         }
         let most = KEPT.max(self.usage.used.load(Ordering::Relaxed));
         while state.kept > most {
-            // The largest first, because few large buffers make up most of the bytes.
+            // Frees the largest buffers first, because few large buffers have most of the bytes.
             let Some(own) = state.pool.last_entry().and_then(|mut e| e.get_mut().pop()) else { break };
             state.kept -= own.bytes;
             if state.pool.get(&own.bytes).is_some_and(Vec::is_empty) {
@@ -349,7 +349,7 @@ impl Context {
 }
 
 impl State {
-    /// Returns a cached buffer of this size or slightly more.
+    /// Returns a cached buffer of at least this size that is not much larger, if there is one.
     fn pooled(&mut self, size: usize) -> Option<Arc<Owned>> {
         let key = *self.pool.range(size..=size + size / 8).next()?.0;
         let same = self.pool.get_mut(&key)?;

@@ -1,5 +1,5 @@
-//! Lists the adapters that wgpu finds, the most capable first, and opens one of them with its own limits.
-//! `WGPU_BACKEND` restricts the backends and `VK_DRIVER_FILES` names Vulkan drivers, as wgpu and Vulkan define them.
+//! Lists the adapters that wgpu finds, the most capable first, and opens one of them with the limits that it supports.
+//! The environment variables `WGPU_BACKEND` of wgpu and `VK_DRIVER_FILES` of Vulkan restrict the backends and the drivers.
 
 use crate::cache::{self, DiskCache};
 use crate::capacity;
@@ -19,9 +19,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// Properties of an adapter that is not open yet.
 #[derive(Clone, Debug)]
 pub struct AdapterFacts {
-    /// Its number, as in `wgpu:0`.
+    /// The number of the adapter, as in `wgpu:0`.
     pub index: usize,
-    /// Its name.
+    /// The name of the adapter.
     pub name: String,
     /// Name and version of the driver.
     pub driver: String,
@@ -29,13 +29,13 @@ pub struct AdapterFacts {
     pub backend: String,
     /// `discrete`, `integrated`, `virtual`, `cpu` or `other`.
     pub kind: String,
-    /// Bytes of the largest binding, and so of the largest tensor.
+    /// Bytes of the largest binding, which is also the size of the largest tensor.
     pub binding: u64,
     /// Bytes of its largest local memory, if the backend reports it.
     pub memory: Option<u64>,
-    /// Storage buffers that one kernel may bind.
+    /// Number of storage buffers that one kernel may bind.
     pub bindings: u32,
-    /// Most threads in a workgroup.
+    /// Largest number of threads in a workgroup.
     pub group: u32,
     /// Bytes of memory that a workgroup shares.
     pub shared: u32,
@@ -46,11 +46,11 @@ pub struct AdapterFacts {
 pub struct Options {
     /// Initial size of the heap in bytes; it doubles when it is full.
     pub heap: usize,
-    /// Most bytes to allocate from the system for tensors.
+    /// Largest number of bytes to allocate from the system for tensors.
     pub most: usize,
-    /// Most bytes of a binding, if less than the adapter's limit.
+    /// Largest size of a binding in bytes, if it is less than the adapter's limit.
     pub binding: u64,
-    /// The folder in which compiled kernels are cached; `None` to disable the cache.
+    /// The folder in which compiled kernels are cached; `None` disables the cache.
     pub cache: Option<PathBuf>,
 }
 
@@ -60,7 +60,7 @@ impl Default for Options {
     }
 }
 
-/// Adapters that can compute, in the order of their numbers.
+/// Returns the adapters that can run compute kernels, in the order of their numbers.
 pub fn adapters() -> Vec<AdapterFacts> {
     let facts = |(index, adapter): (usize, &wgpu::Adapter)| {
         let (info, limits) = (adapter.get_info(), adapter.limits());
@@ -80,7 +80,7 @@ pub fn adapters() -> Vec<AdapterFacts> {
     found().iter().enumerate().map(facts).collect()
 }
 
-/// The number of the first adapter whose name or driver contains this text, in upper or lower case.
+/// Returns the number of the first adapter whose name or driver contains this text, ignoring case.
 pub fn adapter_named(text: &str) -> Result<usize> {
     let wanted = text.to_lowercase();
     let named = |a: &AdapterFacts| format!("{} {}", a.name, a.driver).to_lowercase().contains(&wanted);
@@ -91,7 +91,7 @@ pub fn adapter_named(text: &str) -> Result<usize> {
         .ok_or_else(|| missing(format!("wgpu:{text}")))
 }
 
-/// The error for an adapter that is not there.
+/// Makes the error for an adapter that does not exist. It lists the adapters that exist.
 fn missing(name: String) -> Error {
     let adapters = adapters();
     let why = if adapters.is_empty() {
@@ -110,7 +110,7 @@ pub fn open(index: usize, id: u16, host: Arc<dyn Device>) -> Result<Arc<dyn Devi
     Ok(open_gpu(index, id, host, &Options::default())?)
 }
 
-/// As [`open`], with options, and returning the concrete type.
+/// As [`open`], with options. Returns the concrete type.
 pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options) -> Result<Arc<Gpu>> {
     let name = format!("wgpu:{index}");
     let Some(adapter) = found().get(index) else { return Err(missing(name)) };
@@ -180,13 +180,13 @@ pub fn open_gpu(index: usize, id: u16, host: Arc<dyn Device>, options: &Options)
     Ok(Arc::new(Gpu { context: Arc::new(context), profile, facts, host }))
 }
 
-/// Adapters by preference. Equal ones keep the order of the system, so numbers are stable. The system is queried
-/// once, because that loads all drivers.
+/// Returns the adapters in the order of preference. Adapters of equal preference keep the order of the system, so numbers are
+/// stable. The system is queried only once, because a query loads all drivers.
 fn found() -> &'static [wgpu::Adapter] {
     static ADAPTERS: OnceLock<Vec<wgpu::Adapter>> = OnceLock::new();
     ADAPTERS.get_or_init(|| {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
-        // Validation layers are slow and serve to debug wgpu; the environment can enable them.
+        // Disables validation layers, which are slow and meant for debugging wgpu. Environment variables can enable them.
         descriptor.flags = wgpu::InstanceFlags::empty().with_env();
         let backends = descriptor.backends;
         let instance = wgpu::Instance::new(descriptor);

@@ -1,5 +1,5 @@
-//! Pipelines: kernels compiled by the driver, each text once. Background threads compile them while commands are
-//! queued: only a submission waits, and all new kernels of a program are compiled in parallel.
+//! Pipelines: kernels that the driver has compiled, each text once. Background threads compile the new kernels of a program in
+//! parallel, while commands are queued. Only a submission waits for its kernels.
 
 use crate::cache::DiskCache;
 use crate::context::{Fault, guarded, lock};
@@ -24,7 +24,7 @@ pub(crate) struct Pipelines {
     work: Arc<Work>,
 }
 
-/// Kernels that wait for a thread.
+/// Kernels that wait for a background thread.
 struct Work {
     waiting: Mutex<Waiting>,
     added: Condvar,
@@ -34,12 +34,12 @@ struct Work {
 #[derive(Default)]
 struct Waiting {
     pipelines: VecDeque<Arc<Pipeline>>,
-    /// Threads that run, and those of them that wait for kernels.
+    /// The number of threads, and the number of those that wait for kernels.
     threads: usize,
     idle: usize,
 }
 
-/// A kernel, compiled or to be compiled by the first thread that needs it.
+/// A kernel. The first thread that needs it compiles it.
 pub(crate) struct Pipeline {
     device: wgpu::Device,
     work: Arc<Work>,
@@ -63,12 +63,12 @@ impl Pipelines {
         Ok(pipeline)
     }
 
-    /// Returns the kernel of a module; the first submission that needs it compiles it.
+    /// Returns the kernel of a module without starting to compile it. The first submission that needs the kernel compiles it.
     pub(crate) fn prepare_late(&self, module: &Module) -> std::result::Result<Arc<Pipeline>, Fault> {
         self.find(module).map(|(pipeline, _)| pipeline)
     }
 
-    /// Returns the kernel of a module, and whether it is new.
+    /// Returns the kernel of a module, and true if it is new.
     fn find(&self, module: &Module) -> std::result::Result<(Arc<Pipeline>, bool), Fault> {
         let mut known = lock(&self.known);
         if let Some(pipeline) = known.get(module) {
@@ -86,7 +86,7 @@ impl Pipelines {
         Ok((pipeline, true))
     }
 
-    /// The layout of a kernel's bindings: its storage buffers, then the uniform buffer of parameters.
+    /// Returns the layout of a kernel's bindings: its storage buffers, then the uniform buffer of parameters.
     fn layout(&self, writable: &[bool]) -> std::result::Result<wgpu::BindGroupLayout, Fault> {
         let mut layouts = lock(&self.layouts);
         if let Some(layout) = layouts.get(writable) {
@@ -113,8 +113,8 @@ impl Pipelines {
         Ok(layout)
     }
 
-    /// Queues a kernel for the background threads and starts one if too few run. Threads end when the queue stays
-    /// empty.
+    /// Queues a kernel for the background threads, and starts a thread if too few run. Threads end if the queue is empty
+    /// for a while.
     fn start(&self, pipeline: Arc<Pipeline>) {
         let mut waiting = lock(&self.work.waiting);
         waiting.pipelines.push_back(pipeline);
@@ -125,13 +125,13 @@ impl Pipelines {
         }
         let work = self.work.clone();
         let started = thread::Builder::new().name("gradus-pipelines".to_string()).spawn(move || work.run());
-        // If no thread could be started, the submission that needs the kernel compiles it.
+        // If no thread can be started, the submission that needs the kernel compiles it.
         waiting.threads += usize::from(started.is_ok());
     }
 }
 
 impl Work {
-    /// Compiles queued kernels. When no more arrive, the last thread stores the kernels on disk.
+    /// Compiles queued kernels. The last thread to end stores the compiled kernels on disk.
     fn run(&self) {
         while let Some(pipeline) = self.next() {
             let _ = pipeline.ready();
@@ -163,10 +163,10 @@ impl std::fmt::Debug for Pipeline {
 }
 
 impl Pipeline {
-    /// Returns the compiled kernel; compiles it unless a thread already does. The error is the driver's.
+    /// Returns the compiled kernel. Compiles it, or waits for the thread that compiles it. The error is that of the driver.
     pub(crate) fn ready(&self) -> std::result::Result<&wgpu::ComputePipeline, &str> {
         let compile = || {
-            // A bug of the shader compiler must not end the process.
+            // Catches panics, because an error in the shader compiler must not end the process.
             let caught = catch_unwind(AssertUnwindSafe(|| self.compile()));
             caught.unwrap_or_else(|_| {
                 Err("failed to compile a kernel: the shader compiler panicked".to_string())
@@ -175,12 +175,12 @@ impl Pipeline {
         self.ready.get_or_init(compile).as_ref().map_err(String::as_str)
     }
 
-    /// The layout of its bindings.
+    /// Returns the layout of its bindings.
     pub(crate) fn layout(&self) -> &wgpu::BindGroupLayout {
         &self.layout
     }
 
-    /// Returns true for each binding that it writes to.
+    /// Returns, for each binding, true if the kernel writes to it.
     pub(crate) fn writable(&self) -> &[bool] {
         &self.module.writable
     }

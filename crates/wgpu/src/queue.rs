@@ -1,6 +1,6 @@
-//! The queue: a list of dispatches that is submitted as one command buffer with one compute pass, because a pass per
-//! dispatch costs sixteen times as much. The parameters of all dispatches are in one uniform buffer, written once per
-//! submission. `run` decides what is queued, and when a list is submitted early.
+//! The queue: a list of dispatches that is submitted as one command buffer with one compute pass. A pass for each
+//! dispatch would cost sixteen times as much. The parameters of all dispatches are in one uniform buffer, which is
+//! written once per submission. `execute` decides what is queued, and when a list is submitted early.
 
 use crate::context::{Context, lock};
 use crate::memory::Owned;
@@ -14,19 +14,19 @@ use std::sync::Arc;
 
 /// Number of bind groups to cache.
 const GROUPS: usize = 1024;
-/// Largest upload, in bytes, that is collected and copied together with others.
+/// Largest upload, in bytes, that is collected in the list and copied together with others.
 const SMALL_UPLOAD: usize = 64 << 10;
-/// Bytes of uploads that cause a submission, because wgpu holds a copy of them until then.
+/// Bytes of uploads after which the list is submitted, because wgpu keeps a copy of the bytes until then.
 const UPLOADS: usize = 64 << 20;
-/// Runs of eager calls that are submitted together.
+/// Number of runs of eager calls after which the list is submitted.
 const RUNS: usize = 64;
-/// Estimated seconds of eager calls after which they are submitted.
+/// Estimated seconds of eager calls after which the list is submitted.
 const EAGER: f64 = 1e-3;
-/// Most estimated seconds of one submission: systems reset a GPU that stays busy for too long.
+/// Largest estimated duration of one submission in seconds, because systems reset a GPU that is busy for too long.
 const LONGEST: f64 = 0.1;
-/// Most dispatches of one submission.
+/// Largest number of dispatches of one submission.
 const DISPATCHES: usize = 4096;
-/// Most submissions that may be unfinished at a time.
+/// Largest number of submissions that may be unfinished at the same time.
 const IN_FLIGHT: usize = 64;
 
 /// The memory of a device and its queued work.
@@ -43,20 +43,21 @@ pub(crate) struct State {
     groups: HashMap<GroupKey, wgpu::BindGroup>,
     /// The buffer of parameters, and its number.
     parameters: Option<(u64, wgpu::Buffer)>,
-    /// The bytes that were last written to it. Steps of a training run mostly have the same parameters.
+    /// The bytes that were last written to it. They need not be written again if they are equal, as in most steps of a
+    /// training run.
     written: Vec<u8>,
     numbers: u64,
     runs: u64,
     /// Runs whose results are invalid, and why.
     failed: Vec<(Range<u64>, Error)>,
-    /// The first of these errors that was not reported yet.
+    /// The first of these errors that has not been reported yet.
     pub(crate) refused: Option<Error>,
-    /// Submissions that may be unfinished, and the number of all submissions so far.
+    /// The submissions that may be unfinished, and the number of all submissions so far.
     in_flight: VecDeque<wgpu::SubmissionIndex>,
     submissions: u64,
 }
 
-/// The key of a bind group: which bindings are written, the size of the parameter block, and the buffers.
+/// The key of a bind group: for each binding true if it is written, the size of the parameter block, and the buffers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct GroupKey {
     writable: Vec<bool>,
@@ -75,11 +76,11 @@ struct List {
     large: usize,
     runs: usize,
     seconds: f64,
-    /// The first run with commands in the list.
+    /// The first run that has commands in the list.
     first: Option<u64>,
 }
 
-/// A small upload: its target, its offset there, and its range in the list's bytes.
+/// A small upload: the target buffer, the offset in it, and the range in the list's bytes.
 struct Upload {
     to: Bound,
     start: u64,
@@ -89,33 +90,33 @@ struct Upload {
 struct Dispatch {
     pipeline: Arc<Pipeline>,
     buffers: Vec<Bound>,
-    /// Offset of its parameters, and the size of their binding.
+    /// The offset of its parameters, and the size of their binding.
     offset: u32,
     parameters: u64,
     groups: [u32; 3],
     run: u64,
 }
 
-/// A buffer that a command uses. The heap is looked up at submission, since it may be replaced before.
+/// A buffer that a command uses. `Heap` means the heap at the time of the submission, because the heap may be replaced before.
 #[derive(Clone, Debug)]
 pub(crate) enum Bound {
     Heap,
     Own(Arc<Owned>),
 }
 
-/// The end of a submission, after the commands of the list.
+/// The part of a submission after the commands of the list.
 pub(crate) enum Epilogue<'a> {
     Nothing,
     Copies(&'a Collect),
-    /// Each dispatch is a separate pass, between two timestamps.
+    /// Makes each dispatch a separate pass, between two timestamps.
     Times(&'a Timer),
 }
 
-/// Copies to a buffer of the host.
+/// Copies to a buffer that the host can map.
 #[derive(Debug)]
 pub(crate) struct Collect {
     pub(crate) staging: wgpu::Buffer,
-    /// Source, its first byte, the first byte in `staging`, and size; all numbers are multiples of 4.
+    /// Each copy has the source, its first byte, the first byte in `staging`, and the size. All numbers are multiples of 4.
     pub(crate) copies: Vec<(Bound, u64, u64, u64)>,
 }
 
@@ -160,12 +161,12 @@ impl State {
         self.runs
     }
 
-    /// Drops the bind groups of a buffer that is about to be freed, since they would keep its memory alive.
+    /// Drops the bind groups of a buffer that is about to be freed, because they would keep its memory alive.
     pub(crate) fn forget(&mut self, number: u64) {
         self.groups.retain(|key, _| !key.buffers.contains(&number));
     }
 
-    /// Returns the error of a run whose results are invalid.
+    /// Returns an error if the results of a run are invalid.
     pub(crate) fn check_run(&self, run: u64) -> Result<()> {
         match self.failed.iter().find(|(runs, _)| runs.contains(&run)) {
             Some((_, error)) => Err(error.clone()),
@@ -173,7 +174,7 @@ impl State {
         }
     }
 
-    /// Marks runs as failed.
+    /// Marks the results of all runs from `from` on, up to the latest, as invalid.
     fn fail(&mut self, from: u64, error: &Error) {
         self.failed.push((from..self.runs + 1, error.clone()));
     }
@@ -198,7 +199,7 @@ impl State {
             pipeline: pipeline.clone(),
             buffers,
             offset: offset as u32,
-            // Few different sizes, so that kernels with different parameters share bind groups.
+            // Rounds to few different sizes, so that kernels with different parameters share bind groups.
             parameters: parameters.len().next_power_of_two().max(256) as u64,
             groups,
             run,
@@ -212,13 +213,13 @@ impl State {
             && (list.dispatches.len() + dispatches > DISPATCHES || list.seconds + seconds > LONGEST)
     }
 
-    /// Submissions before the last that may be unfinished, and the number of all submissions so far.
+    /// Returns the submissions before the last that may be unfinished, and the number of all submissions so far.
     pub(crate) fn earlier(&self) -> (Vec<wgpu::SubmissionIndex>, u64) {
         let earlier = self.in_flight.iter().rev().skip(1).rev();
         (earlier.cloned().collect(), self.submissions)
     }
 
-    /// Number of all submissions so far.
+    /// Returns the number of all submissions so far.
     pub(crate) fn submissions(&self) -> u64 {
         self.submissions
     }
@@ -230,14 +231,15 @@ impl State {
         self.in_flight.drain(..done);
     }
 
-    /// If nothing has been queued since the last submission: that submission, unless it is known to be finished.
+    /// Returns the last submission if nothing has been queued since. The inner value is `None` if all submissions are
+    /// known to be finished.
     pub(crate) fn last_submission(&self) -> Option<Option<wgpu::SubmissionIndex>> {
         let list = &self.list;
         let is_empty = list.dispatches.is_empty() && list.uploads.is_empty() && list.large == 0;
         is_empty.then(|| self.in_flight.back().cloned())
     }
 
-    /// Number of dispatches in the list.
+    /// Returns the number of dispatches in the list.
     pub(crate) fn queued(&self) -> usize {
         self.list.dispatches.len()
     }
@@ -247,7 +249,7 @@ impl State {
         self.list.seconds += seconds;
     }
 
-    /// Counts a queued run of an eager call. Returns whether the list should be submitted.
+    /// Counts a queued run of an eager call. Returns true if the list should be submitted.
     pub(crate) fn count_run(&mut self) -> bool {
         self.list.runs += 1;
         self.list.runs >= RUNS || self.list.seconds >= EAGER
@@ -270,7 +272,7 @@ impl Context {
         if bytes.len() <= SMALL_UPLOAD {
             let from = state.list.bytes.len();
             state.list.bytes.extend_from_slice(bytes);
-            // Memory is padded, so complete words may be written.
+            // Writes complete words, which is allowed because memory is padded.
             state.list.bytes.resize(from + bytes.len().next_multiple_of(4), 0);
             let at = from..state.list.bytes.len();
             state.list.uploads.push(Upload { to: to.clone(), start: start as u64, at });
@@ -283,7 +285,7 @@ impl Context {
         Ok(())
     }
 
-    /// Writes in parts, so that wgpu does not hold a copy of everything.
+    /// Writes a large upload in parts, so that wgpu does not keep a copy of all bytes.
     fn write_large(
         &self,
         state: &mut State,
@@ -313,8 +315,8 @@ impl Context {
         self.submit(state, &Epilogue::Nothing).map(|_| ())
     }
 
-    /// Submits the list, then the epilogue. If a kernel was rejected, its runs fail: the error is kept, and reported
-    /// to readers of the results. An error returned here means that nothing was submitted.
+    /// Submits the list, then the epilogue. If a kernel was rejected, the runs that need it fail: the error is stored,
+    /// and reads of their results return it. If this function itself returns an error, nothing was submitted.
     pub(crate) fn submit(&self, state: &mut State, epilogue: &Epilogue<'_>) -> Result<wgpu::SubmissionIndex> {
         let freed = std::mem::take(&mut *lock(&self.freed));
         let mut list = std::mem::take(&mut state.list);
@@ -333,8 +335,8 @@ impl Context {
         submitted
     }
 
-    /// Waits for the kernels of a list. If one was rejected, drops its dispatch and all that follow, and marks their
-    /// runs.
+    /// Waits for the kernels of a list. If one was rejected, drops its dispatch and all later ones, and marks their runs
+    /// as failed.
     fn drop_refused(&self, state: &mut State, list: &mut List) {
         let Some(at) = list.dispatches.iter().position(|d| d.pipeline.ready().is_err()) else { return };
         let dropped = list.dispatches.split_off(at);
@@ -383,7 +385,7 @@ impl Context {
         Ok(index)
     }
 
-    /// Writes the uploads of a list to a buffer to copy from.
+    /// Writes the uploads of a list to a buffer from which they can be copied.
     fn staged(&self, list: &List) -> Result<Option<wgpu::Buffer>> {
         if list.bytes.is_empty() {
             return Ok(None);
@@ -408,7 +410,7 @@ impl Context {
         if list.dispatches.is_empty() {
             return Ok(Vec::new());
         }
-        // Every binding, including the last, must end inside of the buffer.
+        // Enlarges the buffer, because also the last binding must end inside of it.
         let largest = list.dispatches.iter().map(|d| d.parameters).max().unwrap_or_default();
         let size = list.parameters.len() as u64 + largest;
         let (number, parameters) = match state.parameters.take() {
@@ -475,7 +477,7 @@ impl Context {
 }
 
 impl State {
-    /// The buffer of a command.
+    /// Returns the buffer of a command.
     pub(crate) fn buffer<'a>(&'a self, bound: &'a Bound) -> &'a wgpu::Buffer {
         match bound {
             Bound::Heap => &self.heap.buffer,

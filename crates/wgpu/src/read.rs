@@ -1,5 +1,5 @@
-//! Reads: copies ranges of storages to one buffer that the host can map, after all queued work. One read is one wait.
-//! Takes byte ranges; returns a [`Pending`] that can be awaited or waited for. It also reports late errors of the runs
+//! Reads storages: copies byte ranges to one buffer that the host can map, after all queued work. A read waits only once.
+//! Takes byte ranges; returns a [`Pending`] that can be awaited or waited for. A read also reports the late errors of the runs
 //! that wrote the ranges.
 
 use crate::context::{Context, lock};
@@ -16,7 +16,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// Number of buffers for reads to cache, and the largest of them. Creating one costs more than the copy.
+/// Number of buffers for reads that are cached, and the largest size. Creating a buffer costs more than the copy.
 const KEPT: usize = 4;
 const LARGEST: u64 = 64 << 20;
 
@@ -28,20 +28,20 @@ struct Read {
     parts: Vec<Range<usize>>,
     /// The submission to wait for; `None` if all work is known to be finished.
     index: Option<wgpu::SubmissionIndex>,
-    /// Earlier submissions that may be unfinished, and the number of all submissions so far.
+    /// The earlier submissions that may be unfinished, and the number of all submissions so far.
     earlier: Vec<wgpu::SubmissionIndex>,
     count: u64,
     signal: Arc<Signal>,
-    /// Runs whose records are read after the parts, and whether they are over.
+    /// The runs whose records are read after the parts, each with true if the run is over.
     suspects: Vec<(Arc<Suspect>, bool)>,
-    /// If true, a thread polls the device, so that the task is woken.
+    /// If true, a thread polls the device and will wake the task.
     driven: bool,
 }
 
-/// wgpu's result of mapping a buffer.
+/// The result of mapping a buffer.
 type Mapped = std::result::Result<(), String>;
 
-/// Set by a callback of wgpu.
+/// A result that a callback of wgpu sets.
 #[derive(Default)]
 struct Signal {
     state: Mutex<(Option<Mapped>, Option<Waker>)>,
@@ -61,7 +61,7 @@ impl Signal {
 }
 
 impl Context {
-    /// Waits for all queued work. Reports a rejected kernel even if its results are never read.
+    /// Waits for all queued work. Returns the error of a rejected kernel even if its results are never read.
     pub(crate) fn finish(self: &Arc<Context>) -> Pending {
         match self.start_ranges(&[], &[], Vec::new()) {
             Ok(read) => match lock(&self.state).refused.take() {
@@ -97,8 +97,8 @@ impl Context {
         self.start_ranges(&ranges, &runs, suspects.into_iter().map(|s| (s, true)).collect())
     }
 
-    /// As [`Context::read`], but waits. Takes buffers, first bytes and sizes, none of them empty. `runs` wrote them,
-    /// and the values depend on `suspects`, which may be over or not.
+    /// Reads ranges of buffers and waits for them. A range is a buffer, the first byte and a size above 0. `runs` are the
+    /// runs that wrote the ranges. The values depend on `suspects`, each with true if the run is over.
     pub(crate) fn read_ranges(
         self: &Arc<Context>,
         ranges: &[Option<(Bound, usize, usize)>],
@@ -124,7 +124,7 @@ impl Context {
                 parts.push(0..0);
                 continue;
             };
-            // Copies begin and end at complete words.
+            // Copies must begin and end at complete words.
             let first = start / 4 * 4;
             let words = (start + bytes).next_multiple_of(4) - first;
             copies.push((from.clone(), first as u64, size as u64, words as u64));
@@ -136,7 +136,7 @@ impl Context {
         let collect = staging.clone().map(|staging| Collect { staging, copies });
         let last = if collect.is_none() { state.last_submission() } else { None };
         let index = match last {
-            // There is nothing to submit, only something to wait for.
+            // The list is empty, so the read only waits for the last submission.
             Some(last) => {
                 let freed = std::mem::take(&mut *lock(&self.freed));
                 self.release(&mut state, freed);
@@ -147,7 +147,7 @@ impl Context {
                 Some(self.submit(&mut state, &epilogue)?)
             }
         };
-        // A run that was just submitted may have failed.
+        // The runs may have failed in this submission.
         runs.iter().try_for_each(|run| state.check_run(*run))?;
         let before = state.earlier();
         drop(state);
@@ -267,12 +267,11 @@ impl Reading for Read {
             self.driven = true;
             let (context, signal) = (self.context.clone(), self.signal.clone());
             let has_copies = self.staging.is_some();
-            // Callbacks run only while a thread polls the device. If no thread can be started, the task polls
-            // repeatedly.
+            // Callbacks run only while a thread polls the device. If no thread can be started, the task polls repeatedly.
             let drive = move || {
                 let wait = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
                 let _ = context.device.poll(wait);
-                // The callback may belong to a later submission of another thread.
+                // The callback that is awaited may belong to a later submission of another thread.
                 if !has_copies {
                     signal.set(Ok(()));
                 }
@@ -286,7 +285,7 @@ impl Reading for Read {
     }
 
     fn wait(mut self: Box<Self>) -> Result<Vec<Storage>> {
-        // Wait for one submission after the other, so that a long computation can be interrupted. A timeout would be
+        // Waits for one submission after the other, so that a long computation can be interrupted. A timeout would be
         // simpler, but wgpu 30 panics if a wait times out while another thread finishes the queue.
         for index in std::mem::take(&mut self.earlier).into_iter().chain(self.index.clone()) {
             let wait = wgpu::PollType::Wait { submission_index: Some(index), timeout: None };
@@ -304,7 +303,7 @@ impl Reading for Read {
             if let Some(result) = state.0.take() {
                 break result;
             }
-            // Another thread has taken the callback and is about to call it.
+            // Another thread has taken the callback and will call it soon.
             let changed = self.signal.changed.wait_timeout(state, Duration::from_millis(10));
             state = changed.map_or_else(|e| e.into_inner().0, |(guard, _)| guard);
             self.context.check()?;

@@ -1,5 +1,5 @@
-//! Prepared programs: a [`Loaded`] program has its kernels and constants on the device. A run allocates all its
-//! memory, then queues the commands. Steps without a kernel run on the host in between.
+//! Prepared programs. The kernels and constants of a [`Loaded`] program are on the device. A run first allocates all its
+//! memory, then queues the commands. Steps without a kernel run on the host between them.
 
 use crate::check;
 use crate::context::{Context, lock};
@@ -16,9 +16,9 @@ use gradus_mem::{HOST, Storage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Largest operand, in bytes, that may be on the host.
+/// Largest operand on the host, in bytes, that is uploaded automatically.
 const HOST_OPERAND: usize = 16;
-/// Most runs among the suspects of the operands; if there are more, the next run waits for them.
+/// Largest number of suspects of the operands of a run. If there are more, the run first waits for them.
 const SUSPECTS: usize = 64;
 /// Every buffer begins at a multiple of this, in bytes.
 const ALIGN: usize = 16;
@@ -37,21 +37,22 @@ pub(crate) struct Loaded {
     pub(crate) hosts: Vec<Option<Arc<dyn Executable>>>,
     /// Constants on the device and, if a host step reads them, on the host.
     pub(crate) constants: Vec<(usize, Storage, Option<Storage>)>,
-    /// The memory of each buffer; set for constants, the others are assigned by each run.
+    /// The memory of each buffer. Only that of constants is set; each run assigns the others.
     pub(crate) table: Vec<Slot>,
     /// Bytes of each page of the arena.
     pub(crate) arena: Vec<usize>,
-    /// If true, some outputs are new values of cells, which must keep their old values if the run fails.
+    /// If true, some outputs are new values of cells. Cells must keep their old values if the run fails.
     pub(crate) cells: bool,
-    /// The subjects of its checks, and for each command the checks whose records are stored after it.
+    /// The subjects of its checks, and for each command the checks whose records are stored directly after it.
     pub(crate) subjects: Arc<[Subject]>,
     pub(crate) records: Vec<Vec<usize>>,
-    /// The command after which the checks must have succeeded, because cells are written later.
+    /// If the program writes cells, the last command with a record. After it the run waits until its checks have
+    /// succeeded, because cells must keep their values if a check fails.
     pub(crate) decides: Option<usize>,
     pub(crate) runs: AtomicU64,
 }
 
-/// The memory of a buffer and its first byte there; `None` if it has no elements.
+/// The memory of a buffer, and the first byte of the buffer in it; `None` if the buffer has no elements.
 pub(crate) type Slot = Option<(Bound, usize)>;
 
 /// A run whose memory is allocated.
@@ -60,13 +61,13 @@ pub(crate) struct Run {
     pub(crate) table: Vec<Slot>,
     pub(crate) arena: Vec<Arc<Owned>>,
     pub(crate) outputs: Vec<Output>,
-    /// Copies to make before the commands.
+    /// Copies that are queued before the commands.
     pub(crate) copies: Vec<Copy>,
     /// Memory of copied and uploaded operands, freed when all commands are queued.
     pub(crate) temporaries: Vec<Block>,
-    /// The runs that its operands depend on and that may have failed.
+    /// The runs that computed its operands and that may have failed.
     pub(crate) suspects: Vec<Arc<Suspect>>,
-    /// The run itself, if its checks can fail.
+    /// The suspect of the run itself, if the program has checks.
     pub(crate) own: Option<Arc<Suspect>>,
 }
 
@@ -153,15 +154,18 @@ impl Loaded {
         for (a, &b) in arguments.iter().zip(&program.inputs) {
             let (buffer, bytes) = (&program.buffers[b], program.buffers[b].bytes());
             if a.offset.saturating_add(bytes) > a.storage.len_bytes() {
-                return Err(Error::value("an argument", format!("needs {bytes} bytes from its offset")));
+                let why = format!("has less than {bytes} bytes from byte {} on", a.offset);
+                return Err(Error::value("an argument", why));
             }
             if !a.offset.is_multiple_of(buffer.dtype.size()) {
-                return Err(Error::value("an argument", format!("cannot start at byte {}", a.offset)));
+                let why = format!("of {} cannot start at byte {}", buffer.dtype, a.offset);
+                return Err(Error::value("an argument", why));
             }
             if a.storage.device() == HOST {
                 if bytes > HOST_OPERAND {
-                    let why =
-                        format!("cannot use {bytes} bytes of the cpu; move the tensor to the device first");
+                    let why = format!(
+                        "cannot read a tensor of {bytes} bytes on the cpu; move it to the device first"
+                    );
                     return Err(self.context.error(why));
                 }
             } else {
@@ -210,7 +214,7 @@ impl Loaded {
         if !self.subjects.is_empty() {
             let record = context.take(state, RECORD * self.subjects.len())?;
             if let Some((to, start)) = bound(record.memory()) {
-                // Initially no check has failed.
+                // Initialises the record so that no check has failed.
                 context.write(state, (&to, start), &vec![0xff; RECORD * self.subjects.len()], run.number)?;
             }
             run.own = Some(Suspect::new(&self.subjects, record));
@@ -239,7 +243,7 @@ impl Loaded {
                 run.outputs.push(Output::Taken(i));
                 slot
             } else {
-                // The old value is still used elsewhere, so it is copied.
+                // The old value is still in use, so a copy is overwritten.
                 let block = self.copied(state, a, bytes, run)?;
                 block.written_by(run.number, &suspects);
                 let slot = bound(block.memory());
@@ -258,7 +262,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Returns memory of an operand that the program's kernels can read; copies or uploads the operand if needed.
+    /// Returns memory of an operand that the program's kernels can read. Copies or uploads the operand if needed.
     fn operand(&self, state: &mut State, a: &Argument, b: usize, run: &mut Run) -> Result<Slot> {
         let bytes = self.program.buffers[b].bytes();
         if bytes == 0 {
@@ -266,7 +270,7 @@ impl Loaded {
         }
         if a.storage.device() != HOST && a.offset.is_multiple_of(ALIGN) {
             let place = self.context.block(&a.storage)?.memory();
-            // A small part of a large tensor is not in the heap, where kernels expect small operands.
+            // Kernels read small operands from the heap, but a small part of a large tensor is in another buffer.
             let memory = self.program.memory(b);
             let fits = matches!(
                 (place, memory),
@@ -310,7 +314,7 @@ impl Executable for Loaded {
         context.check()?;
         self.check(arguments)?;
         if self.text == Text::Special || self.cells || sink.is_some() {
-            // If a kernel is rejected, nothing has been written yet.
+            // Waits for the kernels before any memory is written, so that a rejected kernel leaves all values unchanged.
             let ready = |p: &Arc<Pipeline>| p.ready().map(|_| ()).map_err(|why| context.error(why));
             self.pipelines.iter().try_for_each(ready)?;
         }
@@ -323,7 +327,7 @@ impl Executable for Loaded {
             suspects.clear();
         }
         let mut run = self.begin(&mut lock(&context.state), arguments, suspects)?;
-        // A run that overwrites its arguments must not be interrupted.
+        // A run that overwrites arguments must not be interrupted.
         let in_place = run.outputs.iter().any(|o| matches!(o, Output::Taken(_)));
         let quiet = in_place.then(stop::quiet);
         let executed = match sink {
@@ -345,7 +349,7 @@ impl Executable for Loaded {
             Output::Taken(i) => {
                 let gone = || Error::verify("an argument is overwritten by two outputs");
                 let storage = given[i].take().ok_or_else(gone)?.storage;
-                // Runs that write cells wait for suspects first, so there are none.
+                // A run that writes cells has waited for its suspects, so there are none.
                 context.block(&storage)?.written_by(run.number, &[]);
                 Ok(storage)
             }

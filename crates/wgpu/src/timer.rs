@@ -1,5 +1,5 @@
-//! Measures dispatches by timestamps of the device, for profiles. Each dispatch is then a separate pass, so the run
-//! takes longer than usual; the times of the dispatches do not.
+//! Measures the times of dispatches by timestamps of the device, for profiles. Each dispatch is then a separate pass, so the
+//! whole run takes longer than usual, but the times of the dispatches are not affected.
 
 use crate::context::Context;
 use crate::queue::{Epilogue, State};
@@ -7,7 +7,7 @@ use gradus_ir::Result;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// Most dispatches of one submission that can be timed: query sets hold two timestamps for each.
+/// Largest number of dispatches of one submission that can be timed, because a query set has two timestamps for each.
 pub(crate) const MOST: usize = 2048;
 
 /// Timestamps of a submission.
@@ -50,8 +50,7 @@ impl Context {
         self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// Submits the list, which has at most [`MOST`] dispatches. Returns the time of each. Unlocks the state
-    /// meanwhile.
+    /// Submits the list, which has at most [`MOST`] dispatches, and returns the time of each. Unlocks the state while it waits.
     pub(crate) fn submit_timed(
         self: &Arc<Context>,
         mut state: MutexGuard<'_, State>,

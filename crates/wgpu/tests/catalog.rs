@@ -1,6 +1,6 @@
-//! Compares a device with the reference: every op of the catalog in every dtype that it supports, at samples and at
-//! special values; derivatives; composed functions and their gradients; random graphs with loops. Results must be within
-//! the bounds of the ops. Steps without a kernel run on the host, so every op works.
+//! Compares a device with the reference: every op of the catalog in every supported dtype, at samples and at special values;
+//! derivatives; composed functions and their gradients; random graphs with loops. Results must be within the bounds of the ops.
+//! Steps without a kernel run on the host, so every op is supported.
 
 use gradus_compile::Text;
 use gradus_cpu::Cpu;
@@ -17,7 +17,7 @@ use gradus_wgpu::{Gpu, Options, adapter_named, adapters, open_gpu};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Opens the adapter that `GRADUS_ADAPTER` names, else the first; `None` if there is none.
+/// Opens the adapter that `GRADUS_ADAPTER` names, otherwise the first. Returns `None` if there is none.
 fn gpu() -> Option<Arc<Gpu>> {
     if adapters().is_empty() {
         let required = std::env::var("GRADUS_ORACLES").is_ok_and(|v| v == "required");
@@ -44,7 +44,7 @@ fn evaluate(gpu: &Gpu, graph: &Graph, inputs: &[Literal], text: Text) -> Result<
     read.iter().zip(&graph.output_avals()).map(literal).collect()
 }
 
-/// Makes the device checks of all cases. Graphs with `f64` and `c128`, which the device rejects, run on the CPU.
+/// Checks all cases on the device. Graphs with `f64` and `c128`, which the device rejects, run on the CPU.
 fn check(cases: Vec<Case>) {
     let Some(gpu) = gpu() else { return };
     let floats = Floats { subnormals: gpu.keeps_subnormals().expect("a product") };
@@ -89,7 +89,7 @@ fn every_op() {
 
 #[test]
 fn derivatives_of_every_op() {
-    // The short form has one of each op: they are several times as large as the op.
+    // The short run has one derivative for each op, because derivatives are several times as large as the op.
     let mut seen = std::collections::HashSet::new();
     let first = |(name, ..): &Case| extent::full() || seen.insert(name.clone());
     check(derivatives().into_iter().filter(first).collect());
@@ -102,7 +102,7 @@ fn every_composite_and_its_gradient() {
     check(composites().into_iter().filter(first).collect());
 }
 
-/// The sum of the bounds of all ops of a graph, with those of loops for every iteration.
+/// Returns the sum of the bounds of all ops of a graph. Ops in loops count for every iteration.
 fn bounds(graph: &Graph) -> f64 {
     let one = |node: &gradus_ir::graph::Node| {
         let ins: Vec<Aval> = node.ins.iter().map(|id| graph.aval(*id).clone()).collect();
@@ -120,8 +120,8 @@ fn bounds(graph: &Graph) -> f64 {
     graph.nodes().iter().map(one).sum()
 }
 
-/// Random graphs of smooth ops with scans, conditional loops, switches and regions. Later ops may enlarge the error of
-/// earlier ones: values and slopes are at most 8, so a few ops enlarge it by less than 64.
+/// Tests random graphs of smooth ops with scans, conditional loops, switches and regions. Ops may enlarge the errors of earlier
+/// ops: values and slopes are at most 8, and the factor over a few ops is below 64.
 #[test]
 fn random_graphs_with_loops() {
     let Some(gpu) = gpu() else { return };

@@ -1,10 +1,12 @@
 //! Optimises loops: hoists work out of the iterations, and merges loops that run the same iterations.
 //!
-//! Values that depend on shared operands alone are computed once, before the loop. Products that do not depend on a
-//! carry are computed for all iterations at once, as one large product. If iterations are small, pointwise
-//! functions are, too. This may at most double the bytes that the loop reads and writes. Shared operands of
-//! products are transposed once. Values that a later loop would compute again are kept by the earlier one
-//! (`reuse`). All of this is exact: every element is computed from the same numbers in the same order.
+//! - Values that depend only on shared operands are computed once, before the loop.
+//! - Products that do not depend on a carry are computed for all iterations at once, as one large product. If iterations are
+//!   small, so are pointwise functions. This may at most double the bytes that the loop reads and writes.
+//! - Shared operands of products are transposed once, before the loop.
+//! - Products that a later loop would compute again are kept by the earlier loop (`reuse`).
+//!
+//! Results keep their bits: every element is computed from the same numbers in the same order.
 
 mod reuse;
 
@@ -26,7 +28,7 @@ pub(crate) fn optimize_loops(graph: Graph, limits: &Loops) -> Result<Graph> {
     }
     let together = find_mergeable(&graph)?;
     let graph = rebuild(&graph, |b, i, values, operands| match together.get(&i) {
-        // Its iterations are run by an earlier loop.
+        // An earlier loop computes the results of this one.
         Some(Together::In(first, outs)) => Ok(Some(outs.iter().map(|&k| values[*first][k]).collect())),
         Some(Together::All(scan)) => b.try_apply(scan.clone(), operands).map(Some),
         None => Ok(None),
@@ -38,7 +40,8 @@ pub(crate) fn optimize_loops(graph: Graph, limits: &Loops) -> Result<Graph> {
     })
 }
 
-/// Rebuilds a graph, replacing some nodes. `replace` receives the node's number, the values so far and the operands.
+/// Rebuilds a graph with some nodes replaced. `replace` receives the number of a node, the new values so far and the new
+/// operands; it returns the new results, or `None` to copy the node.
 fn rebuild(
     graph: &Graph,
     other: impl for<'b> Fn(&'b Builder, usize, &[Vec<Var<'b>>], &[Var<'b>]) -> Result<Option<Vec<Var<'b>>>>,
@@ -71,12 +74,12 @@ fn rebuild(
 enum Together {
     /// This loop computes the results of all loops with the same iterations.
     All(Scan),
-    /// An earlier loop computes the results of this loop: the number of that loop, and the indices of the
-    /// results.
+    /// An earlier loop computes the results of this loop. Has the number of that loop, and the indices of the results.
     In(usize, Vec<usize>),
 }
 
-/// Finds loops over the same operands with the same carries, such as a recurrence and the one that keeps its carries.
+/// Finds loops over the same operands with the same carries, such as a recurrence and the same recurrence that also returns
+/// its carries.
 fn find_mergeable(graph: &Graph) -> Result<HashMap<usize, Together>> {
     let mut found: HashMap<usize, Together> = HashMap::new();
     let scans: Vec<(usize, &Node, &Scan)> = graph
@@ -124,14 +127,14 @@ fn merge_loops(first: &Scan, second: &Scan) -> Result<Option<(Scan, Vec<usize>)>
     Ok(Some((Scan { body, ..first.clone() }, output_of)))
 }
 
-/// The operands of a loop that a value of an iteration depends on.
+/// The kinds of loop operands that a value in an iteration depends on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum DependsOn {
-    /// Shared operands at most.
+    /// Only shared operands, or none.
     Shared,
-    /// Slices of the inputs, and maybe shared operands.
+    /// Slices of the inputs, and possibly shared operands.
     Slices,
-    /// Carries, and maybe the others.
+    /// Carries, and possibly slices and shared operands.
     Carries,
 }
 
@@ -164,7 +167,7 @@ impl<'s> LoopOptimizer<'s> {
         node.op.def().form(&types)
     }
 
-    /// Loop-invariant values to hoist, except inputs, constants and views.
+    /// Returns the loop-invariant values to hoist; inputs, constants and views stay.
     fn invariants(&self) -> Vec<Id> {
         let body = &self.scan.body;
         let used = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on != DependsOn::Shared);
@@ -190,8 +193,8 @@ impl<'s> LoopOptimizer<'s> {
         once
     }
 
-    /// Products, and functions if iterations are small, to compute for all iterations before the loop. Together they
-    /// have at most as many elements as the loop reads and writes per iteration.
+    /// Returns the products, and also the functions if iterations are small, to compute for all iterations before the loop. In
+    /// each iteration they have together at most as many elements as the loop reads and writes.
     fn batched_over_steps(&self) -> Vec<Id> {
         let body = &self.scan.body;
         let elements = |a: &Aval| a.shape.numel();
@@ -199,7 +202,7 @@ impl<'s> LoopOptimizer<'s> {
             body.input_avals()[self.scan.shared + self.scan.carries..].iter().map(elements).sum::<usize>();
         let mut left = slices + body.output_avals()[self.scan.carries..].iter().map(elements).sum::<usize>();
         let small = body.nodes().iter().flat_map(|n| &n.outs).all(|a| elements(a) <= self.limits.small);
-        // Marks values that an iteration uses directly, apart from the values computed before the loop.
+        // Marks the values that an iteration uses, in addition to the values computed before the loop.
         let mut used = vec![false; body.nodes().len()];
         let within = body.nodes().iter().zip(&self.on).filter(|(_, on)| **on == DependsOn::Carries);
         within.flat_map(|(n, _)| &n.ins).chain(body.outputs()).for_each(|id| used[id.node as usize] = true);
@@ -215,8 +218,8 @@ impl<'s> LoopOptimizer<'s> {
                     ahead.extend(rest.map(|_| Id { node: i as u32, out: 0 }));
                     rest.is_some()
                 }
-                // The operands of a hoisted product are computed both before the loop and in it, so they must be
-                // cheap.
+                // The operands of a hoisted product are computed before the loop, and possibly again in it, so they must
+                // be cheap.
                 (DependsOn::Slices, Form::View(_) | Form::Reshape) => simple,
                 (DependsOn::Slices, Form::Pad { .. } | Form::Concat { .. }) => simple,
                 _ => false,
@@ -225,8 +228,8 @@ impl<'s> LoopOptimizer<'s> {
         ahead
     }
 
-    /// Shared operands of products left in the loop whose contiguous axis is unsuitable: product, operand and axis
-    /// order.
+    /// Returns the shared operands to transpose before the loop: those of products in the loop whose contiguous axis is
+    /// unsuitable. Each entry is a product, an operand and the new order of its axes.
     fn transposed_operands(&self, once: &[Id]) -> Vec<(usize, usize, Vec<usize>)> {
         let mut turned = Vec::new();
         for (i, node) in self.scan.body.nodes().iter().enumerate() {
@@ -256,15 +259,14 @@ impl<'s> LoopOptimizer<'s> {
         }
         let (first, rest) = operands.split_at(*shared);
         let (start, slices) = rest.split_at(*carries);
-        // Values computed before the loop: those of shared operands once, those of slices for all iterations.
+        // Builds a graph of values to compute before the loop, from shared operands or from slices.
         let before = |ids: &[Id]| -> Result<Graph> {
             let r = Builder::new();
             let ins: Vec<Var<'_>> = body.input_avals().into_iter().map(|a| r.input("x", a)).collect();
             let values = r.inline_all(body, &ins);
             r.finish(&ids.iter().map(|id| values[id.node as usize][id.out as usize]).collect::<Vec<_>>())
         };
-        // Values of shared operands and of slices do not depend on carries, so one iteration's operands suffice
-        // to trace them.
+        // These values do not depend on carries, so tracing them needs only shared operands and one slice of each input.
         let slice = |x: &Var<'g>| x.slice_axis(0, 0, 1).reshape(&x.shape()[1..]);
         let one_step: Vec<Var<'g>> = match length {
             0 => return b.try_apply(self.scan.clone(), operands),
@@ -320,17 +322,17 @@ impl<'s> LoopOptimizer<'s> {
     }
 }
 
-/// The index of an input node.
+/// Returns the index of an input if the node is one.
 fn input(node: &Node) -> Option<usize> {
     if let Op::Input(input) = &node.op { Some(input.index) } else { None }
 }
 
-/// The labels of an operand of a product, and of the other operand.
+/// Returns the labels of an operand of a product, and those of the other operand.
 fn labels(dot: &Dot, operand: usize) -> (&str, &str) {
     if operand == 0 { (&dot.lhs, &dot.rhs) } else { (&dot.rhs, &dot.lhs) }
 }
 
-/// The product with the axes of an operand in another order.
+/// Returns the product with the axes of an operand in another order.
 fn relabelled(op: &Op, operand: usize, order: &[usize]) -> Op {
     let Op::Dot(dot) = op else { return op.clone() };
     let own: Vec<char> = labels(dot, operand).0.chars().collect();

@@ -1,6 +1,6 @@
-//! Keeps products of a loop for a later loop that would compute them again. The backward loop of a recurrence
-//! recomputes products of the forward loop in this way. Kept products take the memory that the later loop would have
-//! used for its own.
+//! Keeps products of a loop for a later loop that would compute them again. An example is the backward loop of a recurrence,
+//! which needs products of the forward loop. This takes no additional memory, because the later loop would have stored the
+//! same products.
 
 use super::{LoopOptimizer, input, rebuild};
 use crate::profile::Loops;
@@ -34,7 +34,7 @@ pub(super) fn reuse_products(graph: &Graph, limits: &Loops) -> Result<Graph> {
         if keeps.is_empty() && given.is_empty() {
             return Ok(None);
         }
-        // Kept values come after the other results, in the order in which they were found.
+        // Kept values are additional results, in the order in which they were found.
         let stack = |a: &&Again| {
             let before = found.iter().filter(|o| o.earlier == a.earlier);
             let index = before.take_while(|o| !std::ptr::eq(*o, *a)).count();
@@ -47,7 +47,7 @@ pub(super) fn reuse_products(graph: &Graph, limits: &Loops) -> Result<Graph> {
     })
 }
 
-/// Builds the body with more outputs, and with new inputs in place of some of its values.
+/// Builds the body of a loop with additional outputs `keeps`, and with new inputs in place of the values `given`.
 fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<Arc<Graph>> {
     let r = Builder::new();
     let body = &scan.body;
@@ -83,7 +83,7 @@ fn find_earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option
     if !matches!(node.op.def().form(&types), Form::Contract { .. }) {
         return None;
     }
-    // Each operand must be an input of the body: a slice of a value that an earlier loop kept, or a shared operand.
+    // Each operand must be an input of the body: a slice of a result of an earlier loop, or a shared operand.
     let given: Vec<(usize, Id)> = node
         .ins
         .iter()
@@ -99,7 +99,7 @@ fn find_earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option
         if !is_slice(i) {
             return graph.nodes()[earlier].ins[..first.shared].iter().position(|own| *own == id);
         }
-        // A result that is a carry before the iteration.
+        // The operand is a result of the earlier loop; in that loop's body it must be a carry before the iteration.
         let out = (id.node as usize == earlier).then_some(id.out as usize)?;
         let from = first.body.outputs().get(out)?;
         let carry = input(&first.body.nodes()[from.node as usize])?;

@@ -1,5 +1,5 @@
-//! The representation between graph and plan: units of work over values. Passes fuse and move units; the invariants
-//! are checked after each pass.
+//! The representation between graph and plan: units of work over values. Passes fuse and reorder units. In debug builds,
+//! `verify.rs` checks the invariants after each pass.
 
 mod print;
 #[cfg(test)]
@@ -15,20 +15,20 @@ use std::sync::Arc;
 /// A graph as units of work over values.
 #[derive(Debug, Default)]
 pub(crate) struct Lowered {
-    /// Types of the values, and where they come from.
+    /// Type and origin of each value.
     pub(crate) values: Vec<(Aval, Origin)>,
     pub(crate) units: Vec<Unit>,
     /// The dependencies between units.
     pub(crate) depend: Depend,
-    /// The values of the outputs: row-major, computed, each used for one output.
+    /// The values of the outputs. Each is computed by a unit, row-major, and the value of one output only.
     pub(crate) outputs: Vec<Value>,
     /// The unit that computes each value.
     pub(crate) maker: Vec<Option<usize>>,
-    /// Ops that were not fused, and why.
+    /// Ops that were not fused, with the reasons.
     pub(crate) not_fused: Vec<NotFused>,
 }
 
-/// An op that did not join the loop nest of an operand, and the reason. Formatted as text only on demand.
+/// An op that did not join the loop nest of an operand, with the reason. It is formatted as text only on demand.
 #[derive(Clone, Debug)]
 pub struct NotFused {
     pub(crate) member: Arc<Member>,
@@ -37,7 +37,7 @@ pub struct NotFused {
 }
 
 impl NotFused {
-    /// The op and its shape.
+    /// Returns the name and shape of the op.
     pub fn what(&self) -> String {
         self.member.describe()
     }
@@ -56,16 +56,16 @@ pub(crate) enum Origin {
 pub(crate) enum Unit {
     /// A loop nest.
     Group(Group),
-    /// A matrix product, whose buffers are values here, and a group that runs on each block of its result.
+    /// A matrix product, and a group that runs on each block of its result. The numbers of its buffers are numbers of values.
     Contract(Box<Contraction>, Option<Group>),
     /// An op on complete row-major values.
     Routine { op: Op, types: Vec<Aval>, ins: Vec<Value>, outs: Vec<Value>, origin: Option<graph::Origin> },
-    /// Merged into another unit.
+    /// A unit that was merged into another.
     Gone,
 }
 
 impl Unit {
-    /// Values it computes, stored or not.
+    /// Returns the values that the unit computes, stored or not.
     fn computes(&self) -> Vec<Value> {
         let of = |g: &Group| g.members.iter().map(|(m, _)| m.value).collect::<Vec<_>>();
         match self {
@@ -78,7 +78,7 @@ impl Unit {
         }
     }
 
-    /// Values it reads from memory.
+    /// Returns the values that the unit reads from memory.
     pub(crate) fn reads(&self) -> Vec<Value> {
         match self {
             Unit::Group(g) => g.reads(),

@@ -11,7 +11,7 @@ use gradus_ir::graph::Builder;
 use gradus_ir::{Aval, DType};
 use std::sync::Arc;
 
-/// A product, a function of it, and a sum of its rows.
+/// Returns the units of a product, a function of it, and a sum along its rows.
 fn lowered() -> Lowered {
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [2, 3]));
@@ -42,13 +42,13 @@ unit 1 after [0]
 return v5
 ";
     assert_eq!(lowered().to_string(), text);
-    lowered().verify().expect("as it is, it is right");
+    lowered().verify().expect("unchanged units are valid");
 }
 
 #[test]
 fn a_value_nobody_computes() {
     let why = said(|l| l.units[0] = Unit::Gone);
-    assert!(why.contains("nothing computes v2 for unit 1"), "{why}");
+    assert!(why.contains("no unit computes v2 for unit 1"), "{why}");
     let why = said(|l| l.outputs.push(5));
     assert!(why.contains("output 1 is not computed, or is the value of another output"), "{why}");
 }
@@ -76,7 +76,7 @@ fn a_unit_that_does_not_wait() {
             d
         })
     });
-    assert!(why.contains("unit 1 reads v2 and does not wait for unit 0"), "{why}");
+    assert!(why.contains("unit 1 reads v2 but does not depend on unit 0"), "{why}");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn members_that_do_not_fit() {
     let why = said(|l| group(l, &|g| g.members.swap(0, 1)));
     assert!(why.contains("v4 uses a later value"), "{why}");
     let why = said(|l| group(l, &|g| g.space = vec![8, 1]));
-    assert!(why.contains("the axes of an operand do not fit"), "{why}");
+    assert!(why.contains("the layout of an operand does not fit the axes of the group"), "{why}");
     let why = said(|l| group(l, &|g| Arc::make_mut(&mut g.members[0].0).args[0].layout.offset = 1));
     assert!(why.contains("v2: f32[8] is used as f32 at Some((1, 8)) for v3"), "{why}");
 }

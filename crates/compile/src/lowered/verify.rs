@@ -37,7 +37,9 @@ impl Lowered {
                 if let Some(maker) = made[v].filter(|m| *m != u)
                     && (!self.depend.needs(u, maker) || self.depend.needs(maker, u))
                 {
-                    return Err(format!("unit {u} reads v{v} and does not wait for unit {maker}"));
+                    return Err(format!(
+                        "unit {u} reads v{v} but does not depend on unit {maker}, which computes it"
+                    ));
                 }
             }
             self.unit(unit).map_err(|e| format!("{e} in unit {u}"))?;
@@ -54,7 +56,7 @@ impl Lowered {
     /// Checks that a value is an input or constant, or that a unit computes it.
     fn check_exists(&self, v: Value, made: &[Option<usize>]) -> Result<(), String> {
         match self.values.get(v) {
-            Some((_, Origin::Computed)) if made[v].is_none() => Err(format!("nothing computes v{v}")),
+            Some((_, Origin::Computed)) if made[v].is_none() => Err(format!("no unit computes v{v}")),
             Some(_) => Ok(()),
             None => Err(format!("there is no v{v}")),
         }
@@ -83,7 +85,7 @@ impl Lowered {
         for (i, (member, level)) in group.members.iter().enumerate() {
             let v = member.value;
             if self.values[v].0.dtype != member.dtype || self.values[v].0.shape != member.shape {
-                return Err(format!("v{v} has another type than {}", member.describe()));
+                return Err(format!("the type of v{v} is not that of {}", member.describe()));
             }
             let later = |v: Value| group.members[i..].iter().any(|(m, _)| m.value == v);
             if member.args.iter().filter_map(|a| a.value()).any(later) {
@@ -100,10 +102,10 @@ impl Lowered {
         let reads = member.reads_at(level);
         for arg in &member.args {
             if group.steps(&arg.layout, &member.space, reads).is_none() {
-                return Err("the axes of an operand do not fit".into());
+                return Err("the layout of an operand does not fit the axes of the group".into());
             }
             let Some(v) = arg.value().filter(|v| group.find(*v).is_none()) else { continue };
-            // Guarded reads may be out of range where their bounds do not hold.
+            // Guarded reads may be out of range at indices that violate their bounds.
             let ends = if member.guarded() { None } else { arg.layout.ends(&member.space) };
             self.holds(v, self.values[v].0.dtype, ends)?;
         }

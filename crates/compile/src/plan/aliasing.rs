@@ -1,18 +1,18 @@
-//! Checks which buffers of a plan share memory: temporaries in the arena, and outputs that take over an input. Takes a
-//! plan whose steps are verified; returns an error that describes the first violation. The rules are written here a
-//! second time, without the planner's functions (`memory.rs`), so that a fault of the planner is found and not
-//! repeated.
+//! Checks the buffers of a plan that share memory: temporaries in the arena, and outputs that overwrite an input. Takes a
+//! plan whose steps are verified; returns an error that describes the first violation. The rules are implemented here again,
+//! without the functions of the planner (`memory.rs`), so that errors of the planner are found.
 
 use super::{BufferLocation, Plan, Step};
 use crate::kernel::{Kernel, Level, Operation};
 use crate::layout::Layout;
 
-/// The steps that use a buffer: the first and the last.
+/// The first and the last step that use a buffer.
 type Use = Option<(usize, usize)>;
 
 impl Plan {
-    /// Checks that every temporary is inside the arena, and that two temporaries in use at the same time do not overlap.
-    /// They may overlap if a step overwrites one with the other, element by element or because its claim allows it.
+    /// Checks that every temporary is inside of the arena, and that two temporaries in use at the same time do not
+    /// overlap. They may overlap if a step overwrites one with the other, element by element or because its claim allows
+    /// it.
     pub(super) fn verify_arena(&self) -> Result<(), String> {
         let uses = self.uses();
         let mut temporary: Vec<(usize, usize, usize)> = Vec::new();
@@ -44,7 +44,7 @@ impl Plan {
         Ok(())
     }
 
-    /// An output takes over the memory of an input only if
+    /// Checks the donors: an output may take over the memory of an input only if
     /// - no other output takes over that input,
     /// - both have the same type and number of elements,
     /// - the step that writes the output reads the input, element by element or by a claim that allows overwriting it, and
@@ -124,7 +124,7 @@ fn can_fail(step: &Step) -> bool {
 fn elementwise(kernel: &Kernel, written: usize, read: usize) -> Result<(), String> {
     let reduces = kernel.parallel < kernel.axes.len();
     if kernel.columns && reduces {
-        return Err("a kernel by columns walks over its elements several times".into());
+        return Err("a kernel by columns reads and writes its elements in several passes".into());
     }
     let mut loads: Vec<&Layout> = Vec::new();
     for inst in &kernel.body {
@@ -140,9 +140,11 @@ fn elementwise(kernel: &Kernel, written: usize, read: usize) -> Result<(), Strin
         return Err(format!("the step that writes b{written} does not read b{read}"));
     }
     for store in kernel.stores.iter().filter(|s| s.access.buffer == written) {
-        // Rows are read in several passes; only elements are written in the last one.
+        // A row may be read in several passes. Values per row may be written before the last pass, values per element are not.
         if reduces && kernel.body[store.value].level == Level::Row {
-            return Err(format!("b{written} is written once per row"));
+            return Err(format!(
+                "b{written} is written once per row, before all elements of the row are read"
+            ));
         }
         let own = &store.access.layout;
         if !loads.iter().all(|load| same_elements(load, own, &kernel.axes)) {

@@ -1,5 +1,5 @@
-//! The plan that devices run: kernels in order, over numbered buffers with assigned memory.
-//! Devices take a plan and run its steps in order; `emit.rs` builds it, and `memory.rs` assigns the memory.
+//! The plan that devices run: steps in order, over numbered buffers with assigned memory.
+//! `emit.rs` builds a plan, and `memory.rs` assigns the memory. Devices run its steps in order.
 //! `verify.rs` and `aliasing.rs` check it, and `print.rs` writes it as text.
 
 mod aliasing;
@@ -28,30 +28,31 @@ pub struct Plan {
     pub inputs: Vec<usize>,
     /// Buffers of the outputs, in order.
     pub outputs: Vec<usize>,
-    /// Per output, the input whose memory it may overwrite if the caller hands over that input.
+    /// For each output, the input whose memory it may overwrite, if any. It does so if the caller passes ownership of the
+    /// input.
     pub donors: Vec<Option<usize>>,
     /// Bytes of the arena.
     pub arena: usize,
-    /// Rules of the simplifier that were applied, and how often.
+    /// Rules of the simplifier that were applied, each with the number of its applications.
     pub simplified: Vec<(&'static str, usize)>,
-    /// Ops that did not join the loop nest of an operand, and why.
+    /// Ops that did not join the loop nest of an operand, with the reasons.
     pub not_fused: Vec<NotFused>,
 }
 
-/// A list of row-major elements.
+/// A buffer of row-major elements.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     /// Dtype of the elements.
     pub dtype: DType,
     /// Number of elements.
     pub numel: usize,
-    /// Where they are stored.
+    /// The memory in which they are stored.
     pub location: BufferLocation,
 }
 
 impl Plan {
-    /// Removes all donors except those of these pairs of an output and an input. Devices whose other operands stay in
-    /// use call it with the pairs that are the new and the old value of a cell.
+    /// Removes all donors except for these pairs of an output and an input. Devices call it with the pairs that are the new and
+    /// the old value of a cell, if all other operands may still be in use.
     pub fn keep_donors(&mut self, keeps: &[(usize, usize)]) {
         for (output, donor) in self.donors.iter_mut().enumerate() {
             *donor = donor.filter(|input| keeps.contains(&(output, *input)));
@@ -60,7 +61,7 @@ impl Plan {
 }
 
 impl Buffer {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
         self.numel * self.dtype.size()
     }
@@ -75,7 +76,7 @@ pub enum BufferLocation {
     Output(usize),
     /// A constant of the plan.
     Constant(Literal),
-    /// The arena, from this byte on.
+    /// A part of the arena that starts at this byte.
     Arena(usize),
 }
 
@@ -88,7 +89,7 @@ pub enum Step {
     Contract(Contraction),
     /// An op that is not a loop nest, on complete row-major operands.
     Routine(Routine),
-    /// One of several plans, selected by the first operand.
+    /// Runs one of several plans, selected by the first operand.
     Switch(Control),
     /// A loop of known length.
     Scan {
@@ -109,10 +110,10 @@ pub enum Step {
         control: Control,
         /// The outer axes.
         extents: Vec<usize>,
-        /// Per operand and then per result, its stride along each outer axis, in elements.
+        /// For each operand and then each result, its stride along each outer axis, in elements.
         moves: Vec<Vec<i64>>,
     },
-    /// A loop that runs the second plan while the first returns true.
+    /// A loop that runs the second plan as long as the first returns true.
     While {
         /// Condition and body.
         control: Control,
@@ -140,20 +141,20 @@ pub struct Routine {
     pub overwrites: Option<usize>,
     /// If true, it can return an error.
     pub can_fail: bool,
-    /// The call it comes from, if known.
+    /// The source of the op in the traced program, if known.
     pub origin: Option<Origin>,
 }
 
 impl Routine {
-    /// The name of its op, or of the region if a device runs a region as one step.
+    /// Returns the name of the op, or of the region if the device runs a region as one step.
     pub fn name(&self) -> &str {
         if let Op::Call(call) = &self.op { &call.name } else { self.op.name() }
     }
 
-    /// The buffers (written, read) that may be the same memory.
+    /// Returns the buffers (written, read) that may have the same memory, if any.
     pub(crate) fn overwritten(&self) -> Option<(usize, usize)> {
         let (written, read) = (*self.outs.first()?, *self.ins.get(self.overwrites?)?);
-        // An operand that is read twice has a second use.
+        // The operand must not be read as another operand too.
         (self.ins.iter().filter(|b| **b == read).count() == 1).then_some((written, read))
     }
 }
@@ -170,7 +171,7 @@ pub struct Control {
 }
 
 impl Step {
-    /// Buffers read.
+    /// Returns the buffers that the step reads.
     pub fn reads(&self) -> Vec<usize> {
         match self {
             Step::Kernel(k) => k.loads().map(|a| a.buffer).collect(),
@@ -183,7 +184,7 @@ impl Step {
         }
     }
 
-    /// Buffers written.
+    /// Returns the buffers that the step writes.
     pub fn writes(&self) -> Vec<usize> {
         match self {
             Step::Kernel(k) => k.stores.iter().map(|s| s.access.buffer).collect(),
@@ -198,7 +199,7 @@ impl Step {
 }
 
 impl Step {
-    /// The layouts by which the step writes to a buffer, each with its extents. For loop nests and products.
+    /// Returns the layouts by which the step writes to a buffer, each with its extents. Only for loop nests and products.
     fn writes_at(&self, buffer: usize) -> Vec<(Layout, Vec<usize>)> {
         let nest = |k: &Kernel| {
             let stores = k.stores.iter().filter(|s| s.access.buffer == buffer);
@@ -218,7 +219,7 @@ impl Step {
         }
     }
 
-    /// Replaces buffers by others. For loop nests and products.
+    /// Replaces buffers by others. Only for loop nests and products.
     pub(crate) fn rename(&mut self, other: &HashMap<usize, usize>) {
         let to = |b: &mut usize| *b = other.get(b).copied().unwrap_or(*b);
         match self {

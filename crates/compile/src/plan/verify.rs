@@ -1,6 +1,5 @@
-//! Checks a plan: every access is inside its buffer, and nothing is read before it is written. Takes a plan; returns
-//! an error that names the step, the buffer and the violation. Which buffers may share memory is checked in
-//! `aliasing.rs`.
+//! Checks a plan: every access is inside of its buffer, and no element is read before it is written. Takes a plan; returns an
+//! error that names the step, the buffer and the violation. `aliasing.rs` checks which buffers may share memory.
 
 use super::{BufferLocation, Control, Plan, Step};
 use crate::contraction::Contraction;
@@ -15,7 +14,7 @@ impl Plan {
         self.verify_arena().and_then(|()| self.verify_donors()).map_err(|what| self.wrong(what))
     }
 
-    /// As `verify`, for a plan whose temporaries have no memory yet.
+    /// Checks the steps of a plan whose temporaries have no memory yet.
     pub(crate) fn verify_steps(&self) -> Result<()> {
         self.ends().and_then(|()| self.order()).map_err(|what| self.wrong(what))
     }
@@ -71,7 +70,7 @@ impl Plan {
             }
         }
         match self.outputs.iter().find(|b| !there[**b]) {
-            Some(b) => Err(format!("b{b} is an output that nothing writes")),
+            Some(b) => Err(format!("b{b} is an output that no step writes")),
             None => Ok(()),
         }
     }
@@ -90,12 +89,14 @@ impl Plan {
                 .iter()
                 .try_for_each(|plan| self.passes(c, plan, &[], |k| c.ins.get(k + 1).copied(), 1)),
             Step::Scan { control: c, shared, carries, length, .. } => {
-                let plan = c.plans.first().ok_or("a loop without a step")?;
+                let plan = c.plans.first().ok_or("a loop has no plan for its body")?;
                 let fixed = [shared + carries, *carries];
                 self.passes(c, plan, &fixed, |k| c.ins.get(k).copied(), *length)
             }
             Step::While { control: c, shared, .. } => {
-                let [condition, body] = &c.plans[..] else { return Err("a loop without two plans".into()) };
+                let [condition, body] = &c.plans[..] else {
+                    return Err("a while loop needs two plans, a condition and a body".into());
+                };
                 condition.verify().map_err(|e| e.to_string())?;
                 let alike = |(a, b): (&usize, &usize)| {
                     let (a, b) = (&condition.buffers[*a], &body.buffers[*b]);
@@ -104,11 +105,11 @@ impl Plan {
                 let same = condition.inputs.len() == body.inputs.len()
                     && condition.inputs.iter().zip(&body.inputs).all(alike);
                 let [said] = condition.outputs[..] else {
-                    return Err("a condition of several values".into());
+                    return Err("the condition of a while loop must return one value".into());
                 };
                 condition.is(said, DType::Bool, 1)?;
                 if !same || body.outputs.len() + shared != c.ins.len() {
-                    return Err("a loop whose carries change their type".into());
+                    return Err("a while loop changes the type of a carry".into());
                 }
                 self.passes(c, body, &[], |k| c.ins.get(k).copied(), 1)
             }
@@ -122,7 +123,7 @@ impl Plan {
             self.reaches(access.buffer, dtype, Some(ends)).map_err(|e| format!("{e} by {access}"))?;
         }
         for Store { value, access } in &kernel.stores {
-            // A value per parallel index is written once per parallel index.
+            // A value of level `Row` is written once per parallel index.
             let axes =
                 if kernel.body[*value].level == Level::Row { kernel.parallel } else { kernel.axes.len() };
             if !access.layout.is_injective(&kernel.axes[..axes]) {
@@ -142,12 +143,12 @@ impl Plan {
         if !(Layout { offset: 0, strides }).is_injective(&extents)
             || (numel > 0 && c.n.0 > 1 && c.n.1[1] != 1)
         {
-            return Err("a product whose result is not row-major".into());
+            return Err("the result of a product is not row-major".into());
         }
         let Some(finish) = &c.finish else { return Ok(()) };
         if finish.parallel < finish.axes.len() || finish.rows() != numel {
             return Err(format!(
-                "the kernel after a product of {numel} elements has another number of elements"
+                "the kernel fused with a product of {numel} elements has another number of elements"
             ));
         }
         self.kernel(finish)
@@ -170,9 +171,9 @@ impl Plan {
         }
     }
 
-    /// Checks that the operands and results of a control step match the inputs and outputs of `plan`. Operands and
-    /// results with an index from `whole[0]` and `whole[1]` on are stacks: the plan uses one of their `length`
-    /// slices. All others match a complete buffer.
+    /// Checks that the operands and results of a control step match the inputs and outputs of `plan`. Operands from index
+    /// `whole[0]` on, and results from index `whole[1]` on, are stacks of `length` slices, and the plan uses one slice.
+    /// The others match complete buffers.
     fn passes(
         &self,
         c: &Control,
@@ -189,7 +190,7 @@ impl Plan {
             self.is(outer, own.dtype, own.numel * parts(0, k))?;
         }
         if plan.outputs.len() != c.outs.len() {
-            return Err(format!("{} results of a plan that gives {}", c.outs.len(), plan.outputs.len()));
+            return Err(format!("{} results of a plan with {} outputs", c.outs.len(), plan.outputs.len()));
         }
         for (k, (&inner, &outer)) in plan.outputs.iter().zip(&c.outs).enumerate() {
             let own = &plan.buffers[inner];
@@ -200,12 +201,12 @@ impl Plan {
 
     /// Checks the plan of a slice, and that it stays within the buffers at every index of the outer axes.
     fn slices(&self, c: &Control, extents: &[usize], moves: &[Vec<i64>]) -> Result<(), String> {
-        let [body] = &c.plans[..] else { return Err("slices without a plan".into()) };
+        let [body] = &c.plans[..] else { return Err("slices need one plan".into()) };
         body.verify().map_err(|e| e.to_string())?;
         let ends = body.inputs.iter().chain(&body.outputs);
         let outer = c.ins.iter().chain(&c.outs);
         if moves.len() != c.ins.len() + c.outs.len() || c.ins.len() != body.inputs.len() {
-            return Err("slices whose operands do not match their plan".into());
+            return Err("the operands of slices do not match the inputs of their plan".into());
         }
         for ((&inner, &outer), along) in ends.zip(outer).zip(moves) {
             let own = &body.buffers[inner];

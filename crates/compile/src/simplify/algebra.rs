@@ -1,8 +1,8 @@
-//! Laws of arithmetic, comparison, logic and selection.
+//! Rules from laws of arithmetic, comparison, logic and selection.
 //!
-//! Some laws are omitted for floats because they do not hold: `x * 0`, `x - x`, `x / x` (infinities, NaN), `x + 0`
-//! and `-(x - y)` (the sign of a zero), `0 - x`, `x == x` (NaN), `x^0.5` as a square root (it is +0 at -0 and +inf at
-//! -inf). Integers wrap and so form a ring, except for division.
+//! Some laws do not hold for floats and are omitted: those of `x * 0`, `x - x` and `x / x` (because of infinities and NaN),
+//! of `x + 0`, `0 - x` and `-(x - y)` (because of the sign of a zero), of `x == x` (because of NaN), and `x^0.5 = sqrt(x)`
+//! (the power is +0 at -0 and +inf at -inf). Integers wrap, so the laws of a ring hold for them, except for division.
 
 use super::pattern::{C, Law, Term, X, Y, Z};
 use super::{Expr, Rewrite, Rule, Seen};
@@ -43,7 +43,7 @@ macro_rules! laws {
     };
 }
 
-/// Name and law: the pattern, the dtypes it holds for, its replacement, and whether the replacement is exact.
+/// Each line has a name and a law, the pattern, the dtypes for which it holds, the replacement, and true if it is exact.
 #[rustfmt::skip]
 static LAWS: &[Law] = laws! {
     "times one" "x * 1 = x": Apply(&mul, &[X, Num(1.0)]), real => X, true;
@@ -124,13 +124,13 @@ pub(super) fn rules() -> Vec<Rule> {
     all
 }
 
-/// The operands of a node, if it applies this pointwise op.
+/// Returns the operands of a node if it applies this pointwise op.
 fn operands<'a>(node: &'a Node, op: &Pointwise) -> Option<&'a [Id]> {
     matches!(&node.op, Op::Map(Map(own)) if std::ptr::eq(*own, op)).then_some(&node.ins)
 }
 
-/// Dividing and multiplying by the inverse both round the exact quotient once. The inverse must be a normal
-/// number, since a device may flush subnormals.
+/// Replaces a division by a power of two by a multiplication with the inverse. Both round the exact quotient once. The
+/// inverse must be a normal number, because a device may flush subnormals.
 fn over_power_of_two(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let &[x, by] = operands(node, &div)? else { return None };
     let (by, dtype) = (seen.splat(by)?, seen.aval(x).dtype);
@@ -180,8 +180,8 @@ fn same_dtype(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     (seen.aval(node.ins[0]).dtype == cast.to).then(|| Expr::Is(node.ins[0]))
 }
 
-/// Conversion between integers wraps, but conversion from floats to integers saturates. The intermediate dtype must
-/// therefore hold every value.
+/// Removes the inner of two casts. The intermediate dtype must hold every value of the operand, because casts between
+/// integers wrap, but casts from floats to integers saturate.
 fn cast_through(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let (Op::Cast(cast), inner) = (&node.op, seen.node(*node.ins.first()?)) else { return None };
     let Op::Cast(through) = &inner.op else { return None };

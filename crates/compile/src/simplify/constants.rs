@@ -1,14 +1,14 @@
-//! Folds constants: values that do not depend on inputs are computed at compile time by the reference evaluator.
+//! Folds constants: the reference evaluator computes values that do not depend on inputs at compile time.
 
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Form, Op};
 use gradus_ir::{Aval, Literal, reference};
 
-/// Largest folded constant. Larger results are computed when they are needed, to keep plans small.
+/// Largest folded constant, in bytes. Larger values are computed when the plan runs, to keep plans small.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Rules that compute one element; tried first.
+/// Returns the rules that compute a single element. They are tried first.
 pub(super) fn cheap() -> Vec<Rule> {
     vec![
         Rule::exact("splat", "a constant of equal elements = its element, repeated", splat),
@@ -16,7 +16,7 @@ pub(super) fn cheap() -> Vec<Rule> {
     ]
 }
 
-/// Rules that compute many elements; tried where no other rule applies.
+/// Returns the rules that compute many elements. They are tried if no other rule applies.
 pub(super) fn costly() -> Vec<Rule> {
     vec![Rule::exact("fold", "f(constants) = its value", fold)]
 }
@@ -32,7 +32,7 @@ fn types(seen: &Seen<'_>, node: &Node) -> Vec<Aval> {
     node.ins.iter().map(|id| seen.aval(*id).clone()).collect()
 }
 
-/// Views of a repeated element are that element, repeated; pointwise functions of repeated elements are one element.
+/// Folds views and pointwise functions of repeated elements: the result is one element, repeated.
 fn fold_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let shape = &node.outs[0].shape;
     if node.ins.is_empty() || shape.numel() == 0 || matches!(node.op, Op::Barrier(_)) {
@@ -49,7 +49,7 @@ fn fold_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
             let one = reference::apply(&node.op, &ins).ok()?;
             Some(Expr::splat(one.into_iter().next()?, shape))
         }
-        // A constant of one element with other extents is a constant, which `fold` handles.
+        // `fold` handles views of constants of one element.
         Form::View(_) | Form::Reshape if !matches!(seen.op(node.ins[0]), Op::Constant(_)) => {
             Some(Expr::splat(ins.into_iter().next()?, shape))
         }
@@ -57,8 +57,8 @@ fn fold_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     }
 }
 
-/// Folds forms whose work is proportional to the number of elements they read and write. Views of an index are
-/// free where they are used; views of a constant are computed once. Broadcasts are never materialised.
+/// Folds ops whose work is proportional to the number of elements they read and write. Does not fold views of an index,
+/// because kernels compute them at no cost, nor broadcasts, which would store equal elements. Folds views of a constant.
 fn fold(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let small =
         |a: &Aval| a.shape.numel().checked_mul(a.dtype.size()).is_some_and(|bytes| bytes <= MOST_BYTES);
@@ -77,7 +77,7 @@ fn fold(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     if !folds {
         return None;
     }
-    // An error of the reference, such as an index out of range, is reported when the plan runs.
+    // Ignores errors of the reference, such as an index out of range: they are reported when the plan runs.
     let ins = node.ins.iter().map(|id| value(seen, *id)).collect::<Option<Vec<Literal>>>()?;
     Some(Expr::constant(reference::apply(&node.op, &ins).ok()?.into_iter().next()?))
 }

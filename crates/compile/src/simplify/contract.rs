@@ -1,8 +1,8 @@
-//! Reorders chains of contractions: `(A B) C` or `A (B C)`, whichever needs fewer multiplications.
+//! Reorders chains of contractions to `(A B) C` or `A (B C)`, whichever needs fewer multiplications.
 //!
-//! Disabled by default, because the two orders round differently. The caller may have chosen an order for its
-//! accuracy, as for a projector applied twice or a product of ill-conditioned factors. If enabled, a chain is
-//! improved two products at a time until no exchange helps. The result is not always the optimal order, but never
+//! The rule is disabled by default, because the two orders round differently. The caller may have chosen an order for its
+//! accuracy, as for a projector applied twice or a product of ill-conditioned factors. If enabled, the rule exchanges the
+//! order of two products as long as that reduces the cost of a chain. The result is not always the best order, but never
 //! worse than the original.
 
 use super::{Expr, Rule, Seen};
@@ -25,7 +25,7 @@ fn reordered(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     })?;
     let below = seen.node(node.ins[operand]);
     let (own, other) = if operand == 0 { (&dot.lhs, &dot.rhs) } else { (&dot.rhs, &dot.lhs) };
-    // The inner product in the outer's labels, with new labels for those it sums.
+    // Renames the labels of the inner product to those of the outer one, and the labels that it sums to new ones.
     let used: String = [own, other, &dot.out].into_iter().flat_map(|s| s.chars()).collect();
     let mut fresh = ('a'..='z').chain('A'..='Z').chain('\u{100}'..='\u{2ff}').filter(|c| !used.contains(*c));
     let mut names: Vec<(char, char)> = inner.out.chars().zip(own.chars()).collect();
@@ -46,7 +46,7 @@ fn reordered(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     (best.cost() < now).then(|| best.build())
 }
 
-/// An order of three factors: the product of two, then the last.
+/// An order of three factors: the product of two of them, then the product with the last.
 struct Order {
     first: (Factor, Factor),
     last: Factor,
@@ -70,7 +70,7 @@ impl Order {
         Order { first: (x.clone(), y.clone()), last: z.clone(), between, out: out.into(), work }
     }
 
-    /// Number of multiplications of both products.
+    /// Returns the number of multiplications of both products.
     fn cost(&self) -> f64 {
         self.work[0] + self.work[1]
     }

@@ -1,7 +1,7 @@
-//! Moves permutes and broadcasts into the labels of a contraction.
+//! Rules that express permutes and broadcasts next to a contraction by its labels.
 //!
-//! The reference sums labels in the order in which they appear in the operands. A rule may move a summed label only
-//! if that order stays the same, or the elements are integers.
+//! The reference sums over labels in the order in which they appear in the operands. So a rule may move a summed label only
+//! if that order stays the same, or if the elements are integers.
 
 use super::movement::{repeats, unrepeated};
 use super::{Expr, Rule, Seen};
@@ -10,7 +10,7 @@ use gradus_ir::ops::dot::Dot;
 use gradus_ir::ops::{Form, Op};
 use gradus_ir::{Aval, Class, Shape};
 
-/// The number of nodes below a contraction among which a permute is searched.
+/// Depth below a contraction to which permutes are searched.
 const REACH: usize = 3;
 
 pub(super) fn rules() -> Vec<Rule> {
@@ -31,7 +31,7 @@ pub(super) fn rules() -> Vec<Rule> {
     ]
 }
 
-/// The labels of an operand, by its index.
+/// Returns the labels of an operand, by its index.
 fn labels(dot: &Dot, operand: usize) -> &str {
     if operand == 0 { &dot.lhs } else { &dot.rhs }
 }
@@ -42,7 +42,7 @@ fn relabelled(dot: &Dot, operand: usize, labels: String) -> Dot {
     new
 }
 
-/// The summed labels, in the order of the sum.
+/// Returns the summed labels, in the order of the sum.
 fn summed(dot: &Dot) -> String {
     let mut found = String::new();
     for l in dot.lhs.chars().chain(dot.rhs.chars()) {
@@ -57,14 +57,14 @@ fn same_sum(old: &Dot, new: &Dot, out: &Aval) -> bool {
     (out.dtype.class() <= Class::Int || summed(old) == summed(new)) && (in_step(new) || !in_step(old))
 }
 
-/// Returns true if the labels that both operands share and sum have the same order in both. Then they form one axis of a
+/// Returns true if the summed labels that both operands have are in the same order in both. Then they can form one axis of a
 /// matrix product; otherwise an operand must be copied, which costs as much as the permute.
 fn in_step(dot: &Dot) -> bool {
     let shared = |l: &char| !dot.out.contains(*l) && dot.lhs.contains(*l) && dot.rhs.contains(*l);
     dot.lhs.chars().filter(shared).eq(dot.rhs.chars().filter(shared))
 }
 
-/// The labels in the order of the axes before a permute.
+/// Returns the labels in the order of the axes before a permute.
 fn before(labels: &str, axes: &[usize]) -> String {
     let mut old: Vec<(usize, char)> = axes.iter().copied().zip(labels.chars()).collect();
     old.sort_unstable();
@@ -100,7 +100,8 @@ fn permute_past(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     })
 }
 
-/// The axis order by which a value, read only here, and all operands of its pointwise ops are permuted.
+/// Returns the axis order by which a value is permuted: that of a permute, or the common order of all operands of a pointwise
+/// op that has no other reader. Searches operands to a depth of `reach`.
 fn permuted(seen: &Seen<'_>, id: Id, reach: usize) -> Option<Vec<usize>> {
     let node = seen.node(id);
     if let Op::Permute(p) = &node.op {
@@ -124,7 +125,7 @@ fn is_pointwise(seen: &Seen<'_>, node: &Node) -> bool {
     !matches!(node.op, Op::Barrier(_)) && matches!(node.op.def().form(&types), Form::Pointwise(_))
 }
 
-/// The same value before the permute.
+/// Returns the expression of a value without its permute.
 fn unpermuted(seen: &Seen<'_>, id: Id, axes: &[usize]) -> Option<Expr> {
     let node = seen.node(id);
     if let Op::Permute(_) = &node.op {
@@ -139,7 +140,8 @@ fn unpermuted(seen: &Seen<'_>, id: Id, axes: &[usize]) -> Option<Expr> {
     Some(Expr::of(node.op.clone(), ins))
 }
 
-/// Applies only if the product has no other reader, since it would be computed twice otherwise.
+/// Moves a permute of a product into its labels. Applies only if the product has no other reader, because it would be
+/// computed twice otherwise.
 fn permute_of(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Permute(p) = &node.op else { return None };
     let below = seen.node(node.ins[0]);
@@ -152,7 +154,7 @@ fn permute_of(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(Dot { out, ..dot.clone() }, below.ins.iter().copied().map(Expr::Is)))
 }
 
-/// If an operand is a broadcast: its source, and the axes with a `wanted` label along which it repeats.
+/// Returns the source of an operand that is a broadcast, and the axes with a `wanted` label along which it repeats.
 fn repeated(
     seen: &Seen<'_>,
     id: Id,
@@ -167,7 +169,7 @@ fn repeated(
     (!axes.is_empty()).then(|| (node.ins[0], axes))
 }
 
-/// The source of a broadcast, with the other repetitions alone.
+/// Returns the broadcast without the repetitions along the axes `lost`.
 fn less_repeated(seen: &Seen<'_>, x: Id, to: &Shape, lost: &[usize]) -> Expr {
     Expr::Is(x).reshape(&unrepeated(seen.shape(x), to, lost)).broadcast(&to.without(lost))
 }
@@ -176,7 +178,8 @@ fn without(labels: &str, axes: &[usize]) -> String {
     labels.chars().enumerate().filter(|(a, _)| !axes.contains(a)).map(|(_, l)| l).collect()
 }
 
-/// Applies where the other operand has the label, so that its extent is known without this operand.
+/// Removes a label along which an operand is repeated. Applies if the other operand has the label, which then determines its
+/// extent.
 fn repeated_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
@@ -188,7 +191,8 @@ fn repeated_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     })
 }
 
-/// Applies where only the broadcast operand has the label: all results along it are equal.
+/// Moves a repetition from an operand to the result. Applies if only the broadcast operand has the label, so that all results
+/// along it are equal.
 fn repeated_by(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {

@@ -1,9 +1,8 @@
 //! Simplifies a graph: returns a graph of the same values that costs less.
 //!
-//! A [`Rule`] inspects one value and its operands, and returns a replacement; it does not change the graph itself.
-//! The pass rebuilds the graph operands first and tries every rule on every value, including values that rules
-//! introduce. The builder merges equal values, and its `finish` drops unused ones. README.md in this folder has the
-//! laws that rules obey.
+//! A [`Rule`] inspects one value and its operands, and returns a replacement; it does not change the graph. The pass rebuilds
+//! the graph, operands before results, and tries every rule on every value, including values that rules introduce. The
+//! builder merges equal values, and its `finish` drops unused ones. README.md in this folder states what rules must satisfy.
 
 mod algebra;
 mod constants;
@@ -21,36 +20,35 @@ use gradus_ir::{Aval, Error, Graph, Literal, Op, Result, Shape, stop};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Most rounds over the graph. The first round applies almost all rules. Later ones apply rules that were refused
-/// because a value had other readers, which may have been
-/// removed since.
+/// Largest number of rounds over the graph. The first round applies almost all rules. Later rounds apply rules that were
+/// refused because a value had other readers, which may have been removed since.
 const ROUNDS: usize = 4;
-/// Most replacements of replacements. Beyond this limit a value stays as it is, which is always correct.
+/// Largest depth to which replacements are replaced again. At this depth a value is kept, which is always correct.
 const DEPTH: usize = 32;
 
-/// Options beyond the rules that keep every bit.
+/// Options of the simplifier. By default only rules that keep every bit are enabled.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Names of rules that round differently and are also enabled: see [`rules`].
+    /// Names of additional rules to enable, which round differently; see [`rules`].
     pub also: Vec<&'static str>,
 }
 
-/// A simplified graph, and how it was obtained.
+/// A simplified graph, with statistics.
 #[derive(Clone, Debug)]
 pub struct Simplified {
     /// The graph.
     pub graph: Graph,
-    /// Which rules fired and how often, in the order of the table.
+    /// The rules that fired and the number of times, in the order of the table.
     pub fired: Vec<(&'static str, usize)>,
-    /// Number of rounds.
+    /// The number of rounds.
     pub rounds: usize,
 }
 
 /// A rewrite rule: computes a replacement for a value.
 pub struct Rule {
-    /// The name, in reports and options.
+    /// The name that reports and options use.
     pub name: &'static str,
-    /// The law, for documentation.
+    /// The law, as text for documentation.
     pub law: &'static str,
     /// If true, the replacement has the same bits for all operands, including ±0, infinities, NaN and subnormals.
     pub exact: bool,
@@ -60,9 +58,9 @@ pub struct Rule {
 
 /// The implementation of a rule.
 enum Rewrite {
-    /// By matching the pattern of its law.
+    /// Matches the pattern of a law.
     Pattern(&'static pattern::Law),
-    /// By a function.
+    /// Calls a function.
     Look(fn(&Seen<'_>, &Node) -> Option<Expr>),
 }
 
@@ -84,7 +82,7 @@ impl Rule {
     }
 }
 
-/// All rules, in the order in which they are tried.
+/// Returns all rules, in the order in which they are tried.
 pub fn rules() -> Vec<Rule> {
     let mut all = constants::cheap();
     all.extend(algebra::rules());
@@ -124,7 +122,7 @@ pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
     Ok(Simplified { graph: simpler.unwrap_or_else(|| graph.clone()), fired, rounds })
 }
 
-/// The values so far, as rules see them.
+/// The values so far, and what rules may ask about them.
 struct Seen<'a> {
     nodes: &'a [Node],
     uses: &'a [usize],
@@ -149,7 +147,8 @@ impl<'a> Seen<'a> {
         &self.aval(id).shape
     }
 
-    /// Returns true if the value has no reader other than the one being examined. Rules check this last.
+    /// Returns true if the examined node is the only reader of the value. Otherwise records the refusal, so rules call
+    /// this last.
     fn read_once(&self, id: Id) -> bool {
         let once = self.uses.get(id.node as usize).is_none_or(|&n| n <= 1);
         if !once {
@@ -158,7 +157,7 @@ impl<'a> Seen<'a> {
         once
     }
 
-    /// The element that a value repeats, if known.
+    /// Returns the element that a value repeats, if known.
     fn scalar(&self, id: Id) -> Option<&'a Literal> {
         let mut node = self.node(id);
         loop {
@@ -170,7 +169,8 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// As [`Seen::scalar`], as a real number. `None` for complex values, whose zeros have two signs each.
+    /// Returns the element that a value repeats as a real number. Returns `None` for complex values, because both parts of a
+    /// complex zero have a sign.
     fn splat(&self, id: Id) -> Option<f64> {
         self.scalar(id).filter(|l| !l.dtype().is_complex()).and_then(Literal::splat)
     }
@@ -181,7 +181,7 @@ impl<'a> Seen<'a> {
 enum Expr {
     /// An existing value.
     Is(Id),
-    /// An application.
+    /// An application of an op.
     Of(Op, Vec<Expr>),
 }
 
@@ -194,7 +194,7 @@ impl Expr {
         Expr::of(Constant { value }, [])
     }
 
-    /// One value at every index.
+    /// Returns an expression with the same element at every index.
     fn splat(value: Literal, shape: &Shape) -> Expr {
         Expr::constant(value.first()).broadcast(shape)
     }
@@ -218,7 +218,7 @@ struct Pass<'r> {
     b: Builder,
     /// The replacement of each node that was examined.
     simple: HashMap<u32, Id>,
-    /// Number of readers of each new node, as far as the old graph tells.
+    /// Number of readers of each new node, estimated from the old graph.
     uses: Vec<usize>,
     fired: Vec<usize>,
     refused: RefCell<Vec<Id>>,
@@ -228,7 +228,7 @@ struct Pass<'r> {
 struct Round {
     graph: Graph,
     fired: Vec<usize>,
-    /// If true, another round may find more.
+    /// If true, another round may apply more rules.
     again: bool,
 }
 
@@ -236,7 +236,7 @@ impl<'r> Pass<'r> {
     fn new(rules: &'r [&'r Rule], graph: &Graph) -> Pass<'r> {
         let nodes = graph.nodes().len();
         let (simple, fired, refused) = (HashMap::new(), vec![0; rules.len()], RefCell::default());
-        // Rules add some nodes.
+        // Reserves space for the nodes that rules add.
         let b = Builder::with_room(nodes + nodes / 4);
         Pass { rules, b, simple, uses: Vec::with_capacity(nodes), fired, refused }
     }
@@ -336,8 +336,8 @@ impl<'r> Pass<'r> {
     }
 }
 
-/// The new id of an old value. A node with one result may be replaced by any result of another node; a node with
-/// several keeps their order.
+/// Returns the new id of an old value. A node with one result may be replaced by any result of another node. The results of
+/// other nodes keep their order.
 fn new_id(new: &[(Id, usize)], old: Id) -> Id {
     let (id, outs) = new[old.node as usize];
     if outs == 1 { id } else { Id { node: id.node, out: old.out } }

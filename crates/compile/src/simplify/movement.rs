@@ -1,6 +1,6 @@
-//! Simplifies movements: removes those without effect, and merges pairs into one.
-//! Each rule takes a movement of a movement, or one that changes nothing, and returns the simpler expression.
-//! Movements next to contractions are in `labels.rs`, and those of pieces in `pieces.rs`.
+//! Simplifies movements such as reshape, permute and slice: removes those without effect, and merges two into one.
+//! Each rule takes a movement of a movement, or one without effect, and returns the simpler expression.
+//! Rules for movements next to contractions are in `labels.rs`, rules for pad and concat in `pieces.rs`.
 
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::Node;
@@ -28,7 +28,7 @@ pub(super) fn rules() -> Vec<Rule> {
     ]
 }
 
-/// Matches a node and its operand, if they are of these kinds.
+/// Matches a node and its operand if both are of the given op.
 macro_rules! two {
     ($seen:ident, $node:ident, $kind:ident) => {{
         let Op::$kind(outer) = &$node.op else { return None };
@@ -78,7 +78,8 @@ fn slice_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let mut both = Slice { start: vec![], stop: vec![], step: vec![] };
     for a in 0..shape.rank() {
         let out = node.outs[0].shape[a];
-        // A step beyond the extent takes one element, and so does a step of 1 with a range of one element.
+        // A slice of one element may have a step beyond the extent, and the product of two such steps may overflow.
+        // Slices of one element therefore get a step of 1 below, which takes the same element.
         let step = inner.step[a].saturating_mul(outer.step[a]);
         let start = if out == 0 {
             0
@@ -104,7 +105,7 @@ fn flip_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(Flip { axes }, [Expr::Is(x)]))
 }
 
-/// A reshape is cheaper than a permute, because it needs no strides.
+/// Replaces a permute that moves only axes of extent 1 by a reshape, which is cheaper because it needs no strides.
 fn permute_of_ones(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let Op::Permute(p) = &node.op else { return None };
     let shape = seen.shape(node.ins[0]);
@@ -113,7 +114,7 @@ fn permute_of_ones(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     still.then(|| Expr::of(Reshape { shape: node.outs[0].shape.clone() }, [Expr::Is(node.ins[0])]))
 }
 
-/// The shape of an operand of a broadcast, without the axes that the result would lose.
+/// Returns the shape of the operand of a broadcast without the axes that become the result axes `lost`.
 pub(super) fn unrepeated(from: &Shape, to: &Shape, lost: &[usize]) -> Shape {
     let lead = to.rank() - from.rank();
     from.iter().enumerate().filter(|(a, _)| !lost.contains(&(a + lead))).map(|(_, &d)| d).collect()

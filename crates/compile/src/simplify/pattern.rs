@@ -1,4 +1,4 @@
-//! Rules as patterns: a term to match and a term to replace it.
+//! Rules as patterns: a term to match, and a term that replaces it.
 
 use super::{Expr, Seen};
 use gradus_ir::graph::{Id, Node};
@@ -19,11 +19,11 @@ pub(super) struct Law {
     pub(super) put: Term,
 }
 
-/// A term: in a pattern it is matched, in a replacement it is built.
+/// A term. A pattern is a term to match; a replacement is a term to build.
 pub(super) enum Term {
-    /// Any value; terms with the same number match the same value.
+    /// Any value. Terms with the same number match the same value.
     Any(usize),
-    /// A constant with one value at every index. Floats are compared by their bits: 0 is not -0.
+    /// A constant with the same element at every index. Floats are compared by their bits: 0 is not -0.
     Num(f64),
     /// A pointwise op applied to terms.
     Apply(&'static Pointwise, &'static [Term]),
@@ -36,8 +36,8 @@ pub(super) const Y: Term = Term::Any(1);
 pub(super) const Z: Term = Term::Any(2);
 pub(super) const C: Term = Term::Any(3);
 
-/// Ops whose operands may be exchanged without changing a bit. `maximum` is not among them: of two zeros it returns
-/// the first.
+/// The ops whose operands may be exchanged without changing a bit. `maximum` is not one of them, because of two zeros it
+/// returns the first.
 static EITHER_WAY: [&Pointwise; 7] = [&add, &mul, &and, &or, &xor, &eq, &ne];
 
 type Bound = [Option<Id>; 4];
@@ -50,7 +50,7 @@ impl Law {
     }
 }
 
-/// The dtype that a rule is about: that of the first operand, or of the branches of a selection.
+/// Returns the dtype that decides whether a rule applies: that of the first operand, or of the branches of a selection.
 fn class_giver(seen: &Seen<'_>, node: &Node) -> Option<DType> {
     let at = matches!(node.op, Op::Select(_)) as usize;
     node.ins.get(at).map(|id| seen.aval(*id).dtype)

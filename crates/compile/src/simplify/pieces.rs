@@ -1,8 +1,8 @@
-//! Simplifies values that are joined from pieces or split into them: pad, concat, slice.
+//! Simplifies values that are joined from pieces or split into pieces: pad, concat, slice.
 //!
-//! A pad puts +0 around its operand, and `-0 + 0` is `0`. So a sum of pads that do not overlap equals the
-//! concatenated pieces plus 0: exact, and one kernel. Such sums are gradients of splitting a value (queries, keys,
-//! values).
+//! A pad writes +0 around its operand, and `-0 + 0` is `0`. So a sum of pads that do not overlap equals the concatenated
+//! pieces plus 0, bit for bit, and that is one kernel. Such sums are the gradients of values that are split, for example into
+//! queries, keys and values.
 
 use super::{Expr, Rule, Seen};
 use gradus_ir::graph::{Id, Node};
@@ -128,7 +128,7 @@ fn concat_of_split(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(Concat { axis: *axis }, ins))
 }
 
-/// Pieces along an axis, with zeros between and around them.
+/// Pieces along an axis, in order, with zeros between and around them.
 struct Pieces {
     axis: usize,
     pieces: Vec<(Range<usize>, Id)>,
@@ -174,7 +174,8 @@ fn addends(node: &Node) -> Option<[Id; 2]> {
     }
 }
 
-/// Reads a pad along one axis, or the result of `sum_of_pieces`: a concat, plus 0 unless its elements are integers.
+/// Returns the pieces of a value that is a pad along one axis, or a result of `sum_of_pieces`: a concat, plus 0 unless its
+/// elements are integers.
 fn pieces(seen: &Seen<'_>, id: Id) -> Option<Pieces> {
     let node = seen.node(id);
     if let Op::Pad(p) = &node.op {
@@ -203,6 +204,6 @@ fn pieces(seen: &Seen<'_>, id: Id) -> Option<Pieces> {
         }
         at += extent;
     }
-    // Without zeros no other piece fits between.
+    // If no operand of the concat is zeros, no further piece can be inserted.
     (pieces.len() < concat.ins.len()).then_some(Pieces { axis: *axis, pieces })
 }

@@ -1,8 +1,7 @@
-//! Reductions of reductions, of repetitions, and of one element.
+//! Simplifies reductions of reductions, of repeated elements, and of one element.
 //!
-//! Maxima and minima may be taken in any order, except for the sign of a zero: among equal zeros the first one is
-//! the result. Sums and products of floats may not be reordered. A sum starts from 0, so that of one element is `x
-//! + 0`, not `x`.
+//! Maxima and minima do not depend on the order, except for the sign of a zero: among zeros the first one is the result. Sums
+//! and products of floats depend on the order. A sum starts from 0, so the sum of one element is `x + 0`, not `x`.
 
 use super::movement::{repeats, unrepeated};
 use super::{Expr, Rule, Seen};
@@ -45,11 +44,11 @@ fn reduce(combine: Combine, axes: Vec<usize>, x: Expr) -> Option<Expr> {
     })
 }
 
-/// New numbers of the axes that stay when others are removed.
+/// Returns the new numbers of axes after other axes are removed.
 fn renumbered(axes: &[usize], gone: &[usize]) -> Vec<usize> {
     let most = axes.iter().max().map_or(0, |a| a + 1);
     let gone = gradus_ir::axis_mask(gone, most);
-    // Number of removed axes before each axis.
+    // The number of removed axes before each axis.
     let mut before = Vec::with_capacity(most);
     let mut count = 0;
     for gone in &gone {
@@ -73,7 +72,7 @@ fn reduce_one(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     }
     let out: &Aval = &node.outs[0];
     let plain = combine != Combine::Sum || out.dtype.class() <= Class::Int;
-    // For complex numbers, 1 times x differs from x where x is infinite.
+    // A product starts from 1, and for complex numbers 1 times x differs from x if x is infinite.
     if combine == Combine::Prod && out.dtype.is_complex() {
         return None;
     }
@@ -96,8 +95,8 @@ fn reduce_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     if left.is_empty() { Some(x) } else { reduce(combine, left, x) }
 }
 
-/// Two nested reductions of one kind: how they combine, the operand's axes that the outer and the inner one reduce, and
-/// the operand.
+/// Matches two nested reductions of one kind. Returns their combination, the axes of the operand that the outer one reduces
+/// and those that the inner one reduces, and the operand.
 fn both(seen: &Seen<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>, Expr)> {
     let (combine, outer) = parts(node)?;
     let below = seen.node(node.ins[0]);
@@ -109,7 +108,8 @@ fn both(seen: &Seen<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>
     (same == combine).then(|| (combine, outer, inner.to_vec(), Expr::Is(below.ins[0])))
 }
 
-/// One reduction meets elements in row-major order, and so do two if the inner one is over the last axes.
+/// Merges two reductions if the order of combination stays the same. One reduction combines elements in row-major order, and
+/// so do two nested ones if the inner one is over the last axes.
 fn reduce_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     let (combine, mut outer, inner, x) = both(seen, node)?;
     let in_order = outer.iter().max() < inner.iter().min();

@@ -1,8 +1,8 @@
-//! Computes sums along columns while the rows they sum are in cache.
+//! Computes sums along columns while the rows that they sum are in cache.
 //!
-//! The gradient of a bias or a scale sums along columns values that other loop nests read or write by rows. Such a
-//! sum is split into sums of a few rows each. The nests around it become slices of as many rows, so that the values
-//! they share are loaded from memory once.
+//! The gradient of a bias or a scale is a sum along columns of values that other loop nests read or write by rows. Such a sum
+//! is split into sums of a few rows each. The nests around it become slices of the same rows, so that values that both use
+//! are loaded from memory once.
 
 use super::{Looked, Run, Users, emit_slices, run, sliced, users};
 use crate::kernel::Kernel;
@@ -11,11 +11,11 @@ use crate::profile::Slices;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Number of steps before and after a sum that are examined.
+/// Number of steps that are examined before a sum, and after it.
 const NEAR: usize = 8;
 
-/// Replaces sums along columns, and the nests around them, by slices. Only values of at least `shared` bytes are
-/// worth it: smaller ones stay in a cache from one step to the next.
+/// Replaces sums along columns, and the nests around them, by slices. Considers only values of at least `shared` bytes,
+/// because smaller values stay in cache from one step to the next.
 pub(super) fn slice(plan: &mut Plan, limits: &Slices, shared: usize, align: usize) {
     // The number of steps that use a buffer does not depend on their order.
     let users = users(plan);
@@ -35,7 +35,7 @@ pub(super) fn slice(plan: &mut Plan, limits: &Slices, shared: usize, align: usiz
     }
 }
 
-/// Returns into how many parts a sum along columns is split.
+/// Returns the number of parts into which a sum along columns is split.
 fn parts(plan: &Plan, at: usize, fewest: usize, shared: usize) -> Option<usize> {
     match &plan.steps[at] {
         Step::Kernel(k @ Kernel { columns: true, parallel: 2.., .. }) => (k.axes[0] >= fewest
@@ -50,8 +50,8 @@ fn large<'a>(plan: &'a Plan, step: &Step, least: usize) -> impl Iterator<Item = 
     all.filter(move |b| plan.buffers[*b].bytes() >= least)
 }
 
-/// Moves the nests that share large values with a sum next to it; steps between them that they do not need move
-/// after.
+/// Moves the nests that share large values with a sum next to the sum. Steps between them that they do not depend on are moved
+/// after them. Returns the range of these nests.
 fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Range<usize> {
     let mut shared: BTreeSet<usize> = large(plan, &plan.steps[sum], least).collect();
     let joins = |step: &Step, shared: &mut BTreeSet<usize>| {
@@ -78,7 +78,7 @@ fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Rang
         if joins(step, &mut shared) {
             chosen.insert(s);
         } else if step.writes().iter().any(|b| chosen.iter().any(|c| plan.steps[*c].reads().contains(b))) {
-            break; // The nests depend on this step and those before it.
+            break; // The nests depend on this step, so earlier steps cannot be moved next to them.
         }
     }
     let (first, last) = (chosen.first().copied().unwrap_or(sum), chosen.last().copied().unwrap_or(sum));
@@ -89,7 +89,7 @@ fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Rang
     first..first + chosen.len()
 }
 
-/// The longest run of slices among these steps.
+/// Returns the longest run among these steps that can be sliced.
 fn best(plan: &Plan, users: &Users, steps: Range<usize>, parts: usize, limits: &Slices) -> Option<Run> {
     let lengths = (2..=steps.len()).rev();
     let mut ranges = lengths.flat_map(|n| (steps.start..=steps.end - n).map(move |s| s..s + n));

@@ -1,10 +1,10 @@
-//! Slices: neighbouring steps that do the same for every index of some outer axes run together, one index after
+//! Slices: consecutive steps that do the same work for every index of some outer axes are run together, for one index after
 //! another.
 //!
-//! The values they pass to each other are then as large as one slice: they stay in cache and are never stored
-//! completely. The scores of attention are computed, normalised and used like this, one head (or some rows of a large
-//! head) at a time. A later run of slices may read a value of an earlier run and all operands of that value. Then the
-//! later run computes the value again.
+//! The values that these steps pass to each other then have the size of one slice, so they stay in cache and are never stored
+//! completely. For example, the scores of attention are computed, normalised and used for one head at a time, or for some rows
+//! of a large head. If a later run of slices reads a value of an earlier run and also all operands of that value, the later
+//! run computes the value again.
 
 mod columns;
 
@@ -20,13 +20,13 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Neighbouring steps, and the extents of the outer axes that they share.
+/// Consecutive steps, and the extents of the outer axes that they share.
 struct Run {
     steps: Range<usize>,
     extents: Vec<usize>,
-    /// Buffers that one of the steps writes and another reads.
+    /// The buffers that one of the steps writes and another reads.
     passed: BTreeSet<usize>,
-    /// Buffers of `passed` that no other step uses; `bytes` is their total size.
+    /// The buffers of `passed` that no step outside of the run uses. `bytes` is their total size.
     own: BTreeSet<usize>,
     bytes: usize,
 }
@@ -44,7 +44,7 @@ pub(crate) fn slice(plan: &mut Plan, limits: &Slices, align: usize) {
     }
 }
 
-/// An access of a step, and how it moves from slice to slice.
+/// An access of a step, and its strides from slice to slice.
 struct Move<'a> {
     buffer: usize,
     /// Strides along the outer axes.
@@ -54,7 +54,7 @@ struct Move<'a> {
     write: bool,
 }
 
-/// Called for every access of a step; returns the buffer to use instead.
+/// A function that is called for every access of a step, and returns the buffer to use instead.
 type Ask<'f> = &'f mut dyn FnMut(Move<'_>) -> usize;
 
 /// Splits axes so that the first parts have these extents. Returns the parts of each axis.
@@ -68,7 +68,7 @@ fn front(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<u
     Some(pieces.into_iter().chain(axes[parallel..].iter().map(|&e| vec![e])).collect())
 }
 
-/// Returns the step for one index of the outer axes.
+/// Returns the step for one index of the outer axes; `None` if the step cannot be sliced.
 fn sliced(step: &Step, extents: &[usize], ask: Ask<'_>) -> Option<Step> {
     match step {
         Step::Kernel(k) => kernel(k, extents, ask).map(Step::Kernel),
@@ -92,7 +92,7 @@ fn kernel(k: &Kernel, extents: &[usize], ask: Ask<'_>) -> Option<Kernel> {
         let within = if guarded { None } else { access.layout.ends(&inner) };
         access.buffer = ask(Move { buffer: access.buffer, along: &along, within, write });
     };
-    // An index that counts along the outer axes cannot be computed within a slice.
+    // A value that depends on the index along the outer axes cannot be computed within a slice.
     let still = |layout: &mut Layout| part(layout).iter().all(|s| *s == 0).then_some(());
     let mut new = k.clone();
     for inst in &mut new.body {
@@ -117,7 +117,7 @@ fn contraction(c: &Contraction, extents: &[usize], ask: Ask<'_>) -> Option<Contr
     let axes: Vec<usize> = c.batch.iter().map(|b| b.0).chain([c.m.0]).collect();
     let pieces = front(&axes, axes.len(), extents)?;
     let flat = pieces.concat();
-    // Rows that are not part of the outer axes stay.
+    // The part of the rows that is not in the outer axes stays.
     let (batch, rows) = match c.m.0 {
         1 => (flat.len(), 1),
         _ => (flat.len() - 1, *flat.last()?),
@@ -133,7 +133,7 @@ fn contraction(c: &Contraction, extents: &[usize], ask: Ask<'_>) -> Option<Contr
     let layouts: [Layout; 3] = std::array::from_fn(layout);
     let finish = match &c.finish {
         Some(k) => {
-            // The kernel runs over positions of the result, so those of a slice must be contiguous.
+            // The fused kernel runs over positions of the result, so the positions of a slice must be contiguous.
             let slices: usize = extents.iter().product();
             let each = k.axes.iter().product::<usize>() / slices;
             let natural = Layout::row_major(&[extents, &[each]].concat()).strides;
@@ -178,7 +178,7 @@ struct Use {
 
 type Used = Option<Rc<[Use]>>;
 
-/// Properties of steps, cached because the search for runs asks for them often.
+/// Properties of steps, cached because the search for runs needs them often.
 struct Looked<'a> {
     plan: &'a Plan,
     users: &'a Users,
@@ -219,7 +219,7 @@ impl<'a> Looked<'a> {
     }
 }
 
-/// Returns neighbouring steps as a run over these outer axes. Returns `None` if they cannot form one.
+/// Returns consecutive steps as a run over these outer axes. Returns `None` if they cannot form one.
 fn run(looked: &Looked<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
     let (plan, users) = (looked.plan, looked.users);
     let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
@@ -249,7 +249,7 @@ fn run(looked: &Looked<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Ru
     Some(Run { steps, extents: extents.to_vec(), passed, own, bytes })
 }
 
-/// Runs that are worth slicing, without overlaps.
+/// Returns the runs that are worth slicing. They do not overlap.
 fn runs(plan: &Plan, limits: &Slices) -> Vec<Run> {
     let users = users(plan);
     let looked = &Looked::new(plan, &users, limits);
@@ -265,7 +265,7 @@ fn runs(plan: &Plan, limits: &Slices) -> Vec<Run> {
     found
 }
 
-/// The longest run around a batch of products.
+/// Returns the longest run around a batch of products.
 fn grow_run(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
     let plan = looked.plan;
     let Step::Contract(c) = &plan.steps[at] else { return None };
@@ -274,7 +274,7 @@ fn grow_run(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
         return None;
     }
     let mut best = run(looked, at..at + 1, &extents)?;
-    // Another step may need the outer axes split more finely.
+    // A further step may need a finer split of the outer axes.
     let with = |steps: Range<usize>, new: usize, extents: &[usize]| {
         run(looked, steps.clone(), extents).or_else(|| {
             let axes = match &plan.steps[new] {
@@ -300,7 +300,7 @@ fn grow_run(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
     {
         best = longer;
     }
-    // Drop steps at the ends that pass no values to others.
+    // Drops steps at both ends that pass no values to other steps of the run.
     loop {
         let Range { start, end } = best.steps;
         let any = |list: Vec<usize>| list.iter().any(|b| best.passed.contains(b));
@@ -314,7 +314,7 @@ fn grow_run(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
     }
 }
 
-/// Combines several slices into one if slices are small; `None` if there are too few slices then.
+/// Combines several slices into one if slices are small. Returns `None` if too few slices remain.
 fn merge_slices(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
     let Slices { fewest, small, .. } = *looked.limits;
     loop {
@@ -331,7 +331,7 @@ fn merge_slices(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
     }
 }
 
-/// Splits slices into parts of their rows, if slices are large and all steps go by rows.
+/// Splits slices into parts of their rows if slices are large and all steps can be split by rows.
 fn split_by_rows(looked: &Looked<'_>, whole: Run) -> Run {
     let plan = looked.plan;
     let slices: usize = whole.extents.iter().product();
@@ -391,16 +391,16 @@ fn emit_slices(plan: &Plan, run: &Run, align: usize) -> Option<Step> {
     moves.extend(out_moves);
     body.steps = steps;
     plan_memory(&mut body, align, usize::MAX);
-    // Slices share their inputs, so none may be overwritten.
+    // All slices read the same inputs, so no input may be overwritten.
     body.donors.iter_mut().for_each(|d| *d = None);
     let control = Control { plans: vec![Arc::new(body)], ins, outs };
     Some(Step::Slices { control, extents: extents.clone(), moves })
 }
 
-/// Lets runs recompute large values of earlier runs, if they read all that those values are computed from.
+/// Makes runs recompute large values of earlier runs, if they read everything that those values are computed from.
 fn recompute_reads(plan: &mut Plan, limits: &Slices) {
     let (runs, users) = (runs(plan, limits), users(plan));
-    // The latest first, so that the indices of earlier steps stay valid.
+    // Visits later runs first, so that the indices of earlier steps stay valid.
     for later in runs.iter().rev() {
         let reads: BTreeSet<usize> = plan.steps[later.steps.clone()].iter().flat_map(Step::reads).collect();
         let mut again: BTreeSet<usize> = BTreeSet::new();
@@ -435,7 +435,7 @@ fn recompute_reads(plan: &mut Plan, limits: &Slices) {
     remove_unread_stores(plan);
 }
 
-/// Removes stores of kernels that are not read any more.
+/// Removes stores of kernels to buffers that no step reads any more.
 fn remove_unread_stores(plan: &mut Plan) {
     let read: BTreeSet<usize> = plan.steps.iter().flat_map(Step::reads).collect();
     for step in &mut plan.steps {

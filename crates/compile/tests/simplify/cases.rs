@@ -1,4 +1,4 @@
-//! Tests every rule alone: it fires, gives the expected ops, and keeps all bits if it claims to.
+//! Tests every rule separately: it fires, leaves the expected ops, and keeps all bits if it is exact.
 
 use super::{PAIRS, default, f64s, graph, ops, same_bits};
 use DType::*;
@@ -197,7 +197,7 @@ fn every_rule_fires_and_keeps_what_it_says() {
     assert!(wrong.is_empty(), "other ops are left:\n{}", wrong.join("\n"));
 }
 
-/// For a rule that rounds differently: compares ordinary values to a few units in the last place.
+/// Checks a rule that rounds differently: results at ordinary values differ by at most a few units in the last place.
 fn nearly_same(name: &str, before: &gradus_ir::Graph, after: &gradus_ir::Graph) {
     assert!(default(before).graph == *before, "{name} is not asked for");
     let ins: Vec<Literal> =
@@ -216,7 +216,7 @@ fn every_rule_has_a_case() {
     assert!(without.is_empty(), "{without:?}");
 }
 
-/// Expressions that look like a law but do not satisfy it.
+/// Tests that no rule fires on expressions that are similar to a law but do not satisfy it.
 #[test]
 #[rustfmt::skip]
 fn what_does_not_hold_is_left() {

@@ -7,7 +7,7 @@ use gradus_ir::ops::select::Barrier;
 use gradus_ir::{DType, Graph, transform};
 use std::time::Instant;
 
-/// Simplification makes values equal, the builder merges equal values, and unused values are dropped.
+/// Tests that values that become equal are merged, and that unused values are dropped.
 #[test]
 fn merges_and_forgets() {
     let g = graph(&[f64s(&[3])], |x| {
@@ -20,7 +20,7 @@ fn merges_and_forgets() {
     same_bits(&g, &after.graph);
 }
 
-/// Values that a barrier passes on are computed again on purpose.
+/// Tests that values after a barrier are not merged with values before it, because they are recomputed on purpose.
 #[test]
 fn barriers_stay() {
     let g = graph(&[f64s(&[3])], |x| {
@@ -44,12 +44,12 @@ fn a_causal_mask_is_a_constant() {
     let after = default(&g);
     assert_eq!(ops(&after.graph), "constant broadcast constant broadcast select");
     same_bits(&g, &after.graph);
-    // Too large for a constant: it stays two indices and a comparison.
+    // A larger mask is not folded to a constant, but stays a comparison of two indices.
     let large = graph(&[f64s(&[2])], |x| vec![x[0], causal_mask(x[0].builder(), 1025)]);
     assert_eq!(ops(&default(&large).graph), "iota iota ge");
 }
 
-/// Attention over one projection that is split into queries, keys and values; `n` layers of it.
+/// Returns `n` layers of attention over one projection that is split into queries, keys and values.
 fn attention_layers(n: usize) -> Graph {
     let (t, d) = (4, 6);
     let mut avals = vec![f64s(&[t, d])];
@@ -80,18 +80,18 @@ fn the_gradient_of_attention() {
     println!("{} nodes before, {} after: {:?}", g.nodes().len(), after.graph.nodes().len(), after.fired);
     same_bits(&g, &after.graph);
     let count = |g: &Graph, name: &str| g.nodes().iter().filter(|n| n.op.name() == name).count();
-    // The transposes of weights and keys become labels, and so do the transposes that their gradients need.
+    // Transposes of weights and keys, also those in their gradients, become labels of products.
     assert_eq!((count(&after.graph, "permute"), count(&after.graph, "iota")), (0, 0));
     // The gradients of queries, keys and values are concatenated.
     assert_eq!((count(&g, "pad"), count(&g, "concat")), (6, 0));
     assert_eq!((count(&after.graph, "pad"), count(&after.graph, "concat")), (0, 2));
-    // A second simplification finds nothing.
+    // A second simplification changes nothing.
     let again = default(&after.graph);
     assert_eq!((again.fired.len(), again.rounds), (0, 1));
     assert!(again.graph == after.graph);
 }
 
-/// A generous bound on the time; the README has the time of a release build.
+/// Tests that simplification takes at most a generous time. The README has the time of a release build.
 #[test]
 fn a_thousand_nodes() {
     let g = attention_layers(20);
@@ -110,7 +110,7 @@ fn a_thousand_nodes() {
     }
 }
 
-/// Chains are evaluated in the order with the fewest multiplications.
+/// Tests that the rule `order of products` chooses the order with the fewest multiplications.
 #[test]
 fn chains_of_products() {
     let shapes = [f64s(&[30, 2]), f64s(&[2, 30]), f64s(&[30, 3]), f64s(&[3, 40])];

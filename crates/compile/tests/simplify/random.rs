@@ -29,7 +29,7 @@ proptest! {
     fn values_stay(recipe in recipes()) {
         let grown = recipe.grow().unwrap();
         kept(&grown.graph, &grown.inputs)?;
-        // The same graph at other values than it was generated with: zeros of both signs, infinities, NaN.
+        // Evaluates the same graph also at special values: zeros of both signs, infinities, NaN.
         let odd: Vec<Literal> =
             grown.inputs.iter().enumerate().map(|(k, l)| super::filled(l.aval(), k, true)).collect();
         kept(&grown.graph, &odd)?;

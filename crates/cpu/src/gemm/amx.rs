@@ -1,5 +1,5 @@
-//! Products of `bf16` on AMX. A tile of C is four registers of 16 by 16 sums; a group of 32 steps along k takes
-//! four instructions.
+//! Products of `bf16` with AMX instructions. A tile of C is in four registers of 16 by 16 sums. Each 32 steps along k take four
+//! multiply instructions.
 
 use super::kernel::{Kernels, Step};
 use super::pairs::{self, STRETCH, WIDTH};
@@ -7,7 +7,7 @@ use super::vector::prefetch_to_write;
 use half::bf16;
 use std::arch::asm;
 
-/// Smallest number of multiplications for which setting up tiles pays.
+/// Smallest number of multiplications for which AMX is faster, because configuring tiles takes time.
 pub(super) const FEW: usize = 1 << 12;
 
 pub(super) static KERNELS: Kernels<bf16> = Kernels {
@@ -58,7 +58,7 @@ unsafe fn configure() {
 /// # Safety
 /// The process has permission to use tiles.
 unsafe fn release() {
-    // SAFETY: no value in the registers is needed; the caller guarantees permission.
+    // SAFETY: no code needs the values in the registers any more; the caller guarantees permission.
     unsafe { asm!("tilerelease", options(nostack, preserves_flags, nomem)) }
 }
 

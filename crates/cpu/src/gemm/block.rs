@@ -12,9 +12,9 @@ use std::ops::Range;
 
 /// Bytes of C that are finished together, while they are in the first-level cache.
 const BAND: usize = 32 << 10;
-/// Rows that are packed together, because a cache line may be wider than a strip.
+/// Number of rows that are packed together, because a cache line may have more rows than a strip.
 const GROUP: usize = 48;
-/// Steps that are packed before the next strip, unless the kernel needs more together.
+/// Number of steps that are packed before the next strip, unless the kernel packs more together.
 const STRETCH: usize = 8;
 
 /// One product over a range of k, written to `c`.
@@ -27,7 +27,7 @@ pub(super) struct Part<T> {
     pub(super) finish: bool,
 }
 
-// SAFETY: each task writes to its own block of C.
+// SAFETY: each task writes only to its own block of C.
 unsafe impl<T> Sync for Part<T> {}
 
 /// A strip of lanes: element (lane, p) is `data[lane * lane_stride + p * depth_stride]`.
@@ -41,9 +41,8 @@ struct Strip<T> {
 impl<T: Real> Drive<'_, T> {
     /// Computes block `index` of C.
     ///
-    /// Packed columns stay in the second-level cache while the strips of rows are processed, each strip from
-    /// the first-level cache. If B is read in place, each strip of its columns is combined with all rows
-    /// instead.
+    /// Packed columns stay in the second-level cache while the strips of rows are processed; each strip of rows is in the
+    /// first-level cache. If B is read in place, the loops are exchanged: each strip of columns is multiplied with all rows.
     ///
     /// # Safety
     /// The problem satisfies the contract of [`gemm`](super::gemm), and no other thread accesses the block.
@@ -140,7 +139,8 @@ impl<T: Real> Drive<'_, T> {
                             };
                             for (index, j) in cols.clone().step_by(nr).enumerate() {
                                 let room = room_b.add(index * nr * stored);
-                                // Packed when the first strip needs it, so that it is in the first-level cache.
+                                // Packs the panel when the first strip of rows needs it, so that it is in the first-level
+                                // cache.
                                 let (width, packer) = kernels.panel_of(cols.end - j);
                                 let b = if i == rows.start {
                                     self.strip(&self.problem.b, packer, panel(j, cols.end, width), Some(room))
@@ -171,7 +171,7 @@ impl<T: Real> Drive<'_, T> {
         }
     }
 
-    /// Packs strips of rows, from that of `panel` up to the row `end`.
+    /// Packs strips of rows, from the strip of `panel` up to row `end`.
     unsafe fn pack_rows(&self, panel: Panel, end: usize, room: *mut T) {
         let deep = self.kernels.deep;
         let alone = end <= panel.lane + panel.width;
@@ -211,7 +211,8 @@ impl<T: Real> Drive<'_, T> {
             }
             (Operand::Packed(pack), Some(room)) if self.kernels.deep > 1 => {
                 let plain = Scratch::take::<T>(steps * width);
-                // SAFETY: as below; the panel packed lane by lane is then a strided operand.
+                // SAFETY: the panel is within the operand, and the buffer holds it. Packed lane by lane, it is a strided
+                // operand.
                 unsafe {
                     pack.pack(panel, std::slice::from_raw_parts_mut(plain.as_ptr(), steps * width));
                     packer(plain.as_ptr::<T>().cast_const(), 1, width as isize, lanes, steps, room);
@@ -222,7 +223,7 @@ impl<T: Real> Drive<'_, T> {
                 let room = unsafe { std::slice::from_raw_parts_mut(room, steps * width) };
                 pack.pack(panel, room);
             }
-            // Excluded by the plan, which always packs such an operand.
+            // Does not occur: the plan always packs such an operand.
             (Operand::Packed(_), None) => {}
         }
         let data = room.unwrap_or(std::ptr::null_mut()).cast_const();
@@ -264,7 +265,7 @@ impl Around {
 impl Drop for Around {
     fn drop(&mut self) {
         if let Some([_, after]) = self.0 {
-            // SAFETY: as in `new`.
+            // SAFETY: the function needs the instruction set of the kernels, which the caller of `drive::run` guarantees.
             unsafe { after() }
         }
     }

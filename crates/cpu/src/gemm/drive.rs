@@ -1,4 +1,4 @@
-//! Distributes a product over tasks: over the batch, over blocks of C, over parts of k.
+//! Divides a product into tasks: products of the batch, blocks of C, parts of k.
 
 use super::block::Part;
 use super::kernel::Kernels;
@@ -10,7 +10,7 @@ use crate::elements::Elements;
 use gradus_ir::stop;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Elements of C per task when parts of k are added up.
+/// Number of elements of C per task when the sums of parts of k are added.
 const SUMS: usize = 1 << 13;
 
 /// A product being computed.
@@ -35,7 +35,7 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
     if batch == 0 || m == 0 || n == 0 {
         return;
     }
-    // A contiguous column of C is computed as a row: the kernels prefer a long B.
+    // A contiguous column of C is computed as a row of the transposed product, because kernels are faster for many columns.
     if let (1, 1, 2.., Operand::Strided(Strided { lane: 1, .. })) = (n, problem.c.row, m, problem.a) {
         let given = problem.finish;
         let finish = move |t: Tile<T::Sum>| {
@@ -55,7 +55,7 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
         plan: Plan::new(problem, kernels, pool.threads()),
         left: AtomicBool::new(false),
     };
-    // SAFETY: each call computes its own products of the batch.
+    // SAFETY: `index` is below the number of products, and each call computes its own product.
     let one = |index: usize| unsafe { drive.item(index) };
     if drive.blocks() * drive.plan.parts > 1 {
         (0..batch).for_each(one);
@@ -68,8 +68,8 @@ pub(super) unsafe fn run<T: Real>(pool: &Pool, kernels: &'static Kernels<T>, pro
 }
 
 impl<T: Real> Drive<'_, T> {
-    /// Returns true if work should stop inside a block, which can take seconds. Only the calling thread polls; the others read
-    /// the flag.
+    /// Returns true if a stop is requested. Checked inside of blocks, because a block can take seconds. Only the calling thread
+    /// polls; the others read the flag.
     pub(super) fn left(&self) -> bool {
         self.left.load(Relaxed) || (stop::requested() && !self.left.swap(true, Relaxed))
     }
@@ -91,7 +91,7 @@ impl<T: Real> Drive<'_, T> {
             return self.pool.run(self.blocks(), &|block| unsafe { self.block(&whole, block) });
         }
         let scratch = Scratch::take::<T::Sum>(parts * m * n);
-        // The parts of k, one C after the other.
+        // The sums of each part of k: one complete C for each part, one after the other.
         let sums = Elements(scratch.as_ptr::<T::Sum>());
         let (steps, blocks) = (k.div_ceil(parts).next_multiple_of(self.kernels.deep), self.blocks());
         self.pool.run(parts * blocks, &|task| {

@@ -16,10 +16,10 @@ pub(super) struct Step<T: Real> {
     pub(super) b_depth: isize,
     pub(super) c: *mut T::Sum,
     pub(super) c_row: isize,
-    /// Number of existing rows of the tile.
+    /// Number of rows of the tile that exist in C.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only AMX kernels use it"))]
     pub(super) rows: usize,
-    /// Number of existing columns of the last vector of the tile.
+    /// Number of columns of the tile's last vector that exist in C.
     pub(super) last: usize,
     /// If true, the product is added to C instead of replacing it.
     pub(super) accumulate: bool,
@@ -29,27 +29,30 @@ pub(super) type Kernel<T> = unsafe fn(&Step<T>);
 
 /// The kernels of one number type on one instruction set.
 pub(super) struct Kernels<T: Real> {
-    /// Rows of a full tile, and of a packed panel of A.
+    /// Number of rows of a full tile, and of a packed panel of A.
     pub(super) mr: usize,
-    /// Columns of a full tile, and of a packed panel of B.
+    /// Number of columns of a full tile, and of a packed panel of B.
     pub(super) nr: usize,
-    /// Elements of a register.
+    /// Number of elements in a register.
     pub(super) lanes: usize,
-    /// Steps along k that are packed together; panels are padded with zeros to a multiple.
+    /// Number of steps along k that are packed together. Panels are padded with zeros to a multiple of it.
     pub(super) deep: usize,
     /// Speed relative to multiplications of `f32`, which decides how much work a task has.
     pub(super) speed: usize,
     /// Functions that a thread calls before and after running these kernels.
     pub(super) around: Option<[unsafe fn(); 2]>,
-    /// A full tile of packed operands.
+    /// Computes a full tile of packed operands.
     pub(super) packed: Kernel<T>,
-    /// Tiles by vectors - 1 and rows - 1, for operands of any strides. Narrow tiles may have more than `mr`
-    /// rows. If empty, `packed` computes any tile, and only complete strips of A along k are read in place.
+    /// Functions that compute tiles of operands with any strides, indexed by the number of vectors minus 1, then the number of
+    /// rows minus 1. Narrow tiles may have more than `mr` rows. If empty, `packed` computes all tiles, and only complete
+    /// strips of A along k are read in place.
     pub(super) tiles: &'static [&'static [Kernel<T>]],
-    /// Dot products by rows - 1 and columns - 1; empty if `tiles` is.
+    /// Functions that compute dot products, indexed by the number of rows minus 1, then the number of columns minus 1. Empty if
+    /// `tiles` is empty.
     pub(super) dots: &'static [[Kernel<T>; DOT]],
     pub(super) pack_a: pack::Packer<T>,
-    /// By vectors - 1 of the panel. A single packer means that every panel has the width of a full tile.
+    /// Packers of B, indexed by the number of vectors of the panel minus 1. If there is only one, every panel has the
+    /// width of a full tile.
     pub(super) pack_b: &'static [pack::Packer<T>],
 }
 
@@ -66,7 +69,7 @@ impl<T: Real> Kernels<T> {
     }
 }
 
-/// Rows and columns of the largest block of dot products.
+/// Number of rows and of columns of the largest block of dot products.
 pub(super) const DOT: usize = 4;
 
 /// Number of rows of B to prefetch ahead. The rows of a B in place are too far apart for the hardware
@@ -159,7 +162,7 @@ unsafe fn dot_step<V: Vector, const M: usize, const N: usize>(
     p: usize,
     load: impl Fn(*const V::Scalar) -> V,
 ) {
-    // SAFETY: as in `dot`, whose caller guarantees the elements.
+    // SAFETY: the caller of `dot` guarantees the elements of the rows and columns.
     unsafe {
         let columns: [V; N] = std::array::from_fn(|j| load(step.b.offset(j as isize * step.b_depth).add(p)));
         for (i, sums) in sums.iter_mut().enumerate() {
@@ -171,7 +174,7 @@ unsafe fn dot_step<V: Vector, const M: usize, const N: usize>(
     }
 }
 
-/// Defines functions that enable an instruction set and call the bodies above, and the tables of them.
+/// Defines functions that enable an instruction set and call the bodies above, and tables of these functions.
 macro_rules! isa {
     ($name:ident $(, $features:literal)?) => {
         mod $name {
@@ -255,10 +258,10 @@ macro_rules! kernelled {
                         use std::arch::x86_64::$avx2;
                         kernels!(avx2, $avx2, $t, 6, 2, pack::transposing, [1: 1 2 3 4 5 6 7 8 9 10 11 12] [2: 1 2 3 4 5 6])
                     }
-                    // 24 of 32 registers hold sums, which hide four cycles of latency on up to four units. 3
-                    // registers hold B, the rest elements of A. 8 by 3 loads less than 12 by 2, because
-                    // elements of A are loaded one by one. The instructions are part of the target, so that no
-                    // function needs to enable them.
+                    // 24 of the 32 registers hold sums, enough independent sums to hide four cycles of latency on up
+                    // to four units. Three registers hold B, the others elements of A. A tile of 8 rows by 3 vectors
+                    // needs fewer loads than one of 12 by 2, because elements of A are loaded one by one. The
+                    // instructions are part of the target, so no function needs to enable them.
                     #[cfg(target_arch = "aarch64")]
                     Isa::Neon => {
                         use std::arch::aarch64::$neon;

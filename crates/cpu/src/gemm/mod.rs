@@ -1,16 +1,16 @@
-//! Matrix products: C = A·B or C += A·B, batched, with operands of any strides.
+//! Matrix products: C = A·B or C += A·B, in batches, with operands of any strides.
 //!
-//! A task is a block of C over all of k. Its innermost loop holds a tile of C in registers. It reads A and B in
-//! place if their strides are suitable, otherwise from packed panels. The task packs them itself, and they stay
-//! in its second-level cache. When a part of the block is finished and still in cache, `finish` is called with
-//! it, which fuses bias, activation and residual.
+//! A task computes a block of C over all of k. Its innermost loop holds a tile of C in registers. The loop reads A and B in
+//! place if their strides are suitable, otherwise from packed panels. The task packs these panels itself, and they stay in the
+//! second-level cache of its processor. When a part of the block is complete and still in cache, `finish` is called with it, so
+//! that bias, activation and residual are fused.
 //!
-//! The order of the sums depends only on the problem and the instruction set. So the result has the same bits
-//! for any number of threads. Only the blocks that `finish` receives differ.
+//! The order of the sums depends only on the problem and the instruction set, so the result has the same bits for any number of
+//! threads. Only the blocks that `finish` receives depend on the number of threads.
 //!
-//! Elements are summed in their own type, `bf16` in `f32`: C is then `f32`, and `finish` can round it. On
-//! processors with tiles (`amx`), `bf16` are packed as pairs along k; otherwise they are converted to `f32`
-//! when packed (`widen`).
+//! Elements are summed in their own type, except `bf16`, which are summed in `f32`: C is then `f32`, and `finish` can round it.
+//! On processors with AMX tiles (`amx`), `bf16` are packed as pairs along k; on others they are converted to `f32` when
+//! they are packed (`widen`).
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
@@ -48,13 +48,13 @@ pub struct Problem<'a, T: Real> {
     pub m: usize,
     /// Columns of B and C.
     pub n: usize,
-    /// Columns of A, rows of B. If 0, the product is zero.
+    /// Columns of A and rows of B. If 0, all elements of the product are zero.
     pub k: usize,
     /// The left operand; its lanes are rows.
     pub a: Operand<'a, T>,
     /// The right operand; its lanes are columns.
     pub b: Operand<'a, T>,
-    /// Output.
+    /// The output.
     pub c: Output<T::Sum>,
     /// If true, the products are added to C.
     pub accumulate: bool,

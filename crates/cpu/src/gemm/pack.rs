@@ -4,7 +4,7 @@ use super::vector::prefetch;
 
 /// Bytes of a cache line.
 pub(super) const LINE: usize = 64;
-/// Number of rows to prefetch ahead.
+/// Distance at which rows are prefetched, in rows.
 const AHEAD: isize = 16;
 
 /// Fills a panel: `out[p * W + lane] = source[lane * lane_stride + p * depth_stride]` for `lane < lanes` and `p
@@ -13,7 +13,7 @@ const AHEAD: isize = 16;
 pub(super) type Packer<T> =
     unsafe fn(source: *const T, lane: isize, depth: isize, lanes: usize, steps: usize, out: *mut T);
 
-/// Rows of the largest block that is transposed at once.
+/// Number of rows of the largest block that is transposed at once.
 pub(crate) const MOST_ROWS: usize = 8;
 
 /// Element types whose `SIDE` by `SIDE` blocks can be transposed in registers. Without instructions for it `SIDE` is 1.
@@ -27,7 +27,7 @@ pub(crate) trait TransposeBlock: Copy + Default {
     /// The processor has AVX2 or NEON; both blocks are valid memory.
     #[inline(always)]
     unsafe fn transpose(rows: &[*const Self; MOST_ROWS], out: *mut Self, _width: usize) {
-        // SAFETY: the caller guarantees the blocks.
+        // SAFETY: the caller guarantees that both blocks are valid memory.
         unsafe { *out = *rows[0] };
     }
 }
@@ -67,7 +67,7 @@ pub(super) unsafe fn transposing<T: TransposeBlock, const W: usize>(
         if depth != 1 || lane == 1 || steps < T::SIDE || !W.is_multiple_of(T::SIDE) {
             return body::<T, W>(source, lane, depth, lanes, steps, out);
         }
-        // One cache line of each lane at a time: lanes may be too far apart to stay in the cache together.
+        // Packs one cache line of each lane at a time, because lanes may be too far apart to stay in the cache together.
         let line = LINE / size_of::<T>();
         for from in (0..steps).step_by(line) {
             for first in (0..lanes).step_by(T::SIDE) {
@@ -76,8 +76,8 @@ pub(super) unsafe fn transposing<T: TransposeBlock, const W: usize>(
                     prefetch(rows.wrapping_offset(l as isize * lane).wrapping_add(from + 2 * line));
                 }
                 for p in (from..steps.min(from + line)).step_by(T::SIDE) {
-                    // The last block of steps is moved back to be complete, and the last block of lanes repeats
-                    // its last lane.
+                    // The last block of steps starts earlier, so that it is complete. The last block of lanes
+                    // repeats its last lane.
                     let p = p.min(steps - T::SIDE);
                     let mut block = [rows; MOST_ROWS];
                     for (l, row) in block.iter_mut().enumerate() {
@@ -109,7 +109,7 @@ unsafe fn body<T: Copy + Default, const W: usize>(
     steps: usize,
     out: *mut T,
 ) {
-    // SAFETY: the caller guarantees source and `out`.
+    // SAFETY: the caller guarantees the elements of the source and the space at `out`.
     unsafe {
         for p in 0..steps {
             let (from, to) = (source.offset(p as isize * depth), out.add(p * W));
@@ -138,7 +138,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn transpose(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
-            // SAFETY: the caller guarantees AVX2 and the blocks.
+            // SAFETY: the caller guarantees AVX2, and that both blocks are valid memory.
             unsafe {
                 // Rows 0..4 in the low halves and 4..8 in the high halves: two 4 by 4 transposes in parallel.
                 let mut halves = [[_mm256_setzero_ps(); 4]; 2];
@@ -171,7 +171,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn transpose(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
-            // SAFETY: the caller guarantees AVX2 and the blocks.
+            // SAFETY: the caller guarantees AVX2, and that both blocks are valid memory.
             unsafe {
                 for half in 0..2 {
                     let mut pair = [_mm256_setzero_pd(); 2];
@@ -199,7 +199,7 @@ mod neon {
 
         #[inline(always)]
         unsafe fn transpose(rows: &[*const f32; MOST_ROWS], out: *mut f32, width: usize) {
-            // SAFETY: the caller guarantees the blocks.
+            // SAFETY: the caller guarantees that both blocks are valid memory.
             unsafe {
                 let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|r| vld1q_f32(rows[r]));
                 // Interleaves rows 0 and 2, and rows 1 and 3, then the results.
@@ -218,7 +218,7 @@ mod neon {
 
         #[inline(always)]
         unsafe fn transpose(rows: &[*const f64; MOST_ROWS], out: *mut f64, width: usize) {
-            // SAFETY: the caller guarantees the blocks.
+            // SAFETY: the caller guarantees that both blocks are valid memory.
             unsafe {
                 let (r0, r1) = (vld1q_f64(rows[0]), vld1q_f64(rows[1]));
                 vst1q_f64(out, vzip1q_f64(r0, r1));

@@ -1,23 +1,23 @@
 //! Packs `bf16` for AMX tiles: as pairs along k.
 //!
-//! A panel has 32 lanes. For each 32 steps it has two squares of 1 KiB, of 16 lanes each, whose elements are
-//! pairs of consecutive steps along k. A row of a square is a lane of A, or a pair of steps of B. Missing
-//! elements are zero.
+//! A panel has 32 lanes. Each 32 steps of a panel are two squares of 1 KiB with 16 lanes each. The elements of a square
+//! are pairs of consecutive steps along k. A row of a square is a lane of A, or a pair of steps of B. Missing elements
+//! are zero.
 
 use super::square::{SIDE, transpose};
 use super::vector::prefetch;
 use half::bf16;
 use std::arch::x86_64::*;
 
-/// Lanes of a panel, and steps that are packed together.
+/// Number of lanes of a panel, and of steps that are packed together.
 pub(super) const WIDTH: usize = 32;
-/// Number of rows to prefetch ahead, because they are too far apart for the hardware prefetcher.
+/// Distance at which rows are prefetched, in rows. They are too far apart for the hardware prefetcher.
 const AHEAD: usize = 10;
-/// Elements of the squares of 32 steps.
+/// Number of elements in the two squares of 32 steps.
 pub(super) const STRETCH: usize = 2 * SIDE * 2 * SIDE;
 
-/// Fills a panel; `LANES` if its rows are lanes. If the elements are contiguous along the other axis, squares
-/// are transposed.
+/// Fills a panel. If `LANES` is true, the rows of squares are lanes, otherwise pairs of steps. If the elements are contiguous
+/// along the other axis, squares are transposed.
 ///
 /// # Safety
 /// The elements of the source exist, `out` has space for the panel, and the processor has AVX-512.

@@ -1,8 +1,8 @@
 //! Chooses how a product is split into tasks.
 //!
-//! The choices that decide the order of sums (dot products or tiles, ranges of k) depend only on the problem
-//! and the kernels. Only the blocks of C also depend on the number of threads. They do not change the result:
-//! an element's sum is the same in any block.
+//! The choices that decide the order of sums (dot products or tiles, ranges of k) depend only on the problem and the kernels.
+//! The blocks of C also depend on the number of threads, but do not change the result: the sum of an element is the same in
+//! any block.
 
 use super::kernel::{DOT, Kernels};
 use super::pack::LINE;
@@ -17,7 +17,7 @@ pub(super) struct Plan {
     pub(super) tile: (usize, usize),
     /// If true, A is read in place.
     pub(super) direct_a: bool,
-    /// If true, A is read in place, except where rows or steps are too few for a tile.
+    /// If true, A is read in place, except for the last rows and steps if they do not fill a tile.
     pub(super) whole_a: bool,
     /// If true, B is read in place.
     pub(super) direct_b: bool,
@@ -31,21 +31,21 @@ pub(super) struct Plan {
     pub(super) parts: usize,
 }
 
-/// Bytes of a column of B between two updates of C; longer columns need fewer updates.
+/// Bytes of a column of B that are read between two updates of C. Longer columns need fewer updates.
 const COLUMN: usize = 4096;
-/// Bytes of a B that exceeds the second-level cache, and the number of steps between updates if such a B is
-/// read.
+/// Bytes from which B exceeds the second-level cache, and the number of steps between updates of C for such a B.
 const STREAMED: usize = 1 << 20;
 const STREAM: usize = 64;
-/// Bytes of the packed columns of a block between two updates of C; they stay in the second-level cache.
+/// Bytes of the packed columns of a block that are read between two updates of C. They stay in the second-level cache.
 const PACKED: usize = 1 << 20;
-/// Elements of a small C, the smallest k that is split for it, and the fewest steps of a part.
+/// Largest number of elements of a small C, the smallest k that is split for a small C, and the smallest number of steps of a
+/// part.
 const SMALL: usize = 1 << 16;
 const LONG: usize = 2048;
 const PART: usize = 256;
-/// A [`cost`] that is worth a task: about 10 µs.
+/// Smallest [`cost`] of a task: about 10 µs.
 pub(super) const TASK: usize = 2 << 20;
-/// Tasks per thread, so that a late thread does not delay the others.
+/// Number of tasks per thread. With several, a slow thread delays the others less.
 const SHARE: usize = 4;
 
 impl Plan {
@@ -55,7 +55,7 @@ impl Plan {
         let (a, b) = (ContiguousAxis::of(&problem.a), ContiguousAxis::of(&problem.b));
         let in_place = !kernels.tiles.is_empty();
         let dot = in_place && m.min(n) <= 2 * DOT && a == ContiguousAxis::Depth && b == ContiguousAxis::Depth;
-        // If B is read in place, every strip of A is used repeatedly and therefore not packed either.
+        // If C has few rows or B is small, B is read in place if its strides allow that. A is then not packed either.
         let few = m <= 6 * mr || k * n <= 8 << 10;
         let direct_b = dot || in_place && b == ContiguousAxis::Lane && a != ContiguousAxis::Packed && few;
         let direct_a = direct_b || in_place && a == ContiguousAxis::Depth;
@@ -63,34 +63,34 @@ impl Plan {
         let stream = direct_b && k * n * size_of::<T>() > STREAMED;
         let steps = match (dot, stream) {
             (true, _) => 4096,
-            // B is read once, at memory speed if complete rows are read.
+            // B is read only once. If complete rows are read, that is at the speed of memory.
             (false, true) => STREAM,
             (false, false) => COLUMN / size_of::<T>(),
         };
         let steps = even(k, steps).next_multiple_of(deep);
-        // Small C and long k: splitting k packs every operand once, and the partial C are added up.
+        // If C is small and k is long, k is split. Each operand is still packed only once, and the partial C are added.
         let parts = if batch * m * n <= SMALL && k >= LONG { (k / PART).min(8) } else { 1 };
 
         let (unit_m, unit_n) = if dot {
             (DOT, DOT)
         } else if direct_a {
-            // Narrow tiles may be taller.
+            // Narrow tiles may have more rows.
             (kernels.tiles[n.div_ceil(kernels.lanes).min(kernels.tiles.len()) - 1].len(), nr)
         } else {
             (mr, nr)
         };
-        // Few rows are divided into strips of equal height: two of four are better than six and two.
+        // Divides few rows into strips of equal height: two strips of four rows are faster than strips of six and two.
         let unit_m = if direct_a { even(m, unit_m) } else { unit_m };
         let widest = if direct_b { n } else { PACKED / size_of::<T>() / steps };
         let (mut down, mut across) = (1, n.div_ceil(widest.next_multiple_of(unit_n)));
         let work = cost(problem, kernels) / parts;
         let tasks = if threads == 1 { 1 } else { (work / TASK).min(SHARE * threads).div_ceil(batch * parts) };
         let (mut rows, mut cols) = (m, block(n, across, unit_n));
-        // Complete rows of a streamed B, or large parts of them.
+        // Blocks of a streamed B have complete rows of B, or large parts of them.
         let narrowest = if stream { 4 * unit_n } else { unit_n };
         while down * across < tasks {
             let (flatter, narrower) = (rows > 4 * unit_m, cols > narrowest);
-            // Narrower blocks read all of A once more, flatter ones all of B.
+            // Narrower blocks read A one more time, lower blocks read B one more time.
             let cheaper = n * down < m * across;
             if flatter && (cheaper || !narrower) {
                 down *= 2;
@@ -111,7 +111,7 @@ pub(super) fn cost<T: Real>(problem: &Problem<'_, T>, kernels: &Kernels<T>) -> u
     2 * m * n * k / kernels.speed + 32 * (m * k + k * n + m * n)
 }
 
-/// Returns true if all lanes start at cache lines, so that a vector of them is loaded one line at a time.
+/// Returns true if all lanes start at cache lines, so that loading a vector reads a single cache line.
 fn in_lines<T>(operand: &Operand<'_, T>) -> bool {
     let Operand::Strided(s) = operand else { return false };
     let far = |step: isize| (step * size_of::<T>() as isize) % LINE as isize == 0;
@@ -135,9 +135,9 @@ enum ContiguousAxis {
     Depth,
     /// The rows of the first or the columns of the second operand.
     Lane,
-    /// Neither: both strides exceed 1.
+    /// Neither, because both strides exceed 1.
     Neither,
-    /// None in memory: the operand is produced by packing.
+    /// No axis, because the operand is not in memory: packing computes it.
     Packed,
 }
 

@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// Initialized bytes (at first zero, then values of earlier uses), returned to the thread when dropped.
+/// Initialized bytes with unspecified values: zeros, or values of earlier uses. Dropping it returns them to the thread.
 pub(crate) struct Scratch(Option<Block>);
 
 struct Block {
@@ -18,11 +18,11 @@ struct Block {
 /// Panels start at page boundaries, so that they do not share pages.
 const ALIGN: usize = 4096;
 
-/// Blocks that a thread keeps: panels of both operands, partial sums, and one spare.
+/// Number of blocks that a thread keeps: for panels of both operands, for partial sums, and one more.
 const KEEP: usize = 4;
 
 thread_local! {
-    /// Ordered by size.
+    /// The kept blocks, ordered by size.
     static KEPT: Cell<Vec<Block>> = const { Cell::new(Vec::new()) };
 }
 
@@ -57,8 +57,8 @@ impl Drop for Scratch {
 impl Block {
     fn new(bytes: usize) -> Block {
         let rounded = bytes.max(ALIGN).checked_next_power_of_two().unwrap_or(bytes);
-        // Allocated without the page alignment: `alloc_zeroed` writes zeros into aligned blocks, but gets zero
-        // pages for others.
+        // Allocates without page alignment, because `alloc_zeroed` writes zeros to blocks with a larger alignment, but
+        // gets pages of zeros from the system for other blocks.
         let Ok(layout) = Layout::from_size_align(rounded.saturating_add(ALIGN), align_of::<u64>()) else {
             handle_alloc_error(Layout::new::<u8>())
         };

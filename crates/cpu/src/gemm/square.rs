@@ -1,8 +1,8 @@
-//! Squares of 16 registers with 16 numbers of 32 bits each.
+//! Transposes squares of 16 registers with 16 numbers of 32 bits each.
 
 use std::arch::x86_64::*;
 
-/// Rows of a square, and numbers of a row.
+/// Number of rows of a square, and of numbers in a row.
 pub(super) const SIDE: usize = 16;
 
 /// Transposes a square.
@@ -11,8 +11,8 @@ pub(super) const SIDE: usize = 16;
 /// The square is valid memory, and the processor has AVX-512.
 #[inline(always)]
 pub(crate) unsafe fn transpose(square: *mut __m512i) {
-    // Exchanges pairs of rows, then pairs of pairs, then quarters of registers twice; each pass puts half of
-    // the misplaced elements in place.
+    // Four passes: interleave rows, then pairs of rows, then exchange quarters of registers twice. After each pass, half as
+    // many elements are at a wrong position as before.
     // SAFETY: the caller guarantees the square and AVX-512.
     unsafe {
         let mut x = [_mm512_setzero_si512(); SIDE];

@@ -1,4 +1,4 @@
-//! A vector register, as kernels use it.
+//! The operations on vector registers that kernels use.
 //!
 //! Methods are `#[inline(always)]` without target features: they compile to instructions inside a function that
 //! enables the features, and to calls elsewhere.
@@ -7,8 +7,8 @@ use super::Real;
 
 /// A register of `LANES` elements.
 ///
-/// Every method needs the instruction set of its implementor. Loads and stores need valid memory for the lanes
-/// they access. Masked ones access the lanes of the mask, which has at least one lane but not all.
+/// Every method needs the instruction set of the implementing type. Loads and stores need valid memory for the lanes that they
+/// access. Masked loads and stores access the lanes of the mask, which has at least one lane but not all.
 pub(super) trait Vector: Copy {
     type Scalar: Real<Sum = Self::Scalar>;
     type Mask: Copy;
@@ -23,9 +23,9 @@ pub(super) trait Vector: Copy {
     unsafe fn store(self, p: *mut Self::Scalar);
     unsafe fn store_some(self, mask: Self::Mask, p: *mut Self::Scalar);
     unsafe fn add(self, other: Self) -> Self;
-    /// `self * x + sum`.
+    /// Returns `self * x + sum`.
     unsafe fn mul_add(self, x: Self, sum: Self) -> Self;
-    /// The sum of the lanes, by halves.
+    /// Returns the sum of the lanes: adds the upper half to the lower half until one lane is left.
     unsafe fn sum(self) -> Self::Scalar;
     unsafe fn zero() -> Self;
 }
@@ -67,7 +67,7 @@ pub(super) fn prefetch_to_write<T>(p: *const T) {
     let _ = p;
 }
 
-/// Plain elements that the compiler keeps in registers of the target.
+/// Elements in an array, which the compiler keeps in registers of the target.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes<T, const N: usize>([T; N]);
 
@@ -118,7 +118,7 @@ macro_rules! portable {
             }
             #[inline(always)]
             unsafe fn mul_add(self, x: Self, sum: Self) -> Self {
-                // Without such an instruction `mul_add` is a slow library function.
+                // If the target has no such instruction, `mul_add` is a slow library function.
                 const FUSED: bool = cfg!(target_feature = "fma");
                 Lanes(std::array::from_fn(|lane| match FUSED {
                     true => self.0[lane].mul_add(x.0[lane], sum.0[lane]),
@@ -306,8 +306,8 @@ mod neon {
     use super::Vector;
     use std::arch::aarch64::*;
 
-    // Few branches for masks: with more, the compiler keeps the rows of a tile in a loop, and its sums in
-    // memory.
+    // Computes masks with few branches. With more, the compiler does not unroll the loop over the rows of a tile, and keeps its
+    // sums in memory.
     register!(
         float32x4_t,
         f32,

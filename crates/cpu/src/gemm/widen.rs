@@ -1,4 +1,4 @@
-//! Products of `bf16` by kernels of `f32`: elements are converted when they are packed.
+//! Computes products of `bf16` by kernels of `f32`: elements are converted when they are packed.
 
 use super::kernel::Kernels;
 use super::scratch::Scratch;
@@ -6,10 +6,10 @@ use super::{Operand, Pack, Panel, Problem, drive};
 use crate::Pool;
 use half::bf16;
 
-/// Number of steps converted before packing, and largest number of lanes of a panel.
+/// Number of steps that are converted before they are packed, and largest number of lanes of a panel.
 const STEPS: usize = 32;
 const LANES: usize = 64;
-/// Panels of fewer elements are converted one by one.
+/// The elements of panels with at most this many elements are converted one by one.
 const FEW: usize = 256;
 
 /// Computes `problem` with kernels of `f32`.
@@ -86,7 +86,7 @@ impl Pack<f32> for Widened<'_> {
     }
 }
 
-/// Converts by a shift, which the compiler vectorizes. `to_f32` would also quiet NaN, which products do anyway.
+/// Converts by a shift, which the compiler vectorizes. Unlike `to_f32` it does not quiet NaN, but products do.
 #[inline(always)]
 fn widened(x: bf16) -> f32 {
     f32::from_bits(u32::from(x.to_bits()) << 16)

@@ -1,9 +1,9 @@
-//! Replaces the code generator on processors without one.
+//! Replaces the code generator on processors for which there is none.
 
 use gradus_compile::Kernel;
 use gradus_ir::DType;
 
-/// The code of a kernel; has no values.
+/// The code of a kernel. This type has no values.
 #[derive(Debug)]
 pub(crate) enum Native {}
 

@@ -17,11 +17,11 @@ pub(super) struct Body<M> {
     of: HashMap<usize, u8>,
     /// Memory values that are kept in registers.
     pub(super) fixed: Vec<(Arg, u8)>,
-    /// Location of each accumulator.
+    /// The location of each accumulator.
     pub(super) folds: Vec<(usize, Rm)>,
     free: u64,
     free_masks: u8,
-    /// Largest number of registers used at once.
+    /// The largest number of registers used at once.
     pub(super) most: usize,
     limit: usize,
     failed: bool,
@@ -99,7 +99,7 @@ impl<M: Machine> Body<M> {
                 self.free |= 1 << r;
             }
         }
-        // Values without uses end with the body.
+        // Frees the registers of values that no step uses.
         for (n, r) in std::mem::take(&mut self.of) {
             self.give_back(e, n, r);
         }
@@ -226,8 +226,8 @@ impl<M: Machine> Body<M> {
                 let to = Mem::At(e.pointer(store.access), 0);
                 M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Whole(to), None);
             } else {
-                // No non-temporal stores: they are faster for the largest results only, and the next kernel
-                // would miss the cache.
+                // Uses no non-temporal stores: they are faster only for the largest results, and the next kernel
+                // would not find the result in cache.
                 let to = e.elements_at(store.access, self.copy);
                 match e.lowered.single {
                     true => M::op(&mut e.asm, STORE_ONE, from, 0, Rm::Whole(to), None),
@@ -314,14 +314,14 @@ impl<M: Machine> Body<M> {
                 M::logic(&mut e.asm, logic, to, a, b);
                 to
             }
-            // Not reached: folds are emitted by `Step::Fold`, not by `Step::Compute`.
+            // Does not occur: `Step::Fold` emits folds, `Step::Compute` does not.
             Action::Fold(_) => 0,
         };
         self.of.insert(n, to);
     }
 
-    /// Emits a fused multiply-add. The result overwrites one of the operands: an operand whose last use is this
-    /// step, or a copy.
+    /// Emits a fused multiply-add, which overwrites one of its operands. That is an operand whose last use is this step,
+    /// or a copy of an operand.
     fn fma(&mut self, e: &mut Emitter<'_, M>, step: &Step, [a, b, c]: [Arg; 3]) -> u8 {
         let (a, b) = if self.held(a).is_none() { (b, a) } else { (a, b) };
         let ends = |s: &Self, arg: Arg| {

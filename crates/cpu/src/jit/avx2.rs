@@ -1,5 +1,5 @@
-//! AVX2: 16 vectors of 8 lanes; booleans are vectors too. Constants are stored once per lane. Accumulators stay
-//! in memory, because they would take half of the registers.
+//! Code for AVX2: 16 vectors of 8 lanes. Booleans are vectors too. Constants are stored once per lane. Accumulators are in
+//! memory, because they would need half of the registers.
 
 use super::encode::*;
 use super::far::Far;
@@ -12,8 +12,7 @@ const REST: u8 = 15;
 /// Masked load and store.
 const LOAD_SOME: Form = Form(2, 1, 0x2c);
 const STORE_SOME: Form = Form(2, 1, 0x2e);
-/// Selects the second operand in lanes where the register named by the immediate has its sign bit set, else the
-/// first.
+/// Selects the second operand in lanes where the sign bit of the register in the immediate is set, else the first operand.
 const BLEND: Form = Form(3, 1, 0x4a);
 const MORE_INT: Form = Form(1, 1, 0x66);
 /// Moves a general register into the first lane, and broadcasts that lane.
@@ -21,7 +20,7 @@ const FROM_GENERAL: Form = Form(1, 1, 0x6e);
 const SPLAT_INT: Form = Form(2, 1, 0x58);
 /// Zero-extends bytes to lanes.
 const WIDEN: Form = Form(2, 1, 0x31);
-/// Packs the lanes of two operands: to 16 bits, to 8 bits.
+/// Packs the lanes of two operands to 16 bits; to 8 bits.
 const NARROW_WORDS: Form = Form(2, 1, 0x2b);
 const NARROW_BYTES: Form = Form(1, 1, 0x67);
 /// Extracts the upper half; stores eight bytes; stores one byte; loads one byte.
@@ -47,7 +46,7 @@ fn vector(asm: &mut Assembler, whole: bool, form: Form, reg: u8, second: u8, rm:
     asm.raw(imm.as_slice());
 }
 
-/// Returns the address `bytes` further.
+/// Returns a memory operand that is `bytes` bytes after another.
 fn further(mem: Mem, bytes: i32) -> Mem {
     match mem {
         Mem::At(base, distance) => Mem::At(base, distance + bytes),
@@ -56,7 +55,8 @@ fn further(mem: Mem, bytes: i32) -> Mem {
     }
 }
 
-/// Writes code for each existing lane of a partial vector; `f` receives the lane's number.
+/// Writes code for each existing lane of a partial vector, by calling `f` with the number of each lane. At run time the code
+/// for missing lanes is skipped.
 fn each_of_rest(asm: &mut Assembler, mut f: impl FnMut(&mut Assembler, u8)) {
     let mut ends = Vec::new();
     for lane in 0..Avx2::LANES as u8 {

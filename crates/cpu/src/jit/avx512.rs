@@ -1,4 +1,4 @@
-//! AVX-512: 32 vectors of 16 lanes, booleans in mask registers, operands broadcast from memory.
+//! Code for AVX-512: 32 vectors of 16 lanes, with booleans in mask registers and operands broadcast from memory.
 
 use super::encode::*;
 use super::far::Far;
@@ -18,7 +18,7 @@ const TEST: Form = Form(2, 1, 0x27);
 /// Permutes quarters of both operands by an immediate.
 const SHUFFLE_QUARTERS: Form = Form(3, 1, 0x23);
 
-/// The lanes that an instruction writes: those of a mask, and whether the others become zero.
+/// The lanes that an instruction writes: those of a mask. The other lanes become zero or keep their values.
 #[derive(Clone, Copy, Default)]
 struct Masked {
     mask: u8,
@@ -72,7 +72,7 @@ impl Machine for Avx512 {
         vector(asm, form, to, a, b, imm, ALL);
     }
 
-    /// Uses `RSI`, and BMI2, which every processor with AVX2 has.
+    /// Overwrites `RSI`. Needs BMI2, which every processor with AVX2 has.
     fn rest(asm: &mut Assembler) {
         asm.raw(&[0xbe, 0xff, 0xff, 0xff, 0xff]); // mov esi, -1
         asm.raw(&[0xc4, 0xe2, 0x68, 0xf5, 0xf6]); // bzhi esi, esi, edx

@@ -1,9 +1,9 @@
-//! Kernels that reduce along columns: their lanes are parallel indices, and each accumulator is an array of
-//! lanes.
+//! Generates code for kernels that reduce along columns. Lanes are parallel indices, and each accumulator is an array with an
+//! element for each lane.
 //!
-//! Such a kernel is split into kernels without reductions. Some run over all indices, with the lanes innermost,
-//! and accumulate into arrays. Others run over the lanes once and compute values that depend on these arrays.
-//! The arrays are thread-local buffers.
+//! Such a kernel is split into stages, which are kernels without reductions. Some run over all indices, with the lanes
+//! innermost, and accumulate into arrays. Others run once over the lanes and compute values from these arrays. The arrays
+//! are in the scratch memory of the thread.
 
 use super::Code;
 use crate::feature::Isa;
@@ -12,10 +12,10 @@ use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Store};
 use gradus_ir::DType;
 use gradus_ir::ops::{Combine, Scalar, pointwise};
 
-/// Largest number of lanes processed together: their arrays stay in the first-level cache.
+/// Largest number of lanes that are processed together, so that their arrays stay in the first-level cache.
 const LANES: usize = 1024;
-/// Number of rows summed before the sum is added to the total, as in the interpreter; this limits rounding
-/// errors.
+/// Number of rows that are summed before the sum is added to the total. This limits rounding errors; the interpreter uses the
+/// same number.
 const FEW: usize = 32;
 
 /// The code of a kernel along columns.
@@ -30,10 +30,10 @@ pub(crate) struct Columns {
     arrays: usize,
 }
 
-/// A reduction, the array of a group of rows, and the array of the total.
+/// A reduction, the number of the array for a group of rows, and that of the array for the total.
 type Fold = (Combine, usize, usize);
 
-/// A kernel over some lanes.
+/// A stage: a kernel without reductions.
 #[derive(Debug)]
 struct Stage {
     code: Code,
@@ -49,7 +49,7 @@ impl Columns {
         self.stages.iter().map(|stage| stage.code.shared.pages.bytes()).collect()
     }
 
-    /// Generates code for a kernel whose accesses are within their buffers. Returns `None` if it cannot.
+    /// Generates code for a kernel whose accesses are within their buffers. Returns `None` if there is no code for it.
     pub(super) fn new(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Option<Columns> {
         let lane = kernel.parallel.checked_sub(1)?;
         if !kernel.columns || kernel.axes.contains(&0) || kernel.parallel == kernel.axes.len() {
@@ -145,7 +145,7 @@ impl Columns {
             let (outer, first) = (at / self.lanes, at % self.lanes);
             let n = LANES.min(self.lanes - first).min(end - at);
             for a in 0..self.arrays {
-                // Arrays hold only these lanes, so their base is shifted.
+                // An array holds only the lanes of this call, so its address is shifted by the first lane.
                 table[self.buffers + a] =
                     scratch.wrapping_add(a * self.array_bytes()).wrapping_sub(4 * first);
             }
@@ -211,13 +211,13 @@ fn name(combine: Combine) -> Option<&'static str> {
     }
 }
 
-/// Returns true if the instruction is computed once per lane.
+/// Returns true if an instruction has one value per lane.
 fn is_lane(inst: &Inst) -> bool {
     inst.level == Level::Row && matches!(inst.op, Operation::Scalar(_))
 }
 
-/// Returns, for values of elements, the first pass in which they can be computed; for values of lanes, the pass
-/// after which they are known.
+/// Returns, for each value per element, the first pass in which it can be computed; for each value per lane, the pass after
+/// which it is known.
 fn passes(kernel: &Kernel) -> Vec<i64> {
     let mut pass: Vec<i64> = Vec::with_capacity(kernel.body.len());
     for inst in &kernel.body {
@@ -234,10 +234,10 @@ fn passes(kernel: &Kernel) -> Vec<i64> {
 /// The kernel being split.
 struct Cut<'k> {
     kernel: &'k Kernel,
-    /// The array of each value that other stages read.
+    /// For each value, the array in which other stages read it, if any.
     arrays: Vec<Option<usize>>,
     count: usize,
-    /// If true, an array would have to hold another dtype than `f32`.
+    /// If true, the kernel has no code, because an array would need another dtype than `f32`.
     failed: bool,
 }
 
@@ -296,7 +296,7 @@ impl Cut<'_> {
 }
 
 impl Part {
-    /// Makes a part over all indices with the lanes innermost, or over the parallel indices.
+    /// Makes a part over all indices with the lanes innermost if `all` is true, else over the parallel indices.
     fn new(kernel: &Kernel, all: bool, buffers: usize) -> Part {
         let mut axes = kernel.axes[..kernel.parallel - 1].to_vec();
         if all {

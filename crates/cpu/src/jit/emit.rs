@@ -1,7 +1,7 @@
-//! Writes the code of passes: loops over vectors, with registers for the values in them.
+//! Writes the code of passes: loops over vectors, whose values are in registers.
 //!
-//! The body of a loop is unrolled, so that the processor can overlap the copies. Constants and values of the
-//! row are broadcast operands in memory; those used most get the registers that the body leaves free.
+//! The body of a loop is unrolled, so that the processor can overlap the copies. Constants and values of the row are
+//! operands in memory that are broadcast. Those that are used most are in the registers that the body does not need.
 
 use super::allocate::Body;
 use super::encode::*;
@@ -13,28 +13,28 @@ use super::schedule::{RowPass, Step};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
-/// Registers for pointers; further pointers are loaded when needed.
+/// Registers for pointers. Further pointers are loaded where they are used.
 const POINTERS: [Gpr; 10] = [RBX, RBP, Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
-/// Registers that the calling convention preserves.
+/// Registers that the code must save, because the calling convention preserves them.
 const SAVED: [Gpr; 6] = [RBX, RBP, Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
-/// Layout of the table passed to the code: words, accumulators if they are in memory, then slots of values per
-/// row.
+/// Layout of the table that is passed to the code: words, then accumulators if they are in memory, then slots for values
+/// per row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table {
     accesses: usize,
-    /// Largest number of vectors per iteration, and lanes of a vector.
+    /// Largest number of vectors per iteration, and number of lanes of a vector.
     pub(super) folded: usize,
     pub(super) lanes: usize,
-    /// Words for accumulators.
+    /// Number of words for accumulators.
     folds: usize,
     slots: usize,
 }
 
 impl Table {
-    /// Number of rows.
+    /// The word with the number of rows.
     pub(super) const ROWS: usize = 0;
-    /// Elements of a row in complete iterations, and the remainder, for loops of one to `folded` vectors per
-    /// iteration.
+    /// Returns the words with the number of elements of a row in complete iterations, and with the remainder, for a loop with
+    /// `unroll` vectors per iteration.
     pub(super) fn counts(unroll: usize) -> (usize, usize) {
         (2 * unroll - 1, 2 * unroll)
     }
@@ -43,17 +43,17 @@ impl Table {
         2 * self.folded + 1 + access
     }
 
-    /// Stride between rows, in bytes.
+    /// Returns the word with the stride of an access between rows, in bytes.
     pub(super) fn pitch(self, access: usize) -> usize {
         self.pointer(self.accesses + access)
     }
 
-    /// Word at which the accumulators start.
+    /// Returns the word at which an accumulator starts.
     fn fold(self, number: usize) -> usize {
         self.pitch(self.accesses) + number * APART / 2
     }
 
-    /// Number of words.
+    /// Returns the number of words of the table.
     pub(super) fn words(self) -> usize {
         self.fold(0) + self.folds + self.slots.div_ceil(2)
     }
@@ -115,9 +115,9 @@ pub(super) struct Emitter<'a, M> {
     pub(super) lowered: &'a Lowered,
     table: Table,
     pub(super) asm: Assembler,
-    /// Slots of row values.
+    /// The slots of row values.
     slots: HashMap<usize, usize>,
-    /// Calls of routines that are placed after the code.
+    /// Calls of routines, which are written after the code.
     calls: Vec<(Far, usize)>,
 }
 
@@ -197,7 +197,7 @@ impl<'a, M: Machine> Emitter<'a, M> {
             true => 2,
             false => M::FOLDED,
         };
-        // Counts the registers that the body needs while everything else is in memory.
+        // Writes the body once with all constants and row values in memory, to count the registers that it needs.
         let need = {
             let mut trial = Emitter::<M>::new(self.lowered, self.table);
             trial.slots.clone_from(&self.slots);

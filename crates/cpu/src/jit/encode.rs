@@ -1,4 +1,4 @@
-//! Encodes instructions: the parts that all machines share, and instructions on general registers.
+//! Encodes instructions: the parts that all instruction sets share, and instructions on general registers.
 
 /// A general register, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +30,10 @@ pub(super) enum Mem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rm {
     Reg(u8),
-    /// One element broadcast to all lanes; machines that cannot do this load it into a register first.
+    /// One element in memory, broadcast to all lanes. On instruction sets without such operands it is first loaded into a
+    /// register.
     Splat(Mem),
-    /// A full vector, or the size that the instruction implies.
+    /// A full vector in memory, or as many bytes as the instruction reads.
     Whole(Mem),
 }
 
@@ -46,7 +47,7 @@ pub(super) const SUB: Form = Form(1, 0, 0x5c);
 pub(super) const MIN: Form = Form(1, 0, 0x5d);
 pub(super) const DIV: Form = Form(1, 0, 0x5e);
 pub(super) const MAX: Form = Form(1, 0, 0x5f);
-/// The first operand times 2 to the power of the second.
+/// Multiplies the first operand by 2 to the power of the second.
 pub(super) const SCALE: Form = Form(2, 1, 0x2c);
 pub(super) const SQRT: Form = Form(1, 0, 0x51);
 pub(super) const AND: Form = Form(1, 1, 0xdb);
@@ -68,7 +69,7 @@ pub(super) const SPLAT: Form = Form(2, 1, 0x18);
 pub(super) const LOAD: Form = Form(1, 0, 0x10);
 pub(super) const STORE: Form = Form(1, 0, 0x11);
 pub(super) const COPY: Form = Form(1, 0, 0x28);
-/// The first lane only; a load sets the others to zero.
+/// Moves the first lane only. A load sets the others to zero.
 pub(super) const LOAD_ONE: Form = Form(1, 2, 0x10);
 pub(super) const STORE_ONE: Form = Form(1, 2, 0x11);
 /// Permutes lanes within quarters.
@@ -85,7 +86,7 @@ pub(super) const NOT_GREATER: u8 = 0x8e;
 pub(super) struct Assembler {
     bytes: Vec<u8>,
     pool: Vec<Constant>,
-    /// Copies of each constant in the pool: one if instructions can broadcast it, else one per lane.
+    /// Number of copies of each constant in the pool: one if instructions can broadcast it, else one per lane.
     times: usize,
     /// References to constants: position of the displacement, end of its instruction, index of the constant.
     fixes: Vec<(usize, usize, usize)>,
@@ -99,7 +100,7 @@ enum Constant {
 }
 
 impl Assembler {
-    /// Starts a program; each constant is stored `times` times.
+    /// Starts a program. Each constant is stored `times` times.
     pub(super) fn new(times: usize) -> Assembler {
         Assembler { bytes: vec![], pool: vec![], times, fixes: vec![] }
     }
@@ -149,7 +150,7 @@ impl Assembler {
             }
             Mem::At(base, distance) => {
                 self.bytes.push(0x80 | reg | base.0 & 7);
-                // This base register requires a SIB byte without an index.
+                // With this base register, the encoding needs a SIB byte without an index.
                 if base.0 & 7 == 4 {
                     self.bytes.push(0x24);
                 }
@@ -221,7 +222,7 @@ impl Assembler {
         self.here()
     }
 
-    /// Sets the target of a jump.
+    /// Sets the target of a jump or call.
     pub(super) fn aim(&mut self, jump: usize, at: usize) {
         let distance = at as i64 - jump as i64;
         self.bytes[jump - 4..jump].copy_from_slice(&(distance as i32).to_le_bytes());
@@ -239,9 +240,9 @@ impl Assembler {
         self.bytes.extend(n.to_le_bytes());
     }
 
-    /// Appends a routine that calls a function of two vectors. `RSI` and `RDX` are their offsets in the memory
-    /// at `RSP` (of `bytes` bytes) to which `save` and `restore` copy all vectors. Of all registers, only the
-    /// second of these vectors changes.
+    /// Appends a routine that calls a function of two vectors. `save` copies all vectors to `bytes` bytes of memory at
+    /// `RSP`, and `restore` copies them back. `RSI` and `RDX` are the offsets of the two vectors in this memory. The
+    /// routine changes only the second of them, and preserves all other registers.
     pub(super) fn routine(
         &mut self,
         function: usize,
@@ -276,14 +277,14 @@ impl Assembler {
         self.bytes.extend((r.0 > 7).then_some(0x41).into_iter().chain([0x58 | r.0 & 7]));
     }
 
-    /// Appends the return, with `vzeroupper` to avoid transition penalties.
+    /// Appends the return. `vzeroupper` before it avoids delays in later SSE code.
     pub(super) fn leave(&mut self) {
         self.bytes.extend([0xc5, 0xf8, 0x77, 0xc3]); // vzeroupper, ret
     }
 }
 
 impl Rm {
-    /// Returns the upper bits of the register number, or of the base register of memory.
+    /// Returns the upper bits of the number of a register, or of the base register of a memory operand.
     pub(super) fn upper(self) -> u8 {
         match self {
             Rm::Reg(r) => r >> 3,

@@ -1,5 +1,4 @@
-//! Values of code under construction: implements `Float`, so that scalar functions can be instantiated with
-//! nodes.
+//! Values of code under construction. They implement `Float`, so scalar functions that are generic over it produce nodes.
 
 use super::encode::{
     ADD, ADD_INT, AND, DIV, FROM_INT, Form, MAX, MIN, MUL, OR, ROUND, SCALE, SQRT, SUB, SUB_INT, XOR,
@@ -45,12 +44,12 @@ impl<'n> Value<'n> {
         });
         match nodes {
             Some(nodes) => Value::Node(nodes, nodes.push(op, args.iter().map(|a| a.arg()).collect())),
-            // Only constants: the compiler folds such functions before. NaN makes an omission visible.
+            // Does not occur: the compiler folds functions of constants. NaN would make an omission visible.
             None => Value::Number(f32::NAN.to_bits()),
         }
     }
 
-    /// Returns true if it is a node for a machine with AVX-512.
+    /// Returns true if the value is a node of code for AVX-512.
     fn rich(self) -> bool {
         matches!(self, Value::Node(nodes, _) if nodes.rich)
     }
@@ -71,8 +70,8 @@ impl<'n> Value<'n> {
         Mask(Value::of(Action::Compare(how), &[self, other]))
     }
 
-    /// Replaces a comparison and selection by one minimum or maximum instruction of the same meaning: the
-    /// second operand unless the first is less, or greater.
+    /// Replaces a comparison and a selection by one minimum or maximum instruction, which returns the second operand
+    /// unless the first is less, or greater. Returns `None` if they do not have this meaning.
     fn chosen(mask: Mask<'n>, yes: Value<'n>, no: Value<'n>) -> Option<Value<'n>> {
         let Value::Node(nodes, n) = mask.0 else { return None };
         let (op, args) = nodes.get(n);
@@ -87,7 +86,8 @@ impl<'n> Value<'n> {
         }
     }
 
-    /// Minimum or maximum by `form`, which returns its last operand if they are equal or NaN; NaN if either is.
+    /// Returns the minimum or maximum by the instruction `form`, which returns its last operand if the operands are equal
+    /// or one is NaN. The result is NaN if either operand is.
     pub(super) fn extreme(self, form: Form, b: Value<'n>) -> Value<'n> {
         match b {
             Value::Number(bits) if f32::from_bits(bits).is_nan() => self + b,
@@ -166,7 +166,7 @@ impl<'n> Float for Value<'n> {
     }
     fn copysign(self, sign: Self) -> Self {
         if self.rich() || sign.rich() {
-            // Ternary logic: the third operand selects, bit by bit, the second or the first.
+            // Ternary logic: each bit of the third operand selects the bit of the second or of the first.
             return Value::of(Action::Ternary(0xd8), &[self, sign, Value::Number(SIGN)]);
         }
         let sign = match sign {
@@ -253,7 +253,7 @@ const BINARY: [(&str, Binary); 7] = [
     ("copysign", |a, b| a.copysign(b)),
 ];
 
-/// Comparisons and their immediates; none raises an exception on NaN.
+/// Comparisons and their immediates. None raises an exception on NaN.
 const COMPARISONS: [(&str, u8); 6] =
     [("eq", 0x00), ("ne", 0x04), ("lt", LESS), ("le", 0x12), ("gt", MORE), ("ge", 0x1d)];
 

@@ -1,4 +1,4 @@
-//! Converts kernels to nodes. Returns `None` for kernels that have no code.
+//! Converts kernels to nodes. Returns `None` for kernels for which no code can be generated.
 
 use super::functions::{self, Mask, Value};
 use super::node::{Action, Fold, Node, Nodes};
@@ -8,21 +8,20 @@ use gradus_ir::DType;
 use gradus_ir::ops::{Combine, Scalar};
 use gradus_scalar::Float;
 
-/// Longest row that is summed in one loop; longer ones are summed in parts by the interpreter.
+/// Longest row that is summed in one loop. The interpreter sums longer rows in parts.
 const LONGEST_ROW: usize = 8192;
-/// Largest number of nodes of a kernel: larger ones exceed the registers, and the search for equal nodes is
+/// Largest number of nodes of a kernel. Larger kernels would need too many registers, and the search for equal nodes would be
 /// slow.
 const MOST: usize = 1000;
 
-/// A kernel as nodes, without extents and offsets: equal ones share their code.
+/// A kernel as nodes, without extents and offsets. Kernels with equal nodes share their code.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Lowered {
     pub(super) nodes: Vec<Node>,
     /// Bytes of an element of each access.
     pub(super) sizes: Vec<usize>,
     pub(super) stores: Vec<Store>,
-    /// If true, rows have one element, which is loaded and stored without a mask: that shortens the latency to
-    /// the next row.
+    /// If true, rows have one element, which is loaded and stored without a mask. This reduces the latency from row to row.
     pub(super) single: bool,
 }
 
@@ -61,7 +60,7 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
             accesses.len() - 1
         })
     };
-    // The stride of an access along a row: 0, 1, or `None` if there is no code for it.
+    // Returns the stride of an access along a row: 0, 1, or `None` if there is no code for the stride.
     let step =
         |access: &Access| access.layout.strides.last().copied().filter(|s| inner == 1 || *s == 0 || *s == 1);
     let mut typed: Vec<Typed<'_>> = Vec::with_capacity(kernel.body.len());
@@ -120,7 +119,7 @@ pub(super) fn lower(isa: Isa, kernel: &Kernel, buffers: &[(DType, usize)]) -> Op
 fn apply<'n>(scalar: Scalar, args: &[Typed<'n>], to: DType) -> Option<Typed<'n>> {
     let floats: Option<Vec<Value<'n>>> =
         args.iter().map(|a| if let Typed::Float(x) = a { Some(*x) } else { None }).collect();
-    // A function of constants only is folded elsewhere and has no node.
+    // Functions of constants are folded by the compiler and have no node.
     let is_node = |a: &Typed<'n>| matches!(a, Typed::Mask(_) | Typed::Float(Value::Node(..)));
     if !args.iter().any(is_node) {
         return None;

@@ -1,4 +1,4 @@
-//! Memory for generated code: first writable, then executable, never both.
+//! Memory for generated code. It is first writable, then executable, but never both.
 
 use std::ptr::{NonNull, null_mut};
 

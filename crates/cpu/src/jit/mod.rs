@@ -1,9 +1,9 @@
-//! The code generator: compiles a [`Kernel`] of `f32` to AVX-512 or AVX2 code, in place of the tile
-//! interpreter's loop per instruction.
+//! The code generator: compiles a [`Kernel`] of `f32` to AVX-512 or AVX2 code. The tile interpreter runs one loop per
+//! instruction; generated code runs one loop for all of them.
 //!
 //! A kernel is converted to nodes ([`lower`]), ordered ([`schedule`]) and encoded ([`emit`], [`encode`]).
-//! Functions have the same source as the loops over slices, and sums have the same order. So results equal the
-//! interpreter's bit for bit, except the payload of NaN. Kernels without code are left to the interpreter.
+//! Functions have the same source as the loops over slices, and sums have the same order. So results equal those of the
+//! interpreter bit for bit, except for the payload of NaN. The interpreter runs kernels for which there is no code.
 
 mod allocate;
 mod avx2;
@@ -33,9 +33,9 @@ use std::sync::Arc;
 /// Generated code of a kernel.
 #[derive(Debug)]
 pub(crate) enum Native {
-    /// Along rows: the code, and the elements per parallel index.
+    /// A kernel along rows: the code, and the number of elements per parallel index.
     Rows(Code, usize),
-    /// Along columns.
+    /// A kernel along columns.
     Columns(Columns),
 }
 
@@ -51,7 +51,7 @@ impl Native {
         rows().or_else(|| Columns::new(isa, kernel, buffers).map(Native::Columns))
     }
 
-    /// Approximate number of instructions per element; 0 (unknown) along columns.
+    /// Returns the approximate number of instructions per element; 0 if it is unknown, along columns.
     pub(crate) fn instructions(&self) -> usize {
         if let Native::Rows(code, _) = self { code.shared.nodes } else { 0 }
     }
@@ -72,7 +72,7 @@ impl Native {
         }
     }
 
-    /// Runs a range of elements of a range of rows, in order; ranges are (first, count). For kernels without
+    /// Runs a range of elements of a range of rows, in order. Ranges are (first, count). Only for kernels without
     /// reductions, which all run along rows.
     ///
     /// # Safety
@@ -141,11 +141,11 @@ pub(crate) struct Code {
     shared: Arc<Shared>,
     /// Extents; the last axis is the row.
     axes: Vec<usize>,
-    /// Accesses, and the bytes of an element of each.
+    /// The accesses, each with the bytes of an element.
     accesses: Vec<(Access, usize)>,
 }
 
-/// Row buffers start at cache lines.
+/// Alignment of row buffers, in bytes: a cache line.
 const ALIGN: usize = 64;
 
 impl Code {
@@ -203,7 +203,7 @@ impl Code {
         let outer = &self.axes[..self.axes.len() - 1];
         let (mut first, end) = (rows.0, rows.0 + rows.1);
         while first < end {
-            // Rows along the second-to-last axis are one call.
+            // One call runs the rows along the second-to-last axis.
             let rows = outer.last().map_or(1, |extent| (extent - first % extent).min(end - first));
             let offset = |layout: &Layout| {
                 let (mut offset, mut rest) = (layout.offset, first);

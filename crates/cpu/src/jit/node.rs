@@ -1,4 +1,4 @@
-//! Values of a kernel as nodes: each is one vector instruction, or a few.
+//! The values of a kernel as nodes. Each node is one vector instruction, or a few.
 
 use super::encode::Form;
 use super::far::Far;
@@ -18,13 +18,13 @@ pub(super) enum Action {
     Shift(u8, u8),
     /// `a · b + c`.
     Fma,
-    /// Ternary logic with this truth table.
+    /// Bitwise logic of three operands, by this table of eight results.
     Ternary(u8),
     /// Compares two operands, lane by lane.
     Compare(u8),
     /// Selects the second operand where the first is true, else the third.
     Blend,
-    /// The second operand, replaced by a function of the first if the third is true in any lane.
+    /// Returns the second operand. If the third is true in any lane, calls a function of the first, which replaces the result.
     Far(Far),
     Logic(Logic),
     /// Reduces the elements of a row.
@@ -40,10 +40,10 @@ pub(super) enum Fold {
 }
 
 impl Fold {
-    /// Returns the neutral element.
+    /// Returns the identity element.
     pub(super) fn identity(self) -> u32 {
         match self {
-            // Negative zero: only it keeps a sum of negative zeros negative.
+            // Negative zero, so that a sum of negative zeros is -0.
             Fold::Sum => (-0.0f32).to_bits(),
             Fold::Max => f32::NEG_INFINITY.to_bits(),
             Fold::Min => f32::INFINITY.to_bits(),
@@ -66,11 +66,11 @@ pub(super) struct Node {
     pub(super) row: bool,
 }
 
-/// Nodes under construction; equal nodes are stored once.
+/// Nodes under construction. Equal nodes are stored once.
 #[derive(Debug)]
 pub(super) struct Nodes {
     all: RefCell<Vec<Node>>,
-    /// If true, the machine has AVX-512, which has single instructions where AVX2 needs several.
+    /// If true, code is generated for AVX-512, which has single instructions for some operations that need several on AVX2.
     pub(super) rich: bool,
 }
 
@@ -124,7 +124,7 @@ impl Node {
         matches!(self.op, Action::Fold(_))
     }
 
-    /// Returns true if its value is a mask.
+    /// Returns true if the value of the operation is a mask.
     pub(super) fn is_mask(&self) -> bool {
         matches!(self.op, Action::LoadMask(_) | Action::Compare(..) | Action::Logic(_))
     }

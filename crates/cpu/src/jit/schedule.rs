@@ -1,10 +1,10 @@
-//! Orders the computation of nodes: passes over a row, one more for each reduction that depends on another.
+//! Orders the computation of nodes in passes over a row. Each reduction that depends on another needs a further pass.
 //! Takes lowered nodes; returns passes of steps, and the number of row buffers that keep values between passes.
 
 use super::lower::Lowered;
 use super::node::Node;
 
-/// Smallest number of nodes for which a value is kept for later passes instead of recomputed.
+/// Smallest number of nodes for which a value is kept for later passes. Cheaper values are recomputed.
 const KEEP: usize = 4;
 
 /// A step of a pass.
@@ -35,7 +35,7 @@ pub(super) fn schedule(lowered: &Lowered) -> (Vec<RowPass>, usize) {
     let nodes = &lowered.nodes;
     let live = live(lowered);
     let pass = passes(nodes);
-    // A row value is known after the elements of its pass, so it can be stored per element in the next.
+    // A row value is known after all elements of its pass, so it can be stored once per element in the next pass.
     let stored = lowered.stores.iter().filter(|store| !store.row);
     let stored = stored.map(|store| pass[store.node] + i64::from(nodes[store.node].row));
     let last = (0..nodes.len()).filter(|&n| live[n]).map(|n| pass[n]).chain(stored).max().unwrap_or(0).max(0);
@@ -59,7 +59,7 @@ pub(super) fn schedule(lowered: &Lowered) -> (Vec<RowPass>, usize) {
         if now == last {
             let stores = || lowered.stores.iter().enumerate().filter(|(_, store)| !store.row);
             stores().for_each(|(_, store)| s.visit(store.node, &mut done, &mut elements));
-            // All reads come before the writes, which may be to the same memory.
+            // Stores come after all loads, because they may write to the same memory.
             elements.extend(stores().map(|(i, _)| Step::Store(i)));
         }
         for step in &elements {
@@ -97,7 +97,7 @@ struct Schedule<'a> {
     cost: Vec<usize>,
     /// The pass in which an element's value is first computed.
     first: Vec<Option<usize>>,
-    /// Its row buffer.
+    /// The row buffer of each value, if it is kept.
     kept: Vec<Option<usize>>,
     count: usize,
 }
@@ -118,8 +118,8 @@ impl Schedule<'_> {
             });
             return steps.push(Step::Recall(n, buffer));
         }
-        // Operands in the order in which they were created, which keeps few values alive; masks last, because
-        // there are few mask registers.
+        // Visits operands in the order in which they were created, so that few values need registers at the same time. Masks
+        // come last, because there are few mask registers.
         let mut operands: Vec<usize> = node.nodes().collect();
         operands.sort_unstable_by_key(|&a| (self.nodes[a].is_mask(), a));
         operands.into_iter().for_each(|a| self.visit(a, done, steps));
@@ -137,7 +137,7 @@ impl Schedule<'_> {
     }
 }
 
-/// Returns which nodes the stores need.
+/// Returns, for each node, true if a store needs it.
 fn live(lowered: &Lowered) -> Vec<bool> {
     let mut live = vec![false; lowered.nodes.len()];
     lowered.stores.iter().for_each(|s| live[s.node] = true);
@@ -149,8 +149,8 @@ fn live(lowered: &Lowered) -> Vec<bool> {
     live
 }
 
-/// Returns, for values of elements, the first pass in which they can be computed; for row values, the pass
-/// after which they are known.
+/// Returns, for each value per element, the first pass in which it can be computed; for each value per row, the pass
+/// after which it is known.
 fn passes(nodes: &[Node]) -> Vec<i64> {
     let mut pass: Vec<i64> = Vec::with_capacity(nodes.len());
     for node in nodes {
@@ -162,20 +162,20 @@ fn passes(nodes: &[Node]) -> Vec<i64> {
     pass
 }
 
-/// Returns the row nodes that are needed outside of the steps that compute them.
+/// Returns, for each node, true if it is a row value that is used outside of the steps per row of its pass.
 fn saved(lowered: &Lowered, live: &[bool], pass: &[i64]) -> Vec<bool> {
     let nodes = &lowered.nodes;
     let mut saved = vec![false; nodes.len()];
     lowered.stores.iter().for_each(|s| saved[s.node] = true);
     for (n, node) in nodes.iter().enumerate().filter(|(n, _)| live[*n]) {
-        // Masks are computed at their uses, which may be anywhere.
+        // Masks are computed again wherever they are used, so their operands must be saved.
         let near = |a: usize| node.row && !node.is_fold() && !node.is_mask() && pass[a] == pass[n];
         node.nodes().filter(|&a| !near(a)).for_each(|a| saved[a] = true);
     }
     saved
 }
 
-/// Returns the number of nodes that computing a value takes, without sharing.
+/// Returns, for each value, the number of nodes that its computation needs if no node is shared.
 fn costs(nodes: &[Node]) -> Vec<usize> {
     let mut cost: Vec<usize> = Vec::with_capacity(nodes.len());
     for node in nodes {

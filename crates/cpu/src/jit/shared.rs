@@ -21,10 +21,11 @@ pub(super) struct Shared {
     pub(super) nodes: usize,
 }
 
-/// Code by nodes; `None` for nodes without code: finding that out takes as long as generating code.
+/// The code of each kernel that was generated. `None` for kernels without code, because detecting that takes as long as
+/// generating code.
 type Known = HashMap<(Isa, Lowered), Option<Arc<Shared>>>;
 
-/// Largest number of entries, of a page or more each; then the cache is cleared.
+/// Largest number of entries, each of which has at least a page. A full cache is cleared.
 const MOST: usize = 4096;
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
@@ -33,7 +34,7 @@ fn known() -> MutexGuard<'static, Option<Known>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the code of nodes, if they have some. Generates it without holding the lock.
+/// Returns the code for nodes, if there is any. Generates it without holding the lock.
 pub(super) fn shared(isa: Isa, lowered: Lowered) -> Option<Arc<Shared>> {
     let key = (isa.vectors(), lowered);
     if let Some(shared) = known().as_ref().and_then(|k| k.get(&key)) {
@@ -49,7 +50,7 @@ pub(super) fn shared(isa: Isa, lowered: Lowered) -> Option<Arc<Shared>> {
     if all.len() >= MOST {
         all.clear();
     }
-    // If another thread was faster, its equal code is used.
+    // If another thread has generated the same code in the meantime, its code is used.
     all.entry(key).or_insert(shared).clone()
 }
 

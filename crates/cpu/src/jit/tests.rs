@@ -31,7 +31,7 @@ const UNARY: [&str; 20] = [
     "cos",
     "tan",
 ];
-/// Functions that may exceed the registers of AVX2 in a long kernel, which then has no code.
+/// Functions that may need too many registers of AVX2 in a long kernel, which then has no code.
 const LONG: [&str; 1] = ["erfc"];
 const BINARY: [&str; 7] = ["add", "sub", "mul", "div", "maximum", "minimum", "copysign"];
 const COMPARE: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
@@ -151,7 +151,7 @@ impl Case {
         self.kernel.stores.push(Store { value, access: Access { buffer, layout } });
     }
 
-    /// Row-major strides with `apart` elements between rows.
+    /// Returns row-major strides with `apart` elements between rows.
     fn strides(&self, apart: usize) -> Vec<i64> {
         let mut strides = vec![1i64; self.kernel.axes.len()];
         for a in (1..strides.len()).rev() {
@@ -161,7 +161,7 @@ impl Case {
     }
 
     fn results(&self, program: &TileProgram, parts: &[(usize, usize)]) -> Vec<Vec<u8>> {
-        // Elements are aligned to 4 bytes and no more.
+        // Elements are aligned to 4 bytes, but not to more.
         let mut memory: Vec<Vec<u32>> = Vec::new();
         for (_, bytes) in &self.buffers {
             let mut own = vec![0xabab_abab_u32; bytes.len().div_ceil(4) + 3];
@@ -186,7 +186,7 @@ impl Case {
         self.kernel.axes.len() > 1 && self.kernel.body.iter().any(long)
     }
 
-    /// Compares both ways to run it, over all rows at once and in parts.
+    /// Compares generated code with the interpreter, over all rows at once and in parts.
     fn check(&self, random: &mut Random, what: &str) {
         let sizes: Vec<(DType, usize)> = self.buffers.iter().map(|(d, b)| (*d, b.len() / d.size())).collect();
         let plain = TileProgram::interpreted(&self.kernel, &sizes).expect("a kernel within its buffers");
@@ -332,7 +332,7 @@ fn random_kernels() {
     }
 }
 
-/// Results over operands that are not needed afterwards.
+/// Tests results that overwrite operands that are not needed afterwards.
 #[test]
 fn in_place() {
     let random = &mut Random(3);
@@ -474,7 +474,7 @@ fn reductions_along_columns() {
     }
 }
 
-/// Numbers of all magnitudes, including those with subnormal results.
+/// Tests numbers of all magnitudes, including those with subnormal results.
 #[test]
 fn functions_everywhere() {
     let random = &mut Random(17);

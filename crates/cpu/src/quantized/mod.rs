@@ -1,8 +1,9 @@
-//! Products with quantised weights, and their values as `f32`.
+//! Products of activations with quantised weights, and conversion of quantised weights to `f32`.
 //!
-//! Weights stay the bytes of a file. With few rows of activations, each weight is unpacked into registers and multiplied
-//! there, so that memory is read once. With many, panels of weights are unpacked for the matrix product of `gemm`. The sums
-//! of a row of activations do not depend on the other rows as long as these are few, nor on the number of threads.
+//! Weights are read as the bytes of a file. With few rows of activations, each weight is unpacked into registers and multiplied
+//! there, so that memory is read once. With more than [`FEW`] rows, panels of weights are unpacked for the matrix product of
+//! `gemm`. A result does not depend on the number of threads. With at most [`FEW`] rows, it also does not depend on the other
+//! rows.
 
 pub(crate) mod int8;
 mod panel;
@@ -19,27 +20,27 @@ use half::bf16;
 use panel::Panels;
 use unpack::{Any, Blocks, Q4_0, Q4_1, Q4K, Q6K, Q8_0};
 
-/// Most rows of activations that are multiplied without packing.
+/// Largest number of rows of activations that are multiplied without packing.
 const FEW: usize = 16;
 
-/// Bytes of weights, times rows, that are worth a task.
+/// Work of a task: bytes of weights times rows of activations.
 const TASK: usize = 1 << 15;
 
-/// A matrix of quantised weights: rows of blocks, one after the other.
+/// A matrix of quantised weights: consecutive rows, each of consecutive blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct Weights {
     pub(crate) format: Format,
     /// The first byte.
     pub(crate) data: *const u8,
-    /// Rows, which are outputs of the product.
+    /// Number of rows. Each row computes one output of the product.
     pub(crate) rows: usize,
-    /// Elements of a row, a whole number of blocks.
+    /// Number of elements in a row, a multiple of the elements of a block.
     pub(crate) width: usize,
 }
 
-// SAFETY: the bytes are only read, and nobody writes to them meanwhile.
+// SAFETY: the bytes are only read, and the callers of the functions below guarantee that no thread writes to them.
 unsafe impl Sync for Weights {}
-// SAFETY: as above.
+// SAFETY: the bytes are only read, and the callers of the functions below guarantee that no thread writes to them.
 unsafe impl Send for Weights {}
 
 impl Weights {
@@ -52,7 +53,7 @@ impl Weights {
     }
 }
 
-/// Activations and results: `rows` of them, each row after the other.
+/// Activations at `x` and results at `y`: `count` consecutive rows of each.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows {
     pub(crate) x: *const f32,
@@ -60,13 +61,16 @@ pub(crate) struct Rows {
     pub(crate) count: usize,
 }
 
-// SAFETY: tasks write different results, and nobody writes to the activations meanwhile.
+// SAFETY: each task writes its own results, and the callers of the functions below guarantee that no thread writes to the
+// activations.
 unsafe impl Sync for Rows {}
 
 /// Computes `y = x · weightsᵀ`.
 ///
 /// # Safety
-/// Weights, activations and results are as large as stated, and nobody else uses the results meanwhile.
+/// `weights.data` has `weights.rows` rows of whole blocks, `rows.x` has `rows.count` rows of `weights.width` activations, and
+/// `rows.y` has space for `rows.count` rows of `weights.rows` results. During the call no other thread accesses the results or
+/// writes to the weights and activations.
 pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
     if weights.rows == 0 || rows.count == 0 {
         return;
@@ -86,14 +90,16 @@ pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
             accumulate: false,
             finish: None,
         };
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller guarantees the activations and exclusive access to the results, with the extents and strides of
+        // `problem`; `panels` reads rows and blocks of the weights.
         unsafe { gemm(pool, &problem) };
         return;
     }
     let each = (TASK / (weights.row_bytes() * rows.count).max(1)).clamp(1, weights.rows);
     pool.run(weights.rows.div_ceil(each), &|task| {
         let (from, to) = (task * each, ((task + 1) * each).min(weights.rows));
-        // SAFETY: the caller's contract; tasks have different outputs.
+        // SAFETY: the caller guarantees the weights, the activations and the results; no two tasks have the same output, and
+        // `kernels` chose an instruction set that the processor has.
         unsafe { (kernels.dot)(weights, rows, from, to) }
     });
 }
@@ -105,7 +111,7 @@ pub(crate) unsafe fn dot(pool: &Pool, weights: &Weights, rows: Rows) {
 pub(crate) unsafe fn dot_bf16(pool: &Pool, weights: &Weights, rows: Rows) {
     let count = rows.count * weights.width;
     let rounded = Scratch::take::<f32>(count);
-    // SAFETY: the caller guarantees the activations; the scratch has a number for each.
+    // SAFETY: the caller guarantees `count` activations; the scratch memory has space for `count` numbers.
     let (from, to) = unsafe {
         (
             std::slice::from_raw_parts(rows.x, count),
@@ -113,14 +119,15 @@ pub(crate) unsafe fn dot_bf16(pool: &Pool, weights: &Weights, rows: Rows) {
         )
     };
     from.iter().zip(to).for_each(|(x, to)| *to = bf16::from_f32(*x).to_f32());
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller guarantees the weights and the results; `rounded` has as many activations as `rows.x`.
     unsafe { dot(pool, weights, Rows { x: rounded.as_ptr::<f32>().cast_const(), ..rows }) };
 }
 
 /// Writes the weights as `f32`.
 ///
 /// # Safety
-/// `out` has a place for every weight, which nobody else uses meanwhile.
+/// `weights.data` has `weights.rows` rows of whole blocks, `out` has space for a number for every weight, and no other thread
+/// accesses `out` during the call.
 pub(crate) unsafe fn dequantize(pool: &Pool, weights: &Weights, out: *mut f32) {
     let to = Elements(out);
     let kernels = kernels(Isa::best());
@@ -128,7 +135,7 @@ pub(crate) unsafe fn dequantize(pool: &Pool, weights: &Weights, out: *mut f32) {
     pool.run(weights.rows.div_ceil(each), &|task| {
         for row in task * each..((task + 1) * each).min(weights.rows) {
             let bytes = weights.data.wrapping_add(row * weights.row_bytes());
-            // SAFETY: the row has this many blocks, and its results belong to this task.
+            // SAFETY: the caller guarantees the blocks of every row and space for their values; each row belongs to one task.
             unsafe { (kernels.unpack)(weights.format, bytes, weights.blocks(), to.at(row * weights.width)) };
         }
     });
@@ -137,17 +144,17 @@ pub(crate) unsafe fn dequantize(pool: &Pool, weights: &Weights, out: *mut f32) {
 /// Writes the values of consecutive blocks as `f32`, on this thread.
 ///
 /// # Safety
-/// `bytes` has that many blocks and `out` a number for each of their elements.
+/// `bytes` has `blocks` blocks, `out` has space for a number for each of their elements, and no other thread accesses `out`.
 pub(crate) unsafe fn unpack(format: Format, bytes: *const u8, blocks: usize, out: *mut f32) {
-    // SAFETY: the caller's contract; the processor has the instruction set.
+    // SAFETY: the caller guarantees the blocks and space for their values; `Isa::best` is a set that the processor has.
     unsafe { (kernels(Isa::best()).unpack)(format, bytes, blocks, out) }
 }
 
-/// The kernels of an instruction set.
+/// The functions compiled for an instruction set.
 pub(super) struct Kernels {
-    /// Results of the outputs from the third to the fourth argument, for all rows.
+    /// Computes the outputs from the third argument up to the fourth, of all rows.
     dot: unsafe fn(&Weights, Rows, usize, usize),
-    /// Values of consecutive blocks.
+    /// Writes the values of consecutive blocks.
     unpack: unsafe fn(Format, *const u8, usize, *mut f32),
 }
 
@@ -161,7 +168,7 @@ fn kernels(isa: Isa) -> &'static Kernels {
     }
 }
 
-/// Calls a generic function with the type that reads a format.
+/// Evaluates an expression with `$blocks` bound to a value of the type that reads the format.
 macro_rules! of_format {
     ($format:expr, |$blocks:ident| $call:expr) => {
         match $format {
@@ -203,14 +210,14 @@ macro_rules! instance {
 
             $($attr)*
             unsafe fn dot(weights: &Weights, rows: Rows, from: usize, to: usize) {
-                // SAFETY: the caller's contract; `kernels` chose an instruction set the processor has.
+                // SAFETY: the caller guarantees the weights, the activations, the results and the instruction set.
                 unsafe { of_format!(weights.format, |b| dot_outputs::<$wide, _>(b, weights, rows, from, to)) }
             }
 
             $($attr)*
             unsafe fn unpack(format: Format, bytes: *const u8, blocks: usize, out: *mut f32) {
                 let (size, elements) = (format.block_bytes(), format.block_elements());
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees `blocks` blocks, space for their values and the instruction set.
                 unsafe {
                     of_format!(format, |b| {
                         for k in 0..blocks {
@@ -230,14 +237,15 @@ instance!(avx512, crate::wide::Avx512, [#[target_feature(enable = "avx512f,avx51
 instance!(avx2, crate::wide::Avx2, [#[target_feature(enable = "avx2,fma,f16c")]]);
 instance!(plain, Plain, []);
 
-/// Results of some outputs, for all rows.
+/// Computes the outputs `from..to` of all rows.
 #[inline(always)]
 unsafe fn dot_outputs<W: Wide, B: Blocks>(b: &mut B, weights: &Weights, rows: Rows, from: usize, to: usize) {
     for output in from..to {
         let mut row = 0;
         while row < rows.count {
             let left = (rows.count - row).min(W::ROWS);
-            // SAFETY: the caller's contract.
+            // SAFETY: the caller guarantees the weights, the activations, the results and the instruction set of `W`;
+            // `row + left` is at most `rows.count`.
             row += unsafe {
                 match left {
                     8.. => dot_rows::<W, B, 8>(b, weights, rows, output, row),
@@ -250,7 +258,7 @@ unsafe fn dot_outputs<W: Wide, B: Blocks>(b: &mut B, weights: &Weights, rows: Ro
     }
 }
 
-/// Results of one output for `R` rows from `row` on. Returns `R`.
+/// Computes one output of `R` rows from `row` on. Returns `R`.
 #[inline(always)]
 unsafe fn dot_rows<W: Wide, B: Blocks, const R: usize>(
     b: &mut B,
@@ -260,7 +268,8 @@ unsafe fn dot_rows<W: Wide, B: Blocks, const R: usize>(
     row: usize,
 ) -> usize {
     let (size, elements) = (weights.format.block_bytes(), weights.format.block_elements());
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller guarantees row `output` of the weights, `R` rows of activations and results from `row` on, and the
+    // instruction set of `W`.
     unsafe {
         let bytes = weights.data.add(output * weights.row_bytes());
         let x = rows.x.add(row * weights.width);

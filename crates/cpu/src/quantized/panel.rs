@@ -1,9 +1,9 @@
-//! Panels of quantised weights for matrix products: unpacked block by block, then transposed by the packer of `f32`.
+//! Packs quantised weights into panels for `gemm`: unpacks them block by block, then transposes them by the packer of `f32`.
 
 use super::{Kernels, Weights};
 use crate::gemm::{Pack, Panel, Scratch, transpose_panel};
 
-/// Weights as the right operand of a product: a lane is a row of weights, depth runs along the row.
+/// Weights as the right operand of a product. A lane is a row of weights; depth runs along the row.
 pub(super) struct Panels {
     pub(super) weights: Weights,
     pub(super) kernels: &'static Kernels,
@@ -22,11 +22,13 @@ impl Pack<f32> for Panels {
             let count = (elements - skip).min(steps - done);
             for l in 0..lanes {
                 let from = w.data.wrapping_add((lane + l) * w.row_bytes() + block * bytes);
-                // SAFETY: the weights have this row and block; the scratch has space for a block of every lane.
+                // SAFETY: `gemm` asks only for lanes and depths within the product, so the weights have this row and block. The
+                // scratch memory has space for a block of every lane.
                 unsafe { (self.kernels.unpack)(w.format, from, 1, wide.add(l * elements)) };
             }
             let to = &mut out[done * width..(done + count) * width];
-            // SAFETY: every lane has a block of values from `wide` on, of which `count` follow `skip`.
+            // SAFETY: `wide` has a block of values for every lane, of which at least `count` follow the first `skip`; `to` has
+            // `count · width` elements.
             unsafe { transpose_panel(wide.add(skip), elements, (lanes, width), count, to) };
             done += count;
         }

@@ -1,11 +1,11 @@
-//! Kernels of every instruction set, compared with the meaning of the formats.
+//! Compares the kernels of every instruction set with `gradus_ir::format`, which defines the formats.
 
 use super::int8::Product;
 use super::*;
 use gradus_ir::format::Parts;
 use gradus_mem::FileMap;
 
-/// Bytes by a generator, without the bits outside of `mask`.
+/// Returns pseudorandom bytes with the bits outside of `mask` cleared.
 fn bytes(count: usize, mask: u8) -> Vec<u8> {
     let mut state = 1u32;
     let next = |_| {
@@ -15,7 +15,7 @@ fn bytes(count: usize, mask: u8) -> Vec<u8> {
     (0..count).map(next).collect()
 }
 
-/// Without the highest bit of the exponent: no half is infinite or NaN.
+/// A mask that clears the highest bit of the exponent of an `f16`, so that it is neither infinite nor NaN.
 const FINITE: u8 = 0xbf;
 
 fn quantized() -> impl Iterator<Item = Format> {
@@ -31,7 +31,8 @@ fn every_instruction_set_unpacks_the_same_bits() {
         format.dequantize(&data, &mut right);
         for isa in Isa::available() {
             let mut found = vec![f32::NAN; right.len()];
-            // SAFETY: there are as many blocks and results as stated, and the processor has the instruction set.
+            // SAFETY: `data` has `blocks` blocks, `found` has space for their values, and the processor has the
+            // instruction set.
             unsafe { (kernels(*isa).unpack)(format, data.as_ptr(), blocks, found.as_mut_ptr()) };
             let bits =
                 |v: &[f32]| v.iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect::<Vec<_>>();
@@ -54,7 +55,7 @@ fn products_of_few_rows_are_those_of_the_values() {
                     (0..count * width).map(|i| ((i * 37 + 11) % 101) as f32 / 50.0 - 1.0).collect();
                 let mut y = vec![f32::NAN; count * outputs];
                 let rows = Rows { x: x.as_ptr(), y: y.as_mut_ptr(), count };
-                // SAFETY: weights, activations and results are as large as stated; the processor has the instructions.
+                // SAFETY: the vectors have the sizes in `weights` and `rows`; the processor has the instruction set.
                 unsafe { (kernels(*isa).dot)(&weights, rows, 0, outputs) };
                 for (i, y) in y.iter().enumerate() {
                     let (row, output) = (i / outputs, i % outputs);
@@ -78,7 +79,7 @@ fn a_row_has_the_same_bits_alone_and_among_others() {
     let run = |from: usize, count: usize| {
         let mut y = vec![0f32; count * outputs];
         let rows = Rows { x: x[from * width..].as_ptr(), y: y.as_mut_ptr(), count };
-        // SAFETY: weights, activations and results are as large as stated.
+        // SAFETY: the vectors have the sizes in `weights` and `rows`, and results do not overlap.
         unsafe { dot(Pool::global(), &weights, rows) };
         y
     };
@@ -88,7 +89,7 @@ fn a_row_has_the_same_bits_alone_and_among_others() {
     }
 }
 
-/// The values of activations after rounding, as `int8::dot` rounds them.
+/// Returns the values of activations after the rounding of `int8::dot`.
 fn rounded(x: &[f32]) -> Vec<f64> {
     let block = |x: &[f32]| {
         let scale = x.iter().fold(0f32, |m, x| m.max(x.abs())) / 127.0;
@@ -97,14 +98,14 @@ fn rounded(x: &[f32]) -> Vec<f64> {
     x.chunks(32).flat_map(block).collect()
 }
 
-/// Products of integers on this processor, then on lesser instruction sets without VNNI.
+/// Returns the ways to compute products of integers: `None` is `int8::dot`, an instruction set is its code without VNNI.
 fn ways() -> impl Iterator<Item = Option<Isa>> {
     [None].into_iter().chain(Isa::available().iter().filter(|isa| **isa <= Isa::Avx2).copied().map(Some))
 }
 
-/// Products of integers in one way.
+/// Computes products of integers in one of the [`ways`].
 fn integer_products(products: &[Product], way: Option<Isa>) {
-    // SAFETY: the tests make weights, activations and results as large as they state.
+    // SAFETY: the tests make vectors of the sizes in each `Product`.
     unsafe {
         match way {
             None => int8::dot(Pool::global(), products),
@@ -116,7 +117,8 @@ fn integer_products(products: &[Product], way: Option<Isa>) {
 #[test]
 fn integer_products_are_those_of_rounded_activations() {
     for (format, way) in quantized().flat_map(|format| ways().map(move |way| (format, way))) {
-        // Widths of complete pieces of 128 and of others, of one panel and of several; outputs of a part of a task and of several.
+        // Widths with and without an incomplete piece of 128, of one panel and of several. Outputs for a part of a task and for
+        // several tasks.
         for (outputs, blocks) in [(7, 1), (32, 4), (37, 18), (70, 5), (33, 22)] {
             let width = (blocks * 32usize).next_multiple_of(format.block_elements());
             let data = bytes(outputs * format.bytes_of(width).unwrap_or(0), FINITE);
@@ -124,7 +126,7 @@ fn integer_products_are_those_of_rounded_activations() {
             format.dequantize(&data, &mut values);
             let sizes = sizes(format, &data);
             let weights = Weights { format, data: data.as_ptr(), rows: outputs, width };
-            // Of both signs and of one, whose sums are large.
+            // Activations of both signs, and of one sign, whose sums are large.
             for (count, low) in [(1, 1.0), (2, 0.0), (5, 0.0), (8, 1.0), (23, 0.0)] {
                 let x: Vec<f32> =
                     (0..count * width).map(|i| ((i * 37 + 11) % 101) as f32 / 50.0 - low).collect();
@@ -138,7 +140,7 @@ fn integer_products_are_those_of_rounded_activations() {
                     let sum: f64 = x.iter().zip(&values[w.clone()]).map(|(x, w)| x * f64::from(*w)).sum();
                     let size: f64 = x.iter().zip(&sizes[w]).map(|(x, size)| x.abs() * size).sum();
                     let far = (f64::from(*y) - sum).abs();
-                    // Products of tiny scales are subnormal.
+                    // Products of tiny scales are subnormal, so errors below the smallest normal number are allowed.
                     let least = f64::from(f32::MIN_POSITIVE);
                     assert!(
                         far <= 1e-6 * size + least,
@@ -151,7 +153,8 @@ fn integer_products_are_those_of_rounded_activations() {
     }
 }
 
-/// `|scale · q| + |offset|` of each weight: weights with offsets are differences of larger numbers.
+/// Returns `|scale · q| + |offset|` of each weight. Errors are relative to this size, because a weight with an offset is the
+/// difference of larger numbers.
 fn sizes(format: Format, data: &[u8]) -> Vec<f64> {
     let mut parts = Parts::new();
     let block = |block: &[u8]| {
@@ -217,7 +220,7 @@ fn products_of_the_same_activations_have_the_same_bits_together() {
         let width = 288usize.next_multiple_of(format.block_elements());
         for count in [1, 3, 9] {
             let x: Vec<f32> = (0..count * width).map(|i| (i as f32 * 0.37).sin()).collect();
-            // Numbers of outputs that end inside of a task, and that are a whole number of tasks.
+            // Numbers of outputs with and without an incomplete last task.
             let outputs = [7, 64, 33, 1];
             let data = outputs.map(|n| bytes(n * format.bytes_of(width).unwrap_or(0), FINITE));
             let run = |numbers: &[usize]| {
@@ -228,7 +231,7 @@ fn products_of_the_same_activations_have_the_same_bits_together() {
                     rows: Rows { x: x.as_ptr(), y: y.as_mut_ptr(), count },
                 };
                 let products: Vec<Product> = numbers.iter().zip(&mut y).map(product).collect();
-                // SAFETY: weights, activations and results are as large as stated.
+                // SAFETY: the vectors have the sizes in `weights` and `rows`, and results do not overlap.
                 unsafe { int8::dot(Pool::global(), &products) };
                 y
             };
@@ -244,7 +247,7 @@ fn products_of_the_same_activations_have_the_same_bits_together() {
 fn weights_of_a_file_have_the_bits_of_weights_in_memory() {
     let path = std::env::temp_dir().join(format!("gradus-interleaved-{}", std::process::id()));
     for format in quantized() {
-        // Some copies are in interleaved order: those of a multiple of 16 outputs.
+        // Weights are copied in interleaved order if the number of outputs is a multiple of 16.
         for (outputs, blocks) in [(16, 1), (48, 18), (64, 5), (23, 4)] {
             let width = (blocks * 32usize).next_multiple_of(format.block_elements());
             let data = bytes(outputs * format.bytes_of(width).unwrap_or(0), FINITE);

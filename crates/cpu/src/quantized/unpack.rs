@@ -1,15 +1,15 @@
-//! Weights of each format, 32 at a time, in vector registers.
-//! The values are those of `gradus_ir::format`, bit for bit. Formats without a kernel of their own unpack their integers there.
+//! Reads the blocks of each format into vector registers, 32 weights at a time.
+//! The values equal those of `gradus_ir::format` bit for bit. Formats without code here are unpacked by that module (`Any`).
 
 use crate::wide::{GROUP, Unpack, half_at};
 use gradus_ir::format::{Format, MOST, Parts, six_bits};
 
-/// How kernels read the blocks of a format.
+/// Reads the blocks of a format.
 ///
 /// # Safety
-/// `each` needs the instruction set of `W` and a block of readable bytes.
+/// Callers of `each` guarantee the instruction set of `W` and the readable bytes of a block.
 pub(super) trait Blocks {
-    /// Calls `f` with the number and the weights of each group of a block, in order.
+    /// Calls `f` with the number and the weights of each group of 32 in a block, in order.
     unsafe fn each<W: Unpack>(&mut self, block: *const u8, f: impl FnMut(usize, W));
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Q6K;
 impl Blocks for Q4_0 {
     #[inline(always)]
     unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
-        // SAFETY: a block is a scale and 16 bytes; the caller guarantees the instruction set.
+        // SAFETY: the caller guarantees a block, which is an `f16` scale and 16 bytes, and the instruction set.
         unsafe { f(0, W::nibbles::<8>(block.add(2), W::half(block), None)) }
     }
 }
@@ -30,7 +30,8 @@ impl Blocks for Q4_0 {
 impl Blocks for Q4_1 {
     #[inline(always)]
     unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
-        // SAFETY: a block is a scale, an offset and 16 bytes; the caller guarantees the instruction set.
+        // SAFETY: the caller guarantees a block, which is an `f16` scale, an `f16` offset and 16 bytes, and the
+        // instruction set.
         unsafe {
             let (scale, offset) = W::halves(block);
             f(0, W::nibbles::<0>(block.add(4), scale, Some(offset)));
@@ -41,7 +42,7 @@ impl Blocks for Q4_1 {
 impl Blocks for Q8_0 {
     #[inline(always)]
     unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
-        // SAFETY: a block is a scale and 32 bytes; the caller guarantees the instruction set.
+        // SAFETY: the caller guarantees a block, which is an `f16` scale and 32 bytes, and the instruction set.
         unsafe { f(0, W::bytes(block.add(2).cast(), [W::half(block); 2], None)) }
     }
 }
@@ -49,7 +50,8 @@ impl Blocks for Q8_0 {
 impl Blocks for Q4K {
     #[inline(always)]
     unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
-        // SAFETY: a block is two halves, 12 bytes of scales and offsets, and 128 bytes of nibbles.
+        // SAFETY: the caller guarantees the instruction set and a block: two `f16`, 12 bytes of scales and offsets, and
+        // 128 bytes of nibbles.
         unsafe {
             let (d, least) = (half_at(block), half_at(block.add(2)));
             let packed = block.add(4).cast::<[u8; 12]>().read();
@@ -69,7 +71,8 @@ impl Blocks for Q4K {
 impl Blocks for Q6K {
     #[inline(always)]
     unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
-        // SAFETY: a block is 128 bytes of low bits, 64 of high bits, 16 scales and a half.
+        // SAFETY: the caller guarantees the instruction set and a block: 128 bytes of low bits, 64 of high bits, 16
+        // scales and an `f16`.
         unsafe {
             let d = half_at(block.add(208));
             for j in 0..8 {
@@ -86,7 +89,7 @@ impl Blocks for Q6K {
     }
 }
 
-/// Any quantised format.
+/// A quantised format that `gradus_ir::format` unpacks.
 pub(super) struct Any {
     pub(super) format: Format,
     pub(super) parts: Parts,
@@ -95,7 +98,7 @@ pub(super) struct Any {
 impl Any {
     pub(super) fn new(format: Format) -> Any {
         let mut parts = Parts::new();
-        // Blocks of zeros tell whether the format has offsets.
+        // Unpacks a block of zeros to set `parts.has_offsets` and `parts.group`.
         format.unpack(&[0; MOST], &mut parts);
         Any { format, parts }
     }
@@ -105,11 +108,12 @@ impl Blocks for Any {
     #[inline(always)]
     unsafe fn each<W: Unpack>(&mut self, block: *const u8, mut f: impl FnMut(usize, W)) {
         let (format, parts) = (self.format, &mut self.parts);
-        // SAFETY: the caller guarantees a whole block.
+        // SAFETY: the caller guarantees the readable bytes of a block.
         format.unpack(unsafe { std::slice::from_raw_parts(block, format.block_bytes()) }, parts);
         for j in 0..format.block_elements() / GROUP {
             let at = |i: usize| (GROUP * j + 16 * i) / parts.group;
-            // SAFETY: `parts` has 256 integers; the caller guarantees the instruction set.
+            // SAFETY: `parts.q` has the integers of the largest block, and group `j` is within this block; the caller
+            // guarantees the instruction set.
             unsafe {
                 let scale = [W::splat(parts.scales[at(0)]), W::splat(parts.scales[at(1)])];
                 let offset = [W::splat(parts.offsets[at(0)]), W::splat(parts.offsets[at(1)])];

@@ -1,4 +1,4 @@
-//! Random words. Each block is computed from its number, so that any thread can fill any part.
+//! Computes random words. Each block of words is computed from its number, so any thread can write any part.
 
 use super::Call;
 #[cfg(target_arch = "x86_64")]
@@ -27,7 +27,7 @@ pub(super) unsafe fn fill(call: &Call<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes the first words of the stream at a state.
+/// Writes the first words of the stream that starts at a state.
 fn write(state: [u32; 4], words: &mut [u32]) {
     #[inline(always)]
     fn all(state: [u32; 4], words: &mut [u32]) {
@@ -47,7 +47,7 @@ fn write(state: [u32; 4], words: &mut [u32]) {
         unsafe fn vectors(state: [u32; 4], words: &mut [u32]) {
             all(state, words);
         }
-        // SAFETY: `Isa::best` has found AVX2.
+        // SAFETY: the test above has found AVX2.
         return unsafe { vectors(state, words) };
     }
     all(state, words);

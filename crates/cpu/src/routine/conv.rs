@@ -1,6 +1,5 @@
-//! Convolutions: products of the window with patches of the operand, per image and group.
-//! Chooses among products of packed patches, sums of shifted products (`shifted.rs`) and direct sums
-//! (`thin.rs`).
+//! Computes convolutions as products of the window with patches of the operand, for each image and group.
+//! Chooses between products of packed patches, sums of shifted products (`shifted.rs`) and direct sums (`thin.rs`).
 
 use super::patches::{Packable, Patches, Starts, steps};
 use super::spread::{Axis, spread, spread_axes};
@@ -13,22 +12,22 @@ use gradus_ir::{Class, DType, Error, Kind, Result};
 use gradus_mem::Storage;
 use std::ops::Range;
 
-/// If an image has fewer output positions, those of all images are the columns of one product.
+/// If an image has fewer output positions than this, the positions of all images are the columns of one product.
 const FEW_POSITIONS: usize = 64;
-/// Number of products from which each is computed by one thread.
+/// If there are at least this many products, each is computed by one thread.
 const MANY: usize = 16;
-/// Largest number of rows of a product for which packing patches does not pay.
+/// Largest number of rows of a product for which packing patches costs more than it saves.
 const FEW_ROWS: usize = 2;
-/// Up to these numbers of rows and channels, packing patches takes long compared with multiplying them.
+/// Largest numbers of rows and channels for which packing patches takes long compared with multiplying them.
 const SOME_ROWS: usize = 48;
 const SOME_CHANNELS: usize = 16;
-/// Bytes of products that stay in the second-level cache until they are added up.
+/// Bytes of products that stay in the second-level cache until they are added.
 const PRODUCTS: usize = 1 << 20;
 
 /// # Safety
 /// As for [`run`](super::run).
 pub(super) unsafe fn convolve(call: &Call<'_>, window: &Window) -> Result<bool> {
-    // Leaves empty sums to the reference.
+    // The reference evaluates convolutions without elements.
     if call.of(0).shape.numel() == 0 || call.of(1).shape.numel() == 0 {
         return Ok(false);
     }
@@ -45,7 +44,7 @@ pub(super) unsafe fn convolve(call: &Call<'_>, window: &Window) -> Result<bool> 
     Ok(true)
 }
 
-/// Convolves half-precision floats as `f32`.
+/// Convolves half-precision floats: converts the operands to `f32` and rounds the result.
 unsafe fn narrow(call: &Call<'_>, window: &Window, dtype: DType) -> Result<()> {
     let room = |n: usize| {
         let bytes = n * size_of::<f32>();
@@ -87,7 +86,7 @@ struct Shape {
     groups: usize,
     channels: usize,
     outputs: usize,
-    /// Elements per channel of the operand, of the window, and of the result.
+    /// Number of elements per channel of the operand, of the window, and of the result.
     space: usize,
     window: usize,
     positions: usize,
@@ -114,7 +113,7 @@ impl Shape {
         Shape { axes, images, groups, channels, outputs, space, window, positions }
     }
 
-    /// Returns the shape of the operand with explicit zeros, if it needs any.
+    /// Returns the extents of the convolution after explicit zeros are written around and between the elements of the operand.
     fn spread(&self) -> Shape {
         let axes = if self.is_plain() { self.axes.clone() } else { spread_axes(&self.axes) };
         let space = axes.iter().map(|a| a.extent).product();
@@ -142,7 +141,7 @@ impl Shape {
         self.outputs <= FEW_ROWS && self.axes.last().is_some_and(|a| a.positions >= thin::NARROW)
     }
 
-    /// Returns true if adding up shifted products of the operand is cheaper than products of patches.
+    /// Returns true if adding shifted products of the operand is cheaper than products of patches.
     fn is_shifted<T>(&self) -> bool {
         self.window > 1
             && self.outputs <= SOME_ROWS
@@ -159,7 +158,7 @@ impl Shape {
             || self.positions < FEW_POSITIONS && self.images > 1 && !self.is_pointwise() && !self.is_thin()
     }
 
-    /// Returns the product of the windows of a group, the rows of A, with patches.
+    /// Returns the product of the windows of a group with patches. The windows are the rows of A.
     fn problem<'a, T: Real<Sum = T>>(
         &self,
         windows: &[T],
@@ -201,10 +200,10 @@ unsafe fn run<T: Real<Sum = T> + thin::Number + Packable>(
     }
 }
 
-/// State of a convolution.
+/// The state of a convolution.
 struct Run<'a, T> {
     call: &'a Call<'a>,
-    /// The shape without, and with, explicit zeros around and between the elements.
+    /// The extents without explicit zeros, and those with explicit zeros around and between the elements.
     given: &'a Shape,
     s: &'a Shape,
     steps: &'a [usize],
@@ -220,7 +219,7 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
         &self.w[g * self.s.outputs * self.s.channels * self.s.window..]
     }
 
-    /// Copies channels with their zeros.
+    /// Copies channels and writes their explicit zeros.
     fn spread(&self, x: &[T], channels: Range<usize>, to: &mut [T]) {
         let (given, space) = (self.given, self.s.space);
         for (c, to) in channels.zip(to.chunks_exact_mut(space)) {
@@ -268,8 +267,8 @@ impl<T: Real<Sum = T> + thin::Number + Packable> Run<'_, T> {
         if s.groups < MANY { (0..s.groups).for_each(one) } else { call.pool.run(s.groups, &one) }
     }
 
-    /// Computes one product per image and group, with all positions of the window as rows, and adds up its
-    /// parts.
+    /// Computes one product per image and group, with all positions of the window as rows, and adds the parts of the
+    /// product at their output positions.
     unsafe fn shifted(&self, x: &[T]) {
         let (&Run { call, out, .. }, s) = (self, self.given);
         let (image, result) = (s.channels * s.space, s.outputs * s.positions);

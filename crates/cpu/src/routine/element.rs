@@ -7,20 +7,20 @@ use num_complex::Complex;
 
 /// The stored type of a dtype.
 pub(super) trait Element: Copy + Send + Sync {
-    /// The type in which the reference computes.
+    /// The type in which the reference computes (the carrier).
     type Carrier: Combined + Send + Sync;
     /// The dtype.
     const DTYPE: DType;
     /// Converts to the carrier.
     fn up(self) -> Self::Carrier;
-    /// Rounds or wraps from the carrier, once.
+    /// Converts from the carrier: rounds or wraps once.
     fn down(x: Self::Carrier) -> Self;
 }
 
 /// An element type with an order.
 pub(super) trait Ordered: Element {
-    /// Maps to an integer that orders elements, with NaN the greatest. Equal elements (0 and -0, NaN and NaN)
-    /// have equal integers. For elements of at most four bytes the integer is below 2³².
+    /// Maps an element to an integer. The integers have the order of the elements, with NaN the largest. Equal elements
+    /// (0 and -0, NaN and NaN) have equal integers. For elements of at most four bytes the integer is below 2³².
     fn rank(self) -> u64;
     /// Returns true if it is NaN.
     fn is_nan(self) -> bool {
@@ -54,7 +54,7 @@ macro_rules! element {
 element! {
     f32, f64, F32, |x| f64::from(x), x as f32;
     f64, f64, F64, |x| x, x;
-    // Rounded in `f64` first: a conversion by way of `f32` would round twice.
+    // Rounds in `f64` first, because the conversion to `f32` would otherwise round before the rounding to `bf16`.
     bf16, f64, BF16, |x| x.to_f64(), bf16::from_f32(DType::BF16.round(x) as f32);
     f16, f64, F16, |x| x.to_f64(), f16::from_f32(DType::F16.round(x) as f32);
     i8, i64, I8, |x| i64::from(x), x as i8;
@@ -77,7 +77,7 @@ macro_rules! ordered_floats {
                     return <$bits>::MAX.into();
                 }
                 let bits = if self == $zero { 0 } else { self.to_bits() };
-                // The bits of negative numbers decrease as the numbers grow.
+                // The bits of negative numbers decrease as the numbers increase, so they are inverted.
                 (if bits & SIGN == 0 { bits | SIGN } else { !bits }).into()
             }
             #[inline(always)]
@@ -135,7 +135,7 @@ macro_rules! with_element {
         }
     };
     (@ $own:ty, $t:ident, $body:expr) => {{
-        #[allow(dead_code, reason = "not every expression names it")]
+        #[allow(dead_code, reason = "not every expression uses the alias")]
         type $t = $own;
         $body
     }};

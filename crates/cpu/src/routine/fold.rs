@@ -1,4 +1,4 @@
-//! Sums of overlapping windows (`Fold`). Each task computes complete channels.
+//! Computes sums of overlapping windows (`Fold`). Each task computes complete channels.
 
 use super::Call;
 use super::element::{Element, with_element};
@@ -21,7 +21,7 @@ unsafe fn sums<T: Element>(call: &Call<'_>, window: &Window) {
     let lead = to.rank() - n;
     let (windows, space): (usize, usize) = (from[lead..].iter().product(), to[lead..].iter().product());
     let whole: usize = to[..lead].iter().product();
-    // Start of each window, and the offsets of its elements: equal for every channel.
+    // The start of each window, and the offsets of the elements in a window, which are equal for every channel.
     let own = to.strides();
     let steps = |by: &[usize]| (0..n).map(|i| (own[lead + i] * by[i]) as i64).collect::<Vec<i64>>();
     let starts: Vec<i64> = Offsets::new(&from[lead..lead + n], &steps(&window.stride), 0).collect();

@@ -28,11 +28,11 @@ unsafe fn indices<'a>(call: &Call<'a>, extent: usize) -> Result<Cow<'a, [i64]>> 
     };
     let out_of_range = AtomicBool::new(false);
     call.parts(all.len(), size_of::<i64>(), |first, last| {
-        // Checks all: a search that stops at the first would not be vectorized.
+        // Checks all indices, because a search that stops at the first would not be vectorized.
         let some = all[first..last].iter().fold(false, |some, i| some | (*i as u64 >= extent as u64));
         out_of_range.fetch_or(some, Ordering::Relaxed);
     });
-    // If the work was interrupted, not all indices were checked.
+    // If the work was interrupted, some indices have not been checked.
     stop::poll()?;
     let first = || all.iter().find(|&&i| i < 0 || i >= extent as i64);
     match out_of_range.into_inner().then(first).flatten() {
@@ -52,8 +52,9 @@ pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
     if rows * index.len() * bytes == 0 {
         return Ok(true);
     }
-    // Copies small slices as one integer each.
-    // SAFETY: the caller guarantees the buffers, which are aligned for all element types.
+    // Copies each small slice as one integer.
+    // SAFETY: the caller guarantees the buffers, which are aligned for all element types, and `indices` has checked the
+    // indices.
     unsafe {
         match bytes {
             1 => take_each(call, rows, n, &index, |from: *const u8, to: *mut u8| to.write(from.read())),
@@ -81,7 +82,7 @@ pub(super) unsafe fn take(call: &Call<'_>, axis: usize) -> Result<bool> {
     Ok(true)
 }
 
-/// Gathers slices that are one integer each.
+/// Gathers slices of the size of an integer type.
 unsafe fn take_each<T>(
     call: &Call<'_>,
     rows: usize,
@@ -129,18 +130,18 @@ pub(super) unsafe fn scatter(call: &Call<'_>, axis: usize, combine: Option<Combi
 
 /// Marks the end of a list of updates.
 const NONE: u32 = u32::MAX;
-/// Elements of a slice that are combined at a time.
+/// Number of elements of a slice that are combined together.
 const BLOCK: usize = 64;
 
-/// If the updates are at least this fraction of all elements, they are not sorted by destination.
+/// If there is at least one update for this many elements of one axis, [`write_each`] scatters them.
 const FEW: usize = 8;
-/// Elements whose sums are held at a time.
+/// Number of elements in a span, whose sums are held together.
 const SPAN: usize = 1 << 15;
-/// Smallest number of updates sorted at a time, and largest number of such pieces.
+/// Smallest number of updates in a piece that one task sorts, and largest number of pieces.
 const PIECE: usize = 1 << 14;
 const PIECES: usize = 64;
 
-/// Scatters single elements: combines one span of elements at a time with all its updates, in order.
+/// Scatters single elements. Combines one span of elements at a time with all updates of the span, in order.
 unsafe fn write_each<T: Element>(
     call: &Call<'_>,
     index: &[i64],
@@ -177,13 +178,13 @@ unsafe fn write_each<T: Element>(
     });
 }
 
-/// Sorts updates by span. Returns where the updates of each span begin, and the updates in that order, or
-/// `None` if they are already sorted. The sort is stable.
+/// Sorts updates by span with a stable sort. Returns the position of the first update of each span, and the updates in sorted
+/// order, or `None` if they are already sorted.
 fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<Vec<u32>>) {
-    // A bounded number of pieces, because each has a counter for every span.
+    // The number of pieces is bounded, because each has a counter for every span.
     let piece = PIECE.max(index.len().div_ceil(PIECES));
     let pieces: Vec<&[i64]> = index.chunks(piece).collect();
-    // Per piece and span, the number of updates; then their destinations.
+    // For each piece and span, the number of updates, and later the position of the next update in sorted order.
     let mut counts = vec![0usize; pieces.len() * spans];
     let (shared_counts, sorted) = (Elements(counts.as_mut_ptr()), AtomicBool::new(true));
     call.parts(pieces.len(), piece * size_of::<i64>(), |from, to| {
@@ -220,7 +221,7 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
             let next = unsafe { shared_counts.slice(at * spans, spans) };
             for (i, u) in own.iter().zip(at * piece..) {
                 let slot = &mut next[*i as usize / SPAN];
-                // SAFETY: every update has its own destination, below the number of updates.
+                // SAFETY: every update has its own position in sorted order, which is below the number of updates.
                 unsafe { out.at(*slot).write(u as u32) };
                 *slot += 1;
             }
@@ -229,8 +230,8 @@ fn by_span(call: &Call<'_>, index: &[i64], spans: usize) -> (Vec<usize>, Option<
     (ends, Some(order))
 }
 
-/// Copies the base, then combines each slice with its updates, in order. The task that owns the first update of
-/// a slice does this, so that the result does not depend on the split.
+/// Copies the base, then combines each slice with its updates, in order. The task that owns the first update of a slice
+/// combines all updates of the slice, so that the result does not depend on the division into tasks.
 unsafe fn write<T: Element>(
     call: &Call<'_>,
     axis: usize,
@@ -243,7 +244,7 @@ unsafe fn write<T: Element>(
         // result.
         return unsafe { write_each::<T>(call, index, combine) };
     }
-    // The first update of each slice, and the next update of the same slice after each update.
+    // Lists of updates: the first update of each slice, and after each update the next one of the same slice.
     let (mut first, mut next) = (vec![NONE; n], vec![NONE; index.len()]);
     for (u, &i) in index.iter().enumerate().rev() {
         next[u] = std::mem::replace(&mut first[i as usize], u as u32);

@@ -1,6 +1,7 @@
-//! Factorisations of matrices that are large enough for `gradus-linalg`; the reference evaluates small ones.
+//! Computes factorisations by `gradus-linalg` if matrices are large enough. The reference evaluates those of small matrices.
 //!
-//! Matrices that are computed in `f32` are factorised in `f32`, as by LAPACK, and not in `f64` as by the reference.
+//! Matrices of dtypes that are computed in `f32` are factorised in `f32`, as LAPACK does. The reference factorises them
+//! in `f64`.
 
 use super::Call;
 use gradus_ir::ops::linalg::{Factorisation, matrix_of_batch, not_positive_definite, singular};
@@ -10,13 +11,13 @@ use num_complex::Complex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Smallest extent that is factorised here.
+/// Smallest extent of matrices that are factorised here.
 const SMALLEST: usize = 16;
 
-/// Multiplications above which the work is done on a separate thread, so that the caller can be interrupted.
+/// Number of multiplications above which a separate thread does the work, so that the caller can be interrupted.
 const LONG: usize = 1 << 27;
 
-/// Matrices of the size of the operand that a factorisation needs at most, its results included.
+/// Upper limit of the memory that a factorisation needs, results included, in matrices of the size of the operand.
 const COPIES: usize = 8;
 
 /// The elements of one result for one matrix.
@@ -35,10 +36,10 @@ struct Task {
     epsilon: f64,
 }
 
-/// The factorisation of one matrix, from the elements of each operand to those of each result.
+/// A function that factorises one matrix. It takes the elements of each operand and returns those of each result.
 type Factorise<N> = fn(Task, &[Vec<N>]) -> std::result::Result<Vec<Part<N>>, Failure>;
 
-/// Returns false if the reference must evaluate the function.
+/// Runs a function of matrices. Returns false if the reference must evaluate it instead.
 ///
 /// # Safety
 /// As for [`run`](super::run).
@@ -68,8 +69,8 @@ pub(super) unsafe fn factorise(call: &Call<'_>, kind: Factorisation) -> Result<b
     }
 }
 
-/// Returns true for functions that are implemented here. The signs of LAPACK's `R` follow from its reflections, which
-/// differ from these for complex numbers.
+/// Returns true for functions that are implemented here. Excludes the QR factorisation of complex matrices with the
+/// signs of LAPACK's `R`: these follow from LAPACK's reflections, which differ from those of `gradus-linalg`.
 fn is_factorised(kind: Factorisation, dtype: DType) -> bool {
     match kind {
         Factorisation::Qr { reflected } => !(reflected && dtype.is_complex()),
@@ -95,7 +96,10 @@ unsafe fn each<E: Copy + 'static, N: Number + 'static, R: 'static>(
     let count = call.of(0).shape[..call.of(0).rank() - 2].iter().product::<usize>();
     let mut room: Vec<N> = Vec::new();
     if room.try_reserve_exact(COPIES.saturating_mul(task.size.rows * task.size.cols)).is_err() {
-        return Err(Error::value("the operand", "is too large for the memory that its factorisation needs"));
+        return Err(Error::value(
+            "the operand",
+            "is too large: there is not enough memory for its factorisation",
+        ));
     }
     drop(room);
     for b in 0..count {
@@ -121,7 +125,7 @@ unsafe fn each<E: Copy + 'static, N: Number + 'static, R: 'static>(
         let parts = match interruptible(task.size, move || factorise(task, &ins))? {
             Ok(parts) => parts,
             Err(Failure::NotConverged) => return Ok(false),
-            // A singular matrix has factors too, which the reference computes.
+            // An LU factorisation exists also for a singular matrix. The reference computes it.
             Err(Failure::Singular(_)) if task.kind == Factorisation::Lu => return Ok(false),
             Err(Failure::Singular(pivot)) => {
                 return Err(Error::value(matrix_of_batch(b, count), singular(pivot)));
@@ -163,8 +167,8 @@ unsafe fn write<X, E: 'static>(
     }
 }
 
-/// Runs a function, on a separate thread if it takes long. Returns an error as soon as a stop is requested; the thread
-/// then continues to its end, and its result is dropped.
+/// Runs a function, on a separate thread if it takes long. Returns an error as soon as a stop is requested. The thread
+/// then still runs to its end, and its result is dropped.
 fn interruptible<R: Send + 'static>(size: Size, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
     stop::poll()?;
     if size.rows.saturating_mul(size.cols).saturating_mul(size.rows.min(size.cols)) < LONG {
@@ -173,10 +177,10 @@ fn interruptible<R: Send + 'static>(size: Size, work: impl FnOnce() -> R + Send 
     let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("gradus-linalg".into());
     let spawned = thread.spawn(move || {
-        // The receiver has been dropped if the caller was interrupted.
+        // Sending fails if the caller was interrupted and has dropped the receiver.
         let _ = sender.send(work());
     });
-    spawned.map_err(|e| Error::value("the factorisation", format!("could not start a thread: {e}")))?;
+    spawned.map_err(|e| Error::value("the factorisation", format!("cannot start a thread: {e}")))?;
     loop {
         match receiver.recv_timeout(Duration::from_millis(20)) {
             Ok(done) => return Ok(done),
@@ -238,7 +242,7 @@ fn general<N: Number>(task: Task, ins: &[Vec<N>]) -> std::result::Result<Vec<Par
             let (sign, log) = gradus_linalg::sign_and_log_determinant(a, size);
             vec![Part::Numbers(vec![sign]), Part::Reals(vec![log])]
         }
-        // `is_factorised` excludes the first, and the second takes complex numbers only.
+        // Does not occur: `is_factorised` excludes the first, and `complex` computes the second.
         Factorisation::Adjugate | Factorisation::Eig => return Err(Failure::NotConverged),
     })
 }

@@ -1,5 +1,5 @@
-//! Cumulative operations and positions of extremes along one axis. A *line* is the elements along that axis;
-//! each is processed by one task.
+//! Computes cumulative operations and positions of extremes along one axis. A *line* is a vector along that axis. A task
+//! processes complete lines.
 
 use super::element::{Element, Ordered, with_element};
 use super::{Call, around};
@@ -9,13 +9,13 @@ use gradus_ir::ops::Combine;
 use gradus_ir::reference::Combined;
 use gradus_ir::{DType, Result};
 
-/// Adjacent lines (contiguous in memory across lines) that are processed together.
+/// Number of adjacent lines that are processed together. Corresponding elements of adjacent lines are contiguous in memory.
 const BLOCK: usize = 64;
-/// Consecutive lines (each contiguous in memory) that are processed together.
+/// Number of consecutive lines that are processed together. Each of them is contiguous in memory.
 const CONSECUTIVE: usize = 8;
 
-/// Calls `walk(first element of the first line, number of lines, index of the first line)` for blocks of
-/// adjacent lines that cover all.
+/// Calls `walk(first element of the first line, number of lines, index of the first line)` for blocks of adjacent lines. The
+/// blocks cover all lines.
 fn blocks(
     call: &Call<'_>,
     (rows, n, width): (usize, usize, usize),
@@ -61,7 +61,7 @@ unsafe fn run_along<T: Element>(call: &Call<'_>, combine: Combine, axis: usize, 
     let out = call.result::<T>(0);
     let identity = <T::Carrier as Combined>::identity(combine, T::DTYPE);
     if width == 1 {
-        // Each sum depends on the previous one, so several lines are processed at a time.
+        // Processes several lines together, because each sum of a line depends on the previous one.
         return call.parts(rows.div_ceil(CONSECUTIVE), CONSECUTIVE * n * size_of::<T>(), |from, to| {
             for first in (from * CONSECUTIVE..rows.min(to * CONSECUTIVE)).step_by(CONSECUTIVE) {
                 let lines = CONSECUTIVE.min(rows - first);
@@ -129,7 +129,7 @@ pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> 
             T => if largest {
                 extreme::<T>(call, axis, |x| x.rank())
             } else {
-                // NaN wins here too.
+                // NaN counts as the smallest element too.
                 extreme::<T>(call, axis, |x| if x.is_nan() { u64::MAX } else { !x.rank() })
             },
             Z => return Ok(false)
@@ -138,8 +138,8 @@ pub(super) unsafe fn arg_reduce(call: &Call<'_>, largest: bool, axis: usize) -> 
     Ok(true)
 }
 
-/// Finds the first position of the extreme along each line of the last axis. The extreme is computed first, by
-/// a vectorized loop.
+/// Finds the first position of the extreme along each line of the last axis. First computes the extreme by a vectorized loop,
+/// then searches it.
 unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
     call: &Call<'_>,
     largest: bool,
@@ -161,7 +161,7 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
             unsafe {
                 let best = extreme(line.as_ptr(), n);
                 let is_best = |x: &T| *x == best || best.is_nan() && x.is_nan();
-                // Tests complete blocks without an early exit, which the compiler vectorizes.
+                // Tests complete blocks without leaving the loop early, so that the compiler vectorizes the test.
                 let near = line.chunks(BLOCK).position(|c| c.iter().fold(false, |any, x| any | is_best(x)));
                 let first = near.unwrap_or(0) * BLOCK;
                 let position = line[first..].iter().position(is_best).unwrap_or(0);
@@ -172,7 +172,7 @@ unsafe fn first_extreme<T: Ordered + vector::Element + PartialEq>(
     Ok(true)
 }
 
-/// Finds the first position of the greatest rank along each line.
+/// Finds the first position of the largest rank along each line.
 #[inline(always)]
 unsafe fn extreme<T: Ordered>(call: &Call<'_>, axis: usize, rank: impl Fn(T) -> u64 + Sync) {
     let (rows, n, width) = around(&call.of(0).shape, axis);

@@ -1,9 +1,9 @@
-//! Runs forms that are not loop nests, natively where that is faster, else by the reference evaluator, and regions that the
-//! device has claimed.
+//! Runs ops that are not loop nests, and regions that the device claims. An op has code here if that is faster than the
+//! reference evaluator, which runs all others.
 //!
-//! Native forms compute in the carriers of the reference and round once, so that they equal the reference bit
-//! for bit. Only convolutions sum in their own dtype, as products do. No result depends on the number of
-//! threads.
+//! This code computes in the same types as the reference and rounds once, so results equal those of the reference bit for bit.
+//! Exceptions are convolutions, which sum in their own dtype as products do, and factorisations. No result depends on the
+//! number of threads.
 
 mod bits;
 mod conv;
@@ -33,13 +33,13 @@ use gradus_ir::ops::External;
 use gradus_ir::ops::Form;
 use gradus_ir::{Aval, Error, Literal, Op, Result, reference};
 
-/// Bytes per task.
+/// Smallest number of bytes per task.
 const GRAIN: usize = 1 << 16;
 
 /// Runs an op on complete buffers.
 ///
 /// # Safety
-/// Buffers have the sizes that their types say, and no other thread accesses them during the call.
+/// Buffers have the sizes that their types state, and no other thread accesses them during the call.
 pub(crate) unsafe fn run(routine: &Routine, pool: &Pool, memory: Memory<'_>) -> Result<()> {
     let call = Call { routine, pool, memory };
     // SAFETY: the caller guarantees buffers of the stated sizes, which no other thread accesses.
@@ -112,8 +112,7 @@ impl<'a> Call<'a> {
         if n == 0 {
             return &[];
         }
-        // SAFETY: the caller guarantees the type; buffers have the sizes that their types say (contract of
-        // `run`).
+        // SAFETY: the caller guarantees the type, and the caller of `run` that buffers have the sizes that their types state.
         unsafe { std::slice::from_raw_parts(self.memory.0[self.routine.ins[i]].cast(), n) }
     }
 
@@ -122,7 +121,7 @@ impl<'a> Call<'a> {
         Elements(self.memory.0[self.routine.outs[i]].cast())
     }
 
-    /// Calls `part(from, to)` for parts that cover `0..count`; each item is `bytes` of work.
+    /// Calls `part(from, to)` for parts that cover `0..count`, on several threads. Each item is `bytes` bytes of work.
     fn parts(&self, count: usize, bytes: usize, part: impl Fn(usize, usize) + Sync) {
         let each = (GRAIN / bytes.max(1)).clamp(1, count.max(1));
         self.pool.run(count.div_ceil(each), &|chunk| part(chunk * each, ((chunk + 1) * each).min(count)));

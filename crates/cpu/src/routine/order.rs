@@ -1,5 +1,5 @@
-//! Sorts along one axis: all elements, or the first of them. A *line* is the elements along that axis; each is
-//! sorted by one task.
+//! Sorts along one axis, or finds the first elements in sorted order. A *line* is a vector along that axis. One task
+//! sorts a line.
 
 use super::element::{Ordered, with_element};
 use super::{Call, around};
@@ -31,16 +31,16 @@ pub(super) unsafe fn sort(
     Ok(true)
 }
 
-/// The rank of an element and its position in the line: the sort key.
+/// A sort key: the rank of an element and its position in the line.
 trait Pair: Ord + Copy + Default + Send {
-    /// Bits of a rank.
+    /// Number of bits of a rank.
     const BITS: u32;
     fn new(rank: u64, position: usize) -> Self;
     fn rank(self) -> u64;
     fn position(self) -> usize;
 }
 
-/// Both in one integer, for ranks of 32 bits.
+/// Rank and position in one integer, for ranks of 32 bits.
 impl Pair for u64 {
     const BITS: u32 = 32;
     fn new(rank: u64, position: usize) -> u64 {
@@ -67,7 +67,7 @@ impl Pair for (u64, usize) {
     }
 }
 
-/// Sorts each line by rank and then position, which makes the sort stable.
+/// Sorts each line by rank, and equal ranks by position, so that the sort is stable.
 unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: bool, count: usize) {
     let (rows, n, width) = around(&call.of(0).shape, axis);
     // SAFETY: `T` is the element type of the operand's dtype.
@@ -75,7 +75,7 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
     let (values, positions): (Elements<T>, Elements<i64>) = (call.result(0), call.result(1));
     let all_bits = if size_of::<T>() <= 4 { u64::from(u32::MAX) } else { u64::MAX };
     let flip = if descending { all_bits } else { 0 };
-    // Selecting the first elements of a line takes a sixteenth of the time of sorting it.
+    // Selecting few elements of a line takes a sixteenth of the time of sorting the line.
     let few = count < n / FEW && count <= LONG;
     let work = if few { n } else { 16 * n } * size_of::<T>();
     call.parts(rows * width, work, |from, to| {
@@ -121,18 +121,17 @@ unsafe fn sorted<T: Ordered, K: Pair>(call: &Call<'_>, axis: usize, descending: 
     });
 }
 
-/// Selection is used if a line has more than this many times the number of elements wanted.
+/// Selection is used if a line has more than this many times as many elements as are requested.
 const FEW: usize = 8;
-/// Elements that are compared together.
+/// Number of elements that are compared together.
 const CHUNK: usize = 32;
-/// Pairs kept in addition to twice the number wanted, before the others are dropped.
+/// Number of pairs that are collected, in addition to twice the requested number, before all but the least are dropped.
 const MORE: usize = 256;
 
-/// Elements processed between two polls for a stop.
+/// Number of elements processed between two polls for a stop.
 const LOOKED: usize = 1 << 18;
 
-/// Collects the least pairs of a line, unordered. Most chunks are skipped after one comparison with the current
-/// bound.
+/// Collects the least pairs of a line, in any order. Most chunks are skipped after one comparison with the current bound.
 fn least<'a, T: Ordered + 'a, K: Pair>(
     pairs: &mut Vec<K>,
     chunks: impl Iterator<Item = &'a [T]>,
@@ -142,8 +141,8 @@ fn least<'a, T: Ordered + 'a, K: Pair>(
     if count == 0 {
         return;
     }
-    // Once enough pairs are found, only ranks below the greatest of them are accepted: among equal ranks the
-    // first positions win.
+    // Once enough pairs are found, accepts only ranks below the largest rank of the kept pairs. Equal ranks are not accepted,
+    // because among them the first positions are kept.
     let (mut enough, mut bound, mut k) = (false, 0, 0usize);
     for chunk in chunks {
         if k.is_multiple_of(LOOKED) && stop::requested() {
@@ -176,11 +175,11 @@ fn keep_least<K: Ord>(pairs: &mut Vec<K>, count: usize) {
 
 /// Smallest length of a line that is sorted by radix.
 const LONG: usize = 1 << 12;
-/// Bits of a digit.
+/// Number of bits of a digit.
 const DIGIT: u32 = 11;
 
-/// Sorts pairs, which are ordered by position, by rank: stable radix sort from the lowest digit. Skips digits
-/// in which all are equal, as most are for small integers.
+/// Sorts pairs, which are in the order of positions, by rank: a stable radix sort from the lowest digit. Skips digits that are
+/// equal in all pairs, as most digits of small integers are.
 fn by_digits<K: Pair>(pairs: &mut Vec<K>, spare: &mut Vec<K>) {
     let digit = |p: K, d: usize| (p.rank() >> (d as u32 * DIGIT)) as usize % (1 << DIGIT);
     let mut counts = vec![[0usize; 1 << DIGIT]; K::BITS.div_ceil(DIGIT) as usize];

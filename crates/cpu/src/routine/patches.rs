@@ -1,7 +1,7 @@
-//! The patches of a convolution as an operand of a matrix product, packed directly from the operand.
+//! Packs the patches of a convolution as an operand of a matrix product, directly from the operand of the convolution.
 //!
-//! A lane is an output position; a step along the depth is a channel and a position in the window. The offset
-//! of an element is the start of its lane plus the offset of its step, and both are tables.
+//! A lane is an output position. A step along the depth is a channel and a position in the window. The offset of an
+//! element is the start of its lane plus the offset of its step. Both are stored in tables.
 
 use super::spread::Axis;
 use crate::Isa;
@@ -9,7 +9,7 @@ use crate::gemm::{MOST_ROWS, Pack, Panel, TransposeBlock};
 
 /// The patches of the images of one group.
 pub(super) struct Patches<'a, T> {
-    /// The elements from the first image on, with explicit zeros where patches exceed the image.
+    /// The elements from the first image on, with explicit zeros if patches exceed the image.
     pub(super) x: &'a [T],
     /// Stride between images.
     pub(super) image: usize,
@@ -17,11 +17,11 @@ pub(super) struct Patches<'a, T> {
     pub(super) steps: &'a [usize],
     /// Number of consecutive steps whose offsets increase by one.
     pub(super) run: usize,
-    /// Starts of the patches of an image.
+    /// The starts of the patches of an image.
     pub(super) starts: &'a Starts,
 }
 
-/// Starts of the patches of an image: rows of positions, `stride` apart.
+/// The starts of the patches of an image: rows of positions with distance `stride`.
 pub(super) struct Starts {
     rows: Vec<usize>,
     /// Number of positions in a row.
@@ -112,8 +112,8 @@ impl<T: Packable> Patches<'_, T> {
             while p < steps.len() {
                 let whole = p + side <= steps.len() && steps[p + side - 1] == steps[p] + side - 1;
                 if whole && furthest + steps[p] + side <= self.x.len() {
-                    // SAFETY: all rows of the block are within `x` (checked above), and the destination is
-                    // within `out`.
+                    // SAFETY: the check above has verified that all rows of the block are within `x`; the
+                    // destination is within `out`.
                     unsafe {
                         let mut rows = [self.x.as_ptr(); MOST_ROWS];
                         for (row, at) in rows.iter_mut().zip(from) {
@@ -149,8 +149,7 @@ impl<T: Packable> Patches<'_, T> {
             let from = image * self.image + starts.rows[row] + position * starts.stride;
             let count = (starts.row - position).min(lanes - lane);
             let rows = Rows { x: &self.x[from..], steps, width, count, stride: starts.stride };
-            // Writing more lanes than exist is allowed if further lanes of the row follow: those are written
-            // later.
+            // More lanes than exist may be written if the destination row has further lanes, which are written later.
             let left = self.x.len() - from - steps.last().copied().unwrap_or(0);
             let room = left.min(width - lane);
             match count {
@@ -170,7 +169,7 @@ impl<T: Packable> Patches<'_, T> {
     }
 }
 
-/// Zeroes the lanes that do not exist.
+/// Sets the lanes that do not exist to zero.
 #[inline(always)]
 fn blank<T: Copy + Default>(out: &mut [T], width: usize, lanes: usize) {
     for row in out.chunks_exact_mut(width).filter(|_| lanes < width) {

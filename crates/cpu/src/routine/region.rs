@@ -1,5 +1,5 @@
-//! Regions that the CPU runs as one step: products with quantised weights or those of experts, and attention over a cache.
-//! A claim accepts the calls that have code here; all other calls run the body of the region.
+//! Runs regions that have code of their own as one step: products with quantised weights or with matrices of experts, and
+//! attention over a cache. A claim accepts the calls for which there is code; other calls run the body of the region.
 
 use super::Call;
 use crate::cached::{self, Attention, Cache, Stored, Texts};
@@ -19,7 +19,7 @@ const ATTENTION: &str = "cached_attention";
 const GROUPED: &str = "grouped_dot";
 const QUANTIZED_GROUPED: &str = "quantized_grouped_dot";
 
-/// Regions that are run as one step. None of them can fail.
+/// The regions that are run as one step. None of them can fail.
 pub(crate) const CLAIMS: &[Claim] = &[
     claim(DEQUANTIZE, |_, call, types| dequantizes(call, types).is_some(), None),
     claim(DOT, |_, call, types| multiplies(call, types).is_some(), None),
@@ -41,12 +41,12 @@ fn arg<'c>(call: &'c Region, name: &str) -> Option<&'c Attr> {
     call.args.iter().find(|(n, _)| n == name).map(|(_, a)| a)
 }
 
-/// Returns true if a region has one result, of this type.
+/// Returns true if a region has one result, with this dtype and shape.
 fn gives(call: &Region, dtype: DType, shape: &[usize]) -> bool {
     matches!(&call.body.output_avals()[..], [only] if only.dtype == dtype && only.shape[..] == *shape)
 }
 
-/// The format, rows and width of an operand of bytes, if its rows are whole blocks.
+/// Returns the format, rows and width of an operand of bytes, if its rows consist of complete blocks.
 fn blocks(call: &Region, bytes: &Aval) -> Option<(Format, usize, usize)> {
     let Some(Attr::Str(name)) = arg(call, "format") else { return None };
     let format = Format::of_name(name).filter(|f| f.has_integers())?;
@@ -77,8 +77,8 @@ fn multiplies(call: &Region, types: &[Aval]) -> Option<((Format, usize, usize), 
     (fits && gives(call, DType::F32, &shape)).then_some((found, compute))
 }
 
-/// Returns the extents of the cache and the number of tokens per text. Returns `None` unless the operands have the
-/// types that reads and writes of a cache need. The caller checks that rows fit.
+/// Returns the extents of the cache and the number of tokens per text. Returns `None` if the operands do not have the
+/// types that reads and writes of a cache need. The caller checks that the width of rows matches.
 fn cache(cache: &Aval, texts: &Aval, integers: &[Aval]) -> Option<(Cache, usize)> {
     let ([slots, heads, capacity, row], [count, time, own, _]) = (&cache.shape[..], &texts.shape[..]) else {
         return None;
@@ -128,7 +128,7 @@ fn attends(call: &Region, types: &[Aval]) -> Option<(Cache, usize, Attention)> {
     (fits && gives(call, DType::F32, &q.shape)).then_some((cache, time, attention))
 }
 
-/// The matrices of a product by groups, without their memory.
+/// Returns the matrices of a `grouped_dot`, without their memory.
 fn groups(call: &Region, types: &[Aval]) -> Option<Matrices> {
     let [x, w, groups] = types else { return None };
     let ([count, inputs], [number, outputs, _]) = (&x.shape[..], &w.shape[..]) else { return None };
@@ -151,14 +151,14 @@ pub(super) fn is_product(routine: &Routine) -> bool {
     matches!(&routine.op, Op::Call(region) if &*region.name == DOT)
 }
 
-/// The format and width of the weights, if a routine is a product whose activations are rounded to integers.
+/// Returns the format and width of the weights if a routine is a product whose activations are rounded to integers.
 pub(super) fn integer_product(routine: &Routine) -> Option<(Format, usize)> {
     let Op::Call(region) = &routine.op else { return None };
     let found = if &*region.name == DOT { multiplies(region, &routine.types) } else { None };
     found.filter(|(_, compute)| *compute == Compute::Int8).map(|((format, _, width), _)| (format, width))
 }
 
-/// Operands and results of a product with quantised weights.
+/// Returns the operands and results of a product with quantised weights.
 pub(super) fn product(call: &Call<'_>) -> Option<Product> {
     let Op::Call(region) = &call.routine.op else { return None };
     let types = &call.routine.types[..];
@@ -176,7 +176,8 @@ pub(super) fn product(call: &Call<'_>) -> Option<Product> {
 /// As for [`super::run`].
 pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
     let types = &call.routine.types[..];
-    let unfit = || Error::verify(format!("the CPU has no code for {}", region.name));
+    let unfit =
+        || Error::verify(format!("the cpu claims the region {} but has no code for this call", region.name));
     // SAFETY: the caller guarantees buffers of the stated types, which no other thread accesses; the claims
     // have checked these types.
     unsafe {
@@ -186,7 +187,7 @@ pub(super) unsafe fn run(call: &Call<'_>, region: &Region) -> Result<()> {
         };
         let texts =
             |operand, time| Texts { slots: call.operand(operand), first: call.operand(operand + 1), time };
-        // Not as a slice: a result may be the same memory.
+        // A pointer and not a slice, because a result may be the same memory.
         let floats = |operand: usize| call.memory.0[call.routine.ins[operand]].cast::<f32>().cast_const();
         let bytes = |operand: usize| floats(operand).cast::<u8>();
         let out = call.result::<f32>(0).at(0);

@@ -1,5 +1,6 @@
-//! Convolutions as sums of shifted products: each position of the window multiplies the operand unchanged, and
-//! the products are added at their output positions. No patch is copied and no zero multiplied.
+//! Computes convolutions as sums of shifted products. The weights of each position of the window are multiplied with the
+//! unchanged operand, and the products are added at their output positions. This copies no patches and multiplies no
+//! zeros.
 
 use super::spread::Axis;
 use std::ops::AddAssign;
@@ -23,7 +24,7 @@ pub(super) fn transpose_windows<T: Copy>(
     }
 }
 
-/// Adds up the products `[window, outputs, space]` into `[outputs, positions]`.
+/// Adds the products `[window, outputs, space]` into `[outputs, positions]`.
 pub(super) fn sum<T: Copy + Default + AddAssign>(
     products: &[T],
     axes: &[Axis],
@@ -49,7 +50,7 @@ fn add<T: Copy + AddAssign>(product: &[T], axes: &[Axis], k: usize, out: &mut [T
         return;
     };
     let below: usize = inner.iter().map(|a| a.window).product();
-    // Output position `p` reads element `p + shift`.
+    // Output position `p` reads element `p + shift` of the operand.
     let shift = (k / below) as i64 * axis.dilation - axis.low;
     let (from, to) = ((-shift).max(0), (axis.positions as i64).min(axis.extent as i64 - shift));
     if from >= to {

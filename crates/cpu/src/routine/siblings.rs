@@ -1,6 +1,7 @@
-//! Consecutive products of quantised weights with the same activations, such as the queries, keys and values of attention.
-//! Takes the steps of a plan; returns which of them run as one job, and the weights that each job reads.
-//! A job rounds the activations once, and shares its outputs among threads without a wait between products.
+//! Runs consecutive products of quantised weights with the same activations, such as the queries, keys and values of
+//! attention, as one job. Takes the steps of a plan; returns the number of steps that run as one job, and the weights
+//! that a job reads. A job rounds the activations once, and divides its outputs among threads without waiting between
+//! products.
 
 use super::Call;
 use super::region::{integer_product, product};
@@ -10,7 +11,7 @@ use crate::tile::Memory;
 use gradus_compile::{BufferLocation, Plan, Step};
 use gradus_ir::{Error, Result};
 
-/// Returns the number of steps from `first` on that run as one job: 1 unless they are products of integers.
+/// Returns the number of steps from `first` on that run as one job. It is 1 unless they are products of integers.
 pub(crate) fn count(plan: &Plan, first: usize) -> usize {
     let routine = |i: usize| match plan.steps.get(i) {
         Some(Step::Routine(r)) => integer_product(r).map(|(format, width)| (r, format, width)),
@@ -24,8 +25,9 @@ pub(crate) fn count(plan: &Plan, first: usize) -> usize {
         else {
             return (i - first).max(1);
         };
-        // The memory of results must not overlap: steps of a job run at the same time. The plan keeps results apart from the
-        // activations, which every step reads; other operands are inputs or constants, which the arena does not contain.
+        // The results of the steps must not overlap, because the steps of a job run at the same time. The plan already
+        // ensures that results do not overlap the activations, which every step reads. Other operands are inputs or
+        // constants outside of the arena.
         let apart = match range(plan, other.outs[0]) {
             Some(out) => !written.iter().chain(&range(plan, own.ins[0])).any(|r| overlap(&out, r)),
             None => false,
@@ -39,7 +41,7 @@ pub(crate) fn count(plan: &Plan, first: usize) -> usize {
     1
 }
 
-/// The bytes of the arena that a buffer has, if it is there.
+/// Returns the range of bytes of a buffer in the arena, if it is in the arena.
 fn range(plan: &Plan, buffer: usize) -> Option<std::ops::Range<usize>> {
     match plan.buffers[buffer].location {
         BufferLocation::Arena(at) => Some(at..at + plan.buffers[buffer].bytes()),
@@ -51,7 +53,7 @@ fn overlap(a: &std::ops::Range<usize>, b: &std::ops::Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// The buffer of weights, if a step is a product with quantised weights.
+/// Returns the buffer of weights if a step is a product with quantised weights.
 pub(crate) fn weights(step: &Step) -> Option<usize> {
     match step {
         Step::Routine(r) if super::region::is_product(r) => r.ins.get(1).copied(),
@@ -59,7 +61,7 @@ pub(crate) fn weights(step: &Step) -> Option<usize> {
     }
 }
 
-/// Runs steps for which [`count`] returned their number.
+/// Runs the steps of a job, as determined by [`count`].
 ///
 /// # Safety
 /// As for [`super::run`], for each step.
@@ -70,8 +72,8 @@ pub(crate) unsafe fn run(steps: &[Step], pool: &Pool, memory: Memory<'_>) -> Res
     };
     let products: Option<Vec<int8::Product>> = steps.iter().map(of).collect();
     let products = products.ok_or_else(|| Error::verify("a step is not a product of integers"))?;
-    // SAFETY: the caller guarantees that operands and results of each step are in memory, with the extents of their
-    // buffers; `count` checked that results do not overlap.
+    // SAFETY: the caller guarantees operands and results of the extents of each step, which no other thread accesses;
+    // `count` has checked that results do not overlap.
     unsafe { int8::dot(pool, &products) };
     Ok(())
 }

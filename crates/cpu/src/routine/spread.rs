@@ -4,7 +4,7 @@
 /// One spatial axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
-    /// Extent of the operand, and its stride in memory.
+    /// Extent of the operand along the axis, and stride in memory.
     pub(super) extent: usize,
     pub(super) step: usize,
     /// Extents of window and result.
@@ -17,21 +17,21 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Returns true if every position that patches read is an element.
+    /// Returns true if every position that patches read is an element of the operand.
     pub(super) fn is_plain(&self) -> bool {
         self.low == 0 && self.base == 1 && self.reach() <= self.extent
     }
 
-    /// Number of positions from the first to the last that patches read.
+    /// Returns the number of positions from the first to the last that patches read.
     fn reach(&self) -> usize {
         let last = |count: usize, step: i64| count.saturating_sub(1) * step as usize;
         last(self.positions, self.stride) + last(self.window, self.dilation) + 1
     }
 
-    /// Returns the positions that are elements: the first, the element there, and their number; they are `base`
-    /// apart.
+    /// Returns the positions that are elements of the operand: the first such position, the element there, and the number
+    /// of elements. Their positions have distance `base`.
     fn elements(&self) -> (usize, usize, usize) {
-        // The first element at or after the first position, which is `-low` in the padded operand.
+        // The number of elements before the first position that patches read.
         let skipped = (-self.low).max(0) as usize;
         let element = skipped.div_ceil(self.base as usize);
         let first = (element as i64 * self.base + self.low) as usize;
@@ -51,7 +51,7 @@ pub(super) fn spread_axes(axes: &[Axis]) -> Vec<Axis> {
     spread
 }
 
-/// Writes one channel with its zeros.
+/// Writes one channel with its explicit zeros.
 pub(super) fn spread<T: Copy + Default>(x: &[T], axes: &[Axis], out: &mut [T]) {
     out.fill(T::default());
     lay(x, axes, out);

@@ -1,5 +1,5 @@
-//! Convolutions with few outputs per patch, such as one window per channel. Packing does not pay, so adjacent
-//! output positions are summed in registers directly from the operand.
+//! Computes convolutions with few outputs per patch, such as one window per channel. Packing patches would cost more than
+//! it saves, so adjacent output positions are summed in registers directly from the operand.
 
 use super::patches::Patches;
 use crate::Isa;
@@ -11,14 +11,14 @@ pub(super) trait Number: Copy + Default + Send + Sync + AddAssign + Mul<Output =
 impl Number for f32 {}
 impl Number for f64 {}
 
-/// Output positions summed together; a row of the result has at least `NARROW`.
+/// Numbers of output positions that are summed together. A row of the result has at least `NARROW` positions.
 const WIDE: usize = 16;
 pub(super) const NARROW: usize = 8;
 
-/// Convolves the first image of `patches` with each of `windows`, one output each.
+/// Convolves the first image of `patches` with each of `windows`. Each window gives one output channel.
 pub(super) fn convolve<T: Number>(patches: &Patches<'_, T>, windows: &[T], out: &mut [T]) {
     match Isa::best().vectors() {
-        // SAFETY: `Isa::best` has found AVX2.
+        // SAFETY: `Isa::best` returns only sets that the processor has, and these include AVX2 and FMA.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 | Isa::Avx2 => unsafe { convolve_avx2(patches, windows, out) },
         _ => body(patches, windows, out),
@@ -58,8 +58,8 @@ struct Sums<'a, T> {
 }
 
 impl<T: Number> Sums<'_, T> {
-    /// Computes a row of output positions from the element `at` on, `N` at a time; the last group overlaps the
-    /// one before.
+    /// Computes a row of output positions, `N` at a time. `at` is the offset of the first element. The last group may
+    /// overlap the one before it.
     #[inline(always)]
     fn row<const N: usize>(&self, at: usize, stride: usize, out: &mut [T]) {
         let last = out.len().saturating_sub(N);

@@ -1,4 +1,4 @@
-//! Builds interpreter programs from kernels: registers, loops, and the size of a tile.
+//! Builds interpreter programs from kernels: chooses loops, registers, and the size of a tile.
 
 use super::Kind;
 use super::lanes::{Loop, loop_of};
@@ -9,23 +9,23 @@ use gradus_compile::{Access, Kernel, Level, Operation};
 use gradus_ir::ops::Combine;
 use gradus_ir::{DType, Literal, Result};
 
-/// Elements of a tile without reductions.
+/// Number of elements of a tile if the kernel has no reductions.
 const TILE: usize = 1024;
 /// Longest row that fits into a tile.
 const LONGEST_ROW: usize = 8192;
-/// Elements of a tile of a longer row.
+/// Number of elements of a tile of a longer row.
 const PART: usize = 4096;
-/// Columns of a tile along columns.
+/// Number of columns of a tile if the kernel reduces along columns.
 const COLUMNS: usize = 512;
 
-/// Order in which the index space is processed.
+/// The order in which the index space is processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Walk {
     /// Tiles of complete rows.
     Rows,
-    /// One row at a time in parts, with one pass per reduction that depends on another.
+    /// One row at a time, in parts. Each reduction that depends on another needs a further pass over the row.
     Parts,
-    /// Lanes of parallel indices, with a loop over the reduced ones.
+    /// Tiles of consecutive parallel indices (lanes), with a loop over the reduced indices.
     Columns,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct TileProgram {
     pub(super) rows: usize,
     pub(super) row: usize,
     pub(super) walk: Walk,
-    /// Rows (or columns) of a tile.
+    /// Number of rows (or columns) of a tile.
     pub(super) tile: usize,
     pub(super) code: Vec<Instruction>,
     pub(super) stores: Vec<Write>,
@@ -58,7 +58,7 @@ pub(super) struct Instruction {
     pub(super) level: Level,
     /// Offset of its register in scratch memory; unused if it reads or writes memory directly.
     pub(super) at: usize,
-    /// The store whose memory it writes directly.
+    /// The store to whose memory it writes directly, if any.
     pub(super) into: Option<usize>,
 }
 
@@ -90,7 +90,7 @@ impl TileProgram {
     /// Builds the program of a kernel over buffers of these types and sizes, with generated code if possible.
     pub(crate) fn new(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<TileProgram> {
         let mut program = TileProgram::interpreted(kernel, buffers)?;
-        // `interpreted` has checked the accesses against their buffers.
+        // Generated code needs accesses within their buffers, which `interpreted` has checked.
         program.native = Native::new(kernel, buffers);
         Ok(program)
     }
@@ -161,8 +161,8 @@ impl TileProgram {
         self.native.as_ref().map(Native::code).unwrap_or_default()
     }
 
-    /// Estimates the work per row, in elements times instructions. A task of pieces counts more, because pieces
-    /// are searched.
+    /// Estimates the work per row, in elements times instructions. An instruction that reads pieces counts more, because it
+    /// searches the piece.
     pub(crate) fn cost(&self) -> usize {
         let line = |l: &Instruction| if matches!(l.task, Task::Pieces(_)) { 4 } else { 1 };
         let lines = self.code.iter().map(line).sum::<usize>();
@@ -170,7 +170,7 @@ impl TileProgram {
         self.row.max(1) * lines.max(instructions / 4).max(1)
     }
 
-    /// Lets loops write results directly to memory, if nothing reads operands afterwards: the memory may be
+    /// Makes loops write results directly to memory where no later instruction reads from memory: the memory of a result may be
     /// that of an operand.
     fn write_in_place(&mut self) {
         if self.walk == Walk::Parts {
@@ -193,7 +193,7 @@ impl TileProgram {
         }
     }
 
-    /// Returns the last instruction that uses each value; stores count as after all.
+    /// Returns the last instruction that uses each value. Stores come after all instructions.
     fn last_uses(&self) -> Vec<usize> {
         let mut last = vec![0; self.code.len()];
         for (i, line) in self.code.iter().enumerate() {
@@ -212,19 +212,18 @@ impl TileProgram {
     fn allocate(&mut self, elements: usize, rows: usize) {
         let reuse = self.walk == Walk::Rows;
         let last = self.last_uses();
-        // An offset is reused only for registers of the same size and level, because loops may write where they
-        // read.
+        // An offset is reused only for registers of the same size and level, because loops may write where they read.
         let mut free: Vec<(usize, (usize, usize, Level))> = Vec::new();
         let mut taken: Vec<(usize, usize, (usize, usize, Level))> = Vec::new();
         let mut end = 0;
         for (i, line) in self.code.iter_mut().enumerate() {
             let count = if line.level == Level::Element { elements } else { rows };
-            // A reduction along columns has a second register, for sums of a group of rows.
+            // A reduction along columns needs a second register for the sums of a group of rows.
             let twice = matches!(line.task, Task::Reduce { .. }) as usize + 1;
             let bytes = (count * line.kind.size()).next_multiple_of(64) * twice;
             let class = (bytes, line.kind.size(), line.level);
             if reuse {
-                // A register ends with its last use, and loops may write where they read.
+                // The result of a loop may reuse the register of an operand whose last use is this loop.
                 let alone = matches!(line.task, Task::Loop(_));
                 taken.retain(|&(until, at, size)| {
                     let over = until < i || (until == i && alone);
@@ -247,14 +246,13 @@ impl TileProgram {
         self.scratch = end;
     }
 
-    /// Returns the passes over a row: operands of a reduction that depend on another reduction are computed in
-    /// a later pass.
+    /// Returns the passes over a row. Operands of a reduction that depend on another reduction are computed in a later pass.
     fn passes_over_a_row(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
-        // For values of elements, the first pass in which they can be computed; for row values, the pass after
-        // which they are known.
+        // For each value per element, the first pass in which it can be computed; for each value per row, the pass after
+        // which it is known.
         let mut pass: Vec<i64> = Vec::with_capacity(self.code.len());
         for line in &self.code {
-            // Instructions over elements, including reductions, come after the row values they use.
+            // Instructions over elements, including reductions, run in a pass after those that compute the row values they use.
             let over_elements = line.level == Level::Element || matches!(line.task, Task::Reduce { .. });
             let t = line
                 .task
@@ -310,10 +308,10 @@ struct Build<'k> {
     kernel: &'k Kernel,
     buffers: &'k [(DType, usize)],
     walk: Walk,
-    /// The program's instruction for each instruction of the kernel.
+    /// For each instruction of the kernel, the instruction of the program.
     of: Vec<usize>,
     code: Vec<Instruction>,
-    /// Instructions per row, and their expansions.
+    /// Values per row that are expanded, each with the instruction that expands it.
     wide: Vec<(usize, usize)>,
 }
 
@@ -373,7 +371,7 @@ impl Build<'_> {
         self.push(task, kind, level)
     }
 
-    /// Returns the expansion of a row value to elements.
+    /// Returns the instruction that repeats a row value for each element. Adds it if needed.
     fn expanded(&mut self, line: usize) -> usize {
         if let Some(&(_, wide)) = self.wide.iter().find(|(l, _)| *l == line) {
             return wide;
@@ -388,7 +386,8 @@ impl Build<'_> {
         matches!(self.code[line].task, Task::Constant(_))
     }
 
-    /// Returns true if a value has fewer elements than the tile. Along columns, a row value has one element per lane.
+    /// Returns true if the register of a value has fewer elements than the tile. If the kernel reduces along columns, a
+    /// row value has one element per lane.
     fn is_narrow(&self, line: usize) -> bool {
         self.is_constant(line) || (self.code[line].level == Level::Row && self.walk != Walk::Columns)
     }

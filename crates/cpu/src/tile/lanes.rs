@@ -1,4 +1,4 @@
-//! Chooses the loop of a scalar function for registers of given kinds.
+//! Chooses the loop that computes a scalar function of registers.
 
 use super::Kind;
 use crate::vector::{self, Binary, Compare, Convert, Each, Loops, Select, Test, Unary};
@@ -10,7 +10,7 @@ use gradus_ir::{C, DType};
 pub(super) struct Loop {
     pub(super) func: Func,
     pub(super) args: Vec<Arg>,
-    /// Conversion of the result to a dtype that is narrower than its register.
+    /// Conversion of the result to a dtype that is narrower than its register, if it is.
     pub(super) narrow: Option<Narrow>,
 }
 
@@ -83,14 +83,14 @@ impl Narrow {
     }
 }
 
-/// An operand: a register, or a scalar (one per tile if constant, else one per row).
+/// An operand: a register, or a scalar, which is a constant or one number per row.
 #[derive(Debug)]
 pub(super) struct Arg {
     pub(super) line: usize,
     pub(super) number: bool,
 }
 
-/// Implementation of a function.
+/// The implementation of a scalar function.
 #[derive(Debug)]
 pub(super) enum Func {
     F32(Lanes<f32>),
@@ -101,7 +101,7 @@ pub(super) enum Func {
     Copy,
     /// Converts between kinds.
     Convert(Conversion),
-    /// Calls the op's definition for each element.
+    /// Calls the op's definition in the catalog for each element.
     Each {
         scalar: Scalar,
         from: Vec<DType>,
@@ -119,7 +119,7 @@ pub(super) enum Lanes<T> {
     Select(Select<T>),
 }
 
-/// Conversions between registers, one per line: kinds, element types, and loop.
+/// Defines the conversions between registers. Each line has the kinds, the element types and the loop.
 macro_rules! conversions {
     ($($name:ident: $from:ident ($x:ty) to $to:ident ($y:ty) by $by:ident;)*) => {
         /// A conversion between registers.
@@ -165,7 +165,7 @@ conversions! {
 }
 
 impl Loop {
-    /// Returns true if operand `k`, one of `numbers` scalar operands, may stay scalar.
+    /// Returns true if the loop accepts operand `k` as a scalar. `numbers` is the number of scalar operands.
     pub(super) fn takes_number(&self, k: usize, numbers: usize, constant: bool) -> bool {
         fn by<T>(lanes: &Lanes<T>, k: usize, numbers: usize, constant: bool) -> bool {
             match lanes {
@@ -209,7 +209,7 @@ fn each<T: 'static + Copy>(loops: &'static Each<T>, scalar: Scalar, to: Kind, ow
 /// Returns the loop of a scalar function over these registers.
 pub(super) fn loop_of(scalar: Scalar, lines: &[usize], from: &[DType], to: DType) -> Loop {
     let args = lines.iter().map(|&line| Arg { line, number: false }).collect();
-    // The branches of a select decide its type; the first operand is boolean.
+    // The type of a selection is that of its branches; its first operand is boolean.
     let typed = if matches!(scalar, Scalar::Select) { to } else { from[0] };
     let kind = Kind::of(to);
     let fast = match (scalar, Kind::of(typed)) {

@@ -1,17 +1,17 @@
-//! Loops of a tile that depend on the kind: scalar operands, expansions, reductions.
+//! Loops over a tile for each kind of register: functions with scalar operands, expansions, reductions.
 
 use super::{Kind, scalar};
 use crate::vector;
 use gradus_ir::ops::Combine;
 use gradus_ir::{DType, Literal};
 
-/// A scalar, repeated.
+/// A register with the same scalar in every element.
 pub(super) struct Splat(pub(super) Vec<u128>);
 
 impl Splat {
     pub(super) fn new(l: &Literal, n: usize) -> Splat {
         let mut room = vec![0u128; n];
-        // SAFETY: 16 bytes per element suffice for every kind.
+        // SAFETY: the buffer has 16 bytes for each of `n` elements, and no kind needs more.
         unsafe { scalar::fill(l, room.as_mut_ptr().cast(), n) };
         Splat(room)
     }
@@ -49,7 +49,7 @@ impl Number for u8 {
 /// Runs a loop of two operands, one of which may be a constant or a scalar per row.
 ///
 /// # Safety
-/// Operands and result have the lengths that the counts say.
+/// Operands and result have the numbers of elements that the arguments state.
 pub(super) unsafe fn binary<T: Number, U>(
     f: &vector::Binary<T, U>,
     numbers: (bool, bool),
@@ -58,7 +58,7 @@ pub(super) unsafe fn binary<T: Number, U>(
     to: *mut U,
     (count, rows, row): (usize, usize, usize),
 ) {
-    // SAFETY: the caller guarantees the lengths.
+    // SAFETY: the caller guarantees the numbers of elements of operands and result.
     unsafe {
         match (numbers, constants) {
             (_, (Some(a), _)) => (f.sv)(a, b, to, count),
@@ -83,7 +83,8 @@ pub(super) unsafe fn binary<T: Number, U>(
 /// # Safety
 /// `x` has `rows` elements of `size` bytes, and `to` has space for `rows * row`.
 pub(super) unsafe fn expand(size: usize, x: *const u8, rows: usize, row: usize, to: *mut u8) {
-    // SAFETY: the caller guarantees the elements; any type of that size may be used.
+    // SAFETY: callers guarantee `rows` elements at `x` and space for `rows * row` elements at `to`; `T` may be any type of
+    // the size of the elements.
     unsafe fn each<T: Copy>(x: *const u8, rows: usize, row: usize, to: *mut u8) {
         for r in 0..rows {
             // SAFETY: the caller guarantees `rows` elements at `x` and the space at `to`.
@@ -139,7 +140,7 @@ pub(super) unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usi
                 let loops = vector::ints();
                 let fold = match combine {
                     Combine::Sum => Some(loops.sum),
-                    // Over no elements the result is the extreme value of the dtype, which the loop does not
+                    // Without elements the result is the extreme value of the dtype, which the loop does not
                     // know.
                     Combine::Max if n > 0 => Some(loops.max),
                     Combine::Min if n > 0 => Some(loops.min),
@@ -155,7 +156,7 @@ pub(super) unsafe fn reduce(combine: Combine, dtype: DType, x: *const u8, n: usi
     }
 }
 
-/// `to[i] = combine(to[i], x[i])`.
+/// Sets `to[i] = combine(to[i], x[i])` for each element.
 ///
 /// # Safety
 /// Both have `n` elements of the dtype's kind.

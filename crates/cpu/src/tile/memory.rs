@@ -1,4 +1,4 @@
-//! Copies elements between memory and registers, in runs along the last axis, with conversion.
+//! Copies elements between memory and registers, in runs along the last axis, and converts them.
 
 use super::Kind;
 use crate::vector::{Convert, conversions};
@@ -7,7 +7,7 @@ use gradus_ir::{C, DType, Error, Result};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// Location of the elements of a kernel's access.
+/// The layout of the elements of a kernel's access.
 #[derive(Clone, Debug)]
 pub(super) struct AccessLayout {
     pub(super) buffer: usize,
@@ -15,7 +15,7 @@ pub(super) struct AccessLayout {
     pub(super) layout: Layout,
     /// If true, the elements of a register are contiguous in memory.
     pub(super) is_contiguous: bool,
-    /// The axes of a register and their strides, with axes of uniform stride merged.
+    /// The axes of a register, after merging axes with compatible strides. `strides` has their strides.
     pub(super) axes: Vec<usize>,
     pub(super) strides: Vec<i64>,
 }
@@ -55,8 +55,7 @@ pub(super) fn runs(
     blocks(axes, strides, offset, (from, count), 1, |first, at, _, n| f(first, at, n));
 }
 
-/// As [`runs`], with up to `most` complete runs along the second-to-last axis at a time: `f` also receives
-/// their number.
+/// As [`runs`], but calls `f` once for up to `most` complete runs along the second-to-last axis, and passes their number.
 fn blocks(
     axes: &[usize],
     strides: &[i64],
@@ -75,7 +74,7 @@ fn blocks(
         return;
     }
     let last = outer.len();
-    // Few axes use an index on the stack, others one on the heap.
+    // The index is on the stack if there are few axes, otherwise on the heap.
     let (mut few, mut many) = ([0usize; 16], Vec::new());
     let index: &mut [usize] = if last <= few.len() {
         &mut few
@@ -144,7 +143,7 @@ pub(crate) unsafe fn read(dtype: DType, from: *const u8, at: i64, step: i64, to:
     unsafe { read_rows(dtype, from, (at, 1, 0), step, to, n) }
 }
 
-/// Reads runs into a register: (offset of the first, number, distance).
+/// Reads several runs into a register. Takes the offset of the first run, the number of runs and the distance between them.
 ///
 /// # Safety
 /// As for [`read`], for all runs.
@@ -156,7 +155,7 @@ unsafe fn read_rows(
     to: *mut u8,
     n: usize,
 ) {
-    // SAFETY: as for `read_rows`; `S` and `R` are the stored and the register type.
+    // SAFETY: callers guarantee the runs and space for their elements; `S` is the stored type, `R` the register type.
     unsafe fn each<S: Copy, R: Copy>(
         from: *const u8,
         (at, rows, pitch): (i64, usize, i64),
@@ -167,12 +166,12 @@ unsafe fn read_rows(
     ) {
         let (from, to) = (from.cast::<S>(), to.cast::<R>());
         for row in 0..rows {
-            // SAFETY: the caller guarantees the runs and the space.
+            // SAFETY: the caller guarantees the runs and the space for their elements.
             unsafe {
                 let from = from.offset((at + row as i64 * pitch) as isize);
                 let to = to.add(row * n);
                 match (step, n) {
-                    // Short runs are frequent, so they have no loop.
+                    // Short runs are frequent and are copied without a loop.
                     (0, 2) => to.cast::<[R; 2]>().write_unaligned([f(from.read()); 2]),
                     (1, _) => (0..n).for_each(|i| to.add(i).write(f(from.add(i).read()))),
                     (0, _) => {
@@ -197,7 +196,7 @@ unsafe fn read_rows(
         f: Convert<S, R>,
     ) {
         for row in 0..rows {
-            // SAFETY: the caller guarantees the runs and the space.
+            // SAFETY: the caller guarantees the runs and the space for their elements.
             unsafe {
                 let from = from.cast::<S>().offset((at + row as i64 * pitch) as isize);
                 f(from, to.cast::<R>().add(row * n), n);
@@ -236,7 +235,7 @@ unsafe fn read_rows(
 /// # Safety
 /// The run is within the memory of `to`, and `from` has `n` elements of the dtype's kind.
 pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, step: i64, n: usize) {
-    // SAFETY: as for `write`; `R` and `S` are the register and the stored type.
+    // SAFETY: callers guarantee the run and `n` elements; `R` is the register type, `S` the stored type.
     unsafe fn each<R: Copy, S>(
         from: *const u8,
         to: *mut u8,
@@ -246,7 +245,7 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
         f: impl Fn(R) -> S,
     ) {
         let (from, to) = (from.cast::<R>(), to.cast::<S>());
-        // SAFETY: the caller guarantees the run and the elements.
+        // SAFETY: the caller guarantees that the run is within memory, and `n` elements at `from`.
         unsafe {
             let to = to.offset(at as isize);
             if step == 1 {
@@ -261,7 +260,7 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
     /// # Safety
     /// As for [`each`].
     unsafe fn along<R, S>(from: *const u8, to: *mut u8, at: i64, n: usize, f: Convert<R, S>) {
-        // SAFETY: the caller guarantees the run and the elements.
+        // SAFETY: the caller guarantees that the run is within memory, and `n` elements at `from`.
         unsafe { f(from.cast(), to.cast::<S>().offset(at as isize), n) }
     }
     let all = conversions();
@@ -290,7 +289,7 @@ pub(crate) unsafe fn write(dtype: DType, from: *const u8, to: *mut u8, at: i64, 
     }
 }
 
-/// Pieces of other values, with zeros between them.
+/// Pieces of other values, with zeros where no piece is.
 #[derive(Debug)]
 pub(super) struct Pieces {
     pieces: Vec<(AccessLayout, Vec<(Layout, usize)>)>,
@@ -305,7 +304,8 @@ impl Pieces {
         Pieces { pieces: pieces.iter().map(one).collect() }
     }
 
-    /// Fills a register for the row-major range of the axes; `fixed` adds the offsets of further axes.
+    /// Fills a register with the elements of a row-major range (first, count) of `axes`. `further` holds the axes that
+    /// the register does not cover, and their indices.
     ///
     /// # Safety
     /// Buffers have the sizes that the pieces were built for; `to` has space for `count` elements.
@@ -327,7 +327,7 @@ impl Pieces {
                 let more: i64 = further.0.iter().zip(further.1).map(|(&a, &i)| l.strides[a] * i as i64).sum();
                 l.offset + more
             };
-            // The runs of the piece and of its bounds coincide, because all have the same axes.
+            // A piece and its bounds have the same axes, so they have the same runs.
             let mut windows: Vec<Vec<(i64, i64)>> = Vec::with_capacity(bounds.len());
             for (l, extent) in bounds {
                 let mut own = Vec::new();
@@ -346,7 +346,7 @@ impl Pieces {
                 }
                 k += 1;
                 if low < high {
-                    // SAFETY: within the bounds, the offset is within the buffer (checked by `check`).
+                    // SAFETY: `check` has verified that an index within the bounds of the piece is within the buffer.
                     unsafe {
                         let to = to.add((first + low as usize) * size);
                         let source = memory[access.buffer];
@@ -370,14 +370,14 @@ fn within(at: i64, step: i64, extent: usize, n: usize) -> (i64, i64) {
             (low.clamp(0, n), high.clamp(0, n))
         }
         s => {
-            // Reversed, the stride is positive.
+            // Iterates from the end, so that the stride is positive.
             let (low, high) = within(at + s * (n - 1), -s, extent as usize, n as usize);
             (n - high, n - low)
         }
     }
 }
 
-/// Returns an error if an index of a kernel is outside of a buffer: running it would be unsound.
+/// Returns an error if a kernel accesses elements outside of its buffers. Running such a kernel would be unsound.
 pub(super) fn check(kernel: &Kernel, buffers: &[(DType, usize)]) -> Result<()> {
     let outside = |(access, _, (low, high)): &(&Access, DType, (i64, i64))| {
         *low < 0 || *high as u64 >= buffers[access.buffer].1 as u64

@@ -1,9 +1,9 @@
 //! The tile interpreter: runs a [`Kernel`](gradus_compile::Kernel) over tiles that fit into the first-level
 //! cache.
 //!
-//! Every instruction is one loop over a tile, so that dispatch costs little compared with the work. Values are
-//! held in registers of one of five kinds; contiguous memory of the register's type is read and written
-//! directly.
+//! Every instruction is one loop over a tile, so that interpreting it costs little compared with the loop. Values are in
+//! registers, which are memory for a tile of elements of one of five kinds. Memory that is contiguous and has the type of a
+//! register is read and written directly.
 
 mod build;
 mod lanes;
@@ -18,7 +18,7 @@ pub(crate) use run::Memory;
 
 use gradus_ir::{C, DType};
 
-/// The type of a register, in which a dtype is computed.
+/// The element type of a register. Each dtype is computed in one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `f32`, and narrower floats.
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Returns true if elements of the dtype are stored in memory as in registers.
+    /// Returns true if elements of the dtype have the same type in memory and in registers.
     pub(crate) fn is_stored_as(self, dtype: DType) -> bool {
         Kind::of(dtype) == self && dtype.size() == self.size()
     }

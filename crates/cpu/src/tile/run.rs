@@ -1,4 +1,4 @@
-//! Runs programs tile by tile.
+//! Runs interpreter programs tile by tile.
 
 use super::build::{Instruction, Task, TileProgram, Walk, Write};
 use super::lanes::{Arg, Func, Lanes, Loop};
@@ -12,7 +12,7 @@ use std::cell::RefCell;
 
 /// Smallest work per thread, in elements times instructions.
 const GRAIN: usize = 1 << 16;
-/// Number of rows summed before the sum is added to the total along columns; this limits rounding errors.
+/// Number of rows that are summed before the sum is added to the total of a column. This limits rounding errors.
 const FEW: usize = 32;
 
 /// The memory of a plan's buffers.
@@ -26,9 +26,9 @@ impl Memory<'_> {
     }
 }
 
-// SAFETY: threads write separate elements, because every index of a kernel stores to its own.
+// SAFETY: addresses alone access no memory. Threads run different indices of a kernel, and each index writes its own elements.
 unsafe impl Send for Memory<'_> {}
-// SAFETY: threads write separate elements, because every index of a kernel stores to its own.
+// SAFETY: addresses alone access no memory. Threads run different indices of a kernel, and each index writes its own elements.
 unsafe impl Sync for Memory<'_> {}
 
 /// A cache line of scratch memory, aligned for vectors.
@@ -71,7 +71,7 @@ impl TileProgram {
 }
 
 impl TileProgram {
-    /// Runs all rows, on as many threads as pay.
+    /// Runs all rows, divided among as many threads as the work justifies.
     ///
     /// # Safety
     /// `memory` has the sizes of the buffers that the program was built for, and no other thread accesses it
@@ -173,9 +173,9 @@ impl TileProgram {
 }
 
 impl TileProgram {
-    /// Runs a kernel without reductions row by row, because each row may read elements that the previous row
-    /// wrote. Runs a range of rows of `row` elements, and in each row a range of elements that fits into a
-    /// tile. Ranges are (first, count).
+    /// Runs a kernel without reductions one row after the other, because a row may read elements that the previous row
+    /// wrote. Runs a range of rows of `row` elements, and in each row a range of elements, which must fit in a tile.
+    /// Ranges are (first, count).
     ///
     /// # Safety
     /// As for [`TileProgram::run`], except that rows may read elements that earlier rows write.
@@ -203,7 +203,7 @@ impl TileProgram {
     }
 }
 
-/// Rows in a tile: `count` from `from` on, repeated `times` times at distance `pitch`.
+/// The rows of a tile: `count` rows from `from` on, repeated `times` times at distance `pitch`.
 #[derive(Clone, Copy)]
 struct Block {
     from: usize,
@@ -226,13 +226,13 @@ impl Block {
         self.count * self.times
     }
 
-    /// Calls `f(elements before, first index)` for each repetition.
+    /// Calls `f(number of elements before it, its first index)` for each repetition.
     fn each(self, mut f: impl FnMut(usize, usize)) {
         (0..self.times).for_each(|t| f(t * self.count, self.from + t * self.pitch));
     }
 }
 
-/// One tile being computed.
+/// A tile that is being computed.
 struct Tile<'a> {
     p: &'a TileProgram,
     memory: Memory<'a>,
@@ -349,13 +349,13 @@ impl Tile<'_> {
         }
     }
 
-    /// Returns the axes that a register covers.
+    /// Returns the axes that a register of a level covers.
     fn axes(&self, level: Level) -> &[usize] {
         let all = &self.p.axes;
         if level == Level::Row || self.p.walk == Walk::Columns { &all[..self.p.parallel] } else { all }
     }
 
-    /// Returns the offset of the first element, for these indices of the fixed axes.
+    /// Returns the offset of the first element at the indices `fixed` of the axes that the register does not cover.
     fn offset(&self, access: &AccessLayout, fixed: &[usize]) -> i64 {
         let strides = &access.layout.strides[self.p.parallel..];
         access.layout.offset + strides.iter().zip(fixed).map(|(s, &i)| s * i as i64).sum::<i64>()
@@ -527,13 +527,13 @@ impl Tile<'_> {
         let (first, to) = (self.offset(access, fixed), self.memory.0[access.buffer]);
         block.each(|before, from| {
             runs(axes, strides, first, from, block.count, |k, at, n| {
-                // SAFETY: accesses were checked against their buffers.
+                // SAFETY: accesses were checked against their buffers, and the register has the elements of the block.
                 unsafe { write(access.dtype, value.add((before + k) * size), to, at, step, n) };
             });
         });
     }
 
-    /// Starts a reduction that is computed in several parts.
+    /// Sets the accumulators of a reduction that is computed in several parts to the identity.
     unsafe fn begin(&mut self, i: usize, n: usize) {
         let line = &self.p.code[i];
         self.registers[i] = self.scratch.wrapping_add(line.at);
@@ -550,11 +550,12 @@ impl Tile<'_> {
         self.registers[i].wrapping_add((n * self.p.code[i].kind.size()).next_multiple_of(64))
     }
 
-    /// Adds a part of a row to a reduction.
+    /// Combines a part of a row into a reduction.
     unsafe fn gather(&mut self, i: usize, count: usize) {
         if let Task::Reduce { combine, arg, dtype } = &self.p.code[i].task {
             let second = self.second(i, 1);
-            // SAFETY: as in `begin`.
+            // SAFETY: registers of reductions have space for twice the elements they cover; the operand has the elements
+            // that the caller states.
             unsafe {
                 reduce(*combine, *dtype, self.registers[*arg], count, second, 0);
                 scalar::accumulate(*combine, *dtype, second, self.registers[i], 1);
@@ -562,11 +563,12 @@ impl Tile<'_> {
         }
     }
 
-    /// Adds lanes to a reduction along columns.
+    /// Combines a row of lanes into a reduction along columns.
     unsafe fn add_lanes(&mut self, i: usize, n: usize, step: usize, steps: usize) {
         let Task::Reduce { combine, arg, dtype } = &self.p.code[i].task else { return };
         let (total, few, x) = (self.registers[i], self.second(i, n), self.registers[*arg]);
-        // SAFETY: as in `begin`.
+        // SAFETY: registers of reductions have space for twice the elements they cover; the operand has the elements that the
+        // caller states.
         unsafe {
             accumulate(*combine, *dtype, x, few, n);
             if step % FEW == FEW - 1 || step + 1 == steps {

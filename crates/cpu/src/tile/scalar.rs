@@ -1,11 +1,11 @@
-//! Evaluates scalar functions one element at a time, by the op's definition, for functions without a loop.
+//! Evaluates functions without a loop one element at a time, by the op's definition in the catalog.
 
 use super::Kind;
 use gradus_ir::ops::{Combine, Pointwise, Scalar};
 use gradus_ir::reference::Combined;
 use gradus_ir::{C, Class, DType, Literal};
 
-/// `to[i] = f(args[0][i], …)`.
+/// Sets `to[i] = f(args[0][i], …)` for each element.
 ///
 /// # Safety
 /// Each operand has `n` elements of its dtype's kind, and `to` has space for `n` of its own.
@@ -82,14 +82,14 @@ unsafe fn pointwise(op: &Pointwise, from: DType, args: &[*const u8], dtype: DTyp
                     put_int(dtype, to, i, dtype.wrap(f(&v[..k])));
                 }
             }
-            // Graphs are type-checked, so no graph contains a pointwise op without a definition for its dtype.
+            // Does not occur: graphs are type-checked, so every pointwise op has a definition for its dtype.
             _ => to.write_bytes(0, n * Kind::of(dtype).size()),
         }
     }
 }
 
 unsafe fn float(dtype: DType, x: *const u8, i: usize) -> f64 {
-    // SAFETY: the caller guarantees that element `i` exists.
+    // SAFETY: the caller guarantees element `i` of the operands, and space for it at `to`.
     unsafe {
         match Kind::of(dtype) {
             Kind::F32 => x.cast::<f32>().add(i).read() as f64,
@@ -99,7 +99,7 @@ unsafe fn float(dtype: DType, x: *const u8, i: usize) -> f64 {
 }
 
 unsafe fn put_float(dtype: DType, to: *mut u8, i: usize, x: f64) {
-    // SAFETY: the caller guarantees that element `i` exists.
+    // SAFETY: the caller guarantees element `i` of the operands, and space for it at `to`.
     unsafe {
         match Kind::of(dtype) {
             Kind::F32 => to.cast::<f32>().add(i).write(x as f32),
@@ -109,7 +109,7 @@ unsafe fn put_float(dtype: DType, to: *mut u8, i: usize, x: f64) {
 }
 
 unsafe fn int(dtype: DType, x: *const u8, i: usize) -> i64 {
-    // SAFETY: the caller guarantees that element `i` exists.
+    // SAFETY: the caller guarantees element `i` of the operands, and space for it at `to`.
     unsafe {
         match Kind::of(dtype) {
             Kind::Bool => x.add(i).read() as i64,
@@ -119,7 +119,7 @@ unsafe fn int(dtype: DType, x: *const u8, i: usize) -> i64 {
 }
 
 unsafe fn put_int(dtype: DType, to: *mut u8, i: usize, x: i64) {
-    // SAFETY: the caller guarantees that element `i` exists.
+    // SAFETY: the caller guarantees element `i` of the operands, and space for it at `to`.
     unsafe {
         match Kind::of(dtype) {
             Kind::Bool => to.add(i).write((x != 0) as u8),
@@ -139,7 +139,8 @@ unsafe fn select(args: &[*const u8], size: usize, to: *mut u8, n: usize) {
 }
 
 unsafe fn cast(from: DType, x: *const u8, dtype: DType, to: *mut u8, n: usize) {
-    // Forwards: operand and result share a register only if their sizes are equal (`TileProgram::allocate`).
+    // Iterates forwards. Operand and result share a register only if their elements have the same size
+    // (`TileProgram::allocate`), so no element is overwritten before it is read.
     for i in 0..n {
         // SAFETY: the caller guarantees `n` elements of both.
         unsafe {
@@ -166,7 +167,7 @@ unsafe fn cast(from: DType, x: *const u8, dtype: DType, to: *mut u8, n: usize) {
     }
 }
 
-/// Sets all `to[i] = l`.
+/// Sets each `to[i]` to `l`.
 ///
 /// # Safety
 /// `to` has space for `n` elements of the kind.
@@ -183,7 +184,7 @@ pub(super) unsafe fn fill(l: &Literal, to: *mut u8, n: usize) {
     }
 }
 
-/// `to[i] = combine(to[i], x[i])`, for lanes.
+/// Sets `to[i] = combine(to[i], x[i])` for each element.
 ///
 /// # Safety
 /// Both have `n` elements of the dtype's kind.
@@ -209,7 +210,7 @@ pub(super) unsafe fn accumulate(combine: Combine, dtype: DType, x: *const u8, to
     }
 }
 
-/// Sets all `to[i]` to the neutral element.
+/// Sets each `to[i]` to the identity element of a combination.
 ///
 /// # Safety
 /// `to` has space for `n` elements of the dtype's kind.

@@ -1,21 +1,21 @@
-//! Transposing copies: the operand is contiguous along columns, the result along rows. Copies blocks small
-//! enough that every cache line is read and written completely while it is cached.
+//! Runs transposing copies: the operand is contiguous along columns, the result along rows. Copies blocks that are so
+//! small that every cache line is read and written completely while it is in cache.
 
 use super::build::{Instruction, Task, Write};
 use super::lanes::Func;
 use super::run::Memory;
 
-/// Rows and columns of a block: a cache line of `f32` in each direction. There are few enough that lines at
-/// power-of-two distances do not evict each other.
+/// Number of rows and of columns of a block: a cache line of `f32` in each direction. The lines of a block are so few that they
+/// do not evict each other, even at distances that are powers of two.
 const ROWS: usize = 16;
 const COLUMNS: usize = 8;
 
-/// A copy whose result is row-major, and whose operand is contiguous along the rows' index.
+/// A copy whose result is row-major, and whose operand is contiguous along the second-to-last axis.
 #[derive(Debug)]
 pub(super) struct Transposed {
     /// Bytes of an element.
     size: usize,
-    /// Buffers, and offsets of the first elements.
+    /// The buffers, and the offsets of the first elements.
     from: (usize, i64),
     to: (usize, i64),
     /// Axes before the last two, and the operand's strides along them.
@@ -27,7 +27,7 @@ pub(super) struct Transposed {
 }
 
 impl Transposed {
-    /// Recognizes a program that is such a copy.
+    /// Returns the copy that a program makes, if it is only a transposing copy.
     pub(super) fn of(code: &[Instruction], stores: &[Write]) -> Option<Transposed> {
         let ([Instruction { task: Task::Load(access), .. }, rest @ ..], [store]) = (code, stores) else {
             return None;
@@ -83,7 +83,7 @@ impl Transposed {
                 offset += (rest % extent) as i64 * stride;
                 rest /= extent;
             }
-            // Copies the existing part of an incomplete row.
+            // If the range starts or ends within this row, copies only that part of the row.
             let whole = column == 0 && end - at >= self.columns;
             let rows = if whole { ((end - at) / self.columns).min(self.rows - r).min(ROWS) } else { 1 };
             let columns = if whole { self.columns } else { (self.columns - column).min(end - at) };
@@ -91,7 +91,8 @@ impl Transposed {
                 for c in first..(first + COLUMNS).min(columns) {
                     let source = source.wrapping_offset((offset + c as i64 * self.step) as isize);
                     for r in 0..rows {
-                        // SAFETY: accesses were checked against their buffers.
+                        // SAFETY: `r` and `c` are within the axes of the kernel, whose accesses were checked against
+                        // their buffers.
                         unsafe { to.add(at + r * self.columns + c).write(source.add(r).read()) };
                     }
                 }

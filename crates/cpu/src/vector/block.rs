@@ -1,9 +1,9 @@
-//! The loops themselves: each block is read completely, computed, and written completely.
+//! The bodies of the loops. Each block is read completely, computed, and written completely.
 //!
-//! A result may therefore overwrite an operand, which a plain loop over pointers could not allow without losing
-//! vectorization. The remainder is processed in smaller blocks by the same arithmetic. So an element's value
-//! does not depend on its position, and few elements take little time. Everything here is inlined into
-//! functions compiled for one instruction set (`isa.rs`), where it becomes vector code.
+//! Therefore a result may overwrite an operand; compilers do not vectorize plain loops over pointers if that is allowed. The
+//! remainder is processed in smaller blocks by the same arithmetic, so the value of an element does not depend on its position,
+//! and few elements take little time. All functions here are inlined into functions that are compiled for one instruction set
+//! (`isa.rs`), where they become vector code.
 //!
 //! # Safety
 //! Operands are valid for reading `n` elements and the result for writing them; the memory of the result is
@@ -35,8 +35,8 @@ unsafe fn filled<T: Copy + Default>(x: *const T, n: usize) -> [T; BLOCK] {
     block
 }
 
-/// Runs a body for every block of `N` elements. A macro, because a function would be compiled for the baseline
-/// instruction set.
+/// Runs a body for every block of `N` elements. This is a macro, because closures in a function would be compiled for the
+/// baseline instruction set.
 macro_rules! blocks {
     ($n:expr, |$i:ident, $block:ident| $body:block) => {{
         let n: usize = $n;
@@ -68,8 +68,7 @@ macro_rules! blocks {
     }};
 }
 
-/// `y = f(x)`. Where `far` is true, `f` is not accurate enough and `slow` is called instead, element by
-/// element.
+/// Computes `y = f(x)`. For elements for which `far` is true, `f` is not accurate enough, and `slow` is called instead.
 #[inline(always)]
 pub(super) unsafe fn map<T: Copy + Default, U: Copy + Default>(
     x: *const T,
@@ -132,7 +131,7 @@ impl<T: Copy + Default> Source for Splat<T> {
     }
 }
 
-/// `y = f(a, b)`, or `slow` as for [`map`].
+/// Computes `y = f(a, b)`, with `slow` as in [`map`].
 #[inline(always)]
 pub(super) unsafe fn map2<A: Source, B: Source, U: Copy + Default>(
     (a, b): (A, B),
@@ -163,7 +162,7 @@ pub(super) unsafe fn map2<A: Source, B: Source, U: Copy + Default>(
     });
 }
 
-/// `y = f(a, b, c)`.
+/// Computes `y = f(a, b, c)`.
 #[inline(always)]
 pub(super) unsafe fn map3<A: Source, B: Source, C: Source, U: Copy + Default>(
     a: A,
@@ -215,7 +214,7 @@ pub(super) unsafe fn fold<T: Copy + Default>(
     halve(lanes, step)
 }
 
-/// As [`fold`], where `step` combines both operands and the lane.
+/// Combines the elements of two operands in the order of [`fold`]. `step` combines a lane with an element of both.
 #[inline(always)]
 pub(super) unsafe fn fold2<T: Copy + Default>(
     a: *const T,

@@ -1,16 +1,16 @@
-//! The most used functions of `f64`, without branches, within 2 ulp, and exact remainders. Other functions are
-//! evaluated by the catalog's pointwise ops, one element at a time.
+//! The most frequent functions of `f64`, without branches and within 2 ulp, and exact remainders. All other functions are
+//! evaluated one element at a time by the definitions in the catalog.
 //!
 //! The methods are those of `gradus_scalar` for `f32`, with polynomials for 53 bits.
 
 use super::wide::{ROUND, fma};
 use std::f64::consts::LOG2_E;
 
-// ln 2 in two parts, the first short enough that its product with any exponent is exact.
+// ln 2 in two parts. The first has so few bits that its product with any exponent is exact.
 const LN2_HI: f64 = 0.693_147_180_369_123_8;
 const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
 
-/// `exp(x) = (1 + d) · 2^n`: returns `d`, between -0.3 and 0.42, and `n + ROUND`.
+/// Splits `exp(x)` as `(1 + d) · 2^n`. Returns `d`, between -0.3 and 0.42, and `n + ROUND`.
 #[inline(always)]
 fn exp_parts<const FUSED: bool>(x: f64) -> (f64, f64) {
     let x = if x < -746.0 { -746.0 } else { x };
@@ -27,7 +27,7 @@ fn exp_parts<const FUSED: bool>(x: f64) -> (f64, f64) {
 /// Returns `2^n` as two factors, because it may be out of range when the result is not. `t` is `n + ROUND`.
 #[inline(always)]
 fn powers(t: f64) -> (f64, f64) {
-    // Half of `n` in floats: not every machine has an arithmetic shift of 64 bits.
+    // Computes half of `n` in floats, because not every machine has an arithmetic shift of 64 bits.
     let half = (t - ROUND) * 0.5 + ROUND;
     let power = |n: u64| f64::from_bits(1.0_f64.to_bits().wrapping_add(n << 52));
     (power(half.to_bits()), power(t.to_bits().wrapping_sub(half.to_bits())))
@@ -58,7 +58,7 @@ pub(super) fn tanh<const FUSED: bool>(x: f64) -> f64 {
         -0.008863235103240878, 0.0035921217511549622, -0.0014557754120478055, 0.0005896606577757043,
         -0.0002375906496055562, 9.257116129556769e-05, -3.12011014257974e-05, 6.485163482793113e-06);
     let small = fma::<FUSED>(a, z * q, a);
-    // Beyond this the result rounds to 1.
+    // For larger arguments the result rounds to 1.
     let top = if a > 20.0 { 20.0 } else { a };
     let (d, t) = exp_parts::<FUSED>(top + top);
     let e = (1.0 + d) * f64::from_bits(1.0_f64.to_bits().wrapping_add(t.to_bits() << 52));
@@ -71,7 +71,7 @@ pub(super) fn log<const FUSED: bool>(x: f64) -> f64 {
     // Scales subnormal numbers into the normal range.
     let tiny = x < f64::MIN_POSITIVE;
     let bits = (if tiny { x * 18_014_398_509_481_984.0 } else { x }).to_bits();
-    // The exponent that leaves a mantissa between the square roots of 1/2 and 2.
+    // The exponent for which the mantissa is between the square roots of 1/2 and 2.
     let n = bits.wrapping_add(1.0_f64.to_bits() - std::f64::consts::FRAC_1_SQRT_2.to_bits()) >> 52;
     let f = f64::from_bits(bits.wrapping_sub(n.wrapping_sub(1023) << 52)) - 1.0;
     // Converts the exponent to a float by placing it in the low bits of 2^52.
@@ -90,16 +90,16 @@ pub(super) fn log<const FUSED: bool>(x: f64) -> f64 {
     if (x < 0.0) | x.is_nan() { f64::NAN } else { y }
 }
 
-/// Larger angles need more digits of pi than the reduction below has.
+/// Largest angle for which the reduction below has enough digits of pi.
 pub(super) const FAR: f64 = 1e5;
 
-// pi/2 in three truncated parts, all positive, so that no zero changes its sign.
+// pi/2 in three parts. They are truncated, so all are positive and no zero changes its sign.
 const QUARTER: f64 = std::f64::consts::FRAC_PI_2;
 const QUARTER_MID: f64 = 6.123233995736765e-17;
 const QUARTER_LOW: f64 = 1.082856673921914e-32;
 
-/// Returns the sine of an angle plus `further` quarter turns. The first difference is exact with fused
-/// multiply-add; other machines do not call this.
+/// Returns the sine of an angle plus `further` quarter turns. Called only on machines with fused multiply-add, which makes the
+/// first difference exact.
 #[inline(always)]
 fn wave<const FUSED: bool>(x: f64, further: u64) -> f64 {
     let t = fma::<FUSED>(x, std::f64::consts::FRAC_2_PI, ROUND);
@@ -111,7 +111,7 @@ fn wave<const FUSED: bool>(x: f64, further: u64) -> f64 {
         2.7557319219150783e-06, -2.5052106167335705e-08, 1.6058521349954986e-10, -7.586094789672621e-13);
     let q = poly!(z; 0.041666666666666664, -0.0013888888888888887, 2.480158730158451e-05,
         -2.755731922129809e-07, 2.0876755754879594e-09, -1.1470455178216906e-11, 4.745537017319258e-14);
-    // Keeps zero with its sign.
+    // Keeps the sign of zero.
     let sine = if r == 0.0 { r } else { fma::<FUSED>(r * z, p, r) };
     let cosine = fma::<FUSED>(z, fma::<FUSED>(z, q, -0.5), 1.0);
     let quarters = t.to_bits().wrapping_add(further);
@@ -129,17 +129,17 @@ pub(super) fn cos<const FUSED: bool>(x: f64) -> f64 {
     wave::<FUSED>(x, 1)
 }
 
-/// Larger quotients are not exact to the last integer.
+/// Quotients from this size on do not represent every integer.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
-/// Returns true if [`fmod`] and the functions based on it are not exact, so that the slow path is needed.
+/// Returns true if [`fmod`] and the functions based on it are not exact for these operands, so that the slow path is needed.
 #[inline(always)]
 pub(super) fn is_far<const FUSED: bool>(a: f64, b: f64) -> bool {
-    // Also if the quotient is NaN, or the divisor infinite.
+    // Negated, so that the result is true also if the quotient is NaN.
     !(FUSED && (a / b).abs() < WHOLE && b.abs() < f64::INFINITY)
 }
 
-/// The exact remainder of division towards zero. The rounded quotient may be off by one, which is corrected.
+/// Returns the exact remainder of division towards zero. The rounded quotient may be wrong by one, which is corrected.
 #[inline(always)]
 pub(super) fn fmod<const FUSED: bool>(a: f64, b: f64) -> f64 {
     let (x, d) = (a.abs(), b.abs());
@@ -149,14 +149,14 @@ pub(super) fn fmod<const FUSED: bool>(a: f64, b: f64) -> f64 {
     r.copysign(a)
 }
 
-/// The remainder of division towards minus infinity.
+/// Returns the remainder of division towards minus infinity.
 #[inline(always)]
 pub(super) fn remainder<const FUSED: bool>(a: f64, b: f64) -> f64 {
     let r = fmod::<FUSED>(a, b);
     if (r != 0.0) & ((r < 0.0) != (b < 0.0)) { r + b } else { r }
 }
 
-/// The quotient that belongs to [`remainder`].
+/// Returns the quotient of division towards minus infinity.
 #[inline(always)]
 pub(super) fn floor_div<const FUSED: bool>(a: f64, b: f64) -> f64 {
     let r = fmod::<FUSED>(a, b);

@@ -1,4 +1,4 @@
-//! The tables of loops, instantiated for every instruction set from one source.
+//! Defines the tables of loops: instantiates the same source for every instruction set.
 
 use super::block::{self, Splat};
 use super::{Binary, Compare, Conversions, Each, Fma, Ints, Isa, Loops, Select};
@@ -27,8 +27,8 @@ pub(super) fn set(isa: Isa) -> &'static Set {
     }
 }
 
-/// Defines a loop with the attributes in brackets. The body is a separate function, so that it is inlined
-/// regardless of its size: a call inside a loop would prevent vectorization.
+/// Defines a loop with the attributes in brackets. The body is a separate function that is always inlined, because a call
+/// inside a loop would prevent vectorization.
 macro_rules! kernel {
     ([$($attr:tt)*] fn($($p:ident: $pt:ty),*) $(-> $r:ty)?, $run:expr $(, $f:item)?) => {{
         $(#[inline(always)] $f)?
@@ -84,7 +84,7 @@ macro_rules! convert {
     };
 }
 
-/// The comparison loops.
+/// Defines the comparison loops.
 macro_rules! comparisons {
     ($attr:tt, $t:ty) => {
         binary! { $attr, Compare, $t => u8,
@@ -98,7 +98,7 @@ macro_rules! comparisons {
     };
 }
 
-/// The selection loops.
+/// Defines the selection loops.
 macro_rules! selects {
     ($attr:tt, $t:ty) => {
         Select {
@@ -114,7 +114,7 @@ macro_rules! selects {
     };
 }
 
-/// The loops of one element type: the functions passed, and those that are the same for all types.
+/// Defines the loops of one element type: those passed as arguments, and those that are the same for all types.
 macro_rules! loops {
     ($attr:tt, $t:ty, $fma:path, $unary:expr, $binary:expr) => {
         Loops {
@@ -139,7 +139,7 @@ macro_rules! loops {
                 vss: kernel!($attr fn(a: *const $t, b: $t, c: $t, y: *mut $t, n: usize),
                     block::map3(a, Splat(b), Splat(c), y, n, $fma)),
             },
-            // Starts from -0, which keeps a sum of negative zeros negative; over no elements the sum is 0.
+            // Starts from -0, so that a sum of negative zeros is -0. The sum of no elements is 0.
             sum: kernel!($attr fn(x: *const $t, n: usize) -> $t,
                 if n == 0 { 0.0 } else { block::fold(x, n, -0.0, sum) }),
             max: kernel!($attr fn(x: *const $t, n: usize) -> $t,
@@ -162,14 +162,14 @@ fn sum<T: std::ops::Add<Output = T>>(a: T, b: T) -> T {
     a + b
 }
 
-/// The larger; NaN if either is NaN; the first of equal ones.
+/// Returns the larger of two numbers: NaN if either is NaN, the first if they are equal.
 #[inline(always)]
 #[expect(clippy::eq_op, reason = "tests a generic float for NaN")]
 fn larger<T: PartialOrd + Copy>(a: T, b: T) -> T {
     if (a < b) | (b != b) { b } else { a }
 }
 
-/// The smaller; NaN if either is NaN; the first of equal ones.
+/// Returns the smaller of two numbers: NaN if either is NaN, the first if they are equal.
 #[inline(always)]
 #[expect(clippy::eq_op, reason = "tests a generic float for NaN")]
 fn smaller<T: PartialOrd + Copy>(a: T, b: T) -> T {
@@ -285,7 +285,8 @@ macro_rules! instance {
                         or(a, b) = u8::from(a | b != 0);
                         xor(a, b) = u8::from(a != 0) ^ u8::from(b != 0);
                     },
-                    // No comparisons: any byte but 0 is true, so that equal booleans may have different bytes.
+                    // Masks have no comparisons of bytes: every byte except 0 is true, so equal booleans may have
+                    // different bytes.
                     compare: &[],
                     select: selects!($attr, u8),
                 },
@@ -354,9 +355,9 @@ macro_rules! instance {
     };
 }
 
-// Without a fused instruction, `mul_add` would be a library call.
+// If the target has no fused instruction, `mul_add` would be a library call.
 instance!(portable, cfg!(target_feature = "fma"), []);
-// The instructions are part of the target, so no function enables them. Unlike the portable set, this set has a
+// The instructions are part of the target, so no function needs to enable them. Unlike the portable set, this set uses the
 // fused instruction.
 #[cfg(target_arch = "aarch64")]
 instance!(neon, true, []);

@@ -4,9 +4,9 @@
 //! run time ([`loops`], [`masks`], [`conversions`]). Functions are looked up by the name of their pointwise op
 //! in the catalog and have its meaning. For names without a loop, the catalog's definition is evaluated.
 //!
-//! Results are within 2 ulp of the exact ones. Arithmetic, comparisons, selections, conversions, `sum`, `max`
-//! and `min` give the same bits on every instruction set. `fma` and `dot` round once per step where the machine
-//! can, else twice.
+//! Results are within 2 ulp of the exact ones. Arithmetic, comparisons, selections, conversions, `sum`, `max` and `min`
+//! return the same bits on every instruction set. A step of `fma` and `dot` rounds once if the machine has fused
+//! multiply-add, else twice.
 //!
 //! # Aliasing
 //! All loops are `unsafe fn` over raw pointers: each operand must be valid for reading `n` elements and the
@@ -14,9 +14,9 @@
 //! with elements of the same size; otherwise it must not overlap any operand. So `acc[i] += x[i]` is `add` with
 //! the result over its first operand, and a running maximum is `maximum`.
 //!
-//! Masks are bytes: 0 is false, anything else true; results are 0 and 1.
+//! Masks are bytes: 0 is false and every other value is true. Results are 0 or 1.
 
-/// A polynomial by Horner's rule, constant first; uses the `fma` and `FUSED` in scope.
+/// Evaluates a polynomial by Horner's rule; the constant coefficient comes first. Uses the `fma` and `FUSED` in scope.
 macro_rules! poly {
     ($x:expr; $c:expr) => { $c };
     ($x:expr; $c:expr, $($rest:expr),+) => { fma::<FUSED>($x, poly!($x; $($rest),+), $c) };
@@ -32,16 +32,16 @@ use crate::Isa;
 use isa::Set;
 use std::ops::Deref;
 
-/// `y = f(x)`: operand, result, count.
+/// Computes `y = f(x)`. Arguments: operand, result, count.
 pub type Unary<T> = unsafe fn(*const T, *mut T, usize);
 
-/// Writes a mask of the elements that pass a test: operand, mask, count.
+/// Writes a mask of the elements that pass a test. Arguments: operand, mask, count.
 pub type Test<T> = unsafe fn(*const T, *mut u8, usize);
 
-/// A conversion: operand, result, count.
+/// Converts elements. Arguments: operand, result, count.
 pub type Convert<T, U> = unsafe fn(*const T, *mut U, usize);
 
-/// `y = f(a, b)`, where each operand is an array or one number: operands, result, count.
+/// Computes `y = f(a, b)`, where each operand is an array or one number. Arguments: operands, result, count.
 #[derive(Clone, Copy, Debug)]
 pub struct Binary<T, U = T> {
     /// Two arrays.
@@ -55,7 +55,7 @@ pub struct Binary<T, U = T> {
 /// Writes a mask of the pairs that pass a comparison.
 pub type Compare<T> = Binary<T, u8>;
 
-/// `y = a·b + c`, where the second and third operand are each an array or one number.
+/// Computes `y = a·b + c`, where the second and the third operand are each an array or one number.
 #[derive(Clone, Copy, Debug)]
 pub struct Fma<T> {
     /// Three arrays.
@@ -68,7 +68,7 @@ pub struct Fma<T> {
     pub vss: unsafe fn(*const T, T, T, *mut T, usize),
 }
 
-/// `y = mask ? a : b`, where each branch is an array or one number.
+/// Computes `y = mask ? a : b`, where each branch is an array or one number.
 #[derive(Clone, Copy, Debug)]
 pub struct Select<T> {
     /// Two arrays.
@@ -90,9 +90,11 @@ pub struct Loops<T: 'static> {
     pub fma: Fma<T>,
     /// The sum: element `i` is added to lane `i mod 64`, then lanes are added by halves.
     pub sum: unsafe fn(*const T, usize) -> T,
-    /// The maximum, NaN if there is one; minus infinity over no elements. Of zeros of both signs, either.
+    /// The maximum: NaN if an element is NaN, minus infinity if there are no elements. If the largest elements are zeros
+    /// of both signs, the result is either of them.
     pub max: unsafe fn(*const T, usize) -> T,
-    /// The minimum, NaN if there is one; infinity over no elements. Of zeros of both signs, either.
+    /// The minimum: NaN if an element is NaN, infinity if there are no elements. If the smallest elements are zeros of
+    /// both signs, the result is either of them.
     pub min: unsafe fn(*const T, usize) -> T,
     /// The sum of products, in the order of `sum`.
     pub dot: unsafe fn(*const T, *const T, usize) -> T,
@@ -155,9 +157,9 @@ pub struct Ints {
     each: Each<i64>,
     /// The sum, wrapping.
     pub sum: unsafe fn(*const i64, usize) -> i64,
-    /// The maximum; `i64::MIN` over no elements.
+    /// The maximum; `i64::MIN` if there are no elements.
     pub max: unsafe fn(*const i64, usize) -> i64,
-    /// The minimum; `i64::MAX` over no elements.
+    /// The minimum; `i64::MAX` if there are no elements.
     pub min: unsafe fn(*const i64, usize) -> i64,
 }
 
@@ -168,9 +170,10 @@ impl Deref for Ints {
     }
 }
 
-/// Conversions, as `cast` defines them; `wrap` keeps the lower bits, `round` rounds to the dtype and back. `bf16` and `f16` are passed as their bits.
+/// Conversions, as the op `cast` defines them. `wrap` keeps the lower bits; `round` rounds to the dtype and converts
+/// back. `bf16` and `f16` are passed as their bits.
 #[derive(Debug)]
-#[expect(missing_docs, reason = "the names say it: from, to")]
+#[expect(missing_docs, reason = "the names contain the source and the target type")]
 pub struct Conversions {
     pub f32_f64: Convert<f32, f64>,
     pub f64_f32: Convert<f64, f32>,
@@ -206,7 +209,7 @@ pub struct Conversions {
 
 /// An element type that has loops.
 pub trait Element: Copy + 'static {
-    // Only this module can construct a set, so that callers cannot get loops that the machine cannot run.
+    // Only this module can construct a set, so callers cannot get loops that the machine cannot run.
     #[doc(hidden)]
     fn among(set: &'static Set) -> &'static Loops<Self>;
 }

@@ -1,20 +1,20 @@
-//! The other functions of `f32`, in `f64` arithmetic. It has half as many lanes, but no problems with
-//! cancellation, overflow or subnormal numbers; results are within little more than half an ulp.
+//! The functions of `f32` that are computed in `f64`. This has half as many lanes, but no problems with cancellation,
+//! overflow or subnormal numbers. The error of results is little more than half an ulp.
 //!
-//! The `f64` functions in this file are accurate to about 36 bits, on the range that `f32` operands reach.
+//! The `f64` functions in this file are accurate to about 36 bits, for the arguments that `f32` operands can lead to.
 
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, LOG10_E, PI};
 
-/// `a·b + c`, rounded once if that is one instruction.
+/// Returns `a·b + c`, rounded once if `FUSED` is true, else twice.
 #[inline(always)]
 pub(super) fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// Adding this to a small number leaves the nearest integer in the low bits.
+/// A number that, added to a small number, leaves the nearest integer in the low bits of the sum.
 pub(super) const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// `exp(r) - 1` for `r` up to half of ln 2.
+/// Returns `exp(r) - 1` for magnitudes of `r` up to half of ln 2.
 #[inline(always)]
 fn expm1_reduced<const FUSED: bool>(r: f64) -> f64 {
     let q = poly!(r; 0.5, 0.1666666671962903, 0.041666666719612104, 0.008333298203871147,
@@ -22,7 +22,8 @@ fn expm1_reduced<const FUSED: bool>(r: f64) -> f64 {
     fma::<FUSED>(r * r, q, r)
 }
 
-/// Returns `exp(x) - 1` as `2^n` and `exp(r) - 1`, from `x / ln 2`, clamped where `f32` has overflowed.
+/// Splits `exp(x)` as `2^n · exp(r)`. Returns `2^n` and `exp(r) - 1`. Takes `x / ln 2`, which it clamps to a range beyond
+/// that of `f32` results.
 #[inline(always)]
 fn exp_parts<const FUSED: bool>(y: f64) -> (f64, f64) {
     let y = if y < -500.0 { -500.0 } else { y };
@@ -32,7 +33,7 @@ fn exp_parts<const FUSED: bool>(y: f64) -> (f64, f64) {
     (f64::from_bits(1.0_f64.to_bits().wrapping_add(t.to_bits() << 52)), p)
 }
 
-/// `2^y`.
+/// Returns `2^y`.
 #[inline(always)]
 fn exp2<const FUSED: bool>(y: f64) -> f64 {
     let (s, p) = exp_parts::<FUSED>(y);
@@ -45,7 +46,7 @@ fn exp_m1<const FUSED: bool>(x: f64) -> f64 {
     fma::<FUSED>(s, p, s - 1.0)
 }
 
-/// The logarithm of a positive normal number.
+/// Returns the logarithm of a positive normal number.
 #[inline(always)]
 fn ln_normal<const FUSED: bool>(x: f64) -> f64 {
     let bits = x.to_bits();
@@ -62,7 +63,7 @@ fn ln_normal<const FUSED: bool>(x: f64) -> f64 {
     fma::<FUSED>(n, LN_2, fma::<FUSED>(z, fma::<FUSED>(f, q, -0.5), f))
 }
 
-/// The logarithm of any number.
+/// Returns the logarithm of any number.
 #[inline(always)]
 fn ln<const FUSED: bool>(x: f64) -> f64 {
     let y = ln_normal::<FUSED>(x);
@@ -73,7 +74,7 @@ fn ln<const FUSED: bool>(x: f64) -> f64 {
 
 #[inline(always)]
 fn ln_1p<const FUSED: bool>(x: f64) -> f64 {
-    // Where adding 1 would lose too many bits, the series is accurate enough.
+    // For small numbers, adding 1 would lose too many bits, and the series is accurate enough.
     let small = x * poly!(x; 1.0, -0.5, 1.0 / 3.0, -0.25);
     let large = ln::<FUSED>(1.0 + x);
     if x.abs() < 1e-3 { small } else { large }
@@ -134,7 +135,7 @@ pub(super) fn atanh<const FUSED: bool>(x: f32) -> f32 {
     ((0.5 * ln_1p::<FUSED>((a + a) / (1.0 - a))) as f32).copysign(x)
 }
 
-/// The inverse error function: a polynomial in `-ln(1 - x²)`, and in its square root in the tails.
+/// Returns the inverse error function: a polynomial in `-ln(1 - x²)`, and near ±1 a polynomial in its square root.
 #[inline(always)]
 pub(super) fn erfinv<const FUSED: bool>(x: f32) -> f32 {
     let a = f64::from(x);
@@ -152,13 +153,13 @@ pub(super) fn erfinv<const FUSED: bool>(x: f32) -> f32 {
     (if a.abs() <= 1.0 { y } else { f64::NAN }) as f32
 }
 
-/// The angle of the point `(x, y)`, from -pi to pi.
+/// Returns the angle of the point `(x, y)`, from -pi to pi.
 #[inline(always)]
 fn angle<const FUSED: bool>(y: f64, x: f64) -> f64 {
     let (b, a) = (y.abs(), x.abs());
     let steep = b > a;
     let (low, high) = if steep { (a, b) } else { (b, a) };
-    // Equal infinities are on the diagonal, and the origin is on the axis.
+    // Two infinities are treated as equal numbers, and the origin as a point on the axis.
     let t = if low == f64::INFINITY { 1.0 } else { low / high };
     let t = if high == 0.0 { 0.0 } else { t };
     let z = t * t;
@@ -169,7 +170,7 @@ fn angle<const FUSED: bool>(y: f64, x: f64) -> f64 {
     let r = fma::<FUSED>(t * z, q, t);
     let r = if steep { FRAC_PI_2 - r } else { r };
     let r = if x.is_sign_negative() { PI - r } else { r };
-    // Restores NaN, which the comparisons above have dropped.
+    // Returns NaN for NaN, which the comparisons above have replaced.
     let r = if x.is_nan() | y.is_nan() { f64::NAN } else { r };
     r.copysign(y)
 }
@@ -206,8 +207,8 @@ pub(super) fn hypot(a: f32, b: f32) -> f32 {
 #[inline(always)]
 pub(super) fn pow<const FUSED: bool>(a: f32, b: f32) -> f32 {
     let (x, y) = (f64::from(a.abs()), f64::from(b));
-    // Large numbers are even integers; of the others, rounding detects integers, and integer halves detect even
-    // ones.
+    // Large numbers are even integers. Others are integers if rounding does not change them, and even if half of them is an
+    // integer.
     let small = y.abs() < 16_777_216.0;
     let whole = |v: f64| (v + ROUND) - ROUND == v;
     let integer = !small | whole(y);
@@ -219,12 +220,12 @@ pub(super) fn pow<const FUSED: bool>(a: f32, b: f32) -> f32 {
     let r = if a.is_nan() { f32::NAN } else { r };
     let r = if a.is_sign_negative() & odd { -r } else { r };
     let r = if (a < 0.0) & (a != f32::NEG_INFINITY) & !integer { f32::NAN } else { r };
-    // 1 to any power, and -1 to an infinite power.
+    // 1 to any power is 1, and so is -1 to an infinite power.
     let r = if (a == 1.0) | ((a == -1.0) & (b.abs() == f32::INFINITY)) { 1.0 } else { r };
     if b == 0.0 { 1.0 } else { r }
 }
 
-/// Truncates and saturates, NaN to 0: `x as i64`, which the compiler does not vectorize.
+/// Converts as `x as i64` does: truncates, saturates, and converts NaN to 0. The compiler does not vectorize `as`.
 #[inline(always)]
 pub(super) fn to_i64(x: f64) -> i64 {
     const END: f64 = 9_223_372_036_854_775_808.0;

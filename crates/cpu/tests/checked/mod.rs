@@ -1,5 +1,5 @@
-//! Runs a graph in every way: with and without generated code, with poisoned temporaries, on several numbers of
-//! threads.
+//! Runs a graph in every way: with and without generated code, with temporaries that are overwritten before use, and on several
+//! numbers of threads.
 
 use gradus_compile::{Plan, compile};
 use gradus_cpu::{Executable, PROFILE, Pool, evaluate_on};

@@ -1,8 +1,8 @@
 //! Grows small random graphs of scans, while loops and switches, nested up to `DEPTH` deep.
 //! Returns the graph, inputs for it, a bound on rounding errors and which kinds of control flow are nested in which.
 //!
-//! As in `grow.rs`, all values stay within -1 and 1 and no op increases the error of its operands, so errors only add.
-//! Branches are chosen and loops are counted by integers: rounding never changes which ops run.
+//! As in `grow.rs`, all values stay within -1 and 1 and no op increases the error of its operands, so errors only add. Integers
+//! select branches and count iterations, so rounding never changes which ops run.
 
 use super::grow::{FEW, Random, shares};
 use gradus_ir::graph::{Builder, Var};
@@ -13,11 +13,11 @@ use gradus_ir::ops::while_loop::While;
 use gradus_ir::{Aval, DType, Graph, Literal, Shape};
 use std::sync::Arc;
 
-/// Rows and columns: single elements, tails of vectors, whole vectors, more than one tile of a product.
+/// Numbers of rows and columns: single elements, incomplete vectors, complete vectors, more than one tile of a product.
 const SHAPES: [[usize; 2]; 6] = [[1, 1], [3, 5], [2, 16], [5, 33], [8, 8], [17, 4]];
 /// Deepest nesting of control flow.
 const DEPTH: usize = 3;
-/// Most iterations of a loop.
+/// Largest number of iterations of a loop.
 const MOST: usize = 4;
 /// Number of inputs that gradients are taken of; an integer input follows them.
 pub(crate) const FLOATS: usize = 3;
@@ -38,13 +38,13 @@ impl Kind {
 pub(crate) struct Nested {
     pub(crate) graph: Graph,
     pub(crate) inputs: Vec<Literal>,
-    /// Upper limit of the distance between its outputs and those of the reference.
+    /// Upper limit of the difference between its outputs and those of the reference.
     pub(crate) bound: f64,
     /// Upper limit of the number of ops that are executed one after the other.
     pub(crate) ops: usize,
-    /// If true, reverse mode applies: every while loop has a bound on its iterations.
+    /// If true, every while loop has a bound on its iterations, which reverse mode needs.
     pub(crate) reversible: bool,
-    /// Every control flow op with the one that it is in.
+    /// Every control flow op, with the control flow op that contains it, if any.
     pub(crate) nesting: Vec<(Option<Kind>, Kind)>,
 }
 
@@ -53,7 +53,7 @@ struct Scope<'g> {
     b: &'g Builder,
     /// Values of the common shape.
     values: Vec<Var<'g>>,
-    /// Columns to columns.
+    /// A matrix that maps columns to columns.
     weight: Var<'g>,
     /// An integer scalar that differs in every iteration of a loop.
     number: Var<'g>,
@@ -109,7 +109,7 @@ impl Grower {
             let data = (0..t.shape.numel()).map(|i| of(i, self.random.number())).collect();
             Literal::floats(dtype, &t.shape, data).unwrap()
         };
-        // Half of a value and a little of every other: a product does not increase errors.
+        // Half of a value plus a small part of every other, so that a product does not increase errors.
         let weight = |i: usize, x: f64| if i / columns == i % columns { 0.5 } else { part * x };
         let mut all =
             vec![floats(&types[0], &|_, x| x), floats(&types[1], &|_, x| x), floats(&types[2], &weight)];
@@ -117,7 +117,7 @@ impl Grower {
         all
     }
 
-    /// Adds the value of one op, of control flow or not. Returns the number of roundings.
+    /// Adds the value of one op. If `control` is true, it may be a control flow op. Returns the number of roundings.
     fn op<'g>(&mut self, scope: &mut Scope<'g>, control: bool) -> usize {
         let n = scope.values.len();
         let a = scope.values[n - 1];
@@ -148,7 +148,7 @@ impl Grower {
             5 => ((b * mean(a, 0) + a) * 0.25, rows + FEW),
             6 => (a.dot(scope.weight, "ik", "kj", "ij"), columns + FEW),
             7 => ((shares(a) * b + a.flip(&[1])) * 0.5, columns + FEW),
-            // Selected by the number, which differs in every iteration of a loop.
+            // The number selects a branch, and differs in every iteration of a loop.
             _ => {
                 let axes = [0, 1];
                 let number = scope.number.to(self.dtype).spread(&axes, &self.shape);
@@ -187,7 +187,7 @@ impl Grower {
         let reverse = self.random.below(2) == 0;
         let (made, roundings) =
             self.body(scope, Kind::Scan, |own| vec![own.number + 1.0, own.values[2] * 0.5]);
-        // The body as a step: shared (weight), carries (value, number), one slice.
+        // Wraps the body as the body of a scan: shared (weight), carries (value, number), one slice.
         let r = Builder::new();
         let types = self.types();
         let order = [2, 0, 3, 1];
@@ -203,14 +203,14 @@ impl Grower {
         ((outs[0] + all) * 0.5, length * roundings + length + FEW)
     }
 
-    /// Makes a loop that ends by a counter, and whose condition on its values always holds.
+    /// Makes a loop that ends by a counter. Its condition also tests values, but that part is always true.
     fn while_loop<'g>(&mut self, scope: &Scope<'g>, a: Var<'g>, b: Var<'g>) -> (Var<'g>, usize) {
         self.nesting.push((scope.inside, Kind::While));
         let bounded = self.random.below(4) > 0;
         self.reversible &= bounded;
         let limit = scope.b.constant(Literal::scalar(DType::I32, self.random.below(MOST + 1) as f64));
         let (made, roundings) = self.body(scope, Kind::While, |own| vec![own.number + 1.0]);
-        // Both graphs over shared (value, weight, limit) and carries (value, number).
+        // Condition and body have shared operands (value, weight, limit) and carries (value, number).
         let types = self.types();
         let types = [&types[1], &types[2], &types[3], &types[0], &types[3]];
         let built = |of: &dyn for<'r> Fn(&'r Builder, &[Var<'r>]) -> Vec<Var<'r>>| {
@@ -223,7 +223,7 @@ impl Grower {
             let squares = (v[3] * v[3]).sum(&[0, 1]);
             vec![v[4].lt(v[2]).and(squares.lt(squares.full_like(1e6)))]
         });
-        // The number starts at -1 or above and only grows, so there are at most MOST + 1 iterations.
+        // The number starts at -1 or above and only increases, so there are at most `MOST + 1` iterations.
         let bound = if bounded { MOST + 1 + self.random.below(2) } else { 0 };
         let own = While { condition, body, shared: 3, bound };
         let outs = scope.b.apply(own, &[b, scope.weight, limit, a, scope.number]);

@@ -1,24 +1,24 @@
-//! Random graphs large enough for every pass of the compiler, with known rounding errors.
+//! Makes random graphs that are large enough for every pass of the compiler, with a bound on rounding errors.
 //!
-//! All values stay within -1 and 1, and no step increases the largest error of its operands. So errors only
-//! add: another order of sums changes a result by at most the roundings of the steps, and every step reports
-//! how many it has.
+//! All values stay within -1 and 1, and no step increases the largest error of its operands, so errors only add. Another
+//! order of sums changes a result by at most the roundings of the steps. Every step reports its number of roundings.
 
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::movement::Concat;
 use gradus_ir::ops::reduce::Max;
 use gradus_ir::{Aval, DType, Graph, Literal, Shape};
 
-/// Rows and columns. Each reaches something that the others do not: attention with sliced scores, sums along
-/// columns of values that exceed every cache, rows in parts, reductions in two passes, tails of vectors.
+/// Numbers of rows and columns. Each pair leads to a transformation that the others do not have: attention with sliced
+/// scores, sums along columns of values that exceed every cache, rows in parts, reductions in two passes, incomplete
+/// vectors.
 pub(crate) const SHAPES: [[usize; 2]; 8] =
     [[768, 64], [64, 500], [256, 257], [3, 9000], [4096, 257], [1024, 128], [16, 4001], [2048, 48]];
 
-/// Largest number of terms of a product, because the reference is slow.
+/// Largest number of multiplications of a product, because the reference is slow.
 const MOST_TERMS: usize = 1 << 25;
 /// Number of heads of attention.
 const HEADS: usize = 8;
-/// Largest number of roundings of a few operations and functions, by the device and by the reference.
+/// Largest number of roundings of a few operations and functions, on the device and in the reference together.
 pub(crate) const FEW: usize = 24;
 
 /// A graph with inputs for it.
@@ -27,11 +27,11 @@ pub(crate) struct Grown {
     /// The same graph with every step's value as an additional output.
     pub(crate) open: Graph,
     pub(crate) inputs: Vec<Literal>,
-    /// Largest allowed distance of its outputs from the reference's.
+    /// Largest allowed difference between its outputs and those of the reference.
     pub(crate) bound: f64,
 }
 
-/// A generator with a fixed sequence per seed (splitmix).
+/// A random number generator with a fixed sequence for each seed (splitmix).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -58,8 +58,8 @@ type Made<'g> = (Var<'g>, usize);
 struct Grower<'g> {
     random: Random,
     shape: Shape,
-    /// A matrix that maps columns to columns: half of a value and a little of every other. None if products
-    /// would be large.
+    /// A matrix that maps columns to columns: half of a value plus a small part of every other. `None` if products would
+    /// be too large.
     weight: Option<Var<'g>>,
     values: Vec<Var<'g>>,
     /// Some results of reductions.
@@ -103,7 +103,7 @@ pub(crate) fn grow(dtype: DType, seed: u64) -> Grown {
 impl<'g> Grower<'g> {
     fn step(&mut self) -> Made<'g> {
         let n = self.values.len();
-        // Half of the time one of the latest, so that graphs grow deep and not only wide.
+        // Chooses one of the latest values half of the time, so that graphs become deep.
         let back = if self.random.below(2) == 0 { n } else { n.min(3) };
         let a = self.values[n - 1 - self.random.below(back)];
         let b = self.values[self.random.below(n)];
@@ -126,7 +126,7 @@ impl<'g> Grower<'g> {
         }
     }
 
-    /// Permuted elements, half of the time combined with the original ones.
+    /// Permutes elements, and combines them with the original ones half of the time.
     fn moved(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let moved = match self.random.below(4) {
             0 => a.flip(&[self.random.below(2)]),
@@ -137,13 +137,13 @@ impl<'g> Grower<'g> {
         if self.random.below(2) == 0 { (moved, 0) } else { ((a + moved) * 0.5, FEW) }
     }
 
-    /// Means along an axis, broadcast to every element, and their roundings.
+    /// Returns the means along an axis, broadcast to every element, and the number of roundings.
     fn mean(&mut self, a: Var<'g>, axis: usize) -> Made<'g> {
         let mean = a.sum(&[axis]) * (1.0 / self.shape[axis] as f64);
         if self.random.below(3) == 0 {
             self.reduced.push(mean);
         }
-        // Sums along rows consist of 64 partial sums; those along columns may be one.
+        // Sums along rows are computed as 64 partial sums, sums along columns possibly as one.
         let terms = if axis == 1 { self.shape[1] / 64 + 64 } else { self.shape[0] };
         (mean.spread(&[axis], &self.shape), terms + FEW)
     }
@@ -175,13 +175,13 @@ impl<'g> Grower<'g> {
         ((a - top).exp() * b * 0.25, FEW)
     }
 
-    /// The operands are within -1 and 1, so no weight exceeds e² times the mean.
+    /// Returns a scaled softmax. The operands are within -1 and 1, so no weight exceeds e² times the mean weight.
     fn softmax(&mut self, a: Var<'g>) -> Made<'g> {
         let columns = self.shape[1];
         (shares(a) * (columns as f64 / 16.0), columns / 64 + 64 + FEW)
     }
 
-    /// A product with the ops after it, which may be another product.
+    /// Returns a product and ops after it, which may include another product.
     fn linear(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let Some(weight) = self.weight else { return self.centred(b, a) };
         let times = |x: Var<'g>| x.dot(weight, "ik", "kj", "ij");
@@ -195,7 +195,7 @@ impl<'g> Grower<'g> {
         (made, 2 * self.shape[1] + FEW)
     }
 
-    /// A product summed along rows, and another product of it.
+    /// Returns a product that is summed along rows and used in another product.
     fn correlated(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let [rows, columns] = [self.shape[0], self.shape[1]];
         if self.weight.is_none() {
@@ -203,17 +203,17 @@ impl<'g> Grower<'g> {
         }
         let inner = (a.dot(b, "ij", "ik", "jk") * (1.0 / rows as f64)).tanh();
         let outer = a.dot(inner, "ik", "kj", "ij") * (1.0 / columns as f64);
-        // Three operands of slope 1, one of which is used twice.
+        // Scales by 1/4, because there are three operands of slope 1, one of which is used twice.
         ((outer + b) * 0.25, rows + columns + FEW)
     }
 
-    /// Every head has some rows, which attend to each other.
+    /// Returns attention. Every head has some of the rows, which attend to each other.
     fn attention(&mut self, a: Var<'g>, b: Var<'g>) -> Made<'g> {
         let [rows, columns] = [self.shape[0], self.shape[1]];
         if self.weight.is_none() || rows % HEADS != 0 {
             return self.softmax(b);
         }
-        // Half of the time masked by position, which a slice does not know by itself.
+        // Half of the time, masks by position, which a slice can compute only from its index.
         let seen = match self.random.below(6) {
             0 => self.shifted(b),
             1 => self.exchanged(a, b),
@@ -226,7 +226,7 @@ impl<'g> Grower<'g> {
         (taken.reshape(&self.shape[..]) * 0.5, columns + 2 * rows / HEADS + 2 * FEW)
     }
 
-    /// Shifts by some rows or columns, with zeros after them.
+    /// Shifts by some rows or columns, and fills with zeros.
     fn shifted(&mut self, a: Var<'g>) -> Var<'g> {
         let (axis, by) = (self.random.below(2), 1 + self.random.below(3));
         let (mut low, mut high) = (vec![0; 2], vec![0; 2]);
@@ -235,7 +235,7 @@ impl<'g> Grower<'g> {
         a.slice_axis(axis, by, self.shape[axis]).pad(low, high, vec![0; 2])
     }
 
-    /// Joins the front of one and the back of the other.
+    /// Concatenates the front of one value and the back of the other.
     fn exchanged(&mut self, a: Var<'g>, b: Var<'g>) -> Var<'g> {
         let axis = self.random.below(2);
         let (half, end) = (self.shape[axis] / 2, self.shape[axis]);
@@ -250,7 +250,7 @@ impl<'g> Grower<'g> {
     }
 }
 
-/// Softmax along the last axis.
+/// Returns the softmax along the last axis.
 pub(crate) fn shares(x: Var<'_>) -> Var<'_> {
     let (shape, last) = (x.shape(), x.rank() - 1);
     let top = x.builder().apply1(Max { axes: vec![last] }, &[x]).spread(&[last], &shape);

@@ -1,27 +1,28 @@
-//! Reads from a plan which transformations the compiler applied to a graph.
+//! Finds the transformations that the compiler applied to a graph, from its plan.
 
 use gradus_compile::{Kernel, Operation, Options, Plan, Simplified, Step, rules, simplify};
 use gradus_ir::Graph;
 use gradus_ir::ops::Scalar;
 
-/// Everything that some random graph must reach.
+/// The transformations that at least one random graph must have.
 pub(crate) const ALL: [&str; 10] = [
     "slices of products",
     "slices of sums along columns",
     "a kernel by columns",
     "rows in parts",
     "a product that is finished in place",
-    "a reduction in two turns",
-    "a value computed again",
-    "a temporary in the place of another",
-    "an output in the place of an argument",
+    "a reduction in two passes",
+    "a recomputed value",
+    "a temporary that overwrites another",
+    "an output that overwrites an argument",
     "a rule that rounds",
 ];
 
-/// Longer rows are processed in parts.
+/// Longest row that is not processed in parts.
 const LONG: usize = 8192;
 
-/// Returns which of these a graph reaches, by its plan and by the simplification rules.
+/// Returns, for each of [`ALL`], true if it was applied to a graph, according to the plan and the simplification rules
+/// that fired.
 pub(crate) fn reached(graph: &Graph, plan: &Plan, free: &Simplified) -> [bool; ALL.len()] {
     let (steps, kernels) = (steps(plan), kernels(plan));
     let product = |s: &Step| matches!(s, Step::Contract(_));
@@ -33,7 +34,7 @@ pub(crate) fn reached(graph: &Graph, plan: &Plan, free: &Simplified) -> [bool; A
         });
         bodies.filter(|body| body.iter().any(product) == products).any(|body| body.iter().any(is))
     };
-    // Lowering and fusion add none of these.
+    // These functions are counted, because lowering and fusion do not add them.
     let function = |name: &str| ["exp", "tanh"].contains(&name);
     let simple = simplify(graph, &Options::default()).unwrap().graph;
     let wanted = |is: &dyn Fn(&str) -> bool| simple.nodes().iter().filter(|n| is(n.op.name())).count();

@@ -1,4 +1,4 @@
-//! CUDA C++: definitions under which the subset of WGSL that kernels use compiles, and the entry point.
+//! CUDA C++: the entry point, and definitions with which the subset of WGSL that kernels use compiles as C++.
 
 use super::{Frame, Unit};
 
@@ -81,7 +81,7 @@ pub(super) fn entry(frame: &Frame<'_>) -> String {
     for (name, element, length) in frame.shared {
         text += &format!("  __shared__ {element} {name}[{length}];\n");
     }
-    // The functions of a kernel use its parameters, so they are lambdas inside of it.
+    // Functions of a kernel use its parameters, so they are written as lambdas inside of the kernel.
     for (name, list, lines) in frame.local {
         text += &format!("  const auto {name} = [&]({}) {{\n{lines}  }};\n", parameters(list));
     }

@@ -1,4 +1,4 @@
-//! The two dialects. Kernels are written in a subset of WGSL that is also C++ after the definitions in `cuda.rs`.
+//! The two kernel languages. Kernels are written in a subset of WGSL that, with the definitions in `cuda.rs`, is also C++.
 //! This module holds the differences: declarations, functions and the entry point.
 
 mod cuda;
@@ -13,14 +13,14 @@ pub enum Dialect {
     Cuda,
 }
 
-/// The accesses of kernels to a storage binding.
+/// The unit in which a kernel reads and writes a storage binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Words.
+    /// One word of 32 bits.
     Word,
-    /// Four words at a time.
+    /// A vector of four words.
     Four,
-    /// Words of which several threads write parts.
+    /// One atomic word, for words of which several threads write parts.
     Atomic,
 }
 
@@ -32,23 +32,23 @@ pub(crate) struct Frame<'a> {
     pub(crate) parameters: usize,
     /// Arrays in shared memory: name, type and length.
     pub(crate) shared: &'a [(String, &'static str, u32)],
-    /// Threads of a group, along each dimension.
+    /// Number of threads in a group, along each dimension.
     pub(crate) group: [u32; 3],
     /// The library functions.
     pub(crate) functions: &'a str,
-    /// Functions used by this kernel only, without results: name, parameters and lines.
+    /// Functions that only this kernel uses and that have no result: name, parameters and lines.
     pub(crate) local: &'a [(String, String, String)],
     /// The lines of the kernel.
     pub(crate) body: &'a str,
 }
 
 impl Dialect {
-    /// Returns true if the library function is part of the language or of its definitions.
+    /// Returns true if the language or its definitions already have this library function.
     pub(crate) fn is_builtin(self, name: &str) -> bool {
         self == Dialect::Cuda && cuda::BUILTIN.contains(&name)
     }
 
-    /// Converts a library function from WGSL.
+    /// Converts the text of a library function from WGSL.
     pub(crate) fn function(self, text: &str) -> String {
         match self {
             Dialect::Wgsl => text.to_string(),
@@ -56,7 +56,7 @@ impl Dialect {
         }
     }
 
-    /// The complete text of a kernel.
+    /// Returns the complete text of a kernel.
     pub(crate) fn entry(self, frame: &Frame<'_>) -> String {
         match self {
             Dialect::Wgsl => wgsl::entry(frame),
@@ -64,7 +64,7 @@ impl Dialect {
         }
     }
 
-    /// Reads a word of a binding.
+    /// Returns an expression that reads a word of a binding.
     pub(crate) fn read(self, binding: usize, unit: Unit, at: &str) -> String {
         match (self, unit) {
             (Dialect::Wgsl, Unit::Atomic) => format!("atomicLoad(&m{binding}[{at}])"),
@@ -72,12 +72,12 @@ impl Dialect {
         }
     }
 
-    /// Replaces the bits of a word that are set in the mask.
+    /// Returns a statement that replaces those bits of a word that are set in `mask`.
     pub(crate) fn merge(self, binding: usize, at: &str, mask: &str, bits: &str) -> String {
         format!("atomicAnd(&m{binding}[{at}], ~{mask}); atomicOr(&m{binding}[{at}], {bits});")
     }
 
-    /// Writes a word of a binding.
+    /// Returns a statement that writes a word of a binding.
     pub(crate) fn write(self, binding: usize, unit: Unit, at: &str, word: &str) -> String {
         match (self, unit) {
             (Dialect::Wgsl, Unit::Atomic) => format!("atomicStore(&m{binding}[{at}], {word});"),

@@ -59,8 +59,8 @@ fn f_to_u8(x: f32) -> u32 {
   let u = f_to_u32(x);
   return select(u, 255u, u > 255u);
 }
-// Quotient and remainder of a division rounded towards zero. The remainder is exact; the quotient is rounded down in
-// magnitude if it has more than 24 bits.
+// Returns the quotient, rounded towards zero, and the remainder. The remainder is exact. A quotient of more than 24 bits is
+// truncated to 24 bits.
 fn f_divmod(a: f32, b: f32) -> vec2<f32> {
   let top = bitcast<u32>(a) & 0x7fffffffu;
   let bottom = bitcast<u32>(b) & 0x7fffffffu;
@@ -282,7 +282,7 @@ fn u_shl(a: u32, b: u32) -> u32 {
 fn u_shr(a: u32, b: u32) -> u32 {
   return select(0u, a >> (b & 31u), b < 32u);
 }
-// The sum of two products as a pair of floats.
+// Returns the sum of two products as a pair of floats.
 fn c_sum(a: f32, b: f32, c: f32, d: f32) -> vec2<f32> {
   let p1 = f_fence(a * b);
   let p2 = f_fence(c * d);
@@ -310,14 +310,16 @@ fn f_scale(x: f32, n: i32) -> f32 {
   let last = bitcast<f32>(u32(n - third - third + 127) << 23u);
   return f_fence(f_fence(x * first) * first) * last;
 }
-// A quotient of pairs near one. Devices divide with an error of some units in the last place; the remainder corrects it. Without the
-// fences, a division that is a product with the reciprocal is fused with the addition of `r`, which then corrects another quotient.
+// Returns the quotient of two pairs near one. Devices divide with an error of some units in the last place, which the
+// remainder corrects. Some devices divide by multiplying with the reciprocal. Without the fences, their compilers fuse that
+// multiplication with the addition of `r`, and `r` then corrects another quotient than the one it was computed from.
 fn c_over(n: vec2<f32>, d: vec2<f32>) -> f32 {
   let q = f_fence(n.x / d.x);
   let r = f_fence(f_fence(f_fused(-q, d.x, n.x) + f_fence(n.y - q * d.y)) / d.x);
   return select(q, q + r, f_is_finite(q) && f_is_finite(r));
 }
-// A quotient of finite numbers, the second not zero, with an error of hardly more than half a unit in the last place.
+// Returns the quotient of two finite numbers, the second not zero, with an error of little more than half a unit in the last
+// place.
 fn f_quotient(a: f32, b: f32) -> f32 {
   if (a == 0.0f) {
     return a / b;
@@ -336,7 +338,7 @@ fn c_infinite(a: vec2<f32>) -> bool {
 fn c_unit(x: f32) -> f32 {
   return f_copysign(select(0.0f, 1.0f, f_is_inf(x)), x);
 }
-// Both are scaled to numbers near one, so that nothing overflows on the way.
+// Returns the quotient of two complex numbers. Both are scaled to numbers near one, so that no intermediate value overflows.
 fn c_div(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
   if (c_finite(a) && c_finite(b) && b.y == 0.0f && b.x != 0.0f) {
     return vec2<f32>(f_quotient(a.x, b.x), f_quotient(a.y, b.x));
@@ -381,7 +383,7 @@ fn c_div(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
   }
   return q;
 }
-// Bits of 2/pi, after 32 zeros. Selected instead of branched upon: compilers inline this function many times.
+// Returns bits of 2/pi, after 32 zeros. Uses selections instead of branches, because compilers inline this function many times.
 fn f_turn_bits(k: u32) -> u32 {
   let low = select(select(0u, 0xa2f9836eu, k == 1u), select(0x4e441529u, 0xfc2757d1u, k == 3u), k >= 2u);
   let high = select(select(0xf534ddc0u, 0xdb629599u, k == 5u), select(0x3c439041u, 0xfe5163abu, k == 7u), k >= 6u);
@@ -390,8 +392,8 @@ fn f_turn_bits(k: u32) -> u32 {
 fn f_turn_word(high: u32, low: u32, shift: u32) -> u32 {
   return (high << shift) | select(low >> ((32u - shift) & 31u), 0u, shift == 0u);
 }
-// The remainder of a large angle after quarter turns, and their number modulo 4: the fraction of its product with 2/pi, in
-// integer arithmetic.
+// Returns the remainder of a large angle divided by pi/2, and the quotient modulo 4. Computes the fraction of the product with
+// 2/pi in integer arithmetic.
 fn f_far(x: f32) -> vec2<f32> {
   let b = bitcast<u32>(x) & 0x7fffffffu;
   let m = (b & 0x7fffffu) | 0x800000u;
@@ -410,7 +412,7 @@ fn f_far(x: f32) -> vec2<f32> {
   let negative = x < 0.0f;
   return vec2<f32>(select(r, -r, negative), f32(select(quarter, (4u - quarter) & 3u, negative)));
 }
-// An angle as a smaller angle and a number of quarter turns.
+// Returns a small angle and a number of quarter turns whose sum is the same angle as `x`.
 fn f_reduced(x: f32) -> vec2<f32> {
   var t = vec2<f32>(x, 0.0f);
   if (f_abs(x) > 2e5f) {

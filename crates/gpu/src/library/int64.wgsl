@@ -1,4 +1,4 @@
-// Integers of 64 bits as two words, the low one first.
+// 64-bit integers as two words, the low word first.
 
 fn l_i32(x: i32) -> vec2<u32> {
   return vec2<u32>(bitcast<u32>(x), bitcast<u32>(x >> 31u));
@@ -98,7 +98,7 @@ fn l_shr(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   }
   return l_right(a, b.x);
 }
-// Quotient and remainder of unsigned numbers, bit by bit.
+// Returns the quotient and the remainder of unsigned numbers. Computes the quotient bit by bit.
 fn l_divide(a: vec2<u32>, b: vec2<u32>) -> vec4<u32> {
   if (a.y == 0u && b.y == 0u) {
     return vec4<u32>(a.x / b.x, 0u, a.x % b.x, 0u);

@@ -1,4 +1,4 @@
-//! The functions that kernels call: integers of 64 bits, narrow floats, complex numbers, and scalar functions.
+//! The functions that kernels call: 64-bit integers, narrow floats, complex numbers, and scalar functions.
 //! Takes the text of a kernel; returns the functions it needs, each after those that it calls itself.
 
 use crate::dialect::Dialect;
@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 
 const COMMON: &str = include_str!("common.wgsl");
 const INT64: &str = include_str!("int64.wgsl");
-/// Functions that only WGSL needs, since CUDA has instructions for them.
+/// Functions that only WGSL needs, because CUDA has instructions for them.
 const WGSL: &str = include_str!("wgsl.wgsl");
 
-/// The functions by name, as WGSL.
+/// Returns the functions by name, as WGSL.
 fn functions() -> &'static BTreeMap<String, String> {
     static ALL: OnceLock<BTreeMap<String, String>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -29,7 +29,7 @@ fn functions() -> &'static BTreeMap<String, String> {
     })
 }
 
-/// The scalar functions that are generic over their arithmetic, recorded as text.
+/// Returns the functions of `gradus_scalar` as text, by recording their arithmetic.
 fn recorded() -> Vec<String> {
     macro_rules! all {
         ($($name:ident $f:path;)*) => {
@@ -79,7 +79,7 @@ fn recorded() -> Vec<String> {
     all
 }
 
-/// Splits a file into its functions. Comments before a function are dropped.
+/// Splits a file into its functions. Drops the comments before each function.
 fn split(file: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut inside = false;
@@ -102,7 +102,7 @@ fn name(function: &str) -> &str {
     rest.split('(').next().unwrap_or("")
 }
 
-/// The library functions that a text calls, by name, once for each call.
+/// Returns the names of the library functions that a text calls, once for each call.
 fn calls(text: &str) -> impl Iterator<Item = &str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = text.match_indices('(').map(move |(at, _)| {
@@ -112,7 +112,7 @@ fn calls(text: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| functions().contains_key(*word))
 }
 
-/// The names of library functions that a text calls, in order of first call.
+/// Returns the names of the library functions that a text calls, each once, in the order of their first calls.
 fn called(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for word in calls(text) {
@@ -123,7 +123,7 @@ fn called(text: &str) -> Vec<&str> {
     found
 }
 
-/// The functions that a text needs.
+/// Returns the text of all library functions that a text needs.
 pub(crate) fn needed(text: &str, dialect: Dialect) -> String {
     fn visit(name: &str, dialect: Dialect, done: &mut BTreeSet<String>, out: &mut String) {
         if !done.insert(name.to_string()) || dialect.is_builtin(name) {
@@ -139,14 +139,14 @@ pub(crate) fn needed(text: &str, dialect: Dialect) -> String {
     out
 }
 
-/// Lines of code that the calls of an expression become when a compiler inlines them.
+/// Returns the number of lines of code that the calls of an expression become if a compiler inlines them.
 pub(crate) fn lines(expression: &str) -> usize {
     fn visit(name: &str, known: &mut BTreeMap<String, usize>) -> usize {
         if let Some(&lines) = known.get(name) {
             return lines;
         }
         let body = functions().get(name).map_or("", String::as_str);
-        // A function of the library does not call itself; its own name is in the text once, as a declaration.
+        // Library functions are not recursive, so the text of a function contains its own name only in the declaration.
         let inner = calls(body).filter(|n| *n != name).map(|n| visit(n, known)).sum::<usize>();
         let lines = body.lines().count() + inner;
         known.insert(name.to_string(), lines);

@@ -1,4 +1,4 @@
-// Functions that CUDA has instructions for. Word 0 of the parameters is zero, which no compiler can assume.
+// Functions that CUDA has instructions for. Word 0 of the parameters is zero, but compilers cannot know its value.
 
 fn f_fence(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ p[0].x);
@@ -6,14 +6,14 @@ fn f_fence(x: f32) -> f32 {
 fn f_bits(b: u32) -> f32 {
   return bitcast<f32>(b ^ p[0].x);
 }
-// Zero, which no compiler knows, also not one that knows the parameters.
+// Returns zero. Compilers cannot know the value, even if they know the parameters, because it depends on `x`.
 fn f_zero(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) & p[0].x);
 }
 fn f_round(x: f32) -> f32 {
   return round(x);
 }
-// The rounding error of the product `p` of `a` and `b`: halves of 12 bits have exact products.
+// Returns the rounding error of the product of `a` and `b`. Splits both into parts of 12 bits, whose products are exact.
 fn f_product_error(a: f32, b: f32, product: f32) -> f32 {
   let ah = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u);
   let bh = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
@@ -23,7 +23,7 @@ fn f_product_error(a: f32, b: f32, product: f32) -> f32 {
   let middle = f_fence(f_fence(high + f_fence(ah * bl)) + f_fence(al * bh));
   return middle + f_fence(al * bl);
 }
-// The product and the sum, rounded once but for some last bits.
+// Returns `a * b + c`, rounded once except in the last bits of some results.
 fn f_fused(a: f32, b: f32, c: f32) -> f32 {
   let product = f_fence(a * b);
   let error = f_product_error(a, b, product);

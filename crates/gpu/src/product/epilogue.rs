@@ -1,4 +1,4 @@
-//! The epilogue of a product: one function stores four neighbouring sums, or passes them to the kernel that follows.
+//! Writes the epilogue of a product: a function that stores four neighbouring sums, or runs the fused kernel on them.
 
 use super::{is_aligned, reads_own};
 use crate::build::Build;
@@ -12,16 +12,16 @@ use gradus_compile::{Access, Contraction, Kernel, Operation};
 
 /// Returns true if the kernel after a product can run on its sums as they are computed.
 pub(super) fn fits(c: &Contraction) -> bool {
-    // A thread has 16 sums.
+    // A thread has 16 sums, and the epilogue is inlined for each.
     reads_own(c) && c.finish.as_ref().is_none_or(|kernel| 16 * lines(kernel) <= 2 * INLINED)
 }
 
-/// Returns true if an instruction is the product itself.
+/// Returns true if an instruction of the fused kernel loads the result of the product.
 fn is_product(c: &Contraction, kernel: &Kernel, i: usize) -> bool {
     matches!(&kernel.body[i].op, Operation::Load(access) if access.buffer == c.buffers[2])
 }
 
-/// Declares the buffers that the function uses.
+/// Declares the buffers that the function `finish` uses.
 pub(super) fn bind(b: &mut Build<'_>, request: &Request<'_>) {
     let c = request.c;
     let aligned = is_aligned(c);
@@ -55,8 +55,8 @@ pub(super) fn bind(b: &mut Build<'_>, request: &Request<'_>) {
     }
 }
 
-/// Writes the function `finish(x0, x1, x2, x3, place, left)`. It takes sums of neighbouring columns, the index of the
-/// first in the product, and how many of them exist.
+/// Writes the function `finish(x0, x1, x2, x3, place, left)`. Its arguments are the sums of four neighbouring columns,
+/// the position of the first in the product, and the number of the four columns that exist.
 pub(super) fn function(b: &mut Build<'_>, request: &Request<'_>) -> Result<(), String> {
     let c = request.c;
     let aligned = is_aligned(c);

@@ -1,4 +1,4 @@
-//! Products of matrices: selects a template for each, and holds the parts that templates share.
+//! Selects a template for each product of matrices, and holds the code that templates share.
 //! Takes a contraction and the limits of an adapter; returns its kernels in order, or the reason why there are none.
 //! The templates are in `tiles.rs`, `registers.rs` and `reduction.rs`; `split.rs` splits long sums.
 
@@ -30,7 +30,7 @@ pub(crate) struct Request<'a> {
     pub(crate) text: Text,
 }
 
-/// Outputs that one thread computes: this many rows and columns.
+/// Number of rows and of columns of the block of outputs that one thread computes.
 const BLOCK: usize = 4;
 
 /// Returns the kernels of a product, in order, or the reason why there are none.
@@ -48,7 +48,7 @@ pub(crate) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
     if !fits {
         return Err("an operand has more than 2^31 elements".into());
     }
-    // Few outputs, or a shape that no tile fits: compute each output as a reduction.
+    // If there are few rows or columns, no tile fits, and each output is computed as a reduction.
     let narrow = m < BLOCK || n < BLOCK;
     let few = c.products() * m * n <= 1 << 12 && k >= 256 && request.limits.barriers == Barriers::Cheap;
     // Software adapters end loops after 65,535 iterations.
@@ -59,7 +59,7 @@ pub(crate) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
     if let Some(finish) = &c.finish
         && !epilogue::fits(c)
     {
-        // The kernel that follows reads other elements of the result than the one it writes.
+        // The fused kernel reads other elements of the product than the one it writes, so it runs after the product.
         let alone = Contraction { finish: None, ..c.clone() };
         let mut all = launches(&Request { c: &alone, raw: true, ..*request })?;
         let Request { program, limits, dialect, text, .. } = *request;
@@ -87,7 +87,7 @@ pub(crate) enum Along {
     Neither,
 }
 
-/// An operand: its start for this batch index, and its strides.
+/// An operand at one batch index: its first element, and its strides.
 pub(crate) struct Operand {
     pub(crate) buffer: usize,
     pub(crate) start: Int,
@@ -97,14 +97,14 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
-    /// The index of the element at a lane and a depth.
+    /// Returns the position of the element at a lane and a depth.
     pub(crate) fn at(&self, lane: &Int, depth: &Int) -> Int {
         self.start.plus(&lane.times(&self.lane)).plus(&depth.times(&self.depth))
     }
 }
 
-/// Returns the axis along which an operand is contiguous and aligned. Special text has strides of 1 as literals;
-/// generic text has them by its structure.
+/// Returns the axis along which an operand is contiguous and aligned. The text depends on it: special text contains
+/// strides of 1 as literals, generic text is written for the contiguous axis.
 pub(crate) fn along(c: &Contraction, o: usize) -> Along {
     let (lanes, lane, depth) = match o {
         0 => (c.m.0, c.m.1[0], c.k.1[0]),
@@ -134,7 +134,7 @@ impl Sizes {
     }
 }
 
-/// The two operands and the first element of the result, at a batch index.
+/// Returns the two operands and the first element of the result, at a batch index.
 pub(crate) fn operands(b: &mut Build<'_>, c: &Contraction, batch: &Int) -> ([Operand; 2], Int) {
     let extents: Vec<Int> = c.batch.iter().map(|x| b.size(x.0 as i64)).collect();
     let index = decompose(b, batch, &extents);
@@ -157,14 +157,14 @@ pub(crate) fn operands(b: &mut Build<'_>, c: &Contraction, batch: &Int) -> ([Ope
         Operand { buffer: c.buffers[o], start, lane, depth, along }
     };
     let (first, second) = (operand(b, 0), operand(b, 1));
-    // Offsets are parameters in generic and special text.
+    // Offsets are parameters also in special text, so that products at other offsets share a kernel.
     let offset = Int::Text(b.parameter(crate::program::Word::Value(c.offsets[2] as u32)));
     let place = moved(b, 2, offset);
     let place = b.int(place);
     ([first, second], place)
 }
 
-/// Returns true if four neighbouring columns of the result start at a multiple of four elements, and all exist.
+/// Returns true if each four neighbouring columns of the result start at a multiple of four elements, and all exist.
 pub(crate) fn is_aligned(c: &Contraction) -> bool {
     let even = |x: i64| x % 4 == 0;
     c.n.0.is_multiple_of(4)
@@ -174,7 +174,7 @@ pub(crate) fn is_aligned(c: &Contraction) -> bool {
         && c.batch.iter().all(|b| b.0 == 1 || even(b.1[2]))
 }
 
-/// Returns true if a kernel reads a product only at the index it writes.
+/// Returns true if the fused kernel reads the product only at the index it writes.
 fn reads_own(c: &Contraction) -> bool {
     let Some(kernel) = &c.finish else { return true };
     kernel.body.iter().all(|inst| match &inst.op {
@@ -195,7 +195,7 @@ fn is_row_major(c: &Contraction) -> bool {
     c.offsets[2] == 0 && is_flat(&axes, &Layout { offset: 0, strides })
 }
 
-/// The layout of an operand or the result over batch, rows, columns and the summed axis.
+/// Returns the layout of an operand or the result over batch, rows, columns and the summed axis.
 fn layout(c: &Contraction, o: usize) -> Layout {
     let mut strides: Vec<i64> = c.batch.iter().map(|b| b.1[o]).collect();
     strides.extend(match o {
@@ -206,7 +206,7 @@ fn layout(c: &Contraction, o: usize) -> Layout {
     Layout { offset: c.offsets[o], strides }
 }
 
-/// The dtype in which sums are accumulated.
+/// Returns the dtype in which sums are accumulated.
 fn sums(c: &Contraction) -> DType {
     c.dtype
 }

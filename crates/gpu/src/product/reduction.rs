@@ -1,4 +1,5 @@
-//! Products as reductions: a row kernel with one row per output. For products with few outputs, and for all dtypes.
+//! Writes products as kernels with reductions: one row per output. For products with few outputs, and for dtypes for which
+//! there is no other template.
 
 use super::{Request, layout, sums};
 use crate::build::Launch;
@@ -6,7 +7,7 @@ use crate::translate::kernel_launch;
 use gradus_compile::{Access, Inst, Kernel, Level, Operation, Store};
 use gradus_ir::ops::{Combine, Scalar, pointwise};
 
-/// Returns the kernel of the product, then the kernel that follows it.
+/// Returns the kernel of the product, then the kernel fused with it, if any.
 pub(super) fn launches(request: &Request<'_>) -> Result<Vec<Launch>, String> {
     let Request { program, c, limits, dialect, text, .. } = *request;
     let mut axes: Vec<usize> = c.batch.iter().map(|b| b.0).collect();

@@ -1,4 +1,4 @@
-//! Products without shared memory: a thread computes a block of rows and columns, each sum in a separate variable.
+//! Writes products without shared memory: a thread computes a block of rows and columns, each sum in a separate variable.
 //! For adapters with expensive barriers, and for products that no tile fits.
 
 use super::{Along, BLOCK, Operand, Request, Sizes, epilogue, operands};
@@ -9,20 +9,20 @@ use crate::limits::Barriers;
 use crate::memory::{load, load_four};
 use gradus_compile::Contraction;
 
-/// Side of a large block.
+/// Number of rows and of columns of a large block.
 const LARGE: usize = 2 * BLOCK;
-/// Fewest threads with large blocks.
+/// Smallest number of threads for which blocks are large.
 const FEWEST: usize = 32;
 
-/// Returns how many rows and columns a thread computes. On software adapters a load costs several times as much as a
-/// product, so that large blocks win although their sums exceed the registers.
+/// Returns the number of rows and of columns that a thread computes. On software adapters a load costs several times as
+/// much as a multiplication, so large blocks are faster although their sums do not fit in registers.
 fn block_of(request: &Request<'_>) -> [usize; 2] {
     let c = request.c;
     let small = [BLOCK, BLOCK];
     if request.limits.barriers == Barriers::Cheap {
         return small;
     }
-    // At most a quarter of the indices may be beyond the last.
+    // Large blocks may exceed the extent by at most a quarter of it.
     let side = |n: usize| if 4 * n.next_multiple_of(LARGE) <= 5 * n { LARGE } else { BLOCK };
     let threads = |[m, n]: [usize; 2]| c.products() * c.m.0.div_ceil(m) * c.n.0.div_ceil(n);
     let fits = |b: &[usize; 2]| threads(*b) >= FEWEST;
@@ -67,7 +67,7 @@ pub(super) fn launch(request: &Request<'_>) -> Result<Launch, String> {
     for _ in 0..high {
         sums.push((0..wide).map(|_| b.variable("0.0f")).collect());
     }
-    // Software adapters copy all sums in every iteration.
+    // Software adapters copy all sums in every iteration, so an iteration has four depths.
     let software = request.limits.barriers == Barriers::Dear && c.k.0.is_multiple_of(4);
     let step = if software || [&first, &second].iter().any(|o| o.along == Along::Depth) { 4 } else { 1 };
     let k = b.name();
@@ -92,7 +92,7 @@ pub(super) fn launch(request: &Request<'_>) -> Result<Launch, String> {
     b.finish_threads(items, request.limits)
 }
 
-/// Where the sums of a thread are written.
+/// The location in the result to which a thread writes its sums.
 struct Results<'a> {
     row: &'a Int,
     column: &'a Int,
@@ -115,8 +115,8 @@ impl Results<'_> {
         }
     }
 
-    /// As [`Results::unrolled`], in a loop over sums in an array: software adapters take seconds to compile many copies
-    /// of a long epilogue, and write each sum once.
+    /// Does the same as [`Results::unrolled`] in a loop over an array of the sums, because software adapters take seconds to
+    /// compile many copies of a long epilogue. The array costs little, because each sum is written to it once.
     fn in_loop(&self, b: &mut Build<'_>, c: &Contraction, sums: &[Vec<String>]) {
         let (high, wide) = (sums.len(), sums[0].len());
         let all: Vec<&str> = sums.iter().flatten().map(String::as_str).collect();
@@ -135,7 +135,8 @@ impl Results<'_> {
         b.line("}");
     }
 
-    /// Passes four sums of a row to `finish`. `guards`: whether the row or the columns may be beyond the last.
+    /// Passes four sums of a row to `finish`. If `guards[0]` is true, the row may not exist; if `guards[1]` is true, the
+    /// columns may not exist.
     fn finish(&self, b: &mut Build<'_>, four: &[String], row: &Int, column: &Int, guards: [bool; 2]) {
         let (m, n) = (self.sizes.m.text(), self.sizes.n.text());
         let inside = [(row, &m), (column, &n)].into_iter().zip(guards).filter(|(_, guard)| *guard);
@@ -151,7 +152,8 @@ impl Results<'_> {
     }
 }
 
-/// Neighbouring rows or columns of an operand from the first. Those beyond the last repeat the last, and are not stored.
+/// Returns neighbouring rows or columns of an operand from `first` on. Those after the last are replaced by the last;
+/// their sums are not stored.
 fn lanes(
     b: &mut Build<'_>,
     o: &Operand,
@@ -162,7 +164,7 @@ fn lanes(
     let mut all: Vec<Int> = Vec::with_capacity(count);
     for k in 0..count as u32 {
         let own = first.plus(&Int::Literal(k));
-        // Loads along lanes take four, all of which exist.
+        // Loads along lanes read four lanes at a time. All four exist, because their number is a multiple of four.
         let (clamped, last) = match o.along {
             Along::Lanes => (k >= 4 && k % 4 == 0, 4),
             _ => (k > 0, 1),
@@ -175,7 +177,7 @@ fn lanes(
     all
 }
 
-/// The elements of an operand at some lanes and `step` depths: for each depth, those of the lanes.
+/// Loads the elements of an operand at some lanes and `step` depths. Returns, for each depth, the elements of the lanes.
 fn block(b: &mut Build<'_>, o: &Operand, lanes: &[Int], depth: &Int, step: u32) -> Vec<Vec<String>> {
     let mut all: Vec<Vec<String>> = vec![Vec::new(); step as usize];
     match o.along {

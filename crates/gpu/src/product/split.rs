@@ -9,10 +9,10 @@ use gradus_ir::ops::Combine;
 
 /// Number of tiles that occupy a GPU.
 const ENOUGH: usize = 256;
-/// Fewest elements of the summed axis per part.
+/// Smallest number of elements of the summed axis per part.
 const LEAST: usize = 128;
 
-/// Returns into how many parts a product is split; `None` if it is not.
+/// Returns the number of parts into which a product is split; `None` if it is not split.
 pub(crate) fn parts(c: &Contraction, limits: &Limits) -> Option<usize> {
     let tiles = c.products() * c.m.0.div_ceil(64) * c.n.0.div_ceil(64);
     let float = [c.operands, c.dtype].iter().all(|d| matches!(d, DType::F32 | DType::BF16 | DType::F16));
@@ -24,12 +24,12 @@ pub(crate) fn parts(c: &Contraction, limits: &Limits) -> Option<usize> {
     (2..=wanted).rev().find(|s| c.k.0.is_multiple_of(*s) && (c.k.0 / s).is_multiple_of(16))
 }
 
-/// Number of elements of the result.
+/// Returns the number of elements of the result.
 pub(crate) fn numel(c: &Contraction) -> usize {
     c.products() * c.m.0 * c.n.0
 }
 
-/// The products of all parts, which are an additional batch axis.
+/// Returns the products of all parts as one contraction, in which the parts are an additional batch axis.
 pub(crate) fn partial(c: &Contraction, parts: usize, scratch: usize) -> Contraction {
     let depth = c.k.0 / parts;
     let along = |s: i64| s * depth as i64;
@@ -40,7 +40,7 @@ pub(crate) fn partial(c: &Contraction, parts: usize, scratch: usize) -> Contract
     all
 }
 
-/// The kernel that adds the parts, and computes the kernel that follows the product.
+/// Returns the kernel that adds the parts. It includes the kernel that is fused with the product.
 pub(crate) fn total(c: &Contraction, raw: bool, parts: usize, scratch: usize) -> Kernel {
     let axes = c.finish.as_ref().map_or(vec![numel(c)], |k| k.axes.clone());
     let flat = Layout::row_major(&axes).strides;
@@ -57,7 +57,7 @@ pub(crate) fn total(c: &Contraction, raw: bool, parts: usize, scratch: usize) ->
         stores.push(Store { value: 1, access: Access { buffer: c.buffers[2], layout } });
     }
     if let Some(finish) = &c.finish {
-        // The index of each instruction in the new body; the product is replaced by the sum.
+        // The index of each instruction in the new body, in which the sum of the parts replaces the product.
         let mut at = Vec::with_capacity(finish.body.len());
         for inst in &finish.body {
             if matches!(&inst.op, Operation::Load(access) if access.buffer == c.buffers[2]) {

@@ -1,5 +1,5 @@
-//! Products by tiles in shared memory: 256 threads compute 64×64 or 128×128 outputs, 16 of the summed axis at a time.
-//! Each sum is a separate variable, because an array indexed in a loop would be stored in memory.
+//! Writes products by tiles in shared memory: 256 threads compute 64×64 or 128×128 outputs, and load 16 elements of the
+//! summed axis at a time. Each sum is a separate variable, because an array indexed in a loop would be stored in memory.
 
 use super::{Along, Operand, Request, Sizes, epilogue, operands, registers};
 use crate::build::{Build, GROUP_NUMBER, Launch};
@@ -9,14 +9,14 @@ use crate::memory::{load, load_four};
 /// Elements of the summed axis in a tile.
 const DEPTH: u32 = 16;
 
-/// Returns the kernel for tiles with this side, and its launch.
+/// Returns the kernel for tiles of `side` by `side` outputs, and its launch.
 pub(super) fn launch(request: &Request<'_>, side: u32) -> Result<Launch, String> {
     let c = request.c;
     let mut b = Build::new(request.program, request.dialect, request.text);
     registers::bind(&mut b, request, &[Along::Lanes]);
     epilogue::bind(&mut b, request);
     epilogue::function(&mut b, request)?;
-    // A thread has 4×4 outputs, or 8×8: two blocks of four, half a tile apart.
+    // A thread computes 4×4 outputs, or 8×8: in each direction two blocks of four that are half a tile apart.
     let blocks = side / 64;
     let (high, wide) = (c.m.0.div_ceil(side as usize), c.n.0.div_ceil(side as usize));
     let tiles = c.products() * high * wide;
@@ -81,16 +81,17 @@ pub(super) fn launch(request: &Request<'_>, side: u32) -> Result<Launch, String>
     b.finish(tiles, request.limits.groups, request.limits.bindings)
 }
 
-/// The assignment of a tile's elements to the threads that load them: vectors of four lanes, one row per depth.
+/// The assignment of a tile's elements to the threads that load them. The tile has a row for each depth, and a thread
+/// writes vectors of four lanes.
 struct Fill<'a> {
     name: &'a str,
     operand: &'a Operand,
     first: &'a Int,
     extent: &'a Int,
-    /// If true, all lanes of all tiles exist.
+    /// If true, the number of lanes is a multiple of the side, so all lanes of all tiles exist.
     full: bool,
     side: u32,
-    /// If true, all depths of all tiles exist.
+    /// If true, the summed axis is a multiple of [`DEPTH`], so all depths of all tiles exist.
     even: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Indices of the first largest or smallest elements: the threads of a group share a vector along the axis, and
-//! reduce their candidates by a fixed tree.
+//! Writes kernels that find the index of the first largest or smallest element along an axis. The threads of a group share
+//! a vector along the axis, and reduce their candidates by a fixed tree.
 
 use super::{Call, split_extents};
 use crate::build::{Build, GROUP, GROUP_NUMBER, Launch};
@@ -10,7 +10,7 @@ use crate::memory::{load, register, store};
 use crate::pointwise;
 use gradus_ir::DType;
 
-/// The condition that `a` is better than `b`: NaN is better than every number, and nothing is better than NaN.
+/// Returns the condition that `a` is better than `b`. NaN is better than every number, and no value is better than NaN.
 fn beats(dtype: DType, largest: bool, a: &str, b: &str) -> String {
     let (x, y) = if largest { (b, a) } else { (a, b) };
     match register(dtype) {
@@ -31,7 +31,7 @@ pub(super) fn launches(call: &mut Call<'_>, largest: bool, axis: usize) -> Resul
         return Ok(Vec::new());
     }
     if length == 0 {
-        return Err("its axis has extent 0".into());
+        return Err("its axis has extent 0, so there is no largest or smallest element".into());
     }
     let threads = match call.limits.barriers {
         Barriers::Dear if length > 1 << 15 => GROUP,
@@ -47,7 +47,7 @@ pub(super) fn launches(call: &mut Call<'_>, largest: bool, axis: usize) -> Resul
     let dtype = b.dtype(x);
     let kind = register(dtype).ok_or_else(|| format!("kernels do not compute in {dtype}"))?;
     if dtype.is_complex() {
-        return Err(format!("there is no order of {dtype}"));
+        return Err(format!("elements of {dtype} cannot be ordered"));
     }
     let per_group = GROUP / threads;
     let most = b.size(lines as i64);
@@ -63,7 +63,7 @@ pub(super) fn launches(call: &mut Call<'_>, largest: bool, axis: usize) -> Resul
         let value = load(b, x, &at);
         b.value(value)
     };
-    // Threads beyond the length start with the last element, which is not better than itself.
+    // Threads without an element start with the last element, which changes no result.
     let first = b.value(format!("min({lane}, {} - 1u)", n.text()));
     let value = element(&mut b, &Int::Text(first.clone()));
     let (best, place) = (b.variable(value), b.variable(&first));

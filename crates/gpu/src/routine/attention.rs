@@ -1,7 +1,7 @@
-//! Attention in one kernel per pass, forward and backward, without the scores in memory. A few threads share a row: a
-//! query in the forward pass, a query or a key in the backward pass. Each walks over its part of the other side with
-//! a running maximum, and a fixed tree in shared memory combines the parts. The number of threads per row depends on
-//! the sizes alone. If barriers are expensive, a row has one thread, and there are no barriers.
+//! Writes attention, forward and backward, as kernels that do not store the scores. A row is a query in the forward pass,
+//! and a query or a key in the backward pass. A few threads share a row. Each of them loops over a part of the keys (or
+//! queries) with a running maximum, and a fixed tree in shared memory combines the parts. The number of threads per row
+//! depends on the sizes only. If barriers are expensive, a row has one thread, and there are no barriers.
 
 use super::Call;
 use crate::build::{Build, GROUP, Launch};
@@ -27,18 +27,19 @@ const fn claim(name: &'static str, fits: fn(&Profile, &Region, &[Aval]) -> bool)
 const FORWARD: &str = "scaled_dot_product_attention";
 const BACKWARD: &str = "scaled_dot_product_attention_vjp";
 
-/// Most features that a thread holds in registers.
+/// Largest number of features that a thread holds in registers.
 const REGISTERS: usize = 192;
-/// Fewest rows. With fewer, as when one token is generated, a product that shares the work of a row is faster.
+/// Smallest number of rows. With fewer rows, as when one token is generated, products are faster, because more threads
+/// share the work of a row.
 const FEWEST: usize = 1024;
-/// Number of threads that occupy a GPU, and most threads that share a row.
+/// Number of threads that occupy a GPU, and largest number of threads that share a row.
 const ENOUGH: usize = 1 << 16;
 const MOST_LANES: usize = 16;
-/// Most rows that a thread walks over, because software adapters end loops after 65,535 iterations.
+/// Largest number of rows that a thread loops over, because software adapters end loops after 65,535 iterations.
 const LONGEST: usize = 1 << 15;
 /// Number of keys or queries processed together.
 const STEP: usize = 4;
-/// Less than every meaningful score, but finite, since WGSL has no infinities.
+/// The initial maximum: less than every useful score, but finite, because WGSL has no infinite literals.
 const LOWEST: &str = "-3.0e38f";
 
 /// The parameters of a call of attention.
@@ -60,8 +61,8 @@ struct Attention {
 }
 
 impl Attention {
-    /// Reads the parameters of a call, if kernels whose threads hold `times` rows of queries and one of values can
-    /// run it.
+    /// Returns the parameters of a call, or `None` if kernels cannot run it. Threads of the kernels hold `times` rows of
+    /// queries and one row of values in registers.
     fn of(call: &Region, types: &[Aval], times: usize) -> Option<Attention> {
         let arg = |name: &str| call.args.iter().find(|(n, _)| n == name).map(|(_, a)| a);
         let float = |name: &str| match arg(name) {
@@ -73,7 +74,7 @@ impl Attention {
             _ => None,
         };
         let is = |name: &str| matches!(arg(name), Some(Attr::Bool(true)));
-        // A backward pass for some operands only is inlined: its results do not say which operands they belong to.
+        // A backward pass for only some operands is inlined, because the call does not state which operands these are.
         let results = call.body.outputs().len();
         let operands = if times == 1 { (3, 1) } else { (4, 3) };
         if is("mask") || float("dropout") != Some(0.0) || (types.len(), results) != operands {
@@ -112,7 +113,7 @@ impl Attention {
         (narrow && long <= LONGEST && a.heads * queries >= FEWEST).then_some(a)
     }
 
-    /// Returns true if kernels can run a call, and products that store the scores would not be faster.
+    /// Returns true if kernels can run a call, and products that store the scores are not expected to be faster.
     fn claimed(profile: &Profile, call: &Region, types: &[Aval], times: usize) -> bool {
         Attention::of(call, types, times).is_some_and(|a| {
             let scores = a.heads.saturating_mul(a.queries).saturating_mul(a.keys);
@@ -121,13 +122,13 @@ impl Attention {
         })
     }
 
-    /// The unit of reads and writes: one element or four.
+    /// Returns the unit of reads and writes: one element or four.
     fn unit(&self) -> Unit {
         if self.width.is_multiple_of(4) && self.values.is_multiple_of(4) { Unit::Four } else { Unit::Word }
     }
 }
 
-/// The kernels of a claimed region.
+/// Returns the kernels of a claimed region.
 pub(super) fn launches(call: &mut Call<'_>, region: &Region) -> Result<Vec<Launch>, String> {
     let types = &call.routine.types;
     let unfit = || format!("there is no kernel for {}", region.name);
@@ -136,7 +137,7 @@ pub(super) fn launches(call: &mut Call<'_>, region: &Region) -> Result<Vec<Launc
         return Ok(vec![forward(call, &a)?]);
     }
     let a = Attention::of(region, types, 2).ok_or_else(unfit)?;
-    // Per query row: the logarithm of the sum of exponentials, and the product of the result with its cotangent.
+    // For each query row: the logarithm of the sum of exponentials, and the dot product of the result with its cotangent.
     let statistics = call.scratch(DType::F32, a.heads * a.queries * 4);
     Ok(vec![
         row_statistics(call, &a, statistics)?,
@@ -146,7 +147,7 @@ pub(super) fn launches(call: &mut Call<'_>, region: &Region) -> Result<Vec<Launc
     ])
 }
 
-/// A kernel under construction, with the numbers that all passes use.
+/// A kernel under construction, with the sizes that all passes use.
 struct Kernel<'a> {
     b: Build<'a>,
     a: &'a Attention,
@@ -216,7 +217,7 @@ impl<'a> Kernel<'a> {
             k.b.line(format!("if ({item} >= {}) {{\nreturn;\n}}", most.text()));
             return (k, Int::Text(item));
         }
-        // All threads must reach the barriers: those beyond the last row repeat it, and write nothing.
+        // All threads must reach the barriers, so threads after the last row compute the last row and write nothing.
         k.lane = k.b.value(format!("{item} % {lanes}u"));
         let own = k.b.value(format!("{item} / {lanes}u"));
         k.writes = Some(k.b.value(format!("{} == 0u && {own} < {}", k.lane, most.text())));
@@ -229,7 +230,7 @@ impl<'a> Kernel<'a> {
         self.b.finish_threads(self.rows * self.lanes, limits)
     }
 
-    /// Combines variables of all threads of a row by a fixed tree. All threads get the results.
+    /// Combines variables of the threads of a row by a fixed tree. Afterwards all these threads have the results.
     fn combine(&mut self, variables: &[String], two: impl Fn(&str, &str) -> String) {
         if self.lanes == 1 {
             return;
@@ -273,13 +274,13 @@ impl<'a> Kernel<'a> {
         j
     }
 
-    /// The start of a row of an operand.
+    /// Returns the position of the first element of a row.
     fn at(&mut self, operand: usize, row: &Int, width: usize) -> Int {
         let start = self.b.start(self.buffers[operand], 0);
         self.b.int(start.plus(&row.times(&Int::Literal(width as u32))))
     }
 
-    /// The elements of a row.
+    /// Loads the elements of a row.
     fn row(&mut self, operand: usize, row: &Int, width: usize) -> Vec<String> {
         let at = self.at(operand, row, width);
         self.elements(operand, &at, width)
@@ -299,7 +300,7 @@ impl<'a> Kernel<'a> {
         all
     }
 
-    /// Writes a row.
+    /// Stores a row.
     fn put(&mut self, operand: usize, row: &Int, values: &[String]) {
         let writes = self.writes.clone();
         if let Some(writes) = &writes {
@@ -325,7 +326,7 @@ impl<'a> Kernel<'a> {
         (0..n).map(|_| self.b.variable("0.0f")).collect()
     }
 
-    /// The sum of products of two rows, in four chains.
+    /// Returns the dot product of two rows, summed in four independent chains.
     fn product(&mut self, x: &[String], y: &[String]) -> String {
         let mut chains: Vec<String> = Vec::new();
         for (i, (x, y)) in x.iter().zip(y).enumerate() {
@@ -338,7 +339,8 @@ impl<'a> Kernel<'a> {
         self.b.value(chains.join(" + "))
     }
 
-    /// The score of a product, and the factor by which its gradient becomes that of the product.
+    /// Returns the score for the dot product of a query and a key. Also returns the derivative of the soft cap, if there is
+    /// one: the gradient of the score is multiplied by it.
     fn score(&mut self, product: &str) -> (String, Option<String>) {
         let scaled = self.b.value(format!("{product} * {}", self.scale));
         let Some(c) = self.softcap.clone() else { return (scaled, None) };
@@ -347,7 +349,7 @@ impl<'a> Kernel<'a> {
         (self.b.value(format!("{bent} * {c}")), Some(slope))
     }
 
-    /// The keys that a query sees: the first, and the one after the last.
+    /// Returns the range of keys that a query sees: the first, and the one after the last.
     fn seen(&mut self, query: &Int) -> (String, String) {
         let next = query.plus(&Int::Literal(1));
         let end = match self.a.causal {
@@ -364,7 +366,7 @@ impl<'a> Kernel<'a> {
         (self.b.value(first), self.b.value(end))
     }
 
-    /// The queries that see a key: the first, and the one after the last.
+    /// Returns the range of queries that see a key: the first, and the one after the last.
     fn seeing(&mut self, key: &Int) -> (String, String) {
         let first = if self.a.causal { key.text() } else { "0u".into() };
         let end = match self.a.window {
@@ -377,15 +379,15 @@ impl<'a> Kernel<'a> {
         (self.b.value(first), self.b.value(end))
     }
 
-    /// The head of keys that a row of queries reads, and the query's own number.
+    /// Returns the head of keys that a row of queries reads, and the position of the query in its head.
     fn query(&mut self, row: &Int) -> (Int, Int) {
         let head = self.b.int(row.over(&self.queries.times(&Int::Literal(self.a.group as u32))));
         let own = self.b.int(row.modulo(&self.queries));
         (head, own)
     }
 
-    /// Walks over the keys of a query with a running maximum. Returns the maximum, the sum of exponentials, and the
-    /// sum of values weighted by their exponentials. Operands 0, 1 and 2 are queries, keys and values.
+    /// Loops over the keys of a query with a running maximum. Returns the maximum, the sum of exponentials, and the sum of
+    /// values weighted by their exponentials. Operands 0, 1 and 2 are queries, keys and values.
     fn walk(&mut self, row: &Int) -> (String, String, Vec<String>) {
         let a = self.a;
         let q = self.row(0, row, a.width);
@@ -397,7 +399,7 @@ impl<'a> Kernel<'a> {
         let j = self.share(&first, &end, STEP);
         let (mut keys, mut scores) = (Vec::new(), Vec::new());
         for s in 0..STEP {
-            // Keys beyond the last repeat it, with a weight of zero.
+            // Keys after the last are replaced by the last, with a weight of zero.
             let key = match s {
                 0 => Int::Text(j.clone()),
                 _ => Int::Text(self.b.value(format!("min({j} + {s}u, {end} - 1u)"))),
@@ -443,7 +445,8 @@ impl<'a> Kernel<'a> {
         (top, total, sums)
     }
 
-    /// The gradient of a score's product for a query, given the query's statistics and the gradient of the weight.
+    /// Returns the gradient of the dot product of a query and a key. Takes the query's statistics and `dp`, the gradient of
+    /// the weight.
     fn score_gradient(&mut self, product: &str, statistics: &[String], dp: &str) -> String {
         let (score, slope) = self.score(product);
         let weight = self.b.value(format!("f_exp({score} - {})", statistics[0]));
@@ -452,7 +455,7 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// The result of attention.
+/// Returns the kernel of the forward pass.
 fn forward(call: &Call<'_>, a: &Attention) -> Result<Launch, String> {
     let routine = call.routine;
     let rows = a.heads * a.queries;
@@ -466,8 +469,8 @@ fn forward(call: &Call<'_>, a: &Attention) -> Result<Launch, String> {
     k.finish(call.limits)
 }
 
-/// Statistics of each query row: the logarithm of the sum of exponentials, and the product of the result with its
-/// cotangent.
+/// Returns the kernel that writes the statistics of each query row: the logarithm of the sum of exponentials, and the dot
+/// product of the result with its cotangent.
 fn row_statistics(call: &Call<'_>, a: &Attention, to: usize) -> Result<Launch, String> {
     let ins = &call.routine.ins;
     let rows = a.heads * a.queries;
@@ -482,7 +485,7 @@ fn row_statistics(call: &Call<'_>, a: &Attention, to: usize) -> Result<Launch, S
     k.finish(call.limits)
 }
 
-/// The gradient of queries.
+/// Returns the kernel that computes the gradient of queries.
 fn query_gradient(call: &Call<'_>, a: &Attention, statistics: usize) -> Result<Launch, String> {
     let (ins, out) = (&call.routine.ins, call.routine.outs[0]);
     let rows = a.heads * a.queries;
@@ -508,7 +511,8 @@ fn query_gradient(call: &Call<'_>, a: &Attention, statistics: usize) -> Result<L
     k.finish(call.limits)
 }
 
-/// The gradient of keys, or of values. Each sums over the queries of all heads that share the key.
+/// Returns the kernel that computes the gradient of keys, or of values if `keys` is false. It sums over the queries of all
+/// heads that share the key.
 fn key_gradient(call: &Call<'_>, a: &Attention, statistics: usize, keys: bool) -> Result<Launch, String> {
     let ins = &call.routine.ins;
     let out = call.routine.outs[if keys { 1 } else { 2 }];

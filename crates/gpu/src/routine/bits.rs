@@ -1,4 +1,4 @@
-//! Random words: a thread computes a block of four from its number and the state.
+//! Writes the kernel of random words: a thread computes a block of four words from its number and the state.
 
 use super::{Call, each};
 use crate::build::{Build, GROUP, Launch};
@@ -6,7 +6,7 @@ use crate::dialect::Unit;
 use crate::int::Int;
 use crate::memory::{load, store};
 
-/// Returns the kernel of a draw: words, and the state after them.
+/// Returns the kernel that writes random words, and the state after them.
 pub(super) fn launches(call: &mut Call<'_>) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let (state, words, next) = (routine.ins[0], routine.outs[0], routine.outs[1]);

@@ -1,4 +1,4 @@
-//! Windows: convolution, the sum of overlapping windows, and padding between elements. A thread computes one element.
+//! Writes convolutions, sums of overlapping windows, and padding between elements. A thread computes one element.
 //! Takes a routine of a plan; returns its kernels. Large convolutions of floats are in `implicit.rs` and `direct.rs`.
 
 use super::{Call, direct, each, implicit};
@@ -12,12 +12,12 @@ use gradus_compile::Layout;
 use gradus_ir::DType;
 use gradus_ir::ops::{Combine, Window};
 
-/// Extents of a shape as numbers in the text.
+/// Returns the extents of a shape as expressions.
 pub(super) fn sizes(b: &mut Build<'_>, shape: &[usize]) -> Vec<Int> {
     shape.iter().map(|e| b.size(*e as i64)).collect()
 }
 
-/// The row-major number of an index.
+/// Returns the row-major number of an index.
 pub(super) fn number(b: &mut Build<'_>, shape: &[usize], index: &[Int]) -> Int {
     let strides = Layout::row_major(shape).strides;
     let terms = strides.iter().zip(index);
@@ -27,8 +27,8 @@ pub(super) fn number(b: &mut Build<'_>, shape: &[usize], index: &[Int]) -> Int {
     })
 }
 
-/// Divides a signed position by a dilation. Returns the index of the element, and whether there is one below the
-/// extent.
+/// Divides a signed position by a dilation. Returns the index of the element at that position, and the condition that
+/// there is an element with an index below `extent`.
 pub(super) fn spread(b: &mut Build<'_>, at: Int, dilation: usize, extent: &Int) -> (Int, String) {
     let at = b.int(at);
     if dilation == 1 {
@@ -37,8 +37,7 @@ pub(super) fn spread(b: &mut Build<'_>, at: Int, dilation: usize, extent: &Int) 
     }
     let d = b.size(dilation as i64);
     let own = b.int(at.over(&d));
-    // A negative number is large as an unsigned word, and its quotient may be a valid index, so the sign is tested
-    // too.
+    // As an unsigned word a negative number is large, but its quotient may be a valid index, so the sign is tested too.
     let inside = format!(
         "bitcast<i32>({0}) >= 0 && {1} * {2} == {0} && {1} < {3}",
         at.text(),
@@ -49,12 +48,12 @@ pub(super) fn spread(b: &mut Build<'_>, at: Int, dilation: usize, extent: &Int) 
     (own, inside)
 }
 
-/// The product of two elements, and the dtype of sums.
+/// Returns the product of two elements, in the type of sums.
 fn times(dtype: DType, a: &str, b: &str) -> Result<String, String> {
     combine(Combine::Prod, dtype, a, b)
 }
 
-/// Strided, padded, dilated, grouped correlation.
+/// Returns the kernels of a correlation with strides, padding, dilations and groups.
 pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let (x, w, out) = (routine.ins[0], routine.ins[1], routine.outs[0]);
@@ -74,7 +73,10 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
         return Ok(all);
     }
     if call.limits.barriers == Barriers::Dear && terms > 1 << 15 {
-        return Err("its windows have more than 2^15 elements, and this adapter ends longer loops".into());
+        return Err(
+            "its windows have more than 2^15 elements, and this adapter stops loops of more iterations"
+                .into(),
+        );
     }
     each::launch(call, &[x, w], out, |b, flat| {
         let extents = sizes(b, &os);
@@ -90,7 +92,7 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
         let base_w = b.int(w_start.plus(&filter.times(&block_w)));
         let x_sizes = sizes(b, &xs);
         let sum = b.variable(identity(Combine::Sum, dtype));
-        // One loop per channel and spatial axis; positions outside of the operand are skipped.
+        // Writes one loop for the channels and one for each spatial axis. Positions outside of the operand are skipped.
         let mut loops: Vec<Int> = Vec::new();
         let mut inside: Vec<Int> = Vec::new();
         let channels = b.size(ws[2] as i64);
@@ -132,7 +134,7 @@ pub(super) fn convolve(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launc
     })
 }
 
-/// The sum of overlapping windows: each element adds its windows in order.
+/// Returns the kernel of a sum of overlapping windows. A thread computes an element, and adds its windows in order.
 pub(super) fn fold(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let (x, out) = (routine.ins[0], routine.outs[0]);
@@ -171,7 +173,7 @@ pub(super) fn fold(call: &mut Call<'_>, window: &Window) -> Result<Vec<Launch>, 
     })
 }
 
-/// Pads the operand with zeros, also between its elements.
+/// Returns the kernel that pads the operand with zeros around and between its elements.
 pub(super) fn pad(call: &mut Call<'_>, low: &[i64], interior: &[usize]) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let (x, out) = (routine.ins[0], routine.outs[0]);

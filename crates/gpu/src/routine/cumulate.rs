@@ -1,5 +1,6 @@
-//! Running combinations along an axis. Long vectors are split into chunks: first the totals of chunks, then the total
-//! before each chunk, then the elements. Sums of floats are pairs, so that they do not lose digits.
+//! Writes running combinations along an axis, such as cumulative sums. Long vectors are split into chunks: kernels compute
+//! the total of each chunk, then the total before each chunk, then the elements. Sums of floats are pairs of a value and
+//! its rounding error.
 
 use super::{Call, each, split_extents};
 use crate::build::{Build, GROUP, Launch};
@@ -10,9 +11,10 @@ use crate::pointwise::{combine, identity};
 use gradus_ir::DType;
 use gradus_ir::ops::Combine;
 
-/// Fewest and most elements per chunk. Within these bounds a chunk has as many elements as there are chunks.
+/// Smallest and largest number of elements per chunk. Within these bounds a chunk has as many elements as there are
+/// chunks.
 const CHUNK: (usize, usize) = (256, 1 << 13);
-/// Longest vector that one thread processes alone.
+/// Longest vector that is not split: one thread processes it.
 const WHOLE: usize = 1024;
 
 /// An accumulator: a value, or a sum and its rounding error.
@@ -41,7 +43,7 @@ impl Running {
         let sum = b.value(format!("f_fence({s} + {x})"));
         let back = b.value(format!("f_fence({sum} - {s})"));
         let error = b.value(format!("f_fence({s} - f_fence({sum} - {back})) + f_fence({x} - {back})"));
-        // An infinite sum has no rounding error.
+        // Ignores the rounding error of an infinite sum, for which the formula gives NaN.
         b.line(format!(
             "{lost} = select({lost}, f_fence({lost} + {error}), f_is_finite({sum}));\n{s} = {sum};"
         ));
@@ -69,7 +71,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Returns the thread's vector and chunk, and the first and last element of the chunk.
+    /// Writes the start of a kernel. Returns the thread's vector and chunk, and the first and last element of the chunk.
     fn begin(&self, b: &mut Build<'_>) -> (Int, Int, Int, Int) {
         let item = each::begin(b, self.lines * self.chunks);
         let (chunks, chunk, n) =
@@ -95,7 +97,7 @@ impl Lines {
     }
 }
 
-/// The kernels of a running combination.
+/// Returns the kernels of a running combination.
 pub(super) fn launches(
     call: &mut Call<'_>,
     how: Combine,
@@ -117,7 +119,7 @@ pub(super) fn launches(
     let mut all = Vec::new();
     let mut before = None;
     if chunks > 1 {
-        // Totals have the dtype of a register; those of floats have a second part.
+        // Totals are stored in the dtype of a register. Those of floats have a second part, the rounding error.
         let wide = match register(dtype) {
             Some("f32") => DType::F32,
             Some("i32") => DType::I32,
@@ -140,7 +142,7 @@ fn finish(b: Build<'_>, call: &Call<'_>, items: usize) -> Result<Launch, String>
     b.finish(items.div_ceil(GROUP as usize), call.limits.groups, call.limits.bindings)
 }
 
-/// Writes the total of each chunk.
+/// Returns the kernel that writes the total of each chunk.
 fn totals(call: &Call<'_>, lines: &Lines, dtype: DType, parts: [usize; 2]) -> Result<Launch, String> {
     let mut b = Build::new(call.program, call.dialect, call.text);
     b.bind(lines.x, Unit::Word, false);
@@ -158,7 +160,7 @@ fn totals(call: &Call<'_>, lines: &Lines, dtype: DType, parts: [usize; 2]) -> Re
     finish(b, call, lines.lines * lines.chunks)
 }
 
-/// Replaces the total of each chunk by the total of all chunks before it.
+/// Returns the kernel that replaces the total of each chunk by the total of all chunks before it.
 fn offsets(call: &Call<'_>, lines: &Lines, dtype: DType, parts: [usize; 2]) -> Result<Launch, String> {
     let mut b = Build::new(call.program, call.dialect, call.text);
     parts.iter().for_each(|p| b.bind(*p, Unit::Word, true));
@@ -177,7 +179,7 @@ fn offsets(call: &Call<'_>, lines: &Lines, dtype: DType, parts: [usize; 2]) -> R
     finish(b, call, lines.lines)
 }
 
-/// Writes the elements.
+/// Returns the kernel that writes the elements.
 fn elements(
     call: &Call<'_>,
     lines: &Lines,

@@ -1,6 +1,6 @@
-//! Convolution of floats on adapters with expensive barriers. A thread computes several output channels at several
-//! neighbouring positions, each sum in a separate variable. Elements of the operand that neighbouring windows share are
-//! loaded once, and index arithmetic is outside of the innermost loop.
+//! Writes convolutions of floats for adapters with expensive barriers. A thread computes several output channels at
+//! several neighbouring positions, each sum in a separate variable. Elements of the operand that neighbouring windows
+//! share are loaded once, and index arithmetic is outside of the innermost loop.
 
 use super::Call;
 use super::convolve::{number, sizes, spread};
@@ -15,22 +15,22 @@ use gradus_ir::DType;
 use gradus_ir::ops::Window;
 use std::collections::BTreeMap;
 
-/// Most output channels, and most positions, of a thread.
+/// Largest number of output channels, and of positions, of a thread.
 const MOST: usize = 8;
-/// Most elements of the window along the last axis in one iteration.
+/// Largest number of elements of the window along the last axis in one iteration.
 const UNROLLED: usize = 16;
-/// Number of threads that occupy the adapter. With fewer, sums are split.
+/// Number of threads that occupy the adapter. If there would be fewer, sums are split among several threads.
 const ENOUGH: usize = 128;
-/// Most terms of a sum in one thread, because software adapters end loops after 65,535 iterations.
+/// Largest number of terms of a sum in one thread, because software adapters end loops after 65,535 iterations.
 const LONGEST: usize = 1 << 15;
 
-/// The sizes of a convolution, and how it is divided among threads.
+/// The sizes of a convolution, and its division among threads.
 struct Geometry<'a> {
     window: &'a Window,
     xs: Vec<usize>,
     ws: Vec<usize>,
     os: Vec<usize>,
-    /// Output channels, and positions along the last axis, of a thread.
+    /// Number of output channels of a thread, and number of positions along the last axis.
     high: usize,
     wide: usize,
     /// Elements of the window along the last axis in one iteration.
@@ -39,19 +39,19 @@ struct Geometry<'a> {
     parts: usize,
 }
 
-/// Block length for an extent: few blocks, but few unused indices.
+/// Returns a block length for an extent that gives few blocks and few unused indices.
 fn block(extent: usize) -> usize {
     (1..=MOST).rev().min_by_key(|n| extent.div_ceil(*n) * (n + 3)).unwrap_or(1)
 }
 
 impl Geometry<'_> {
-    /// Number of blocks of output channels, and of positions along the last axis.
+    /// Returns the number of blocks of output channels, and of positions along the last axis.
     fn blocks(&self) -> [usize; 2] {
         let last = self.os.len() - 1;
         [self.os[2].div_ceil(self.high), self.os[last].div_ceil(self.wide)]
     }
 
-    /// Extents of the loop: channels, window, and iterations along its last axis.
+    /// Returns the extents of the loop: channels, window, and iterations along its last axis.
     fn loops(&self) -> Vec<usize> {
         let mut all = self.ws[2..].to_vec();
         if let Some(last) = all.last_mut() {
@@ -60,7 +60,7 @@ impl Geometry<'_> {
         all
     }
 
-    /// Extents of the index of a thread: part, image, group, block of channels, positions, block of positions.
+    /// Returns the extents of the index of a thread: part, image, group, block of channels, positions, block of positions.
     fn threads(&self) -> Vec<usize> {
         let [down, across] = self.blocks();
         let mut all = vec![self.parts, self.os[0], self.os[1], down];
@@ -70,7 +70,8 @@ impl Geometry<'_> {
     }
 }
 
-/// The kernels of a convolution of floats; `None` if it has no spatial axis or its sums cannot be split far enough.
+/// Returns the kernels of a convolution of floats. Returns `None` if it has no spatial axis, or if parts of its sums would
+/// be longer than [`LONGEST`].
 pub(super) fn launches(call: &mut Call<'_>, window: &Window) -> Result<Option<Vec<Launch>>, String> {
     let routine = call.routine;
     let shape = |t: &gradus_ir::Aval| t.shape.to_vec();
@@ -81,14 +82,14 @@ pub(super) fn launches(call: &mut Call<'_>, window: &Window) -> Result<Option<Ve
     let (rows, last, along) = (os[2], os[os.len() - 1], ws[ws.len() - 1]);
     let (high, wide, unrolled) = match call.text {
         Text::Special => (block(rows), block(last), (1..=UNROLLED).rev().find(|n| along.is_multiple_of(*n))),
-        // Few variants, so that few kernels are compiled for many shapes.
+        // Generic text has few variants, so that few kernels are compiled for many shapes.
         Text::Generic => (if rows < 4 { 1 } else { 4 }, 4, None),
     };
     let mut g = Geometry { window, xs, ws, os, high, wide, unrolled: unrolled.unwrap_or(1), parts: 1 };
     let (channels, terms) = (g.ws[2], g.ws[2..].iter().product::<usize>());
     let threads: usize = g.threads().iter().product();
     let parts = (ENOUGH / threads).max(terms.div_ceil(LONGEST)).clamp(1, channels);
-    // All parts have channels.
+    // Reduces the number of parts so that no part is without channels.
     g.parts = channels.div_ceil(channels.div_ceil(parts));
     if channels.div_ceil(g.parts) * (terms / channels) > LONGEST {
         return Ok(None);
@@ -98,7 +99,7 @@ pub(super) fn launches(call: &mut Call<'_>, window: &Window) -> Result<Option<Ve
     if g.parts == 1 && dtype == DType::F32 {
         return Ok(Some(vec![kernel(call, &g, out)?]));
     }
-    // Partial sums, and sums of narrow floats, are first stored as f32.
+    // Partial sums and sums of narrow floats are first stored as `f32`.
     let scratch = call.scratch(DType::F32, g.parts * numel);
     let mut all = vec![kernel(call, &g, scratch)?];
     all.extend(total(call, scratch, g.parts, out)?);
@@ -127,7 +128,7 @@ fn kernel(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, String
         sizes(&mut b, &g.window.window_dilation),
         g.window.low.iter().map(|l| b.size(-l)).collect::<Vec<Int>>(),
     );
-    // Where the first window starts along each axis.
+    // The start of the first window along each axis.
     let places = at[4..3 + n].iter().chain([&column]);
     let mut origin: Vec<Int> = Vec::new();
     for (i, place) in places.enumerate() {
@@ -145,7 +146,7 @@ fn kernel(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, String
     let mut weights: Vec<Int> = Vec::new();
     for i in 0..g.high as u32 {
         let mut own = row.plus(&Int::Literal(i));
-        // Channels beyond the last repeat the last, and are not stored.
+        // Channels after the last are replaced by the last, and their sums are not stored.
         if i > 0 && (b.text == Text::Generic || !g.os[2].is_multiple_of(g.high)) {
             own = Int::Text(b.value(format!("min({}, {} - 1u)", own.text(), rows.text())));
         }
@@ -156,7 +157,7 @@ fn kernel(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, String
     for _ in 0..g.high {
         sums.push((0..g.wide).map(|_| b.variable("0.0f")).collect());
     }
-    // One loop over channels and windows: each further loop or condition would copy all sums on software adapters.
+    // Uses one loop over channels and windows, because software adapters copy all sums for each further loop or condition.
     let loops = g.loops();
     let each: usize = loops[1..].iter().product();
     let chunk = b.size((g.ws[2].div_ceil(g.parts) * each) as i64);
@@ -183,7 +184,7 @@ fn kernel(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, String
     let line_w = number(&mut b, &g.ws[2..], &index_w);
     let line_w = b.int(line_w);
     let base = b.int(origin[n - 1].plus(&index_w[n].times(&dilations[n - 1])));
-    // Elements of the operand by their distance from the first.
+    // The elements of the operand that are already loaded, by their distance from the first.
     let mut known: BTreeMap<String, String> = BTreeMap::new();
     for u in 0..g.unrolled as u32 {
         let mut elements = Vec::new();
@@ -218,7 +219,7 @@ fn kernel(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, String
     b.finish_threads(threads, call.limits)
 }
 
-/// Stores the sums of a thread.
+/// Writes the lines that store the sums of a thread.
 fn results(
     b: &mut Build<'_>,
     g: &Geometry<'_>,

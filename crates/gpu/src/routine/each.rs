@@ -1,4 +1,4 @@
-//! Kernels that compute every element of a result separately. A thread writes complete words of the result.
+//! Writes kernels that compute each element of a result separately. A thread writes complete words of the result.
 
 use super::Call;
 use crate::build::{Build, Launch};
@@ -6,7 +6,8 @@ use crate::dialect::Unit;
 use crate::int::Int;
 use crate::memory::{per_word, store, store_four};
 
-/// A kernel that reads these buffers and writes `value` of every element, given its row-major number, to a buffer.
+/// Returns a kernel that writes every element of buffer `out`. `value` returns the expression of the element with a
+/// row-major number; it may load from the buffers `reads`.
 pub(super) fn launch(
     call: &Call<'_>,
     reads: &[usize],
@@ -32,7 +33,7 @@ pub(super) fn launch(
         let own = first.plus(&Int::Literal(k as u32));
         let own = match per {
             1 => own,
-            // Elements beyond the last repeat it, in padding that is never read.
+            // Elements after the last are in padding that is never read. They are computed as the last.
             _ => Int::Text(b.value(format!("min({}, {})", own.text(), last.text()))),
         };
         all.push(value(&mut b, &own)?);
@@ -45,7 +46,8 @@ pub(super) fn launch(
     Ok(vec![b.finish_threads(items, call.limits)?])
 }
 
-/// Returns the number of a thread; threads beyond `items` return.
+/// Returns the number of the thread, as an expression. Writes a line by which threads with a number of `items` or more
+/// return.
 pub(super) fn begin(b: &mut Build<'_>, items: usize) -> Int {
     let most = b.size(items as i64);
     let item = b.value(b.thread());

@@ -1,5 +1,6 @@
-//! Fourier transforms of complex vectors: passes of small radix that reorder as they go (Stockham), and a convolution
-//! with a chirp (Bluestein) for lengths with a large prime factor. A thread computes one butterfly.
+//! Writes Fourier transforms of complex vectors. Lengths with small prime factors use passes of small radix that also
+//! reorder the elements (Stockham); other lengths use a convolution with a chirp (Bluestein). A thread computes one
+//! butterfly.
 
 use super::each;
 use super::{Call, split_extents};
@@ -12,12 +13,12 @@ use gradus_ir::DType;
 
 /// Radices, in the order in which they are tried.
 const RADICES: [usize; 7] = [8, 4, 2, 3, 5, 7, 11];
-/// Longest vector of a convolution with a chirp: squares of indices must fit a word.
+/// Longest vector that is transformed by a chirp, because squares of indices must fit in a word.
 const MOST_CHIRP: usize = 1 << 15;
-/// Longest vector: eight times an index must fit a word.
+/// Longest vector, because eight times an index must fit in a word.
 const MOST: usize = 1 << 28;
 
-/// Vectors of a transform: the number of rows before the axis, its extent, and the number of elements after it.
+/// The vectors of a transform: the number of rows before the axis, its extent, and the number of elements after it.
 #[derive(Clone, Copy)]
 struct Lines {
     outer: usize,
@@ -25,7 +26,7 @@ struct Lines {
     inner: usize,
 }
 
-/// The kernels of a transform along an axis.
+/// Returns the kernels of a transform along an axis.
 pub(super) fn launches(call: &mut Call<'_>, axis: usize, inverse: bool) -> Result<Vec<Launch>, String> {
     let (outer, length, inner) = split_extents(&call.routine.types[0], axis);
     let (x, out) = (call.routine.ins[0], call.routine.outs[0]);
@@ -42,11 +43,11 @@ pub(super) fn launches(call: &mut Call<'_>, axis: usize, inverse: bool) -> Resul
             passes(call, [x, out, scratch], lines, &radices, inverse)
         }
         None if length <= MOST_CHIRP => chirp(call, lines, inverse),
-        None => Err("its extent has a large prime factor".into()),
+        None => Err(format!("its extent has a prime factor above 11 and exceeds {MOST_CHIRP}")),
     }
 }
 
-/// Small radices whose product is a length.
+/// Returns small radices whose product is `length`, if there are any.
 fn radices(mut length: usize) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for radix in RADICES {
@@ -58,7 +59,7 @@ fn radices(mut length: usize) -> Option<Vec<usize>> {
     (length == 1).then_some(all)
 }
 
-/// The passes of a transform from one buffer to another. They alternate between the result and a scratch buffer.
+/// Returns the passes of a transform from one buffer to another. They alternate between the result and a scratch buffer.
 fn passes(
     call: &Call<'_>,
     [from, to, scratch]: [usize; 3],
@@ -78,7 +79,7 @@ fn passes(
     Ok(all)
 }
 
-/// A pass: combines transforms of length `done` into ones of length `radix · done`.
+/// Returns a pass that combines transforms of length `done` into transforms of length `radix · done`.
 fn pass(
     call: &Call<'_>,
     [from, to]: [usize; 2],
@@ -130,21 +131,21 @@ fn pass(
     b.finish(items.div_ceil(GROUP as usize), call.limits.groups, call.limits.bindings)
 }
 
-/// The root of unity `exp(∓2πi k / n)` for `k < n`: negative sign forward, positive sign for the inverse.
+/// Returns the root of unity `exp(∓2πi k / n)` for `k < n`: negative sign forward, positive sign for the inverse.
 ///
-/// Integer arithmetic reduces the angle to an eighth of a turn, so that it has the error of one rounding.
+/// Integer arithmetic reduces the angle to an eighth of a full circle, so that its error is that of one rounding.
 fn root(b: &mut Build<'_>, k: &Int, n: &Int, inverse: bool) -> String {
     let eight = b.int(k.times(&Int::Literal(8)));
     let octant = b.int(eight.over(n));
     let rest = b.value(format!("{} - {}", eight.text(), octant.times(n).text()));
     let eighth = b.parameter(Word::Value(std::f32::consts::FRAC_PI_4.to_bits()));
-    // Odd octants are measured backwards, so that angles are small near their end.
+    // In odd octants the angle is measured from the end of the octant, so that it is small near that end.
     let odd = b.value(format!("({} & 1u) == 1u", octant.text()));
     let share = b.value(format!("select({rest}, {} - {rest}, {odd})", n.text()));
     let angle = b.value(format!("(f32({share}) / f32({})) * bitcast<f32>({eighth})", n.text()));
     let (c, s) = (b.value(format!("f_near_cos({angle})")), b.value(format!("f_near_sin({angle})")));
     let quarter = b.value(format!("(({} + 1u) >> 1u) & 3u", octant.text()));
-    // Backward angles are measured from the end of their quarter.
+    // Angles measured from the end are converted back by the symmetry of sine and cosine.
     let s = b.value(format!("select({s}, -{s}, {odd})"));
     let re = b.value(format!(
         "select(select({c}, -{s}, {quarter} == 1u), select(-{c}, {s}, {quarter} == 3u), {quarter} >= 2u)"
@@ -156,12 +157,12 @@ fn root(b: &mut Build<'_>, k: &Int, n: &Int, inverse: bool) -> String {
     b.value(format!("vec2<f32>({re}, {sign}{im})"))
 }
 
-/// The product of two complex numbers.
+/// Returns the product of two complex numbers.
 fn product(b: &mut Build<'_>, x: &str, y: &str) -> String {
     b.value(format!("vec2<f32>(fma({x}.x, {y}.x, -({x}.y * {y}.y)), fma({x}.x, {y}.y, {x}.y * {y}.x))"))
 }
 
-/// The transform of a few numbers, term by term. Roots that are 1, -1, i or -i cost no product.
+/// Returns the transform of a few numbers, computed from its definition. Roots that are 1, -1, i or -i need no product.
 fn butterfly(b: &mut Build<'_>, parts: &[String], inverse: bool) -> Vec<String> {
     let n = parts.len();
     let sum = |b: &mut Build<'_>, r: usize| {
@@ -184,7 +185,7 @@ fn butterfly(b: &mut Build<'_>, parts: &[String], inverse: bool) -> Vec<String> 
     (0..n).map(|r| sum(b, r)).collect()
 }
 
-/// Adds further terms to a sum, each a factor and a value.
+/// Returns a sum with further terms added, each a factor times a value.
 fn added(sum: &str, terms: &[(f64, String)]) -> String {
     let mut sum = sum.to_string();
     for (factor, value) in terms {
@@ -201,7 +202,8 @@ fn added(sum: &str, terms: &[(f64, String)]) -> String {
     sum
 }
 
-/// A transform of any length as a convolution with the chirp `exp(∓πi k² / n)`, by transforms of a power of two.
+/// Returns the kernels of a transform of any length: a convolution with the chirp `exp(∓πi k² / n)`, which is computed by
+/// transforms whose length is a power of two.
 fn chirp(call: &mut Call<'_>, lines: Lines, inverse: bool) -> Result<Vec<Launch>, String> {
     let Lines { outer, length, inner } = lines;
     let (x, out) = (call.routine.ins[0], call.routine.outs[0]);
@@ -218,7 +220,7 @@ fn chirp(call: &mut Call<'_>, lines: Lines, inverse: bool) -> Result<Vec<Launch>
         let start = b.start(buffer, 0);
         b.int(start.plus(&row))
     };
-    // The vectors times the chirp, padded with zeros.
+    // Multiplies the vectors by the chirp, and pads them with zeros.
     let mut all = each::launch(call, &[x], a, |b, flat| {
         let (n, m) = (b.size(length as i64), b.size(padded as i64));
         let (line, k) = (b.int(flat.over(&m)), b.int(flat.modulo(&m)));
@@ -234,7 +236,7 @@ fn chirp(call: &mut Call<'_>, lines: Lines, inverse: bool) -> Result<Vec<Launch>
         )))
     })?;
     all.extend(passes(call, [a, c, spare], many, &factors, false)?);
-    // The conjugate chirp at distances to both sides, also transformed.
+    // Writes the conjugate chirp at positive and negative distances, and transforms it.
     all.extend(each::launch(call, &[], kernel, |b, flat| {
         let (n, m) = (b.size(length as i64), b.size(padded as i64));
         let back = b.value(format!("min({0}, {1} - {0})", flat.text(), m.text()));
@@ -272,7 +274,7 @@ fn chirp(call: &mut Call<'_>, lines: Lines, inverse: bool) -> Result<Vec<Launch>
     Ok(all)
 }
 
-/// The chirp `exp(∓πi k² / n)` for `k < n`.
+/// Returns the chirp `exp(∓πi k² / n)` for `k < n`.
 fn square_root(b: &mut Build<'_>, k: &Int, n: &Int, inverse: bool) -> String {
     let twice = b.int(n.times(&Int::Literal(2)));
     let square = b.int(k.times(k).modulo(&twice));

@@ -1,6 +1,6 @@
-//! Convolution as a product of matrices: windows of the operand are the columns, gathered while tiles are filled.
-//! Rows are output channels, columns are images and output positions. The summed axis runs over channels and window
-//! elements.
+//! Writes convolutions as products of matrices by tiles. Rows are output channels, columns are the output positions of all
+//! images, and the summed axis has the channels and the elements of a window. The windows of the operand are gathered
+//! when a tile is filled, and never stored.
 
 use super::Call;
 use super::convolve::{number, sizes, spread};
@@ -15,12 +15,12 @@ use gradus_ir::ops::{Combine, Window};
 
 /// Elements of the summed axis in a tile.
 const DEPTH: u32 = 16;
-/// Sums with more terms than this should be split among threads.
+/// Number of terms above which sums should be split among threads.
 const LONG: usize = 1024;
 /// Number of tiles that occupy a GPU.
 const ENOUGH: usize = 256;
 
-/// Sizes of a convolution as a product.
+/// The sizes of a convolution as a product.
 struct Geometry<'a> {
     window: &'a Window,
     xs: Vec<usize>,
@@ -48,14 +48,14 @@ impl Geometry<'_> {
     }
 }
 
-/// The kernels of a convolution of floats; `None` if tiles do not fit it.
+/// Returns the kernels of a convolution of floats; `None` if tiles would be mostly empty.
 pub(super) fn launches(call: &mut Call<'_>, window: &Window) -> Result<Option<Vec<Launch>>, String> {
     let routine = call.routine;
     let shape = |t: &gradus_ir::Aval| t.shape.to_vec();
     let (xs, ws, os) = (shape(&routine.types[0]), shape(&routine.types[1]), shape(&routine.results[0]));
     let mut g = Geometry { window, xs, ws, os, side: 64, parts: 1 };
-    // Few results of long sums, such as gradients of weights, are worth mostly empty tiles, because the sums are
-    // split.
+    // With few results but long sums, as for gradients of weights, tiles are faster even if they are mostly empty, because
+    // the sums are split.
     let few = (g.m() < 16 || g.n() < 16) && g.k() < LONG;
     if few || g.k() < 16 {
         return Ok(None);
@@ -77,7 +77,7 @@ pub(super) fn launches(call: &mut Call<'_>, window: &Window) -> Result<Option<Ve
     Ok(Some(all))
 }
 
-/// Adds partial sums of a result in order, and stores them in its dtype.
+/// Returns the kernel that adds the partial sums of each result in order, and stores them in its dtype.
 pub(super) fn total(
     call: &Call<'_>,
     scratch: usize,
@@ -98,7 +98,7 @@ pub(super) fn total(
     call.nest(&Kernel { axes, parallel: 1, columns: true, body, stores })
 }
 
-/// One column of the operand's windows: the start of its image, and the start of its window along each axis.
+/// One column of the product: the start of its image in the operand, and the start of its window along each axis.
 struct Column {
     start: Int,
     origin: Vec<Int>,
@@ -128,7 +128,7 @@ fn product(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, Strin
     let group = b.int(rest.modulo(&groups));
     let part = b.int(rest.over(&groups));
     let (tx, ty) = (b.value("local % 16u"), b.value("local / 16u"));
-    // The columns that a thread gathers are the same at all depths.
+    // A thread gathers the same columns at all depths, so they are computed once.
     let mut columns: Vec<Vec<Column>> = Vec::new();
     let mut places = Vec::new();
     for fill in 0..fills {
@@ -201,7 +201,7 @@ fn product(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, Strin
     b.finish(g.tiles(side as usize) * g.parts, call.limits.groups, call.limits.bindings)
 }
 
-/// Computes where a column's window starts.
+/// Computes the start of a column's window.
 fn column(b: &mut Build<'_>, g: &Geometry<'_>, x: usize, own: &Int, group: &Int) -> Column {
     let spatial = sizes(b, &g.os[3..]);
     let places = b.size(g.positions() as i64);
@@ -222,7 +222,7 @@ fn column(b: &mut Build<'_>, g: &Geometry<'_>, x: usize, own: &Int, group: &Int)
     Column { start, origin }
 }
 
-/// Elements of four windows at a depth; zero outside of the operand.
+/// Loads the elements of four windows at a depth. Elements outside of the operand are zero.
 fn gather(
     b: &mut Build<'_>,
     g: &Geometry<'_>,
@@ -260,7 +260,7 @@ fn gather(
     all
 }
 
-/// Stores the sums of a thread.
+/// Writes the lines that store the sums of a thread.
 fn results(
     b: &mut Build<'_>,
     g: &Geometry<'_>,

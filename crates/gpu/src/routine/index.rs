@@ -1,5 +1,5 @@
-//! Reads and writes at computed indices. An index out of range reads the first slice, or writes nothing; a separate
-//! check reports it.
+//! Writes kernels that read and write at computed indices. For an index out of range they read the first slice, or write
+//! nothing; a separate check reports such an index.
 
 use super::{Call, each, sort, split_extents};
 use crate::build::{Build, Launch};
@@ -9,7 +9,7 @@ use crate::pointwise;
 use gradus_ir::DType;
 use gradus_ir::ops::Combine;
 
-/// Returns an index as a word, and whether it is below an extent.
+/// Returns an index as a word, and the condition that it is below an extent.
 fn word(b: &mut Build<'_>, buffer: usize, at: &Int, extent: &Int) -> (String, String) {
     let dtype = b.dtype(buffer);
     let raw = load(b, buffer, at);
@@ -24,7 +24,7 @@ fn word(b: &mut Build<'_>, buffer: usize, at: &Int, extent: &Int) -> (String, St
     }
 }
 
-/// Slices of the first operand at the indices of the second.
+/// Returns the kernels that copy the slices of the first operand at the indices of the second.
 pub(super) fn take(call: &mut Call<'_>, axis: usize) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let (_, extent, width) = split_extents(&routine.types[0], axis);
@@ -32,11 +32,11 @@ pub(super) fn take(call: &mut Call<'_>, axis: usize) -> Result<Vec<Launch>, Stri
     let count = routine.types[1].shape.numel();
     let mut all = call.check(index, extent)?;
     if extent == 0 {
-        // There is nothing to read: either nothing is taken, or the check fails.
+        // The axis is empty. Either the result is empty too, or every index is out of range.
         return if call.program.buffers[out].numel == 0 {
             Ok(all)
         } else {
-            Err("it takes from an empty axis".into())
+            Err("it reads slices of an axis of extent 0".into())
         };
     }
     all.extend(each::launch(call, &[x, index], out, |b, flat| {
@@ -58,8 +58,8 @@ pub(super) fn take(call: &mut Call<'_>, axis: usize) -> Result<Vec<Launch>, Stri
     Ok(all)
 }
 
-/// The first operand with slices of the third combined in at the indices of the second, in order. Positions are
-/// sorted by index, and each element of the result combines those of its own index one after the other.
+/// Returns the kernels that copy the first operand and combine slices of the third into it, at the indices of the second.
+/// They sort the updates by index. Each element of the result then combines the updates of its index in order.
 pub(super) fn scatter(
     call: &mut Call<'_>,
     axis: usize,
@@ -76,7 +76,7 @@ pub(super) fn scatter(
     let mut all = call.check(index, extent)?;
     let (order, sorts) = sort::positions(call, index, (1, count, 1), false)?;
     all.extend(sorts);
-    // The start of the updates of each slice in the sorted order.
+    // For each slice, the position of its first update in the sorted order.
     let starts = call.scratch(DType::U32, extent + 1);
     all.extend(each::launch(call, &[index, order], starts, |b, slice| {
         let u = b.size(count as i64);
@@ -126,7 +126,7 @@ pub(super) fn scatter(
     Ok(all)
 }
 
-/// The condition that an index is smaller than an unsigned word.
+/// Returns the condition that an index is smaller than an unsigned word.
 fn less(dtype: DType, key: &str, word: &str) -> String {
     match register(dtype) {
         Some("vec2<u32>") => format!("l_less({key}, l_u32({word}))"),

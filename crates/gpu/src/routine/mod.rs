@@ -1,7 +1,7 @@
-//! Ops that are not loop nests: indexing, sorting, running combinations, random bits, convolution,
-//! Fourier transforms, attention.
-//! Takes a routine of a plan; returns its kernels in order, or the reason why there are none. Temporaries come after
-//! the plan's arena.
+//! Translates ops that are not loop nests: indexing, sorting, running combinations, random bits, convolution, Fourier
+//! transforms, attention.
+//! Takes a routine of a plan; returns its kernels in order, or the reason why there are none. Their temporaries are in the
+//! arena, after those of the plan.
 
 mod arg;
 mod attention;
@@ -36,19 +36,19 @@ pub(crate) struct Call<'a> {
     pub(crate) text: Text,
     /// The step of the plan.
     pub(crate) step: usize,
-    /// The byte of the arena for the next check. This memory has no other use.
+    /// The byte of the arena for the word of the next check. No temporary uses this memory.
     pub(crate) check: &'a mut usize,
     /// First byte of the arena that this step may use. Other steps reuse the same bytes.
     pub(crate) free: usize,
 }
 
-/// Number of rows before an axis, its extent, and number of elements after it.
+/// Returns the number of rows before an axis, its extent, and the number of elements after it.
 pub(crate) fn split_extents(aval: &Aval, axis: usize) -> (usize, usize, usize) {
     let shape = &aval.shape;
     (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
 }
 
-/// The kernels of a routine.
+/// Returns the kernels of a routine.
 pub(crate) fn launches(call: &mut Call<'_>) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let types = routine.types.iter().chain(&routine.results);
@@ -85,12 +85,13 @@ impl Call<'_> {
         self.program.temporary(dtype, numel, at)
     }
 
-    /// Launches a loop nest as part of the routine.
+    /// Returns the launch of a loop nest that is part of the routine; `None` if it has no indices.
     pub(crate) fn nest(&self, kernel: &Kernel) -> Result<Option<Launch>, String> {
         kernel_launch(self.program, kernel, self.limits, self.dialect, self.text)
     }
 
-    /// Adds a kernel that finds the first index outside of an extent. The program lists where it writes the position.
+    /// Returns kernels that find the first index out of range, and adds the word to which they write its position to the
+    /// checks of the program.
     pub(crate) fn check(&mut self, index: usize, extent: usize) -> Result<Vec<Launch>, String> {
         let (dtype, numel) = (self.program.buffers[index].dtype, self.program.buffers[index].numel);
         let at = self.program.temporary(DType::U32, 1, *self.check);
@@ -105,7 +106,7 @@ impl Call<'_> {
         let row = |row| Operation::Scalar(Scalar::Pointwise(row));
         let number = |d: DType, x: i64| Operation::Constant(gradus_ir::Literal::int_scalar(d, x));
         let along = Layout { offset: 0, strides: vec![1] };
-        // Indices are compared as 64-bit numbers, which can represent every extent.
+        // Compares indices as 64-bit integers, which can represent every extent.
         let mut body = vec![
             inst(Operation::Load(Access { buffer: index, layout: along.clone() }), &[], dtype),
             inst(Operation::Scalar(Scalar::Cast), &[0], DType::I64),
@@ -136,7 +137,7 @@ impl Call<'_> {
     }
 }
 
-/// A contraction of operands that are not floats, as a loop nest over all labels.
+/// Returns the kernel of a contraction of operands that are not floats, as a loop nest over all labels.
 fn contract(call: &mut Call<'_>, labels: [&str; 3]) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let types = [&routine.types[0], &routine.types[1], &routine.results[0]];

@@ -1,5 +1,5 @@
-//! Merge sort: in each pass every element finds its position among those of the neighbouring run by binary search.
-//! Passes move indices only, and read keys through them. The order is stable, and NaN is larger than every number.
+//! Writes the passes of a merge sort. In each pass, every element finds its position in the neighbouring run by binary
+//! search. Passes move only indices, and read keys through them. The sort is stable, and NaN is larger than every number.
 
 use super::{Call, each, split_extents};
 use crate::build::{Build, GROUP, Launch};
@@ -9,7 +9,7 @@ use crate::memory::{load, register, store};
 use crate::pointwise;
 use gradus_ir::DType;
 
-/// The condition that key `a` comes before key `b`.
+/// Returns the condition that key `a` comes before key `b`.
 fn before(dtype: DType, descending: bool, a: &str, b: &str) -> String {
     let (a, b) = if descending { (b, a) } else { (a, b) };
     match register(dtype) {
@@ -20,8 +20,8 @@ fn before(dtype: DType, descending: bool, a: &str, b: &str) -> String {
     }
 }
 
-/// Returns the sorted indices of each vector: a buffer of words, and the passes that fill it. Vectors are given by
-/// the number of rows before them, their length and their stride.
+/// Returns a buffer for the sorted indices of each vector, and the passes that fill it. Takes the number of rows before
+/// the vectors, their length and their stride.
 pub(super) fn positions(
     call: &mut Call<'_>,
     keys: usize,
@@ -30,7 +30,7 @@ pub(super) fn positions(
 ) -> Result<(usize, Vec<Launch>), String> {
     let dtype = call.program.buffers[keys].dtype;
     if dtype.is_complex() {
-        return Err(format!("there is no order of {dtype}"));
+        return Err(format!("elements of {dtype} cannot be ordered"));
     }
     let numel = rows * length * width;
     let mut from = None;
@@ -48,7 +48,7 @@ pub(super) fn positions(
     Ok((from.unwrap_or(buffers[0]), all))
 }
 
-/// One pass: merges runs of this length into runs of twice the length.
+/// Returns one pass, which merges runs of length `run` into runs of twice the length.
 fn pass(
     call: &Call<'_>,
     keys: usize,
@@ -71,7 +71,7 @@ fn pass(
     let dtype = b.dtype(keys);
     let item = each::begin(&mut b, numel);
     let (n, w) = (b.size(length as i64), b.size(width as i64));
-    // The length of runs is a parameter in generic and special text, so that passes share a kernel.
+    // The length of runs is a parameter also in special text, so that all passes share a kernel.
     let r = Int::Text(b.parameter(crate::program::Word::Value(run as u32)));
     let column = b.int(item.modulo(&w));
     let rest = b.int(item.over(&w));
@@ -122,7 +122,7 @@ fn pass(
     Ok(vec![b.finish(numel.div_ceil(GROUP as usize), call.limits.groups, call.limits.bindings)?])
 }
 
-/// Sorted values, and their original indices.
+/// Returns the kernels that write the sorted values and their original indices.
 pub(super) fn launches(call: &mut Call<'_>, axis: usize, descending: bool) -> Result<Vec<Launch>, String> {
     let routine = call.routine;
     let (rows, length, width) = split_extents(&routine.types[0], axis);

@@ -1,5 +1,5 @@
-//! Kernels with reductions: threads of a group share a row (or a column), and combine their results by a fixed tree.
-//! Reductions that depend on other reductions are further passes over the row in the same kernel.
+//! Writes kernels with reductions. Threads of a group share a row (or a column), and combine their results by a fixed tree.
+//! A reduction that depends on another is a further pass over the row in the same kernel.
 
 mod passes;
 mod walk;
@@ -15,20 +15,21 @@ use gradus_compile::{Access, Kernel, Level, Operation, Text};
 use passes::passes;
 use walk::{Lanes, Walk};
 
-/// Elements that a thread adds before it adds their sum to the total, since long sums would lose digits.
+/// Number of elements that a thread sums before it adds the sum to the total; this limits rounding errors.
 const BLOCK: usize = 64;
-/// Most iterations of one thread on software adapters: llvmpipe ends loops after 65,535 iterations in total.
+/// Largest number of iterations of one thread on software adapters: llvmpipe ends loops after 65,535 iterations in total.
 const LONGEST: usize = 1 << 15;
-/// Most elements that a thread keeps in registers.
+/// Largest number of elements that a thread keeps in registers.
 const KEPT: usize = 16;
-/// Most instructions of an unrolled row.
+/// Largest number of instructions of an unrolled row.
 const UNROLLED: usize = 1200;
 
-/// Which threads take which elements.
+/// The assignment of elements to threads.
 pub(crate) struct Shares {
     /// Threads per row.
     threads: u32,
-    /// Neighbouring elements that a thread processes at a time: for loads of four words, and to write complete words.
+    /// Number of neighbouring elements that a thread processes together, to load four words at once and to write complete
+    /// words.
     lanes: usize,
     /// If true, neighbouring threads process neighbouring rows.
     columns: bool,
@@ -36,7 +37,7 @@ pub(crate) struct Shares {
     long: bool,
     /// Number of iterations, if the row is unrolled.
     unrolled: Option<usize>,
-    /// If true, all threads of an unrolled row have all iterations.
+    /// If true, an unrolled row has elements for every thread in every iteration.
     even: bool,
 }
 
@@ -48,9 +49,9 @@ impl Shares {
         let threads = match limits.barriers {
             Barriers::Dear if length * passes(kernel).len() > LONGEST => GROUP,
             Barriers::Dear => 1,
-            // A group processes 32 columns, or each thread one.
+            // Each thread processes a column of its own if there are many columns or columns are short.
             Barriers::Cheap if kernel.columns && (rows >= 1 << 14 || length < 64) => 1,
-            // Few columns with many elements: eight of them still fill a memory sector.
+            // If there are few columns with many elements, a group processes eight columns, which still fill a memory sector.
             Barriers::Cheap if kernel.columns && rows < 1 << 13 && length >= 1 << 10 => 32,
             Barriers::Cheap if kernel.columns => 8,
             Barriers::Cheap if length < 16 * lanes => 1,
@@ -75,7 +76,8 @@ impl Shares {
     }
 }
 
-/// Number of neighbouring elements that a thread processes at a time. `short`: the code of four is not too long.
+/// Returns the number of neighbouring elements that a thread processes together. If `short` is true, the code for four
+/// elements is short enough.
 fn lanes(program: &GpuProgram, kernel: &Kernel, short: bool) -> usize {
     let narrow = |access: &Access| program.buffers[access.buffer].dtype.size() <= 4;
     if short && kernel.loads().any(|access| narrow(access) && in_words(kernel, access, 4)) {
@@ -147,7 +149,7 @@ pub(crate) fn launch(
         b.line(format!("if ({number} >= {}) {{\nreturn;\n}}", most.text()));
         number.clone()
     } else {
-        // All threads must reach the barriers: those without a row repeat the last one, and write nothing.
+        // All threads must reach the barriers, so threads without a row compute the last row and write nothing.
         b.value(format!("min({number}, {} - 1u)", most.text()))
     };
     let active = (shares.threads > 1).then(|| b.value(format!("{number} < {}", most.text())));

@@ -11,8 +11,8 @@ pub(super) struct Pass {
 /// Returns the passes over a row.
 pub(super) fn passes(kernel: &Kernel) -> Vec<Pass> {
     let reduces = |i: usize| matches!(kernel.body[i].op, Operation::Reduce(_));
-    // For element instructions the first pass in which they are available; for row instructions the pass after which
-    // they are.
+    // For each element instruction, the first pass in which it can be computed; for each row instruction, the pass after
+    // which its value is known.
     let mut pass: Vec<i64> = Vec::with_capacity(kernel.body.len());
     for (i, inst) in kernel.body.iter().enumerate() {
         let per_element = inst.level == Level::Element || reduces(i);

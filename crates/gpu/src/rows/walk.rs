@@ -1,5 +1,5 @@
-//! One pass of a thread over its elements of a row: loads, values, reductions and stores.
-//! Rows of up to 16 elements per thread are unrolled, and stay in registers from one pass to the next.
+//! Writes one pass of a thread over its elements of a row: loads, values, reductions and stores.
+//! Rows of up to 16 elements per thread are unrolled, and their values stay in registers from one pass to the next.
 
 use super::passes::Pass;
 use super::{BLOCK, Shares, in_words};
@@ -14,7 +14,7 @@ use gradus_ir::ops::Combine;
 /// Elements that a thread processes together, with the values computed so far.
 pub(super) type Lanes = Vec<(Point, Vec<Option<String>>)>;
 
-/// A reduction in progress: its instruction, how it combines, and its variable.
+/// A reduction in progress: its instruction, its combination, and the name of its variable.
 type Found = (usize, Combine, String);
 
 /// One pass over a row.
@@ -25,14 +25,14 @@ pub(super) struct Walk<'a> {
     pub(super) inner: &'a [Int],
     pub(super) lane: &'a Int,
     pub(super) length: &'a Int,
-    /// The condition under which the thread has a row, if some threads have none.
+    /// The condition that the thread has a row, if some threads have none.
     pub(super) active: Option<&'a str>,
     /// If true, elements are stored in this pass.
     pub(super) stores: bool,
 }
 
 impl Walk<'_> {
-    /// Writes a pass. `values` are those per row; `kept` those of the elements of unrolled rows.
+    /// Writes a pass. `values` are the values per row; `kept` are the values of the elements of unrolled rows.
     pub(super) fn pass(
         &self,
         b: &mut Build<'_>,
@@ -80,7 +80,7 @@ impl Walk<'_> {
         let step = self.shares.threads * lanes;
         for it in 0..iterations {
             let j = self.lane.times(&Int::Literal(lanes)).plus(&Int::Literal(it as u32 * step));
-            // In uneven rows some elements do not exist: they repeat the last ones and are not counted.
+            // A thread without elements in the last iteration computes the last elements again, and does not combine them.
             let exists = match self.shares.even {
                 true => None,
                 false => Some(b.value(format!("{} < {}", j.text(), self.length.text()))),
@@ -113,7 +113,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Writes a loop over the elements; for long rows, a loop over blocks of them, whose results are combined.
+    /// Writes a loop over the elements. For long rows, writes a loop over blocks of elements, and combines the results of
+    /// blocks.
     fn looped(
         &self,
         b: &mut Build<'_>,
@@ -164,7 +165,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The indices that a thread processes together, from the position of the first in its row.
+    /// Returns the indices that a thread processes together, from the position of the first in its row.
     fn points(&self, b: &mut Build<'_>, first: &Int) -> Vec<Point> {
         let base = decompose(b, first, self.inner);
         let one = |k: u32| {
@@ -177,7 +178,7 @@ impl Walk<'_> {
         (0..self.shares.lanes as u32).map(one).collect()
     }
 
-    /// Computes the values that the pass needs of some elements: loads of four neighbours at once, then the rest.
+    /// Computes the values that the pass needs of some elements: first loads of four neighbours at once, then all others.
     fn values(
         &self,
         b: &mut Build<'_>,
@@ -261,14 +262,14 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Combines the results of all threads of a row by a tree in shared memory.
+    /// Combines the results of the threads of a row by a tree in shared memory.
     fn combined(&self, b: &mut Build<'_>, i: usize, how: Combine, own: &str) -> Result<String, String> {
         let threads = self.shares.threads;
         if threads == 1 {
             return Ok(own.to_string());
         }
         let dtype = self.nest.kernel.body[i].dtype;
-        // Booleans have no defined layout in shared memory, so they are stored as words.
+        // Stores booleans as words, because they have no defined layout in shared memory.
         let (kind, bools) = match register(dtype) {
             Some("bool") => ("u32", true),
             Some(kind) => (kind, false),
@@ -288,7 +289,7 @@ impl Walk<'_> {
             false => b.value(format!("(local / {threads}u) * {threads}u")),
         };
         let at = |lane: u32| format!("{first} + {}u", lane * stride);
-        // A few threads combine equally many values each; then every thread combines their results.
+        // First a few threads combine the same number of values each; then every thread combines their results.
         let some = match threads {
             256 => 16,
             32 => 4,

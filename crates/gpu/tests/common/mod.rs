@@ -1,5 +1,5 @@
-//! Runs programs on the first Vulkan adapter in a simple way: one submission per command, nothing shared between
-//! runs.
+//! Runs programs on the first Vulkan adapter in a simple way: with one submission per command, and without sharing
+//! anything between runs.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use gradus_compile::{BufferLocation, Plan, Text, compile};
@@ -26,17 +26,17 @@ pub(crate) fn limits(barriers: Barriers) -> Limits {
     }
 }
 
-/// The plan of a graph for an adapter.
+/// Returns the plan of a graph for an adapter.
 pub(crate) fn planned(graph: &Graph, limits: &Limits) -> gradus_ir::Result<Plan> {
     compile(graph, &profile(limits))
 }
 
-/// Attention as a region, which has a kernel of its own: heads, queries, keys and features.
+/// Returns attention as a region, which has its own kernels. `sizes` are the numbers of heads, queries, keys and features.
 pub(crate) fn attention(sizes: [usize; 4], causal: bool) -> Graph {
     attention_as("scaled_dot_product_attention", sizes, causal)
 }
 
-/// Attention as a region with this name. Under another name than its own it is inlined.
+/// Returns attention as a region with this name. If the name is not that of attention, the region is inlined.
 pub(crate) fn attention_as(name: &str, [heads, n, m, d]: [usize; 4], causal: bool) -> Graph {
     fn wide(v: Var<'_>, m: usize) -> Var<'_> {
         let shape = [v.shape().to_vec(), vec![m]].concat();
@@ -74,7 +74,7 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// The adapter, opened once.
+    /// Returns the adapter, which is opened at the first call.
     pub(crate) fn get() -> &'static Gpu {
         static GPU: OnceLock<Gpu> = OnceLock::new();
         GPU.get_or_init(Gpu::open)
@@ -94,7 +94,7 @@ impl Gpu {
         Gpu { device, queue, pipelines: Mutex::default() }
     }
 
-    /// Bytes of the adapter's largest binding.
+    /// Returns the bytes of the adapter's largest binding.
     pub(crate) fn binding(&self) -> u64 {
         let limits = self.device.limits();
         limits.max_storage_buffer_binding_size.min(limits.max_buffer_size)
@@ -137,7 +137,7 @@ impl Gpu {
         buffer
     }
 
-    /// The memory of a program with its inputs and constants, and the offset of each buffer in its memory.
+    /// Returns the memory of a program with its inputs and constants, and the offset of each buffer in its memory.
     fn memory(
         &self,
         program: &GpuProgram,
@@ -201,7 +201,7 @@ impl Gpu {
         Ok(program.outputs.iter().map(read).collect())
     }
 
-    /// The layout of a module's bindings: storage buffers, then the parameters.
+    /// Returns the layout of a module's bindings: storage buffers, then the parameters.
     fn layout(&self, writable: &[bool]) -> wgpu::BindGroupLayout {
         let storage = writable.iter().map(|w| wgpu::BufferBindingType::Storage { read_only: !w });
         let entries: Vec<wgpu::BindGroupLayoutEntry> = storage
@@ -254,7 +254,7 @@ impl Gpu {
         Ok((pipeline, group, *groups))
     }
 
-    /// Submits all commands this often, in one pass, and waits.
+    /// Submits all commands `times` times, in one pass, and waits.
     fn submit(
         &self,
         program: &GpuProgram,
@@ -278,7 +278,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Seconds of one run of a graph on inputs of zeros, the best of several.
+    /// Returns the seconds of one run of a graph on inputs of zeros: the shortest of several runs.
     pub(crate) fn seconds(&self, graph: &Graph, limits: &Limits, times: usize) -> Result<f64, String> {
         let plan = planned(graph, limits).map_err(|e| e.to_string())?;
         let program = translate(&plan, limits, Dialect::Wgsl, Text::Special).map_err(|e| e.to_string())?;
@@ -311,7 +311,7 @@ impl Gpu {
         mapped[..bytes].to_vec()
     }
 
-    /// Evaluates a graph; `None` if the program has host steps, with the reason of the first.
+    /// Evaluates a graph. If the program has host steps, returns the reason of the first instead.
     pub(crate) fn evaluate(
         &self,
         graph: &Graph,

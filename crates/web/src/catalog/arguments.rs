@@ -72,7 +72,7 @@ impl<'a> Arguments<'a> {
             }
             Value::Number(n) => Ok(Operand::Number(Number::Float(n.as_f64().unwrap_or(f64::NAN)))),
             Value::Bool(b) => Ok(Operand::Number(Number::Bool(*b))),
-            // JSON has no numbers that are not finite.
+            // JSON has no infinities and no NaN, so they are passed as text.
             Value::String(s) if s == "Infinity" => Ok(Operand::Number(Number::Float(f64::INFINITY))),
             Value::String(s) if s == "-Infinity" => Ok(Operand::Number(Number::Float(f64::NEG_INFINITY))),
             Value::String(s) if s == "NaN" => Ok(Operand::Number(Number::Float(f64::NAN))),
@@ -100,7 +100,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// One axis, several, or all if there is no argument.
+    /// Returns one axis, several axes, or `None` for all if there is no argument.
     pub(crate) fn axes(&self, i: usize) -> Result<Option<Vec<isize>>> {
         match self.get(i) {
             Value::Null => Ok(None),
@@ -124,7 +124,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// One size for every axis, or a list.
+    /// Returns a list of sizes, or one size for all axes.
     pub(crate) fn sizes(&self, i: usize, default: usize) -> Result<Vec<usize>> {
         match self.get(i) {
             Value::Null => Ok(vec![default]),
@@ -157,7 +157,7 @@ impl<'a> Arguments<'a> {
         reduction(self.get(i))
     }
 
-    /// A field of an argument that is an object of options.
+    /// Returns a field of an argument that is an object of options.
     pub(crate) fn option(&self, i: usize, name: &str) -> &'a Value {
         &self.get(i)[name]
     }
@@ -171,7 +171,7 @@ impl<'a> Arguments<'a> {
         reduction(self.option(i, name))
     }
 
-    /// Pairs of integers.
+    /// Returns pairs of integers.
     pub(crate) fn pairs(&self, i: usize) -> Result<Vec<(i64, i64)>> {
         let value = self.get(i);
         let all = value.as_array().ok_or_else(|| wrong("an argument", value, "a list of pairs"))?;

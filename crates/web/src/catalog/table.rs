@@ -1,5 +1,4 @@
-//! The table of operations. Pointwise ops come from the graph's catalog; the others are listed here, one line
-//! each.
+//! The table of operations. Pointwise ops are taken from the catalog of graph ops; each other operation is one line here.
 
 use super::arguments::Arguments;
 use super::{Entry, Run};
@@ -11,7 +10,7 @@ use gradus_tensor::{
     AttentionOptions, CrossEntropyOptions, Device, Ix, Tensor, scaled_dot_product_attention,
 };
 
-/// All operations.
+/// Returns all operations.
 pub(super) fn entries() -> Vec<Entry> {
     let pointwise_entry = |op: &'static gradus_ir::ops::Pointwise| {
         let arguments = match op.arity {
@@ -43,7 +42,7 @@ pub(super) fn entries() -> Vec<Entry> {
 type Function = fn(&Arguments<'_>) -> Result<Vec<Tensor>>;
 type Line = (&'static str, &'static str, &'static str, Function);
 
-/// One result.
+/// Wraps a single result.
 fn one(t: Tensor) -> Result<Vec<Tensor>> {
     t.check()?;
     Ok(vec![t])
@@ -110,7 +109,7 @@ fn shapes() -> Vec<Line> {
     ]
 }
 
-/// A reduction that keeps or removes the reduced axes.
+/// Defines a reduction that keeps or removes the reduced axes.
 macro_rules! reduction {
     ($name:literal, $doc:literal, $plain:ident, $keep:ident) => {
         ($name, "axes?: number | number[], keepdim?: boolean", $doc, |a| {
@@ -223,7 +222,7 @@ fn layers() -> Vec<Line> {
     ]
 }
 
-/// One number for both axes, or one for each.
+/// Returns the sizes of two axes: one number for both, or one for each.
 fn two(sizes: Vec<usize>) -> Vec<usize> {
     if let [n] = sizes[..] { vec![n, n] } else { sizes }
 }

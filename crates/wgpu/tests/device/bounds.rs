@@ -1,4 +1,4 @@
-//! Tests the bounds of memory: any index value is the CPU's result or its error, and temporaries that exceed a binding
+//! Tests bounds: for any index value, the device returns the CPU's result or the CPU's error; temporaries that exceed a binding
 //! are in several buffers.
 
 use crate::common::{Random, arguments, gpu, numbers, options, read};
@@ -23,8 +23,8 @@ fn run(gpu: &Gpu, graph: &Graph, inputs: &[Literal], text: Text) -> gradus_ir::R
     Ok(all.iter().zip(&graph.output_avals()).map(literal).collect())
 }
 
-/// Gathers and scatters at random indices of every dtype, most of them in range and some anywhere: the result is the
-/// CPU's, or the error is. A tensor next to the operands in memory keeps its bytes.
+/// Gathers and scatters at random indices of every dtype; most are in range, some have any value. The result or the error
+/// must be that of the CPU. A tensor next to the operands in memory must keep its bytes.
 #[test]
 fn any_index_value() {
     let Some(gpu) = gpu(&options()) else { return };
@@ -43,7 +43,7 @@ fn any_index_value() {
             _ => table.scatter(index, updates, 0, None),
         };
         let graph = b.finish(&[out]).expect("a graph");
-        // Half of the runs have an index that is anything.
+        // In half of the runs, one index has any value.
         let wild = (turn % 2 == 0).then(|| random.below(n));
         let ends = [i64::MIN, i64::MAX, -1, rows as i64, 1 << 32, (1 << 32) - 1, 1 << 31, -(1 << 31)];
         let value = |i: usize, random: &mut Random| match wild {
@@ -74,7 +74,7 @@ fn any_index_value() {
     assert!(failed > 10 && passed > 30, "{failed} of {} failed", failed + passed);
 }
 
-/// Four values of 6 MB that are needed at the same time, where a binding has 8 MiB.
+/// Tests four values of 6 MB that are needed at the same time, with bindings of 8 MiB.
 #[test]
 fn temporaries_in_several_buffers() {
     let small = Options { binding: 8 << 20, ..options() };
@@ -91,7 +91,7 @@ fn temporaries_in_several_buffers() {
     let found = evaluate(&graph, &inputs).expect("the CPU");
     let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * a.abs();
     assert!(found[0].f().iter().zip(expected[0].f()).all(close));
-    // A value that is larger than a binding is refused by its size.
+    // A value that is larger than a binding is rejected, with its size.
     let b = Builder::new();
     let x = b.input("x", Aval::new(DType::F32, [3 << 20]));
     let graph = b.finish(&[x + x]).expect("a graph");

@@ -1,4 +1,4 @@
-//! The cache of compiled kernels on disk, and the measured roofline.
+//! Tests the cache of compiled kernels on disk, and the measured roofline.
 
 use crate::common::{arguments, as_floats, floats, gpu, load, multiply_add, options, read};
 use gradus_compile::Text;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Runs a kernel; its values do not depend on whether it was cached.
+/// Runs a kernel with this folder for the cache, and checks its values. Returns true if the adapter supports a cache.
 fn run(folder: &Path) -> bool {
     let Some(gpu) = gpu(&Options { cache: Some(folder.to_path_buf()), ..options() }) else { return false };
     let x = gpu.upload(&floats(&[1.0, 2.0, 3.0])).expect("memory");
@@ -30,7 +30,7 @@ fn kernels_are_stored_and_damage_is_ignored() {
         println!("skipped: the adapter has no pipeline cache");
         return;
     }
-    // The file is written when no more kernels arrive.
+    // The file is written after the background threads have found no further kernels.
     let start = Instant::now();
     let stored = |all: &[PathBuf]| all.iter().any(|p| p.extension().is_some_and(|e| e == "bin"));
     while !stored(&files(&folder)) {
@@ -56,7 +56,7 @@ fn kernels_are_stored_and_damage_is_ignored() {
 fn the_roofline_of_a_device_is_measured() {
     let Some(gpu) = gpu(&options()) else { return };
     let roofline = Roofline::measure(&*gpu).expect("a measurement");
-    // A rate outside of these bounds would be a wrong count.
+    // Rates outside of these bounds would mean that bytes or operations are counted wrongly.
     assert!((1e7..1e14).contains(&roofline.bytes), "{roofline:?}");
     assert!((1e7..1e16).contains(&roofline.flops), "{roofline:?}");
 }

@@ -10,7 +10,7 @@ use gradus_wgpu::{Gpu, Options, adapter_named, adapters, open_gpu};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// A separate device for a test, or `None` without an adapter.
+/// Opens a separate device for a test. Returns `None` if there is no adapter.
 pub(crate) fn gpu(options: &Options) -> Option<Arc<Gpu>> {
     static NEXT: AtomicU16 = AtomicU16::new(1);
     if adapters().is_empty() {
@@ -20,7 +20,7 @@ pub(crate) fn gpu(options: &Options) -> Option<Arc<Gpu>> {
         return None;
     }
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
-    // `GRADUS_ADAPTER` names an adapter to test; without it the first is tested.
+    // `GRADUS_ADAPTER` may name the adapter to test. Otherwise the first is tested.
     let adapter = std::env::var("GRADUS_ADAPTER").map_or(0, |name| adapter_named(&name).expect("an adapter"));
     Some(open_gpu(adapter, id, Arc::new(Cpu), options).expect("the adapter opens"))
 }
@@ -49,28 +49,28 @@ impl Random {
     }
 }
 
-/// The bytes of a storage of a device.
+/// Returns the bytes of a storage of a device.
 pub(crate) fn read(device: &dyn Device, storage: &Storage) -> Vec<u8> {
     let all = device.read(&[(storage, 0..storage.len_bytes())]).wait().expect("a read");
     all[0].host::<u8>().expect("on the host").to_vec()
 }
 
-/// `f32` elements as bytes.
+/// Returns `f32` elements as bytes.
 pub(crate) fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_ne_bytes()).collect()
 }
 
-/// `f32` elements of bytes.
+/// Returns the `f32` elements in some bytes.
 pub(crate) fn as_floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// Complete storages as arguments.
+/// Returns complete storages as arguments.
 pub(crate) fn arguments(storages: &[&Storage]) -> Vec<Argument> {
     storages.iter().map(|s| Argument { storage: (*s).clone(), offset: 0 }).collect()
 }
 
-/// The program of `out = x * factor + y` over `n` elements of `f32`. `n` determines which operands share a binding.
+/// Returns the program of `out = x * factor + y` over `n` elements of `f32`. If `n` is small, operands share a binding.
 pub(crate) fn multiply_add(n: usize, factor: f32, in_place: bool) -> GpuProgram {
     let small = n * 4 <= SMALL;
     let bindings = if small {
@@ -141,7 +141,7 @@ pub(crate) fn load(gpu: &Gpu, program: GpuProgram, text: Text) -> Arc<dyn Execut
     gpu.load(program, text).expect("a program")
 }
 
-/// `f32` numbers between -1 and 1.
+/// Returns `f32` numbers between -1 and 1.
 pub(crate) fn numbers(shape: &[usize], seed: u64) -> Literal {
     let mut random = Random::new(seed + 1);
     let n: usize = shape.iter().product();
@@ -149,7 +149,7 @@ pub(crate) fn numbers(shape: &[usize], seed: u64) -> Literal {
     Literal::floats(DType::F32, shape, data).expect("as many as the shape says")
 }
 
-/// Options for tests: no cache of kernels, which would outlive them.
+/// Returns options for tests: without a cache of kernels, whose files would remain after the tests.
 pub(crate) fn options() -> Options {
     Options { cache: None, ..Options::default() }
 }

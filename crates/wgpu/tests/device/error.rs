@@ -9,7 +9,7 @@ use gradus_ir::{Aval, DType, Error, Kind};
 use gradus_wgpu::{adapter_named, adapters, open};
 use std::sync::Arc;
 
-/// The message of a device's error, if it names the device.
+/// Returns the message of a device's error, if it names the device.
 fn about(error: &Error, device: &str) -> String {
     match error.kind() {
         Kind::Device { name, why } if name == device => why.clone(),

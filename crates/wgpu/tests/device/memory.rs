@@ -1,4 +1,5 @@
-//! Tests memory: uploads are read back, the heap grows and keeps its content, freed memory is reused in order.
+//! Tests memory: reads return what was uploaded, the heap keeps its content when it grows, and freed memory is reused
+//! only after the commands that use it.
 
 use crate::common::{Random, arguments, as_floats, floats, gpu, load, multiply_add, options, read};
 use gradus_compile::Text;
@@ -21,7 +22,7 @@ fn uploads_come_back() {
         assert_eq!(storage.device(), gpu.id());
         assert!(&read(&*gpu, storage) == value, "{} bytes", value.len());
     }
-    // Parts of all of them in one read, from and to any byte.
+    // Reads parts of all storages in one read, from and to any byte.
     for _ in 0..20 {
         let ranges: Vec<_> = values
             .iter()
@@ -73,7 +74,7 @@ fn the_heap_grows_and_keeps_its_contents() {
     for i in 0..400 {
         let value: Vec<f32> = (0..100).map(|k| (i * k) as f32).collect();
         let x = gpu.upload(&floats(&value)).expect("memory");
-        // Queued when the heap is small, possibly submitted when it is larger.
+        // These commands are queued when the heap is small, and possibly submitted when it is larger.
         let y = axpy.run(&mut arguments(&[&x, &x]), None).expect("a run").remove(0);
         all.push((x, floats(&value)));
         all.push((y, floats(&value.iter().map(|v| 3.0 * v).collect::<Vec<_>>())));
@@ -119,13 +120,13 @@ fn memory_that_is_not_there_is_an_error() {
     };
     assert_eq!(*error.kind(), Kind::Memory { bytes: 10 << 20 });
     assert!((3..6).contains(&held.len()), "{}", held.len());
-    // Memory in use is unchanged, and freed memory is reused, also for other sizes.
+    // Memory in use must be unchanged, and freed memory must be reused, also for other sizes.
     for (i, storage) in held.iter().enumerate() {
         assert!(read(&*gpu, storage).iter().all(|b| *b == i as u8));
     }
     drop(held);
     gpu.alloc(40 << 20).expect("memory");
-    // The heap has a limit too.
+    // The limit on memory includes the heap.
     let mut held = Vec::new();
     while let Ok(storage) = gpu.alloc(SMALL) {
         held.push(storage);
@@ -135,7 +136,7 @@ fn memory_that_is_not_there_is_an_error() {
     gpu.upload(&[1, 2]).expect("memory");
 }
 
-/// Storages that are made and dropped while kernels that use them are queued, compared with a model on the host.
+/// Creates and drops storages while kernels that use them are queued, and compares their values with a model on the host.
 #[test]
 fn random_use_agrees_with_a_model() {
     let Some(gpu) = gpu(&Options { heap: 1 << 16, ..options() }) else { return };
@@ -163,7 +164,7 @@ fn random_use_agrees_with_a_model() {
                 }
                 2 if !same.is_empty() => {
                     let (_, storage, value) = held.swap_remove(same[random.below(same.len())]);
-                    // Sometimes checked before it is dropped.
+                    // Sometimes checks the value before dropping the storage.
                     if random.below(4) == 0 {
                         assert!(as_floats(&read(&*gpu, &storage)) == value);
                     }
@@ -174,12 +175,12 @@ fn random_use_agrees_with_a_model() {
                     let sum: Vec<f32> = held[x].2.iter().zip(&held[y].2).map(|(x, y)| x * 0.5 + y).collect();
                     let mut given = arguments(&[&held[x].1, &held[y].1]);
                     if random.below(2) == 0 && x != y {
-                        // The operand is handed over, so the result overwrites its memory.
+                        // The program owns the operand, so the result overwrites its memory.
                         held[x].1 = gpu.alloc(0).expect("memory");
                         let new = add_in_place.run(&mut given, None).expect("a run").remove(0);
                         held[x] = (*n, new, sum);
                     } else if random.below(2) == 0 {
-                        // The operand is still held, so the result must not change it.
+                        // The test still holds the operand, so the result must not change it.
                         let new = add_in_place.run(&mut given, None).expect("a run").remove(0);
                         held.push((*n, new, sum));
                     } else {
@@ -203,7 +204,7 @@ fn random_use_agrees_with_a_model() {
 fn a_run_without_memory_leaves_its_arguments() {
     let (n, most) = (SMALL, 48 << 20);
     let Some(gpu) = gpu(&Options { most, ..options() }) else { return };
-    // 16 MiB each: two operands fit next to the heap, the result does not.
+    // Two operands of 16 MiB fit next to the heap, but the result does not.
     let program = load(&gpu, multiply_add(n, 2.0, true), Text::Special);
     let values: Vec<f32> = (0..n).map(|i| i as f32).collect();
     let x = gpu.upload(&floats(&values)).expect("memory");
@@ -214,7 +215,7 @@ fn a_run_without_memory_leaves_its_arguments() {
     assert_eq!(*error.kind(), Kind::Memory { bytes: 4 * n });
     assert_eq!((given.len(), gpu.memory().used), (2, used));
     assert!(as_floats(&read(&*gpu, &x)) == values);
-    // The operand is handed over, so its memory becomes the result's.
+    // The program owns the operand, so the result takes over its memory.
     drop(x);
     let out = program.run(&mut given, None).expect("a run").remove(0);
     assert!(as_floats(&read(&*gpu, &out)) == values.iter().map(|v| 3.0 * v).collect::<Vec<_>>());

@@ -45,7 +45,7 @@ fn close(expected: &[Literal], found: &[Literal], bound: f64, what: &str) {
     }
 }
 
-/// Runs a graph on the device, in both kinds of text and twice, and compares with the reference.
+/// Runs a graph on the device, twice in both kinds of text, and compares with the reference.
 fn check(gpu: &Gpu, graph: &Graph, inputs: &[Literal], bound: f64) -> Arc<dyn Executable> {
     let expected = reference::evaluate(graph, inputs).expect("the reference");
     let mut last = None;
@@ -58,7 +58,7 @@ fn check(gpu: &Gpu, graph: &Graph, inputs: &[Literal], bound: f64) -> Arc<dyn Ex
         let (first, second) = (outputs(gpu, graph, &first), outputs(gpu, graph, &second));
         close(&expected, &first, bound, &format!("{text:?}"));
         assert_eq!(first, second, "two runs differ");
-        // No operand was overwritten.
+        // Runs must not overwrite operands.
         for (storage, literal) in storages.iter().zip(inputs) {
             assert!(read(gpu, storage) == literal.to_bytes());
         }
@@ -75,7 +75,7 @@ fn column<'g>(x: Var<'g>, like: Var<'g>) -> Var<'g> {
     x.reshape(like.shape().with(1, 1)).broadcast_to(&like.shape())
 }
 
-/// The loss of two layers followed by a softmax. Inputs: data, targets, and four parameters.
+/// Returns the graph of the loss of two layers and a softmax. Inputs: data, targets, and four parameters.
 fn network(batch: usize, inside: usize) -> Graph {
     let b = Builder::new();
     let f32 = |shape: &[usize]| Aval::new(DType::F32, shape);
@@ -119,7 +119,7 @@ fn forward_and_backward_of_a_network() {
     }
 }
 
-/// A training step: loss and new parameters.
+/// Returns the graph of a training step: loss and new parameters.
 fn training(batch: usize, inside: usize) -> Graph {
     let forward = network(batch, inside);
     let both = grad_with_loss(&forward, forward.outputs()[0], PARAMETERS, Unreachable::Error);
@@ -150,14 +150,14 @@ fn cells_are_written_over() {
         let expected = evaluate(&graph, &model).expect("the CPU");
         let mut given: Vec<Argument> =
             cells.drain(..).chain([rate.clone()]).map(|storage| Argument { storage, offset: 0 }).collect();
-        // The data are held elsewhere.
+        // The test still holds data and targets, but not the parameters.
         let held: Vec<Storage> = given[..2].iter().map(|a| a.storage.clone()).collect();
         let kept = (turn == 3).then(|| given[2].storage.clone());
         let new = step.run(&mut given, None).expect("a run");
         let found = outputs(&gpu, &graph, &new);
         close(&expected, &found, 1e-5, &format!("turn {turn}"));
         if let Some(kept) = kept {
-            // A copy of a parameter made before keeps its old value.
+            // A copy of a parameter that was made before the step keeps the old value.
             assert!(read(&*gpu, &kept) == model[2].to_bytes());
         }
         losses.push(found[0].f()[0]);
@@ -186,7 +186,7 @@ fn outputs_without_cells_never_take_over() {
     drop(out);
 }
 
-/// A matrix times its transpose, with an added diagonal: positive definite if `diagonal` is positive.
+/// Returns a matrix times its transpose plus a diagonal. It is positive definite if `diagonal` is positive.
 fn gram<'g>(x: Var<'g>, diagonal: f64) -> Var<'g> {
     let n = x.shape()[0];
     let eye = (0..n * n).map(|i| if i % (n + 1) == 0 { diagonal } else { 0.0 }).collect();
@@ -236,7 +236,7 @@ fn a_failing_host_step_leaves_cells_unchanged() {
     }
 }
 
-/// Rows of a table by index, then a cell that is changed by them.
+/// Returns a graph that gathers rows of a table, and adds their sum to a cell.
 fn lookup() -> Graph {
     let b = Builder::new();
     let table = b.input("table", Aval::new(DType::F32, [10, 4]));
@@ -299,12 +299,12 @@ fn a_bad_index_is_reported_with_the_results() {
             assert_eq!(error.to_string(), expected.to_string());
             assert_eq!(error.kind(), expected.kind());
         }
-        // The failure is known by now, so ops on its result fail at once.
+        // The error is known after the read, so ops on the result fail at once.
         assert_eq!(doubled(&built).expect_err("out of range").kind(), expected.kind());
-        // Other results are valid, whenever they were computed.
+        // Results of runs before and after the failed one are valid.
         for (storage, index) in [(before, [0, 7, 9]), (after, [1, 1, 1])] {
             let expected = reference::evaluate(&graph, &inputs(index)).expect("the reference");
-            close(&expected, &outputs(&gpu, &graph, &[storage]), 1e-6, "beside the failure");
+            close(&expected, &outputs(&gpu, &graph, &[storage]), 1e-6, "next to the failure");
         }
     }
 }
@@ -361,7 +361,7 @@ fn a_bad_index_in_a_loop() {
         let program = gpu.program(&graph, &request(Text::Special, &[])).expect("a program");
         let given = upload(&gpu, &inputs);
         let out = program.run(&mut arguments(&given.iter().collect::<Vec<_>>()), None);
-        // A loop on the host reports at once, one on the device when its results are read.
+        // A loop on the host reports the error at once. A loop on the device reports it when its results are read.
         let found = out.and_then(|out| gpu.read(&[(&out[0], 0..48)]).wait().map(|_| out));
         match (reference::evaluate(&graph, &inputs), found) {
             (Ok(expected), Ok(out)) => close(&expected, &outputs(&gpu, &graph, &out), 1e-5, "in range"),

@@ -22,7 +22,7 @@ fn small_and_large_operands() {
             let out = program.run(&mut arguments(&[&a, &b]), None).expect("a run");
             let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| x * 3.0 + y).collect();
             assert!(as_floats(&read(&*gpu, &out[0])) == expected, "{n}");
-            // The same storage twice.
+            // Uses the same storage for both operands.
             let out = program.run(&mut arguments(&[&a, &a]), None).expect("a run");
             assert!(as_floats(&read(&*gpu, &out[0])) == counted(n, 4.0), "{n}");
             assert!(as_floats(&read(&*gpu, &a)) == x);
@@ -35,7 +35,7 @@ fn operands_at_any_offset() {
     let Some(gpu) = gpu(&options()) else { return };
     let n = 100;
     let program = load(&gpu, multiply_add(n, 2.0, false), Text::Generic);
-    // Parts of a small tensor and of one that has its own buffer.
+    // Uses parts of a small tensor, and of a tensor that has its own buffer.
     for all in [4 * n, SMALL / 4 + 1000] {
         let values = counted(all, 1.0);
         let storage = gpu.upload(&floats(&values)).expect("memory");
@@ -66,12 +66,12 @@ fn a_result_takes_over_an_operand_that_nobody_else_holds() {
         let out = program.run(&mut given, None).expect("a run").remove(0);
         assert_eq!((gpu.memory().used, given.len()), (used, 0));
         assert!(as_floats(&read(&*gpu, &out)) == counted(n, 3.0));
-        // Held elsewhere: copied, and unchanged.
+        // The test still holds the operand, so it is copied and stays unchanged.
         let held = gpu.upload(&floats(&x)).expect("memory");
         let out = program.run(&mut arguments(&[&held, &y]), None).expect("a run").remove(0);
         assert!(as_floats(&read(&*gpu, &out)) == counted(n, 3.0));
         assert!(as_floats(&read(&*gpu, &held)) == x);
-        // A part of a larger storage is copied too, even if nothing else holds the storage.
+        // A part of a larger storage is copied too, even if nothing else uses the storage.
         let longer = gpu.upload(&floats(&counted(n + 4, 1.0))).expect("memory");
         let mut given = arguments(&[&y, &y]);
         given[0] = Argument { storage: longer, offset: 0 };
@@ -92,7 +92,7 @@ fn operands_on_the_host_may_have_16_bytes() {
     let five = load(&gpu, multiply_add(5, 2.0, false), Text::Generic);
     let error = five.run(&mut arguments(&[&host(&[1.0; 5]), &host(&[1.0; 5])]), None).expect_err("20 bytes");
     assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
-    // Of another device.
+    // Uses a storage of another device.
     if let Some(other) = crate::common::gpu(&options()) {
         let foreign = other.upload(&[0; 16]).expect("memory");
         assert!(four.run(&mut arguments(&[&foreign, &foreign]), None).is_err());
@@ -107,13 +107,13 @@ fn a_refused_kernel_is_an_error() {
     let good = load(&gpu, multiply_add(10, 1.0, false), Text::Generic);
     let mut program = multiply_add(10, 1.0, false);
     program.modules[0].text = program.modules[0].text.replace("p.factor", "p.nothing");
-    // A compiled function reports it when it runs.
+    // A compiled function reports a rejected kernel when it runs.
     let bad = load(&gpu, program.clone(), Text::Special);
     let error = bad.run(&mut arguments(&[&x, &x]), None).expect_err("refused");
     let text = error.to_string();
     assert!(matches!(error.kind(), Kind::Device { name, .. } if name == "wgpu:0"), "{text}");
     assert!(text.contains("nothing"), "{text}");
-    // An eager call reports it when its result is read. Work queued before is unaffected.
+    // An eager call reports a rejected kernel when its result is read. Commands that were queued before are not affected.
     let before = good.run(&mut arguments(&[&x, &x]), None).expect("a run").remove(0);
     let bad = load(&gpu, program, Text::Generic);
     let failed = bad.run(&mut arguments(&[&x, &x]), None).expect("queued").remove(0);
@@ -149,7 +149,7 @@ fn a_run_that_is_waited_for_is_one_submission() {
         counts.push(gpu.submissions() - before);
     }
     assert_eq!(counts, [1, 1, 1]);
-    // A wait for nothing submits nothing.
+    // A wait without queued commands submits nothing.
     let before = gpu.submissions();
     gpu.finish().wait().expect("a wait");
     assert_eq!(gpu.submissions(), before);

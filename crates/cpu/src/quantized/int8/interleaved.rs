@@ -1,8 +1,9 @@
-//! Weights of mapped files with 16 rows interleaved, and their products.
+//! Copies the weights of a mapped file so that 16 rows are interleaved, and multiplies such copies with activations.
 //!
-//! The weights of a block of 16 rows are consecutive: 16 scales, 16 offsets if the format has them, then registers of which each
-//! has four integers of every row. Memory is read once from beginning to end, and the sums of 16 rows need no transposition. The
-//! bytes are as many as in the file, whose pages are released after the copy.
+//! In a copy, block `k` of 16 rows is stored as 16 scales, then 16 offsets if the format has them, then the integers of the 16
+//! blocks. Each register of integers holds four integers of every row. A product therefore reads memory once, from beginning
+//! to end, and does not transpose the sums of the 16 rows. A copy is as large as the weights in the file, whose pages are
+//! released after the copy.
 
 #![expect(clippy::needless_range_loop, reason = "iterators over registers are not always inlined")]
 
@@ -18,16 +19,17 @@ use gradus_mem::Storage;
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// Most rows of activations that are multiplied at a time: their sums fill the registers.
+/// Largest number of rows of activations that are multiplied together: their sums fill the registers.
 pub(super) const MOST: usize = 8;
-/// Bytes that are read ahead of use.
+/// Distance in bytes at which weights are prefetched.
 const AHEAD: usize = 4096;
-/// Bytes of weights that are worth a task.
+/// Bytes of weights that one task copies.
 const TASK: usize = 1 << 18;
 /// Bytes of a register.
 const REGISTER: usize = 64;
 
-/// Bytes before the integers of a block, and registers of integers of 16 rows, if rows of a format are interleaved.
+/// Returns the bytes before the integers of a block, and the number of registers that hold the integers of one block of 16
+/// rows. Returns `None` if weights of this format are not interleaved.
 pub(super) fn layout(format: Format) -> Option<(usize, usize)> {
     match format {
         Format::Q4_0 => Some((2, 4)),
@@ -37,7 +39,8 @@ pub(super) fn layout(format: Format) -> Option<(usize, usize)> {
     }
 }
 
-/// The interleaved rows of weights in a mapped file.
+/// Returns the interleaved copy of weights, which is made at the first call. Returns `None` if the weights are not in a mapped
+/// file, or their format, their number of rows or the processor does not allow a copy.
 pub(super) fn interleaved(pool: &Pool, weights: &Weights) -> Option<Storage> {
     layout(weights.format)?;
     if !weights.rows.is_multiple_of(SIDE) || !super::vnni::available() {
@@ -48,14 +51,14 @@ pub(super) fn interleaved(pool: &Pool, weights: &Weights) -> Option<Storage> {
     gradus_mem::rearranged(bytes, kind, || interleave(pool, weights))
 }
 
-/// Copies weights, a multiple of 16 rows, in interleaved order.
+/// Copies weights in interleaved order. The number of rows is a multiple of 16.
 fn interleave(pool: &Pool, weights: &Weights) -> Option<Storage> {
     let (head, registers) = layout(weights.format)?;
     let (blocks, row_bytes, block_bytes) =
         (weights.blocks(), weights.row_bytes(), weights.format.block_bytes());
-    // Signed bytes become unsigned ones.
+    // Flipping the highest bit of a signed byte adds 128, which makes it unsigned.
     let flip = if registers == 8 { 0x8080_8080u32 } else { 0 };
-    // SAFETY: every byte is written below: heads and integers of each block of each 16 rows.
+    // SAFETY: the loops below write every byte: scales, offsets and integers of each block of each group of 16 rows.
     let storage = unsafe { Storage::uninit(weights.rows * row_bytes)? };
     let to = Elements(storage.as_ptr());
     let each = (TASK / (SIDE * row_bytes).max(1)).max(1);
@@ -65,7 +68,8 @@ fn interleave(pool: &Pool, weights: &Weights) -> Option<Storage> {
             for block in 0..blocks {
                 let to = to.at((group * blocks + block) * SIDE * block_bytes);
                 for lane in 0..SIDE {
-                    // SAFETY: the block is inside of the weights and of the storage, and tasks have different groups of rows.
+                    // SAFETY: `group`, `lane` and `block` are below their counts, so the block is within the weights and
+                    // the storage. No two tasks have the same group of rows.
                     unsafe {
                         let from = weights.data.add((group * SIDE + lane) * row_bytes + block * block_bytes);
                         for number in 0..head / 2 {
@@ -85,10 +89,11 @@ fn interleave(pool: &Pool, weights: &Weights) -> Option<Storage> {
     Some(storage)
 }
 
-/// Results of the outputs `own`, which begins at a multiple of 16, for all rows.
+/// Computes the outputs `own` of all rows. `own` begins at a multiple of 16.
 ///
 /// # Safety
-/// `data` are the interleaved rows of the weights; activations and results are as large as stated, and the processor has VNNI.
+/// `data` points to the interleaved copy of `weights`. `x` and `rows` point to memory for `rows.count` rows of the width
+/// and the number of outputs of `weights`, and no other thread accesses the outputs `own`. The processor has VNNI.
 #[inline(always)]
 pub(super) unsafe fn multiply<B: Pieces>(
     b: &B,
@@ -112,7 +117,8 @@ pub(super) unsafe fn multiply<B: Pieces>(
                 y: rows.y.wrapping_add(start * weights.rows + first),
                 outputs: weights.rows,
             };
-            // SAFETY: the caller's contract; the rows exist.
+            // SAFETY: the caller guarantees the memory of the copy, the activations and the results, and VNNI; `start..end` is
+            // within the rows.
             unsafe {
                 match end - start {
                     8 => one.multiply::<B, 8>(),
@@ -129,28 +135,30 @@ pub(super) unsafe fn multiply<B: Pieces>(
     }
 }
 
-/// 16 outputs of some rows of activations.
+/// A product of some rows of activations with 16 interleaved rows of weights.
 struct Group {
-    /// The first block.
+    /// The first block of the 16 rows.
     data: *const u8,
     blocks: usize,
-    /// The number that was added to signed weights.
+    /// The number that was added to signed integers to make them unsigned.
     shift: i32,
     x: Rounded,
     /// The first row of activations.
     row: usize,
     y: *mut f32,
-    /// Elements from one row of results to the next.
+    /// Stride between rows of results, in elements.
     outputs: usize,
 }
 
 impl Group {
-    /// Multiplies `R` rows. The operations on each result are those of `Tile::multiply`, in that order.
+    /// Multiplies `R` rows of activations. Computes each result by the operations of `Tile::multiply`, in the same order,
+    /// so that the bits are equal.
     #[inline(always)]
     unsafe fn multiply<B: Pieces, const R: usize>(&self) {
         let head = if B::OFFSETS { 4 } else { 2 };
         let bytes = SIDE * head + REGISTER * B::REGISTERS;
-        // SAFETY: the caller guarantees the weights, the activations, the results and the instructions.
+        // SAFETY: the caller guarantees `blocks` blocks at `data`, `R` rows of activations from `row` on, `R` rows of 16
+        // results at `y`, and VNNI.
         unsafe {
             let mut sums = [_mm512_setzero_ps(); R];
             for block in 0..self.blocks {

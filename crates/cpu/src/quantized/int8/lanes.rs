@@ -1,7 +1,7 @@
-//! The product of integers on processors without VNNI.
+//! Products of weights and activations as 8-bit integers, on processors without VNNI.
 //!
-//! A row of weights is unpacked to bytes once, and multiplied with up to four rows of activations at a time. The products of
-//! eight lanes are summed exactly within a block; then each lane is scaled and added to its own sum.
+//! Each row of weights is unpacked to bytes once, and multiplied with up to four rows of activations at a time. Within a block,
+//! eight lanes sum products of integers exactly. After the block, each lane is scaled and added to its `f32` sum.
 
 #![expect(clippy::needless_range_loop, reason = "iterators over registers are not always inlined")]
 
@@ -14,18 +14,18 @@ use crate::wide::Unpack;
 use crate::{Isa, Pool};
 use gradus_ir::format::Format;
 
-/// Rows of activations that are multiplied at a time.
+/// Largest number of rows of activations that are multiplied together.
 const MOST: usize = 4;
-/// Sums of a product.
+/// Number of lanes in which a product is summed.
 const LANES: usize = 8;
 
-/// 32 activations or weights: integers, and two halves that may have different scales and offsets.
+/// 32 activations or weights as integers. The two halves of 16 may have different scales and offsets.
 #[derive(Clone, Copy)]
 struct Group {
     q: [i8; BLOCK],
     /// The scale of each half.
     scale: [f32; 2],
-    /// The offset of each half for weights; `scale` times the sum of the integers of each half for activations.
+    /// For weights: the offset of each half. For activations: `scale` times the sum of the integers of each half.
     offset: [f32; 2],
 }
 
@@ -64,19 +64,19 @@ impl Group {
     }
 }
 
-/// Eight sums.
+/// A register of eight `f32` sums.
 ///
 /// # Safety
 /// The processor must have the instruction set of the implementing type.
 trait Lanes: Copy {
     unsafe fn zero() -> Self;
-    /// Adds the products of integers, four to each lane, times the scales of their half.
+    /// Adds the products of the integers of two groups: four products to each lane, times both scales of their half.
     unsafe fn add(self, x: &Group, w: &Group) -> Self;
-    /// The sum of all.
+    /// Returns the sum of all lanes.
     unsafe fn sum(self) -> f32;
 }
 
-/// Sums in whatever registers the target has.
+/// Sums in an array, for any processor.
 #[derive(Clone, Copy)]
 struct Plain([f32; LANES]);
 
@@ -89,7 +89,7 @@ impl Lanes for Plain {
     unsafe fn add(mut self, x: &Group, w: &Group) -> Plain {
         for half in 0..2 {
             let mut sums = [0i32; LANES / 2];
-            // Each product fits 16 bits.
+            // Each product fits in 16 bits.
             for i in 0..16 {
                 sums[i % 4] += i32::from(i16::from(x.q[16 * half + i]) * i16::from(w.q[16 * half + i]));
             }
@@ -129,8 +129,8 @@ mod x86 {
             // SAFETY: the caller guarantees AVX2 and FMA; a group has 32 bytes.
             unsafe {
                 let [a, b] = [x, w].map(|g| _mm256_loadu_si256(g.q.as_ptr().cast()));
-                // The instruction multiplies unsigned with signed integers. Sums of two products fit 16 bits, because
-                // activations are at most 127 and weights at most 128.
+                // The instruction multiplies unsigned with signed integers, so the sign of `b` is moved to `a`. Sums of two
+                // products fit in 16 bits, because the magnitudes of activations are at most 127, those of weights at most 128.
                 let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(b), _mm256_sign_epi8(a, b));
                 let fours = _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
                 let [low, high] = [0, 1].map(|i| _mm_set1_ps(x.scale[i] * w.scale[i]));
@@ -161,8 +161,8 @@ pub(super) unsafe fn dot(pool: &Pool, products: &[Product], isa: Isa) {
     let each = (TASK / (weights.width * size_of::<f32>())).clamp(1, rows.count);
     pool.run(rows.count.div_ceil(each), &|task| {
         for i in task * each * groups..((task + 1) * each).min(rows.count) * groups {
-            // SAFETY: the caller guarantees the activations, whose rows are whole blocks; the scratch has a group for each block,
-            // and tasks have different rows.
+            // SAFETY: the caller guarantees `rows.count` rows of activations, and widths are multiples of `BLOCK`. The scratch
+            // memory has a group for each block, and no two tasks have the same row.
             unsafe { x.at(i).write(Group::of_activations(&*rows.x.add(i * BLOCK).cast())) };
         }
     });
@@ -175,7 +175,8 @@ pub(super) unsafe fn dot(pool: &Pool, products: &[Product], isa: Isa) {
         let each = (TASK / (weights.row_bytes() * rows.count).max(1)).clamp(1, weights.rows.max(1));
         pool.run(weights.rows.div_ceil(each), &|task| {
             let own = task * each..((task + 1) * each).min(weights.rows);
-            // SAFETY: the caller's contract; tasks have different outputs, and the processor has the instructions.
+            // SAFETY: the caller guarantees the memory of the product; `x` has the groups of all rows. No two tasks have the
+            // same output, and the processor has the instructions of a clamped `isa`.
             own.for_each(|output| unsafe { outputs(weights, x.at(0), *rows, output) });
         });
     }
@@ -184,16 +185,16 @@ pub(super) unsafe fn dot(pool: &Pool, products: &[Product], isa: Isa) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn outputs_avx2(weights: &Weights, x: *const Group, rows: Rows, output: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller guarantees the weights, the groups of the activations, space for the results, and AVX2, FMA and F16C.
     unsafe { of_format!(weights.format, |b| output_of::<Avx2, _>(b, weights, x, rows, output)) }
 }
 
 unsafe fn outputs_plain(weights: &Weights, x: *const Group, rows: Rows, output: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller guarantees the weights, the groups of the activations and space for the results.
     unsafe { of_format!(weights.format, |b| output_of::<Plain, _>(b, weights, x, rows, output)) }
 }
 
-/// One output of all rows.
+/// Computes one output of all rows.
 #[inline(always)]
 unsafe fn output_of<L: Lanes, B: Blocks>(
     b: &mut B,
@@ -206,7 +207,8 @@ unsafe fn output_of<L: Lanes, B: Blocks>(
     let scratch = Scratch::take::<Group>(groups);
     let w = scratch.as_ptr::<Group>();
     let each = weights.format.block_elements() / BLOCK;
-    // SAFETY: the caller guarantees the weights, the activations and the results; the scratch has a group for each of a row.
+    // SAFETY: the caller guarantees the weights, the groups of the activations and space for the results; the scratch
+    // memory has a group for each block of 32 weights of a row.
     unsafe {
         let row = weights.data.add(output * weights.row_bytes());
         for k in 0..weights.blocks() {
@@ -225,7 +227,7 @@ unsafe fn output_of<L: Lanes, B: Blocks>(
     }
 }
 
-/// One output of `R` rows. Returns `R`.
+/// Computes one output of `R` rows. Returns `R`.
 #[inline(always)]
 unsafe fn some<L: Lanes, const R: usize>(
     w: *const Group,
@@ -234,7 +236,7 @@ unsafe fn some<L: Lanes, const R: usize>(
     groups: usize,
     outputs: usize,
 ) -> usize {
-    // SAFETY: the caller guarantees the groups and the results.
+    // SAFETY: the caller guarantees `groups` groups at `w`, `R` rows of them at `x`, and a result in each of `R` rows at `y`.
     unsafe {
         let (mut sums, mut offsets) = ([L::zero(); R], [0f32; R]);
         for group in 0..groups {

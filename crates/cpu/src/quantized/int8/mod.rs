@@ -1,8 +1,8 @@
-//! Products of quantised weights with activations that are rounded to integers of 8 bits.
+//! Products of quantised weights with activations that are rounded to 8-bit integers.
 //!
-//! Activations are rounded in blocks of 32 that share a scale, as `quantized_dot` does in `tensor/func/quantized.rs`. Products of
-//! integers are summed exactly within a block and then scaled. The bits of a result do not depend on the number of rows or
-//! threads.
+//! Activations are rounded in blocks of 32 that share a scale, as `quantized_dot` in `tensor/func/quantized.rs` defines it.
+//! Products of integers are summed exactly within a block and then scaled. The bits of a result do not depend on the number
+//! of rows or threads.
 
 #[cfg(target_arch = "x86_64")]
 mod interleaved;
@@ -15,10 +15,11 @@ mod vnni;
 use super::{Rows, Weights};
 use crate::{Isa, Pool};
 
-/// Activations that share a scale.
+/// Number of consecutive activations that share a scale.
 const BLOCK: usize = 32;
 
-/// 1.5 · 2²³: adding it rounds a small `f32` to the nearest integer, which is then in the lowest bits.
+/// 1.5 · 2²³. Adding it to an `f32` of small magnitude rounds that number to an integer and leaves the integer in the lowest
+/// bits of the sum.
 const ROUND: f32 = 12_582_912.0;
 
 /// A matrix of weights, the activations that it is multiplied with, and the results.
@@ -28,20 +29,21 @@ pub(crate) struct Product {
     pub(crate) rows: Rows,
 }
 
-/// Computes `y = round(x) · weightsᵀ` of products with the same activations, whose weights have the same width and format.
-/// Activations are rounded once.
+/// Computes `y = round(x) · weightsᵀ` for each product. All products have the same activations, which are rounded once, and
+/// weights of the same width and format.
 ///
 /// # Safety
-/// Weights, activations and results are as large as stated, and nobody else uses the results meanwhile. Results of different
-/// products do not overlap.
+/// Each product has weights, activations and space for results of the sizes in its [`Weights`] and [`Rows`]. During the call no
+/// other thread accesses the results. Results of different products do not overlap.
 pub(crate) unsafe fn dot(pool: &Pool, products: &[Product]) {
     let Some(Product { rows, .. }) = products.first() else { return };
     if rows.count == 0 {
         return;
     }
     debug_assert!(products.iter().all(|p| p.is_sibling(&products[0])), "products share activations");
-    // SAFETY: the caller's contract; the instructions of `vnni` are available where it is called. Widths are multiples of 32,
-    // as blocks of weights are.
+    // SAFETY: the caller guarantees the memory of each product. `vnni` is called only if the processor has its
+    // instructions, and `Isa::best` is a set that the processor has. Widths are multiples of 32, because the blocks of
+    // every format are.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         if vnni::available() {
@@ -51,14 +53,14 @@ pub(crate) unsafe fn dot(pool: &Pool, products: &[Product]) {
     }
 }
 
-/// As [`dot`], on a lesser instruction set without VNNI.
+/// As [`dot`], but without VNNI and on the given instruction set.
 #[cfg(test)]
 pub(super) unsafe fn dot_with(pool: &Pool, products: &[Product], isa: Isa) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller guarantees the memory of each product, as for `dot`.
     unsafe { lanes::dot(pool, products, isa) }
 }
 
-/// Returns true if this processor copies weights of a format in files to another order.
+/// Returns true if weights of this format in mapped files are copied in interleaved order on this processor.
 #[cfg(test)]
 pub(super) fn has_order_of_its_own(format: gradus_ir::format::Format) -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -76,8 +78,8 @@ impl Product {
     }
 }
 
-/// The scale of a block and the number to divide by, from the bits of its largest magnitude. The scale is NaN if an
-/// activation is not finite.
+/// Returns the scale of a block and the number to divide its activations by. Takes the bits of the largest magnitude. The scale
+/// is NaN if an activation is not finite.
 #[inline(always)]
 fn scale_of(largest: u32) -> (f32, f32) {
     let largest = f32::from_bits(largest);
@@ -85,10 +87,10 @@ fn scale_of(largest: u32) -> (f32, f32) {
     (scale, if scale > 0.0 { scale } else { f32::INFINITY })
 }
 
-/// The nearest integers of a block, and their scale.
+/// Rounds a block to integers. Returns the integers and their scale.
 #[inline(always)]
 fn round(x: &[f32; BLOCK]) -> ([i8; BLOCK], f32) {
-    // Magnitudes are compared as bits: the order is the same, and NaN is above infinity.
+    // Compares the bits of magnitudes. They have the order of the magnitudes, and those of NaN are above those of infinity.
     let mut largest = 0;
     for x in x {
         largest = largest.max(x.to_bits() & 0x7fff_ffff);
@@ -96,7 +98,7 @@ fn round(x: &[f32; BLOCK]) -> ([i8; BLOCK], f32) {
     let (scale, divisor) = scale_of(largest);
     let mut q = [0; BLOCK];
     for (q, x) in q.iter_mut().zip(x) {
-        // The quotient is larger than 127 only if the scale is subnormal.
+        // Clamped, because the quotient exceeds 127 if the scale is subnormal.
         *q = ((x / divisor).clamp(-127.0, 127.0) + ROUND).to_bits() as i8;
     }
     (q, scale)

@@ -1,7 +1,7 @@
-//! Pieces of 128 weights as unsigned integers with scales and offsets: the common form of all formats.
+//! Reads weights of any format as pieces of 128 unsigned integers with scales and offsets.
 //!
-//! A weight is `scale · (q - shift) + offset`: the integers of formats with signed ones are shifted up, because VNNI multiplies
-//! unsigned with signed integers. All functions need AVX-512, and are inlined into a caller with these target features.
+//! A weight is `scale · (q - shift) + offset`. In formats with signed integers, `shift` is added to each integer, because VNNI
+//! multiplies unsigned with signed integers. All functions need AVX-512 and are inlined into a caller that enables it.
 
 #![expect(clippy::needless_range_loop, reason = "iterators over registers are not always inlined")]
 
@@ -11,46 +11,47 @@ use crate::wide::half_at;
 use gradus_ir::format::six_bits;
 use std::arch::x86_64::*;
 
-/// Weights of a piece.
+/// Number of weights in a piece.
 pub(super) const PIECE: usize = 128;
-/// Weights of the smallest group that has a scale, of any format.
+/// Number of weights in a run: the smallest group that has its own scale in any format.
 pub(super) const RUN: usize = 16;
-/// Rows whose numbers fill a register.
+/// Number of rows whose scales fill a register.
 pub(super) const SIDE: usize = 16;
-/// Runs of a piece.
+/// Number of runs in a piece.
 pub(super) const RUNS: usize = PIECE / RUN;
 
-/// Two registers of integers, and one of 8 scales and 8 offsets. Run `i` is at position `POSITION[i]`.
+/// Two registers of integers, and one register of 8 scales and 8 offsets. Run `i` is at position `POSITION[i]` of each.
 pub(super) type Piece = [__m512i; 3];
 
 /// Reads pieces of a format.
 pub(super) trait Pieces {
-    /// The position in a piece of each run of elements.
+    /// The position of each run within a piece.
     const POSITION: [usize; RUNS];
-    /// True if runs `2 i` and `2 i + 1` share a scale and an offset.
+    /// If true, runs `2 i` and `2 i + 1` share a scale and an offset.
     const PAIRED: bool;
-    /// True if weights have offsets.
+    /// If true, weights have offsets.
     const OFFSETS: bool;
-    /// The number that was added to signed integers.
+    /// Returns the number that is added to signed integers to make them unsigned; 0 if they are unsigned.
     fn shift(&self) -> i32;
-    /// Piece number `at` of a row of `blocks` blocks. Weights after the end of the row are unspecified.
+    /// Returns piece number `at` of a row of `blocks` blocks. Weights after the end of the row are unspecified.
     ///
     /// # Safety
-    /// `row` points to that many blocks, the piece is in the row, and the processor has AVX-512.
+    /// `row` points to `blocks` blocks, the piece starts within the row, and the processor has AVX-512.
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece;
 
-    /// Registers of integers of a block of 16 interleaved rows, 4 if they are nibbles; 0 if rows are not interleaved.
+    /// Number of registers that hold the integers of a block of 16 interleaved rows: 4 for nibbles, 8 for bytes, 0 if the
+    /// format is not interleaved.
     const REGISTERS: usize = 0;
 
-    /// True if [`Pieces::split`] is available.
+    /// If true, [`Pieces::split`] returns words with scales and offsets.
     const SPLIT: bool = false;
 
-    /// The positions of the words that [`Pieces::split`] returns.
+    /// The position of each block's word in the register of words that [`Pieces::split`] returns.
     const WORDS: [i32; 4] = [0, 1, 2, 3];
 
-    /// The integers of a piece, and a word of 32 bits for each of its four blocks: a scale of 16 bits, then the offset if the
-    /// format has offsets. Words of blocks after the end of the row are unspecified. Only if [`Pieces::SPLIT`]. `FULL` says
-    /// that the piece has four blocks.
+    /// Returns the integers of a piece, and a 32-bit word for each of its four blocks. The lower half of a word is the
+    /// scale, the upper half is the offset if the format has offsets. Words of blocks after the end of the row are
+    /// unspecified. If `FULL` is true, the piece has four blocks. Called only if [`Pieces::SPLIT`] is true.
     ///
     /// # Safety
     /// As for [`Pieces::piece`].
@@ -61,21 +62,22 @@ pub(super) trait Pieces {
         blocks: usize,
         at: usize,
     ) -> ([__m512i; 2], __m512i) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller guarantees what `piece` needs: the blocks of the row, the piece within it, and AVX-512.
         unsafe {
             let [low, high, _] = self.piece(row, blocks, at);
             ([low, high], _mm512_setzero_si512())
         }
     }
 
-    /// Scales and offsets of a piece of 16 rows: a register of 16 rows for each run.
+    /// Returns the scales and offsets of a piece of 16 rows. Each register holds those of one run, with a row in each lane.
     ///
     /// # Safety
     /// As for [`Pieces::piece`], for each row.
     #[inline(always)]
     unsafe fn numbers(&mut self, rows: &Lanes) -> Numbers {
         let mut square = [[0f32; SIDE]; SIDE];
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller guarantees the blocks of each row, the piece within them, and AVX-512; `square` has the
+        // numbers of 16 rows.
         unsafe {
             for (lane, to) in square.iter_mut().enumerate() {
                 let [.., numbers] = self.piece(rows.row(lane), rows.blocks, rows.at);
@@ -93,10 +95,10 @@ pub(super) trait Pieces {
     }
 }
 
-/// Scales and offsets of each run, of 16 rows.
+/// The scales, then the offsets, of each run; a register holds those of 16 rows.
 pub(super) type Numbers = [[__m512; RUNS]; 2];
 
-/// Piece number `at` of 16 rows of `blocks` blocks. Lanes after `last` repeat row `last`.
+/// Piece number `at` of 16 rows of `blocks` blocks. A lane is a row; lanes after `last` repeat row `last`.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
     pub(super) first: *const u8,
@@ -107,14 +109,14 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// The first byte of a row.
+    /// Returns the first byte of a row.
     #[inline(always)]
     pub(super) fn row(&self, lane: usize) -> *const u8 {
         self.first.wrapping_add(lane.min(self.last) * self.row_bytes)
     }
 }
 
-/// Adds the words of row `row` of four rows to `all`, in which word `block` of each row is in quarter `block`.
+/// Inserts the words `own` of row `row`, one of four rows, into `all`. Quarter `block` of `all` holds word `block` of each row.
 ///
 /// # Safety
 /// The processor has AVX-512.
@@ -128,7 +130,7 @@ pub(super) unsafe fn add_words<B: Pieces>(all: __m512i, own: __m512i, row: usize
     unsafe { _mm512_permutex2var_epi32(all, _mm512_loadu_si512(order.as_ptr().cast()), own) }
 }
 
-/// Scales and offsets of a piece of 16 rows from their words, a register of 16 rows for each block.
+/// Returns the scales and offsets of a piece of 16 rows. Register `block` of `words` holds the words of that block of each row.
 ///
 /// # Safety
 /// The processor has AVX-512.
@@ -148,21 +150,21 @@ pub(super) unsafe fn numbers_of_words<B: Pieces>(words: [__m512i; 4]) -> Numbers
     }
 }
 
-/// The lower half of each word as `f32`.
+/// Converts the `f16` in the lower half of each word to `f32`.
 #[inline(always)]
 unsafe fn lower(words: __m512i) -> __m512 {
     // SAFETY: the caller guarantees AVX-512.
     unsafe { _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words)) }
 }
 
-/// Runs in the order of the elements.
+/// Positions of runs in the order of their elements.
 const NATURAL: [usize; RUNS] = [0, 1, 2, 3, 4, 5, 6, 7];
-/// Low nibbles of four blocks of 32, then high nibbles.
+/// Positions of runs if a piece has the low nibbles of four blocks of 32 elements, then their high nibbles.
 const NIBBLES: [usize; RUNS] = [0, 4, 1, 5, 2, 6, 3, 7];
-/// Low nibbles of two pairs of groups of 32, then high nibbles.
+/// Positions of runs if a piece has the low nibbles of two pairs of groups of 32 elements, then their high nibbles.
 const NIBBLES_OF_64: [usize; RUNS] = [0, 1, 4, 5, 2, 3, 6, 7];
 
-/// The low and the high nibble of each byte.
+/// Returns the low and the high nibble of each byte.
 #[inline(always)]
 unsafe fn nibbles(bytes: __m512i) -> (__m512i, __m512i) {
     // SAFETY: the caller guarantees AVX-512.
@@ -172,7 +174,7 @@ unsafe fn nibbles(bytes: __m512i) -> (__m512i, __m512i) {
     }
 }
 
-/// Scales without offsets.
+/// Returns a register of 8 scales and 8 offsets that are zero.
 #[inline(always)]
 unsafe fn scales(scale: __m256) -> __m512i {
     // SAFETY: the caller guarantees AVX-512.
@@ -191,7 +193,7 @@ impl Pieces for Q4_1 {
     }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller guarantees the blocks of the row, the piece within it, and AVX-512.
         unsafe {
             let ([low, high], first) = self.split::<false>(row, blocks, at);
             let words = _mm512_setr_epi32(0, 5, 10, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -209,11 +211,12 @@ impl Pieces for Q4_1 {
         blocks: usize,
         at: usize,
     ) -> ([__m512i; 2], __m512i) {
-        // SAFETY: the caller's contract. Four blocks are 80 bytes, 20 words of 32 bits: two halves, then nibbles.
+        // SAFETY: the caller guarantees the blocks of the row, the piece within it, and AVX-512. A block is five words of
+        // 32 bits: two `f16`, then nibbles. `there` masks the words after the end of the row.
         unsafe {
             let (p, left) = (row.add(80 * at), if FULL { 4 } else { (blocks - 4 * at).min(4) });
             let there = (1u32 << (5 * left)) - 1;
-            // Masks cost an instruction.
+            // Loads of full pieces need no mask, which would cost an instruction.
             let load = |p: *const u8, there: u32| match FULL {
                 true => _mm512_loadu_si512(p.cast()),
                 false => _mm512_maskz_loadu_epi32(there as u16, p.cast()),
@@ -243,7 +246,8 @@ impl Pieces for Q4_0 {
         blocks: usize,
         at: usize,
     ) -> ([__m512i; 2], __m512i) {
-        // SAFETY: the caller's contract. Four blocks are 72 bytes, 36 words of 16 bits: a half, then nibbles.
+        // SAFETY: the caller guarantees the blocks of the row, the piece within it, and AVX-512. A block is nine words of
+        // 16 bits: an `f16`, then nibbles. `there` masks the words after the end of the row.
         unsafe {
             let (p, left) = (row.add(72 * at), if FULL { 4 } else { (blocks - 4 * at).min(4) });
             let there = (1u64 << (9 * left)) - 1;
@@ -264,7 +268,7 @@ impl Pieces for Q4_0 {
     }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller guarantees the blocks of the row, the piece within it, and AVX-512.
         unsafe {
             let ([low, high], words) = self.split::<false>(row, blocks, at);
             let order = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
@@ -291,7 +295,8 @@ impl Pieces for Q8_0 {
         blocks: usize,
         at: usize,
     ) -> ([__m512i; 2], __m512i) {
-        // SAFETY: the caller's contract. A block is a half and 32 signed bytes.
+        // SAFETY: the caller guarantees the blocks of the row, the piece within it, and AVX-512. A block is an `f16` and
+        // 32 signed bytes. Blocks after the last are read as the last.
         unsafe {
             let (first, last) = (4 * at, blocks - 1);
             let p = |b: usize| row.add(34 * if FULL { first + b } else { (first + b).min(last) });
@@ -306,10 +311,10 @@ impl Pieces for Q8_0 {
     }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, blocks: usize, at: usize) -> Piece {
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller guarantees the blocks of the row, the piece within it, and AVX-512.
         unsafe {
             let ([low, high], words) = self.split::<false>(row, blocks, at);
-            // The scale of a block, for both of its runs.
+            // Repeats the scale of each block for both of its runs.
             let twice = _mm_set_epi8(13, 12, 13, 12, 9, 8, 9, 8, 5, 4, 5, 4, 1, 0, 1, 0);
             let words = _mm_shuffle_epi8(_mm512_castsi512_si128(words), twice);
             [low, high, scales(_mm256_cvtph_ps(words))]
@@ -327,7 +332,8 @@ impl Pieces for Q4K {
     }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, _: usize, at: usize) -> Piece {
-        // SAFETY: the caller's contract. A block of two pieces is two halves, 12 bytes of scales and offsets, and nibbles.
+        // SAFETY: the caller guarantees the blocks of the row, the piece within it, and AVX-512. A block of two pieces is
+        // two `f16`, 12 bytes of scales and offsets, and 128 bytes of nibbles.
         unsafe {
             let (block, half) = (row.add(at / 2 * 144), at % 2);
             let (d, least) = (half_at(block), half_at(block.add(2)));
@@ -354,12 +360,13 @@ impl Pieces for Q6K {
     }
     #[inline(always)]
     unsafe fn piece(&mut self, row: *const u8, _: usize, at: usize) -> Piece {
-        // SAFETY: the caller's contract. A block of two pieces is 128 bytes of low bits, 64 of high bits, 16 scales and a half.
+        // SAFETY: the caller guarantees the blocks of the row, the piece within it, and AVX-512. A block of two pieces is
+        // 128 bytes of low bits, 64 bytes of high bits, 16 scales and an `f16`.
         unsafe {
             let (block, half) = (row.add(at / 2 * 210), at % 2);
             let (low, high) = nibbles(_mm512_loadu_si512(block.add(64 * half).cast()));
             let pairs = _mm512_broadcast_i64x4(_mm256_loadu_si256(block.add(128 + 32 * half).cast()));
-            // Bit pairs 0 and 1 of 32 bytes, or 2 and 3, as bits 4 and 5.
+            // Extracts two of the four pairs of bits of each of 32 bytes, and moves each pair to bits 4 and 5.
             let top = |first: i64, second: i64| {
                 let [a, b] = [first, second].map(|n| n * 0x0001_0001_0001_0001);
                 let count = _mm512_setr_epi64(a, a, a, a, b, b, b, b);
@@ -380,7 +387,7 @@ impl Pieces for Any {
     const OFFSETS: bool = true;
     #[inline(always)]
     fn shift(&self) -> i32 {
-        // Formats with offsets have unsigned integers.
+        // Formats with offsets have unsigned integers, the others signed ones.
         if self.parts.has_offsets { 0 } else { 128 }
     }
     #[inline(always)]
@@ -393,7 +400,7 @@ impl Pieces for Any {
                 break;
             }
             if within == 0 || run == 0 {
-                // SAFETY: the row has this block.
+                // SAFETY: the caller guarantees `blocks` blocks at `row`, and `block` is below `blocks`.
                 let block = unsafe { std::slice::from_raw_parts(row.add(block * bytes), bytes) };
                 self.format.unpack(block, &mut self.parts);
             }
@@ -407,7 +414,7 @@ impl Pieces for Any {
             }
         }
         let load = |p: *const u8| {
-            // SAFETY: 64 bytes are readable; the caller guarantees AVX-512.
+            // SAFETY: each of the three arguments below has 64 readable bytes from `p` on; the caller guarantees AVX-512.
             unsafe { _mm512_loadu_si512(p.cast()) }
         };
         [load(q.as_ptr()), load(q[64..].as_ptr()), load(numbers.as_ptr().cast())]

@@ -1,7 +1,8 @@
-//! The product of integers with the VNNI instructions of AVX-512.
+//! Products of weights and activations as 8-bit integers, by the VNNI instructions of AVX-512.
 //!
-//! A task computes 32 outputs for all rows. It unpacks up to four pieces of their weights into a panel, in which each register holds
-//! four integers of 16 outputs, and multiplies the panel with up to six rows of activations at a time.
+//! A task computes 32 outputs of all rows. It unpacks up to four pieces of the weights of these outputs into a panel, and
+//! multiplies the panel with up to six rows of activations at a time. A register of the panel holds four integers of each of 16
+//! outputs. Up to three rows are multiplied without a panel, and up to 16 rows with interleaved weights if there is a copy.
 
 #![expect(clippy::needless_range_loop, reason = "iterators over registers are not always inlined")]
 
@@ -19,55 +20,56 @@ use std::arch::x86_64::*;
 use std::hint::black_box;
 use std::ops::Range;
 
-/// Outputs of a task.
+/// Number of outputs that a task computes with a panel.
 const LANES: usize = 32;
-/// Squares of a piece of 32 outputs.
+/// Number of squares of 16 registers that hold a piece of 32 outputs.
 const SQUARES: usize = 6;
-/// Registers of a piece before those of the second 16 outputs.
+/// Number of registers of a piece that precede those of the second 16 outputs.
 const SECOND: usize = SQUARES / 2 * SIDE;
-/// Pieces of a panel: together 24 KiB, which stay in the first cache.
+/// Number of pieces in a panel: together 24 KiB, which stay in the first-level cache.
 const PIECES: usize = 4;
-/// Most rows that are multiplied without a panel.
+/// Largest number of rows that are multiplied without a panel.
 const FEW: usize = 3;
-/// Most rows that are multiplied at a time: their sums fill the registers.
+/// Largest number of rows that are multiplied together: their sums fill the registers.
 const MOST: usize = 6;
-/// Most rows that are multiplied with interleaved weights.
+/// Largest number of rows that are multiplied with interleaved weights.
 const INTERLEAVED: usize = 16;
-/// Rows of weights that are read ahead of use.
+/// Distance at which weights are prefetched, in rows.
 const AHEAD: usize = 6;
 /// Bytes of a cache line.
 const LINE: usize = 64;
-/// Tasks of a thread, if each is worth its start.
+/// Number of tasks per thread, if each of them has enough work.
 const SHARES: usize = 3;
-/// Bytes of activations or weights that are worth a task.
+/// Smallest number of bytes of activations or weights per task.
 const TASK: usize = 1 << 15;
 
-/// Returns true if the processor has the instructions.
+/// Returns true if the processor has AVX-512 with VNNI.
 pub(super) fn available() -> bool {
     Isa::best() >= Isa::Avx512 && is_x86_feature_detected!("avx512vnni")
 }
 
-/// 128 activations in the order of a piece of weights.
+/// 128 rounded activations, with their runs in the order of a piece of weights.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Activations {
     pub(super) q: [i8; PIECE],
     pub(super) scale: [f32; RUNS],
-    /// Sums of the integers of each run. If runs are paired, the first of a block has the sum of both.
+    /// The sum of the integers of each run. If runs are paired, the first run of a block has the sum of both.
     pub(super) total: [i32; RUNS],
     /// `scale · total`.
     pub(super) sum: [f32; RUNS],
 }
 
-/// Rounded activations of all rows, piece by piece.
+/// Rounded activations of all rows: the pieces of the first row, then those of the second, and so on.
 #[derive(Clone, Copy)]
 pub(super) struct Rounded {
     data: *mut Activations,
-    /// Pieces of a row.
+    /// Number of pieces in a row.
     pieces: usize,
 }
 
-// SAFETY: tasks write different rows, and nobody writes while others read.
+// SAFETY: an address alone accesses nothing. In `dot`, each task writes its own rows, and no task reads before all have been
+// written.
 unsafe impl Sync for Rounded {}
 
 impl Rounded {
@@ -77,7 +79,7 @@ impl Rounded {
 }
 
 /// # Safety
-/// As for [`super::dot`]; the instructions are available.
+/// As for [`super::dot`], and [`available`] returns true.
 pub(super) unsafe fn dot(pool: &Pool, products: &[Product]) {
     let Some(&Product { weights, rows }) = products.first() else { return };
     let pieces = weights.width.div_ceil(PIECE);
@@ -86,19 +88,20 @@ pub(super) unsafe fn dot(pool: &Pool, products: &[Product]) {
     let each = (TASK / (weights.width * size_of::<f32>())).clamp(1, rows.count);
     pool.run(rows.count.div_ceil(each), &|task| {
         let own = task * each..((task + 1) * each).min(rows.count);
-        // SAFETY: the caller's contract; the scratch has the pieces of every row, and tasks have different rows.
+        // SAFETY: the caller guarantees the activations and the instructions; the scratch memory has the pieces of every
+        // row, and no two tasks have the same row.
         own.for_each(|row| unsafe { round_row(&weights, rows, x, row) });
     });
-    // With more rows, panels of 32 outputs are faster than 16 interleaved rows, although they read the file.
+    // For more rows, panels of 32 outputs are faster than interleaved weights, although panels are unpacked from the file.
     let is_less = rows.count <= INTERLEAVED;
     let copy = |p: &Product| if is_less { interleaved(pool, &p.weights) } else { None };
     let copies: Vec<_> = products.iter().map(copy).collect();
-    // All widths and formats are equal, and so are these decisions.
+    // All products have the same width, format and activations, so one decision holds for all.
     let few = are_few(&weights, rows) || copies.iter().all(Option::is_some);
     let side = if few { SIDE } else { LANES };
-    // The outputs of all products are numbered consecutively, each product's from a multiple of `side` on.
+    // Numbers the outputs of all products consecutively. The outputs of each product start at a multiple of `side`.
     let total: usize = products.iter().map(|p| p.weights.rows.next_multiple_of(side)).sum();
-    // With few rows, 32 outputs are too little work for a task.
+    // With few rows, 32 outputs are too little work for a task, so a task gets more of them.
     let share = total.div_ceil(pool.threads() * SHARES).next_multiple_of(SIDE);
     let many = share.max((TASK / weights.row_bytes()).next_multiple_of(SIDE));
     let each = if few { many } else { LANES };
@@ -108,7 +111,8 @@ pub(super) unsafe fn dot(pool: &Pool, products: &[Product]) {
             let (from, to) = ((task * each).max(start), (task + 1) * each);
             let own = from - start..(to.saturating_sub(start)).min(weights.rows);
             if !own.is_empty() {
-                // SAFETY: the caller's contract; tasks have different outputs.
+                // SAFETY: the caller guarantees the memory of the product and the instructions; `x` has the rounded
+                // activations, `copy` is the interleaved copy of these weights, and no two tasks have the same output.
                 unsafe { outputs(weights, copy.as_ref().map(Storage::as_ptr), x, *rows, own) }
             }
             start += weights.rows.next_multiple_of(side);
@@ -118,24 +122,24 @@ pub(super) unsafe fn dot(pool: &Pool, products: &[Product]) {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 unsafe fn round_row(weights: &Weights, rows: Rows, x: Rounded, row: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller guarantees that `row` is a row of the activations and of `x`, and AVX-512.
     unsafe {
         let from = rows.x.add(row * weights.width);
         of_format!(weights.format, |b| round_pieces(b, weights.width, from, x.at(row, 0)));
     }
 }
 
-/// Rounds a row of activations, as `round` does.
+/// Rounds a row of activations to the same integers and scales as [`round`](super::round).
 ///
 /// # Safety
-/// `x` has `width` activations and `out` a piece for each 128 of them; the processor has AVX-512.
+/// `x` has `width` activations, `out` has space for a piece for each 128 of them, and the processor has AVX-512.
 #[inline(always)]
 unsafe fn round_pieces<B: Pieces>(_: &mut B, width: usize, x: *const f32, out: *mut Activations) {
     for piece in 0..width.div_ceil(PIECE) {
         let mut a = Activations { q: [0; PIECE], scale: [0.0; RUNS], total: [0; RUNS], sum: [0.0; RUNS] };
         for block in 0..(width / BLOCK - piece * (PIECE / BLOCK)).min(PIECE / BLOCK) {
             let [first, second] = [B::POSITION[2 * block], B::POSITION[2 * block + 1]];
-            // SAFETY: the caller guarantees the activations and the instructions; a run of integers has 16 bytes.
+            // SAFETY: the caller guarantees `width` activations and AVX-512; `a.q` has 16 bytes for each run.
             unsafe {
                 let from = x.add(piece * PIECE + block * BLOCK);
                 let x = [_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(RUN))];
@@ -147,7 +151,7 @@ unsafe fn round_pieces<B: Pieces>(_: &mut B, width: usize, x: *const f32, out: *
                 let mut sums = [0; 2];
                 for (half, at) in [first, second].into_iter().enumerate() {
                     let quotient = _mm512_div_ps(x[half], _mm512_set1_ps(divisor));
-                    // Rounds to the nearest integer, ties to even.
+                    // This conversion rounds to the nearest integer, ties to even.
                     let q = _mm512_cvtps_epi32(_mm512_max_ps(_mm512_min_ps(quotient, most), least));
                     _mm_storeu_si128(a.q.as_mut_ptr().add(at * RUN).cast(), _mm512_cvtepi32_epi8(q));
                     sums[half] = _mm512_reduce_add_epi32(q);
@@ -161,14 +165,15 @@ unsafe fn round_pieces<B: Pieces>(_: &mut B, width: usize, x: *const f32, out: *
                 a.sum[second] = scale * a.total[second] as f32;
             }
         }
-        // SAFETY: the caller guarantees the space.
+        // SAFETY: the caller guarantees space for a piece for each 128 activations.
         unsafe { out.add(piece).write(a) }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")]
 unsafe fn outputs(weights: &Weights, copy: Option<*mut u8>, x: Rounded, rows: Rows, own: Range<usize>) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller guarantees the weights or their interleaved copy, the rounded activations, the results `own`, which no
+    // other thread accesses, and VNNI.
     unsafe {
         match (copy, weights.format) {
             (Some(data), Format::Q4_0) => multiply(&Q4_0, weights, data, x, rows, own),
@@ -179,12 +184,13 @@ unsafe fn outputs(weights: &Weights, copy: Option<*mut u8>, x: Rounded, rows: Ro
     }
 }
 
-/// Returns true if rows are multiplied without a panel: they are few, and offsets of 16 rows of weights fit 32 bits.
+/// Returns true if rows are multiplied without a panel: there are at most [`FEW`], and 16 rows of weights have at most
+/// `i32::MAX` bytes.
 fn are_few(weights: &Weights, rows: Rows) -> bool {
     rows.count <= FEW && weights.row_bytes() <= i32::MAX as usize / SIDE
 }
 
-/// Some outputs of all rows; at most 32 if the rows are not few.
+/// Computes the outputs `own` of all rows; at most 32 outputs if [`are_few`] is false.
 #[inline(always)]
 unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: Rows, own: Range<usize>) {
     if are_few(weights, rows) {
@@ -193,10 +199,11 @@ unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: 
             prefetch(weights.data.wrapping_add(own.start * row_bytes + byte));
         }
         for from in own.clone().step_by(SIDE) {
-            // The next rows follow in memory. Those of the next task may be read by another thread.
+            // Prefetches the next 16 rows of weights, which follow in memory. Does not prefetch those of the next task, because
+            // another thread may read them.
             let ahead = if from + SIDE < own.end { SIDE * row_bytes } else { 0 };
             for row in 0..rows.count {
-                // SAFETY: the caller's contract.
+                // SAFETY: the caller guarantees the weights, the rounded activations and the results of each row, and VNNI.
                 unsafe { few(b, weights, x.at(row, 0), rows.y.add(row * weights.rows), from, ahead) };
             }
         }
@@ -206,11 +213,12 @@ unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: 
     let scratch = Scratch::take::<__m512i>(PIECES * SQUARES * SIDE);
     let panel = scratch.as_ptr::<__m512i>();
     let blocks = weights.width / BLOCK;
-    // Tiles of nearly equal height.
+    // Divides the rows into tiles of nearly equal height.
     let tiles = rows.count.div_ceil(MOST);
     for from in (0..x.pieces).step_by(PIECES) {
         let pieces = PIECES.min(x.pieces - from);
-        // SAFETY: the caller's contract; the panel has space for the pieces.
+        // SAFETY: the caller guarantees the weights, the rounded activations, the results `own` and VNNI; the panel has
+        // space for `PIECES` pieces of 32 outputs.
         unsafe {
             fill(b, weights, first..first + lanes, from..from + pieces, panel);
             for tile in 0..tiles {
@@ -239,7 +247,8 @@ unsafe fn outputs_of<B: Pieces>(b: &mut B, weights: &Weights, x: Rounded, rows: 
     }
 }
 
-/// Up to 16 outputs from `first` on, of one row. The operations on each result are those of [`Tile::multiply`], in that order.
+/// Computes up to 16 outputs from `first` on, of one row. Computes each result by the operations of [`Tile::multiply`], in the
+/// same order, so that the bits are equal. `ahead` is the distance in bytes at which weights are prefetched.
 #[inline(always)]
 unsafe fn few<B: Pieces>(
     b: &mut B,
@@ -252,17 +261,18 @@ unsafe fn few<B: Pieces>(
     let (blocks, row_bytes) = (weights.blocks(), weights.row_bytes());
     let last = (weights.rows - first).min(SIDE) - 1;
     let shift = b.shift();
-    // Block `i` is in quarter `i` of both registers of a piece, so that one register sums both.
+    // Block `i` is in quarter `i` of both registers of a piece, so one register can sum the products of both.
     let stacked = B::PAIRED && B::POSITION[1] == B::POSITION[0] + RUNS / 2;
     let offsets: [usize; SIDE] = std::array::from_fn(|lane| lane.min(last) * row_bytes);
-    // The number of groups of four lanes is hidden from the compiler: if it unrolls their loop, it moves all reads to its
-    // beginning, where they wait for each other.
+    // Hides the number of groups of four lanes from the compiler. Otherwise it unrolls the loop over them and moves all
+    // loads to the beginning, where they wait for each other.
     let groups = black_box(SIDE / 4);
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller guarantees the weights, a row of rounded activations at `x`, a row of results at `y`, and VNNI.
+    // Rows after the last are read as the last, and `mask` excludes their results.
     unsafe {
         let from = weights.data.add(first * row_bytes);
         let piece_bytes = row_bytes * PIECE / weights.width;
-        // The end of what was prefetched.
+        // The first byte that has not been prefetched.
         let mut next = from.wrapping_add(ahead);
         let zero = _mm512_setzero_si512();
         let mut sum = _mm512_setzero_ps();
@@ -331,7 +341,7 @@ unsafe fn few<B: Pieces>(
     }
 }
 
-/// The sums of the quarters of four registers: word `i` of a quarter is the sum of that quarter of register `i`.
+/// Sums the quarters of four registers. Word `i` of a quarter of the result is the sum of that quarter of register `i`.
 #[inline(always)]
 unsafe fn four_sums([a, b, c, d]: [__m512i; 4]) -> __m512i {
     // SAFETY: the caller guarantees AVX-512.
@@ -342,7 +352,7 @@ unsafe fn four_sums([a, b, c, d]: [__m512i; 4]) -> __m512i {
     }
 }
 
-/// Quarter `j` of register `i` becomes quarter `i` of register `j`.
+/// Transposes the quarters of four registers: quarter `j` of register `i` becomes quarter `i` of register `j`.
 #[inline(always)]
 unsafe fn transpose_quarters([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
     // SAFETY: the caller guarantees AVX-512.
@@ -358,8 +368,8 @@ unsafe fn transpose_quarters([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
     }
 }
 
-/// Unpacks up to four pieces of up to 32 outputs into a panel. Each 16 outputs of a piece are three squares: integers of the
-/// first register, integers of the second, and scales with offsets.
+/// Unpacks up to four pieces of up to 32 outputs into a panel. Each 16 outputs of a piece become three squares: the integers of
+/// the first register, the integers of the second, and the scales and offsets.
 #[inline(always)]
 unsafe fn fill<B: Pieces>(
     b: &mut B,
@@ -370,12 +380,13 @@ unsafe fn fill<B: Pieces>(
 ) {
     let (blocks, row_bytes) = (weights.blocks(), weights.row_bytes());
     let piece_bytes = row_bytes * PIECE / weights.width;
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller guarantees the weights, that `outputs` and `pieces` are within them, space for `PIECES` pieces of 32
+    // outputs at `panel`, and AVX-512.
     unsafe {
         for (lane, output) in outputs.clone().enumerate() {
             let row = weights.data.add(output * row_bytes);
             for (i, at) in pieces.clone().enumerate() {
-                // The hardware does not prefetch across the strides of rows.
+                // Prefetches, because rows are too far apart for the hardware prefetcher.
                 let ahead = row.wrapping_add(AHEAD * row_bytes + at * piece_bytes);
                 prefetch(ahead);
                 prefetch(ahead.wrapping_add(LINE));
@@ -395,23 +406,23 @@ unsafe fn fill<B: Pieces>(
     }
 }
 
-/// Some rows of activations, and results of 32 outputs.
+/// A product of some rows of activations with the panel of 32 outputs.
 struct Tile {
     panel: *const __m512i,
-    /// Blocks of activations of the panel.
+    /// Number of blocks of 32 activations that the panel covers.
     blocks: usize,
-    /// The first row.
+    /// The activations of the first row.
     x: *const Activations,
-    /// Pieces from one row to the next.
+    /// Stride between rows of activations, in pieces.
     row: usize,
     y: *mut f32,
-    /// Elements from one row of results to the next.
+    /// Stride between rows of results, in elements.
     outputs: usize,
-    /// Outputs that exist, of each 16.
+    /// For the first and the second 16 outputs, a mask of those that exist.
     masks: [u16; 2],
-    /// The number that was added to signed weights.
+    /// The number that was added to signed integers to make them unsigned.
     shift: i32,
-    /// If true, sums of earlier pieces are in `y`.
+    /// If true, `y` holds the sums of earlier pieces, to which this product is added.
     add: bool,
 }
 
@@ -419,9 +430,10 @@ impl Tile {
     /// Multiplies `R` rows with the panel.
     #[inline(always)]
     unsafe fn multiply<B: Pieces, const R: usize>(&self) {
-        // Number of runs whose products are summed as integers.
+        // The number of runs whose products are summed as integers before they are scaled.
         let together = if B::PAIRED { 2 } else { 1 };
-        // SAFETY: the caller guarantees the panel, the activations, the results and the instructions.
+        // SAFETY: the caller guarantees `blocks` blocks in the panel, `R` rows of activations at `x`, `R` rows of the
+        // outputs in `masks` at `y`, and VNNI.
         unsafe {
             let mut sums = [[_mm512_setzero_ps(); 2]; R];
             if self.add {
