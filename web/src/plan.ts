@@ -29,7 +29,7 @@ export interface Dispatch {
   step: number
 }
 
-/** A step without a kernel. `host` says why. */
+/** A step without a kernel. `host` is the reason. */
 export interface HostStep {
   host: string
   reads: number[]

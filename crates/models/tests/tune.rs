@@ -188,7 +188,7 @@ fn a_new_adapter_changes_nothing() {
     assert_eq!(logits(&model, &ids), before);
 }
 
-/// Trains a model on texts of different lengths and gives the trained parameters.
+/// Trains a model on texts of different lengths. Returns the losses and the trained parameters.
 fn trained(name: &str, tuning: &Tuning) -> (Vec<f64>, Vec<(String, Vec<f64>)>) {
     let (_folder, mut model) = tiny(name);
     let text = |n: i64| Example { tokens: (0..n).map(|i| (i * i * 5 + n) % 272).collect(), given: 2 };

@@ -1,4 +1,4 @@
-/** A convolutional network learns handwritten digits in the page; then it reads what the visitor draws. */
+/** A convolutional network learns handwritten digits in the page, then classifies drawings of the visitor. */
 import { losses, nn, optim, type Tensor } from 'gradus'
 import source from 'source:digits.ts'
 import { button, color, el } from '../lib/dom.js'
