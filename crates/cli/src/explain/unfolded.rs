@@ -18,7 +18,7 @@ pub(super) struct Unfolded<'a> {
     ready: &'a Ready,
 }
 
-/// How mutually dependent names are computed repeatedly.
+/// The repetition of mutually dependent names.
 #[derive(Clone, Copy)]
 pub(super) enum Repeated {
     Rounds(u64),
