@@ -3,8 +3,8 @@ command, and writes `target/kit` with a script `run.sh`, which runs everything t
 
     bash target/kit/run.sh            # tests, devices and their rates, attention
 
-The folder has Vulkan's loader (`libvulkan.so.1` of this machine). Where no driver is registered, as on servers with NVIDIA GPUs and
-no display, the script describes `libEGL_nvidia.so.0` to the loader.
+The folder contains Vulkan's loader (`libvulkan.so.1` of this machine). If no driver is registered, as on servers with NVIDIA GPUs
+and no display, the script registers `libEGL_nvidia.so.0` with the loader.
 """
 
 import json
@@ -29,7 +29,7 @@ RUN = r"""#!/usr/bin/env bash
 # Runs the kit. The last lines are a table: part, exit status, seconds.
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 export LD_LIBRARY_PATH="$PWD${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" GRADUS_KIT="${GRADUS_KIT:-full}" WGPU_BACKEND=vulkan
-# Nothing is read from or written to a cache of kernels outside of this folder.
+# Kernels are cached in this folder only.
 export XDG_CACHE_HOME="$PWD/cache"
 if [ -z "${VK_DRIVER_FILES:-}" ] && ! ls /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json >/dev/null 2>&1; then
     driver=$(ldconfig -p 2>/dev/null | awk '/libEGL_nvidia.so.0/ { print $NF; exit }')

@@ -4,8 +4,9 @@
     pip install gguf tokenizers
     python bench/perplexity.py MODEL.gguf TEXT [--tokens 256] [--gradus target/release/gradus]
 
-Each row is a server with other numbers in products (`--compute`) or in its cache (`--cache`). A request asks for one token after the
-text so far; a bias makes it the next token of the text, and the answer contains the model's log-probability of it.
+Each row is a server with another representation of activations (`--compute`) or of its cache (`--cache`). A request asks for one
+token after the text so far. A bias makes the server choose the next token of the text, and the answer contains the model's
+log-probability of that token.
 """
 
 import argparse

@@ -4,7 +4,7 @@
     pip install clingo
     python3 bench/relations.py target/release/gradus
 
-Each program runs in a process of its own, so that start-up and reading the facts count for both systems. Both print a count or a
+Each program runs in a process of its own, so the times of both systems include start-up and reading the facts. Both print a count or a
 sum, which must agree. clingo has no minima over recursion: its shortest paths derive every distance up to the longest one.
 """
 

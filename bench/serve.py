@@ -205,10 +205,10 @@ def main():
                     break
                 time.sleep(0.1)
             else:
-                faults.append(f"texts of clients that have left: {m['gradus_running']} run, {m['gradus_waiting']} wait")
+                faults.append(f"texts of disconnected clients remain: {m['gradus_running']} run, {m['gradus_waiting']} wait")
             after = resident(server.pid)
             if m["gradus_engine_restarts_total"] != "0":
-                faults.append("the engine was started anew")
+                faults.append("the engine was restarted")
             server.terminate()
             if server.wait(timeout=60) != 0:
                 faults.append(f"exit code {server.returncode}")

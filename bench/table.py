@@ -12,7 +12,7 @@ FIRST = 50
 
 
 def interval(ratios):
-    """The two ratios that enclose the true median with a probability of at least 95 %, for any distribution."""
+    """Returns the two ratios that enclose the true median with a probability of at least 95 %, for any distribution."""
     ordered, n = sorted(ratios), len(ratios)
     below = [sum(math.comb(n, i) for i in range(k + 1)) / 2**n for k in range(n // 2)]
     cut = sum(chance <= 0.025 for chance in below)

@@ -37,7 +37,8 @@ fn teach(model: &mut LanguageModel, pairs: &[(String, String)], steps: u64) -> R
     model.tune(&examples, &tuning, |_| Ok(true)).map(drop)
 }
 
-/// The share of prompts whose answer is accepted: the likeliest answer, or one that is drawn.
+/// The share of prompts whose answer is accepted. The answer is the likeliest one, or a sampled one if the
+/// temperature is not 0.
 fn share(
     model: &mut LanguageModel,
     pairs: &[(String, String)],
@@ -54,7 +55,8 @@ fn share(
     Ok(accepted as f64 / pairs.len() as f64)
 }
 
-/// Teaches sums, then by an adapter which of two digits is larger; without the adapter sums are as before.
+/// Trains sums, then an adapter that answers with the larger of two digits. Without the adapter, sums are
+/// answered as before.
 fn lora(folder: &Path) -> Result<()> {
     let mut model = small(folder)?;
     teach(&mut model, &sums(), 60)?;
@@ -95,7 +97,8 @@ fn padded(text: &str, _: &str) -> bool {
 /// A prompt and its answer.
 type Prompted = (String, String);
 
-/// A model that writes small sums with and without a leading zero, the sums, and pairs that prefer them with one.
+/// Returns a model that writes small sums with and without a leading zero, the sums, and pairs that prefer a
+/// leading zero.
 fn two_formats(folder: &Path) -> Result<(LanguageModel, Vec<Prompted>, Vec<Pair>)> {
     let mut model = small(folder)?;
     let plain: Vec<(String, String)> = sums().into_iter().filter(|(_, s)| s.len() == 1).collect();
@@ -124,7 +127,7 @@ fn dpo(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Learns a score from the same pairs, and raises it.
+/// Trains a reward model on the same pairs, then raises its score by PPO.
 fn ppo(folder: &Path) -> Result<()> {
     let (mut model, sums, pairs) = two_formats(folder)?;
     let mut judge = RewardModel::new(LanguageModel::load(folder, Device::CPU)?)?;
@@ -154,7 +157,7 @@ fn ppo(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Raises the share of right sums of a model that knows a little. Returns the reward of each round.
+/// Raises the share of correct sums of a model that knows some of them. Returns the reward of each round.
 fn grpo(folder: &Path) -> Result<Vec<f64>> {
     let mut model = small(folder)?;
     let sums = sums();

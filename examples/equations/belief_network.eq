@@ -3,11 +3,11 @@ Rain[r] = const([0.8, 0.2])
 Sprinkler[r, s] = const([[0.6, 0.4], [0.99, 0.01]])
 Wet[r, s, w] = const([[[1, 0], [0.1, 0.9]], [[0.2, 0.8], [0.01, 0.99]]])
 
-# How likely is wet grass, and if the grass is wet, how likely was rain?
+# The probability of wet grass, and the probability of rain if the grass is wet.
 Grass[w] = Rain[r] Sprinkler[r, s] Wet[r, s, w]
 Given[r] = Rain[r] Sprinkler[r, s] Wet[r, s, 1] / Grass[1]
 
-# The most likely explanation, instead of all of them.
+# The probability of the most likely explanation, instead of the sum over all explanations.
 Best max= Rain[r] Sprinkler[r, s] Wet[r, s, 1]
 Loss = -log(Grass[1])
 

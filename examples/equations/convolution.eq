@@ -2,16 +2,16 @@
 X[i] = const([1, 2, 4, 8, 16])
 K[k] = const([1, 10, 100])
 
-# Only where the kernel fits: i goes as far as all reads are inside.
+# Only where the kernel fits: i gets the largest size for which all reads are inside of X.
 Inside[i] = X[i+k] K[k]
 
-# At all positions of X: what is read outside is 0. The last element is 1·8 + 10·16 + 0.
+# At all positions of X: elements outside of X are read as 0. The last element is 1·8 + 10·16 + 0.
 Same[j] = X[j+k-1] K[k] + 0 X[j]
 
 # The same by offsets.
 ByOffsets[i] = K[0] X[i-1] + K[1] X[i] + K[2] X[i+1]
 
-# The same as a call, which wants a batch and channels.
+# The same as a call, which needs axes for the batch and the channels.
 Image[n, c, i] = const([[[1, 2, 4, 8, 16]]])
 Kernel[o, c, k] = const([[[1, 10, 100]]])
 Called[n, o, i] = conv1d(Image[n, c, i], Kernel[o, c, k], padding=1)

@@ -1,4 +1,4 @@
-# A graph network: every node gets the mean of its neighbours, twice, and the graph the maxima of its nodes.
+# A graph network: two rounds in which every node reads the mean of its neighbours, then a maximum over all nodes.
 Edge[n, m] = const([[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 1], [0, 0, 1, 0]])
 X[n, d] = const([[1, 0.5], [-0.2, 0.3], [0.7, -1], [0.1, 0.9]])
 Own[d, k] = const([[0.4, -0.3], [0.2, 0.8]])

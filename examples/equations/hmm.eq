@@ -1,14 +1,14 @@
-# The forward algorithm of a hidden Markov model: how likely a sequence of observations is.
+# The forward algorithm of a hidden Markov model: the probability of a sequence of observations.
 axis t = 3
 
 Start[s] = const([0.6, 0.4])
 Trans[s, s'] = const([[0.7, 0.3], [0.4, 0.6]])
 Emit[s, o] = const([[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
 
-# What was seen at each moment, one-hot: 0, then 1, then 2.
+# The observation at each time step, one-hot: 0, then 1, then 2.
 Seen[*t, o] = const([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
 
-# Before each observation, and with it.
+# The probability of a state and all earlier observations: without the current observation, and with it.
 Before[s, *0] = Start[s]
 With[s, *t] = Before[s, *t] Emit[s, o] Seen[*t, o]
 Before[s', *t+1] = With[s, *t] Trans[s, s']

@@ -1,4 +1,4 @@
-# A kernel machine: the class of a query is a weighted sum over examples, by a Gaussian kernel.
+# A kernel machine: the class of a query is the sign of a weighted sum over examples, with a Gaussian kernel.
 X[n, d] = const([[0.1, 0.9], [-0.4, 0.3], [0.8, -0.5], [0.2, 0.2]])
 Label[n] = const([1, -1, 1, 1])
 Weight[n] = const([0.5, 1.5, -0.7, 0.2])

@@ -1,4 +1,4 @@
-# Pooling over windows of two by two: the largest and the mean of each.
+# Pooling over windows of two by two: the largest element and the mean of each.
 axis p = 2
 axis q = 2
 X[y, x] = const([[1, 2, 0, 4], [5, 6, 7, 8], [9, 3, 2, 1], [0, 4, 6, 5]])
@@ -6,7 +6,7 @@ X[y, x] = const([[1, 2, 0, 4], [5, 6, 7, 8], [9, 3, 2, 1], [0, 4, 6, 5]])
 Largest[y, x] max= X[2*y+p, 2*x+q]
 Mean[y, x] avg= X[2*y+p, 2*x+q]
 
-# And back to full size: every element of a window gets its mean.
+# Back to full size: every element of a window gets the mean of the window.
 Spread[2*y+p, 2*x+q] = Mean[y, x]
 
 Loss = Largest[y, x] Mean[y, x]

@@ -1,4 +1,4 @@
-# A recurrent network over virtual time: the state of the next moment from that of this one and the input of this one.
+# A recurrent network over virtual time: the next state is computed from the current state and the current input.
 axis t = 4
 
 X[*t, d] = const([[0.5, -0.2], [0.1, 0.4], [-0.3, 0.2], [0.6, 0.1]])

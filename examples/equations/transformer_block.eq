@@ -11,7 +11,7 @@ W1[f, d] = const([[0.3, -0.2, 0.5, 0.1], [0.7, 0.1, -0.4, 0.2], [0.1, 0.3, 0.2, 
 W2[d, f] = const([[0.2, 0.6, -0.1], [-0.5, 0.3, 0.2], [0.1, 0.1, 0.4], [0.3, -0.2, 0.1]])
 Scale = 2 ** -0.5
 
-# Layer norm before, as usual today.
+# Layer norm before attention (pre-norm).
 N[p, d.] = lnorm(X[p, d])
 Q[h, p, e] = WQ[h, e, d] N[p, d]
 K[h, p, e] = WK[h, e, d] N[p, d]

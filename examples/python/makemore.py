@@ -1,6 +1,6 @@
-"""A model of names: counts of letter pairs, the same by gradient, then a network with embeddings and a batch norm that is written out.
+"""A model of names: counts of letter pairs, the same model trained by gradients, then a network with embeddings and a batch norm written out.
 
-Written for PyTorch; only the import line is another. Expected: the counts reach a loss of about 2.4, one layer trained by
+Written for PyTorch; only the import line is changed. Expected: the counts reach a loss of about 2.4, one layer trained by
 gradient comes close to them, and the network beats both.
 """
 

@@ -1,6 +1,6 @@
 """Backpropagation at its smallest: a scalar expression, then a network that separates two moons.
 
-Written for PyTorch; only the import line is another. Expected: an accuracy of at least 0.97.
+Written for PyTorch; only the import line is changed. Expected: an accuracy of at least 0.97.
 """
 
 import argparse
@@ -16,7 +16,7 @@ args = parser.parse_args()
 
 
 def expression():
-    """One number from two, through every kind of operation; its derivatives against differences."""
+    """Computes one number from two by every kind of operation, and compares its derivatives with differences."""
 
     def f(a, b):
         c = a + b
@@ -40,7 +40,7 @@ def expression():
 
 
 def moons(n, noise=0.1):
-    """Points on two half circles that reach into each other, and their labels, -1 or 1."""
+    """Points on two interleaved half circles, and their labels, -1 or 1."""
     points, labels = [], []
     for i in range(n):
         angle = math.pi * random.random()
@@ -52,7 +52,7 @@ def moons(n, noise=0.1):
 
 
 class Neuron(nn.Module):
-    """A weighted sum and a bend. A layer of these, one by one, is slow and easy to follow."""
+    """A weighted sum and a nonlinearity. A layer of single neurons is slow, but easy to follow."""
 
     def __init__(self, inputs, bend=True):
         super().__init__()

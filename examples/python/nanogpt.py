@@ -1,6 +1,6 @@
-"""A small GPT on Shakespeare's sonnets: the model, its training with warm-up and decay, and text from it.
+"""A small GPT on Shakespeare's sonnets: the model, its training with warm-up and decay, and sampled text.
 
-Written for PyTorch; only the import lines are others. Expected: a validation loss well below 2.6 after 250 steps, from 4.1.
+Written for PyTorch; only the import lines are changed. Expected: a validation loss well below 2.6 after 250 steps, from 4.1.
 """
 
 import argparse

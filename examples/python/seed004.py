@@ -1,7 +1,8 @@
-"""Backpropagation from scratch over NumPy arrays, with every rule written out and compared with this library's.
+"""Backpropagation from scratch over NumPy arrays, with every rule written out and compared with that of Gradus.
 
-The listings follow an article: a backward function per argument, a record of what computed what, a walk back over the
-records. Expected: all gradients agree to 1e-6 (the tensors of the article are float32), those of the rules alone to 1e-12.
+The listings follow an article: a backward function for each argument, a record of each operation with its operands, and a
+backward walk over the records. Expected: all gradients agree to 1e-6 (the tensors of the article are float32), those of the rules
+alone to 1e-12.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ rng = np.random.default_rng(0)
 tracking = True
 
 
-# --- one rule, and how gradients come back from broadcasting ---
+# --- one rule, and the gradient of broadcasting ---
 def log_back(grad_out, out, x):
     return grad_out / x
 
@@ -40,7 +41,7 @@ def multiply_back1(grad_out, out, x, y):
 
 
 def forward_and_back(a, b, c):
-    """log(a b log(c)), forwards and, rule by rule, backwards."""
+    """Computes log(a b log(c)), then its gradients rule by rule."""
     d = a * b
     e = np.log(c)
     f = d * e
@@ -50,7 +51,7 @@ def forward_and_back(a, b, c):
     return multiply_back0(gd, d, a, b), multiply_back1(gd, d, a, b), log_back(ge, e, c)
 
 
-# --- records, and where rules are looked up ---
+# --- records, and the table of rules ---
 @dataclass(frozen=True)
 class Recipe:
     func: object
@@ -76,7 +77,7 @@ BACK_FUNCS = BackwardFuncLookup()
 
 
 class Tensor:
-    """An array that remembers its recipe."""
+    """An array that records the operation and operands from which it was computed."""
 
     def __init__(self, data, requires_grad=False):
         self.array = np.asarray(data)
@@ -220,7 +221,7 @@ def relu(x):
     return maximum(x, 0.0)
 
 
-# --- the order to walk back in ---
+# --- the order of the backward walk ---
 class Node:
     def __init__(self, *children):
         self.children = list(children)
@@ -307,7 +308,7 @@ def pos(*shape):
     return rng.uniform(0.5, 2.0, shape)
 
 
-# each rule alone: the NumPy function, ours, its arguments, settings
+# each rule alone: the NumPy function, that of Gradus, its arguments, settings
 SINGLE = [
     (np.log, torch.log, [pos(3, 4)], {}), (np.exp, torch.exp, [pos(3, 4)], {}), (np.negative, torch.neg, [pos(3)], {}),
     (np.multiply, torch.mul, [pos(2), pos(4, 2)], {}), (np.add, torch.add, [pos(4, 1), pos(1, 3)], {}),
@@ -356,7 +357,7 @@ def compare_expression():
 
 
 def network(t, x, w1, b1, w2, target):
-    """A two-layer network with a cross entropy, in what both classes offer."""
+    """A two-layer network with a cross entropy, written with operations that both classes have."""
     hidden = (x @ w1 + b1).relu()
     logits = hidden @ w2
     weights = logits.exp()
@@ -366,7 +367,7 @@ def network(t, x, w1, b1, w2, target):
 
 
 def compare_network():
-    """The whole walk back, over records, against ours; then some steps of both."""
+    """Compares the complete backward walk over records with that of Gradus, then some training steps of both."""
     arrays = [rng.standard_normal(s).astype(np.float32) for s in ((8, 5), (5, 7), (7,), (7, 3))]
     target = rng.integers(0, 3, 8)
     theirs = [tensor(a.copy(), requires_grad=i > 0) for i, a in enumerate(arrays)]
@@ -396,7 +397,7 @@ def check_rest():
     a.children.append(root)
     try:
         topological_sort(root, lambda n: n.children)
-        raise AssertionError("a cycle went unseen")
+        raise AssertionError("a cycle was not detected")
     except ValueError:
         pass
     x = tensor([[1.0, -2.0], [3.0, 4.0]], requires_grad=True)
@@ -411,7 +412,7 @@ def check_rest():
     assert ours.grad.tolist() == x.grad.array.tolist() and ours.argmax(dim=1).tolist() == [0, 1]
     try:
         BACK_FUNCS.get_back_func(np.sin, 0)
-        raise AssertionError("a rule that is not there was found")
+        raise AssertionError("a missing rule was found")
     except KeyError as error:
         assert "sin" in str(error)
     assert zeros(2, 3).shape == (2, 3) and len(arange(0, 5)) == 5 and empty(2).uniform_(0, 1).ndim == 1

@@ -147,7 +147,7 @@ def test_unknown_variations_are_refused(tmp_path):
     for key, value, why in [
         ("rope_parameters", dict(rope_type="dynamic", factor=2.0), "`dynamic` is not supported"),
         ("rope_parameters", dict(rope_type="default", partial_rotary_factor=0.5), "all features of a head must rotate"),
-        ("hidden_act", "quick_gelu", "is not supported: silu"),
+        ("hidden_act", "quick_gelu", "is not supported; supported are silu"),
         ("layer_types", ["full_attention", "chunked_attention", "full_attention"], "chunked_attention"),
         ("model_type", "gemma3", "supported are llama"),
     ]:

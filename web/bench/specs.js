@@ -1,4 +1,4 @@
-/** Three training steps as tensorgrad's samples have them: sine regression, a digit CNN and an addition transformer. */
+/** Three training steps with the models of tensorgrad's samples: sine regression, a digit CNN and an addition transformer. */
 import * as g from '../dist/index.js'
 
 const { nn, optim, losses } = g
@@ -90,7 +90,7 @@ const specs = {
 
 const trained = new Map()
 
-/** Takes steps for some seconds, waiting for each loss. Times are milliseconds. */
+/** Takes steps for `seconds` and waits for each loss. Returns times in milliseconds. */
 globalThis.gradus = async (name, seconds, device) => {
   const key = `${name} ${device}`
   let first = null

@@ -1,18 +1,18 @@
 /**
- * Start of the page in Chromium with an empty cache: milliseconds until it takes input, and from pressing Train to the first step.
- * `node bench/start.mjs [runs]`; `npm run build` comes before it.
+ * Measures the start of the page in Chromium with an empty cache: milliseconds until it accepts input, and from pressing Train to the first
+ * step. `node bench/start.mjs [runs]`; Run `npm run build` first.
  */
 import { start } from '../page/tests/browser.mjs'
 
 const runs = Number(process.argv[2] ?? 3)
 const middle = (all) => [...all].sort((a, b) => a - b)[all.length >> 1]
 
-/** Opens an address in a new browser. Gives the time until the page takes input, and what `measure` gives. */
+/** Opens an address in a new browser. Returns the time until the page accepts input, and the result of `measure`. */
 async function cold(hash, measure = () => null) {
   const browser = await start()
   try {
     const { page } = await browser.page(hash)
-    // The mark is set when the page says that it is ready.
+    // The page sets the mark when it is ready.
     const ready = await page.evaluate(() => performance.getEntriesByName('ready')[0].startTime)
     return [ready, await measure(page)]
   } finally {
@@ -33,7 +33,7 @@ async function firstStep(page) {
 
 const ready = []
 for (let i = 0; i < runs; i++) ready.push((await cold(''))[0])
-console.log(`playground takes input after ${ready.map((t) => t.toFixed(0)).join(', ')} ms`)
+console.log(`playground accepts input after ${ready.map((t) => t.toFixed(0)).join(', ')} ms`)
 for (const id of ['sine', 'digits', 'addition']) {
   const all = []
   for (let i = 0; i < runs; i++) all.push((await cold(`#/gallery/${id}`, firstStep))[1])

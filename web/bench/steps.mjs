@@ -1,6 +1,7 @@
 /**
- * Milliseconds per training step in Chromium, loss read at every step: `node bench/steps.mjs [--cpu] [--only NAME] [--rounds N] [--compare FILE]`.
- * FILE is a module that sets `globalThis.bench(name, seconds)` for another system; the two systems alternate in one run.
+ * Measures milliseconds per training step in Chromium; the loss is read at every step: `node bench/steps.mjs [--cpu] [--only NAME]
+ * [--rounds N] [--compare FILE]`. FILE is a module that sets `globalThis.bench(name, seconds)` for another system; the two systems
+ * alternate in one run.
  */
 import { readFileSync } from 'node:fs'
 import { open } from '../tests/browser.mjs'

@@ -1,7 +1,7 @@
 /**
- * Builds the page into web/dist/page: the package, the page's own code, data of the gallery and the wasm module.
- * The module is web/dist/gradus.wasm, or the file that the variable GRADUS_WASM names. `--plain` leaves out the compressed files,
- * which take most of the time.
+ * Builds the page into web/dist/page: the package, the page's own code, data of the gallery and the wasm module. The module is
+ * web/dist/gradus.wasm, or the file that the variable GRADUS_WASM names. `--plain` omits the compressed files, which take most of the build
+ * time.
  */
 import { build } from 'esbuild'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const examples = join(web, '../examples')
 const out = join(web, 'dist/page')
 const options = { bundle: true, format: 'esm', target: 'es2022', sourcemap: true, minify: true, keepNames: true, absWorkingDir: web, logLevel: 'warning' }
 
-/** The package is a file of its own: its errors name the caller's file by that, and a worker can load it too. */
+/** Bundles the package as a separate file: errors recognise the caller's frames by the file name, and a worker can load it too. */
 const shared = {
   name: 'package',
   setup(b) {
@@ -23,7 +23,7 @@ const shared = {
   },
 }
 
-/** `source:FILE` imports the text of a file in the folder of the importing one, to show it; `example:FILE` one of the folder examples. */
+/** `source:FILE` imports the text of a file in the folder of the importing file, to display it; `example:FILE` that of a file in the folder `examples`. */
 const texts = {
   name: 'texts',
   setup(b) {
@@ -39,12 +39,12 @@ await build({ ...options, entryPoints: ['src/index.ts'], outfile: join(out, 'gra
 await build({ ...options, entryPoints: ['src/worker-entry.ts'], outfile: join(out, 'gradus/worker.js'), external: ['./index.js'] })
 await build({
   ...options, entryPoints: { main: 'page/main.ts', 'script-worker': 'page/script/worker.ts' }, outdir: out, plugins: [shared, texts],
-  // Code that is loaded later, and code that the page and its worker share, are separate files.
+  // Code that is loaded on demand, and code that the page and its worker share, go into separate files.
   splitting: true, chunkNames: 'part-[hash]',
 })
 for (const name of ['index.html', 'style.css', 'icon.svg']) cpSync(join(page, name), join(out, name))
 
-// Digits: one byte per label, then 64 bytes per picture. The IDX files have heads of 8 and 16 bytes.
+// Digits: one byte per label, then 64 bytes per picture. The IDX files have headers of 8 and 16 bytes.
 const labels = readFileSync(join(examples, 'data/digits-labels.idx')).subarray(8)
 const pictures = readFileSync(join(examples, 'data/digits-images.idx')).subarray(16)
 if (pictures.length !== labels.length * 64) throw new Error('the digits are not 8 by 8 pixels')
@@ -52,10 +52,10 @@ writeFileSync(join(out, 'digits.bin'), Buffer.concat([labels, pictures]))
 cpSync(join(examples, 'data/names.txt'), join(out, 'names.txt'))
 
 const wasm = process.env.GRADUS_WASM || join(web, 'dist/gradus.wasm')
-if (!existsSync(wasm)) throw new Error(`there is no ${basename(wasm)}; build it with \`cargo xtask web\`, or name it in GRADUS_WASM`)
+if (!existsSync(wasm)) throw new Error(`${basename(wasm)} does not exist; build it with \`cargo xtask web\`, or set GRADUS_WASM to its path`)
 cpSync(wasm, join(out, 'gradus/gradus.wasm'))
 
-// Servers send these to browsers that take them (`gradus web` does).
+// Servers such as `gradus web` send these files to browsers that accept them.
 const isPlain = process.argv.includes('--plain')
 for (const name of isPlain ? [] : readdirSync(out, { recursive: true })) {
   if (!/\.(?:js|css|html|svg|wasm|bin|txt)$/.test(name)) continue

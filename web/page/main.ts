@@ -1,4 +1,4 @@
-/** The page: its addresses, the device chooser, and what is shown. */
+/** The page: addresses, the device chooser, and the content of each address. */
 import { entries } from './gallery/all.js'
 import { open, session, type Choice } from './lib/device.js'
 import { el, messageOf } from './lib/dom.js'
@@ -36,7 +36,7 @@ async function route(): Promise<void> {
   else done()
 }
 
-/** GPU or CPU, and what the GPU is. */
+/** Shows the device chooser: GPU or CPU, and the name of the GPU. */
 function chooser(): void {
   const host = document.querySelector<HTMLElement>('#device')!
   const now = session()

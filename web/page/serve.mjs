@@ -10,16 +10,16 @@ const TYPES = {
   '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.map': 'application/json',
   '.wasm': 'application/wasm', '.svg': 'image/svg+xml', '.txt': 'text/plain; charset=utf-8', '.bin': 'application/octet-stream',
 }
-/** Compressed forms that the build writes next to files, by preference. */
+/** Compressed versions that the build writes next to files, the preferred one first. */
 const ENCODINGS = [['br', 'br'], ['gzip', 'gz']]
 
-/** Serves the built page; gives its address and a function that stops it. Port 0 is any free one. */
+/** Serves the built page; returns its address and a function that stops it. Port 0 selects a free port. */
 export async function serve(port = 0) {
   const server = createServer(async (request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url, 'http://x').pathname))
     try {
       const name = path.endsWith('/') ? `${path}index.html` : path
-      // `normalize` leaves no `..` above the root of an absolute path.
+      // `normalize` removes each `..` that would leave the root of an absolute path.
       const takes = String(request.headers['accept-encoding'] ?? '')
       const [encoding, ending] = ENCODINGS.find(([e, end]) => takes.includes(e) && existsSync(join(root, `${name}.${end}`))) ?? []
       const body = await readFile(join(root, encoding ? `${name}.${ending}` : name))

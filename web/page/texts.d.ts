@@ -1,4 +1,4 @@
-/** Modules that the build makes of files. */
+/** Modules that the build generates from files. */
 declare module 'source:*' {
   const text: string
   export default text

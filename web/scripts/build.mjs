@@ -1,4 +1,4 @@
-/** Builds dist/: JavaScript modules with source maps, and type declarations. `--runtime` renews the runtime of exported bundles. */
+/** Builds dist/: JavaScript modules with source maps, and type declarations. `--runtime` also updates the runtime of exported bundles in `src/bundle`. */
 import { build } from 'esbuild'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -11,12 +11,12 @@ const entries = ['index', 'executor', 'bundle'].filter((name) => existsSync(join
 for (const name of entries) {
   await build({ ...options, entryPoints: [`src/${name}.ts`], outfile: `dist/${name}.js`, minify: name === 'bundle' })
 }
-// The worker shares the package's main file, so that a page and its worker load the same code.
+// The worker imports the package's main file, so that a page and its worker load the same code.
 if (existsSync(join(root, 'src/worker-entry.ts'))) {
   await build({ ...options, entryPoints: ['src/worker-entry.ts'], outfile: 'dist/worker.js', external: ['./index.js'] })
 }
 execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], { stdio: 'inherit' })
-// The command that exports bundles has a copy of their runtime.
+// The command `gradus export` contains a copy of the runtime.
 if (process.argv.includes('--runtime')) {
   const text = readFileSync(join(root, 'dist/bundle.js'), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n')
   writeFileSync(join(root, '../src/bundle/runtime.js'), text)

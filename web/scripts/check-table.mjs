@@ -1,7 +1,7 @@
 /**
- * Checks TENSORGRAD.md: everything that its second column names is exported here, as a value or as a type, and the first column has
- * all exports of tensorgrad 0.0.1. Usage: node scripts/check-table.mjs [tensorgrad's index.ts]; with the file, its exports must all
- * be in the table too.
+ * Checks TENSORGRAD.md: this package exports everything that the second column names, as a value or as a type, and the first column lists
+ * all exports of tensorgrad 0.0.1. Usage: node scripts/check-table.mjs [tensorgrad's index.ts]; with the file, its exports must all be in
+ * the table too.
  */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -30,7 +30,7 @@ function exists(path) {
   return Boolean(checker.getDeclaredTypeOfSymbol(symbol).getProperty(second))
 }
 
-/** The exports of 0.0.1. */
+/** The exports of tensorgrad 0.0.1. */
 const FIRST = `
   Tensor Shape Dtype OpNode Graph CallSite ShapeError trace traceInto paramInput tensorInput stateInput add sub mul
   div sqrt rsqrt log exp relu less greater where meanLast sumLast reshape transpose matmul matmulBatched oneHot arange

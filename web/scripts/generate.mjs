@@ -1,6 +1,6 @@
 /**
  * Writes src/ops.generated.ts from the catalog of the wasm module: a method and a function per op.
- * Usage: node scripts/generate.mjs [file.wasm | catalog.json]; `--check` only says whether the file is up to date.
+ * Usage: node scripts/generate.mjs [file.wasm | catalog.json]; `--check` writes nothing and reports whether the file is up to date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,9 +10,9 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const target = join(root, 'src/ops.generated.ts')
 const source = process.argv.slice(2).find((a) => !a.startsWith('-')) ?? join(root, 'dist/gradus.wasm')
 
-/** Ops that give several tensors, if the catalog does not say so: a number, or a list. */
+/** Ops that return several tensors although the catalog does not state it: their number, or `list`. */
 const RESULTS = { sort: 2, topk: 2, qr: 2, svd: 3, eigh: 2, split: 'list', chunk: 'list', unbind: 'list' }
-/** Names that a module cannot export. */
+/** Names that a JavaScript module cannot export. */
 const RESERVED = new Set(['in', 'if', 'do', 'for', 'new', 'void', 'with', 'delete', 'typeof', 'default', 'function'])
 
 async function catalog() {

@@ -1,4 +1,4 @@
-/** Calls ops of the module: encodes arguments, makes tensors of results, and records ops where someone asks for it. */
+/** Calls ops of the module: encodes arguments, makes tensors from results, and records ops while `recording` is set. */
 import { runtime, type DeviceName, type Info } from './module.js'
 import { Tensor } from './tensor.js'
 
@@ -37,12 +37,12 @@ export function applyAll(name: string, args: unknown[]): Tensor[] {
   return outputs
 }
 
-/** The result of an op that has one. */
+/** The result of an op with one result. */
 export function apply(name: string, args: unknown[]): Tensor {
   return applyAll(name, args)[0]!
 }
 
-/** The device that new tensors are on. */
+/** The device on which new tensors are created. */
 export function defaultDevice(): DeviceName {
   return runtime().device
 }

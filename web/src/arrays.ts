@@ -1,7 +1,7 @@
 /** Conversions between typed arrays and the bytes of tensors (row-major, little endian). */
 import type { DType } from './plan.js'
 
-/** Arrays that elements come in. `f16` and `bf16` come as `Float32Array`, complex numbers as pairs. */
+/** Arrays of elements. `f16` and `bf16` are read as `Float32Array`, complex numbers as pairs. */
 export type Data = Float32Array | Float64Array | Int32Array | Uint8Array | Int8Array | Uint32Array | BigInt64Array
 
 const KINDS = {

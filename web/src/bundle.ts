@@ -1,6 +1,6 @@
 /**
  * Runs exported bundles: programs, cells and weights, without wasm. BUNDLE.md describes the files.
- * Takes inputs by name and gives outputs by name; cells (parameters, optimiser state) stay on the device.
+ * Takes inputs by name and returns outputs by name; cells (parameters, optimiser state) stay on the device.
  */
 import { Executor, openGpu, type Host } from './executor.js'
 import { bytesOf, type DType, type BufferOffset, type Plan } from './plan.js'
@@ -18,21 +18,21 @@ export interface Field {
 
 /** An input of a plan: fed by name, a cell, or a row of a table of numbers, one per run. */
 export type Source = ({ from: 'input' } & Field) | { from: 'cell', name: string } | { from: 'table', name: string }
-/** An output of a plan: given back by name, or the new value of a cell. */
+/** An output of a plan: returned by name, or the new value of a cell. */
 export type Sink = ({ to: 'output' } & Field) | { to: 'cell', name: string }
 
 export interface BundleProgram {
   plan: Plan
   inputs: Source[]
   outputs: Sink[]
-  /** By the number of a constant, its tensor in the weights file. */
+  /** For each constant, the name of its tensor in the weights file. */
   constants: string[]
 }
 
 export interface Manifest {
   gradus: 1
   name: string
-  /** Texts for the page, such as the characters of a language model's tokens. */
+  /** Strings for the page, such as the characters of a language model's tokens. */
   notes?: Record<string, string>
   /** Cells and the tensors of the weights file that are their initial values. */
   cells: Record<string, string>
@@ -60,7 +60,7 @@ export class Bundle {
   private heapSize = 1 << 20
   private buffers = 0
 
-  /** Use `load`. */
+  /** Internal: use `load`. */
   constructor(readonly manifest: Manifest, private weights: Map<string, Stored>, readonly executor: Executor) {
     const arena = Math.max(16, ...Object.values(manifest.programs).map((p) => p.plan.arena))
     const temporaries = this.own(arena)
@@ -100,7 +100,7 @@ export class Bundle {
     program.outputs.forEach((sink, k) => {
       const b = plan.outputs[k]!
       if (sink.to === 'cell') {
-        // The memory of the old value is that of the next output, unless the run wrote in place.
+        // The next output reuses the memory of the old value, unless the run wrote in place.
         const old = this.cells.get(sink.name)!
         if (plan.donors[k] === null) program.slots[b] = old
         if (slots[b]) this.cells.set(sink.name, slots[b]!)
@@ -152,7 +152,7 @@ export class Bundle {
     return toBytes(dtype, values)
   }
 
-  /** The row of a table for this run; the last row holds for all later ones. */
+  /** The row of a table for this run; the last row applies to all later runs. */
   private row(name: string, program: Loaded): Uint8Array {
     const table = this.stored(name)
     const rows = table.shape[0] || 1

@@ -4,7 +4,7 @@ import { runtime, type DeviceName, type Info } from './module.js'
 import type { DType } from './plan.js'
 import { tensor, Tensor, tidy, type Nested } from './tensor.js'
 
-/** A message about a place of the source. Lines and columns count from 1. */
+/** A message about a position in the source. Lines and columns count from 1. */
 export interface Diagnostic {
   severity: 'error' | 'warning'
   message: string
@@ -17,7 +17,7 @@ export interface Diagnostic {
 
 export interface Checked {
   diagnostics: Diagnostic[]
-  /** All messages with the lines and carets, as the command prints them. */
+  /** All messages with source lines and carets, as the command prints them. */
   text: string
   inputs: { name: string, axes: string[] }[]
   outputs: string[]
@@ -35,17 +35,17 @@ export interface Value {
 
 type Answer = { name: string, axes: string[], tensor: Info }[]
 
-/** Mistakes, inputs and outputs of a program. Never throws for mistakes in the source. */
+/** Returns errors, inputs and outputs of a program. Does not throw for errors in the source. */
 export function check(source: string): Checked {
   return runtime().call('program.check', { source }) as Checked
 }
 
-/** The source in the usual layout. Throws a ProgramError if it cannot be read. */
+/** Formats the source. Throws a ProgramError if it cannot be parsed. */
 export function format(source: string): string {
   return runtime().call('program.format', { source }) as string
 }
 
-/** The gradient program, as equations. `of` is the loss, `wrt` the names to differentiate by. */
+/** The gradient program, as equations. `of` is the loss, `wrt` lists the names to differentiate with respect to. */
 export function gradient(source: string, options: { of?: string, wrt?: string[] } = {}): string {
   return runtime().call('program.gradient', { source, of: options.of ?? null, wrt: options.wrt ?? [] }) as string
 }
@@ -55,7 +55,7 @@ export function draw(source: string, inputs: ProgramInputs = {}): string {
   return tidy(() => runtime().call('program.draw', { source, inputs: named(inputs) }) as string)
 }
 
-/** Runs a program on the CPU; gives its outputs, or those that are named. Inputs on the GPU are read back first. */
+/** Runs a program on the CPU; returns its outputs, or those that `outputs` lists. Inputs on the GPU are read back first. */
 export async function run(source: string, inputs: ProgramInputs = {}, outputs?: string[]): Promise<Record<string, Value>> {
   const session = runtime()
   const onCpu = await Promise.all(Object.entries(inputs).map(async ([name, value]) =>
@@ -77,7 +77,7 @@ async function valuesOf(answer: Answer): Promise<Record<string, Value>> {
     [name, { axes, shape, dtype: dtype as DType, data: fromBytes(dtype as DType, bytes[i]!) }]))
 }
 
-/** The same with tensors, inside of traced functions too, so that programs can be trained. */
+/** As `run`, but on tensors, also inside traced functions, so that programs can be trained. */
 export function apply(source: string, inputs: ProgramInputs = {}, outputs?: string[]): Record<string, Tensor> {
   const answer = runtime().call('program.apply', { source, inputs: named(inputs), outputs: outputs ?? [] }) as Answer
   return Object.fromEntries(answer.map(({ name, tensor: info }) => [name, Tensor.of(info)]))

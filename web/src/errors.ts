@@ -1,4 +1,4 @@
-/** Error classes, and the line of the caller's code that an error belongs to. */
+/** Error classes, and the search for the line of the caller's code that caused an error. */
 
 /** Address of the file that holds this package, without its query. */
 const OWN = import.meta.url.replace(/[?#].*$/, '')
@@ -14,20 +14,20 @@ export class GradusError extends Error {
     if (this.line) this.message += `\n  at ${this.line}`
   }
 }
-/** Shapes or axes that do not fit. */
+/** Shapes or axes that do not match. */
 export class ShapeError extends GradusError {}
 export class DTypeError extends GradusError {}
 export class ValueError extends GradusError {}
 /** Something without a derivative. */
 export class GradientError extends GradusError {}
 export class DeviceError extends GradusError {}
-/** The GPU device is gone; call `init` again for a new one. */
+/** The GPU device was lost; call `init` again for a new one. */
 export class LostDeviceError extends DeviceError {}
 /** A loss that is NaN or infinite. */
 export class NonFiniteError extends GradusError {}
 /** A malformed file. */
 export class FormatError extends GradusError {}
-/** A program of equations with mistakes; the message shows them. */
+/** A program of equations with errors, which the message shows. */
 export class ProgramError extends GradusError {}
 
 const CLASSES: Record<string, typeof GradusError> = {
@@ -35,9 +35,9 @@ const CLASSES: Record<string, typeof GradusError> = {
   program: ProgramError, lost: LostDeviceError, nonfinite: NonFiniteError,
 }
 
-/** The error of a kind that the module or a worker names. */
+/** Makes the error of a kind that the module or a worker reports. */
 export function errorOf(kind: string, message: string): GradusError {
-  // The module adds lines of its own source, which do not help a caller.
+  // Removes lines that name the source of the module, which do not help a caller.
   return new (CLASSES[kind] ?? GradusError)(message.replace(/\n\s+at \S+\.rs:\d+:\d+/g, ''), kind)
 }
 

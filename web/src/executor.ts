@@ -1,26 +1,26 @@
 /**
- * Executor: carries out the commands of crates/web/PROTOCOL.md on a WebGPU device, in order.
- * Commands go in without waiting; bytes come back through `read`, which also reports what failed before it.
- * Independent of the wasm module, so that exported bundles run with it alone.
+ * The executor runs the commands of crates/web/PROTOCOL.md on a WebGPU device, in order. `post` queues commands without waiting; `read`
+ * returns bytes, and reports failures of earlier commands. It does not depend on the wasm module, because exported bundles use it without
+ * the module.
  */
 import { bytesOf, padded, type Command, type HostStep, type Limits, type BufferOffset, type Plan } from './plan.js'
 import { Pipelines, Program, type Memory, type Prepared } from './program.js'
 
 export type * from './plan.js'
 
-/** Bytes of the heap at the start. */
+/** Initial size of the heap, in bytes. */
 const HEAP = 1 << 20
-/** Runs that share a submission. */
+/** Number of runs per submission. */
 const RUNS = 16
-/** Check words that wait for a read. */
+/** Largest number of check words that have not been read. */
 const WORDS = 1024
-/** Staging buffers that are kept, and the largest of them. */
+/** Number of staging buffers that are kept for reuse, and the largest size of one in bytes. */
 const STAGING = 6
 const STAGING_BYTES = 4 << 20
 
 /** Callbacks that the executor needs from the code that posts commands. */
 export interface Host {
-  /** Runs a step that has no kernel. */
+  /** Runs a step without a kernel. */
   host(program: number, command: number, reads: Uint8Array[]): Uint8Array[] | Promise<Uint8Array[]>
   /** The message for an index out of range. */
   fault(program: number, check: number, position: number): string
@@ -35,7 +35,7 @@ export interface Gpu {
   name: string
 }
 
-/** Asks for an adapter and a device with the adapter's limits. Throws an error with a message for users. */
+/** Requests an adapter, and a device with the adapter's limits. Throws an error whose message is for users. */
 export async function openGpu(): Promise<Gpu> {
   const gpu = (globalThis.navigator as Navigator | undefined)?.gpu
   if (!gpu) throw new Error('this browser has no WebGPU')
@@ -47,7 +47,7 @@ export async function openGpu(): Promise<Gpu> {
     'maxComputeWorkgroupStorageSize', 'maxComputeInvocationsPerWorkgroup', 'maxComputeWorkgroupSizeX',
     'maxComputeWorkgroupSizeY', 'maxComputeWorkgroupsPerDimension'] as const) requiredLimits[name] = a[name]
   const device = await adapter.requestDevice({ requiredLimits })
-  // Older browsers describe less.
+  // Older browsers do not have all fields.
   const info: Partial<GPUAdapterInfo> = adapter.info ?? {}
   const limits = {
     group: Math.min(a.maxComputeInvocationsPerWorkgroup, a.maxComputeWorkgroupSizeX),
@@ -60,7 +60,7 @@ export async function openGpu(): Promise<Gpu> {
   return { device, limits, software, name: [info.vendor, info.architecture, info.description].filter(Boolean).join(' ') }
 }
 
-/** The device is gone: the browser closed it, its driver failed, or `destroy` was called. */
+/** The device was lost: the browser closed it, its driver failed, or `destroy` was called. */
 export class LostDevice extends Error {}
 
 type Task = () => void | Promise<void>
@@ -74,7 +74,7 @@ export class Executor implements Memory {
   readonly device: GPUDevice
   /** Resolves when the device is lost. */
   readonly lost: Promise<Error>
-  /** Work done so far. */
+  /** Numbers of operations so far. */
   readonly counts = { submits: 0, runs: 0, dispatches: 0, reads: 0 }
   private buffers = new Map<number, GPUBuffer>()
   private programs = new Map<number, Program>()
@@ -89,7 +89,7 @@ export class Executor implements Memory {
   private onSubmit: (() => void)[] = []
   /** If true, the next submission is checked for errors. */
   private isWatched = false
-  /** Checks for errors whose answers have not arrived. */
+  /** Error checks whose results have not arrived. */
   private watching = new Set<Promise<void>>()
   /** Buffers to destroy after the next submission. */
   private retired: GPUBuffer[] = []
@@ -115,12 +115,12 @@ export class Executor implements Memory {
     })
   }
 
-  /** Queues commands. `memory` gives the bytes of `write` commands; they are copied before this returns. */
+  /** Queues commands. `memory` returns the bytes of `write` commands; they are copied before this returns. */
   post(commands: Command[], memory: (at: number, bytes: number) => Uint8Array): void {
     for (const command of commands) {
       switch (command.c) {
         case 'load': {
-          // Kernels compile while earlier commands wait.
+          // Kernels compile while earlier commands are queued.
           this.load(command.program, command.plan)
           break
         }
@@ -132,12 +132,12 @@ export class Executor implements Memory {
     this.schedule()
   }
 
-  /** Writes bytes to a buffer, after what was queued before. */
+  /** Writes bytes to a buffer, after all commands queued before. */
   write(to: BufferOffset, bytes: Uint8Array): void {
     this.postWrite(to, bytes)
   }
 
-  /** Reads bytes after everything that was queued before. Throws what failed since the last read. */
+  /** Reads bytes, after all commands queued before. Throws the first failure since the last read. */
   async read(from: BufferOffset, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
     return (await this.readAll([[from, bytes]]))[0]!
   }
@@ -149,19 +149,19 @@ export class Executor implements Memory {
     })
   }
 
-  /** Waits for everything that was queued, and until kernels have compiled; one that is refused fails when it runs. */
+  /** Waits until all queued commands have run and all kernels have compiled. A kernel that does not compile fails when it runs. */
   async idle(): Promise<void> {
-    // Programs are known once what was queued before them has begun.
+    // A program is known once the commands queued before it have begun.
     await new Promise<void>((done) => this.enqueue(done))
     await Promise.allSettled([...this.programs.values()].map((p) => p.ready))
     await this.readAll([])
     await this.device.queue.onSubmittedWorkDone()
-    // Errors arrive apart from the end of the work that they belong to.
+    // Errors do not arrive together with the end of the work that caused them.
     while (this.watching.size) await Promise.all(this.watching)
     this.report()
   }
 
-  /** Gives the device back. */
+  /** Releases the device. */
   destroy(): void {
     this.device.destroy()
   }
@@ -229,7 +229,7 @@ export class Executor implements Memory {
   }
 
   private apply(command: Exclude<Command, { c: 'load' | 'write' | 'run' }>): void {
-    // A copy outside of a buffer is an error of the submission.
+    // A copy beyond the end of a buffer makes the submission fail.
     if (command.c === 'copy' || command.c === 'grow') this.isWatched = true
     switch (command.c) {
       case 'buffer': this.buffers.set(command.id, this.allocate(command.bytes, `buffer ${command.id}`)); break
@@ -288,7 +288,7 @@ export class Executor implements Memory {
     return this.encoder ??= this.device.createCommandEncoder()
   }
 
-  /** Submits at the end of the current task of the page, unless something does so before. */
+  /** Submits at the end of the current task of the page, unless it is submitted before. */
   private schedule(): void {
     if (this.isScheduled || !(this.encoder || this.retired.length)) return
     this.isScheduled = true
@@ -313,7 +313,7 @@ export class Executor implements Memory {
     this.retired.length = 0
   }
 
-  /** @internal Reports errors of WebGPU in these calls under a name. */
+  /** @internal Reports errors that WebGPU finds in these calls, with this name. */
   watch<T>(name: string, calls: () => T): T {
     this.device.pushErrorScope('validation')
     try {
@@ -323,11 +323,11 @@ export class Executor implements Memory {
     }
   }
 
-  /** Ends an error scope. Its error, if any, arrives later and is reported under a name. */
+  /** Ends an error scope. Its error, if any, arrives later and is reported with this name. */
   private pop(name: string): void {
     const answer: Promise<void> = this.device.popErrorScope().then(
       (e) => { if (e) this.fail(new Error(`${name}: ${e.message}`)) },
-      () => undefined, // The device is lost, which is reported apart.
+      () => undefined, // The device is lost, which is reported separately.
     ).finally(() => this.watching.delete(answer))
     this.watching.add(answer)
   }
@@ -390,14 +390,14 @@ export class Executor implements Memory {
     })
   }
 
-  /** Reads ranges and check words. Throws what failed before. */
+  /** Reads ranges and check words. Throws an earlier failure. */
   private async collect(ranges: [from: BufferOffset, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
     const results = await this.gather(ranges)
     this.report()
     return results
   }
 
-  /** Copies ranges and check words to a staging buffer. Resolves once they are here, and keeps the failure of a check. */
+  /** Copies ranges and check words to a staging buffer. Resolves with the bytes, and records the failure of a check. */
   private async gather(ranges: [from: BufferOffset, bytes: number][]): Promise<Uint8Array<ArrayBuffer>[]> {
     const { pending } = this
     const total = ranges.reduce((sum, [, bytes]) => sum + padded(bytes), 4 * pending.length)
@@ -423,7 +423,7 @@ export class Executor implements Memory {
       await staging.mapAsync(1, 0, total)
     } catch (e) {
       staging.destroy()
-      // The promise of a lost device may resolve just after this one.
+      // The promise of a lost device may resolve shortly after this one.
       await Promise.race([this.device.lost, new Promise((r) => setTimeout(r, 50))])
       this.report()
       throw e

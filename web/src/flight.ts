@@ -1,4 +1,4 @@
-/** Lets only the latest of overlapping calls wait. */
+/** Limits overlapping calls of a function: one runs, and only the latest of the others waits. */
 
 export type SingleFlightResult<R> = { type: 'completed', value: R } | { type: 'aborted' }
 

@@ -1,4 +1,4 @@
-/** Functions composed of ops, for attention, sampling and images. They can be traced like ops. */
+/** Functions composed of ops, for attention, sampling and images. They can be traced, as ops can. */
 import { index, rand } from './ops.generated.js'
 import type { Tensor } from './tensor.js'
 import { ShapeError } from './errors.js'
@@ -17,7 +17,7 @@ export function mergeHeads(x: Tensor): Tensor {
   return x.transpose(-3, -2).reshape([...x.shape.slice(0, -3), positions, heads * features])
 }
 
-/** The causal mask: true where a key (last axis) is not after its query (the axis before), as booleans [queries, keys]. */
+/** The causal mask, booleans [queries, keys]: true where the key is not after the query. */
 export function causalMask(queries: number, keys = queries): Tensor {
   return index([queries, keys], 1).le(index([queries, keys], 0).add(keys - queries))
 }
@@ -35,7 +35,7 @@ export function softmaxCausal(scores: Tensor): Tensor {
 
 /** Draws a class per row of logits [..., classes], as integers. */
 export function categorical(logits: Tensor): Tensor {
-  // The largest of logits plus Gumbel noise is distributed as the softmax.
+  // The argmax of logits plus Gumbel noise has the distribution of the softmax.
   const noise = rand([...logits.shape]).clamp(1e-9, 1).log().neg().log().neg()
   return logits.add(noise).argmax(-1)
 }

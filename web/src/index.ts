@@ -47,7 +47,7 @@ export async function compileForward<M extends Module, const J extends InputDecl
   return new LocalForward(spec)
 }
 
-/** Work that the GPU has done since `init`: submissions, runs of programs, dispatches and reads. */
+/** Counts of GPU work since `init`: submissions, runs of programs, dispatches and reads. */
 export function counts(): { submits: number, runs: number, dispatches: number, reads: number } {
   return { ...(runtime().executor?.counts ?? { submits: 0, runs: 0, dispatches: 0, reads: 0 }) }
 }

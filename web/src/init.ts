@@ -1,4 +1,4 @@
-/** Initial values of parameters. They are drawn in the page by a counter generator, so a seed gives the same values on every device. */
+/** Initial values of parameters. They are drawn in the page by a counter-based generator, so a seed gives the same values on every device. */
 
 /** The initial value of a parameter. Weights are `[out, in, ...window]`. */
 export type Init =
@@ -6,7 +6,7 @@ export type Init =
   | { normal: number } | { uniform: number } | { value: number } | { values: ArrayLike<number> }
   | ((shape: readonly number[], random: () => number) => ArrayLike<number>)
 
-/** Numbers from 0 to below 1 of a seed and a name, the same in every run. */
+/** Numbers from 0 to below 1, determined by a seed and a name. */
 export function generator(seed: number, name: string): () => number {
   // FNV-1a of the name, so that each parameter has a stream of its own.
   let state = 0x811c9dc5 ^ seed
@@ -37,7 +37,7 @@ export function initialValues(init: Init, shape: readonly number[], random: () =
     if ('normal' in init) return fill(() => init.normal * normal(random))
     return fill(() => init.uniform * (2 * random() - 1))
   }
-  // A window of a convolution multiplies both.
+  // The size of a convolution window is a factor of both.
   const window = shape.slice(2).reduce((a, b) => a * b, 1)
   const fanIn = (shape[1] ?? shape[0] ?? 1) * window
   const fanOut = (shape[0] ?? 1) * window

@@ -5,9 +5,9 @@ import { runtime, type Info } from './module.js'
 import type { DType } from './plan.js'
 import type { Tensor } from './tensor.js'
 
-/** Extents; at most one is `null`, which is found from the length of the array. */
+/** Extents; at most one may be `null`: it is computed from the length of the array. */
 export type InputShape = readonly (number | null)[]
-/** A shape of `f32` elements, or a shape with a dtype. */
+/** The declaration of an input: a shape of `f32` elements, or a shape with a dtype. */
 export type InputDecl = InputShape | { readonly shape: InputShape, readonly dtype: DType }
 export type InputDecls = Readonly<Record<string, InputDecl>>
 export type InputTensors<I extends InputDecls> = { [K in keyof I]: Tensor }
@@ -26,7 +26,7 @@ export interface Resolved {
   dtype: DType
 }
 
-/** Declarations in order. */
+/** The declared inputs, in order. */
 export function fieldsOf(inputs: InputDecls): Field[] {
   return Object.entries(inputs).map(([name, decl]) => {
     const { shape, dtype } = 'shape' in decl ? decl : { shape: decl, dtype: 'f32' as const }
@@ -43,7 +43,7 @@ export function fixedTypes(fields: Field[]): Resolved[] | null {
   return fields.every((f) => f.shape.every((n) => n !== null)) ? all : null
 }
 
-/** Uploads arrays for fields. Gives numbers of tensors, to be freed, and their types. */
+/** Uploads arrays for fields. Returns the numbers of the new tensors, which the caller frees, and their types. */
 export function feed(fields: Field[], arrays: Record<string, ArrayLike<number | bigint | boolean>>): { ids: number[], types: Resolved[] } {
   const session = runtime()
   for (const name of Object.keys(arrays)) {

@@ -7,7 +7,7 @@ import type { Tensor } from './tensor.js'
 export const mse = (x: Tensor, target: Tensor, reduction?: Reduction): Tensor => x.mseLoss(target, reduction)
 /** The absolute difference. */
 export const l1 = (x: Tensor, target: Tensor, reduction?: Reduction): Tensor => x.l1Loss(target, reduction)
-/** Squared for differences below `delta`, absolute above. */
+/** Huber loss: quadratic for differences below `delta`, linear above. */
 export const huber = (x: Tensor, target: Tensor, delta?: number, reduction?: Reduction): Tensor => x.huberLoss(target, delta, reduction)
 /** Binary cross-entropy of logits. */
 export const bceWithLogits = (x: Tensor, target: Tensor, reduction?: Reduction): Tensor => x.bceWithLogits(target, reduction)

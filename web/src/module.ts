@@ -1,25 +1,25 @@
 /**
  * The wasm module: loads it, makes calls, and connects it to the executor. See crates/web/PROTOCOL.md.
- * `init` makes the session that tensors use; calls are synchronous, and only values of the GPU are waited for.
+ * `init` makes the session that tensors use; calls are synchronous, except reads of values on the GPU.
  */
 import { Executor, openGpu, LostDevice, type Command, type Gpu } from './executor.js'
 import { errorOf, GradusError, LostDeviceError } from './errors.js'
 
 export type DeviceName = 'cpu' | 'webgpu'
 
-/** Where the module comes from. */
+/** The source of the module. */
 export type WasmSource = string | URL | BufferSource | WebAssembly.Module
 
 export interface InitOptions {
-  /** `auto` takes WebGPU where there is an adapter, else the CPU. */
+  /** `auto` selects WebGPU if there is an adapter, else the CPU. */
   device?: 'auto' | DeviceName
-  /** The module: an address, its bytes, or compiled, also as a promise. By default `gradus.wasm` in the folder of this file. */
+  /** The module: its address, its bytes or the compiled module, or a promise of one of these. By default `gradus.wasm` in the folder of this file. */
   wasm?: WasmSource | Promise<WasmSource>
   /** Seed of random numbers inside of programs. */
   seed?: number
 }
 
-/** A tensor of the module. */
+/** A description of a tensor in the module. */
 export interface Info {
   id: number
   shape: number[]
@@ -27,7 +27,7 @@ export interface Info {
   device: string
 }
 
-/** Bytes for or from the module. */
+/** A range of the module's memory. */
 export interface Block {
   at: number
   bytes: number
@@ -49,10 +49,10 @@ const decoder = new TextDecoder()
 /** The result of `init`. */
 export interface Session {
   readonly device: DeviceName
-  /** If true, the adapter is in software, and slow. */
+  /** If true, the adapter is a software adapter, which is slow. */
   readonly software: boolean
   readonly adapter: string
-  /** Why the device is not the GPU; empty if it is. */
+  /** The reason why the device is not the GPU; empty if it is. */
   readonly note: string
   /** Resolves with the reason if the GPU is lost. */
   readonly lost: Promise<Error>
@@ -70,7 +70,7 @@ export class Runtime implements Session {
   private depth = 0
   private garbage: number[] = []
   private stopped = ''
-  /** The error that a function of the page threw, until the module reports it. */
+  /** An error thrown by a function of the page, stored until the module reports it. */
   private thrown: { message: string, error: unknown } | null = null
   private registry = new FinalizationRegistry<number>((id) => this.free(id))
 
@@ -107,7 +107,7 @@ export class Runtime implements Session {
     return runtime
   }
 
-  /** Makes a call. Throws an error of the class that fits. */
+  /** Calls the module. Throws an error of the class for its kind. */
   call(verb: string, fields: object = {}): unknown {
     if (this.stopped) throw new GradusError(`the module has stopped: ${this.stopped}`, 'stopped')
     if (this.depth === 0) this.thrown = null
@@ -138,7 +138,7 @@ export class Runtime implements Session {
   /** Seeds random numbers. */
   seed(seed: number): void {
     this.call('seed', { seed })
-    // The first number makes the generator of the device; inside of a trace that is too late.
+    // Drawing a number creates the generator of the device, which is not possible inside a trace.
     const [drawn] = this.call('op', { name: 'rand', args: [[1], this.device] }) as [Info]
     this.free(drawn.id)
   }
@@ -149,7 +149,7 @@ export class Runtime implements Session {
     return { at, bytes: count }
   }
 
-  /** Copies bytes of an answer and frees them. */
+  /** Copies the bytes of an answer, and frees them in the module. */
   take({ at, bytes }: Block): Uint8Array<ArrayBuffer> {
     const copy = new Uint8Array(bytes)
     copy.set(this.view(at, bytes))
@@ -157,7 +157,7 @@ export class Runtime implements Session {
     return copy
   }
 
-  /** Gives a function a number. */
+  /** Registers a function; returns its number. */
   register(f: PageFunction): number {
     this.functions.set(++this.last, f)
     return this.last
@@ -167,7 +167,7 @@ export class Runtime implements Session {
     this.functions.delete(f)
   }
 
-  /** Frees a tensor when its owner is collected. */
+  /** Frees a tensor when its owner is garbage-collected. */
   watch(owner: object, id: number): void {
     this.registry.register(owner, id, owner)
   }
@@ -183,10 +183,10 @@ export class Runtime implements Session {
     return (await this.readAll([id]))[0]!
   }
 
-  /** Elements of several tensors, with one wait. */
+  /** Elements of several tensors as bytes, with one wait for the GPU. */
   async readAll(ids: number[]): Promise<Uint8Array<ArrayBuffer>[]> {
     type Located = { data?: Block, buffer?: [number, number] | null, bytes?: number }
-    // The module keeps at most one located copy alive, so each read is queued before the next tensor is located.
+    // The module keeps only the last located copy, so each read is queued before the next tensor is located.
     const reads = ids.map(async (id) => {
       const found = this.call('locate', { id }) as Located
       if (found.data) return this.take(found.data)
@@ -200,7 +200,7 @@ export class Runtime implements Session {
     }
   }
 
-  /** Waits for the GPU: kernels that compile and commands that are queued. */
+  /** Waits for the GPU: for compiling kernels and for queued commands. */
   async idle(): Promise<void> {
     try {
       await this.executor?.idle()
@@ -209,7 +209,7 @@ export class Runtime implements Session {
     }
   }
 
-  /** Errors of the executor as errors of the package. */
+  /** Converts errors of the executor to errors of the package. */
   private translated(e: unknown): unknown {
     if (e instanceof GradusError) return e
     if (e instanceof LostDevice) return new LostDeviceError(e.message, 'lost')
@@ -251,7 +251,7 @@ export class Runtime implements Session {
   }
 }
 
-/** One session for all copies of the package in a page or worker. */
+/** The session, shared by all copies of the package in a page or worker. */
 const shared = globalThis as { [key: symbol]: Runtime | undefined }
 const KEY = Symbol.for('gradus.runtime')
 
@@ -295,7 +295,7 @@ async function compile(given: WasmSource | Promise<WasmSource>): Promise<WebAsse
   if (typeof source !== 'string' && !(source instanceof URL)) return WebAssembly.compile(source)
   const answer = await fetch(source)
   if (!answer.ok) throw new GradusError(`cannot load ${source}: ${answer.status}`)
-  // Servers that do not know the type of wasm files are common.
+  // Many servers send wasm files with the wrong type, which streaming compilation rejects.
   if (/^application\/wasm/.test(answer.headers.get('Content-Type') ?? '')) return WebAssembly.compileStreaming(answer)
   return WebAssembly.compile(await answer.arrayBuffer())
 }

@@ -10,20 +10,20 @@ export type { Init } from './init.js'
 
 export interface ParamOptions {
   init?: Init
-  /** If true, AdamW decays it. The default is true for parameters of two or more axes. */
+  /** If true, AdamW applies weight decay to it. The default is true for parameters of two or more axes. */
   decay?: boolean
 }
 
 let made = 0
 
-/** A trainable tensor. It gets its value in the module when it is first used. */
+/** A trainable tensor. Its value is created in the module at its first use. */
 export class Parameter extends Tensor {
   readonly decay: boolean
-  /** The property path in its model, once the model has been looked through. */
+  /** The property path in its model, once the model has been traversed. */
   name = ''
   private seed = 0
   constructor(shape: readonly number[], readonly options: ParamOptions = {}) {
-    // A name of its own until the model gives one, so that no two begin alike.
+    // A unique name until the model sets one, so that initial values of two parameters differ.
     super({ id: -1, shape: [...shape], dtype: 'f32', device: isReady() ? runtime().device : 'cpu' }, null)
     keepAlive(this)
     this.decay = options.decay ?? shape.length >= 2
@@ -43,7 +43,7 @@ export class Parameter extends Tensor {
     this.assign(this.initial())
   }
 
-  /** Replaces the value; compiled steps see it. */
+  /** Replaces the value, which compiled steps then use. */
   assign(values: ArrayLike<number>): void {
     if (values.length !== this.size) throw new ValueError(`${this.name} has ${this.size} elements, not ${values.length}`)
     const session = runtime()
@@ -70,7 +70,7 @@ export class Parameter extends Tensor {
 
 /** A tensor of the state that is not trained, such as a running mean. Its value is saved and loaded with the parameters. */
 export class Buffer extends Parameter {
-  /** Replaces the value. Inside of a traced function, each run of the compiled function does so. */
+  /** Replaces the value. Inside a traced function, each run of the compiled function replaces it. */
   set(value: Tensor): void {
     if (`${value.shape}` !== `${this.shape}`) throw new ShapeError(`${this.name} has the shape [${this.shape}], not [${value.shape}]`, 'shape')
     runtime().call('set', { id: this.id, value: value.id })
@@ -102,7 +102,7 @@ export abstract class Module {
     return new Map([...this.state()].filter((entry): entry is [string, Buffer] => entry[1] instanceof Buffer))
   }
 
-  /** Parameters and buffers by property path: what files hold. */
+  /** Parameters and buffers by property path, as in files. */
   state(): Map<string, Parameter> {
     const found = new Map<string, Parameter>()
     const seen = new Set<unknown>()
@@ -121,7 +121,7 @@ export abstract class Module {
     return found
   }
 
-  /** Modules below this one, itself first. */
+  /** This module and all modules inside it. */
   *modules(): Generator<Module> {
     yield this
     for (const value of Object.values(this)) {
@@ -151,7 +151,7 @@ export abstract class Module {
   }
 }
 
-/** A module with one input and one output, as `Sequential` takes them. */
+/** A module with one input and one output, for `Sequential`. */
 export interface Layer {
   forward(x: Tensor): Tensor
 }
@@ -211,7 +211,7 @@ export class Embedding extends Module implements Layer {
   }
 }
 
-/** Mean 0 and variance 1 over the last axis, then a scale and a shift. */
+/** Normalises the last axis to mean 0 and variance 1, then scales and shifts. */
 export class LayerNorm extends Module implements Layer {
   weight: Parameter
   bias: Parameter | null
@@ -226,7 +226,7 @@ export class LayerNorm extends Module implements Layer {
   }
 }
 
-/** Mean square 1 over the last axis, then a scale. */
+/** Normalises the last axis to mean square 1, then scales. */
 export class RMSNorm extends Module implements Layer {
   weight: Parameter
   constructor(readonly features: number, readonly options: { eps?: number } = {}) {
@@ -239,7 +239,7 @@ export class RMSNorm extends Module implements Layer {
   }
 }
 
-/** Mean 0 and variance 1 over groups of channels. */
+/** Normalises groups of channels to mean 0 and variance 1. */
 export class GroupNorm extends Module implements Layer {
   weight: Parameter
   bias: Parameter
@@ -255,7 +255,7 @@ export class GroupNorm extends Module implements Layer {
 }
 
 /**
- * Mean 0 and variance 1 per channel (axis 1) over the batch and all later axes, then a scale and a shift.
+ * Normalises each channel (axis 1) to mean 0 and variance 1 over the batch and all later axes, then scales and shifts.
  * While training the statistics are those of the batch, and the running ones move towards them; otherwise the running ones are used.
  * Names and formulas are those of PyTorch's BatchNorm1d and BatchNorm2d. It does not count batches.
  */
@@ -277,7 +277,7 @@ export class BatchNorm extends Module implements Layer {
       throw new ShapeError(`BatchNorm(${this.channels}) takes [batch, ${this.channels}, ...], not [${x.shape}]`, 'shape')
     }
     const { eps = 1e-5 } = this.options
-    // Of one number per channel, so that it broadcasts.
+    // One number per channel, in a shape that broadcasts.
     const spread = (t: Tensor) => t.reshape([1, this.channels, ...x.shape.slice(2).map(() => 1)])
     const [mean, variance] = this.training ? this.observe(x) : [this.running_mean.stopGradient(), this.running_var.stopGradient()]
     const scale = variance.add(eps).rsqrt().mul(this.weight)
@@ -296,7 +296,7 @@ export class BatchNorm extends Module implements Layer {
     const move = (running: Buffer, now: Tensor): void => {
       const before = running.stopGradient()
       const after = before.mul(1 - momentum).add(now.stopGradient().mul(momentum))
-      // A batch that is not finite changes nothing, as for parameters.
+      // A batch that is not finite leaves the statistics unchanged, as it does parameters.
       running.set(after.isFinite().where(after, before))
     }
     move(this.running_mean, mean)
@@ -305,10 +305,10 @@ export class BatchNorm extends Module implements Layer {
   }
 }
 
-// The same layer takes any number of axes.
+// The same layer accepts any number of axes.
 export { BatchNorm as BatchNorm1d, BatchNorm as BatchNorm2d }
 
-/** Elements become 0 with probability p while training. */
+/** Sets elements to 0 with probability p while training. */
 export class Dropout extends Module implements Layer {
   constructor(readonly p = 0.5) {
     super()
@@ -348,7 +348,7 @@ export class MultiHeadAttention extends Module {
   }
 }
 
-/** Layers one after the other; functions of a tensor may stand between them. */
+/** Applies layers one after the other; items may also be functions of a tensor. */
 export class Sequential extends Module implements Layer {
   layers: (Layer | ((x: Tensor) => Tensor))[]
   constructor(...layers: (Layer | ((x: Tensor) => Tensor))[]) {

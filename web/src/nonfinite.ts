@@ -12,7 +12,7 @@ export interface Blame {
   line?: string
 }
 
-/** Says which op made the value that is not finite; an empty text if all values are finite this time. */
+/** Describes the op whose result is not finite; the text is empty if all values are finite in this run. */
 export async function findNonFinite(
   model: Module,
   loss: (inputs: Record<string, Tensor>) => Tensor,
@@ -31,7 +31,7 @@ export async function findNonFinite(
   const bad = new Set<Tensor>()
   try {
     for (const op of ops) {
-      // Values that depend on an infinity the caller wrote, as in a mask, are not faults.
+      // Values that depend on an infinity that the caller wrote, as in a mask, are not reported.
       for (const out of op.outputs) if (!(await isFinite(out))) bad.add(out)
       const isSource = op.outputs.some((t) => bad.has(t)) && !op.inputs.some((t) => bad.has(t))
       if (isSource && (await hasNaN(op.outputs, op.name))) {
@@ -52,7 +52,7 @@ async function isFinite(t: Tensor): Promise<boolean> {
   return (await tidy(() => t.isFinite().all()).item()) !== 0
 }
 
-/** Fills with infinities on purpose are passed over; NaN never is. */
+/** Infinities that an op fills in on purpose are ignored; NaN is not. */
 async function hasNaN(outputs: Tensor[], name: string): Promise<boolean> {
   if (!/maskedFill|full|where/.test(name)) return true
   for (const t of outputs) if ((await tidy(() => t.isNan().any()).item()) !== 0) return true

@@ -1,6 +1,6 @@
-/** Optimisers and schedules of the learning rate, as data that goes to the module or to a worker. */
+/** Optimisers and schedules of the learning rate, as data that is sent to the module or to a worker. */
 
-/** A learning rate by the number of steps taken. */
+/** A learning rate as a function of the number of steps taken. */
 export type Schedule =
   | { kind: 'constant', rate: number }
   | { kind: 'linear', from: number, to: number, steps: number }

@@ -29,7 +29,7 @@ export interface Dispatch {
   step: number
 }
 
-/** A step without a kernel. `host` says why. */
+/** A step without a kernel. `host` is the reason. */
 export interface HostStep {
   host: string
   reads: number[]
@@ -57,7 +57,7 @@ export interface Plan {
   limits?: Partial<Limits>
 }
 
-/** Limits of an adapter that kernels are made for. */
+/** Limits of the adapter for which kernels are generated. */
 export interface Limits {
   group: number
   shared: number
@@ -66,7 +66,7 @@ export interface Limits {
   groups: number
 }
 
-/** A buffer and the first byte in it. */
+/** A buffer and an offset in bytes. */
 export type BufferOffset = [id: number, offset: number]
 
 export type Command =
@@ -83,7 +83,7 @@ export function bytesOf(buffer: PlanBuffer): number {
   return buffer.numel * SIZES[buffer.dtype]
 }
 
-/** The next multiple of 4, as copies need. */
+/** Rounds up to a multiple of 4, which copies require. */
 export function padded(bytes: number): number {
   return (bytes + 3) & ~3
 }

@@ -1,12 +1,12 @@
 /**
- * Programs of the executor: a plan with its pipelines, and per set of slots the bind groups and parameter blocks.
- * Takes plans and slots; gives lists of dispatches that only need to be encoded. Memory and order are the executor's.
+ * Programs of the executor: a plan with its pipelines, and for each set of slots the bind groups and parameter blocks. Takes plans and
+ * slots; returns lists of dispatches that are ready to be encoded. The executor manages memory and order.
  */
 import { SIZES, type Dispatch, type BufferOffset, type Plan } from './plan.js'
 
-/** Sets of slots that a program keeps prepared. */
+/** Number of sets of slots for which a program keeps prepared dispatches. */
 const KEPT = 16
-/** Pipelines that are kept although no program uses them. */
+/** Number of unused pipelines that are kept. */
 const PIPELINES = 2048
 
 /** A dispatch that is ready to be encoded. */
@@ -19,12 +19,12 @@ export interface Ready {
   z: number
 }
 
-/** A program at a set of slots. */
+/** A program prepared for a set of slots. */
 export interface Prepared {
   slots: (BufferOffset | null)[]
-  /** Buffers it was made with; it is stale once one of them is replaced. */
+  /** Buffers for which it was made; it is stale once one of them is replaced. */
   made: Map<number, GPUBuffer>
-  /** By command; `null` for host steps and for dispatches without elements. */
+  /** One entry per command; `null` for host steps and for dispatches without elements. */
   ready: (Ready | null)[]
   parameters: GPUBuffer | null
   /** Set when it has been submitted. The first submission is checked for errors. */
@@ -47,13 +47,13 @@ interface Pipeline {
   users: number
 }
 
-/** Compiles kernels, each text once. */
+/** Compiles kernels; equal texts are compiled once. */
 export class Pipelines {
   private known = new Map<string, Pipeline>()
   private layouts = new Map<string, GPUBindGroupLayout>()
   constructor(private device: GPUDevice) {}
 
-  /** The pipeline of a text, which begins to compile now. */
+  /** Returns the pipeline of a kernel text and starts compiling it. */
   use(text: string, writable: boolean[], name: string): Pipeline {
     const key = writable.map(Number).join('') + text
     let found = this.known.get(key)
@@ -108,14 +108,14 @@ export class Pipelines {
   }
 }
 
-/** A plan whose kernels compile or have compiled. */
+/** A plan whose kernels are compiled or being compiled. */
 export class Program {
   readonly pipelines: Pipeline[]
   /** Resolves when all kernels are ready. */
   readonly ready: Promise<unknown>
   isReady = false
   readonly hasHost: boolean
-  /** Per command, the checks whose words are final after it. */
+  /** For each command, the checks whose words are final after it. */
   readonly checks = new Map<number, number[]>()
   private prepared = new Map<string, Prepared>()
 
@@ -134,7 +134,7 @@ export class Program {
     })
   }
 
-  /** Finds what a run with these slots needs, or makes it with `memory`. */
+  /** Returns the prepared dispatches for these slots; prepares them with `memory` if they do not exist. */
   prepare(slots: (BufferOffset | null)[], memory: Memory): Prepared {
     const { buffer, retire } = memory
     let key = ''
@@ -170,7 +170,7 @@ export class Program {
       binding === -1 ? [0, 0] : binding === -2 ? arena : slots[binding]
     const align = device.limits.minUniformBufferOffsetAlignment
     const made = new Map<number, GPUBuffer>()
-    // First the parameters of all dispatches, then one bind group per set of buffers.
+    // Writes the parameters of all dispatches, then makes one bind group per set of buffers.
     let bytes = 0
     const dispatches = plan.commands.map((command) => {
       if ('host' in command || !command.bindings.every((b) => memory(b))) return null

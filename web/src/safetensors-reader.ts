@@ -1,4 +1,4 @@
-/** Reads safetensors files in TypeScript, for bundles, which have no wasm. Checks every offset before it is used. */
+/** Reads safetensors files without wasm, for bundles. Checks every offset before it is used. */
 import { SIZES, type DType } from './plan.js'
 
 const DTYPES: Record<string, DType> = {

@@ -2,7 +2,7 @@
 import { fromRaw, Tensor } from './tensor.js'
 import { runtime, type Block, type Info } from './module.js'
 
-/** The bytes of a file with these tensors. */
+/** Returns the bytes of a file with these tensors. */
 export async function save(tensors: Record<string, Tensor> | Map<string, Tensor>): Promise<Uint8Array> {
   const session = runtime()
   const entries = tensors instanceof Map ? [...tensors] : Object.entries(tensors)
@@ -13,7 +13,7 @@ export async function save(tensors: Record<string, Tensor> | Map<string, Tensor>
   return session.take(block)
 }
 
-/** The tensors of a file, on the CPU. Throws a FormatError if the file is malformed. */
+/** Returns the tensors of a file, on the CPU. Throws a FormatError if the file is malformed. */
 export function load(file: Uint8Array): Record<string, Tensor> {
   const session = runtime()
   const all = session.call('load', { data: session.give(file) }) as { name: string, tensor: Info }[]

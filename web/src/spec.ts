@@ -1,4 +1,4 @@
-/** Training specs that come from a module by its address, so that a worker can import them too. */
+/** Training specs that are imported from a module by its address, which a worker can do too. */
 import { ValueError } from './errors.js'
 import type { InputDecls } from './inputs.js'
 import type { DeviceName } from './module.js'
@@ -11,7 +11,7 @@ export interface ModuleSpec {
   module: string | URL
   /** The export with the spec, or with a function that makes it; by default `default`, else the module's exports themselves. */
   export?: string
-  /** The argument of that function; it must be data if it goes to a worker. */
+  /** The argument of that function; it must be data if it is sent to a worker. */
   argument?: unknown
   /** `true` runs everything in a worker. */
   worker?: boolean | Worker
@@ -24,7 +24,7 @@ export interface ModuleSpec {
 type ForwardFunction = (model: Module, inputs: Record<string, Tensor>) => Tensor | Tensor[]
 type Exports = Record<string, unknown>
 
-/** Imports a spec. The exports are for forward functions that are named later. */
+/** Imports a spec. Also returns the exports, in which forward functions are looked up by name. */
 export async function importSpec(options: ModuleSpec): Promise<{ spec: TrainingSpec<Module, InputDecls>, exports: Exports }> {
   const exports = await import(/* @vite-ignore */ /* webpackIgnore: true */ String(options.module)) as Exports
   let found: unknown = exports[options.export ?? 'default'] ?? (options.export ? undefined : exports)

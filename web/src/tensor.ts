@@ -1,4 +1,4 @@
-/** Tensors: handles of values in the module. Their ops are in `ops.generated.ts`, which the catalog of the module is written to. */
+/** Tensors: handles of values in the module. Their ops are in `ops.generated.ts`, which is generated from the module's catalog. */
 import { fromBytes, toBytes, dtypeOf, type Data } from './arrays.js'
 import { ShapeError, ValueError } from './errors.js'
 import { runtime, type DeviceName, type Info, type Runtime } from './module.js'
@@ -26,7 +26,7 @@ export class Tensor extends TensorOps {
   protected handle: number
   protected owner: Runtime | null
 
-  /** Use `tensor(...)` or an op. */
+  /** Internal: use `tensor(...)` or an op. */
   protected constructor(info: Info, owner: Runtime | null) {
     super()
     this.shape = info.shape
@@ -76,13 +76,13 @@ export class Tensor extends TensorOps {
     return nest(0, 0, this.size)
   }
 
-  /** The only element. */
+  /** The element of a tensor with one element. */
   async item(): Promise<number> {
     if (this.size !== 1) throw new ShapeError(`item() needs one element; this tensor has the shape [${this.shape}]`, 'shape')
     return Number((await this.data())[0])
   }
 
-  /** This tensor on a device. From the GPU to the CPU elements must be read, which takes `await tensor.data()`. */
+  /** This tensor on another device. To move from the GPU to the CPU use `await tensor.cpu()`, because elements must be read. */
   to(device: DeviceName): Tensor {
     return device === this.device ? this : Tensor.of(runtime().call('to', { id: this.id, device }) as Info)
   }
@@ -93,7 +93,7 @@ export class Tensor extends TensorOps {
     return fromRaw(await runtime().read(this.id), [...this.shape], this.dtype, 'cpu')
   }
 
-  /** Frees the memory now instead of when this object is collected. */
+  /** Frees the memory now, instead of when this object is garbage-collected. */
   dispose(): void {
     if (this.handle < 0) return
     this.owner?.free(this.handle, this)
@@ -111,7 +111,7 @@ export function fromRaw(bytes: Uint8Array, shape: readonly number[], dtype: DTyp
   return Tensor.of(session.call('tensor', { shape, dtype, data: session.give(bytes), device }) as Info)
 }
 
-/** A tensor of a number, nested arrays or a typed array. Numbers become `f32`, booleans `bool`, typed arrays keep their type. */
+/** Makes a tensor from a number, nested arrays or a typed array. Numbers become `f32` and booleans `bool`; typed arrays keep their type. */
 export function tensor(values: Nested | ArrayBufferView, options: TensorOptions = {}): Tensor {
   let flat: ArrayLike<number | boolean>
   let shape: number[]
@@ -164,7 +164,7 @@ export function tidy<T>(f: () => T): T {
   return result
 }
 
-/** @internal Keeps a tensor beyond the scopes that are open. */
+/** @internal Keeps a tensor when the open scopes end. */
 export function keepAlive(t: Tensor): void {
   for (const scope of scopes) scope.delete(t)
 }

@@ -14,11 +14,11 @@ import { fitWith, type Explained, type FitOptions, type Forward, type ForwardOpt
 
 export interface TrainingSpec<M extends Module, I extends InputDecls> {
   model: M
-  /** The loss of a batch, a scalar. Traced once per types of inputs. */
+  /** The loss of a batch, a scalar. Traced once for each combination of input types. */
   loss: (model: M, inputs: InputTensors<I>) => Tensor
   inputs: I
   optimizer: Optimizer
-  /** Seed of the initial parameters and of random numbers. Without it the model keeps the values it has. */
+  /** Seed of the initial parameters and of random numbers. Without it the model keeps its current values. */
   seed?: number
 }
 
@@ -26,7 +26,7 @@ export interface ForwardSpec<M extends Module, I extends InputDecls> extends For
   model: M
 }
 
-/** A value that came back: elements in row-major order. */
+/** A value that was read: elements in row-major order. */
 export interface Value {
   data: Data
   shape: readonly number[]
@@ -35,17 +35,17 @@ export interface Value {
 
 let captures: Map<string, Tensor> | null = null
 
-/** Names an intermediate of a traced loss or forward function; its value comes back with every result. Returns the tensor. */
+/** Names an intermediate value of a traced loss or forward function; every result then contains it. Returns the tensor. */
 export function capture<T extends Tensor>(name: string, t: T): T {
   if (captures?.has(name)) throw new ValueError(`two intermediates are captured as ${name}; names must differ`)
   captures?.set(name, t)
   return t
 }
 
-/** A function of a model whose captured intermediates are further results. */
+/** A function of a model whose captured intermediates are additional results. */
 class Traced {
   readonly number: number
-  /** Per types of the inputs: the number of results, and the names of captured intermediates. */
+  /** For each combination of input types: the number of results, and the names of captured intermediates. */
   private known = new Map<string, { results: number, names: string[] }>()
   constructor(readonly session: Runtime, readonly fields: Field[], model: Module, training: boolean, f: (inputs: Record<string, Tensor>) => Tensor[]) {
     this.number = session.register(traced((...args) => {
@@ -103,7 +103,7 @@ function zerosOf({ shape, dtype }: Resolved): Uint8Array {
   return new Uint8Array(shape.reduce((a, b) => a * b, dtype === 'c64' || dtype === 'c128' ? 2 : 1))
 }
 
-/** Compiles a training step. With fixed extents errors of the loss are thrown here, else by the first step. */
+/** Compiles a training step. If all extents are fixed, errors in the loss are thrown here; otherwise the first step returns them. */
 export async function compileLocal<M extends Module, I extends InputDecls>(spec: TrainingSpec<M, I>): Promise<LocalTraining<M, I>> {
   const made = new LocalTraining(spec)
   await made.prepare()
@@ -122,7 +122,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   private step_: number | null = null
   private types: Resolved[] | null
   private isDisposed = false
-  /** The learning rate: a schedule, the step at which it began (`from`), and the rate that the module uses. */
+  /** The learning rate: a schedule, the step at which it started (`from`), and the rate last sent to the module. */
   private rate: { schedule: Rate, from: number, last: number }
 
   constructor(private spec: TrainingSpec<M, I>) {
@@ -224,7 +224,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
         throw new FormatError(`${name} has the shape [${t.shape}] in the file and [${p.shape}] in the model`, 'file')
       }
     }
-    // PyTorch counts the batches that a BatchNorm has seen; nothing here depends on it.
+    // PyTorch's BatchNorm counts its batches; nothing here depends on that count.
     const read = Object.entries(tensors).filter(([n]) => this.state.has(n) || !n.endsWith('num_batches_tracked'))
     const entries = await Promise.all(read.map(async ([n, t]) => [n, Float32Array.from(await t.data() as Float32Array, Number)] as const))
     Object.values(tensors).forEach((t) => t.dispose())
@@ -263,7 +263,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     this.step_ = (this.session.call('train', request) as { step: number }).step
   }
 
-  /** Tells the module the rate of the next step, if it is another one. */
+  /** Sends the rate of the next step to the module, if it has changed. */
   private applyRate(): void {
     const { schedule, from, last } = this.rate
     const rate = rateAt(schedule, this.steps - from)
@@ -278,7 +278,7 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
     return loss.rank ? loss.reshape([]) : loss
   }
 
-  /** The error of a loss that is not finite. Such a step does not change the parameters, so the loss can be run again. */
+  /** Makes the error for a loss that is not finite. Such a step does not change the parameters, so the loss can be computed again. */
   private async blame(loss: number, inputs: InputArrays<I>): Promise<Error> {
     const { spec } = this
     const { text, line } = await findNonFinite(spec.model, (tensors) => spec.loss(spec.model, tensors as InputTensors<I>), this.fields, inputs)
@@ -286,13 +286,13 @@ export class LocalTraining<M extends Module, I extends InputDecls> implements Tr
   }
 }
 
-/** Compiles a function of a model. It reads the parameters as they are when it runs. */
+/** Compiles a function of a model. Each run reads the current parameters. */
 export class LocalForward<M extends Module, J extends InputDecls> implements Forward<J> {
   private session = runtime()
   private fields: Field[]
   private traced: Traced
   private compiled: number
-  /** Types of the last run, or those that are fixed. */
+  /** Types of the last run, or the fixed types. */
   private types: Resolved[] | null
   private isDisposed = false
 

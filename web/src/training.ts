@@ -6,7 +6,7 @@ import type { Rate } from './optim.js'
 import type { Tensor } from './tensor.js'
 import type { Value } from './train.js'
 
-/** A step: done, given up because its signal was aborted or the training disposed of, or failed. */
+/** The result of a step: completed; aborted by its signal or because the training was disposed of; or failed. */
 export type StepResult =
   | { type: 'completed', loss: number, step: number, captures: Record<string, Value> }
   | { type: 'aborted' }
@@ -19,7 +19,7 @@ export type RunResult =
 
 export interface StepOptions {
   signal?: AbortSignal
-  /** `false` does not wait for the loss, which is then NaN in the result. */
+  /** If false, the step does not wait for the loss, which is NaN in the result. */
   read?: boolean
 }
 
@@ -36,11 +36,11 @@ export interface FitOptions<I extends InputDecls> {
   batch: (step: number) => InputArrays<I> | Promise<InputArrays<I>>
   signal?: AbortSignal
   onStep?: (result: StepResult & { type: 'completed' }) => boolean | void | Promise<boolean | void>
-  /** Steps that are begun before the loss of an earlier one is known, by default 1. With 0 the device waits for the page. */
+  /** Number of steps that are started before the loss of an earlier one is known; by default 1. With 0 the device waits for the page after every step. */
   ahead?: number
 }
 
-/** Takes steps as `Training.fit` says. */
+/** Implements `Training.fit`. */
 export async function fitWith<I extends InputDecls>(
   step: (inputs: InputArrays<I>, options: StepOptions) => Promise<StepResult>,
   { steps, batch, signal, onStep, ahead = 1 }: FitOptions<I>,
@@ -59,7 +59,7 @@ export async function fitWith<I extends InputDecls>(
   return last
 }
 
-/** A compiled step or function: its plan as text, kernels launched per run, bytes of temporaries, texts of kernels. */
+/** A description of a compiled step or function: its plan as text, kernels launched per run, bytes of temporaries, and the text of the kernels. */
 export interface Explained {
   text: string
   dispatches: number
@@ -70,29 +70,29 @@ export interface Explained {
 export interface Training<M extends Module, I extends InputDecls> {
   /** Names of the parameters, then of buffers such as running statistics. */
   readonly names: readonly string[]
-  /** Steps taken. */
+  /** Number of steps taken. */
   readonly steps: number
   /** One step on a batch. Never rejects. */
   step(inputs: InputArrays<I>, options?: StepOptions): Promise<StepResult>
-  /** Takes steps until one does not complete or `onStep` gives false. */
+  /** Takes `steps` steps. Stops early if one does not complete or if `onStep` returns false. */
   fit(options: FitOptions<I>): Promise<StepResult>
-  /** A compiled function of the same parameters. */
+  /** Compiles a function of the same parameters. */
   attach<J extends InputDecls>(options: ForwardOptions<M, J>): Promise<Forward<J>>
-  /** The learning rate from now on; a schedule begins now. */
+  /** Sets the learning rate; a schedule starts at the next step. */
   setLR(rate: Rate): Promise<void>
-  /** The optimiser begins anew. */
+  /** Resets the optimiser. */
   resetOptimizer(): Promise<void>
-  /** Parameters and optimiser begin anew. */
+  /** Draws new parameters, and resets the optimiser. */
   reset(seed?: number): Promise<void>
-  /** Parameters and buffers. */
+  /** Returns all parameters and buffers. */
   params(): Promise<Record<string, Float32Array>>
   /** Replaces all parameters and buffers. */
   setParams(values: Record<string, ArrayLike<number>>): Promise<void>
-  /** Parameters and buffers as a safetensors file. */
+  /** Returns all parameters and buffers as a safetensors file. */
   saveParams(): Promise<Uint8Array>
-  /** Replaces the parameters by those of a safetensors file. */
+  /** Replaces all parameters and buffers by those of a safetensors file. */
   loadParams(file: Uint8Array): Promise<void>
-  /** The compiled step. */
+  /** Describes the compiled step. */
   explain(): Promise<Explained>
   dispose(): void
 }
@@ -100,7 +100,7 @@ export interface Training<M extends Module, I extends InputDecls> {
 export interface Forward<J extends InputDecls> {
   /** Runs the function. Never rejects. */
   run(inputs: InputArrays<J>, options?: { signal?: AbortSignal }): Promise<RunResult>
-  /** The compiled function, at the sizes of the last run if they are not fixed. */
+  /** Describes the compiled function, for the sizes of the last run if they are not fixed. */
   explain(): Promise<Explained>
   dispose(): void
 }

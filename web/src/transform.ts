@@ -4,16 +4,16 @@ import { Tensor, tidy } from './tensor.js'
 
 type F = (...args: Tensor[]) => Tensor | Tensor[]
 
-/** @internal A function as the module calls it. Tensors that it makes are freed, except results. */
+/** @internal Wraps a function for calls by the module. Tensors that it makes are freed, except results. */
 export function traced(f: (...args: Tensor[]) => Tensor[]): (args: Info[]) => number[] {
   return (infos) => tidy(() => {
     const outs = f(...infos.map((info) => Tensor.of(info)))
-    // They are freed with the others, but only before the next call from outside of the module.
+    // They are freed with the others, but not before the next call from outside the module.
     return outs.map((t) => t.id)
   })
 }
 
-/** Runs `use` with the number of a function. */
+/** Registers a function while `use` runs with its number. */
 function registered<T>(f: F, use: (session: Runtime, number: number) => T): T {
   const session = runtime()
   const number = session.register(traced((...args) => [f(...args)].flat()))
@@ -24,7 +24,7 @@ function registered<T>(f: F, use: (session: Runtime, number: number) => T): T {
   }
 }
 
-/** The value and the gradients of a scalar function by the arguments `wrt`, by default the first. */
+/** The value of a scalar function, and its gradients with respect to the arguments `wrt`, by default the first. */
 export function valueAndGrad(f: F, wrt: number | number[] = 0): (...args: Tensor[]) => { value: Tensor, grads: Tensor[] } {
   return (...args) => registered(f, (session, number) => {
     const ins = args.map((a) => a.id)
@@ -35,7 +35,7 @@ export function valueAndGrad(f: F, wrt: number | number[] = 0): (...args: Tensor
   })
 }
 
-/** The gradient of a scalar function by one argument; by several, a list. */
+/** The gradient of a scalar function with respect to one argument, or a list of gradients for several. */
 export function grad(f: F, wrt?: number): (...args: Tensor[]) => Tensor
 export function grad(f: F, wrt: number[]): (...args: Tensor[]) => Tensor[]
 export function grad(f: F, wrt: number | number[] = 0): (...args: Tensor[]) => Tensor | Tensor[] {
@@ -47,7 +47,7 @@ export function grad(f: F, wrt: number | number[] = 0): (...args: Tensor[]) => T
   }
 }
 
-/** A function over one example as a function over a batch. `axes` says which axis of each argument counts examples; `null` is none. */
+/** Turns a function of one example into a function of a batch. `axes` has the batch axis of each argument, or `null` for an argument without one. */
 export function vmap(f: (...args: Tensor[]) => Tensor, axes?: (number | null)[]): (...args: Tensor[]) => Tensor
 export function vmap(f: (...args: Tensor[]) => Tensor[], axes?: (number | null)[]): (...args: Tensor[]) => Tensor[]
 export function vmap(f: F, axes?: (number | null)[]): (...args: Tensor[]) => Tensor | Tensor[] {

@@ -22,7 +22,7 @@ function keep(value: unknown): number {
   return last
 }
 
-/** Compiles a training. A forward function is found by its name. */
+/** Compiles a training. Its forward functions are looked up by name when they are attached. */
 async function compile(options: ModuleSpec): Promise<Opened> {
   const session = await init({ device: options.device, wasm: options.wasm })
   const { spec, exports } = await importSpec(options)

@@ -1,4 +1,4 @@
-/** Training in a worker: the same functions as on this thread, with one message per call. The worker's side is `worker-entry.ts`. */
+/** Training in a worker: the same functions as on the page, with one message per call. The worker's side is `worker-entry.ts`. */
 import { errorOf } from './errors.js'
 import type { InputArrays, InputDecls } from './inputs.js'
 import type { Session } from './module.js'
@@ -7,7 +7,7 @@ import type { Rate } from './optim.js'
 import type { ModuleSpec } from './spec.js'
 import { fitWith, type Explained, type FitOptions, type Forward, type ForwardOptions, type RunResult, type StepOptions, type StepResult, type Training } from './training.js'
 
-/** A call of the page. `target` 0 is the worker itself, others are what it has compiled. */
+/** A call from the page. `target` 0 is the worker itself; others are trainings and functions that it has compiled. */
 export interface Request {
   id: number
   target: number
@@ -91,7 +91,7 @@ export async function compileRemote(options: ModuleSpec): Promise<RemoteTraining
 
 export class RemoteTraining implements Training<Module, InputDecls> {
   readonly names: string[]
-  /** Where the worker runs programs. */
+  /** The device on which the worker runs programs. */
   readonly session: Opened['session']
   steps = 0
   private target: number
@@ -144,7 +144,7 @@ export class RemoteTraining implements Training<Module, InputDecls> {
   dispose(): void {
     if (this.isDisposed) return
     this.isDisposed = true
-    // A worker of the page goes on, without this training.
+    // A worker that the page created continues to run, without this training.
     void this.call('dispose').catch(() => null)
     this.channel.close()
   }
@@ -158,7 +158,7 @@ export class RemoteTraining implements Training<Module, InputDecls> {
   }
 }
 
-/** A result whose error came as data. A disposed worker aborts what it had begun. */
+/** Makes a result from an answer, in which an error is data. A disposed worker reports its pending calls as aborted. */
 async function revived<T extends StepResult | RunResult>(answer: Promise<unknown>, isDisposed: () => boolean): Promise<T> {
   try {
     const result = await answer as T

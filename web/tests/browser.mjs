@@ -1,4 +1,4 @@
-/** A page of a real browser for tests: serves this package on the loopback address and opens Chromium with WebGPU in software. */
+/** Opens a page in a real browser for tests: serves this package on the loopback address, and starts Chromium with WebGPU in software. */
 import { chromium } from 'playwright-core'
 import { createServer } from 'node:http'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -12,17 +12,17 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm', '.map': 'application/json', '.json': 'application/json' }
 const browser = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
-const noBrowser = [browser, `there is no ${browser}`]
-const noModule = [join(root, 'dist/gradus.wasm'), 'there is no dist/gradus.wasm']
-/** Why tests in a browser, tests of the module, and tests of the module in a browser cannot run; false if they can. */
+const noBrowser = [browser, `${browser} does not exist`]
+const noModule = [join(root, 'dist/gradus.wasm'), 'dist/gradus.wasm does not exist']
+/** Reasons why tests in a browser, tests of the module, and tests of the module in a browser cannot run; false if they can. */
 export const skip = missing(noBrowser)
 export const skipModule = missing(noModule)
 export const skipWasm = missing(noBrowser, noModule)
 
-/** Files that only tests serve, by address. */
+/** Additional files that tests serve, by address. */
 const extra = new Map()
 
-/** Opens a page. `webgpu: false` is a browser without an adapter, `policy: false` a page that may do anything. Call `close` at the end. */
+/** Opens a page. `webgpu: false` starts a browser without an adapter; `policy: false` opens a page without a content security policy. Call `close` at the end. */
 export async function open({ webgpu = true, policy = true } = {}) {
   const server = createServer(async (request, response) => {
     const path = normalize(new URL(request.url, 'http://x').pathname)
@@ -31,7 +31,7 @@ export async function open({ webgpu = true, policy = true } = {}) {
       const body = extra.get(path) ?? (path === '/' ? '<!doctype html><title>test</title>' : await readFile(join(root, path)))
       response.writeHead(200, {
         'Content-Type': path === '/' ? 'text/html' : TYPES[extname(path)] ?? 'application/octet-stream',
-        // The strictest policy that the package promises to work under.
+        // The strictest content security policy under which the package must work.
         ...(policy && { 'Content-Security-Policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'" }),
       })
       response.end(body)
@@ -45,7 +45,7 @@ export async function open({ webgpu = true, policy = true } = {}) {
     '--disable-component-update', '--disable-sync', `--user-data-dir=${folder}`, '--remote-debugging-pipe',
     ...(webgpu ? ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'] : []), 'about:blank']
   const context = await chromium.launchPersistentContext(folder, { executablePath: browser, headless: false, ignoreDefaultArgs: true, args })
-  // A slow machine is not a failure: each test has a limit of its own.
+  // No limit here, so that slow machines do not fail: each test has a limit of its own.
   context.setDefaultTimeout(240_000)
   const page = await context.newPage()
   const problems = []
@@ -54,7 +54,7 @@ export async function open({ webgpu = true, policy = true } = {}) {
   await page.goto(`http://127.0.0.1:${server.address().port}/`)
   return {
     page, problems,
-    /** Runs the default export of a module text in the page and gives back what it returns. */
+    /** Runs the default export of a module, given as text, in the page. Returns its result. */
     async run(text, argument) {
       const path = `/test-${extra.size}.js`
       extra.set(path, text)

@@ -112,7 +112,7 @@ test('an exported training step takes the steps of Adam', { skip: skip || missin
   const folder = mkdtempSync(join(tmpdir(), 'gradus-bundle-'))
   try {
     writeFileSync(join(folder, 'net.eq'), 'H[b,h] = tanh(W[h,d] X[b,d] + B[h])\nLoss avg= (H[b,h] V[h] - Y[b]) ** 2\n')
-    // Numbers are written with a point, so that they are floats.
+    // Writes numbers with a decimal point, so that they are floats.
     const text = (v) => (Array.isArray(v) ? `[${v.map(text)}]` : v.toFixed(6))
     for (const [name, values] of Object.entries(data)) writeFileSync(join(folder, `${name}.json`), text(values))
     const inputs = Object.keys(data).flatMap((name) => ['--input', `${name}=${name}.json`])

@@ -1,4 +1,4 @@
-/** The executor on plans written for these tests, in a real browser. Expected values are computed here. */
+/** Runs plans that were written for these tests on the executor, in a real browser. The tests compute the expected values. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { open, skip } from './browser.mjs'

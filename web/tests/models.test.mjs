@@ -1,4 +1,4 @@
-/** The models of tensorgrad's twelve samples have types, and train on both devices with equal losses. */
+/** The models of tensorgrad's twelve samples pass the type checker, and train on both devices with equal losses. */
 import assert from 'node:assert/strict'
 import { transform } from 'esbuild'
 import { execFileSync } from 'node:child_process'
@@ -21,7 +21,7 @@ test('the models have types', () => {
   execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'tests')], { encoding: 'utf8', stdio: 'pipe' })
 })
 
-/** Models that draw random numbers: each step has other ones, so a loss may rise. */
+/** Models that draw random numbers: these differ at each step, so a loss may rise. */
 const RANDOM = new Set(['digits', 'vae', 'flow'])
 
 for (const name of ['sine', 'transformer', 'names', 'rotary', 'cnn', 'digits', 'vae', 'flow', 'nerf', 'splines', 'policy', 'player']) {

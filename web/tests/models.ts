@@ -1,6 +1,6 @@
 /**
- * The twelve models of tensorgrad's samples, small: sine regression, addition transformer, names, a decoder that draws its next token,
- * digit CNN, digits with dropout, autoencoder, flow matching, picture of coordinates, splines, policy gradient and self-play.
+ * Small versions of the twelve models of tensorgrad's samples: sine regression, addition transformer, names, a decoder that draws its next
+ * token, digit CNN, digits with dropout, autoencoder, flow matching, picture of coordinates, splines, policy gradient and self-play.
  */
 import * as g from 'gradus'
 import type { InputArrays, InputDecls, InputTensors, Tensor, TrainingSpec } from 'gradus'
@@ -8,7 +8,7 @@ const { nn, losses, optim, schedule, capture } = g
 const wave = (n: number, f: (v: number) => number = Math.sin) => Float32Array.from({ length: n }, (_, i) => f(i * 0.7))
 const ids = (n: number, classes: number, k = 7) => Int32Array.from({ length: n }, (_, i) => (i * k + (i >> 1)) % classes)
 
-/** A training, a function of the trained model, and what they are fed. */
+/** A training, a function of the trained model, and inputs of both. */
 interface Sample<M extends g.nn.Module, I extends InputDecls, J extends InputDecls> extends TrainingSpec<M, I> {
   batch: InputArrays<I>
   forward?: (model: M, inputs: InputTensors<J>) => Tensor | Tensor[]
@@ -26,7 +26,7 @@ class Mlp extends nn.Module {
 const sine = () => sample({ model: new Mlp(), loss: (m, { x, y }) => losses.mse(m.net.forward(x), y), inputs: { x: [null, 1], y: [null, 1] },
   optimizer: optim.adam({ rate: 0.01 }), batch: { x: wave(32), y: wave(32).map(Math.sin) } })
 
-/** A decoder with attention that is captured, learnt positions and tied embeddings, on masked targets. */
+/** A decoder with captured attention, learnt positions and tied embeddings, on masked targets. */
 class Block extends nn.Module {
   norm1 = new nn.LayerNorm(16)
   attention = new nn.MultiHeadAttention(16, 2, { causal: true, bias: false })
@@ -54,7 +54,7 @@ const transformer = () => sample({ model: new Decoder(), inputs: { ids: { shape:
   optimizer: optim.adamw({ rate: schedule.linear(0.01, 0.001, 50), weightDecay: 0.01, clip: 1 }),
   batch: { ids: ids(32, 12), next: ids(32, 12, 5), mask: [0, 0, 0, 1, 1, 1, 1, 1] } })
 
-/** Names from a window of letters. */
+/** A model of names: predicts a letter from a window of letters. */
 class Names extends nn.Module {
   table = new nn.Embedding(27, 8)
   hidden = new nn.Linear(24, 32)
@@ -141,7 +141,7 @@ const flow = () => sample({ model: new Flow(), inputs: { image: [4, 1, 6, 6], t:
     return losses.mse(m.forward(image.add(part.mul(velocity)), t), velocity)
   }, batch: { image: wave(144), t: ids(4, 11), table: Float32Array.from({ length: 11 }, (_, i) => i / 10) } })
 
-/** Colours of coordinates, through waves. */
+/** Colours as a function of coordinates, which are encoded as waves. */
 class Nerf extends nn.Module {
   l1 = new nn.Linear(2 * 2 * 3, 16, { init: 'kaiming' })
   l2 = new nn.Linear(16, 3)
@@ -153,7 +153,7 @@ class Nerf extends nn.Module {
 const nerf = () => sample({ model: new Nerf(), inputs: { p: [null, 2], c: [null, 3] }, loss: (m, { p, c }) => losses.mse(m.forward(p), c),
   optimizer: optim.adam({ rate: 0.01 }), batch: { p: wave(32), c: wave(48, (v) => 0.5 + 0.4 * Math.cos(v)) } })
 
-/** Splines on the edges of a network. */
+/** A network with a learnt spline on each edge. */
 class Splines extends nn.Module {
   weights = this.param([3, 1 * 8], { init: { normal: 0.1 } })
   rest = this.param([1, 3])
@@ -180,7 +180,7 @@ const policy = () => sample({ model: new Policy(), inputs: { state: [16, 4], act
   forward: (m, { state }) => m.forward(state).softmax(-1), forwardInputs: { state: [null, 4] }, forwardBatch: { state: wave(4) }, range: [0, 1],
   optimizer: optim.rmsprop({ rate: 0.01 }), batch: { state: wave(64), action: ids(16, 2), gain: wave(16, (v) => 1 + Math.cos(v)) } })
 
-/** A player with a policy and a value. */
+/** A network for self-play, with a policy and a value. */
 class Player extends nn.Module {
   body = new nn.Linear(9, 16)
   policy = new nn.Linear(16, 9)

@@ -15,7 +15,7 @@ const close = (a, b, tolerance = 1e-5) => {
   x.forEach((v, i) => assert.ok(Math.abs(v - y[i]) <= tolerance * Math.max(1, Math.abs(y[i])), `${v} at ${i}, expected ${y[i]}`))
 }
 
-/** Steps on sum((w - x)²) / 2 with a model of one parameter. */
+/** Trains a model of one parameter on sum((w - x)²) / 2. */
 async function descend(optimizer, batches, between = () => null) {
   class Model extends g.nn.Module { w = this.param([3], { init: { values: [1, -2, 3] }, decay: true }) }
   const train = await g.compileTraining({ model: new Model(), inputs: { x: [3] }, optimizer, loss: (m, { x }) => m.w.sub(x).square().sum().mul(0.5) })
@@ -29,7 +29,7 @@ async function descend(optimizer, batches, between = () => null) {
 
 const batches = Array.from({ length: 7 }, (_, i) => [Math.sin(i), 1 + 0.2 * i, -i])
 
-/** The same in plain JavaScript: `rule` gives the new weight from the weight, its gradient, the step and its own state. */
+/** The same in plain JavaScript: `rule` returns the new weight from the weight, its gradient, the step and its own state. */
 function expected(rule, clip = Infinity) {
   const w = [1, -2, 3]
   const states = w.map(() => ({ m: 0, v: 0 }))
@@ -127,7 +127,7 @@ test('elements of every dtype go to the module and back', { skip }, async () => 
     const values = dtype === 'bool' ? [1, 0, 1] : [0, 1, 2, 100].concat(/f/.test(dtype) ? [-1.5, 0.25] : [])
     assert.deepEqual([...await g.tensor(values, { dtype }).data()].map(Number), values, dtype)
   }
-  // Rounding to 16 bits is the module's.
+  // The module rounds to 16 bits.
   const x = Float32Array.from({ length: 200 }, (_, i) => (i % 2 ? -1 : 1) * 1.37 ** (i / 2 - 60))
   for (const dtype of ['f16', 'bf16']) {
     const ours = await g.tensor(x, { dtype }).data()

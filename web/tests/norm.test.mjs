@@ -20,7 +20,7 @@ const close = (a, b, what) => {
 
 /**
  * Three steps of SGD with rate 0.1 on the mean of (norm(x) - t)², then the first six outputs in evaluation. Data: element i of batch k
- * is (1 + i mod 5) sin(k + 1.7 i) for k = 0, 1, 2; t is tanh of batch 100; the evaluation has batch 7.
+ * is (1 + i mod 5) sin(k + 1.7 i) for k = 0, 1, 2; t is tanh of batch 100; the evaluation uses batch 7.
  */
 const TORCH = {
   '1d': { options: {}, shape: [4, 3], losses: [0.5154504, 1.821861, 2.406404], mean: [-0.2147253, 0.2932172, 0.09151413], variance: [2.548631, 2.042277, 2.005899],
@@ -54,7 +54,7 @@ for (const device of ['cpu', 'webgpu']) {
           if (first.type !== 'completed') throw first.error
           const again = await predict.run({ x: data(7) })
           const state = Object.fromEntries(Object.entries(await train.params()).map(([n, v]) => [n, [...v]]))
-          // A file keeps the statistics; a new model with it evaluates alike.
+          // A file contains the statistics: a new model that loads it gives the same outputs.
           const file = await train.saveParams()
           await train.reset(0)
           const cleared = [...(await train.params())['norm.running_var']]

@@ -1,4 +1,4 @@
-/** The packed package: its files, its installation, its types with the README's example, the table of tensorgrad's exports, the generated ops. */
+/** The packed package: its files, its installation, its types as used in the README's example, the table of tensorgrad's exports, and the generated ops. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Plans written for tests of the executor: y = a * x + b, a running counter, an index check, a host step, a broken kernel. */
+/** Plans for tests of the executor: y = a * x + b, a running counter, an index check, a host step, a broken kernel. */
 
 /** The kernel of `out = left * right + plus` over `n` floats, all in one heap. */
 const affine = `

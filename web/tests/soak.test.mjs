@@ -1,4 +1,4 @@
-/** Trains for minutes and looks at memory. `GRADUS_SOAK` says for how many; the default is a few seconds. */
+/** Trains for several minutes and checks that memory does not grow. `GRADUS_SOAK` sets the number of minutes; the default is a few seconds. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { open, skipWasm as skip } from './browser.mjs'

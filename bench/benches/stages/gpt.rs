@@ -16,12 +16,13 @@ pub(crate) struct Gpt {
     pub(crate) vocabulary: usize,
 }
 
-/// Weights of a layer: two norms of two each, queries with keys and values, their mixing, two for the MLP.
+/// Weights of a layer: two norms with two weights each, the joint projection to queries, keys and values, the
+/// output projection, and two matrices of the MLP.
 const PER_LAYER: usize = 8;
 
 impl Gpt {
     /// The inputs of the loss: tokens, the tokens that follow, then weights (tables of tokens and positions, the layers,
-    /// the last norm, the head). Zeros, as only types matter to a trace.
+    /// the last norm, the head). They are zeros, because a trace depends on types only.
     pub(crate) fn inputs(&self) -> Vec<Tensor> {
         let (d, tokens) = (self.width, [self.batch, self.context]);
         let ids = || Tensor::zeros(tokens).to_dtype(DType::I64);

@@ -1,4 +1,4 @@
-//! `cargo bench -p gradus-bench`: each stage on the way from a program to its results, on a training step of a GPT.
+//! `cargo bench -p gradus-bench` measures each stage from a program to its results, for a training step of a GPT.
 
 mod gpt;
 
@@ -16,7 +16,7 @@ fn gradient(graph: &Graph) -> gradus::Result<Graph> {
     grad_with_loss(graph, graph.outputs()[0], weights, Unreachable::Error)
 }
 
-/// From Rust to a plan.
+/// Measures the stages from a Rust function to a plan.
 fn graphs(c: &mut Criterion) {
     let gpt = Gpt { layers: 12, batch: 4, context: 64, width: 128, heads: 4, vocabulary: 256 };
     let inputs = gpt.inputs();
@@ -36,7 +36,7 @@ fn graphs(c: &mut Criterion) {
     c.bench_function("generate code", |b| b.iter(|| Executable::of(plan.clone())));
 }
 
-/// Measures runs of the compiled function, and of the same function op by op.
+/// Measures runs of a compiled function, and of the same function run op by op.
 fn runs(c: &mut Criterion) {
     let gpt = Gpt { layers: 2, batch: 4, context: 64, width: 128, heads: 4, vocabulary: 256 };
     let inputs = gpt.inputs();
@@ -47,7 +47,7 @@ fn runs(c: &mut Criterion) {
     c.bench_function("run it op by op", |b| b.iter(|| black_box(gpt.loss(&owned))));
 }
 
-/// Programs of equations.
+/// Measures the stages of programs of equations.
 fn equations(c: &mut Criterion) {
     let text = include_str!("../../../examples/equations/transformer_block.eq");
     let read = || Program::parse(Source::new("transformer_block", text)).expect("a program");

@@ -1,6 +1,6 @@
-//! `cargo run --release -p gradus-bench --bin generate MODEL.gguf [f32|bf16|int8] [TEXT]`: the speed at which a language model reads prompts and
-//! makes tokens, with activations in `f32` or rounded to integers, and its perplexity on the beginning of a file of text.
-//! Prints one JSON object; `bench/generate.py` compares it with llama.cpp.
+//! `cargo run --release -p gradus-bench --bin generate MODEL.gguf [f32|bf16|int8] [TEXT]`: measures the speed at which a language
+//! model processes prompts and generates tokens, with activations in `f32`, or rounded to `bf16` or integers, and its perplexity
+//! on the beginning of a text file. Prints one JSON object; `bench/generate.py` compares it with llama.cpp.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +22,7 @@ fn best(logits: &[f32]) -> Result<i64> {
     greedy.choose_after(logits, &[], &Generator::new(0))
 }
 
-/// Memory of this process from the system's account of it, in bytes: what is resident, and the part that is not of files.
+/// Resident memory of this process as reported by the system, in bytes: in total, and without mapped files.
 fn memory() -> (u64, u64) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| {
@@ -35,7 +35,9 @@ fn memory() -> (u64, u64) {
 /// Perplexity of the first tokens of a text.
 fn perplexity(model: &LanguageModel, ids: &[i64]) -> Result<f64> {
     let n = ids.len().min(TOKENS).checked_sub(1).filter(|n| *n > 0);
-    let n = n.ok_or_else(|| Error::value("a text", "of two tokens or more has a perplexity"))?;
+    let n = n.ok_or_else(|| {
+        Error::value("the text", "is too short for a perplexity; it must have at least 2 tokens")
+    })?;
     let (x, y) = (Tensor::from_slice(&ids[..n], [1, n]), Tensor::from_slice(&ids[1..=n], [n, 1]));
     let decoder = model.engine.model();
     let logits = decoder.logits(&x).reshape([n, decoder.config.vocabulary]);
@@ -43,7 +45,9 @@ fn perplexity(model: &LanguageModel, ids: &[i64]) -> Result<f64> {
 }
 
 fn main() -> Result<()> {
-    let path = std::env::args().nth(1).ok_or_else(|| Error::value("no model", "give a GGUF file"))?;
+    let path = std::env::args()
+        .nth(1)
+        .ok_or_else(|| Error::value("the model", "is missing; pass the path of a GGUF file"))?;
     let compute = std::env::args().nth(2).unwrap_or_else(|| "f32".into());
     let compute =
         Compute::of_name(&compute).ok_or_else(|| Error::value(compute, "must be f32, bf16 or int8"))?;

@@ -1,4 +1,5 @@
-//! `cargo run --release -p gradus-bench --bin language`: how long programs of equations take to read, check and differentiate.
+//! `cargo run --release -p gradus-bench --bin language`: measures how long it takes to read, check and differentiate programs
+//! of equations.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +30,7 @@ fn report<T: PartialOrd + Debug>(what: &str, took: T, most: T) {
     println!("{what}: {took:.2?}, {most:?} allowed{verdict}");
 }
 
-/// Layers of products, sums, calls and offsets, as a program of many equations has them.
+/// Makes a program of many equations: layers of products, sums, calls and offsets.
 fn many(n: usize) -> String {
     let line = |i: usize| match i % 4 {
         0 => format!("A{i}[i,j] = W[i,k] A{}[k,j]\n", i.saturating_sub(1)),
@@ -86,7 +87,8 @@ fn main() {
     let text = many(10_000);
     assert!(load(&text), "the program is right");
     report("read and check 10,000 equations", median(|| assert!(load(&text))), Duration::from_millis(100));
-    // Both are large, so that their memory is new each time: only small blocks are kept from one run to the next.
+    // Both programs are large, so that every run allocates new memory: the allocator reuses only small blocks
+    // between runs.
     let [short, long] = [20_000, 80_000].map(|n| {
         let text = many(n);
         median(|| assert!(load(&text))).as_secs_f64()

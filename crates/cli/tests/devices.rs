@@ -61,7 +61,7 @@ fn devices_that_are_not_there() {
     }
 }
 
-/// Every program of the gallery has the CPU's values.
+/// Every program of the gallery has the same values as on the CPU.
 #[test]
 fn programs_run_on_a_gpu() {
     if !has_gpu() {
@@ -95,7 +95,7 @@ fn check_compares_a_gpu_with_the_cpu() {
     assert!(table.contains("Grad_W1") && table.contains("Loss") && !table.contains("WRONG"), "{table}");
 }
 
-/// Language models generate the CPU's text, from floats and from quantised weights.
+/// Language models generate the same text as on the CPU, from floats and from quantised weights.
 #[test]
 fn language_models_run_on_a_gpu() {
     if !has_gpu() {
@@ -113,7 +113,7 @@ fn language_models_run_on_a_gpu() {
     assert!(outcome.code == 1 && outcome.err.contains("cannot be stored as q8"), "{}", outcome.err);
 }
 
-/// A run on a GPU has the losses of one on the CPU, and its checkpoint gives names on either.
+/// A run on a GPU has the same losses as a run on the CPU, and its checkpoint can be sampled on both devices.
 #[test]
 fn training_runs_on_a_gpu() {
     if !has_gpu() {

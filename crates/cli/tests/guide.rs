@@ -1,9 +1,10 @@
 //! The book's equations and commands: every block of `docs/` is run, and its output is compared with the page.
 //!
 //! A block `eq`, `toml` or `json` with a file name is written to the page's folder. A block `eq` without one is run, and states
-//! its values (`# expect Name = value`) or is followed by a block `output`. Lines of a block `sh` that begin with `gradus`
-//! are run in that folder, unless the block says `norun`. In an `output` block `…` stands for anything within a line, and for
-//! any lines where it is alone. A block `rust,ignore FILE` must appear in that file. `GRADUS_BLESS=1` writes the outputs that differ into the pages: read them then.
+//! its values (`# expect Name = value`) or is followed by a block `output`. Lines of a block `sh` that begin with `gradus` are
+//! run in that folder, unless the block says `norun`. In an `output` block `…` stands for anything within a line, and for any
+//! lines where it is alone. A block `rust,ignore FILE` must appear in that file. `GRADUS_BLESS=1` writes outputs that differ into
+//! the pages; review them afterwards.
 
 use crate::common::{Folder, root};
 use std::fs;
@@ -16,7 +17,7 @@ struct Block {
     language: String,
     words: Vec<String>,
     text: String,
-    /// Lines of its text, in the page.
+    /// The range of its lines in the page.
     lines: std::ops::Range<usize>,
 }
 
@@ -69,7 +70,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Words of a line of a shell, with quotes taken off; a comment ends it.
+/// The words of a shell command, without quotes and comments.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote, mut any) = (Vec::new(), String::new(), None, false);
     for c in line.chars() {
@@ -144,7 +145,7 @@ fn agrees(shown: &str, found: &str) -> bool {
     lines(&shown, &found.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Lines of a page that are to be replaced by a text.
+/// Lines of a page, and the text that replaces them.
 type Change = (std::ops::Range<usize>, String);
 
 /// Runs the blocks of a page in order; returns the number of blocks run, and outputs that differ.

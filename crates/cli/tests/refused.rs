@@ -52,7 +52,7 @@ fn times_that_do_not_end() {
     );
 }
 
-/// Floats are written and answered with the digits that they have.
+/// Floats are printed with the digits of their own dtype.
 #[test]
 fn digits_of_floats() {
     let folder = Folder::new("floats");
@@ -69,7 +69,7 @@ fn digits_of_floats() {
     assert_eq!(ask("Y[i]", &["--json"]), "[{\"Y\":0.1,\"i\":0},{\"Y\":2,\"i\":1}]\n");
 }
 
-/// Whole numbers are given and written with all their digits, or not at all.
+/// Integers are read and written with all their digits, or refused.
 #[test]
 fn digits_of_whole_numbers() {
     let folder = Folder::new("digits");

@@ -49,7 +49,7 @@ fn a_second_run_in_a_folder_is_refused() {
         fails(&outcome, &[&place, "is in use by the run of", &process, "choose another folder"]);
         assert!(outcome.out.is_empty() && begun.elapsed() < Duration::from_secs(20), "{}", outcome.out);
     }
-    // The first run goes on, and nothing else wrote into its log.
+    // The first run continues, and nothing else wrote into its log.
     let before = length();
     until("the first run stands still", || length() > before);
     until("no checkpoint", || folder.0.join("run/checkpoint.safetensors").exists());
@@ -168,7 +168,7 @@ fn diverging(folder: &Folder, every: u64, f64: bool) -> Outcome {
     gradus(&["train", &folder.file("c.toml", &config)])
 }
 
-/// The same with numbers: losses by step, and the weight after it.
+/// The same recurrence in plain numbers: the loss of each step, and the weight after it.
 fn followed() -> Vec<(f64, f64)> {
     let mut w = 1.0f64;
     let mut all = Vec::new();
@@ -187,7 +187,7 @@ fn a_run_that_diverges_ends_and_keeps_the_last_good_checkpoint() {
     let right = followed();
     let bad = right.iter().position(|(loss, _)| loss.is_nan() || loss.abs() > 1e20).unwrap() as u64 + 1;
     assert!(bad > 3 && right[bad as usize - 1].0.is_finite());
-    // Every step writes a checkpoint, so that the last is one that leads to the bad loss: the one before comes back.
+    // If every step writes a checkpoint, the last one leads to the bad loss, and the one before it is restored.
     for (every, kept) in [(1, bad - 2), (2, (bad - 2) / 2 * 2)] {
         let folder = Folder::new(&format!("runs-diverging-{every}"));
         let outcome = diverging(&folder, every, true);
@@ -207,7 +207,7 @@ fn a_run_that_diverges_ends_and_keeps_the_last_good_checkpoint() {
         assert!(!names.iter().any(|n| n.to_string_lossy().contains("before")), "{names:?}");
         assert!(folder.read("run/log.jsonl").lines().count() as u64 == bad - 1);
     }
-    // Without a checkpoint in time there is none.
+    // If no checkpoint was written before the loss diverged, none is kept.
     let folder = Folder::new("runs-diverging-0");
     fails(&diverging(&folder, 0, false), &["no good checkpoint was written"]);
     assert!(!folder.0.join("run/checkpoint.safetensors").exists());
@@ -225,7 +225,7 @@ fn weights_that_are_not_finite_are_no_checkpoint() {
     assert!(!folder.0.join("run/checkpoint.safetensors").exists());
 }
 
-/// Every verb that reads a file, with a named pipe in its place that nothing ever writes to.
+/// Every verb that reads a file, with a named pipe to which nothing is written in place of the file.
 #[cfg(unix)]
 #[test]
 fn named_pipes_are_refused_and_not_waited_for() {

@@ -1,4 +1,4 @@
-//! `gradus serve`, by bytes on sockets, on small models that the tests write.
+//! Tests `gradus serve` by bytes on sockets, with small models that the tests write.
 
 use crate::common::http::{Response, Served, greedy, request};
 use crate::common::model::{encoder, model, model_with};
@@ -52,7 +52,7 @@ fn answers_are_those_of_the_library() {
     assert_eq!(done["choices"][0]["finish_reason"], "length");
     assert_eq!(done["usage"], make!({ "prompt_tokens": 5, "completion_tokens": 20, "total_tokens": 25 }));
     assert_eq!((&done["object"], &done["model"]), (&make!("text_completion"), &make!("tiny")));
-    // Chosen by chance, with a seed: the second text has the next seed.
+    // Sampled with a seed: the second text has the next seed.
     let sampling = Sampling { temperature: 1.3, top_p: 0.9, frequency_penalty: 0.5, ..Sampling::default() };
     let with = |seed| library(&path, "Hello", &Options { sampling, seed, ..never_end(12) }).0;
     let body = make!({ "prompt": "Hello", "max_tokens": 12, "temperature": 1.3, "top_p": 0.9, "frequency_penalty": 0.5,
@@ -123,7 +123,7 @@ fn texts_end_before_stop_strings() {
     let streamed: String = events.iter().map(|e| e["choices"][0]["text"].as_str().unwrap()).collect();
     assert_eq!(streamed, right);
     assert_eq!(events.last().unwrap()["choices"][0]["finish_reason"], "stop");
-    // The model's own end: with every other token forbidden it comes at once.
+    // The end token: if every other token is forbidden, it is generated first.
     let forbid: serde_json::Map<String, Value> = (1..258).map(|t| (t.to_string(), make!(-100))).collect();
     let done = server.post("/v1/completions", &make!({ "prompt": "Hello", "logit_bias": forbid })).json();
     assert_eq!(
@@ -393,7 +393,7 @@ fn a_key_is_required_where_one_is_set() {
     assert!(outcome.code == 2 && outcome.err.contains("must not be empty"), "{}", outcome.err);
 }
 
-/// A body whose text takes long.
+/// The body of a request whose text takes long to generate.
 fn long(stream: bool) -> Value {
     let mut body = greedy("Hello", 100_000);
     body["stream"] = make!(stream);
@@ -416,13 +416,13 @@ fn the_queue_is_bounded_and_aborted_requests_leave_it() {
     let refused = server.post("/v1/completions", &greedy("Hello", 3));
     assert!(refused.status == 429 && refused.head.contains("Retry-After: 1"), "{refused:?}");
     assert_eq!(refused.json()["error"]["code"], "queue_full");
-    // The first leaves in the middle of its stream: the second gets its slot.
+    // The first client disconnects during its stream, and the second request gets its slot.
     drop(running);
     let mut all = Vec::new();
     waiting.read_to_end(&mut all).unwrap();
     assert_eq!(Response::parse(&all).json()["usage"]["completion_tokens"], 3);
     server.until("gradus_cancelled_total", |n| n == 1.0);
-    // So does one that waits for its whole answer, and one that is in the queue.
+    // The same for a client that waits for its complete answer, and for a request in the queue.
     let whole = begin(&long(false));
     server.until("gradus_running", |n| n == 1.0);
     let queued = begin(&long(false));
@@ -433,7 +433,7 @@ fn the_queue_is_bounded_and_aborted_requests_leave_it() {
     server.until("gradus_cancelled_total", |n| n == 3.0);
     server.until("gradus_running", |n| n == 0.0);
     assert_eq!(server.post("/v1/completions", &greedy("Hello", 3)).status, 200);
-    // More connections than are served.
+    // More connections than the limit.
     server.until("gradus_connections", |n| n == 1.0);
     let mut idle: Vec<TcpStream> = (0..6).map(|_| server.connect()).collect();
     let mut last = server.connect();
@@ -507,7 +507,7 @@ fn a_server_stops_in_order() {
     assert_eq!(make!(text), right);
     assert_eq!(server.ended(), Some(0));
     assert!(TcpStream::connect(("127.0.0.1", server.port)).is_err());
-    // Without time to end, a stream is cut with an error.
+    // Without a grace period, a stream ends with an error.
     let (_folder, path) = gguf("serve-end-now", 4096);
     let mut server = Served::new(&[&path, "--grace", "0"]);
     let mut stream = server.connect();
@@ -533,7 +533,7 @@ fn texts_have_vectors() {
         assert_eq!(done["data"][i], make!({ "object": "embedding", "index": i, "embedding": vector }));
     }
     assert_eq!(done["usage"], make!({ "prompt_tokens": 6, "total_tokens": 6 }));
-    // The same by tokens.
+    // The same text, passed as tokens.
     let tokens: Vec<i64> = "one".bytes().map(|b| i64::from(b) + 2).collect();
     let done = server.post("/v1/embeddings", &make!({ "input": tokens })).json();
     assert_eq!(done["data"][0]["embedding"], right[0]);
@@ -549,7 +549,7 @@ fn texts_have_vectors() {
     }
     let found = server.post("/v1/completions", &greedy("x", 1));
     assert!(found.status == 404 && found.error().contains("embeddings only"), "{found:?}");
-    // Both kinds at once.
+    // A server with a language model and a sentence encoder.
     let (_other, language) = gguf("serve-both", 64);
     let server = Served::new(&[&language, "--embeddings", &path]);
     assert_eq!(server.get("/v1/models").json()["data"].as_array().unwrap().len(), 2);

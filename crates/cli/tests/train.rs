@@ -127,7 +127,7 @@ fn a_gpt_learns_and_speaks_beyond_its_context() {
     output("", &["train", &config]);
     let log = lines(&folder, "run");
     let loss = |r: &Value| r["loss"].as_f64().unwrap();
-    // The end of the text is more of the same.
+    // The held-out end of the text resembles the training text, so its loss is similar.
     let held_out: Vec<f64> = log.iter().filter_map(|r| r["validation"].as_f64()).collect();
     assert_eq!(held_out.len(), 2);
     assert!(held_out[1] < held_out[0] && (held_out[1] - loss(&log[log.len() - 1])).abs() < 0.5, "{log:?}");
@@ -240,7 +240,7 @@ fn batches_take_examples() {
     output("", &["train", &logistic(&folder, &parts.replace("rate = 0.5", "rate = 0.05"))]);
     let log = lines(&folder, "run");
     let mean = |r: &[Value]| r.iter().map(|r| r["loss"].as_f64().unwrap()).sum::<f64>() / r.len() as f64;
-    // Half of the examples each time: a loss over all would begin at twice as much.
+    // Each step uses half of the examples; a loss over all of them would start at twice the value.
     assert!(mean(&log[..5]) < 0.5 && mean(&log[80..]) < mean(&log[..5]), "{log:?}");
 }
 
@@ -319,10 +319,10 @@ fn held_out_names_are_read_with_averaged_weights() {
     let spoken = output("", &["sample", &out, "--count", "4", "--seed", "3"]);
     assert_eq!(spoken, samples(&averaged));
     assert_ne!(spoken, samples(&last));
-    // In parts, of which the first ends between two updates.
+    // The same run in parts, the first of which ends between two updates.
     let first = folder.file("first.toml", &more("parts").replace("steps = 80", "steps = 45"));
     output("", &["train", &first]);
-    // Not with another kind of state.
+    // A run whose optimiser has another kind of state cannot continue it.
     let other = |from: &str, to: &str| {
         let config = folder.file("other.toml", &more("parts").replace(from, to));
         gradus(&["train", &config, "--resume"])

@@ -30,7 +30,7 @@ fn a_model_is_tuned_in_full_then_by_an_adapter_and_generates() {
     let say =
         |more: &[&str]| output("", &[&["generate", &at("full"), "2+3=", "--tokens", "3"], more].concat());
     assert_eq!(say(&[]), "5\n");
-    // The other way to write it, as an adapter: the model itself stays.
+    // An adapter that writes sums with a leading zero. The model itself does not change.
     let zeros = fs::read_to_string(&sums).unwrap().replace("\"completion\": \"", "\"completion\": \"0");
     let zeros = folder.file("zeros.jsonl", &zeros);
     let lora = ["--rank", "4", "--targets", "q_proj,v_proj,down_proj", "--steps", "60", "--rate", "0.02"];
@@ -39,7 +39,7 @@ fn a_model_is_tuned_in_full_then_by_an_adapter_and_generates() {
     assert!(!folder.0.join("adapter/model.safetensors").exists());
     assert_eq!(say(&["--adapter", &at("adapter")]), "05\n");
     assert_eq!(say(&[]), "5\n");
-    // Merged, it is a model again.
+    // Merged into the weights, the adapter gives a complete model.
     let merge = ["--merge", "--adapter", &at("adapter"), "--steps", "1", "--rate", "0.000001"];
     output("", &[&["tune", &at("full"), &zeros, "--out", &at("merged")][..], &merge].concat());
     assert_eq!(output("", &["generate", &at("merged"), "2+3=", "--tokens", "3"]), "05\n");

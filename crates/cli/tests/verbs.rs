@@ -190,7 +190,7 @@ fn grad_of_a_loss_with_indices() {
     }
 }
 
-/// Facts that are no numbers are refused with file and line.
+/// Facts that are not numbers are refused with file and line.
 #[test]
 fn facts_have_one_heading() {
     let folder = Folder::new("facts");

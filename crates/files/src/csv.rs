@@ -20,7 +20,10 @@ impl Table {
     /// Returns a column by name: `[rows]`.
     pub fn column(&self, name: &str) -> Result<Tensor> {
         let Some(i) = self.names.iter().position(|n| n == name) else {
-            return Err(Error::value(format!("column `{name}`"), format!("is none of {:?}", self.names)));
+            return Err(Error::value(
+                format!("column `{name}`"),
+                format!("does not exist; the columns are {:?}", self.names),
+            ));
         };
         Ok(self.values.narrow(1, i, 1).squeeze(1))
     }
@@ -71,7 +74,11 @@ impl<T: FromStr> Rows<T> {
                 }
             }
             if row.len() != out.width {
-                return Err(failed(format!(" has {} columns, those before {}", row.len(), out.width)));
+                return Err(failed(format!(
+                    " has {} columns, but earlier lines have {}",
+                    row.len(),
+                    out.width
+                )));
             }
             for (field, column) in row.iter().zip(1..) {
                 let wrong = |_| failed(format!(", column {column}: `{field}` is not a {kind}"));

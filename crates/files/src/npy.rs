@@ -79,7 +79,11 @@ pub fn parse(bytes: &[u8]) -> std::result::Result<Tensor, String> {
     for n in
         value(header, "shape")?.trim_matches(['(', ')']).split(',').map(str::trim).filter(|n| !n.is_empty())
     {
-        extents.push(n.trim_end_matches('L').parse::<usize>().map_err(|_| format!("has an axis of `{n}`"))?);
+        extents.push(
+            n.trim_end_matches('L')
+                .parse::<usize>()
+                .map_err(|_| format!("has the extent `{n}`, which is not a number"))?,
+        );
     }
     let (order, word) = descr.split_at_checked(1).ok_or("has no type")?;
     let known = DTYPES.iter().find(|d| d.1 == word).map(|d| d.0);

@@ -31,7 +31,7 @@ pub(crate) fn read(path: &Path, rank: Option<usize>, whole: bool) -> Result<Tens
         None | Some(2) => vec![height, width],
         Some(rank) => {
             let wanted = if rank == 1 { "1 axis is".to_string() } else { format!("{rank} axes are") };
-            let why = format!("is a table of {height} rows and {width} columns, and {wanted} wanted");
+            let why = format!("is a table of {height} rows and {width} columns, but {wanted} expected");
             return Err(failed(path, why));
         }
     };

@@ -108,7 +108,7 @@ fn what_is_written_comes_back() {
     assert_eq!((&*back.shape(), values(&back)), (&[2][..], vec![1.0, 2.0]));
     refused(write(&list, "A", &Tensor::zeros([2, 2, 2])), "cannot hold 3 axes");
     refused(write(&folder.0.join("a.xyz"), "A", &t), "has an unknown extension");
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 7, "nothing is left aside");
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 7, "no temporary file remains");
 }
 
 #[test]
@@ -129,7 +129,10 @@ fn damage_is_refused_before_anything_is_allocated() {
     refused(read(&folder.file("c.json", "[1, \"two\"]"), &wanted("A")), "where a number is expected");
     let deep = folder.file("d.json", &"[".repeat(100_000));
     refused(read(&deep, &wanted("A")), "is not valid JSON");
-    refused(read(&folder.file("a.csv", "1,2\n3\n"), &wanted("A")), "line 2 has 1 columns, those before 2");
+    refused(
+        read(&folder.file("a.csv", "1,2\n3\n"), &wanted("A")),
+        "line 2 has 1 columns, but earlier lines have 2",
+    );
     refused(read(&folder.file("b.csv", "1,2\n3,x\n"), &wanted("A")), "line 2, column 2: `x` is not a number");
     refused(read(&folder.0.join("none.npy"), &wanted("A")), "cannot be read");
 }

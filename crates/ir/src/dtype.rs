@@ -224,8 +224,9 @@ impl DType {
         }
     }
 
-    /// Rounds a float to a multiple of its last digit. Converting through `f32`, as processors and the `half` crate
-    /// do, would round twice, which is wrong for numbers close to the midpoint of two neighbours.
+    /// Rounds a float to a multiple of its unit in the last place in this dtype. Converting through `f32`, as
+    /// processors and the `half` crate do, would round twice, which is wrong for numbers close to the midpoint of
+    /// two neighbours.
     fn round_narrow(self, x: f64, max: f64) -> f64 {
         if !x.is_finite() {
             return x;

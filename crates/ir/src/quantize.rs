@@ -122,7 +122,8 @@ fn range(x: &[f32]) -> (f32, f32) {
     x.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)))
 }
 
-/// Fifth bits of 32 elements if there are any, then low and high nibbles.
+/// Appends the fifth bits of 32 elements if `fifth` is set, then their low nibbles: elements 0 to 15 in the
+/// low halves of bytes, 16 to 31 in the high halves.
 fn push_bits(q: &[u8; 32], fifth: bool, out: &mut Vec<u8>) {
     if fifth {
         out.extend((0..4).map(|byte| (0..8).fold(0, |all, bit| all | (q[8 * byte + bit] >> 4) << bit)));
@@ -149,7 +150,7 @@ fn nearest(x: f32, least: i32, most: i32) -> i32 {
     (x.round() as i32).clamp(least, most)
 }
 
-/// A scale for integers from `-n` to `n - 1`, by the least squared error of several.
+/// Tries several scales for integers from `-n` to `n - 1`, and returns the one with the least squared error.
 fn centred_scale(x: &[f32], n: i32) -> f32 {
     let largest = x.iter().copied().fold(0f32, |a, b| if b.abs() > a.abs() { b } else { a });
     if largest == 0.0 {

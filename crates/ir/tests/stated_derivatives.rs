@@ -56,8 +56,8 @@ fn graph(op: impl Into<Op>, operands: usize) -> Graph {
 fn a_derivative_that_is_not_stated_is_an_error() {
     let (row, half) = (graph(&UNSTATED, 1), graph(Op::user(Half {}), 2));
     for (graph, wrt, says) in [
-        (&row, 0, "user_unstated states no derivative by operand 0"),
-        (&half, 1, "user_half states no derivative by operand 1"),
+        (&row, 0, "user_unstated has no derivative by operand 0"),
+        (&half, 1, "user_half has no derivative by operand 1"),
     ] {
         for transformed in [transform::jvp(graph, &[wrt]), transform::vjp(graph, &[wrt])] {
             let e = transformed.expect_err("a derivative that is not known");

@@ -191,7 +191,7 @@ impl Json<'_> {
     fn activation(&self, keys: &[&str], other: Activation) -> Result<Activation> {
         let Some(key) = keys.iter().find(|key| !self.0[**key].is_null()) else { return Ok(other) };
         Activation::of_name(self.0[*key].as_str().unwrap_or_default()).ok_or_else(|| {
-            let why = "is not supported: silu, gelu, gelu_new, gelu_pytorch_tanh and relu are";
+            let why = "is not supported; supported are silu, gelu, gelu_new, gelu_pytorch_tanh and relu";
             bad(key, format!("{} {why}", self.0[*key]))
         })
     }

@@ -268,15 +268,14 @@ fn tokens(m: &mut Metadata, json: &Json, vocabulary: usize) -> Result<()> {
     let unfit = |why: &str| Error::value("the tokeniser", format!("cannot be written to a GGUF file: {why}"));
     let model = &json["model"];
     let (Some("BPE"), Some(words)) = (model["type"].as_str(), model["vocab"].as_object()) else {
-        return Err(unfit("it is not one of merges"));
+        return Err(unfit("only BPE tokenisers, which merge pairs, can be stored"));
     };
     // SentencePiece models have byte tokens for characters that are not in any piece.
     let scored = model["byte_fallback"] == true;
     let pre = match scored {
         true => "default",
-        false => {
-            cutting_name(&json["pre_tokenizer"]).ok_or_else(|| unfit("its way of cutting text is unknown"))?
-        }
+        false => cutting_name(&json["pre_tokenizer"])
+            .ok_or_else(|| unfit("its pre-tokeniser has no name in GGUF files"))?,
     };
     let mut all: Vec<(String, i32)> = (0..vocabulary).map(|i| (format!("[PAD{i}]"), 5)).collect();
     let mut place =

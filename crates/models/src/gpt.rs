@@ -50,7 +50,7 @@ impl Gpt {
         if heads == 0 || !width.is_multiple_of(heads) {
             return Err(Error::value(
                 format!("a width of {width}"),
-                format!("cannot be cut into {heads} heads"),
+                format!("cannot be divided into {heads} heads"),
             ));
         }
         let gpt = Gpt {

@@ -75,8 +75,7 @@ impl Rope {
                 }
             }
             other => {
-                let why =
-                    "is not supported: default, linear, llama3, yarn, and longrope with equal factors are";
+                let why = "is not supported; supported are default, linear, llama3, yarn, and longrope with equal factors";
                 Err(Error::value(format!("`rope_scaling.rope_type` `{other}`"), why))
             }
         }

@@ -44,7 +44,10 @@ pub fn create(folder: &Path, small: &Small) -> Result<()> {
     characters.sort_unstable();
     characters.dedup();
     if characters.is_empty() {
-        return Err(Error::value("an empty alphabet", "has no texts; name the characters of texts"));
+        return Err(Error::value(
+            "an empty alphabet",
+            "cannot encode any text; list the characters of the texts",
+        ));
     }
     let config = json!({
         "model_type": "llama", "architectures": ["LlamaForCausalLM"], "torch_dtype": "float32", "hidden_act": "silu",

@@ -1,4 +1,4 @@
-//! Several texts at once: each is the text that the engine generates alone.
+//! Several texts at once: each equals the text that the engine generates alone.
 
 use crate::common::{Folder, Tiny};
 use gradus_models::batch::{Batch, Event, Slot};
@@ -6,7 +6,7 @@ use gradus_models::engine::{Engine, Finish, Options};
 use gradus_nn::{Sampling, log_probability};
 use std::sync::Arc;
 
-/// Steps until a slot has ended; gives the tokens of all slots.
+/// Takes steps until a slot has ended; returns the tokens of all slots.
 fn finish(batch: &mut Batch, slots: &[Slot]) -> Vec<(Vec<i64>, Finish)> {
     let mut texts = vec![(Vec::new(), None); slots.len()];
     while texts.iter().any(|(_, end)| end.is_none()) {
@@ -53,7 +53,7 @@ fn texts_together_are_those_alone() {
         let found = finish(&mut batch, &slots);
         assert_eq!(found, (0..4).map(alone).collect::<Vec<_>>());
     }
-    // One that leaves early does not change the others.
+    // Releasing one text early does not change the others.
     let slots: Vec<Slot> = (0..3).map(|i| batch.admit(prompts[i], &options(i)).unwrap()).collect();
     batch.step().unwrap();
     batch.release(slots[1]);

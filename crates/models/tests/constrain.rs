@@ -104,7 +104,7 @@ fn generate(
     (text, most)
 }
 
-/// Returns true if a value fits a schema, by the words of the standard: written without a look at the grammar.
+/// Returns true if a value fits a schema, as the standard defines it; implemented independently of the grammar.
 fn fits(schema: &Value, root: &Value, value: &Value) -> bool {
     let Value::Object(map) = schema else { return schema == &json!(true) };
     map.iter().all(|(key, rule)| {
@@ -196,7 +196,7 @@ fn whatever_the_logits_the_text_validates() {
 fn a_model_that_never_ends_is_ended_in_time() {
     for schema in SCHEMAS {
         let (grammar, json) = (grammar(schema), serde_json::from_str::<Value>(schema).unwrap());
-        // It likes letters, brackets, digits, or white space best, and the end least.
+        // The model prefers letters, brackets, digits or white space, and likes the end least.
         for liked in [&b"abcdefgh"[..], b"[{", b"1234567890.e", b" \n", b"\\u0", b"-,"] {
             for most in [grammar.shortest(), grammar.shortest() + 1, grammar.shortest() + 7, 100, 150] {
                 let most = most.max(grammar.shortest());
@@ -282,7 +282,7 @@ fn texts_are_json_and_nothing_else() {
         assert!(!accepts(&string, bad), "{bad}");
     }
     let mut matcher = Matcher::new(&string);
-    // Bytes that are no character: a lone continuation, an overlong form, half a surrogate.
+    // Bytes that do not form a character: a lone continuation, an overlong form, half a surrogate.
     matcher.push(i64::from(b'"')).unwrap();
     for bytes in [&[0x80][..], &[0xC0], &[0xE0, 0x80], &[0xED, 0xA0], &[0xF5], &[0xF4, 0x90]] {
         let mut other = matcher.clone();
@@ -363,7 +363,7 @@ fn schemas_that_cannot_be_honoured_are_refused() {
         assert!(error.contains(why), "{schema}: {error}");
     }
     assert!(serde_json::from_str::<Document>(r#"{"a": 1, "a": 2}"#).is_err());
-    // Reached in a level that a value can have.
+    // The reference to itself permits nothing at the same level, so only the other choice remains.
     let choice = grammar(r##"{"anyOf": [{"$ref": "#"}, {"const": 1}]}"##);
     assert!(accepts(&choice, "1"));
 }

@@ -83,12 +83,12 @@ fn a_full_context_stops_or_forgets() {
         (finish.unwrap(), tokens)
     };
     let (finish, stopped) = run(WhenFull::Stop);
-    // The last token is chosen with all 64 places taken.
+    // The last token is chosen when all 64 positions are in use.
     assert_eq!((finish, stopped.len()), (Finish::Full, 64 - tiny.ids.len() + 1));
     let (finish, forgot) = run(WhenFull::Forget { keep: 4 });
     assert_eq!((finish, forgot.len()), (Finish::Length, 100));
     assert_eq!(forgot[..stopped.len() - 1], stopped[..stopped.len() - 1]);
-    // The continuation is the one after the first four tokens and the later half of the others.
+    // The continuation equals that of the first four tokens and the later half of the others.
     let mut text = [&tiny.ids[..], &forgot[..64 - tiny.ids.len()]].concat();
     text.drain(4..34);
     let logits = Engine::new(engine.shared()).logits_after(&text).unwrap();
@@ -171,7 +171,7 @@ fn configurations_that_make_no_sense_are_refused() {
     refused("rope_theta", (-1.0).into(), "must be positive");
     refused("rope_scaling", serde_json::json!({ "rope_type": "dynamic" }), "is not supported");
     refused("rope_scaling", serde_json::json!({ "rope_type": "yarn" }), "must be a positive number");
-    refused("hidden_act", "quick_gelu".into(), "is not supported: silu");
+    refused("hidden_act", "quick_gelu".into(), "is not supported; supported are silu");
     refused("layer_types", serde_json::json!(["full_attention"]), "entries for");
     refused("rope_scaling", serde_json::json!({ "rope_type": "linear" }), "must be a positive number");
 }

@@ -120,7 +120,7 @@ fn quantized_models_have_the_logits_of_their_values() {
             assert!(far <= 2e-5 * size.max(1.0), "{architecture}, {} tokens: {far} of {size}", text.len());
             text.push(best(&b));
         }
-        // Without a cache too.
+        // The same without a cache.
         let ids = Tensor::from_slice(&text, [1, text.len()]);
         let [a, b] = [&packed, &plain].map(|m| m.engine.model().logits(&ids));
         assert!((a - b).abs().max(()).item::<f32>().unwrap() < 1e-4);

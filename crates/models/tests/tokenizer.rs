@@ -22,7 +22,7 @@ fn merges_make_tokens_and_bytes_the_rest() {
     assert_eq!(t.decode(&[261, 266]).unwrap(), "hello world");
     assert_eq!(t.len(), 272);
     assert_eq!((t.id("<|turn|>"), t.token(1)), (Some(1), Some("<|turn|>".into())));
-    // Three bytes of a character come together.
+    // The three bytes of a character are returned together.
     assert_eq!(streamed(&t, &t.encode("a€b").unwrap()), ["a", "", "", "€", "b", ""]);
     // Bytes that never complete a character are decoded as the replacement character, at the end of the text at the latest.
     let half = t.encode("€").unwrap();

@@ -188,7 +188,7 @@ fn a_new_adapter_changes_nothing() {
     assert_eq!(logits(&model, &ids), before);
 }
 
-/// Trains a model on texts of different lengths and gives the trained parameters.
+/// Trains a model on texts of different lengths. Returns the losses and the trained parameters.
 fn trained(name: &str, tuning: &Tuning) -> (Vec<f64>, Vec<(String, Vec<f64>)>) {
     let (_folder, mut model) = tiny(name);
     let text = |n: i64| Example { tokens: (0..n).map(|i| (i * i * 5 + n) % 272).collect(), given: 2 };
@@ -206,7 +206,7 @@ fn trained(name: &str, tuning: &Tuning) -> (Vec<f64>, Vec<(String, Vec<f64>)>) {
 
 #[test]
 fn accumulated_batches_are_one_large_batch() {
-    // Without momentum's division by tiny squares, differences stay as small as those of the gradients.
+    // Accumulation changes the order of sums, so gradients, losses and most weights differ by rounding only.
     let base = Tuning { steps: 3, length: Some(16), pack: false, rate: 1e-3, seed: 4, ..Tuning::default() };
     for lora in [None, Some(Lora { rank: 2, ..Lora::default() })] {
         let large = Tuning { lora: lora.clone(), batch: 4, accumulate: 1, ..base.clone() };
@@ -216,7 +216,8 @@ fn accumulated_batches_are_one_large_batch() {
         assert!(losses[2] < losses[0] || losses[0] != losses[1]);
         assert_eq!(a.len(), b.len());
         for ((name, x), (_, y)) in a.iter().zip(&b) {
-            // Adam divides by the size of a gradient: of those near 0 the sign decides, and three steps move by 0.003 at most.
+            // Adam divides by the magnitude of a gradient, so rounding can flip the sign of updates whose gradients are near
+            // 0. Three steps move a weight by at most 0.003.
             let far = x.iter().zip(y).filter(|(x, y)| (*x - *y).abs() > 1e-5).count();
             assert!(far * 50 <= x.len(), "{name}: {far} of {} differ", x.len());
         }
@@ -323,7 +324,7 @@ fn quantised_weights_stay_and_their_adapters_learn() {
             })
             .unwrap();
     }
-    // The same numbers, quantised or not, give the same first losses; then both learn the texts.
+    // Equal weights, quantised or not, give the same first losses; then both models learn the texts.
     close(&losses[0][..3], &losses[1][..3], 1e-4, "losses");
     assert!(losses[0][0] > 4.0 && losses[0][29] < 0.7, "{:?}", losses[0]);
     let said = packed.generate("the", &Options { tokens: 8, ..Options::default() }, &[], |_| true).unwrap();
@@ -418,7 +419,7 @@ fn wrong_options_and_files_are_refused_with_their_cause() {
         "`query` is not a projection of the model; it has down_proj, ",
     );
     fails(&[Example { tokens: vec![1, 900], given: 1 }], some(), "example 1 has token 900");
-    fails(&[Example { tokens: vec![1, 2], given: 2 }], some(), "2 of them given");
+    fails(&[Example { tokens: vec![1, 2], given: 2 }], some(), "2 are context");
     fails(&[Example { tokens: vec![1; 66], given: 1 }], some(), "is more than the model's context of 64");
     let config = |edit: &str| {
         let text = std::fs::read_to_string(golden("adapter/adapter_config.json")).unwrap();

@@ -1,5 +1,5 @@
 //! Sets the source location of errors that arise inside this crate, for example in a nested layer. The new
-//! location is that of the call of the crate.
+//! location is the line that calls this crate.
 
 use gradus_ir::{Error, Result};
 use gradus_tensor::Tensor;

@@ -48,7 +48,7 @@ pub fn fans(shape: &Shape) -> (usize, usize) {
     (at(1) * positions, at(0) * positions)
 }
 
-/// The number that a variance is divided by.
+/// The fan by which the variance of the weights is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fan {
     /// The number of inputs: keeps the scale of activations.
@@ -57,7 +57,7 @@ pub enum Fan {
     Out,
 }
 
-/// Factor that compensates for the decrease of standard deviations by a nonlinearity.
+/// Factor of the initial weights. It compensates for a nonlinearity that reduces the standard deviation of activations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gain {
     /// None: linear layers and sigmoids.

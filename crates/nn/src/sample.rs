@@ -141,7 +141,9 @@ impl Sampling {
         }
         self.adjust(&mut logits, choosing);
         let best = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b]).then(b.cmp(a)));
-        let Some(best) = best else { return Err(Error::value("no logits", "are nothing to choose from")) };
+        let Some(best) = best else {
+            return Err(Error::value("a token", "cannot be chosen: there are no logits"));
+        };
         if choosing.allowed.is_some_and(|allowed| !allowed.get(best).copied().unwrap_or(false)) {
             return Err(Error::value("a token", "cannot be chosen: none is allowed here"));
         }
@@ -254,7 +256,8 @@ fn first_largest(numbers: &[f32]) -> Option<usize> {
     numbers.iter().position(|x| *x == most).filter(|_| most != 0.0)
 }
 
-/// Calls for every different token among `tokens`: its logit and how often it occurs. Tokens outside the vocabulary are skipped.
+/// Iterates over the distinct tokens in `tokens`: the logit of each, and how often it occurs. Skips tokens outside the
+/// vocabulary.
 fn counted<'a>(logits: &'a mut [f64], tokens: &[i64]) -> impl Iterator<Item = (&'a mut f64, usize)> {
     let mut counts = std::collections::BTreeMap::<usize, usize>::new();
     for token in tokens {

@@ -30,7 +30,7 @@ pub struct Config {
     pub remarks: Notes,
 }
 
-/// Largest size of a loss that counts as finite. Beyond it the squares and sums of a step overflow in `f32`.
+/// Largest magnitude of a loss that counts as finite. Beyond it the squares and sums of a step overflow in `f32`.
 pub const MOST_LOSS: f64 = 1e20;
 
 /// Progress of a run.

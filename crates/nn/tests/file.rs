@@ -77,7 +77,7 @@ fn damaged_arrays_are_refused() {
         npy::read(folder.file("x")).unwrap_err().to_string()
     };
     assert!(text("<f4", "<q4").contains("elements of type `<q4`, which is not supported"));
-    assert!(text("(2, 2)", "(2, z)").contains("has an axis of `z`"));
+    assert!(text("(2, 2)", "(2, z)").contains("has the extent `z`, which is not a number"));
     assert!(text("(2, 2)", "(9, 9)").contains("16 bytes of elements, which does not match [9, 9] of `<f4`"));
     npz::write(folder.file("z"), &[("first".to_string(), x.clone()), ("second".to_string(), x)]).unwrap();
     let whole = std::fs::read(folder.file("z")).unwrap();
@@ -108,7 +108,7 @@ fn tables_are_read() {
     assert!(plain.names.is_empty());
     assert_eq!(plain.values.to_vec::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
     let e = |text: &str| read(text).unwrap_err().to_string();
-    assert!(e("x,y\n1,2\n3\n").contains("line 3 has 1 columns, those before 2"));
+    assert!(e("x,y\n1,2\n3\n").contains("line 3 has 1 columns, but earlier lines have 2"));
     assert!(e("x,y\n1,two\n").contains("line 2, column 2: `two` is not a number"));
     assert!(e("x,y\n1,\"2\n").contains("line 2: a quote is not closed"));
     assert!(e("").contains("is empty"));

@@ -14,7 +14,7 @@ const WAYS: [SampleOptions; 6] = [
 
 #[test]
 fn probabilities_are_those_of_the_sampler() {
-    // With equal logits, and one that excludes its token.
+    // Two logits are equal, and one is minus infinity, which excludes its token.
     let logits = [1.5f32, -0.3, 0.8, 1.5, f32::NEG_INFINITY, 0.2, -2.0, 0.79];
     let n = 20_000;
     let draws: Vec<f32> = (0..n).map(|i| (i as f32 + 0.5) / n as f32).collect();
@@ -45,7 +45,7 @@ fn compiled_choices_are_those_of_eager_ones() {
         let found = plan.run(&[&logits]).unwrap().remove(0);
         assert_eq!(found.to_vec2::<i64>().unwrap(), eager.to_vec2::<i64>().unwrap(), "{options:?}");
         if options.temperature > 0.0 && options.top_k.is_none() {
-            // The generator goes on with every run.
+            // Every run advances the generator.
             let next = plan.run(&[&logits]).unwrap().remove(0);
             assert_ne!(next.to_vec2::<i64>().unwrap(), found.to_vec2::<i64>().unwrap());
         }

@@ -111,8 +111,8 @@ fn compile_at<R: Outputs>(
     Compiled::new(traced, types, device)
 }
 
-/// Chooses the device of a function: `device`, that of its arguments, unless it is the CPU; then the device of
-/// captured tensors. A function without operands runs on the default device.
+/// Chooses the device of a function: `device`, which is that of its arguments, or the device of captured
+/// tensors if `device` is the CPU. A function without operands runs on the default device.
 fn device_for(device: Option<Device>, arguments: usize, captured: &[Tensor]) -> Device {
     let none = || if arguments == 0 && captured.is_empty() { Device::default() } else { Device::CPU };
     device.or_else(|| first_other_device(&captured.iter().collect::<Vec<_>>())).unwrap_or_else(none)

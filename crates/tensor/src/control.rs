@@ -166,7 +166,7 @@ pub fn scan(
     })
     .map_err(|e| e.or_at(location))?;
     if given != carries.len() {
-        let why = format!("must be {}, as many as at first", carries.len());
+        let why = format!("must be {}, the number of initial carries", carries.len());
         return Err(Error::value(format!("{given} carries"), why).at(location));
     }
     let (captured, graphs) =

@@ -138,20 +138,20 @@ impl Default for Device {
     }
 }
 
-/// The number of the adapter that this text names.
+/// Returns the number of the adapter that this text names.
 #[cfg(feature = "wgpu")]
 fn adapter_named(kind: &str, name: &str, text: &str) -> Result<usize> {
     if kind == "wgpu" { gradus_wgpu::adapter_named(text) } else { Err(not_a_number(name)) }
 }
 
-/// The number of the adapter that this text names.
+/// Returns the number of the adapter that this text names.
 #[cfg(not(feature = "wgpu"))]
 fn adapter_named(_: &str, name: &str, _: &str) -> Result<usize> {
     Err(not_a_number(name))
 }
 
 fn not_a_number(name: &str) -> Error {
-    Error::device(name, "is not a name: after the colon there must be a number")
+    Error::device(name, "is not a device name: after the colon there must be a number")
 }
 
 /// Opens device `index` of a kind.

@@ -228,7 +228,7 @@ impl Tensor {
     pub fn pad_zeros(&self, padding: &[(i64, i64)]) -> Tensor {
         let rank = self.rank();
         let Some(lead) = rank.checked_sub(padding.len()) else {
-            let why = format!("is for {} axes", padding.len());
+            let why = format!("must have at most that many axes, and has {}", padding.len());
             return Tensor::refuse(
                 "pad_zeros",
                 &[self],

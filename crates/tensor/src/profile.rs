@@ -42,7 +42,7 @@ impl Timeline {
         let mut order: Vec<(usize, &TimedStep)> = self.steps.iter().enumerate().collect();
         order.sort_by_key(|(_, step)| std::cmp::Reverse(step.took));
         let mut text = format!(
-            "{} steps in {total:?}; roof: {}, {}\n",
+            "{} steps in {total:?}; peak rates: {}, {}\n",
             self.steps.len(),
             amount(peak.flops, "FLOP/s"),
             amount(peak.bytes, "B/s")
@@ -50,7 +50,7 @@ impl Timeline {
         let _ = writeln!(
             text,
             "{:>10} {:>6} {:>12} {:>12} {:>6}  step",
-            "time", "share", "FLOP/s", "B/s", "roof"
+            "time", "share", "FLOP/s", "B/s", "peak"
         );
         for (i, TimedStep { title, work, took }) in order {
             let seconds = took.as_secs_f64();

@@ -13,7 +13,7 @@ fn explain_tells_work_and_memory() {
     assert!(text.contains("operations") && text.contains("arena of"), "{text}");
     assert!(text.lines().any(|l| l.starts_with("step 0: ")), "{text}");
     let profile = step.profile(&[&x, &w]).unwrap();
-    assert!(profile.contains("roof:") && profile.contains("product 8×4×16"), "{profile}");
+    assert!(profile.contains("peak rates:") && profile.contains("product 8×4×16"), "{profile}");
 }
 
 #[test]

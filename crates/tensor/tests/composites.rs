@@ -117,14 +117,14 @@ fn images_that_do_not_fit() {
 fn shapes_that_do_not_fit() {
     let x = Tensor::ones([2, 3]);
     says(&x.roll(&[1], &[2]), &["roll: axis 2 is out of range", "f32[2,3]"]);
-    says(&x.roll(&[1, 2], &[0]), &["roll: 2 shifts are not for 1 axes"]);
+    says(&x.roll(&[1, 2], &[0]), &["roll: 2 shifts do not match 1 axes"]);
     says(&x.repeat(&[2]), &["repeat: 1 numbers of repetitions must be at least 2"]);
     says(&x.repeat_interleave([1, 2], Some(1)), &["repeat_interleave: repeats [1, 2] must be one number"]);
     says(&x.split_with_sizes(&[1, 1], 1)[0], &["split_with_sizes: sizes [1, 1] must add up to the extent 3"]);
     says(&x.split(0, 1)[0], &["split: size 0 must be at least 1"]);
     says(&x.chunk(0, 1)[0], &["chunk: 0 chunks must be at least 1"]);
     says(&x.unbind(2)[0], &["unbind: axis 2"]);
-    says(&x.movedim([0, 1], [0]), &["movedim: 2 axes cannot go to 1 positions"]);
+    says(&x.movedim([0, 1], [0]), &["movedim: 2 axes need as many positions, but there are 1"]);
     says(&x.unfold(1, 4, 1), &["a window of 4", "does not fit extent 3"]);
     says(&x.cross(&x, 0), &["cross: axis 0 must have extent 3 in both"]);
     says(&x.diag_embed(0, 1, 1), &["diag_embed: the two axes must differ"]);

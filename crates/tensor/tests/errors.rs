@@ -114,7 +114,7 @@ fn movement() {
         a.squeeze(2) => "squeeze", "axis 2";
         a.flatten(1, 0) => "flatten", "must not be after";
         a.flip(-3) => "flip", "axis -3";
-        a.pad_zeros(&[(0, 0), (0, 0), (0, 0)]) => "pad_zeros", "is for 3 axes";
+        a.pad_zeros(&[(0, 0), (0, 0), (0, 0)]) => "pad_zeros", "must have at most that many axes, and has 3";
         a.pad_zeros(&[(-2, -2)]) => "pad", "leaves no valid extent of 3";
         a.diagonal(0, 1, 1) => "diagonal", "must differ";
     }
@@ -285,7 +285,7 @@ fn traces() {
         trace(&[&x], |x| &x[0] + &kept) => "finished trace";
         trace(&[&(&x + &count(&[7]))], |x| x[0].exp()) => "add", "[7]";
     }
-    // A mask in a cell is as unknown as one computed.
+    // In a trace, the elements of a mask in a cell are unknown, as those of a computed mask.
     let mask = Tensor::from([true, false]).cell();
     refuse! { trace(&[&x], |x| x[0].at(&mask)) => "depends on the data"; }
     let avals = [Aval::new(DType::F32, [2, 3])];
@@ -372,7 +372,7 @@ fn transforms_and_control_flow() {
         gradus_tensor::vjp(&[&x], exp).and_then(|(_, pull)| pull(&[&x, &x])) => "cotangents", "must be [f32[2,3]]";
         gradus_tensor::vmap(&[&x], &[], exp) => "0 batch axes must be 1";
         gradus_ir::reference::evaluate(&graph, &[]) => "inputs [] must be [f32[2,3], i64[2]]";
-        scan(&[&x], &[], five, |_, _| (vec![], vec![])) => "0 carries must be 1, as many as at first";
+        scan(&[&x], &[], five, |_, _| (vec![], vec![])) => "0 carries must be 1, the number of initial carries";
         scan(&[&x], &[], five, |c, _| (two(c), vec![])) => "2 carries must be 1";
         scan(&[&x], &[], plain, |c, _| (one(c), vec![])) => "the length must be that of the inputs";
         scan(&[&x], &[&x, &n.at(..1)], plain, |c, _| (one(c), vec![])) => "input 1 of type i64[1] must have a leading axis of extent 2";
@@ -423,7 +423,7 @@ fn pools_without_axes_are_refused() {
     for y in
         [gradus_tensor::func::adaptive_max_pool(&x, &[]), gradus_tensor::func::adaptive_avg_pool(&x, &[])]
     {
-        assert!(y.check().unwrap_err().to_string().contains("a size without extents pools nothing"));
+        assert!(y.check().unwrap_err().to_string().contains("an empty output size selects no axes"));
     }
 }
 

@@ -76,7 +76,7 @@ fn gradients_are_for_any_value_of_the_graph() {
     let outs = evaluate(&grad_with_loss(&graph, loss, [floor], Unreachable::Error).unwrap(), &point).unwrap();
     assert_eq!(outs[3].f(), [1.0, 1.0]);
     let e = grad_with_loss(&graph, y, [floor], Unreachable::Error).unwrap_err();
-    says(&e, &["a gradient is of a real scalar, and the loss is f64[2]"]);
+    says(&e, &["a loss must be a real scalar to have gradients; this one is f64[2]"]);
     let e = grad_with_cotangent(&graph, y, [floor], Unreachable::Error).unwrap_err();
     says(&e, &["no derivative of the loss flows to value %", "(floor) (f64[2])"]);
 }
@@ -119,7 +119,7 @@ fn what_is_not_reached_or_not_there_is_named() {
         let e = grad_with_loss(&graph, graph.inputs()[0].1, ["x"], unreachable).unwrap_err();
         says(&e, &["the loss %0.0 is not an output of the graph, which has 3"]);
         let e = grad_with_loss(&graph, graph.outputs()[0], ["x"], unreachable).unwrap_err();
-        says(&e, &["a gradient is of a real scalar, and the loss is f64[2]"]);
+        says(&e, &["a loss must be a real scalar to have gradients; this one is f64[2]"]);
         let e = grad_with_loss(&graph, graph.outputs()[2], ["x"], unreachable).unwrap_err();
         says(&e, &["real scalar", "bool[2]"]);
     }

@@ -1,5 +1,5 @@
-//! Primitives declared outside of the core, through its public interface, and used in every way that its own
-//! are.
+//! Primitives declared outside of the core, through its public interface, and used in the same ways as those
+//! of the core.
 //!
 //! `cargo run` here; every line is an assertion.
 
@@ -52,7 +52,7 @@ fn main() -> Result<()> {
     let both = transform::grad_with_loss(&graph, graph.outputs()[0], ["x"], transform::Unreachable::Error)?;
     let text = both.to_string();
     assert!(text.contains("user_rot90") && text.contains("quarters=-1"), "{text}");
-    assert!(parse(&text).is_err(), "nobody knows the names yet");
+    assert!(parse(&text).is_err(), "the names are not registered yet");
     registry::register(Cube::NAME, |attrs| Cube::from_attrs(attrs).map(Op::user));
     registry::register(Rot90::NAME, |attrs| Rot90::from_attrs(attrs).map(Op::user));
     let again = parse(&text)?;

@@ -1,4 +1,4 @@
-/** A transformer learns to add digits, with pictures of where each position looks. */
+/** A transformer learns to add digits, with pictures of the attention weights of each position. */
 import { capture, losses, nn, optim, type Tensor } from 'gradus'
 import source from 'source:addition.ts'
 import { heatMap } from '../lib/canvas.js'
@@ -6,7 +6,7 @@ import { el, field } from '../lib/dom.js'
 import { training } from '../lib/entry.js'
 import { Random } from '../lib/random.js'
 
-// `7+8=51`: the sum is written from its last digit on, so that the carry follows from what is there.
+// `7+8=51`: the digits of the sum are written in reverse order, so that each carry depends only on digits already written.
 const TOKENS = '0123456789+='
 const LENGTH = 5
 const WIDTH = 32
@@ -40,7 +40,7 @@ class Adder extends nn.Module {
   }
 }
 
-/** `a+b=` and all digits of the sum but the last to be said. */
+/** `a+b=` and all digits of the sum except the last one to predict. */
 const encode = (a: number, b: number): number[] => {
   return [...`${a}+${b}=${(a + b) % 10}`].map((c) => TOKENS.indexOf(c))
 }
@@ -83,7 +83,7 @@ export default training({
         forward: (m: Adder, { x }) => m.forward(x, (layer, t) => void capture(`layer ${layer}`, t)),
         inputs: { x: { shape: [1, LENGTH], dtype: 'i32' } },
       })
-      // Digits are said one after the other: each is read before the next is asked for.
+      // Digits are predicted one after the other: each is an input for the next.
       const ids = encode(value(a), value(b))
       let said: number[] = []
       let last: Awaited<ReturnType<typeof f.run>> | null = null

@@ -1,4 +1,4 @@
-/** A neural cellular automaton: every cell follows the same learnt rule, and together they grow a picture from one cell. */
+/** A neural cellular automaton: every cell applies the same learnt rule, and together the cells grow a picture from one cell. */
 import { capture, nn, optim, type Tensor } from 'gradus'
 import source from 'source:automaton.ts'
 import { pixels } from '../lib/canvas.js'
@@ -39,10 +39,10 @@ const ART = [
 ].join('')
 const COLORS: Record<string, number[]> = { '.': [0, 0, 0, 0], R: [0.9, 0.2, 0.15, 1], K: [0.1, 0.1, 0.12, 1], W: [1, 1, 1, 1] }
 const CELLS = SIDE * SIDE
-/** Red, green, blue and cover, [4, side, side]. */
+/** Red, green, blue and opacity, [4, side, side]. */
 const TARGET = Float32Array.from({ length: 4 * CELLS }, (_, i) => COLORS[ART[i % CELLS]!]![Math.floor(i / CELLS)]!)
 
-/** Everything empty but the middle cell. */
+/** A state in which only the middle cell is not empty. */
 function seed(): Float32Array {
   const x = new Float32Array(CHANNELS * CELLS)
   for (let c = 3; c < CHANNELS; c++) x[c * CELLS + 8 * SIDE + 8] = 1

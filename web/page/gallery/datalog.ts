@@ -27,13 +27,13 @@ const entry: ProgramEntry = {
     })
     const web = await equations.run(pagerank)
     const ranks = Array.from(web.Rank!.data, Number)
-    // The rank as the solution of a linear system, which this program never forms.
+    // Checks the rank as the solution of a linear system, which the program itself never forms.
     const link = [[0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1], [0, 0, 1, 0]]
     const miss = Math.max(...ranks.map((r, j) => Math.abs(r - (0.15 / 4 + 0.85 * link.reduce((s, row, i) => s + (row[j]! / row.reduce((a, b) => a + b)) * ranks[i]!, 0)))))
     host.append(el('div', { class: 'stack' },
       section('Ancestors', ancestors, 'ancestors', el('ul', { class: 'checks' }, ...pairs.map((p) => el('li', null, p))), valueCard('Anc', anc), valueCard('Count', family.Count!)),
       section('PageRank', plain(pagerank), 'pagerank', valueCard('Rank', web.Rank!),
-        el('p', { class: 'muted', 'data-miss': String(miss) }, `Each rank differs from what flows in by at most ${show(miss)}.`))))
+        el('p', { class: 'muted', 'data-miss': String(miss) }, `Each rank differs from the rank that flows into its page by at most ${show(miss)}.`))))
   },
 }
 export default entry

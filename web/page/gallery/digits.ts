@@ -1,4 +1,4 @@
-/** A convolutional network learns handwritten digits in the page; then it reads what the visitor draws. */
+/** A convolutional network learns handwritten digits in the page, then classifies drawings of the visitor. */
 import { losses, nn, optim, type Tensor } from 'gradus'
 import source from 'source:digits.ts'
 import { button, color, el } from '../lib/dom.js'
@@ -26,7 +26,7 @@ interface Digits {
 }
 let loading: Promise<Digits> | null = null
 
-/** The bundled digits; the last 256 are kept for the test. */
+/** The bundled digits; the last 256 are for testing. */
 function load(): Promise<Digits> {
   loading ??= (async () => {
     const bytes = new Uint8Array(await (await fetch('digits.bin')).arrayBuffer())
@@ -36,7 +36,7 @@ function load(): Promise<Digits> {
   return loading
 }
 
-/** Pixels from 0 to 1 of a digit, moved by up to a pixel, because drawings are never exactly centred. */
+/** Pixels of a digit from 0 to 1, shifted by up to one pixel, because drawings are never exactly centred. */
 function pixelsOf(d: Digits, i: number, dx = 0, dy = 0): number[] {
   return Array.from({ length: 64 }, (_, at) => {
     const [x, y] = [(at % SIDE) - dx, Math.floor(at / SIDE) - dy]
@@ -114,7 +114,7 @@ export default training({
   },
 })
 
-/** A square to draw on. Strokes are kept at 32 by 32 and counted in blocks of 4 by 4, as the digits were made. */
+/** A square to draw on. Strokes are stored as 32 by 32 pixels and counted in blocks of 4 by 4, as in the data set. */
 class Pad {
   readonly canvas = el('canvas', { class: 'pad', width: 224, height: 224, tabindex: '0', role: 'img', 'aria-label': 'Drawing area for a digit' })
   cells = new Float32Array(64)

@@ -15,7 +15,7 @@ class Velocity extends nn.Module {
   time = new nn.Linear(1, 64, { bias: false })
   l2 = new nn.Linear(64, 64)
   l3 = new nn.Linear(64, 2)
-  /** The velocity at places [n, 2] and times [n, 1]. */
+  /** The velocity at positions [n, 2] and times [n, 1]. */
   forward(x: Tensor, t: Tensor): Tensor {
     const h = this.place.forward(x).add(this.time.forward(t)).silu()
     return this.l3.forward(this.l2.forward(h).silu())

@@ -1,4 +1,4 @@
-/** A perceptron and attention as equations, with their gradient programs and a check of these by differences. */
+/** A perceptron and attention as equations, with their gradient programs, which are compared with finite differences. */
 import { equations, tensor } from 'gradus'
 import attention from 'example:equations/attention.eq'
 import mlp from 'example:equations/mlp.eq'
@@ -43,7 +43,7 @@ async function compare(text: string, gradient: string, name: string): Promise<nu
   const given = (values: Float32Array) => ({ [name]: tensor(values, { shape, device: 'cpu' }) })
   const by = Array.from((await equations.run(`${open}\n${gradient}`, given(data), [`Grad_${name}`]))[`Grad_${name}`]!.data, Number)
   const loss = async (i: number, by: number) => Number((await equations.run(open, given(data.map((v, k) => (k === i ? v + by : v))), ['Loss'])).Loss!.data[0])
-  // The loss is in single precision, so a wide step is the most exact one.
+  // The loss is in single precision, so that a large step is the most accurate.
   const step = 0.03
   let worst = 0
   for (let i = 0; i < data.length; i++) worst = Math.max(worst, Math.abs((await loss(i, step) - await loss(i, -step)) / (2 * step) - by[i]!))

@@ -25,7 +25,7 @@ interface Names {
 }
 let loading: Promise<Names> | null = null
 
-/** Every letter of every name with the letters before it. */
+/** Every letter of every name, with the letters before it as context. */
 function load(): Promise<Names> {
   loading ??= (async () => {
     const names = (await (await fetch('names.txt')).text()).trim().split('\n')

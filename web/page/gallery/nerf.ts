@@ -10,7 +10,7 @@ const SIDE = 48
 const BATCH = 512
 const WAVES = 5
 
-// Sines and cosines of x, then of y; a cosine is a sine a quarter later.
+// Sines and cosines of x, then of y; a cosine is a sine shifted by a quarter period.
 const FREQUENCIES = [0, 1].map((axis) => Array.from({ length: 4 * WAVES }, (_, i) => (Math.floor(i / (2 * WAVES)) === axis ? 2 ** ((i >> 1) % WAVES) : 0)))
 const PHASES = Array.from({ length: 4 * WAVES }, (_, i) => (i % 2) * (Math.PI / 2))
 

@@ -1,18 +1,18 @@
-/** Tic-tac-toe by self-play: a network learns what a position is worth, and plays against the visitor. */
+/** Tic-tac-toe by self-play: a network learns values of positions, and plays against the visitor. */
 import { losses, nn, optim, type Tensor } from 'gradus'
 import source from 'source:tictactoe.ts'
 import { button, el } from '../lib/dom.js'
 import { training, type Stage } from '../lib/entry.js'
 import { Random } from '../lib/random.js'
 
-/** Nine cells: 1 is the player to be judged, -1 the other, 0 free. */
+/** Nine cells: 1 is the player whose position is valued, -1 the opponent, 0 a free cell. */
 type Board = number[]
 
 class Worth extends nn.Module {
   l1 = new nn.Linear(18, 96)
   l2 = new nn.Linear(96, 64)
   l3 = new nn.Linear(64, 1)
-  /** From -1 (lost) to 1 (won) for the player who has just moved. */
+  /** The value for the player who has just moved, from -1 (lost) to 1 (won). */
   forward(x: Tensor): Tensor {
     return this.l3.forward(this.l2.forward(this.l1.forward(x).relu()).relu()).tanh()
   }
@@ -33,11 +33,11 @@ const GAMES = 24
 const REPLAY = 3000
 const WIDE = 256
 
-/** Positions after a move, with what they turned out to be worth. */
+/** Positions after a move, with their target values. */
 let replay: { board: Board, worth: number }[] = []
 const random = new Random(3)
 
-/** Worth of positions, at most 256 of them per run. */
+/** Values of positions, in runs of at most 256. */
 async function judge(stage: Stage, boards: Board[]): Promise<number[]> {
   const f = await stage.forward('judge', { forward: (m: Worth, { x }) => m.forward(x), inputs: { x: [WIDE, 18] } })
   const out: number[] = []
@@ -52,7 +52,7 @@ async function judge(stage: Stage, boards: Board[]): Promise<number[]> {
   return out
 }
 
-/** For each board with 1 to move: its moves, the boards after them and their worth. */
+/** For each board with player 1 to move: the moves, and the boards after them with their values. */
 async function options(stage: Stage, boards: Board[]) {
   const all = boards.map((b) => free(b).map((i) => ({ i, board: move(b, i) })))
   const worth = await judge(stage, all.flat().map((o) => o.board))
@@ -63,7 +63,7 @@ async function options(stage: Stage, boards: Board[]) {
   }))
 }
 
-/** Plays games against itself. A position is worth minus the best that the other can reach from it. */
+/** Plays games against itself. The value of a position is minus the best value that the opponent can reach from it. */
 async function selfPlay(stage: Stage): Promise<void> {
   let games: { board: Board, before: Board | null }[] = Array.from({ length: GAMES }, () => ({ board: new Array<number>(9).fill(0), before: null }))
   while (games.length) {
@@ -154,7 +154,7 @@ export default training({
 
 const TRIALS = 40
 
-/** Games against random moves, begun by either side in turn: won and lost ones. */
+/** Plays games against random moves; the sides alternate in moving first. Returns the numbers of won and lost games. */
 async function against(stage: Stage): Promise<[number, number]> {
   const chance = new Random(11)
   let games: { board: Board, network: boolean }[] = Array.from({ length: TRIALS }, (_, i) => ({ board: new Array<number>(9).fill(0), network: i % 2 === 0 }))

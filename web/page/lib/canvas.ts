@@ -9,7 +9,7 @@ export class Surface {
     this.canvas.style.height = `${height}px`
   }
 
-  /** A cleared context and the size in CSS pixels; null while the canvas is not shown. */
+  /** Returns a cleared context and the size in CSS pixels, or null while the canvas is hidden. */
   begin(): { g: CanvasRenderingContext2D, w: number, h: number } | null {
     const w = this.canvas.clientWidth
     const h = this.canvas.clientHeight || this.height
@@ -31,7 +31,7 @@ export class Surface {
   }
 }
 
-/** The loss by steps, with a logarithmic axis and a line at the target. */
+/** The loss as a function of steps, with a logarithmic axis and a line at the target. */
 export class Curve extends Surface {
   constructor(height = 170) {
     super(height, 'Loss by steps: no steps yet')
@@ -45,7 +45,7 @@ export class Curve extends Surface {
     const positive = points.filter((p) => p.loss > 0 && Number.isFinite(p.loss))
     const values = [...positive.map((p) => p.loss), ...(target ? [target] : []), ...(positive.length ? [] : [1])]
     const [low, high] = [Math.min(...values), Math.max(...values)].map(Math.log10) as [number, number]
-    // At least a factor of two, with the curve in the middle.
+    // The axis covers at least a factor of two, with the curve in the middle.
     const margin = Math.max(0.05, (0.3 - (high - low)) / 2)
     const [least, most] = [low - margin, high + margin]
     const last = Math.max(10, points.at(-1)?.step ?? 10)
@@ -79,7 +79,7 @@ export class Curve extends Surface {
     }
     g.strokeStyle = color('accent')
     g.lineJoin = 'round'
-    // Losses of single batches, and above them their mean over the last ten.
+    // Draws losses of single batches, and on top their mean over the last ten.
     g.lineWidth = 1
     g.globalAlpha = 0.35
     line(g, positive.map((p) => [x(p.step), y(p.loss)]))
@@ -117,20 +117,20 @@ export function line(g: CanvasRenderingContext2D, points: readonly (readonly num
 
 export type Rgb = readonly [number, number, number]
 
-/** The color of a number from -1 to 1: blue, the color of the paper, orange. */
+/** The color of a number from -1 (blue) over 0 (background) to 1 (orange). */
 export function diverging(v: number, paper: Rgb): Rgb {
   const t = Math.min(1, Math.abs(v)) ** 0.8
   const to: Rgb = v < 0 ? [48, 105, 214] : [222, 110, 28]
   return [0, 1, 2].map((i) => paper[i]! + (to[i]! - paper[i]!) * t) as unknown as Rgb
 }
 
-/** The background as numbers. */
+/** The background color as numbers. */
 export function paper(): Rgb {
   const hex = color('panel')
   return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)) as unknown as Rgb
 }
 
-/** A canvas of large pixels. `pixel` gives colors from 0 to 255. */
+/** A canvas of large pixels. `pixel` returns colors from 0 to 255. */
 export function pixels(canvas: HTMLCanvasElement, w: number, h: number, pixel: (x: number, y: number) => Rgb): void {
   if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h })
   const g = canvas.getContext('2d')

@@ -1,4 +1,4 @@
-/** The session of the page: loads the module once, and opens a device. Whoever holds tensors listens for a change of it. */
+/** The session of the page: loads the module once, and opens a device. Code that holds tensors must listen for changes of the device. */
 import { init, type Session } from 'gradus'
 
 export type Choice = 'webgpu' | 'cpu'
@@ -18,9 +18,9 @@ export function wasm(): Promise<WebAssembly.Module> {
   return compiled
 }
 
-/** Opens a device; `auto` is the GPU where there is one. */
+/** Opens a device; `auto` is the GPU if there is one, else the CPU. */
 export async function open(device: 'auto' | Choice): Promise<Session> {
-  // Values live in the session that ends here; those who want to keep some read them now.
+  // Values belong to the session that ends here; listeners read the values that they keep.
   const reading: Promise<void>[] = []
   window.dispatchEvent(new CustomEvent('device-leaves', { detail: reading }))
   await Promise.all(reading)
@@ -34,7 +34,7 @@ export function session(): Session {
   return current
 }
 
-/** Calls a function after every change of the device, until the function that is returned is called. */
+/** Calls a function after every change of the device. The returned function removes it. */
 export function onDevice(f: () => void | Promise<void>): () => void {
   listeners.add(f)
   return () => listeners.delete(f)

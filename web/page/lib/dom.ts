@@ -1,9 +1,9 @@
-/** Small helpers to make elements. Texts are set as texts, never as HTML. */
+/** Helpers that make elements. Strings become text nodes, never HTML. */
 
 type Props = Record<string, unknown>
 export type Child = Node | string | number | null | undefined | false
 
-/** Makes an element. Properties named `on…` are listeners, `class`, `data-…`, `aria-…` and `role` attributes, others properties. */
+/** Makes an element. Keys `on…` set listeners; `class`, `data-…`, `aria-…` and `role` set attributes; all others set properties. */
 export function el<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props | null = null, ...children: Child[]): HTMLElementTagNameMap[K] {
   const made = document.createElement(tag)
   for (const [key, value] of Object.entries(props ?? {})) {
@@ -41,7 +41,7 @@ export function select(options: [value: string, text: string][], value: string, 
   return made
 }
 
-/** A number for people. */
+/** Formats a number for display. */
 export function show(n: number, digits = 4): string {
   if (!Number.isFinite(n)) return String(n)
   const size = Math.abs(n)
@@ -49,12 +49,12 @@ export function show(n: number, digits = 4): string {
   return size >= 1000 ? String(Math.round(n)) : String(Number(n.toPrecision(digits)))
 }
 
-/** The message of an error without the line that the package adds, which names files of this page. */
+/** The message of an error, without the line that the package adds: that line names files of this page. */
 export function messageOf(e: unknown): string {
   return (e instanceof Error ? e.message : String(e)).replace(/\n {2}at \S+$/, '')
 }
 
-/** Gives a file to the visitor. */
+/** Offers a file to the visitor as a download. */
 export function download(name: string, bytes: Uint8Array<ArrayBuffer>): void {
   const url = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))
   el('a', { href: url, download: name }).click()

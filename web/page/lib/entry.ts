@@ -13,7 +13,7 @@ export interface About {
   source: string
 }
 
-/** The values that views and batches of a training may use. */
+/** The objects that views and batches of a training may use. */
 export interface Stage {
   training: Training<nn.Module, InputDecls>
   /** A compiled function of the same parameters, made once per name and device. */
@@ -23,15 +23,15 @@ export interface Stage {
 }
 
 export interface View {
-  /** Draws the state; called after the start, now and then while training, and when it is paused. */
+  /** Draws the state. Called after the start, repeatedly while training, and when training is paused. */
   draw(stage: Stage, report: Report | null): void | Promise<void>
-  /** Parameters begin anew. */
+  /** Called after the parameters were reset. */
   reset?(): void
 }
 
 export interface TrainingEntry extends About {
   kind: 'training'
-  /** The mean of the last losses that the training reaches within a minute. */
+  /** The mean of the last losses that training must reach within a minute. */
   target: number
   /** The name of the loss. */
   measure: string

@@ -18,7 +18,7 @@ export function list(host: HTMLElement, entries: Entry[]): void {
         el('em', null, e.kind === 'training' ? `trains to a loss of ${show(e.target)}` : 'runs at once')))))))
 }
 
-/** Shows an entry. The function that is returned stops it. */
+/** Shows an entry. The returned function stops it. */
 export async function entry(host: HTMLElement, shown: Entry): Promise<() => void> {
   const body = el('div', { class: 'entry-body' })
   host.append(el('article', { class: 'page entry', 'data-entry': shown.id },
@@ -139,7 +139,7 @@ async function trainingFrame(host: HTMLElement, shown: TrainingEntry): Promise<(
     numbers.kernels.textContent = String((await stage.training.explain()).dispatches)
   }
 
-  /** Compiles for the device that is open. */
+  /** Compiles for the open device. */
   async function compile(): Promise<Stage> {
     const spec = await shown.spec() as unknown as TrainingSpec<nn.Module, InputDecls>
     const compiled: Training<nn.Module, InputDecls> = await compileTraining({ seed: 1, ...spec })
@@ -155,7 +155,7 @@ async function trainingFrame(host: HTMLElement, shown: TrainingEntry): Promise<(
     }
   }
   const unlisten = onDevice(async () => {
-    // Tensors belong to a session, so everything is compiled again; the learnt values go along.
+    // Tensors belong to a session, so everything is compiled again; learnt values are copied to the new session.
     const going = loop.running
     await loop.pause()
     const kept = lastParams

@@ -1,4 +1,4 @@
-/** Colors of code, as pieces of text with classes. It reads characters only; the module decides what is right. */
+/** Colors code: splits it into pieces of text with classes. Looks at characters only; the module checks whether a program is valid. */
 import { el } from './dom.js'
 
 type Rule = readonly [string, RegExp]
@@ -34,7 +34,7 @@ const WGSL: Rule[] = [
 const LANGUAGES = { equations: EQUATIONS, typescript: TYPESCRIPT, wgsl: WGSL }
 export type Language = keyof typeof LANGUAGES
 
-/** A stretch of the text to be marked, from 0. */
+/** A range of the text to mark, with offsets from 0. */
 export interface Mark {
   from: number
   to: number
@@ -50,7 +50,7 @@ export function highlight(text: string, language: Language, marks: Mark[] = []):
   let parent: Node = out
   let open: Mark | null = null
   const put = (piece: string, kind: string, at: number): void => {
-    // A token is cut where a mark begins or ends.
+    // Splits a token where a mark begins or ends.
     while (piece) {
       if (!open && sorted[0] && sorted[0].from <= at) {
         open = sorted.shift()!
@@ -86,7 +86,7 @@ export function highlight(text: string, language: Language, marks: Mark[] = []):
   return out
 }
 
-/** A block of code that can be read and copied. */
+/** A block of code with a button to copy it. */
 export function codeBlock(text: string, language: Language, label: string): HTMLElement {
   return el('pre', { class: 'code', tabindex: '0', 'aria-label': label, role: 'region' }, el('code', null, highlight(text, language) as unknown as Node))
 }

@@ -1,6 +1,6 @@
 /**
- * Runs training steps until it is paused. It waits for a loss only now and then, because each wait costs a round trip to the GPU;
- * between waits it takes about as many steps as fit into one frame, and it lets the page draw.
+ * Runs training steps until it is paused. Waits for a loss about every 40 ms only, because each wait is a round trip to the GPU. Between
+ * two waits it takes as many steps as fit, and lets the page draw.
  */
 import type { StepResult } from 'gradus'
 
@@ -20,7 +20,7 @@ export interface Report {
   rate: number
 }
 
-/** Losses that `mean` is taken of. */
+/** Number of losses in `mean`. */
 const RECENT = 10
 /** Milliseconds between two losses. */
 const SLICE = 40
@@ -56,7 +56,7 @@ export class Loop {
     })()
   }
 
-  /** Stops after the slice that runs; resolves when it is done. */
+  /** Stops after the current slice of steps; resolves when that slice has ended. */
   async pause(): Promise<void> {
     this.running = false
     await this.ended
@@ -91,7 +91,7 @@ export class Loop {
       if (result.type === 'failed') throw result.error
       if (result.type === 'aborted') return false
       const ms = performance.now() - from
-      // The first slice compiles kernels, so it says nothing about speed.
+      // The first slice compiles kernels, so its time is not counted.
       if (this.points.length) this.times.push({ steps: count, ms: Math.max(ms - outside, 0.01) })
       if (this.times.length > 20) this.times.shift()
       this.slice = Math.min(MOST_STEPS, Math.max(1, Math.round((count * SLICE) / Math.max(ms, 1))), count * 2)
@@ -117,7 +117,7 @@ const channel = new MessageChannel()
 const waiting: (() => void)[] = []
 channel.port1.onmessage = () => waiting.shift()?.()
 
-/** Lets events and drawing happen, without the delay of timers. */
+/** Lets the page handle events and draw, without the delay of timers. */
 export function breathe(): Promise<void> {
   return new Promise((done) => {
     waiting.push(done)

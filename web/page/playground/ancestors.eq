@@ -10,7 +10,7 @@ Male(x) = M[x] > 0
 Anc(x, y) = Parent(x, y)
 Anc(x, z) = Parent(x, y) Anc(y, z)
 
-# Two of the same generation have parents of the same generation.
+# Two people are of the same generation if they share a parent, or if their parents are of the same generation.
 Same(x, y) = Parent(p, x) Parent(p, y)
 Same(x, y) = Parent(p, x) Same(p, q) Parent(q, y)
 Forefather(x, y) = Anc(x, y) Male(x)

@@ -1,4 +1,4 @@
-/** The cost of a run: kernels, memory, and the code that was generated. */
+/** The cost of a run: kernels, memory and generated code. */
 import { compileForward, compileTraining, optim, type DeviceName, type Explained, type InputDecls } from 'gradus'
 import { session } from '../lib/device.js'
 import { el, select } from '../lib/dom.js'
@@ -51,7 +51,7 @@ export function costView(): View {
   }
 }
 
-/** Numbers, plan and kernels of something compiled. */
+/** Shows counts, plan and kernels of a compiled step or function. */
 export function explanation(e: Explained, device: DeviceName): HTMLElement[] {
   const onGpu = device === 'webgpu'
   const kernels = new Set(e.code).size

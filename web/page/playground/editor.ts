@@ -1,4 +1,4 @@
-/** The editor: a text area over a colored copy of its text, with line numbers and marks where the module has something to say. */
+/** The editor: a text area over a colored copy of its text, with line numbers, and with marks at positions of diagnostics. */
 import type { equations } from 'gradus'
 import { el, uid } from '../lib/dom.js'
 import { highlight, type Language, type Mark } from '../lib/highlight.js'
@@ -16,7 +16,7 @@ export class Editor {
     this.area = el('textarea', {
       spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': label, 'aria-describedby': this.report.id,
       oninput: () => {
-        // Marks of the text before would be at wrong places until the next check.
+        // Marks of the previous text would be at wrong positions until the next check.
         this.diagnostics = []
         this.paint()
         changed()
@@ -27,7 +27,7 @@ export class Editor {
           e.preventDefault()
           run()
         } else if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
-          // A new line begins below the text of the one before. The command keeps it in the history of the text area.
+          // A new line gets the indentation of the previous one. `execCommand` keeps the undo history of the text area.
           const { value, selectionStart } = this.area
           const indent = /[^\n]*$/.exec(value.slice(0, selectionStart))![0].match(/^[ \t]*/)![0]
           if (indent && document.execCommand('insertText', false, `\n${indent}`)) e.preventDefault()
@@ -49,7 +49,7 @@ export class Editor {
     this.paint()
   }
 
-  /** Shows what a check has found. `fine` is said if it is nothing. */
+  /** Shows the diagnostics of a check, or the text `fine` if there are none. */
   show(checked: equations.Checked, fine: string): void {
     this.diagnostics = checked.diagnostics
     this.report.className = checked.diagnostics.some((d) => d.severity === 'error') ? 'report error' : checked.diagnostics.length ? 'report warning' : 'report'
@@ -72,7 +72,7 @@ export class Editor {
     for (const d of [...this.diagnostics].sort((a, b) => a.line - b.line || a.column - b.column)) {
       let from = offset(d.line, d.column)
       let to = Math.max(offset(d.endLine, d.endColumn), from + 1)
-      // A place after the end of a line is shown at its last character.
+      // A position after the end of a line is shown at its last character.
       if (text[from] === '\n' || from >= text.length) {
         from = Math.max(0, from - 1)
         to = from + 1
@@ -82,7 +82,7 @@ export class Editor {
     const bad = new Map(this.diagnostics.map((d) => [d.line, d.severity]))
     this.layer.replaceChildren(highlight(text, this.language, marks), '\n')
     this.gutter.replaceChildren(...lines.map((_, i) => el('span', { class: bad.get(i + 1) ?? '' }, String(i + 1))))
-    // As tall as the text, within bounds.
+    // Sets the height to that of the text, within bounds.
     this.sheet.style.height = `clamp(12rem, calc(${(lines.length + 1) * 1.6 * 0.86}rem + 1.6rem), 58vh)`
     this.follow()
   }

@@ -1,4 +1,4 @@
-/** The playground for equations: editor and inputs on the left, views of the program on the right. Every change of the text is checked at once. */
+/** The playground for equations: editor and inputs on the left, views of the program on the right. Every change of the text is checked immediately. */
 import { equations } from 'gradus'
 import { onDevice } from '../lib/device.js'
 import { button, el, field, messageOf } from '../lib/dom.js'
@@ -17,7 +17,7 @@ import { valuesView } from './values.js'
 export interface Program {
   state: State
   checked: equations.Checked
-  /** Inputs and constants: what may be data or a parameter. */
+  /** Inputs and constants, each of which can be data or a parameter. */
   names: { name: string, axes: string[], isInput: boolean, role: Role }[]
   /** Values of the inputs. Throws if one is missing or wrong. */
   values(): Record<string, Literal>
@@ -30,7 +30,7 @@ export interface Program {
 /** A view of the program. */
 export interface View {
   panel: HTMLElement
-  /** The program has changed, or the view has come into sight. */
+  /** Called when the program has changed, or when the view becomes visible. */
   update(program: Program): void | Promise<void>
   leave?(): void
 }
@@ -55,7 +55,7 @@ export function equationsBench(state: State, frame: Frame): Bench {
   })
   let program: Program | null = null
 
-  /** Checks the text and tells the view that is open. */
+  /** Checks the text and updates the open view. */
   function changed(keepText: boolean = false): void {
     clearTimeout(timer)
     if (!keepText) state.source = editor.value
@@ -71,8 +71,8 @@ export function equationsBench(state: State, frame: Frame): Bench {
     const shown = views[current]!
     if (!program) return
     if (program.checked.diagnostics.some((d) => d.severity === 'error')) {
-      // A training that runs goes on with the program as it was.
-      if (current !== 'train') shown.panel.replaceChildren(el('p', { class: 'muted' }, 'The program has mistakes; the text below the editor says where.'))
+      // A running training continues with the program that it started with.
+      if (current !== 'train') shown.panel.replaceChildren(el('p', { class: 'muted' }, 'The program has errors; the text below the editor lists them.'))
       return
     }
     try {
@@ -86,7 +86,7 @@ export function equationsBench(state: State, frame: Frame): Bench {
   function showInputs(): void {
     const wanted = program!.checked.inputs
     const key = JSON.stringify(wanted)
-    // A field that is being written in must stay.
+    // Keeps the fields if the list of inputs is unchanged, because the visitor may be typing in one of them.
     if (key === listed || (program!.checked.diagnostics.some((d) => d.severity === 'error') && !wanted.length)) return
     listed = key
     inputs.hidden = !wanted.length
@@ -150,7 +150,7 @@ export function study(state: State): Program {
     names: all.map(({ name, axes, isInput }) => ({ name, axes, isInput, role: state.roles[name] ?? 'data' })),
     values: () => read(all.filter((n) => n.isInput)),
     opened: () => {
-      // A constant that is defined twice, or in a way that this page does not read, stays where it is.
+      // A constant that is defined twice, or in a form that this page does not parse, stays in the source.
       const readable = consts.filter((c, i) => consts.findIndex((d) => d.name === c.name) === i && isReadable(c.text))
       const names = new Set(readable.map((c) => c.name))
       return { source: withInputs(state.source, names), values: read(all.filter((n) => n.isInput || names.has(n.name))) }

@@ -1,4 +1,4 @@
-/** Programs that the playground offers: those of the folder examples, with values for their inputs. */
+/** Programs of the menu: those of the folder `examples`, with values for their inputs. */
 import attention from 'example:equations/attention.eq'
 import convolution from 'example:equations/convolution.eq'
 import hmm from 'example:equations/hmm.eq'
@@ -16,7 +16,7 @@ import oscillator from 'source:../script/examples/oscillator.ts'
 import sine from 'source:../script/examples/sine.ts'
 import type { State } from './state.js'
 
-/** Without the lines that tests of the repository read. */
+/** The text without the `# expect` lines, which tests of the repository read. */
 const plain = (text: string): string => text.replace(/^# expect .*\n?/gm, '').trimEnd() + '\n'
 
 const program = (source: string, more: Partial<State> = {}): State => ({ language: 'equations', source: plain(source), values: {}, roles: {}, loss: '', rate: 0.05, ...more })

@@ -13,7 +13,7 @@ export function gradientView(open: (source: string) => void, changed: () => void
     update(program: Program) {
       const focused = (document.activeElement as HTMLElement | null)?.dataset.name
       fill(program)
-      // The boxes are new ones; the one that was used keeps the focus.
+      // The check boxes are new elements; the focus moves to the replacement of the one that was used.
       if (focused) panel.querySelector<HTMLElement>(`input[data-name="${CSS.escape(focused)}"]`)?.focus()
     },
   }

@@ -1,4 +1,4 @@
-/** The graph of the program as a drawing, which can be made larger and smaller. */
+/** A drawing of the program's graph, with zoom. */
 import { equations, tensor } from 'gradus'
 import { button, el, select } from '../lib/dom.js'
 import type { Program, View } from './equations.js'
@@ -40,7 +40,7 @@ export function graphView(): View {
     panel,
     update(program) {
       last = program
-      // Constants are drawn as inputs: as constants they would be computed before the drawing.
+      // Constants are drawn as inputs, because constants would be folded before the graph is drawn.
       const { source, values } = program.opened()
       const text = what === 'gradient' ? `${source}\n${equations.gradient(source, { of: program.loss })}` : source
       const tensors = Object.fromEntries(Object.entries(values).map(([n, v]) => [n, tensor(v.data, { shape: v.shape, device: 'cpu' })]))

@@ -9,7 +9,7 @@ export class ProgramModel extends nn.Module {
   constructor(values: Record<string, Literal>) {
     super()
     for (const [name, v] of Object.entries(values)) {
-      // A property that modules have cannot hold a parameter.
+      // A parameter cannot have the name of a property of modules.
       const property = name in this ? `${name}_` : name
       Object.assign(this, { [property]: this.param(v.shape, { init: { values: v.data } }) })
       this.byName.push([name, property])

@@ -5,14 +5,14 @@ import { examples } from './examples.js'
 import { scriptBench } from './script.js'
 import { pack, unpack, type State, type Written } from './state.js'
 
-/** The interface of a language: its editor, its buttons and its views. */
+/** The panel of a language: its editor, buttons and views. */
 export interface Bench {
   actions: Element[]
   left: Element[]
   right: Element
-  /** The program as it is now. */
+  /** Returns the current program. */
   state(): State
-  /** Called once its parts are shown. */
+  /** Called once, after its elements have been added to the page. */
   start(): void
   leave(): void
 }
@@ -20,7 +20,7 @@ export interface Bench {
 /** The parts of the page that a language's panel may use. */
 export interface Frame {
   say(text: string): void
-  /** If true, the program came with an address, and the visitor may not know it. */
+  /** If true, the program is from the address, so the visitor may not have seen it. */
   isForeign: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Facts about a program's text: constants, names, sizes of axes, and values that visitors write for inputs. */
+/** Reads constants, names and sizes of axes from a program's text, and parses values that visitors write for inputs. */
 import { Random } from '../lib/random.js'
 
 /** A tensor written as text. */
@@ -17,7 +17,7 @@ export interface Constant {
 
 const CONST = /^([A-Za-z_]\w*)(?:\[([^\]]*)\])?\s*=\s*const\((.*)\)\s*(?:#.*)?$/
 
-/** Constants that stand on a line of their own. */
+/** Constants on lines of their own. */
 export function constants(source: string): Constant[] {
   return source.split('\n').flatMap((text, line) => {
     const found = CONST.exec(text.trim())
@@ -26,7 +26,7 @@ export function constants(source: string): Constant[] {
   })
 }
 
-/** The source with these constants left out, so that they are inputs. Lines keep their numbers. */
+/** Removes these constants from the source, which makes them inputs. Line numbers do not change. */
 export function withInputs(source: string, names: ReadonlySet<string>): string {
   const lines = source.split('\n')
   for (const c of constants(source)) if (names.has(c.name)) lines[c.line] = ''
@@ -43,7 +43,7 @@ export function definedNames(source: string): string[] {
   return [...found]
 }
 
-/** Sizes of axes that `axis` lines and written values tell. */
+/** Sizes of axes, from `axis` lines and from values in the text. */
 export function axisSizes(source: string, known: { axes: string[], text: string }[]): Map<string, number> {
   const sizes = new Map<string, number>()
   for (const m of source.matchAll(/^\s*axis\s+([\w']+)\s*=\s*(\d+)/gm)) sizes.set(m[1]!, Number(m[2]))
@@ -59,21 +59,21 @@ export function axisSizes(source: string, known: { axes: string[], text: string 
 const CALL = /^(normal|uniform|zeros|ones|value|linspace)\s*\(([^[\]()]*)(?:,?\s*\[([\d\s,]*)\])?\)$/
 const LIMIT = 4_000_000
 
-/** The value of a text: nested lists of numbers, or `normal(0.5)`, `uniform(1)`, `zeros()`, `ones()`, `linspace(0, 1)`, with a shape if axes do not tell it. */
+/** Parses a value: nested lists of numbers, or `normal(0.5)`, `uniform(1)`, `zeros()`, `ones()`, `linspace(0, 1)`, with a shape if the axes do not determine it. */
 export function readValue(text: string, axes: string[], sizes: Map<string, number>, name: string): Literal {
   const trimmed = text.trim()
   if (!trimmed) throw new Error(`${name} has no value yet; write one, such as ${axes.length ? 'normal(0.5)' : '0'}`)
   const call = CALL.exec(trimmed)
   if (!call) return readList(trimmed, name)
   const args = call[2]!.split(',').map((a) => a.trim()).filter(Boolean).map(Number)
-  if (args.some((a) => !Number.isFinite(a))) throw new Error(`${name}: ${trimmed} has something that is not a number`)
+  if (args.some((a) => !Number.isFinite(a))) throw new Error(`${name}: ${trimmed} has an argument that is not a number`)
   const shape = call[3] !== undefined ? call[3].split(',').map((n) => n.trim()).filter(Boolean).map(Number) : axes.map((a) => {
     const size = sizes.get(a)
     if (size === undefined) throw new Error(`${name}: the size of the axis ${a} is not known; write \`axis ${a} = 8\` in the program, or a shape: ${call[1]}(${call[2]}${call[2] && ', '}[${axes.map(() => '8')}])`)
     return size
   })
   const count = shape.reduce((a, b) => a * b, 1)
-  if (count > LIMIT) throw new Error(`${name}: ${count} numbers are more than this page takes (${LIMIT})`)
+  if (count > LIMIT) throw new Error(`${name}: ${count} numbers are more than this page accepts (${LIMIT})`)
   const random = new Random([...name].reduce((h, c) => h * 31 + c.charCodeAt(0), 7) | 0)
   const [first = 1, second = 1] = args
   const fill: Record<string, (i: number) => number> = {

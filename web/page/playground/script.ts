@@ -1,6 +1,6 @@
 /**
  * The playground for TypeScript: the program is checked while it is written, and runs in a worker.
- * A program that came with an address runs only after the visitor has asked for it.
+ * A program from the address runs only after the visitor has pressed a button.
  */
 import * as gradus from 'gradus'
 import { onDevice, session } from '../lib/device.js'
@@ -21,10 +21,10 @@ const known: Known = {
   names: Object.keys(gradus),
   members: Object.fromEntries((['nn', 'losses', 'optim', 'schedule', 'equations', 'safetensors'] as const).map((n) => [n, Object.keys(gradus[n])])),
 }
-/** Methods of tensors; those of ops are in a class above. */
+/** Methods of tensors; those of ops are in the base class. */
 const METHODS: string[] = []
 for (let at: object | null = gradus.Tensor.prototype; at && at !== Object.prototype; at = Object.getPrototypeOf(at) as object | null) METHODS.push(...Object.getOwnPropertyNames(at))
-/** Milliseconds for which a program may block its worker, and that it may take in all, before its first step. */
+/** Limits before the first step, in milliseconds: for blocking the worker, and for the total time. */
 const PATIENCE = 8000
 const LONGEST = 120_000
 
@@ -41,7 +41,7 @@ export function scriptBench(state: State, frame: Frame): Bench {
   let left = false
   let checked: Checked | null = null
   let ready: Ready | null = null
-  /** A worker whose session is open, for the next run. */
+  /** A worker with an open session, for the next run. */
   let spare: Runner | null = null
   let pending: { key: string, promise: Promise<Ready> } | null = null
   let turn = 0
@@ -55,7 +55,7 @@ export function scriptBench(state: State, frame: Frame): Bench {
     view.select('values')
   })
 
-  /** Checks the text; a program that may run is also run up to its first step, which finds wrong shapes. */
+  /** Checks the text. If the program is allowed to run, runs it up to its first step, which finds wrong shapes. */
   async function changed(): Promise<void> {
     clearTimeout(timer)
     const { check } = await checking
@@ -68,7 +68,7 @@ export function scriptBench(state: State, frame: Frame): Bench {
 
   const keyNow = () => `${session().device} ${editor.value}`
 
-  /** Runs the program as it is now, unless that is done or under way. */
+  /** Runs the current program, unless it has run or is running. */
   function prepare(): Promise<Ready> {
     const key = keyNow()
     if (ready?.key === key) return Promise.resolve(ready)
@@ -109,7 +109,7 @@ export function scriptBench(state: State, frame: Frame): Bench {
     }
   }
 
-  /** Shows an error at its place in the editor; false if it has none. */
+  /** Shows an error at its position in the editor; returns false if it has no position. */
   function report(e: unknown): boolean {
     if (!(e instanceof ProgramFault) || !e.at || editor.value !== state.source) return false
     const [line, column] = e.at
@@ -124,7 +124,7 @@ export function scriptBench(state: State, frame: Frame): Bench {
   let checkedSuggestion: (name: string) => string | null = () => null
   void checking.then(({ suggestion }) => { checkedSuggestion = (name) => suggestion(name, METHODS) })
 
-  /** A learning rate that the visitor has written; null leaves that of the program. */
+  /** The learning rate that the visitor has entered; null keeps that of the program. */
   let rate: number | null = null
   const train: TrainPanel = new TrainPanel({
     async ready() {
@@ -169,7 +169,7 @@ export function scriptBench(state: State, frame: Frame): Bench {
       void refresh()
     }))
 
-  /** Brings the tab that is open up to date. */
+  /** Updates the open tab. */
   async function refresh(): Promise<void> {
     if (left) return
     if (!isTrusted) {
@@ -202,7 +202,7 @@ export function scriptBench(state: State, frame: Frame): Bench {
     if (id === 'train') train.show()
     void refresh()
   })
-  // Values follow a training that runs.
+  // Updates values while a training runs.
   const follow = window.setInterval(() => { if (current === 'values' && train.loop.running && ready) void refresh() }, 1500)
   const drop = () => {
     ready?.runner.stop()

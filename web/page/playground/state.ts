@@ -1,4 +1,4 @@
-/** The program of the playground with everything that belongs to it, and its form as a part of an address. */
+/** The state of the playground: the program and its settings. Packs and unpacks it for an address. */
 
 export type Role = 'data' | 'parameter'
 
@@ -8,15 +8,15 @@ export type Written = 'equations' | 'typescript'
 export interface State {
   language: Written
   source: string
-  /** Values of inputs, as they are written. */
+  /** Values of inputs, as text. */
   values: Record<string, string>
   roles: Record<string, Role>
-  /** The name to differentiate and to minimise; empty is the first scalar output. */
+  /** The name to differentiate and to minimise; if empty, the first scalar output. */
   loss: string
   rate: number
 }
 
-/** Bytes that an address may unpack to. */
+/** Largest size of an unpacked address, in bytes. */
 const LIMIT = 300_000
 
 /** Packs a state for an address. */
@@ -27,7 +27,7 @@ export async function pack(state: State): Promise<string> {
   return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
-/** Reads a packed state. Throws if it is none. */
+/** Unpacks a state. Throws if the text is not a packed state. */
 export async function unpack(code: string): Promise<State> {
   try {
     const bytes = Uint8Array.from(atob(code.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))

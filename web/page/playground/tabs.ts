@@ -1,4 +1,4 @@
-/** Tabs with the keys that people expect: arrows move, Home and End jump. */
+/** Tabs with the usual keys: arrows select the next or previous tab, Home and End the first or last. */
 import { el, uid } from '../lib/dom.js'
 
 export interface Tab {

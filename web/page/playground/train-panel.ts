@@ -1,4 +1,4 @@
-/** The parts of a training that equations and TypeScript share: controls, loss curve, numbers, weights and learnt values. */
+/** The parts of a training panel that equations and TypeScript share: controls, loss curve, numbers, weights and learnt values. */
 import type { StepResult } from 'gradus'
 import { Curve } from '../lib/canvas.js'
 import { button, download, el, field, messageOf, show } from '../lib/dom.js'
@@ -18,18 +18,18 @@ export interface Trained {
 }
 
 export interface Options {
-  /** Compiles the program as it is now, unless that is done. Null if there is nothing to train; throws if it cannot be compiled. */
+  /** Compiles the current program, unless it is compiled already. Returns null if there is nothing to train; throws if it cannot be compiled. */
   ready(): Promise<Trained | null>
   /** The batch of a step. */
   batch(step: number): unknown
   /** Shape and axes of a learnt value. */
   shape(name: string): readonly number[]
   axes?(name: string): string[]
-  /** The visitor wants to begin anew. */
+  /** Called when the visitor resets the training. */
   forget(): void
-  /** The visitor has changed the learning rate. */
+  /** Called when the visitor has changed the learning rate. */
   rated?(rate: number): void
-  /** Something failed; true if the view shows it itself. */
+  /** Called with an error; returns true if the view shows the error itself. */
   failed?(e: unknown): boolean
 }
 
@@ -111,7 +111,7 @@ export class TrainPanel {
     this.show()
   }
 
-  /** Puts the parts back if something else was shown. */
+  /** Shows the parts again if a message has replaced them. */
   show(): void {
     if (!this.panel.contains(this.curve.canvas)) this.panel.replaceChildren(...this.parts)
     this.draw()
@@ -125,10 +125,10 @@ export class TrainPanel {
   fail(e: unknown): void {
     const isShown = this.options.failed?.(e)
     this.status.className = 'status error'
-    this.status.textContent = isShown ? `${messageOf(e).split('\n')[0]!} The text below the editor shows the place.` : messageOf(e)
+    this.status.textContent = isShown ? `${messageOf(e).split('\n')[0]!} The text below the editor shows its position.` : messageOf(e)
   }
 
-  /** Numbers and curve as before the first step. */
+  /** Resets numbers and curve to the state before the first step. */
   clear(): void {
     for (const d of Object.values(this.numbers)) d.textContent = '–'
     this.numbers.step.textContent = '0'

@@ -1,14 +1,14 @@
-/** Checks a TypeScript program while it is written: syntax, imports, names and exports, with carets as for equations. Loaded lazily. */
+/** Checks a TypeScript program while it is written: syntax, imports, names and exports, with carets as for equations. Loaded on demand. */
 import type { equations } from 'gradus'
 import { children, references, strip, type Node, type Problem } from './strip.js'
 import { rendered } from './report.js'
 
 export interface Checked extends equations.Checked {
-  /** JavaScript with every character at its place; empty if there are mistakes. */
+  /** JavaScript in which every character keeps its position; empty if there are errors. */
   code: string
   /** Names that the program exports. */
   exports: string[]
-  /** Where the package's name stands in the code, with its quotes. */
+  /** Positions of the package's name in the code, with its quotes. */
   imports: [from: number, to: number][]
 }
 
@@ -18,7 +18,7 @@ export interface Known {
   members: Record<string, string[]>
 }
 
-/** Exports that a training needs. */
+/** Exports that training requires. */
 export const NEEDED = ['model', 'loss', 'inputs', 'optimizer', 'batch']
 /** Globals of a page that a worker does not have. */
 const PAGE_ONLY = new Set(['document', 'window', 'localStorage', 'sessionStorage', 'alert', 'prompt', 'confirm', 'requestIdleCallback'])
@@ -143,20 +143,20 @@ function checkExports(source: string, tree: Node, exports: string[], found: Foun
   found.push({
     severity: 'warning', from, to: last ? Math.min(last.end, end < 0 ? last.end : end) : 1,
     message: exports.length ? `a training also needs the exports ${missing.join(', ')}` : 'nothing is exported',
-    help: exports.length ? 'batch is a function of the step that gives arrays by the names of inputs' : `export ${NEEDED.join(', ')} to train, or tensors to see their values`,
+    help: exports.length ? 'batch is a function of the step that returns arrays by the names of inputs' : `export ${NEEDED.join(', ')} to train, or tensors to see their values`,
   })
 }
 
-/** The name that was probably meant. */
+/** The known name that is most similar to `name`, if any is. */
 export function suggestion(name: string, among: string[]): string | null {
   const most = Math.max(1, Math.floor(name.length / 3))
-  // The case of letters decides between names that are equally near.
+  // Of equally similar names, prefers the one that differs less in upper and lower case.
   const [best] = among.map((n) => [n, distance(name.toLowerCase(), n.toLowerCase()) + distance(name, n) / 100] as const)
     .filter(([, d]) => Math.floor(d) <= most).sort((a, b) => a[1] - b[1])
   return best ? `did you mean \`${best[0]}\`?` : null
 }
 
-/** Edits between two words; two letters in the wrong order are one. */
+/** The number of edits between two words; swapping two adjacent letters is one edit. */
 function distance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]
   for (let i = 1; i <= a.length; i++) {

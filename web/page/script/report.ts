@@ -7,7 +7,7 @@ export function rendered(source: string, diagnostics: equations.Diagnostic[]): s
     const text = lines[d.line - 1] ?? ''
     const pad = ' '.repeat(String(d.line).length)
     const end = d.endLine > d.line ? text.length + 1 : d.endColumn
-    // Tabs stay, so that the carets stand below their text.
+    // Keeps tabs, so that the carets are below the text that they mark.
     const before = text.slice(0, d.column - 1).replace(/[^\t]/g, ' ')
     const parts = [
       `${d.severity}: ${d.message}`,

@@ -1,10 +1,10 @@
-/** A TypeScript program in a worker, as the page sees it. The worker inherits the policy of the page, because it comes from a blob. */
+/** The page's side of a worker that runs a TypeScript program. The worker is created from a blob, so it inherits the page's content security policy. */
 import type { Explained, StepResult } from 'gradus'
 import { session, wasm } from '../lib/device.js'
 import type { Checked } from './check.js'
 import type { Call, Fault, Loaded, Named, Said } from './worker.js'
 
-/** An error of the program, with its place. */
+/** An error of the program, with its position. */
 export class ProgramFault extends Error {
   readonly at: Fault['at']
   constructor({ message, at }: Fault) {
@@ -63,7 +63,8 @@ export class Runner {
   /** Runs a checked program and compiles its training. */
   async load({ code, imports }: Checked): Promise<Loaded> {
     await this.opened
-    // Imports name the package's file, because workers have no import maps. Later ones first, so that places hold.
+    // Imports name the package's file, because workers have no import maps. Replaces the last one first, so that the positions of the
+    // others stay valid.
     const address = JSON.stringify(new URL('gradus/index.js', document.baseURI).href)
     const text = imports.toReversed().reduce((t, [from, to]) => t.slice(0, from) + address + t.slice(to), code)
     this.code = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
@@ -95,8 +96,8 @@ export class Runner {
   values = (): Promise<Named[]> => this.call('values')
 
   /**
-   * Stops the program if the worker takes no messages for `milliseconds`, as in an endless loop, or if `isDone` stays false for
-   * `most` milliseconds. Time in which kernels compile does not count as the former.
+   * Stops the program if the worker handles no messages for `milliseconds`, as in an endless loop, or if `isDone` stays false for `most`
+   * milliseconds. Time in which kernels compile does not count for the first limit.
    */
   async guard(isDone: () => boolean, milliseconds: number, most: number): Promise<void> {
     const late = (ms: number) => new Promise<true>((done) => { setTimeout(() => done(true), ms) })
@@ -106,14 +107,14 @@ export class Runner {
         const hangs = await Promise.race([this.call('ping').then(() => false), late(milliseconds)])
         const passed = performance.now() - from
         if (isDone() || !(hangs || passed > most)) continue
-        return this.stop(new Error(`the program was still at work after ${Math.round(passed / 1000)} s, before its first step`))
+        return this.stop(new Error(`the program was stopped: after ${Math.round(passed / 1000)} s it had not reached its first step`))
       }
     } catch {
       // The worker was stopped; other calls report the reason.
     }
   }
 
-  /** Ends the worker, also in the middle of a loop. */
+  /** Ends the worker, even during a loop. */
   stop(why: Error = new Error('the program was stopped')): void {
     this.broken ??= why
     this.worker.terminate()

@@ -1,5 +1,5 @@
 /**
- * TypeScript to JavaScript by erasing types: every erased character becomes a space, so that lines and columns stay.
+ * Converts TypeScript to JavaScript by erasing types. Every erased character becomes a space, so that lines and columns do not change.
  * Syntax that cannot be erased (enums, parameter properties, namespaces, decorators) is reported.
  */
 import { tsPlugin } from '@sveltejs/acorn-typescript'
@@ -13,7 +13,7 @@ export interface Node {
   [field: string]: unknown
 }
 
-/** A mistake at a range of the source. */
+/** An error at a range of the source. */
 export interface Problem {
   from: number
   to: number
@@ -34,7 +34,7 @@ const OPTIONS = { ecmaVersion: 'latest', sourceType: 'module', locations: true }
 
 /** Statements and class members that only declare types. */
 const DECLARATIONS = new Set(['TSInterfaceDeclaration', 'TSTypeAliasDeclaration', 'TSDeclareFunction', 'TSIndexSignature'])
-/** Parts that are erased whole. */
+/** Nodes that are erased completely. */
 const PARTS = new Set(['TSTypeAnnotation', 'TSTypeParameterDeclaration', 'TSTypeParameterInstantiation'])
 const REFUSED: Record<string, [message: string, help: string]> = {
   TSEnumDeclaration: ['enums cannot be run here', 'write an object: const Color = { red: 0, green: 1 } as const'],
@@ -68,7 +68,7 @@ export function strip(source: string): Stripped {
   eraser.dropUnusedImports(tree)
   const code = eraser.text.join('')
   try {
-    // Erasing may join lines that a type kept apart, such as a return type over two lines.
+    // Erasing may join statements that a type separated, such as a return type over two lines.
     Parser.parse(code, OPTIONS)
   } catch (e) {
     const problem = syntaxProblem(source, e)
@@ -81,18 +81,18 @@ function syntaxProblem(source: string, e: unknown): Problem {
   const { pos, message } = e as { pos?: number, message: string }
   if (typeof pos !== 'number') throw e
   const from = Math.min(pos, source.length)
-  // The mark covers the word at the place.
+  // The mark covers the word at this position.
   const word = /^[\w$]+/.exec(source.slice(from))?.[0].length ?? 1
   const text = message.replace(/ \(\d+:\d+\)$/, '')
   return { from, to: from + word, message: text[0]!.toLowerCase() + text.slice(1), help: null }
 }
 
 class Eraser {
-  /** The characters of the source, of which some become spaces. */
+  /** The characters of the source, of which the erased ones become spaces. */
   text: string[]
   problems: Problem[] = []
   constructor(private source: string) {
-    // By UTF-16 units, as the parser counts.
+    // Splits into UTF-16 units, which the parser counts.
     this.text = source.split('')
   }
 
@@ -100,7 +100,7 @@ class Eraser {
     for (let i = from; i < to; i++) if (!/\s/.test(this.text[i]!)) this.text[i] = ' '
   }
 
-  /** Erases a statement. A semicolon stays, so that the lines around it are not joined. */
+  /** Erases a statement, except a semicolon, so that the lines around it are not joined. */
   private eraseStatement({ start, end }: Node): void {
     this.erase(start, end)
     this.text[start] = ';'
@@ -203,7 +203,7 @@ class Eraser {
   }
 }
 
-/** Identifiers that stand for values. Types are left out. */
+/** Identifiers of values, without those of types. */
 export function references(tree: Node): Node[] {
   const found: Node[] = []
   const visit = (node: Node): void => {

@@ -1,7 +1,7 @@
-/** The worker that runs a TypeScript program of the playground: imports it from a blob, compiles its training, takes steps and reads values. */
+/** The worker that runs a TypeScript program of the playground. Imports the program from a blob, compiles its training, takes steps and reads values. */
 import { compileTraining, init, nn, Tensor, type InputDecls, type Training, type TrainingSpec, type Value } from 'gradus'
 
-/** A call of the page. */
+/** A call from the page. */
 export interface Call {
   id: number
   method: string
@@ -25,7 +25,7 @@ export interface Loaded {
 /** A value with its name. */
 export type Named = [name: string, value: Value]
 
-/** Elements of a value that goes to the page. */
+/** Largest number of elements of a value that is sent to the page. */
 const MOST = 1 << 20
 const send = (said: Said, moved: Transferable[] = []) => (self as unknown as Worker).postMessage(said, moved)
 
@@ -35,7 +35,7 @@ let training: Training<nn.Module, InputDecls> | null = null
 let model: nn.Module | null = null
 let captured: Record<string, Value> = {}
 
-/** Places in the program that an error names: that of the package's error, else the first of the stack. */
+/** Finds the position of an error in the program: that of the package's error, else the first one in the stack. */
 function faultOf(e: unknown): Fault {
   const error = e as Error & { line?: string }
   const text = `${error?.line ?? ''}\n${error?.stack ?? ''}`
@@ -59,11 +59,11 @@ for (const kind of ['log', 'info', 'warn', 'error'] as const) {
 }
 
 const methods = {
-  /** Answers whether the worker takes messages. */
+  /** Answers, so that the page knows that the worker handles messages. */
   ping: () => null,
 
   async open(device: 'webgpu' | 'cpu', wasm: WebAssembly.Module, base: string): Promise<null> {
-    // The worker comes from a blob, so addresses of the program are made relative to the page.
+    // The worker was created from a blob, so addresses in the program are resolved against the page.
     const plain = self.fetch.bind(self)
     self.fetch = (request, options) => plain(typeof request === 'string' ? new URL(request, base) : request, options)
     await init({ device, wasm, seed: 1 })

@@ -10,10 +10,10 @@ import { serve } from '../serve.mjs'
 const browser = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const built = join(dirname(fileURLToPath(import.meta.url)), '../../dist/page/index.html')
 
-/** Why tests cannot run; false if they can. */
-export const skip = missing([browser, `there is no ${browser}`], [built, 'dist/page is not built'])
+/** The reason why tests cannot run; false if they can. */
+export const skip = missing([browser, `${browser} does not exist`], [built, 'dist/page is not built'])
 
-/** Starts the server and a browser. `webgpu: false` is a browser without an adapter. */
+/** Starts the server and a browser. `webgpu: false` starts a browser without an adapter. */
 export async function start({ webgpu = true } = {}) {
   const server = await serve()
   const folder = mkdtempSync(join(tmpdir(), 'gradus-page-'))
@@ -21,7 +21,7 @@ export async function start({ webgpu = true } = {}) {
     '--disable-component-update', '--disable-sync', `--user-data-dir=${folder}`, '--remote-debugging-pipe',
     ...(webgpu ? ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'] : []), 'about:blank']
   const context = await chromium.launchPersistentContext(folder, { executablePath: browser, headless: false, ignoreDefaultArgs: true, args })
-  // A slow machine is not a failure: each test has a limit of its own.
+  // No limit here, so that slow machines do not fail: each test has a limit of its own.
   context.setDefaultTimeout(240_000)
   return {
     url: server.url,

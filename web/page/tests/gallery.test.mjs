@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { skip, start } from './browser.mjs'
 
 const TRAINED = ['sine', 'digits', 'names', 'addition', 'nerf', 'flow', 'automaton', 'tictactoe']
-// A minute on a machine of its own; others may share this one.
+// Training takes up to a minute on an idle machine, and longer on one with other work.
 const PATIENCE = 300_000
 
 let browser
@@ -25,7 +25,7 @@ for (const id of TRAINED) {
     const said = await page.textContent('.training .status')
     assert.match(said, /^Target reached at step \d+: the mean of the last losses is /)
     assert.ok(number(await page.textContent('.numbers dd')) >= 10)
-    // The picture after the last step is drawn a moment later.
+    // The picture of the last step is drawn asynchronously.
     if (id === 'digits') await page.waitForFunction(() => Number(document.querySelector('.own').dataset.right) > 0.85)
     assert.deepEqual(problems, [])
     await page.close()

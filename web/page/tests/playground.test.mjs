@@ -91,7 +91,7 @@ test('a program trains, pauses, steps, saves and loads weights', options, async 
   writeFileSync(weights, bytes.subarray(0, 40))
   await page.setInputFiles('.train input[type=file]', weights)
   await page.waitForSelector('.train .status.error')
-  // The learning rate counts from the next step: a rate of 0 changes nothing.
+  // A new learning rate applies from the next step: with rate 0 nothing changes.
   await page.fill('.train input[type=number]', '0')
   await page.click('.train button:has-text("Step")')
   await page.waitForFunction(() => Number(document.querySelector('.train').dataset.step) >= 1)
@@ -161,7 +161,7 @@ test('keys reach everything in the order of reading', options, async () => {
   assert.equal(await page.getAttribute('[data-tab=graph]', 'aria-selected'), 'true')
   await page.keyboard.press('End')
   assert.equal(await page.evaluate(() => document.activeElement.dataset.tab), 'train')
-  // Names of all controls, as a screen reader says them.
+  // Accessible names of all controls.
   const nameless = await page.$$eval('button, select, input:not([hidden]), textarea, canvas, [role=img]', (all) => all.filter((e) =>
     !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML.slice(0, 80)))
   assert.deepEqual(nameless, [])

@@ -1,4 +1,4 @@
-/** Types are erased as esbuild does it, in place; mistakes of TypeScript programs are found where they are. Needs no browser. */
+/** Types are erased in place, with the result of esbuild; errors in TypeScript programs are reported at their positions. Needs no browser. */
 import assert from 'node:assert/strict'
 import { build, transform } from 'esbuild'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** TypeScript in the playground: a program is written, checked, trained and shared; mistakes are shown at their lines. */
+/** TypeScript in the playground: a program is written, checked, trained and shared; errors are shown at their lines. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { skip, start } from './browser.mjs'
@@ -77,7 +77,7 @@ test('mistakes are shown at the line and column of the program', options, async 
   await report(page, /sigmiod is not a function[\s\S]*did you mean `sigmoid`/)
   await write(page, PROGRAM.replace('export const inputs = {', 'export const inputs = {{'))
   await report(page, /error: .*\n +--> program:11:24/)
-  // Pressing Train on a program with a mistake says so and takes no step.
+  // Pressing Train on a program with an error reports the error and takes no step.
   await page.click('.train .primary')
   await page.waitForSelector('.train .status.error')
   // A loss that is not finite names the op and its line.
@@ -85,9 +85,9 @@ test('mistakes are shown at the line and column of the program', options, async 
   await report(page, /No mistakes/)
   await page.click('.train .primary')
   await report(page, /the loss is NaN[\s\S]*log[\s\S]*program:10:\d+/)
-  // A program that does not end is stopped, and the page works on.
+  // A program that does not end is stopped, and the page continues to work.
   await write(page, `${PROGRAM}for (;;) {}\n`)
-  await page.waitForFunction(() => /still at work after/.test(document.querySelector('.train .status').textContent))
+  await page.waitForFunction(() => /had not reached its first step/.test(document.querySelector('.train .status').textContent))
   await write(page, PROGRAM)
   await report(page, /No mistakes/)
   await page.click('.train button:has-text("Step")')

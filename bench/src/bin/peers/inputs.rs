@@ -1,4 +1,4 @@
-//! The inputs that all systems share: numbers by a hash of their position.
+//! The inputs that all systems share. Each number is a hash of its index.
 
 use gradus::{Device, Tensor};
 
@@ -26,7 +26,7 @@ pub(crate) fn ints(seed: u64, shape: &[usize], m: u64) -> Tensor {
     Tensor::from_slice(&(0..n).map(one).collect::<Vec<i64>>(), shape).to(Device::default())
 }
 
-/// The same number everywhere.
+/// A tensor of one repeated number.
 pub(crate) fn full(n: usize, value: f32) -> Tensor {
     Tensor::from_slice(&vec![value; n], [n]).to(Device::default())
 }

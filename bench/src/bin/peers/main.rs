@@ -1,7 +1,8 @@
 //! Our column in the comparison with other systems: a worker that answers one JSON object per line.
 //!
-//! `{"cmd":"hello"}` names it; `prep` builds a workload and gives its check value; `run` times repetitions; `drop` and
-//! `quit` end. `--device NAME`, anywhere, runs it all on that device. See `bench/README.md`.
+//! `{"cmd":"hello"}` returns its name; `prep` builds a workload and returns its check value; `run` times repetitions;
+//! `drop` frees a workload and `quit` ends the worker. `--device NAME`, at any position, selects the device. See
+//! `bench/README.md`.
 
 mod inputs;
 mod models;
@@ -55,13 +56,13 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// One workload from the command line, for profiling: check value and median time.
+/// Runs one workload from the command line, for profiling; prints its check value and median time.
 fn once(name: &str) -> Result<(), Failure> {
     let mut live = HashMap::new();
     let prepared = prepare(name, &mut live)?;
     if std::env::args().any(|a| a == "--explain") {
         let explain = live.get(name).and_then(|w| w.explain.as_ref()).ok_or("it has no plan")?;
-        // Once it has settled: the first runs are those of cold caches.
+        // After warm-up, because the first runs have cold caches.
         let settled = Instant::now() + Duration::from_millis(300);
         let mut text = explain()?;
         while Instant::now() < settled {
@@ -99,7 +100,7 @@ fn growth() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The time to compile a GPT and the shortest time of one step, in a new process, in which nothing is compiled yet.
+/// Measures the time to compile a GPT and the shortest time of one step, in a new process with empty caches.
 fn grown(layers: i32, batch: i32) -> Result<(f64, f64), Failure> {
     let name = format!("W5.{layers}x{batch}");
     let output = Command::new(std::env::current_exe()?).args(["--cold", &name]).output()?;

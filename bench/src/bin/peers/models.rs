@@ -9,10 +9,10 @@ use gradus::{
     scaled_dot_product_attention,
 };
 
-/// A loss over parameters and data.
+/// A loss as a function of parameters and data.
 pub(crate) struct Model {
     pub(crate) parameters: Vec<Param>,
-    /// Their first values.
+    /// Initial values of the parameters.
     pub(crate) first: Vec<Tensor>,
     /// Inputs and targets.
     pub(crate) data: Vec<Tensor>,

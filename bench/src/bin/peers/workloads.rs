@@ -19,17 +19,17 @@ type Action = Box<dyn FnMut() -> Result<(), Failure>>;
 pub(crate) struct Workload {
     /// One repetition.
     pub(crate) repeat: Action,
-    /// Back to the first parameters.
+    /// Resets the parameters to their initial values.
     pub(crate) reset: Action,
-    /// The value that all systems must agree on.
+    /// The check value, which must be the same for all systems.
     pub(crate) check: Box<dyn FnMut() -> Result<f64, Failure>>,
     /// Operations in one repetition.
     pub(crate) inner: usize,
-    /// The plan, and how long its steps take, as text.
+    /// Describes the plan and the times of its steps as text.
     pub(crate) explain: Option<Box<dyn Fn() -> Result<String, Failure>>>,
 }
 
-/// All that this worker does.
+/// Names of all workloads.
 pub(crate) const NAMES: &[&str] = &[
     "W1.128",
     "W1.512",
@@ -89,7 +89,7 @@ pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
                 matmul(fill(1, &[n, n], 1.0), fill(2, &[n, n], 1.0))?
             }
             _ if name.starts_with("A.") => attention(name[2..].parse()?)?,
-            // Layers and batch, to see how cost grows.
+            // Layers and batch, for measuring how the cost grows.
             (_, Some(size)) => {
                 let (layers, batch) = size.split_once('x').ok_or("W5.LAYERSxBATCH")?;
                 training(models::gpt(layers.parse()?, batch.parse()?), Adam::default(), None)?
@@ -108,7 +108,7 @@ fn mean_abs(outs: &[Tensor]) -> Result<f64, Failure> {
     Ok(sum)
 }
 
-/// A function of fixed inputs, compiled.
+/// A compiled function of fixed inputs.
 fn compiled(ins: &[Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Result<Workload, Failure> {
     let ins: Arc<Vec<Tensor>> = Arc::new(ins.to_vec());
     let refs: Vec<&Tensor> = ins.iter().collect();
@@ -162,7 +162,7 @@ fn normed(x: &[Tensor]) -> Tensor {
     x[0].layer_norm([1024], Some(&x[1]), Some(&x[2]), 1e-5)
 }
 
-/// Gradients for an upstream gradient.
+/// The gradients of a function for a given cotangent of its result.
 fn pulled(ins: &[Tensor], g: &Tensor, f: impl FnOnce(&[Tensor]) -> Tensor) -> Vec<Tensor> {
     let refs: Vec<&Tensor> = ins.iter().collect();
     let grads = vjp(&refs, f).and_then(|(_, pull)| pull(&[g]));
@@ -182,7 +182,7 @@ fn training(model: Model, rule: impl Rule + 'static, clip: Option<Clip>) -> Resu
         let step = step.clone();
         move || -> Result<(), Failure> {
             for (cell, value) in model.parameters.iter().zip(&model.first) {
-                // A copy of its own, so that the step may write into it.
+                // A separate copy, so that the step may overwrite it.
                 cell.data_().set_(&(value + 0.0))?;
             }
             Ok(step.borrow_mut().restart()?)
@@ -196,7 +196,7 @@ fn training(model: Model, rule: impl Rule + 'static, clip: Option<Clip>) -> Resu
     Ok(Workload {
         repeat: Box::new(move || repeat().map(drop)),
         reset: Box::new(reset),
-        // The loss that the fourth step sees.
+        // The loss of the fourth step, before its update.
         check: Box::new(move || {
             back()?;
             let mut loss = 0.0;

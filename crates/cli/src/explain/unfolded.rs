@@ -18,11 +18,12 @@ pub(super) struct Unfolded<'a> {
     ready: &'a Ready,
 }
 
-/// The number of times that mutually dependent names are computed.
+/// The repetition of mutually dependent names.
 #[derive(Clone, Copy)]
 pub(super) enum Repeated {
     Rounds(u64),
-    /// As facts derived by rules, as bits. Each fact is processed once, so the number of rounds does not determine the cost.
+    /// Rules derive facts, which are stored as bits. Each fact is processed once, so the number of rounds does not determine
+    /// the cost.
     Facts,
 }
 

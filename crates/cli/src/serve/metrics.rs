@@ -83,7 +83,7 @@ impl Metrics {
         let numbers = [
             ("prompt_tokens_total", "counter", "Tokens of prompts.", &self.prompt_tokens),
             ("generated_tokens_total", "counter", "Generated tokens.", &self.generated_tokens),
-            ("cancelled_total", "counter", "Requests whose client left.", &self.cancelled),
+            ("cancelled_total", "counter", "Requests whose client disconnected.", &self.cancelled),
             ("engine_restarts_total", "counter", "Restarts of the engine after a fault.", &self.restarts),
             ("connections", "gauge", "Open connections.", &self.connections),
             ("requests_open", "gauge", "Requests that are being answered.", &self.busy),
@@ -98,7 +98,7 @@ impl Metrics {
             );
         }
         self.first_token.write("gradus_first_token_seconds", "Time until the first token.", &mut out);
-        self.duration.write("gradus_request_seconds", "Time of whole requests.", &mut out);
+        self.duration.write("gradus_request_seconds", "Time of complete requests.", &mut out);
         out
     }
 }

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// `gradus serve` on a free port; stopped when it goes.
+/// `gradus serve` on a free port; stopped when dropped.
 pub(crate) struct Served {
     pub(crate) port: u16,
     pub(crate) process: Child,
@@ -50,7 +50,7 @@ impl Served {
         self.raw(&request(path, &body.to_string(), "Connection: close\r\n"))
     }
 
-    /// The number of a metric.
+    /// The value of a metric.
     pub(crate) fn metric(&self, name: &str) -> f64 {
         let text = self.get("/metrics").text;
         let line = text
@@ -145,7 +145,7 @@ impl Response {
         all.iter().map(|e| serde_json::from_str(e).unwrap()).collect()
     }
 
-    /// The message of an error, if it has the form that clients read.
+    /// The message of an error. Fails unless the error object has the fields that clients expect.
     pub(crate) fn error(&self) -> String {
         let json = self.json();
         let error = json["error"].as_object().unwrap_or_else(|| panic!("{self:?}"));
@@ -156,7 +156,7 @@ impl Response {
     }
 }
 
-/// A body for a greedy text that the end token does not end.
+/// The body of a request for a greedy text in which the end token is forbidden.
 pub(crate) fn greedy(prompt: &str, tokens: usize) -> Value {
     json!({ "prompt": prompt, "max_tokens": tokens, "temperature": 0, "logit_bias": { "0": -100 } })
 }

@@ -57,7 +57,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// A file with this text; gives its path.
+    /// Writes a file with this text; returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
         std::fs::write(&path, text).unwrap();
@@ -75,7 +75,7 @@ impl Drop for Folder {
     }
 }
 
-/// A program of the seed, by its path.
+/// The path of a program in `crates/lang/tests/seed`.
 pub(crate) fn seed(name: &str) -> String {
     root().join("crates/lang/tests/seed").join(name).display().to_string()
 }
@@ -84,7 +84,7 @@ pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
-/// A state over three steps.
+/// A program with a state over three time steps.
 pub(crate) const STEPS: &str = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nPre[i] = W[i,j] H[j,*t]\n\
     Sum[i] = Pre[i] + Input[i]\nH[i,*t+1] = relu(Sum[i])\nLoss = H[i,*-1] H[i,*-1]\n";
 

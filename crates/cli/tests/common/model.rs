@@ -30,7 +30,7 @@ pub(crate) fn model_of_width(name: &str, context: usize, width: usize) -> (Folde
     let decoder =
         Decoder::new(Config::from_json(&config).unwrap(), &Weights::Random(Generator::new(5))).unwrap();
     safetensors::write(folder.0.join("model.safetensors"), &decoder.state(), &Default::default()).unwrap();
-    // Bytes as such tokenisers write them: visible characters.
+    // Such tokenisers write bytes as visible characters.
     let shown = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
     let visible = |b: u8| match shown(b) {
         true => char::from(b),
@@ -64,7 +64,7 @@ pub(crate) fn model_of_width(name: &str, context: usize, width: usize) -> (Folde
     (folder, path)
 }
 
-/// Makes the folder of a model that of a sentence encoder with random weights.
+/// Turns the folder of a model into that of a sentence encoder with random weights.
 pub(crate) fn encoder(folder: &Folder) {
     let config = make!({
         "model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 12,

@@ -201,7 +201,11 @@ impl<'a> Cursor<'a> {
     fn take(&mut self, n: usize) -> Parsed<&'a [u8]> {
         let end = self.at.checked_add(n).filter(|end| *end <= self.all.len());
         let end = end.ok_or_else(|| {
-            format!("is truncated: byte {} needs {n} more, of {} that are left", self.at, self.left())
+            format!(
+                "is truncated: {n} bytes are expected at byte {}, but only {} are left",
+                self.at,
+                self.left()
+            )
         })?;
         let bytes = &self.all[self.at..end];
         self.at = end;

@@ -1,4 +1,4 @@
-"""Writes formats.gguf with the package `gguf`: a tensor of random blocks per format, and what that package makes of it as `f32`.
+"""Writes formats.gguf with the package `gguf`: a tensor of random blocks for each format, and its values as `f32` by that package.
 
 Needs `pip install gguf numpy`. The file also has a metadata entry of every type.
 """

@@ -1,6 +1,6 @@
 //! The invariants of a graph, checked after every pass in debug builds.
 //!
-//! 1. Every operand comes before its use and exists.
+//! 1. Every operand exists and precedes its use.
 //! 2. The types of every node's results equal those that its op infers from the operands.
 //! 3. Inputs are exactly the `input` nodes, each once, in order, with distinct names.
 //! 4. Outputs exist.

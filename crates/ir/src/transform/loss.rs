@@ -144,7 +144,9 @@ fn joint(graph: &Graph, loss: Id, wrt: &[Wrt<'_>], unreachable: Unreachable, see
     };
     let aval = graph.aval(loss);
     if seed == Seed::One && (aval.rank() != 0 || !aval.dtype.is_differentiable() || aval.dtype.is_complex()) {
-        return Err(Error::gradient(format!("a gradient is of a real scalar, and the loss is {aval}")));
+        return Err(Error::gradient(format!(
+            "a loss must be a real scalar to have gradients; this one is {aval}"
+        )));
     }
     if !aval.dtype.is_differentiable() {
         let why = format!("the loss is {aval}: only float and complex values have derivatives");

@@ -32,7 +32,7 @@ fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>, needed: impl Fn(usize) ->
     if let Some(i) = (0..rule.ins.len()).filter(|i| needed(*i)).find(|i| !states(i)) {
         let avals: Vec<Aval> = rule.ins.iter().map(|v| v.aval()).collect();
         let why =
-            format!("{} states no derivative by operand {i}; stop its gradient, or give a rule", op.name());
+            format!("{} has no derivative by operand {i}; stop its gradient, or declare a rule", op.name());
         b.fail(Error::gradient(why).in_op(op.name(), &avals));
         return false;
     }
@@ -41,7 +41,8 @@ fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>, needed: impl Fn(usize) ->
         return true;
     }
     let (name, n) = (op.name(), rule.outs.len());
-    let why = format!("{name} has {n} results: a pointwise or linear rule is of one (declare a jvp rule)");
+    let why =
+        format!("{name} has {n} results, but pointwise and linear rules are for one; declare a jvp rule");
     b.fail(Error::verify(why));
     false
 }
@@ -50,7 +51,7 @@ fn has_rule(b: &Builder, op: &Op, rule: &Rule<'_, '_>, needed: impl Fn(usize) ->
 fn check_count(b: &Builder, op: &Op, rule: &str, found: usize, expected: usize) {
     if found != expected {
         let why = format!(
-            "{} declares a derivative, and its {rule} gives {found} of {expected} entries",
+            "{} declares a derivative, but its {rule} returns {found} entries instead of {expected}",
             op.name()
         );
         b.fail(Error::verify(why));
@@ -61,7 +62,10 @@ fn check_count(b: &Builder, op: &Op, rule: &str, found: usize, expected: usize) 
 fn check_type(b: &Builder, op: &Op, what: [&str; 2], found: Aval, expected: Aval) {
     if found != expected {
         let [derivative, value] = what;
-        let why = format!("the {derivative} of {} has type {found}, its {value} {expected}", op.name());
+        let why = format!(
+            "the {derivative} of {} has type {found}, but its {value} has type {expected}",
+            op.name()
+        );
         b.fail(Error::verify(why));
     }
 }

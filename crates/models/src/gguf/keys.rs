@@ -196,7 +196,10 @@ pub(crate) fn metadata(json: &Json, config: &Config) -> Result<Metadata> {
         m.set(key("attention.layer_norm_epsilon"), Value::F32(config.eps as f32));
         return match config.attention.iter().all(|r| r.scale == (config.head as f64).sqrt().recip()) {
             true => Ok(m),
-            false => Err(Error::value("the scale of attention", "differs from what GGUF files can state")),
+            false => Err(Error::value(
+                "the scale of attention",
+                "cannot be stored in a GGUF file: for GPT-2 it must be 1 / √(head size)",
+            )),
         };
     }
     for end in ["attention.key_length", "attention.value_length", "rope.dimension_count"] {
@@ -206,8 +209,8 @@ pub(crate) fn metadata(json: &Json, config: &Config) -> Result<Metadata> {
     if let Some(e) = &config.experts {
         if e.layers.contains(&false) {
             return Err(Error::value(
-                "layers without experts",
-                "among layers with them have no form in GGUF files",
+                "a model with experts in only some layers",
+                "cannot be stored in a GGUF file",
             ));
         }
         m.set(key("expert_count"), size(e.count));
@@ -253,19 +256,22 @@ fn scaling(m: &mut Metadata, json: &Json, config: &Config, key: &impl Fn(&str) -
     };
     let kind = table["rope_type"].as_str().or(table["type"].as_str()).unwrap_or("default");
     if config.ropes.get(1).is_some_and(|r| r.divisors().is_some()) {
-        return Err(Error::value("scaled rotations of layers with a window", "have no form in GGUF files"));
+        return Err(Error::value(
+            "scaled rotations of layers with a window",
+            "cannot be stored in a GGUF file",
+        ));
     }
     if !matches!(kind, "linear" | "yarn") {
         let plain = config.ropes.iter().all(|r| r.factor == 1.0);
         return if plain {
             Ok(())
         } else {
-            Err(Error::value("`attention_factor`", "has no form in GGUF files"))
+            Err(Error::value("`attention_factor`", "cannot be stored in a GGUF file"))
         };
     }
     for extra in ["attention_factor", "mscale", "mscale_all_dim", "truncate"] {
         if kind == "yarn" && !table[extra].is_null() {
-            return Err(Error::value(format!("`{extra}` of rotations"), "has no form in GGUF files"));
+            return Err(Error::value(format!("`{extra}` of rotations"), "cannot be stored in a GGUF file"));
         }
     }
     m.set(key("rope.scaling.type"), Value::String(kind.into()));

@@ -177,7 +177,7 @@ pub(crate) fn reorder(t: &Tensor, heads: usize, to_gguf: bool) -> Result<Tensor>
     if heads == 0 || !rows.is_multiple_of(2 * heads) {
         return Err(Error::shape(
             format!("shape {shape}"),
-            format!("cannot be cut into {heads} heads of pairs"),
+            format!("cannot be divided into {heads} heads of pairs of rows"),
         ));
     }
     let half = rows / heads / 2;

@@ -150,7 +150,7 @@ impl<'a> Vocabulary<'a> {
             "llama" => self.by_scores(),
             "t5" => self.unigram(),
             other => {
-                let why = "is not supported: gpt2, llama and t5 are";
+                let why = "is not supported; supported are gpt2, llama and t5";
                 Err(Error::value(format!("a tokeniser of the kind `{other}`"), why))
             }
         }
@@ -294,8 +294,8 @@ fn cutting(name: &str) -> Result<(Json, bool)> {
         "llama-bpe" | "llama3" => Ok((sequence(vec![split(LLAMA3), bytes(false)]), true)),
         "qwen2" => Ok((sequence(vec![split(&LLAMA3.replace("{1,3}", "")), bytes(false)]), false)),
         other => {
-            let why = "is not supported: gpt-2, smollm, starcoder, llama-bpe and qwen2 are";
-            Err(Error::value(format!("cutting text as `{other}` does"), why))
+            let why = "is not supported; supported are gpt-2, smollm, starcoder, llama-bpe and qwen2";
+            Err(Error::value(format!("the pre-tokeniser `{other}`"), why))
         }
     }
 }

@@ -109,7 +109,8 @@ impl Tokenizer {
     /// any text, so texts with such a name are refused.
     fn encode_plain(&self, text: &str, ends: bool) -> Result<Vec<i64>> {
         if let Some(name) = self.special.iter().find(|s| self.unigram && text.contains(s.as_str())) {
-            let why = "cannot be encoded: this tokeniser takes the name of a special token for the token";
+            let why =
+                "cannot be encoded: this tokeniser cannot encode the name of a special token as plain text";
             return Err(Error::value(format!("a text with `{name}`"), why));
         }
         encode(&self.plain, text, ends)

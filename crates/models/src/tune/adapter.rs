@@ -176,7 +176,9 @@ fn settings(path: &Path) -> Result<(usize, f64)> {
     let rank =
         rank.ok_or_else(|| failed(format!("has the rank {}, not one from 1 to {MOST_RANK}", json["r"])))?;
     let alpha = json["lora_alpha"].as_f64().filter(|a| a.is_finite() && *a > 0.0);
-    let alpha = alpha.ok_or_else(|| failed(format!("has the `lora_alpha` {}", json["lora_alpha"])))?;
+    let alpha = alpha.ok_or_else(|| {
+        failed(format!("has the `lora_alpha` {}; it must be a positive number", json["lora_alpha"]))
+    })?;
     let divisor = if json["use_rslora"] == true { (rank as f64).sqrt() } else { rank as f64 };
     Ok((rank as usize, alpha / divisor))
 }

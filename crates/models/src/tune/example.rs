@@ -42,8 +42,11 @@ impl Example {
     pub(crate) fn check(&self, number: usize, vocabulary: usize) -> Result<()> {
         let what = || format!("example {}", number + 1);
         if self.given == 0 || self.learned() == 0 {
-            let why = format!("has {} tokens, {} of them given", self.tokens.len(), self.given);
-            return Err(Error::value(what(), format!("{why}; it needs a given one and one to learn")));
+            let why = format!("has {} tokens, of which {} are context", self.tokens.len(), self.given);
+            return Err(Error::value(
+                what(),
+                format!("{why}; it needs at least one token of context and one to learn"),
+            ));
         }
         match self.tokens.iter().find(|t| !(0..vocabulary as i64).contains(*t)) {
             Some(t) => {

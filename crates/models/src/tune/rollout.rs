@@ -45,7 +45,10 @@ impl Sampler {
     ) -> Result<Sampler> {
         sampling.check()?;
         if tokens == 0 {
-            return Err(Error::value("answers of 0 tokens", "cannot be rewarded; 1 is the least"));
+            return Err(Error::value(
+                "answers of 0 tokens",
+                "cannot be rewarded; the limit must be at least 1",
+            ));
         }
         let session = Session::new(model, MOST_SLOTS);
         Ok(Sampler { session, tokenizer, sampling, tokens, generator: Generator::new(seed) })

@@ -51,7 +51,7 @@ pub fn save(model: &Decoder, source: &Path, folder: &Path) -> Result<()> {
         let known: BTreeSet<String> = Weights::of_folder(source)?.names().into_iter().collect();
         if let Some((name, _)) = tensors.iter().find(|(name, _)| !known.contains(name)) {
             return Err(failed(format!(
-                "cannot be written: `{name}` has another name in the files of the model"
+                "cannot be written: the files of the model have no tensor `{name}`; they name their tensors differently"
             )));
         }
         // The configuration comes last: a folder that has one is complete.

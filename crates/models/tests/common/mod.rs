@@ -112,8 +112,8 @@ pub(crate) fn tokenizer() -> Value {
     })
 }
 
-/// A file of real weights in the folder that `GRADUS_WEIGHTS` names. Without it such tests say so and pass, unless
-/// `GRADUS_ORACLES=required`.
+/// A file of real weights in the folder that `GRADUS_WEIGHTS` names. Without the folder, such tests print a note
+/// and pass, unless `GRADUS_ORACLES=required`.
 pub(crate) fn real(file: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("GRADUS_WEIGHTS").map(PathBuf::from);
     let path = folder.map(|f| f.join(file)).filter(|p| p.exists());

@@ -64,12 +64,12 @@ impl LoraSlot {
         LoraSlot(Arc::new(Contents { inputs, outputs, lora: RwLock::new(None) }))
     }
 
-    /// Returns the number of features that the map takes.
+    /// Returns the number of input features of the map.
     pub fn inputs(&self) -> usize {
         self.0.inputs
     }
 
-    /// Returns the number of features that the map gives.
+    /// Returns the number of output features of the map.
     pub fn outputs(&self) -> usize {
         self.0.outputs
     }

@@ -70,9 +70,9 @@ impl Forward for BatchNorm {
 /// Normalizes the last axes to mean 0 and variance 1.
 #[derive(Clone, Debug)]
 pub struct LayerNorm {
-    /// Has the extents of the last axes.
+    /// One number for each element of the last axes.
     pub weight: Param,
-    /// Has the extents of the last axes.
+    /// One number for each element of the last axes.
     pub bias: Option<Param>,
     /// Added to the variance.
     pub eps: f64,
@@ -104,7 +104,7 @@ impl Forward for LayerNorm {
 /// Normalizes the last axes to mean square 1.
 #[derive(Clone, Debug)]
 pub struct RmsNorm {
-    /// Has the extents of the last axes.
+    /// One number for each element of the last axes.
     pub weight: Param,
     /// Added to the mean square; the machine epsilon of the dtype if `None`.
     pub eps: Option<f64>,

@@ -5,7 +5,7 @@ use crate::module::Forward;
 use gradus_tensor::Tensor;
 use gradus_tensor::func::pool::{AvgPoolOptions, MaxPoolOptions, adaptive_avg_pool, avg_pool, max_pool};
 
-/// The maximum of each window, over as many last axes as the kernel has.
+/// The maximum of each window over the last axes, one for each extent of the kernel.
 #[derive(Clone, Debug)]
 pub struct MaxPool {
     /// The window.
@@ -29,7 +29,7 @@ impl Forward for MaxPool {
     }
 }
 
-/// The mean of each window, over as many last axes as the kernel has.
+/// The mean of each window over the last axes, one for each extent of the kernel.
 #[derive(Clone, Debug)]
 pub struct AvgPool {
     /// The window.

@@ -168,7 +168,10 @@ impl<U: Unit> Recurrent<U> {
             ));
         }
         if states.is_some_and(|s| s.len() != U::STATES) {
-            return Err(Error::value("the states", format!("must be {}", U::STATES)));
+            return Err(Error::value(
+                "the initial states",
+                format!("must be a list of {} tensors", U::STATES),
+            ));
         }
         let zeros = Tensor::zeros([x.dim(1), self.hidden]).to_dtype(x.dtype());
         let first = |i: usize, s: usize| states.map_or_else(|| zeros.clone(), |all| all[s].at(i as i64));

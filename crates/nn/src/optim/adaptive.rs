@@ -57,8 +57,9 @@ impl Common {
         (short(self.betas.0), short(self.betas.1))
     }
 
-    /// Returns the step's numbers: the factor of decaying parameters, and the divisor of the roots of mean squares.
-    /// Divided by it, as in PyTorch, they round as there.
+    /// Returns the step's numbers: the factor by which parameters decay, and the number that divides the roots of
+    /// mean squares. The roots are divided, not multiplied by the reciprocal, because PyTorch divides them; so they
+    /// round as in PyTorch.
     fn numbers(&self, rate: f64, step: u64) -> Vec<Named> {
         vec![("kept", 1.0 - rate * self.weight_decay), ("correction", self.corrections(step).1.sqrt())]
     }

@@ -95,7 +95,8 @@ impl Decay {
         if self == Decay::Penalty { g + p * decay } else { g.clone() }
     }
 
-    /// Returns the parameter times the fraction that is kept, if it decays by itself.
+    /// Returns the parameter after decoupled weight decay: `kept` is the fraction of it that remains. Returns
+    /// the parameter unchanged for other kinds of decay.
     pub(super) fn shrunk(self, p: &Tensor, kept: &Tensor) -> Tensor {
         if self == Decay::Decoupled { p * kept } else { p.clone() }
     }

@@ -124,7 +124,7 @@ impl Rule for Adagrad {
     }
 }
 
-/// Adadelta: gradients divided by their root mean square, times that of the updates.
+/// Adadelta: divides gradients by their root mean square, and multiplies them by that of the past updates.
 #[derive(Clone, Copy, Debug)]
 pub struct Adadelta {
     /// The learning rate.

@@ -11,7 +11,7 @@ pub struct Schedule(Kind);
 #[derive(Clone)]
 enum Kind {
     Function(Arc<dyn Fn(u64) -> f64 + Send + Sync>),
-    /// A number to the power that a function returns.
+    /// A number raised to an exponent, which is a function of the step.
     Power(f64, Arc<dyn Fn(u64) -> u64 + Send + Sync>),
 }
 
@@ -49,8 +49,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the rate at a step from that of the last step, which something else may have changed. `first` is the
-    /// rate of which the schedule takes factors, and `floor` the rate at factor 0.
+    /// Returns the rate at a step from the rate at the step before, which other code may have changed since. The
+    /// schedule scales the rate from `floor`, at factor 0, to `first`, at factor 1.
     pub fn next(&self, step: u64, rate: f64, first: f64, floor: f64) -> f64 {
         let (before, now) = match step.checked_sub(1) {
             None => (1.0, self.factor(0)),
@@ -63,7 +63,7 @@ impl Schedule {
         };
         match before {
             _ if now == before => rate,
-            // No rate grows from the floor by a factor.
+            // At factor 0 the rate is the floor, and no ratio of factors leads away from it.
             0.0 => rate + (first - floor) * now,
             _ => floor + (rate - floor) * (now / before),
         }
@@ -90,12 +90,12 @@ impl Schedule {
         Schedule::power(gamma, |step| step)
     }
 
-    /// One factor for the first `steps` steps, then 1.
+    /// `factor` for the first `steps` steps, then 1.
     pub fn held(factor: f64, steps: u64) -> Schedule {
         Schedule::new(move |step| if step < steps { factor } else { 1.0 })
     }
 
-    /// A power of the fraction of `steps` that is left.
+    /// The fraction of `steps` that is left, raised to `power`.
     pub fn polynomial(steps: u64, power: f64) -> Schedule {
         Schedule::new(move |step| (1.0 - part(step, steps)).powf(power))
     }
@@ -110,7 +110,7 @@ impl Schedule {
         Schedule::new(move |step| cosine_between(1.0, to, part(step, steps)))
     }
 
-    /// Cosines from 1 to 0 and back, `steps` steps each.
+    /// A cosine from 1 to 0 in `steps` steps, then back to 1 in as many, and so on.
     pub fn wave(steps: u64) -> Schedule {
         Schedule::new(move |step| cosine_between(1.0, 0.0, step as f64 / steps.max(1) as f64))
     }
@@ -129,8 +129,9 @@ impl Schedule {
         Schedule::new(move |step| both.factor(step.min(steps.saturating_sub(1))))
     }
 
-    /// Phases that follow each other: each has its last step, its first value and its last value. Values are on
-    /// half cosines or on lines, also after the last step of the last phase.
+    /// Consecutive phases, each given by its last step, its first factor and its last factor. In between,
+    /// factors follow half a cosine if `cosine` is set, else a line. The curve of the last phase continues
+    /// after its last step.
     pub fn phases(phases: &[(f64, f64, f64)], cosine: bool) -> Schedule {
         let phases = phases.to_vec();
         Schedule::new(move |step| {

@@ -204,7 +204,11 @@ impl Tensor {
                 let rest: Vec<isize> = rest.iter().map(|&a| a as isize).collect();
                 self.rfft(None, *last as isize, norm).fftn(rest, norm)
             }
-            Ok([]) => Tensor::refuse("rfftn", &[self], Error::value("no axes", "must be at least one")),
+            Ok([]) => Tensor::refuse(
+                "rfftn",
+                &[self],
+                Error::value("an empty list of axes", "cannot be transformed; pass at least one"),
+            ),
             Err(e) => Tensor::refuse("rfftn", &[self], e.clone()),
         }
     }
@@ -217,7 +221,11 @@ impl Tensor {
                 let rest: Vec<isize> = rest.iter().map(|&a| a as isize).collect();
                 self.ifftn(rest, norm).irfft(n, *last as isize, norm)
             }
-            Ok([]) => Tensor::refuse("irfftn", &[self], Error::value("no axes", "must be at least one")),
+            Ok([]) => Tensor::refuse(
+                "irfftn",
+                &[self],
+                Error::value("an empty list of axes", "cannot be transformed; pass at least one"),
+            ),
             Err(e) => Tensor::refuse("irfftn", &[self], e.clone()),
         }
     }

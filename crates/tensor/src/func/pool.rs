@@ -377,8 +377,8 @@ fn bins(x: &Tensor, sizes: &[usize]) -> (Tensor, Vec<Vec<usize>>) {
 fn adaptive_plan(x: &Tensor, sizes: &[usize]) -> Result<(Vec<usize>, Vec<usize>)> {
     if sizes.is_empty() {
         return Err(Error::value(
-            "a size without extents",
-            "pools nothing; pass one extent for each of the last axes",
+            "an empty output size",
+            "selects no axes; pass one extent for each of the last axes",
         ));
     }
     let (lead, spatial) = split_shape(&x.shape(), sizes.len(), "pooling")?;

@@ -175,7 +175,7 @@ impl Tensor {
             (Ok(from), Ok(to)) => {
                 let e = Error::shape(
                     format!("{} axes", from.len()),
-                    format!("cannot go to {} positions", to.len()),
+                    format!("need as many positions, but there are {}", to.len()),
                 );
                 Tensor::refuse("movedim", &[self], e)
             }
@@ -204,7 +204,7 @@ impl Tensor {
             Ok(axes) => {
                 let e = Error::shape(
                     format!("{} shifts", shifts.len()),
-                    format!("are not for {} axes", axes.len()),
+                    format!("do not match {} axes; pass one shift for each axis", axes.len()),
                 );
                 return Tensor::refuse("roll", &[self], e);
             }

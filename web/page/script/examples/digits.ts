@@ -14,7 +14,7 @@ class Cnn extends nn.Module {
   }
 }
 
-// One byte per label, then 64 bytes per picture. The last 256 are kept to test with.
+// One byte per label, then 64 bytes per picture. The last 256 are for testing.
 const bytes = new Uint8Array(await (await fetch('digits.bin')).arrayBuffer())
 const count = bytes.length / 65
 const [labels, pictures] = [bytes.subarray(0, count), bytes.subarray(count)]

@@ -1,7 +1,7 @@
-/** No training: exported tensors are shown in the tab Values. Newton's method with a Hessian by grad and vmap. */
+/** Newton's method, with a Hessian from grad and vmap. This program does not train: the tab Values shows its exported tensors. */
 import { grad, tensor, vmap, type Tensor } from 'gradus'
 
-/** Rosenbrock's function, whose least value is at (1, 1). */
+/** Rosenbrock's function, whose minimum is at (1, 1). */
 function valley(p: Tensor): Tensor {
   const x = p.narrow(0, 0, 1).reshape([])
   const y = p.narrow(0, 1, 1).reshape([])
@@ -9,7 +9,7 @@ function valley(p: Tensor): Tensor {
 }
 
 const slope = grad(valley)
-/** Row i is the gradient of component i of the gradient, by a map over unit vectors. */
+/** Row i is the gradient of component i of the gradient, computed by a map over unit vectors. */
 const hessian = (p: Tensor) => vmap((unit) => grad((q) => slope(q).mul(unit).sum())(p))(tensor([[1, 0], [0, 1]]))
 
 let at = tensor([-1.2, 1])

@@ -1,6 +1,6 @@
 /**
  * A network as the solution of a differential equation, y'' = -y with y(0) = 0 and y'(0) = 1.
- * The loss holds derivatives of the network by time: grad of grad, mapped over the points with vmap.
+ * The loss contains derivatives of the network with respect to time: grad of grad, mapped over the points with vmap.
  */
 import { grad, nn, optim, tensor, vmap, type Tensor } from 'gradus'
 

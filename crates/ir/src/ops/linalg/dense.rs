@@ -343,9 +343,9 @@ pub(super) fn qr<T: Scalar>(mut r: Mat<T>, reflected: bool) -> (Mat<T>, Mat<T>) 
     (q, Mat::from_fn(k, n, |i, j| if i <= j { r[(i, j)] } else { T::default() }))
 }
 
-/// Returns `v`, with first element 1, `tau`, and a real number: `I - conj(tau) v vᴴ` maps `x` to that multiple of
-/// the first unit vector. The sign of the multiple is opposite to that of the first element, to avoid cancellation.
-/// A vector that already is such a multiple is left unchanged.
+/// Returns a Householder reflection as `v`, with first element 1, `tau` and a real `beta`: `I - conj(tau) v vᴴ`
+/// maps `x` to `beta` times the first unit vector. The sign of `beta` is opposite to that of the first element, to
+/// avoid cancellation. If `x` is a real multiple of the first unit vector already, `tau` is 0.
 fn reflector<T: Scalar>(mut x: Vec<T>) -> (Vec<T>, T, T) {
     let first = x[0];
     if first == first.conj() && x[1..].iter().all(|x| *x == T::default()) {
