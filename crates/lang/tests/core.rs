@@ -40,7 +40,7 @@ fn sums_close_at_the_smallest_expression() {
             "Y = (reduce(sum, i) (A[i] B[i]) + 2 - reduce(sum, i) (C[i] D[i])) ** 2",
         ),
         ("Y = relu(A[i] B[i] + 1) C[i]", "Y = relu(A[i] B[i] + 1) C[i]"),
-        ("M max= A[i] B[i] + C[i] D[i]", "M max= (reduce(sum, i) (A[i] B[i]) + reduce(sum, i) (C[i] D[i]))"),
+        ("M max= A[i] B[i] + C[i] D[i]", "M max= (A[i] B[i] + C[i] D[i])"),
         // If no term closes it, the index is reduced at the left side, also if some terms close it under sums only.
         ("Y = relu(P[i] - Q[i])", "Y = relu(P[i] - Q[i])"),
         ("Y = (P[i] - Q[i]) ** 2", "Y = (P[i] - Q[i]) ** 2"),

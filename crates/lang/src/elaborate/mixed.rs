@@ -45,12 +45,34 @@ pub(super) fn mixed_sum<'a>(e: &'a Equation, program: &Program) -> Option<Mixed<
         Kind::Sum(terms) if e.target.relation => &terms[..],
         _ => std::slice::from_ref(&e.value),
     };
-    let in_value = terms.iter().find_map(|t| find(t, &keep, is_linear, program));
+    let in_value = terms.iter().find_map(|t| match is_linear {
+        true => find(t, &keep, true, program),
+        false => find_reduced(t, &keep, program),
+    });
     in_value.or_else(|| {
         let around = left.union(&occurrences(&e.value)).cloned().collect();
         let found = find(e.guard.as_ref()?, &around, false, program)?;
         Some(Mixed { in_guard: true, ..found })
     })
+}
+
+/// As [`find`], for the right side of a line whose reduction is not a sum: it reduces the indices that the terms of the
+/// outermost sum share.
+fn find_reduced<'a>(e: &'a Expr, keep: &Names, program: &Program) -> Option<Mixed<'a>> {
+    match &e.kind {
+        Kind::Negative(one) => find_reduced(one, keep, program),
+        Kind::Product(factors) if factors.len() == 1 => find_reduced(&factors[0], keep, program),
+        Kind::Quotient(two) => {
+            let kept = kept_by_each(keep, &two[..]);
+            let over = find_reduced(&two[0], &kept[0], program);
+            over.or_else(|| find(&two[1], &kept[1], false, program))
+        }
+        Kind::Sum(terms) => {
+            let mut kept = kept_by_each(keep, terms).into_iter();
+            terms.iter().find_map(|t| find(t, &kept.next().unwrap_or_default(), false, program))
+        }
+        _ => find(e, keep, false, program),
+    }
 }
 
 /// Returns true if an expression below a function has an ambiguous sum, with only the indices `keep` used around it.

@@ -138,8 +138,17 @@ impl<'a> Elaborate<'a> {
     /// The outermost part of a right side whose reduction is not a sum: its product is not summed.
     fn unsummed(&self, e: &ast::Expr, keep: &Names) -> Expr {
         match &e.kind {
+            // A sum as one value is a product of one factor.
+            ast::Kind::Product(factors) if factors.len() == 1 => {
+                Kind::Product(vec![self.unsummed(&factors[0], keep)]).at(e.span)
+            }
             ast::Kind::Product(factors) => self.product(factors, keep).at(e.span),
             ast::Kind::Negative(one) => Kind::Negative(Box::new(self.unsummed(one, keep))).at(e.span),
+            // The reduction is over the indices that terms share: `Loss avg= A[n] B[n] + C[n] D[n]`.
+            ast::Kind::Sum(terms) => {
+                let terms = terms.iter().zip(kept_by_each(keep, terms)).map(|(t, keep)| self.expr(t, &keep));
+                Kind::Sum(terms.collect()).at(e.span)
+            }
             ast::Kind::Quotient(two) => {
                 let over = self.unsummed(&two[0], &kept_by(keep, &two[..], &two[0]));
                 let under = self.expr(&two[1], &kept_by(keep, &two[..], &two[1]));

@@ -6,7 +6,7 @@ A program has at most one time. A tensor with time has a value at every step; `R
 import math
 from itertools import product as combinations
 
-from tree import Place, Sigma, Style, close, closed_indices, combine, number, refuse
+from tree import Place, Sigma, Style, close, closed_indices, combine, number, refuse, shared
 
 
 class Tie(Exception):
@@ -188,8 +188,9 @@ class Run:
             splits = line.how in ("=", "+=", "sum=")
             parts = []
             for sign, e in line.terms:
-                refuse(e, kept, splits)
-                tree, left = closed_indices(e, kept)
+                around = kept if splits else kept | shared(e)
+                refuse(e, around, splits)
+                tree, left = closed_indices(e, around)
                 parts.append((sign, tree, left))
             assert splits or len(parts) == 1
             if line.guard:

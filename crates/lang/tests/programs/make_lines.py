@@ -291,7 +291,7 @@ class Maker:
                     if any(abs(x) > 1e3 and math.isfinite(x) for x in values):
                         raise Wrong("large")
                 return tensor
-            except (Ambiguous, Tie, Wrong, OverflowError, ZeroDivisionError) as error:
+            except (Ambiguous, Tie, Wrong, OverflowError, ValueError, ZeroDivisionError) as error:
                 self.note(error)
                 program.tensors, program.axes, program.sizes = saved[0], saved[1], saved[2]
                 for t, lines in zip(program.tensors, saved[3]):

@@ -43,7 +43,7 @@ class Steps(Maker):
                     self.ending()
                 self.check()
                 break
-            except (Ambiguous, Tie, Wrong, OverflowError, ZeroDivisionError) as error:
+            except (Ambiguous, Tie, Wrong, OverflowError, ValueError, ZeroDivisionError) as error:
                 self.note(error)
                 program.tensors, program.axes, program.sizes = list(saved[0]), set(saved[1]), dict(saved[2])
                 program.while_ = None

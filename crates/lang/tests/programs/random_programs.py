@@ -98,7 +98,7 @@ def trees(maker, r):
     try:
         loss = maker.make()
         expect = loss and expectations(maker.program, loss, r)
-    except (Ambiguous, Tie, Wrong, OverflowError, ZeroDivisionError):
+    except (Ambiguous, Tie, Wrong, OverflowError, ValueError, ZeroDivisionError):
         return None
     if not expect:
         return None

@@ -1,7 +1,7 @@
 """Writes one program in several spellings that must have the same values."""
 
 from lines import Line, Tensor, positions
-from tree import Ambiguous, Number, Own, Place, Read, Style, closed, factors, refuse, scope
+from tree import Ambiguous, Number, Own, Place, Read, Style, closed, factors, refuse, scope, shared
 
 
 def constant_text(t, style):
@@ -70,7 +70,8 @@ def named(program, r):
                     return node
                 return node.changed([walk(p, around, own) for p in node.parts])
 
-            terms = [(s, walk(e, kept, list(factors(e)))) for s, e in line.terms]
+            splits = line.how in ("=", "+=", "sum=")
+            terms = [(s, walk(e, kept if splits else kept | shared(e), list(factors(e)))) for s, e in line.terms]
             guard = line.guard
             if guard is not None and r.random() < 0.3:
                 guard = name(guard, set(guard.mentions()))
@@ -83,8 +84,9 @@ def is_refused(line):
     """Returns true if a line has an ambiguous sum, which a call can hide."""
     kept = set(line.left()) | (set(line.guard.mentions()) if line.guard else set())
     try:
+        splits = line.how in ("=", "+=", "sum=")
         for _, e in line.terms:
-            refuse(e, kept, line.how in ("=", "+=", "sum="))
+            refuse(e, kept if splits else kept | shared(e), splits)
     except Ambiguous:
         return True
     return False

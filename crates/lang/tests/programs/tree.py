@@ -477,6 +477,15 @@ def close(root, kept):
     return closed(root, kept, list(factors(root)))
 
 
+def shared(root):
+    """The indices that terms of the outermost sum of a right side share: a reduction such as `max=` is over them."""
+    while isinstance(root, Product) and root.parts and set(root.operators[1:]) <= {"/"}:
+        root = root.parts[0]
+    if not isinstance(root, Sum):
+        return set()
+    return {n for n in root.mentions() if sum(n in p.mentions() for p in root.parts) > 1}
+
+
 def refuse(root, kept, linear):
     """Raises `Ambiguous` if the place of a sum matters that only some terms close. `linear`: the line is a sum."""
     def linear_to(node, index):
