@@ -99,7 +99,7 @@ pub(crate) unsafe fn scan(
             let at = |b: &usize| slice(b, i);
             let ins = fixed.iter().map(pointer).chain(state.pointers(state.now)).chain(xs.iter().map(at));
             let outs = state.pointers(1 - state.now).chain(ys.iter().map(at));
-            session.run(pool, ins, outs, None)?;
+            session.run(pool, ins, outs, None).map_err(|e| e.in_iteration(i))?;
             state.now = 1 - state.now;
         }
         state.finish(&sizes, &last.iter().map(pointer).collect::<Vec<_>>());
@@ -171,21 +171,21 @@ pub(crate) unsafe fn while_loop(
     let pointer = |b: &usize| memory.0[*b];
     let (fixed, first) = c.ins.split_at(shared);
     let sizes: Vec<usize> = first.iter().map(|b| bytes(plan, *b)).collect();
-    let mut left = if bound == 0 { usize::MAX } else { bound };
+    let most = if bound == 0 { usize::MAX } else { bound };
     let mut go = [0u8; 64];
     // SAFETY: the caller guarantees the memory; the condition writes one boolean.
     unsafe {
         let mut state = Carries::new(&sizes, &first.iter().map(pointer).collect::<Vec<_>>())?;
         let (mut condition, mut body) = (plans[0].session(pool)?, plans[1].session(pool)?);
-        while left > 0 {
+        for iteration in 0..most {
+            let failed = |e: gradus_ir::Error| e.in_iteration(iteration);
             let ins = || fixed.iter().map(pointer).chain(state.pointers(state.now));
-            condition.run(pool, ins(), [go.as_mut_ptr()].into_iter(), None)?;
+            condition.run(pool, ins(), [go.as_mut_ptr()].into_iter(), None).map_err(failed)?;
             if go[0] == 0 {
                 break;
             }
-            body.run(pool, ins(), state.pointers(1 - state.now), None)?;
+            body.run(pool, ins(), state.pointers(1 - state.now), None).map_err(failed)?;
             state.now = 1 - state.now;
-            left -= 1;
         }
         state.finish(&sizes, &c.outs.iter().map(pointer).collect::<Vec<_>>());
     }

@@ -21,6 +21,7 @@ struct Inner {
     operands: Vec<Aval>,
     location: Option<&'static Location<'static>>,
     line: Option<String>,
+    iterations: Vec<usize>,
 }
 
 /// The kinds of error.
@@ -121,7 +122,14 @@ pub enum Kind {
 impl Error {
     /// An error of this kind.
     pub fn new(kind: Kind) -> Error {
-        Error(Box::new(Inner { kind, op: None, operands: Vec::new(), location: None, line: None }))
+        Error(Box::new(Inner {
+            kind,
+            op: None,
+            operands: Vec::new(),
+            location: None,
+            line: None,
+            iterations: Vec::new(),
+        }))
     }
 
     /// Extents that do not fit.
@@ -200,6 +208,12 @@ impl Error {
         self.called(origin.name()).at(origin.location())
     }
 
+    /// Adds the iteration, counted from 0, of a loop around the failing op. Loops are added from the inside out.
+    pub fn in_iteration(mut self, iteration: usize) -> Error {
+        self.0.iterations.push(iteration);
+        self
+    }
+
     /// Sets the caller's source location. Callers are added from the inside out, so the outermost one is kept.
     pub fn at(mut self, location: &'static Location<'static>) -> Error {
         self.0.location = Some(location);
@@ -230,6 +244,11 @@ impl Error {
     /// The line in the caller's own language, if that is not Rust and the op was recorded before it failed.
     pub fn line(&self) -> Option<&str> {
         self.0.line.as_deref()
+    }
+
+    /// The iterations of the loops around the failing op, the innermost loop first.
+    pub fn iterations(&self) -> &[usize] {
+        &self.0.iterations
     }
 
     /// The source location of the caller.

@@ -81,7 +81,7 @@ fn guards_and_what_mixes_places() {
     // One of a function's places taken, the others not; none of them.
     let scaled = "A[b] = const([0, 2])\nX[b,i] = const([[1, 2], [0, 0]])\nY[b,i] = A[b] != 0 ? softmax(X[b,i] / A[b]) X[b,i] : A[b]\nLoss = Y[b,i]";
     assert_near(scaled, &gradient(scaled), &[2.0, 0.0]);
-    // What a function mixes is needed wherever it is taken somewhere.
+    // A function along an axis needs its argument at all positions if its result is used at any.
     let sums = "A[i] = const([1, -2, 3])\nY[i] = A[i] > 0 ? cumsum(exp(A[i] A[i] / 4)) : 0\nLoss = Y[i]";
     let slope = |a: f64| a / 2.0 * (a * a / 4.0).exp();
     assert_near(sums, &gradient(sums), &[2.0 * slope(1.0), slope(-2.0), slope(3.0)]);
@@ -90,7 +90,7 @@ fn guards_and_what_mixes_places() {
     // A condition that sums does so on every line.
     let summed = "A[i] = const([0.3, -0.6])\nC[i,k] = const([[1, -2], [3, -4]])\nB[k] = const([3, 2])\nY[i] = C[i,k] B[k] > 0 ? C[i,k] + A[i] : 0\nLoss = Y[i]";
     assert_near(summed, &gradient(summed), &[1.0, 1.0]);
-    // What is the same at all moments, in a step that looks at its state.
+    // A value that is the same at all steps, in a step with a condition on its state.
     let steps = "axis t = 3\nA[i] = const([0.5, -0.5])\nH[i,*0] = const([-1, -1])\nH[i,*t+1] when H[i,*t] < 0 = tanh(sin(tanh(A[i])))\nLoss = H[i,*t+1]";
     let slope = |a: f64| {
         let (s, t) = (a.tanh().sin(), a.tanh());
@@ -111,7 +111,7 @@ fn powers_at_zero() {
         for expected in expected {
             let (next, found) = differentiated(&text, &loss);
             let Some(found) = found else {
-                // What is constant has no gradient.
+                // Constants have no gradient.
                 assert_eq!(*expected, 0.0, "{text}");
                 break;
             };
@@ -130,7 +130,7 @@ fn second_derivatives_of_choices() {
     assert_near(&text, &value(&text, &second.unwrap()), &[2.0, -0.5 / 16.0, 2.0]);
 }
 
-/// What stands on lines of its own and is chosen later, in programs and in functions.
+/// Values of lines of their own that are chosen later, in programs and in functions.
 #[test]
 fn chosen_later() {
     let cases: &[(&str, &[f64])] = &[

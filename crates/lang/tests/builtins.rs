@@ -102,7 +102,7 @@ fn values_of_rows() {
     for row in pointwise::all() {
         let operands = &names[..row.arity];
         let given: Vec<Tensor> = operands.iter().map(|n| drawn(&n[..1], &[3, 4])).collect();
-        // Of truth values and whole numbers only: numbers are taken for them.
+        // For booleans and integers only: other numbers are converted.
         let to = [DType::F64, DType::Bool, DType::I64].into_iter().find(|d| row.takes(*d)).unwrap();
         let typed: Vec<Tensor> = given.iter().map(|t| t.to_dtype(to)).collect();
         let expected = apply1(row, &typed.iter().collect::<Vec<_>>());
@@ -165,7 +165,7 @@ fn gradients() {
         let gradient = load(&text).gradient(&GradientOptions::default()).unwrap();
         let none = gradient.warnings.first().is_some_and(|w| w.message.contains("has no derivative"));
         let flows = case.inputs.iter().any(|(n, _)| gradient.names.contains_key(*n));
-        // What is piecewise constant has a gradient of zeros, or says that it has none.
+        // A piecewise constant function has a gradient of zeros, or an error says that it has none.
         assert!(none || !flows || zeros(&text, &shapes), "{text}");
     });
 }
@@ -207,7 +207,7 @@ fn gradients_of_rows() {
     assert!(smooth > 40, "{smooth}");
 }
 
-/// Whether the gradients of all inputs but the weights are 0.
+/// Returns true if the gradients of all inputs except for the weights are 0.
 fn zeros(text: &str, shapes: &[(&str, &[usize])]) -> bool {
     let gradient = load(text).gradient(&GradientOptions::default()).unwrap();
     let given: Inputs = shapes.iter().map(|(n, s)| (Name::from(*n), drawn(n, s))).collect();
@@ -249,7 +249,7 @@ fn second_order(text: &str, first: &str, shapes: &[(&str, &[usize])]) {
     assert!(close, "{whole}\n{slope} beside {difference}");
 }
 
-/// What is left of a call beside other factors.
+/// Axes that a call leaves, next to other factors.
 #[test]
 fn gradients_of_calls_as_factors() {
     let a: &[(&str, &[usize])] = &[("A", &[3]), ("B", &[3]), ("C", &[3])];
@@ -290,7 +290,7 @@ fn nothing_flows_into_classes() {
     assert!(lines("T[b,c]").contains("Grad_T[b, c] = "), "{}", lines("T[b,c]"));
 }
 
-/// What comes out of functions by place meets other factors by name, where that is known, and is refused where not.
+/// Results of functions by position are matched with other factors by name if the names are known, else refused.
 #[test]
 fn functions_by_place_as_factors() {
     let given: Inputs =
@@ -338,7 +338,7 @@ fn functions_by_place_as_factors() {
     check_with("Loss = det(A[b,i,j]) V[i]", &[("A", &[5, 3, 3]), ("V", &[3])], None);
     check_with("Y[k] = det(A[b,i,j]) V[b] V[k]\nLoss = Y[k] Y[k]", &[("A", &[5, 3, 3]), ("V", &[5])], None);
     check_with("Loss = sum(svdvals(X[i,j]))", &shapes[..1], None);
-    // What takes its names from the left side gets a line of its own, where there are such names.
+    // A call that takes its names from the left side gets a line of its own if the left side has such names.
     check_with("Y[i,k] = exp(topk(X[i,j], k=2))\nLoss = Y[i,k] Y[i,k]", &shapes[..1], None);
     check_with(
         "Y[k,i] = V[i] topk(X[i,j], k=2) V[j]\nLoss = Y[k,i] Y[k,i]",
@@ -484,7 +484,7 @@ fn the_page_lists_the_table() {
     }
 }
 
-/// What comes out of a function by place has names, and these go where they belong, whatever stands beside the call.
+/// The axes of a function by position have names, which are kept next to any other factor.
 #[test]
 fn results_of_matrices_meet_by_name() {
     let b = drawn("B", &[3, 3]);

@@ -15,7 +15,7 @@ fn core(text: &str) -> String {
     load(text).core().lines().filter(|l| !l.starts_with('#')).collect::<Vec<_>>().join("\n")
 }
 
-/// How the groups of a program are solved, in order.
+/// The kinds of the groups of a program, in order.
 fn groups(text: &str) -> String {
     let core = load(text).core();
     core.lines().filter_map(|l| l.strip_prefix("# ")).collect::<Vec<_>>().join("; ")
@@ -30,7 +30,31 @@ fn sums_close_at_the_smallest_expression() {
         ("Y[i] = -(W[i,j] X[j])", "Y[i] = -reduce(sum, j) (W[i, j] X[j])"),
         ("M max= A[i] B[i]", "M max= A[i] B[i]"),
         ("M max= exp(A[i] B[i,k])", "M max= exp(reduce(sum, i) (A[i] B[i, k]))"),
-        ("Y[h] = relu(W[h,d] X[d] + U[h,d] Z[d])", "Y[h] = relu(W[h, d] X[d] + U[h, d] Z[d])"),
+        // Each term of a sum that closes an index has its own sum.
+        (
+            "Y[h] = relu(W[h,d] X[d] + U[h,d] Z[d])",
+            "Y[h] = relu(reduce(sum, d) (W[h, d] X[d]) + reduce(sum, d) (U[h, d] Z[d]))",
+        ),
+        (
+            "Y = (A[i] B[i] + 2 - C[i] D[i]) ** 2",
+            "Y = (reduce(sum, i) (A[i] B[i]) + 2 - reduce(sum, i) (C[i] D[i])) ** 2",
+        ),
+        ("Y = relu(A[i] B[i] + 1) C[i]", "Y = relu(A[i] B[i] + 1) C[i]"),
+        ("M max= A[i] B[i] + C[i] D[i]", "M max= (A[i] B[i] + C[i] D[i])"),
+        // If no term closes it, the index is reduced at the left side, also if some terms close it under sums only.
+        ("Y = relu(P[i] - Q[i])", "Y = relu(P[i] - Q[i])"),
+        ("Y = (P[i] - Q[i]) ** 2", "Y = (P[i] - Q[i]) ** 2"),
+        ("Y = 2 (A[i] B[i] + C[i])", "Y = 2 * (A[i] B[i] + C[i])"),
+        // An index that is bound in a term is not shared with the other terms.
+        (
+            "Y = relu(A[i] B[i] + reduce(sum, i) C[i])",
+            "Y = relu(reduce(sum, i) (A[i] B[i]) + reduce(sum, i) C[i])",
+        ),
+        // Different indices of one sum may differ.
+        (
+            "Y = relu(A[i] B[i] P[k] - C[i] D[i] Q[k])",
+            "Y = relu(reduce(sum, i) (A[i] B[i] P[k]) - reduce(sum, i) (C[i] D[i] Q[k]))",
+        ),
         ("Y = exp(A[i,k] B[k]) C[i]", "Y = exp(reduce(sum, k) (A[i, k] B[k])) C[i]"),
     ];
     for (text, expected) in pairs {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What loading and running a program says.
+/// The messages of loading and running a program, or its values.
 fn said(name: &str, text: &str) -> String {
     let settings = Settings { rounds: 1000, ..Settings::default() };
     let done = Program::parse(Source::new(name, text)).and_then(|program| {

@@ -217,7 +217,7 @@ proptest! {
     }
 }
 
-/// What a program says that is refused, in time.
+/// Checks the message of a refused program, and the time it takes.
 fn refused(text: &str, why: &str) {
     let start = Instant::now();
     let settings = Settings { rounds: 100, ..Settings::default() };
@@ -275,7 +275,7 @@ fn hostile_programs_are_refused_in_time() {
     refused("X = -X + 1", "did not come to rest");
 }
 
-/// What is long but not hostile runs.
+/// Long programs that are not hostile run.
 #[test]
 fn long_programs_run() {
     let start = Instant::now();

@@ -26,7 +26,7 @@ fn sums_products_and_broadcasts() {
     check("Loss = (A[i,j] B[j] + C[i]) D[i]", &[("A", &[3, 2]), ("B", &[2]), ("C", &[3]), ("D", &[3])]);
 }
 
-/// What is repeated along an index that only its neighbours have counts once for each place.
+/// A value that is repeated along an index of its neighbours counts once for each position.
 #[test]
 fn neighbours_with_more_indices() {
     let shapes: &[(&str, &[usize])] = &[("A", &[3, 4]), ("V", &[3])];
@@ -153,7 +153,7 @@ fn places_beside_moving_time() {
     check(given, &[("X", &[2]), ("M", &[2, 3])]);
 }
 
-/// What reads ahead of the last moment adds up, from however many places.
+/// Reads after the last step add up, from any number of lines.
 #[test]
 fn moments_ahead_from_two_places() {
     let shapes: &[(&str, &[usize])] = &[("A", &[2]), ("X", &[2, 4])];
@@ -164,7 +164,8 @@ fn moments_ahead_from_two_places() {
     );
 }
 
-/// What adds up behind the last moment, or moment by moment, comes back from all places, wherever the first of it lies.
+/// Sums after the last step, or step by step, have gradients at all steps, also if their first step is not the first of
+/// all.
 #[test]
 fn places_that_add_up_over_time() {
     let shapes: &[(&str, &[usize])] = &[("W", &[3, 3]), ("X", &[3, 4])];
@@ -294,7 +295,7 @@ fn composed(inner: &[f64; 5], derivatives: [f64; 5]) -> [f64; 5] {
     out
 }
 
-/// What a call has from its equation, it says where it is copied to another: its axis, and whose temperature.
+/// A call copied to another equation states its axis and the name of its temperature.
 #[test]
 fn calls_beside_others() {
     let shapes: &[(&str, &[usize])] = &[("A", &[3, 3]), ("C", &[3, 3])];
@@ -345,7 +346,7 @@ fn calls_nested_and_as_factors() {
     );
 }
 
-/// What stays at size 1 under a new name, and what has its size from another term.
+/// Axes that stay at size 1 under a new name, and axes with sizes from another term.
 #[test]
 fn sizes_from_elsewhere() {
     let x: &[(&str, &[usize])] = &[("X", &[2, 3]), ("V", &[2])];
@@ -387,7 +388,7 @@ fn own_functions() {
         &format!("{f}Y[i,k] = scaled(A[i,k], C)\nLoss = Y[i,k] B[k] Y[i,k]"),
         &[("A", &[2, 3]), ("B", &[3]), ("C", &[])],
     );
-    // What comes out is called as the left side calls it.
+    // The axes of the result have the names of the left side.
     let rows = "fn rows(a[i,j]) -> y[k] { y[k] = a[k,j] a[k,j] }\n";
     check(&format!("{rows}Y[n] = rows(exp(sin(A[i,j])))\nLoss = Y[n] Y[n]"), &[("A", &[2, 3])]);
 }
@@ -449,7 +450,7 @@ fn virtual_time_back_through_time() {
     check(&format!("{rnn}All[i,t] = H[i,*t]\nLoss = All[i,t] All[i,t] All[i,t]"), shapes);
 }
 
-/// Values at every step without a time on their left, starts as constants, moments before and after the one at hand.
+/// Values at every step without time on their left, constant starts, and steps before and after the current one.
 #[test]
 fn time_that_is_not_written() {
     let rnn = "Pre[i] = W[i,j] H[j,*t]\nSum[i] = tanh(Pre[i] + Input[i])\nH[i,*t+1] = Sum[i] U[i,*t]\n";
@@ -480,7 +481,7 @@ fn axes_beside_time() {
     let state = format!("{start}H[i,*t+1] = softmax(tanh(W[i,j] H[j,*t]) + X[i,*t]) cumsum(X[i,*t])\n");
     check(&format!("{state}Loss = cumsum(exp(H[i,*t])) H[i,*t+1]"), shapes);
     check(&format!("{state}Loss = H[i,*-1] H[i,*-1]"), shapes);
-    // What a start gives is read nowhere: its gradient is 0, not that of the last moment.
+    // No line reads the start: its gradient is 0, not that of the last step.
     let started = "G[i,*0] = W[i,0] W[i,0]\nG[i,*t+1] = X[i,*t]\n";
     check(&format!("{started}Loss = X[i,*t] G[i,*t+1] + 0 W[i,j]"), shapes);
     check("Y[i,*t] = W[i,j] cumsum(2 X[j,*t]) softmax(X[j,*t])\nLoss = Y[i,*t] Y[i,*t]", shapes);

@@ -28,7 +28,7 @@ fn whole(text: &str, name: &str) -> Vec<i64> {
     found.to_vec::<i64>().unwrap()
 }
 
-/// What is said inside of a loop comes out of it, whichever loop that is.
+/// Errors inside a loop are reported, for every kind of loop.
 #[test]
 fn verdicts_come_out_of_loops() {
     let said = |text: &str, name: &str| {
@@ -96,7 +96,7 @@ fn real_rules_for_complex_numbers() {
         );
         assert!(run(&text, &["Z"]).is_ok(), "{text}");
     }
-    // What is the same for both is not refused.
+    // Lines with the same meaning for both are accepted.
     let linear = "Y[i] = 2 Z[i]\nLoss = norm(Y[i])";
     let (a, b) = (run(linear, &[]).unwrap(), run(linear, &["Z"]).unwrap());
     assert_eq!((&a - &b).abs().max(()).item::<f64>().unwrap(), 0.0, "{a} {b}");
@@ -150,7 +150,7 @@ fn times_that_end_by_a_condition() {
     );
 }
 
-/// States of truth values stay what they are; what nothing gives a kind is a float.
+/// Boolean states stay boolean; a state without any dtype is a float.
 #[test]
 fn states_have_the_kind_of_their_steps() {
     let x = "X[*t] = const([1, 5, 2])\n";
@@ -183,7 +183,7 @@ fn digits_that_no_float_has() {
     assert_eq!(gradus_lang::format(&Source::new("test", line)).unwrap(), line);
 }
 
-/// Places, counts and truth values have no kind of their own, and take that of what they meet.
+/// Positions, counts and booleans have no dtype of their own, and take that of other operands.
 #[test]
 fn places_beside_whole_numbers() {
     let a = "A[i] = cast(const([1, 5, 3]), to=\"i64\")\n";
@@ -220,7 +220,7 @@ fn places_beside_whole_numbers() {
     assert_eq!(tensor("axis i = 3\nY[i] = index(i)", "Y").dtype(), DType::F32);
 }
 
-/// What is held as a whole number moves by steps: nothing flows through it.
+/// A value stored as an integer changes by steps, so it has no gradient.
 #[test]
 fn casts_to_whole_numbers_stop_gradients() {
     for to in ["i64", "u8", "bool"] {
@@ -294,7 +294,7 @@ fn functions_that_look_at_more_than_a_moment() {
     let inner = "fn g(x) -> y {\nV[k] = const([1, 2])\ny = softmax(x) V[k]\n}\nfn f(x) -> y { y = g(x) }\n";
     assert_eq!(of(inner, "f(X[i,*t])"), of(inner, "g(X[i,*t])"));
     near(of(inner, "f(X[i,*t])"), [share(4.0), share(5.0), share(-4.0), share(-5.0)].map(|s| 3.0 * s));
-    // What is of numbers alone is what its body would be.
+    // A function of numbers only has the value of its body.
     let larger = "fn h(a, b) -> y { y = where(a > b, a, b) }\nfn f(a, b) -> y { y = h(a, b) }\n";
     assert_eq!(of(larger, "cumsum(f(X[i,*t], 2))"), [2.0, 2.0, 7.0, 9.0]);
     for call in ["f", "h", "maximum"] {
@@ -302,7 +302,7 @@ fn functions_that_look_at_more_than_a_moment() {
     }
 }
 
-/// Time as a number is that of the moment at hand, and needs no declaration.
+/// Time as a number is the current step, and needs no declaration.
 #[test]
 fn the_moment_as_a_number() {
     let last = |text: &str| value(text, "S");
@@ -415,7 +415,7 @@ fn complex_gradients_as_lines() {
     }
     let first = format!("{text}\n{gradient}").replace("Grad_", "G_").replace("Loss", "First");
     crate::common::check::check_with(&format!("{first}Loss = G_A[i] G_A[i]"), &[("A", &[2])], None);
-    // What flows back into a real cotangent beside complex numbers is real.
+    // The gradient of a real value is real, also next to complex numbers.
     for text in [
         "Z[i] = complex(A[i], 2)\nLoss = abs(Z[i]) A[i]",
         "R[k] = rfft(A[i])\nY[i] = irfft(R[k])\nZ[i] = complex(Y[i], 2)\nLoss = abs(Z[i]) A[i]",

@@ -1,4 +1,4 @@
-//! What programs mean: values of every construct.
+//! Values of every construct of the language.
 
 use gradus_ir::DType;
 use gradus_lang::ast::Name;
@@ -95,6 +95,11 @@ fn scopes_of_sums() {
     assert_eq!(of("Y[i] = relu(A[i,j] - 2)"), [1.0, 9.0]);
     assert_eq!(of("Y[i] = (A[i,j] V[j] + 1) 2"), [644.0, 1310.0]);
     assert_eq!(of("Y[i] = (A[i,j] - 2) ** 2"), [2.0, 29.0]);
+    // Each term of a sum that closes an index has its own sum: A V is [321, 654], A A is [14, 77], V V is 10101.
+    assert_eq!(of("Y[i] = relu(A[i,j] V[j] - A[i,j] A[i,j] - 350)"), [0.0, 227.0]);
+    assert_eq!(of("Y[i] = (A[i,j] V[j] - A[i,j] A[i,j]) ** 2"), [307.0 * 307.0, 577.0 * 577.0]);
+    assert_eq!(of("Y[i] max= A[i,j] V[j] + V[j] V[j]"), [10300.0, 10600.0]);
+    assert_eq!(of("Y[i] = 2 (A[i,j] V[j] + V[j])"), [864.0, 1530.0]);
     assert!((of("Y[j] = V[j] / (V[k] V[k])").iter().sum::<f64>() - 111.0 / 10101.0).abs() < 1e-15);
 }
 
@@ -251,7 +256,7 @@ fn sums_of_rules_hold_where_they_are_positive() {
     assert!(message.contains("`P` needs its own negation"), "{message}");
 }
 
-/// What is negated must be known before: then rules may negate.
+/// Rules may negate a relation that is complete before they run.
 #[test]
 fn negation_by_layers() {
     let text = "E(x,y) = const([[0,1,0],[0,0,1],[0,0,0]])\nReach(x,y) = E(x,y)\nReach(x,z) = E(x,y) Reach(y,z)\n\
@@ -324,7 +329,7 @@ fn fixpoints_of_any_size() {
     assert_eq!(chain.to_vec::<f32>().unwrap()[2999], 3000.0);
 }
 
-/// What is not at rest is not called so, however little it moves.
+/// A value that has not converged is not reported as converged, even if it changes little.
 #[test]
 fn fixpoints_that_are_not_reached() {
     let said = |text: &str, settings: Settings| {
@@ -436,7 +441,7 @@ fn time_from_what_is_there() {
     assert!(message.contains("nothing in the program moves with time"), "{message}");
 }
 
-/// What a state needs for its next moment has a value at every step, whether its left says so or not.
+/// A name that a state needs for its next step has a value at every step, with or without time on its left.
 #[test]
 fn values_at_every_step() {
     let text = "axis t = 3\nW[i,j] = const([[1,1],[0,2]])\nInput[i] = const([1,-1])\nH[i,*0] = const([1,1])\n\
@@ -449,12 +454,12 @@ fn values_at_every_step() {
     assert_eq!(numbers(&format!("{text}Out = Pre[i] Pre[i]"), "Out"), [40.0]);
     assert_eq!(numbers(&format!("{text}Log[*t,i] = 10 Pre[i]"), "Log"), [20.0, 20.0, 40.0, 20.0, 60.0, 20.0]);
     assert_eq!(numbers(&format!("{text}Log[t,i] = Pre[i,*t]"), "Log"), [2.0, 2.0, 4.0, 2.0, 6.0, 2.0]);
-    // What moves from outside may be read on the way.
+    // Inputs with time may be read inside the steps.
     let driven = text.replace("Input[i] = const([1,-1])", "Input[i,*t] = const([[1,0,0],[0,0,5]])");
     let driven = driven.replace("Pre[i] + Input[i]", "Pre[i] + Input[i,*t]");
     assert_eq!(numbers(&driven, "H"), [9.0, 13.0]);
     assert!(load(&driven).warnings.is_empty());
-    // What needs no state is no such name: a sum over time that steps read says that it is one.
+    // A name that reads no state is not step-local: a sum over time that steps read must be written as one.
     let refused =
         |line: &str| fault(&format!("X[i,*t] = const([[1, 2]])\n{line}\nH[i,*t+1] = H[i,*t] + Drive[i]"));
     let message = refused("Drive[i] = X[i,*t]");
@@ -503,7 +508,7 @@ fn gradient_lines_stand_where_they_come_from() {
     let lines: Vec<usize> =
         gradient.equations.iter().map(|e| program.sources[0].position(e.value.span.start).0).collect();
     assert_eq!(lines, [3, 3, 3, 2]);
-    // What is about the request alone stands nowhere in the program.
+    // Errors about the request have no location in the program.
     let refused =
         program.gradient(&gradus_lang::GradientOptions { wrt: vec!["Q".into()], ..Default::default() });
     assert!(!refused.unwrap_err().to_string().contains("-->"));
@@ -519,7 +524,7 @@ fn merged_gradients() {
     );
 }
 
-/// What has many parts takes time in proportion: these took minutes once.
+/// The time is proportional to the number of parts: these programs once took minutes.
 #[test]
 fn many_terms_and_factors() {
     let begin = std::time::Instant::now();
@@ -546,7 +551,7 @@ fn many_terms_and_factors() {
     assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
 }
 
-/// What is legal, but hardly meant, is said.
+/// Legal lines that are probably mistakes get a warning.
 #[test]
 fn doubtful_programs() {
     let said = |text: &str| load(text).warnings.iter().map(|w| w.message.to_string()).collect::<Vec<_>>();

@@ -6,6 +6,7 @@ mod common;
 mod core;
 mod corpus;
 mod diagnostics;
+mod failures;
 mod folders;
 mod format;
 mod fuzz;

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const LINES: usize = 10_000;
-/// What is not linear takes minutes.
+/// An algorithm that is not linear takes minutes.
 const MOST: Duration = Duration::from_secs(2);
 
-/// How long this thread has been running: other work on the machine does not count where the system says so.
+/// The time that this thread has been running: other work on the machine does not count where the system says so.
 fn clock() -> Duration {
     let own = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let own = own.and_then(|s| s.split(' ').next()?.parse().ok()).map(Duration::from_nanos);
@@ -26,7 +26,7 @@ fn lines(line: impl Fn(usize) -> String) -> String {
     (0..LINES).map(|i| line(i) + "\n").collect()
 }
 
-/// What is said about a program by the time it has been lowered.
+/// The messages about a program up to its lowering.
 fn said(text: &str) -> String {
     let done = Program::parse(Source::new("many", text)).and_then(|program| {
         let names = program.outputs();

@@ -25,7 +25,7 @@ fn fault(text: &str) -> String {
     done.map(|_| ()).unwrap_err().to_string()
 }
 
-/// What `let` gives in a block ends with it, whoever else is called so.
+/// A name of `let` is visible in its block only, also if another block has the same name.
 #[test]
 fn names_of_blocks_are_their_own() {
     let two = "{ let t = 1; A = t }\n{ let t = 2; B = t }\n";
@@ -48,7 +48,7 @@ fn names_of_blocks_are_their_own() {
     // Outside of its block it is nobody.
     let message = fault("{ let t = 1; A = t }\nB = t");
     assert!(message.contains("`t` has no equation, so it is an input"), "{message}");
-    // What is exported and written from a block is what it names.
+    // Exports and sinks of a block use the names of that block.
     let given = load("{ let t = 1; A = t; export t }\n{ B = 1 }");
     assert_eq!(given.outputs(), ["t".into()]);
     let clash = fault("t = 1\n{ let t = 2; export t }");
@@ -155,11 +155,11 @@ fn axes_brought_through_several_calls() {
     assert_eq!(of("B"), [4.0, 9.0]);
     assert_eq!(of("Sum"), [13.0]);
     assert_eq!(of("C"), [27.0, 48.0, 75.0, 108.0]);
-    // What comes from outside is 0, of which `b` is 1.
+    // Reads outside are 0, and there `b` is 1.
     assert_eq!(of("D"), [4.0, 36.0, 16.0, 400.0]);
 }
 
-/// What a call brought is no axis of a function that is called with something computed on the way.
+/// An axis that a call added is not an axis of a function whose argument is computed in the call.
 #[test]
 fn axes_brought_to_what_is_computed() {
     let text = "fn s(a[x]) -> y { y = a[x] a[x] }\nfn h(a[x]) -> y { y = s(2 a[x]) }\n\

@@ -73,7 +73,7 @@ fn round_trip_in(float: DType, graph: &Graph, ins: Vec<Tensor>) -> String {
     text
 }
 
-/// Whether a dtype needs no word in a program with floats of this one.
+/// Returns true if a dtype is implied in a program with floats of this dtype.
 fn is_own(dtype: DType, float: DType) -> bool {
     dtype.class() < Class::Float || dtype.real() == float
 }

@@ -1,4 +1,4 @@
-//! Rules that need themselves: fact by fact where all factors are truth values, else by whole products. Both say the same.
+//! Recursive rules: evaluated fact by fact if all factors are boolean, else by dense products. Both give the same values.
 
 use gradus_ir::{Aval, DType};
 use gradus_lang::{Program, Settings, Source};
@@ -15,7 +15,7 @@ fn truths(text: &str, inputs: &BTreeMap<gradus_lang::ast::Name, Tensor>, name: &
     found.unwrap_or_else(|f| panic!("{text}\n{f}"))[name].to_vec::<bool>().unwrap()
 }
 
-/// Whether a program of the input `G` is lowered to what looks at single facts.
+/// Returns true if a program of the input `G` is lowered to an op on single facts.
 fn by_facts(text: &str, name: &str) -> bool {
     let inputs = BTreeMap::from([("G".into(), Aval::new(DType::F32, [4, 4]))]);
     let lowered = load(text).lower(&inputs, &Settings::default(), &[name.into()]);
@@ -128,7 +128,7 @@ fn a_long_chain_ends_soon() {
     }
 }
 
-/// What is raised from such a program says the same.
+/// The program raised from the graph has the same values.
 #[test]
 fn they_are_raised() {
     let text = "A(x,y) = G[x,y]\nE(x,y) = G[x,y]\nA(x,z) = E(x,y) A(y,z)\nN[x] = A(x,y)";

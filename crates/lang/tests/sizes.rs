@@ -17,7 +17,7 @@ fn found(text: &str) -> (Vec<usize>, Vec<f64>) {
 fn gives(text: &str, shape: &[usize], numbers: &[f64]) {
     let (found_shape, found) = found(text);
     assert_eq!(found_shape, shape, "{text}");
-    // What is found by rounds is near.
+    // Values of iterations are approximate.
     let near = found.len() == numbers.len() && found.iter().zip(numbers).all(|(a, b)| (a - b).abs() < 1e-9);
     assert!(near, "{text}\n{found:?} beside {numbers:?}");
 }
@@ -61,7 +61,7 @@ fn numbers_for_all_axes() {
     );
 }
 
-/// What stays at size 1 is called as the left side calls it.
+/// An axis that stays at size 1 has the name of the left side.
 #[test]
 fn kept_axes_under_new_names() {
     let x = "X[i,j] = const([[0, 7, 2], [1, 2, 3]])\n";

@@ -84,7 +84,7 @@ pub use require::require;
 pub use tensor::Tensor;
 pub use trace::{
     Outputs, TracedFunction, is_rewritten, is_tracing, outside_traces, trace, trace_function,
-    trace_function_named, trace_lines, trace_named, traces_begun,
+    trace_function_named, trace_lines, trace_named, traces_begun, with_line,
 };
 pub use transform::{
     LinearMap, checkpoint, custom_jvp, custom_vjp, grad, hessian, hvp, jacobian, jvp, linearize,

@@ -76,7 +76,26 @@ pub fn trace_lines(line: fn() -> Option<String>) {
     let _ = LINE.set(line);
 }
 
+/// Runs `f`. Nodes that it traces on this thread remember `line` as their line in another language.
+pub fn with_line<R>(line: String, f: impl FnOnce() -> R) -> R {
+    /// Restores the line around when dropped, also during unwinding.
+    struct Around(Option<String>);
+    impl Drop for Around {
+        fn drop(&mut self) {
+            OWN_LINE.with(|own| *own.borrow_mut() = self.0.take());
+        }
+    }
+    let _around = Around(OWN_LINE.with(|own| own.borrow_mut().replace(line)));
+    f()
+}
+
+/// Returns the current line in another language: that of [`with_line`], else that of [`trace_lines`].
+fn current_line() -> Option<String> {
+    OWN_LINE.with(|own| own.borrow().clone()).or_else(|| LINE.get().and_then(|line| line()))
+}
+
 thread_local! {
+    static OWN_LINE: RefCell<Option<String>> = const { RefCell::new(None) };
     static TRACES: RefCell<Vec<Arc<Trace>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -216,7 +235,7 @@ impl Trace {
         let ids = ins.iter().map(|t| self.read(t)).collect::<Result<Vec<Id>>>()?;
         let origin = self.keeps_lines.then(|| {
             let operands = ins.iter().filter_map(|t| t.aval()).collect();
-            Origin::new(called(&op), operands, place, LINE.get().and_then(|line| line()))
+            Origin::new(called(&op), operands, place, current_line())
         });
         let (node, outs) = self.builder.from_origin(&origin, || self.builder.try_apply_ids(op, ids))?;
         Ok((0..outs).map(|out| self.node(Id { node, out })).collect())

@@ -3,9 +3,6 @@
 
 use crate::tree::{Tree, Violation};
 
-/// Folders in which the rule does not apply. Remove a folder here once its comments follow the rule.
-const PENDING: &[&str] = &["crates/lang"];
-
 /// The words that a comment does not open with, and what to write instead.
 const OPENINGS: &[(&str, &str)] = &[
     ("Whether ", "`Returns true if …` or `If true, …`"),
@@ -22,9 +19,6 @@ pub(crate) fn openings(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     let checked = |path: &str| [".rs", ".py", ".ts", ".mjs"].iter().any(|end| path.ends_with(end));
     for file in tree.files.iter().filter(|file| checked(&file.path)) {
-        if PENDING.iter().any(|folder| file.is_in(folder)) {
-            continue;
-        }
         let mut before = None;
         for (index, line) in file.text.lines().enumerate() {
             let comment = comment(line);
@@ -67,10 +61,9 @@ mod tests {
     }
 
     #[test]
-    fn accepts_them_inside_sentences_and_in_pending_folders() {
+    fn accepts_them_inside_sentences() {
         let text = "/// Says in short\n/// What it is.\n";
         assert_eq!(lines("crates/ir/src/a.rs", text), [0; 0]);
-        assert_eq!(lines(&format!("{}/src/a.rs", PENDING[0]), "/// What it is.\n"), [0; 0]);
         assert_eq!(lines("docs/a.md", "// What it is.\n"), [0; 0]);
     }
 }

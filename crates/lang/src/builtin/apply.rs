@@ -19,7 +19,7 @@ type Own<'a> = &'a dyn Fn(&Function, &[Named], &[Name]) -> Result<Named>;
 pub(crate) struct Around<'a> {
     /// The index names of the left side: they name result axes of positional functions.
     pub(crate) left: &'a [Name],
-    /// True if the call is the entire right side.
+    /// If true, the call is the entire right side.
     pub(crate) whole: bool,
     /// Runs the program's own functions.
     pub(crate) own: Own<'a>,
@@ -144,9 +144,16 @@ impl Callee {
                 checked(Named::new(run(&[args[0].tensor.clone()])?, axes).diagonal())
             }
             Shape::Positional => {
+                let own = lead_axes(args);
+                let (args, added) = match b.gives.is_empty() && args.len() > 1 && !own.is_empty() {
+                    true => with_lead(args, &own),
+                    false => (args.clone(), 0),
+                };
+                let moved = |axis: &isize| if *axis < 0 { *axis } else { *axis + added as isize };
+                let s = &Settings { axes: s.axes.iter().map(moved).collect(), ..s.clone() };
                 let tensors: Vec<Tensor> = args.iter().map(|a| a.tensor.clone()).collect();
-                let tensor = run(&tensors)?;
-                let axes = by_position(b, tensor.rank(), args, around);
+                let tensor = self::run(b, &tensors, s)?;
+                let axes = by_position(b, tensor.rank(), &args, around);
                 checked(Named::new(tensor, axes))
             }
             Shape::Along | Shape::Resize | Shape::Grow => {
@@ -325,6 +332,10 @@ fn checked(v: Named) -> Result<Named> {
 fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) -> Vec<Name> {
     let axes: Vec<&[Name]> = args.iter().map(|a| &a.axes[..]).collect();
     let (own, left) = (given(b.gives, &axes, Some(rank)), around.left);
+    let lead = lead_axes(args);
+    if b.gives.is_empty() && !lead.is_empty() && lead.len() + left.len() == rank {
+        return [&lead, left].concat();
+    }
     let Some(own) = own.filter(|own| !has_twins(own)) else {
         return if left.len() == rank { left.to_vec() } else { (0..rank).map(new_axis).collect() };
     };
@@ -341,7 +352,26 @@ fn by_position(b: &Builtin, rank: usize, args: &[Named], around: &Around<'_>) ->
     own.iter().map(|n| if is_open(n) { others.next().unwrap_or(n) } else { n }.clone()).collect()
 }
 
-/// True if a name occurs twice.
+/// The axes that the call of a function of the program added to these arguments. Their names begin with `^`.
+fn lead_axes(args: &[Named]) -> Vec<Name> {
+    union(args).into_iter().filter(|a| a.starts_with('^')).collect()
+}
+
+/// The arguments with the same axes in front, and the number of axes that the first one did not have.
+fn with_lead(args: &[Named], lead: &[Name]) -> (Vec<Named>, usize) {
+    let one = |arg: &Named| {
+        let own = arg.axes.iter().filter(|a| !lead.contains(a));
+        let axes: Vec<Name> = lead.iter().chain(own).cloned().collect();
+        let extent = |a: &Name| arg.size(a).or_else(|| args.iter().find_map(|n| n.size(a))).unwrap_or(1);
+        let extents: Vec<usize> = axes.iter().map(extent).collect();
+        Named::new(arg.aligned(&axes).expand(extents), axes)
+    };
+    let out: Vec<Named> = args.iter().map(one).collect();
+    let added = args.first().map_or(0, |first| out[0].axes.len() - first.axes.len());
+    (out, added)
+}
+
+/// Returns true if a name occurs twice.
 pub(super) fn has_twins(names: &[Name]) -> bool {
     (1..names.len()).any(|i| names[..i].contains(&names[i]))
 }

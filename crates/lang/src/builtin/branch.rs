@@ -39,8 +39,8 @@ impl Callee {
     }
 }
 
-/// True if a function of the program maps numbers to one number: neither it nor any function it calls has an index or
-/// time, or combines several positions.
+/// Returns true if a function of the program maps numbers to one number: neither it nor any function it calls has an
+/// index or time, or combines several positions.
 pub(crate) fn is_of_numbers(f: &Arc<Function>, program: &Program) -> bool {
     fn each(e: &Expr, program: &Program, calls: &mut Vec<Arc<Function>>) -> bool {
         let alone = match &e.kind {

@@ -46,7 +46,7 @@ pub(crate) struct Positions {
     pub(crate) at: Named,
     /// The least and the largest position, if known before the run: only for index arithmetic.
     pub(crate) range: Option<(i64, i64)>,
-    /// True if a position out of range is an error, as for computed indices.
+    /// If true, a position out of range is an error, as for computed indices.
     pub(crate) strict: bool,
     pub(crate) span: Span,
     /// The time step in which the positions are computed.

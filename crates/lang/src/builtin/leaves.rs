@@ -46,7 +46,8 @@ fn known_of_own(f: &Function, call: &Call, each: &[Vec<Name>]) -> Option<Names> 
     Some(out)
 }
 
-/// True if a function of the program returns an index that none of its parameters has. The left side then names it.
+/// Returns true if a function of the program returns an index that none of its parameters has. The left side then names
+/// it.
 pub(super) fn gives_new(f: &Function) -> bool {
     let known: Vec<_> = f.params.iter().flat_map(keys).collect();
     keys(&f.result).iter().any(|k| !known.contains(k))

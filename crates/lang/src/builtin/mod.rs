@@ -59,18 +59,18 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// True if the function works along exactly one axis.
+    /// Returns true if the function works along exactly one axis.
     pub(crate) fn has_one_axis(self) -> bool {
         use Shape::{Along, Gather, ReduceOne, Resize, Scatter};
         matches!(self, Along | Resize | ReduceOne | Gather | Scatter)
     }
 
-    /// True if the function works along axes, as `softmax` does and `exp` does not.
+    /// Returns true if the function works along axes, as `softmax` does and `exp` does not.
     pub(crate) fn has_axes(self) -> bool {
         self.has_one_axis() || self == Shape::Reduce
     }
 
-    /// True if an index may have different sizes inside and outside an argument.
+    /// Returns true if an index may have different sizes inside and outside an argument.
     pub(crate) fn is_of_any_size(self) -> bool {
         matches!(self, Shape::Positional | Shape::Resize)
     }
@@ -112,7 +112,7 @@ pub(crate) struct Builtin {
     /// the arguments come first in the result. If empty, the result has the axes of the first argument.
     pub(crate) gives: &'static str,
     pub(crate) derivative: Derivative,
-    /// True if the result is real even for complex arguments.
+    /// If true, the result is real even for complex arguments.
     pub(crate) real: bool,
     pub(crate) apply: fn(&[&Tensor], &Settings) -> Tensor,
 }
@@ -350,19 +350,19 @@ impl Callee {
         }
     }
 
-    /// True if some argument holds positions or classes.
+    /// Returns true if some argument holds positions or classes.
     pub(crate) fn takes_places(&self) -> bool {
         self.params().iter().any(|p| matches!(p.takes, Takes::Ids | Takes::Classes))
     }
 
-    /// True if a call uses the temperature of its equation, because it has none of its own.
+    /// Returns true if a call uses the temperature of its equation, because it has none of its own.
     pub(crate) fn has_temperature(&self, call: &Call) -> bool {
         let pulled = call.named.iter().any(|(k, _)| &**k == "wrt");
         let own = || self.bound(call.args.len(), pulled).iter().any(|p| &*p.name == "T");
         self.keys().iter().any(|k| k.name == "like") && !own()
     }
 
-    /// True if a call, or the function it is a derivative of, reduces to one number: a loss, unless
+    /// Returns true if a call, or the function it is a derivative of, reduces to one number: a loss, unless
     /// `reduction="none"`.
     pub(crate) fn gives_one_number(&self, call: &Call) -> bool {
         let Base::Table(b) = &self.base else { return false };
@@ -403,8 +403,8 @@ fn along(call: &Call) -> Option<Name> {
     }
 }
 
-/// True if the axes of a call's result take names from the left side, so that moving the call to another line could
-/// rename them.
+/// Returns true if the axes of a call's result take names from the left side, so that moving the call to another line
+/// could rename them.
 pub(crate) fn leans(call: &Call, program: &Program) -> bool {
     let Some(callee) = find(&call.function, program).filter(|c| c.order == 0) else { return false };
     let b = match &callee.base {
@@ -483,7 +483,7 @@ pub(crate) fn result_names(
     }
 }
 
-/// True if an expression reads `name` only as arguments that a function takes unconverted.
+/// Returns true if an expression reads `name` only as arguments that a function takes unconverted.
 pub(crate) fn reads_as_given(e: &Expr, name: &Name, program: &Program) -> bool {
     let is = |e: &Expr| matches!(&e.kind, Kind::Ref(r) if r.name == *name);
     let raw = |call: &Call, i: usize| {
@@ -499,7 +499,7 @@ pub(crate) fn reads_as_given(e: &Expr, name: &Name, program: &Program) -> bool {
     }
 }
 
-/// True if an expression contains a call that uses the temperature of its equation.
+/// Returns true if an expression contains a call that uses the temperature of its equation.
 pub(crate) fn has_temperature(e: &Expr, program: &Program) -> bool {
     let here = || match &e.kind {
         Kind::Call(call) => find(&call.function, program).is_some_and(|c| c.has_temperature(call)),

@@ -98,12 +98,12 @@ impl Named {
         self.written.as_ref().is_some_and(Written::is_whole)
     }
 
-    /// True if the value takes the dtype of any other operand: integer literals and booleans do.
+    /// Returns true if the value takes the dtype of any other operand: integer literals and booleans do.
     pub(crate) fn is_open(&self) -> bool {
         self.tensor.dtype() == DType::Bool || self.is_whole_literal()
     }
 
-    /// True if the dtype is fixed: literals and booleans take the dtype of other operands.
+    /// Returns true if the dtype is fixed: literals and booleans take the dtype of other operands.
     fn is_of_a_kind(&self) -> bool {
         self.written.is_none() && self.tensor.dtype() != DType::Bool
     }

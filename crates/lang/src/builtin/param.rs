@@ -27,7 +27,7 @@ pub(crate) enum Takes {
     Classes,
 }
 
-/// How often an argument occurs.
+/// The number of times that an argument may occur.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Occurs {
     Once,
@@ -94,7 +94,7 @@ impl Param<Name> {
         matches!(self.occurs, Occurs::Many | Occurs::Pairs)
     }
 
-    /// True if argument `at` of `count` receives no gradient.
+    /// Returns true if argument `at` of `count` receives no gradient.
     pub(crate) fn is_still(&self, at: usize, count: usize) -> bool {
         let condition = self.occurs == Occurs::Pairs && at.is_multiple_of(2) && at + 1 < count;
         condition || matches!(self.takes, Takes::Still | Takes::Ids | Takes::Truth | Takes::Mask)

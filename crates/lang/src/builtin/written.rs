@@ -48,7 +48,7 @@ pub(crate) enum Written {
 }
 
 impl Written {
-    /// True if all are 64-bit integers.
+    /// Returns true if all are 64-bit integers.
     pub(crate) fn is_whole(&self) -> bool {
         match self {
             Written::One(x) => matches!(x, Number::Whole(_)),

@@ -51,7 +51,7 @@ impl Program {
         self.equations.iter().chain(bodies).fold(float, |least, e| casts(&e.value, least))
     }
 
-    /// True if a name is read only by `cast` and other functions that take numbers unconverted.
+    /// Returns true if a name is read only by `cast` and other functions that take numbers unconverted.
     pub fn reads_as_given(&self, name: &Name) -> bool {
         let mut parts = self.equations.iter().flat_map(|e| [&e.value].into_iter().chain(&e.guard));
         parts.all(|e| builtin::reads_as_given(e, name, self))

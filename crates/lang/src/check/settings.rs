@@ -22,13 +22,13 @@ pub struct Settings {
     pub tolerance: Option<f64>,
     /// The most rounds of a fixpoint.
     pub rounds: usize,
-    /// True if a fixpoint that has not converged is not an error.
+    /// If true, a fixpoint that has not converged is not an error.
     pub allow_unconverged: bool,
     /// Tables of relations, which the program reads by name.
     pub tables: Tables,
-    /// True if rules that read only relations, constants and tables are solved over tuples before lowering.
+    /// If true, rules that read only relations, constants and tables are solved over tuples before lowering.
     pub sparse: bool,
-    /// True if the graph will be differentiated: the derivatives of its fixpoints must converge too.
+    /// If true, the graph will be differentiated: the derivatives of its fixpoints must converge too.
     pub differentiated: bool,
     /// The text of the settings, such as a command line, for error messages.
     pub command: Option<Source>,

@@ -64,7 +64,7 @@ impl Mask {
 /// The number of choices inside of each other at most, because the parser limits nesting.
 const MOST_CHOICES: usize = 8;
 
-/// True if a choice has so many cases that each gets a number.
+/// Returns true if each case of a choice gets a number, because there are more than a few.
 pub(super) fn has_many(cases: &[[Expr; 2]]) -> bool {
     cases.len() > MOST_CHOICES
 }
@@ -81,7 +81,7 @@ pub(super) fn nested(masks: &[Mask], ct: Expr) -> Expr {
     bare(Kind::Choose(cases.collect(), Some(Box::new(no))))
 }
 
-/// True if at most one of many cases holds, because they are numbered: 1, 2 and so on, the last possibly 0.
+/// Returns true if at most one of many cases holds, because they are numbered: 1, 2 and so on, the last possibly 0.
 fn are_numbered(cases: &[[Expr; 2]]) -> bool {
     let of = |at: usize| match &cases[at][0].kind {
         Kind::Compare(Comparison::Eq, two) => match (&two[0].kind, &two[1].kind) {
@@ -170,7 +170,7 @@ pub(super) fn behind(masks: &[Mask], c: &Call, step: Option<&Name>, program: &Pr
     Some(masks.iter().map(|m| m.anywhere(|n| Some(n) != step && gone(n), program)).collect())
 }
 
-/// True if a derivative may be infinite where the numbers are finite.
+/// Returns true if a derivative may be infinite where the numbers are finite.
 pub(super) fn may_be_infinite(e: &Expr) -> bool {
     match &e.kind {
         Kind::Quotient(two) if !matches!(two[1].kind, Kind::Number(_)) => true,
@@ -179,7 +179,7 @@ pub(super) fn may_be_infinite(e: &Expr) -> bool {
     }
 }
 
-/// True if a name that only branches need, and that may be infinite elsewhere, is a factor.
+/// Returns true if a name that only branches need, and that may be infinite elsewhere, is a factor.
 pub(super) fn multiplies(e: &Expr, needed: &Needed) -> bool {
     let doubtful = |e: &Expr| e.any_ref(&mut |r| needed.contains_key(&r.name));
     match &e.kind {

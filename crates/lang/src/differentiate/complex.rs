@@ -31,7 +31,7 @@ pub(super) fn complex_among(
     found
 }
 
-/// True if an expression is complex, given the complex names.
+/// Returns true if an expression is complex, given the complex names.
 fn is_complex(e: &Expr, names: &HashSet<Name>, program: &Program) -> bool {
     let is = |e: &Expr| is_complex(e, names, program);
     match &e.kind {
@@ -52,8 +52,8 @@ fn is_complex(e: &Expr, names: &HashSet<Name>, program: &Program) -> bool {
     }
 }
 
-/// True if a call returns complex numbers, given which arguments are complex, and for a derivative the argument that it is
-/// taken for.
+/// Returns true if a call returns complex numbers, given which arguments are complex, and for a derivative the argument
+/// that it is taken for.
 pub(super) fn gives(callee: &Callee, by: Option<usize>, each: &[bool], program: &Program) -> bool {
     let any = each.contains(&true);
     if callee.order > 0 {

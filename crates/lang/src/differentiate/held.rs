@@ -2,7 +2,7 @@
 //! that the gradient program computes; tests compare the two.
 
 use crate::builtin::{self, Derivative};
-use crate::elaborate::scope::{Names, axis_order, bound_by, kept_by_each, keys, occurrences};
+use crate::elaborate::scope::{Names, axis_order, bound_by, kept_by_each, kept_within, keys, occurrences};
 use crate::program::Program;
 use crate::syntax::ast::{Call, Equation, Expr, Index, Kind, Name, Place, Projection, Ref};
 use crate::syntax::indices::moving;
@@ -41,23 +41,19 @@ struct Hold<'a> {
 
 impl Hold<'_> {
     fn part(&mut self, e: &Expr, keep: &Names) -> Expr {
-        let mut around = keep.clone();
-        match &e.kind {
-            Kind::Call(call) => {
-                around.extend(bound_by(call));
-                let args = call.args.iter().zip(kept_by_each(&around, &call.args));
-                if self.is_held(call) {
-                    return args.map(|(a, keep)| self.name(a, &keep)).next().unwrap_or_else(|| e.clone());
-                }
-                let args = args.map(|(a, keep)| self.part(a, &keep)).collect();
-                let (function, named) = (call.function.clone(), call.named.clone());
-                return Kind::Call(Box::new(Call { function, args, named })).at(e.span);
+        if let Kind::Call(call) = &e.kind {
+            let mut around = keep.clone();
+            around.extend(bound_by(call));
+            let args = call.args.iter().zip(kept_by_each(&around, &call.args));
+            if self.is_held(call) {
+                return args.map(|(a, keep)| self.name(a, &keep)).next().unwrap_or_else(|| e.clone());
             }
-            Kind::Reduce(_, axes, _) => around.extend(axes.iter().cloned()),
-            _ => {}
+            let args = args.map(|(a, keep)| self.part(a, &keep)).collect();
+            let (function, named) = (call.function.clone(), call.named.clone());
+            return Kind::Call(Box::new(Call { function, args, named })).at(e.span);
         }
         let parts: Vec<Expr> = e.parts().into_iter().cloned().collect();
-        let mut each = parts.iter().zip(kept_by_each(&around, &parts));
+        let mut each = parts.iter().zip(kept_within(e, keep, self.program));
         e.map_parts(&mut |_| each.next().map_or_else(|| e.clone(), |(p, keep)| self.part(p, &keep)))
     }
 

@@ -26,7 +26,7 @@ pub(super) fn merged(lines: Vec<Equation>, program: &Program) -> Vec<Equation> {
     out
 }
 
-/// True if the left side consists of plain indices, each once.
+/// Returns true if the left side consists of plain indices, each once.
 fn plain(e: &Equation) -> bool {
     let named = e.target.places.iter().all(|p| matches!(p.index, Index::Named(_, 0) | Index::Time(_, 0)));
     named && keys(&e.target).len() == e.target.places.len()

@@ -7,6 +7,7 @@ use crate::elaborate::core::{Equation, Expr, Index, Kind, Place, Ref};
 use crate::elaborate::scope::{Names, fresh, key};
 use crate::program::Program;
 use crate::syntax::ast::{Inside, Name, Projection};
+use crate::syntax::indices::moving;
 use crate::syntax::order::components;
 use std::collections::{HashMap, HashSet};
 
@@ -102,6 +103,20 @@ fn read_in(e: &Equation, name: &Name, needed: &Needed, program: &Program, all: &
     !readings.everywhere
 }
 
+/// Returns true if each index of a function such as `index(j)` has a size on another line: it is one of `keys`, is
+/// declared, or a tensor is read at it.
+fn has_sizes(condition: &Expr, keys: &[Name], program: &Program) -> bool {
+    let refs = condition.refs();
+    let is_read = |n: &Name| {
+        refs.iter().flat_map(|r| &r.places).any(|p| matches!(&p.index, Index::Named(own, 0) if own == n))
+    };
+    let is_time = |n: &Name| {
+        program.equations.iter().any(|e| moving(&e.target.places).is_some_and(|(time, _)| time == n))
+    };
+    let has_size = |n: &Name| keys.contains(n) || program.axes.contains_key(n) || is_read(n) || is_time(n);
+    !condition.any(&|e| matches!(&e.kind, Kind::Of(_, _, n) if !has_size(n)))
+}
+
 struct Readings<'a> {
     program: &'a Program,
     name: &'a Name,
@@ -140,7 +155,10 @@ impl Readings<'_> {
             let condition = guard(masks, &keys, Names::new(), self.program)?;
             // An expression that takes its indices from the left side cannot be moved to another line.
             let has_list = condition.any(&|e| matches!(e.kind, Kind::Array(..)));
-            if has_list || condition.leaning(self.program).is_some() {
+            if has_list
+                || condition.leaning(self.program).is_some()
+                || !has_sizes(&condition, &keys, self.program)
+            {
                 return None;
             }
             let names = keys.into_iter().enumerate().map(|(p, k)| (k, at(p))).collect();

@@ -8,6 +8,7 @@ use super::branch::{Mask, behind, branches, guard, has_many};
 use super::{bare, locate};
 use crate::builtin::{self, Base, Derivative, Shape};
 use crate::elaborate::core::{Call, Equation, Expr, Index, Kind, Place, Ref};
+use crate::elaborate::is_ambiguous;
 use crate::elaborate::scope::{Names, free, keys, numbered};
 use crate::program::Program;
 use crate::syntax::ast::{self, Array, Comparison, Inside, Name, Projection};
@@ -101,7 +102,7 @@ fn is_single(e: &Expr) -> bool {
     matches!(e.kind, Kind::Number(_) | Kind::Ref(_) | Kind::Of(..))
 }
 
-/// True if an expression has no parts that could get names.
+/// Returns true if an expression has no parts that could get names.
 fn is_flat(e: &Expr) -> bool {
     is_single(e) || matches!(e.kind, Kind::Product(_) | Kind::Sum(_)) && !e.any_part(|p| !is_single(p))
 }
@@ -256,14 +257,16 @@ impl Parts<'_> {
         (0..args.len()).map(|i| kept(i).collect()).collect()
     }
 
-    /// True if a line would sum an expression over one of its indices, with only the indices `alone` kept around it.
+    /// Returns true if a line would sum an expression over one of its indices, or refuse to, with only the indices
+    /// `alone` kept around it.
     fn is_lost(&self, value: &Expr, names: &[Name], alone: &Names) -> bool {
-        let there = free(&value.shortest(), alone, self.program);
-        names.iter().any(|n| !there.contains(n))
+        let text = value.shortest();
+        let there = free(&text, alone, self.program);
+        names.iter().any(|n| !there.contains(n)) || is_ambiguous(&text, alone, self.program)
     }
 
-    /// True if an argument must get a name: it is positional with several axes, or on another line it would be summed
-    /// over an index that it has here.
+    /// Returns true if an argument must get a name: it is positional with several axes, or on another line it would be
+    /// summed over an index that it has here.
     fn needs_name(&self, shape: Shape, value: &Expr, names: &[Name], alone: &Names) -> bool {
         !matches!(value.kind, Kind::Ref(_))
             && (shape == Shape::Positional && names.len() > 1 || self.is_lost(value, names, alone))
@@ -388,7 +391,7 @@ impl Parts<'_> {
         if ones.is_empty() { value } else { times(value, ones) }
     }
 
-    /// True if a gradient passes through a call in this expression to a tensor.
+    /// Returns true if a gradient passes through a call in this expression to a tensor.
     fn passes(&self, e: &Expr) -> bool {
         match &e.kind {
             Kind::Compare(..) | Kind::And(_) | Kind::Or(_) | Kind::Not(_) => false,
@@ -403,8 +406,8 @@ impl Parts<'_> {
         }
     }
 
-    /// True if an expression contains something that takes its names from the left side, so that it must stay on its
-    /// line.
+    /// Returns true if an expression contains something that takes its names from the left side, so that it must stay
+    /// on its line.
     fn leans(&self, e: &Expr) -> bool {
         e.leaning(self.program).is_some() || e.any(&|e| matches!(e.kind, Kind::Array(..)))
     }

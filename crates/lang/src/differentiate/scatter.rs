@@ -9,8 +9,8 @@ use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::indices::is_timed;
 use std::collections::HashSet;
 
-/// True if a line has a reduction other than a sum, and writes at positions or shares its name with a line that writes
-/// to a part.
+/// Returns true if a line has a reduction other than a sum, and writes at positions or shares its name with a line that
+/// writes to a part.
 pub(super) fn is_written_in_parts<E: Inside>(program: &Program, how: Projection, target: &Ref<E>) -> bool {
     if how == Projection::Sum || target.relation {
         return false;
@@ -73,7 +73,7 @@ impl Program {
     }
 }
 
-/// True if a line writes one tensor, unchanged.
+/// Returns true if a line writes one tensor, unchanged.
 fn is_read(e: &Equation) -> bool {
     let Kind::Ref(r) = &e.value.kind else { return false };
     let plain = |p: &Place| matches!(p.index, Index::Named(_, 0) | Index::Time(..));

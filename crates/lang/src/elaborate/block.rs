@@ -85,7 +85,7 @@ impl Names {
     }
 }
 
-/// True if some block defines names by `let`.
+/// Returns true if some block defines names by `let`.
 pub(super) fn any_local(statements: &[Statement]) -> bool {
     statements.iter().any(|s| match s {
         Statement::Block(inside, _) => given(inside).next().is_some() || any_local(inside),
@@ -174,7 +174,7 @@ impl Program {
         Some(self.local(written, span, scope)).filter(|name| name == written)
     }
 
-    /// True if some block defines the name by `let`.
+    /// Returns true if some block defines the name by `let`.
     pub(crate) fn ends_with_a_block(&self, name: &str) -> bool {
         self.locals.iter().any(|l| *l.written == *name)
     }

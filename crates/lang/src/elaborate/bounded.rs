@@ -15,6 +15,20 @@ fn ahead(r: &Ref) -> Option<&Name> {
     })
 }
 
+/// Returns true if a line writes all elements of a step: each index except for the time is a name that occurs once.
+fn covers_all(r: &Ref) -> bool {
+    let mut before: Vec<&Name> = Vec::new();
+    r.places.iter().all(|p| match &p.index {
+        Index::Named(name, 0) => {
+            let new = !before.contains(&name);
+            before.push(name);
+            new
+        }
+        Index::Time(..) => true,
+        _ => false,
+    })
+}
+
 /// The condition at the current step.
 fn condition(go: &Name, time: &Name, span: Span) -> Expr {
     let place = Place { index: Index::Time(time.clone(), 0), dotted: false, span };
@@ -45,7 +59,15 @@ impl Program {
                 continue;
             }
             let holds = condition(go, &time, *at);
-            if !kept.iter().any(|k| k.target == e.target) {
+            let full = covers_all(&e.target);
+            let keeps = |k: &Equation| {
+                k.target.name == e.target.name && (covers_all(&k.target) || k.target == e.target)
+            };
+            // One line keeps each element: two would add up. A line for all elements replaces those for some.
+            if full {
+                kept.retain(|k| k.target.name != e.target.name || covers_all(&k.target));
+            }
+            if !kept.iter().any(keeps) {
                 let places = e.target.places.iter().map(|p| match &p.index {
                     Index::Time(t, _) => Place { index: Index::Time(t.clone(), 0), ..p.clone() },
                     _ => p.clone(),
@@ -94,13 +116,13 @@ impl Program {
     }
 }
 
-/// True if a name is that of a gradient: `Grad_X`, `Grad2_X`.
+/// Returns true if a name is that of a gradient: `Grad_X`, `Grad2_X`.
 fn is_gradient(name: &str) -> bool {
     let rest = name.strip_prefix("Grad").map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit()));
     rest.is_some_and(|r| r.starts_with('_'))
 }
 
-/// True if a guard already reads the condition of its time.
+/// Returns true if a guard already reads the condition of its time.
 fn reads(guard: &Expr, go: &Name) -> bool {
     guard.any_ref(&mut |r| r.name == *go)
 }

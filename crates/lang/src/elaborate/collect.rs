@@ -208,7 +208,7 @@ pub(super) fn terms(e: Equation, out: &mut Vec<Equation>) {
     }
 }
 
-/// True if the form of an expression shows that it cannot be negative.
+/// Returns true if the form of an expression shows that it cannot be negative.
 fn never_negative(e: &Expr) -> bool {
     match &e.kind {
         Kind::Ref(r) => r.relation,

@@ -28,9 +28,9 @@ pub(crate) struct Equation {
     pub(crate) projection: Projection,
     /// The right side. In a relation, each term of a `Sum` is reduced to the left side on its own.
     pub(crate) value: Expr,
-    /// True if time on the left must be walked step by step even if the name does not depend on itself.
+    /// If true, time on the left must be walked step by step even if the name does not depend on itself.
     pub(crate) by_step: bool,
-    /// True if the name is read from a file; then the right side is not a value.
+    /// If true, the name is read from a file; then the right side is not a value.
     pub(crate) is_file: bool,
     /// The position of the equation among those of its program or function.
     pub(crate) number: usize,
@@ -120,7 +120,7 @@ pub(crate) struct Call {
     pub(crate) mixes: Mixes,
     /// For a derivative: the position of the argument that it is taken for.
     pub(crate) by: Option<usize>,
-    /// True if the call is the entire right side, so that the left side names all its axes.
+    /// If true, the call is the entire right side, so that the left side names all its axes.
     pub(crate) whole: bool,
 }
 
@@ -149,7 +149,7 @@ pub(crate) struct Arg {
 }
 
 impl Expr {
-    /// True if `f` holds for one of the parts; stops at the first such part.
+    /// Returns true if `f` holds for one of the parts; stops at the first such part.
     pub(crate) fn any_part<'a>(&'a self, mut f: impl FnMut(&'a Expr) -> bool) -> bool {
         match &self.kind {
             Kind::Number(_) | Kind::Array(..) | Kind::Known(_) | Kind::Of(..) => false,
@@ -166,7 +166,7 @@ impl Expr {
         }
     }
 
-    /// True if `f` holds for the expression or for an expression within.
+    /// Returns true if `f` holds for the expression or for an expression within.
     pub(crate) fn any(&self, f: &impl Fn(&Expr) -> bool) -> bool {
         f(self) || self.any_part(|part| part.any(f))
     }
@@ -181,12 +181,12 @@ impl Expr {
         out
     }
 
-    /// True if the expression contains a function of an index itself, such as `even(i)`.
+    /// Returns true if the expression contains a function of an index itself, such as `even(i)`.
     pub(crate) fn is_of_index(&self) -> bool {
         self.any(&|e| matches!(e.kind, Kind::Of(..)))
     }
 
-    /// True if `f` holds for one of the tensors read.
+    /// Returns true if `f` holds for one of the tensors read.
     pub(crate) fn any_ref<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
         match &self.kind {
             Kind::Ref(r) => f(r) || self.any_part(|part| part.any_ref(f)),
@@ -204,7 +204,7 @@ impl Expr {
         out
     }
 
-    /// True if an index appears in the expression, also as the axis of a call or of a reduction.
+    /// Returns true if an index appears in the expression, also as the axis of a call or of a reduction.
     pub(crate) fn has_index(&self, name: &Name) -> bool {
         self.any(&|e| match &e.kind {
             Kind::Ref(r) => r.places.iter().any(|p| place_keys(p).contains(name)),
@@ -249,7 +249,7 @@ impl Equation {
         refs
     }
 
-    /// True if `f` holds for one of the tensors read.
+    /// Returns true if `f` holds for one of the tensors read.
     pub(crate) fn any_read<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
         self.value.any_ref(f)
             || self.guard.as_ref().is_some_and(|g| g.any_ref(f))

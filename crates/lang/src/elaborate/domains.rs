@@ -22,7 +22,7 @@ pub(crate) struct Domain {
     listed: Vec<usize>,
     /// The indices at its positions.
     indices: Vec<Name>,
-    /// True if a table gives one of its positions.
+    /// If true, a table gives one of its positions.
     tabled: bool,
 }
 

@@ -47,8 +47,8 @@ impl Program {
         }
     }
 
-    /// True if an expression contains a function along axes whose arguments have this axis. Unknown functions count
-    /// too, since they are reported elsewhere.
+    /// Returns true if an expression contains a function along axes whose arguments have this axis. Unknown functions
+    /// count too, since they are reported elsewhere.
     fn works_along(&self, e: &Expr, axis: &Name) -> bool {
         if let Kind::Call(c) = &e.kind {
             let has_axes = match builtin::find(&c.function, self) {

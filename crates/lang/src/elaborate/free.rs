@@ -152,7 +152,7 @@ impl Call {
         Some(out)
     }
 
-    /// True if the call takes names of its axes from the left side.
+    /// Returns true if the call takes names of its axes from the left side.
     pub(crate) fn leans(&self, program: &Program) -> bool {
         let may = match &self.callee.base {
             Base::Row(_) => false,
@@ -180,7 +180,7 @@ impl Call {
         distinct(out.into_iter().chain(left).chain(self.args.iter().filter_map(step)))
     }
 
-    /// True if the call uses the temperature of a name.
+    /// Returns true if the call uses the temperature of a name.
     pub(crate) fn has_temperature(&self) -> bool {
         let args = vec![ast::Kind::Number(0.0).bare(); self.args.len()];
         let call = ast::Call { function: self.function.clone(), args, named: self.settings.clone() };

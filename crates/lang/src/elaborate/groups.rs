@@ -56,7 +56,7 @@ impl<'a> Equations<'a> {
         self.names[name].1.iter().map(|i| &self.equations[*i]).collect()
     }
 
-    /// True if some equation of the name writes a relation.
+    /// Returns true if some equation of the name writes a relation.
     pub(crate) fn is_relation(&self, name: usize) -> bool {
         self.own(name).iter().any(|e| e.target.relation)
     }
@@ -79,7 +79,7 @@ impl<'a> Equations<'a> {
         components(&needs).into_iter().map(group).collect()
     }
 
-    /// True if later names of a group are read: such a group is computed from the last step to the first.
+    /// Returns true if later names of a group are read: such a group is computed from the last step to the first.
     pub(crate) fn is_backward(&self, group: &Group) -> bool {
         let own = group.names.iter().flat_map(|i| self.own(*i));
         own.filter_map(|e| Some((e, moving(&e.target.places)?.1))).any(|(e, by)| {

@@ -1,8 +1,9 @@
 //! Elaboration: from equations whose names are resolved to Core. Decides where sums close, which axes calls work along,
 //! and which calls choose between their arguments. Sizes and dtypes are inferred later, by evaluation.
 //!
-//! An index that is not on the left is summed at the smallest expression that contains all its appearances, `keep` being
-//! the indices that the surroundings of an expression use.
+//! An index that is not on the left is summed at the smallest expression that contains all its appearances, except that
+//! terms of a sum which all close it are summed each on its own (`scope`). `keep` are the indices that the surroundings
+//! of an expression use.
 
 mod ask;
 mod block;
@@ -14,6 +15,7 @@ mod dots;
 mod free;
 mod groups;
 mod library;
+mod mixed;
 mod positions;
 mod print;
 mod resolve;
@@ -26,12 +28,13 @@ pub(crate) mod time;
 
 pub(crate) use domains::{Domains, list_of};
 pub(crate) use groups::{Equations, Group, Solved};
+pub(crate) use mixed::is_ambiguous;
 pub(crate) use resolve::number;
 
 use self::core::{Arg, Call, Expr, Kind, Origin};
 use crate::builtin::{self, Base, Callee, Setting, Shape, literal};
 use crate::elaborate::scope::{
-    Names, axis_order, bound_by, distinct, kept_by, kept_by_each, key, keys, occurrences, place_keys,
+    Names, Terms, axis_order, bound_by, distinct, kept_by, kept_by_each, key, keys, occurrences, place_keys,
 };
 use crate::program::Program;
 use crate::syntax::ast;
@@ -78,7 +81,7 @@ pub(crate) struct Elaborate<'a> {
     left: Vec<Name>,
     /// The time on the left.
     time: Option<&'a Name>,
-    /// True if functions work within one step, where time is not one of their axes.
+    /// If true, functions work within one step, where time is not one of their axes.
     by_step: bool,
 }
 
@@ -135,8 +138,17 @@ impl<'a> Elaborate<'a> {
     /// The outermost part of a right side whose reduction is not a sum: its product is not summed.
     fn unsummed(&self, e: &ast::Expr, keep: &Names) -> Expr {
         match &e.kind {
+            // A sum as one value is a product of one factor.
+            ast::Kind::Product(factors) if factors.len() == 1 => {
+                Kind::Product(vec![self.unsummed(&factors[0], keep)]).at(e.span)
+            }
             ast::Kind::Product(factors) => self.product(factors, keep).at(e.span),
             ast::Kind::Negative(one) => Kind::Negative(Box::new(self.unsummed(one, keep))).at(e.span),
+            // The reduction is over the indices that terms share: `Loss avg= A[n] B[n] + C[n] D[n]`.
+            ast::Kind::Sum(terms) => {
+                let terms = terms.iter().zip(kept_by_each(keep, terms)).map(|(t, keep)| self.expr(t, &keep));
+                Kind::Sum(terms.collect()).at(e.span)
+            }
             ast::Kind::Quotient(two) => {
                 let over = self.unsummed(&two[0], &kept_by(keep, &two[..], &two[0]));
                 let under = self.expr(&two[1], &kept_by(keep, &two[..], &two[1]));
@@ -193,9 +205,10 @@ impl<'a> Elaborate<'a> {
                 }
             }
             ast::Kind::Quotient(parts) => Kind::Quotient(two(parts)),
-            ast::Kind::Sum(terms) => Kind::Sum(
-                terms.iter().zip(kept_by_each(keep, terms)).map(|(t, keep)| self.expr(t, &keep)).collect(),
-            ),
+            ast::Kind::Sum(terms) => {
+                let keep = Terms::new(keep, terms, self.program).keep;
+                Kind::Sum(terms.iter().map(|t| self.expr(t, &keep)).collect())
+            }
             ast::Kind::Negative(one) => Kind::Negative(Box::new(self.expr(one, keep))),
             ast::Kind::Power(parts) => Kind::Power(two(parts)),
             ast::Kind::Compare(sign, parts) => Kind::Compare(*sign, two(parts)),
@@ -327,7 +340,7 @@ impl<'a> Elaborate<'a> {
     }
 }
 
-/// True if some axes of a value may be named by the left side of its equation.
+/// Returns true if some axes of a value may be named by the left side of its equation.
 fn takes_names_from_left(e: &Expr) -> bool {
     e.any(&|e| match &e.kind {
         Kind::Array(..) | Kind::Invalid(..) => true,

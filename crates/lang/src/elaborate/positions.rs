@@ -27,9 +27,9 @@ fn product(a: &Expr, b: &Expr) -> Expr {
 
 /// The meaning of bare names between brackets.
 pub(super) struct Meaning<'a> {
-    /// True if a name is an index.
+    /// Returns true if a name is an index.
     pub(super) index: &'a dyn Fn(&Name) -> bool,
-    /// True if a name is a number that is known before the run.
+    /// Returns true if a name is a number that is known before the run.
     pub(super) number: &'a dyn Fn(&Name) -> bool,
 }
 
@@ -154,7 +154,7 @@ fn outside(e: &Equation, inside: &Expr, name: &Name) -> bool {
     left || has(&e.value, inside, name) || e.guard.as_ref().is_some_and(|g| occurrences(g).contains(name))
 }
 
-/// True if two entries of left sides never name the same position, as far as integer factors show it.
+/// Returns true if two entries of left sides never name the same position, as far as integer factors show it.
 pub(super) fn never_equal(a: &Index, b: &Index) -> bool {
     fn form(index: &Index) -> Option<(i64, i64)> {
         match index {

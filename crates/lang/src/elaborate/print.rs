@@ -2,6 +2,7 @@
 //! Something is left out only where elaborating the line gives the same Core, so a printed line means what it did.
 
 use super::Elaborate;
+use super::mixed::mixed_sum;
 use super::surface::Spelling;
 use crate::builtin::Shape;
 use crate::elaborate::core::{Equation, Expr, Kind, Origin};
@@ -27,7 +28,10 @@ impl Equation {
             }
         };
         let line = |s: &Spelling| self.with(value.spelled(s));
-        let same = |line: &ast::Equation| Elaborate::new(program, line).equation(0).comparable() == goal;
+        let same = |line: &ast::Equation| {
+            mixed_sum(line, program).is_none()
+                && Elaborate::new(program, line).equation(0).comparable() == goal
+        };
         let full = Spelling::default();
         let all = line(&full);
         let count = full.count();
@@ -55,7 +59,7 @@ impl Equation {
         self.value.axis_order(program).into_iter().filter(|n| !left.contains(n)).collect()
     }
 
-    /// True if a sum around the right side is the sum of the line.
+    /// Returns true if a sum around the right side is the sum of the line.
     fn sums(&self) -> bool {
         self.projection == Projection::Sum && self.guard.is_none()
     }
@@ -101,8 +105,8 @@ fn without_hints(e: &mut Expr) {
     }
 }
 
-/// True if a right side is a product of tensors, numbers, and calls of them, in which nothing can be left out: elaborating
-/// its text gives the same Core in any case.
+/// Returns true if a right side is a product of tensors, numbers, and calls of them, in which nothing can be left out:
+/// elaborating its text gives the same Core in any case.
 fn is_plain(e: &Expr) -> bool {
     let single = |e: &Expr| matches!(e.kind, Kind::Ref(_) | Kind::Number(_) | Kind::Of(..));
     let factor = |e: &Expr| match &e.kind {

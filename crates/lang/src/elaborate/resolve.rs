@@ -53,6 +53,7 @@ impl Program {
         if seen.timed || !self.functions.is_empty() {
             self.check_sums(faults);
         }
+        self.check_terms(faults);
         if seen.relations {
             self.check_negation(faults);
         }
@@ -311,7 +312,7 @@ pub(crate) fn number(e: &Expr, known: &HashMap<Name, f64>) -> Result<f64, Diagno
     })
 }
 
-/// True if two left sides of the same name can write to the same element.
+/// Returns true if two left sides of the same name can write to the same element.
 fn can_meet(a: &Ref, b: &Ref) -> bool {
     let apart = |(a, b): (&Place, &Place)| match (&a.index, &b.index) {
         (Index::Symbol(x, _), Index::Symbol(y, _)) => x != y,
@@ -340,7 +341,7 @@ struct Look<'a> {
     defined: &'a HashSet<Name>,
     /// The parameters, with the locations of their declarations.
     params: &'a HashMap<Name, Span>,
-    /// True if the left side is a relation: then unknown calls with indices as arguments are relations too.
+    /// If true, the left side is a relation: then unknown calls with indices as arguments are relations too.
     relation: bool,
 }
 

@@ -1,5 +1,6 @@
-//! The scopes of indices. An index that appears twice in a product is summed at the innermost expression that contains
-//! all its appearances; an index that appears once is kept, and reduced at the left side.
+//! The scopes of indices. An index that appears twice in a product is summed at the innermost product that contains
+//! all its appearances; an index that appears once is kept, and reduced at the left side. The terms of a sum are
+//! separate scopes for an index that each of them sums by itself: `relu(W[d] X[d] + U[d] Z[d])` has two sums.
 
 use crate::program::Program;
 use crate::syntax::ast::{Expr, Kind, Name};
@@ -31,16 +32,16 @@ pub(crate) fn axis_order(e: &Expr, keep: &Names, program: &Program) -> Vec<Name>
         parts = members(e);
     }
     // Parts without parts have no inner sums, so `keep` does not matter.
-    let each: Vec<Vec<Name>> = match parts.iter().all(|p| p.is_single()) {
-        true => parts.iter().map(|p| axis_order(p, keep, program)).collect(),
-        false if nested => parts
-            .iter()
-            .zip(kept_by_each(keep, &parts))
-            .map(|(p, keep)| axis_order(p, &keep, program))
-            .collect(),
-        false => {
-            parts.iter().zip(kept_within(e, keep)).map(|(p, keep)| axis_order(p, &keep, program)).collect()
+    let within = |kept: Vec<Names>| -> Vec<Vec<Name>> {
+        parts.iter().zip(kept).map(|(p, keep)| axis_order(p, &keep, program)).collect()
+    };
+    let each = match &e.kind {
+        _ if parts.iter().all(|p| p.is_single()) => {
+            parts.iter().map(|p| axis_order(p, keep, program)).collect()
         }
+        _ if nested => within(kept_by_each(keep, &parts)),
+        Kind::Sum(terms) => Terms::new(keep, terms, program).orders,
+        _ => within(kept_within(e, keep, program)),
     };
     match &e.kind {
         Kind::Call(call) => {
@@ -120,10 +121,57 @@ pub(crate) fn kept_by_each(keep: &Names, parts: &[impl Borrow<Expr>]) -> Vec<Nam
     own.iter().map(others).collect()
 }
 
+/// The terms of a sum as scopes.
+///
+/// If every term that contains an index sums over it, as in `W[d] X[d] + U[d] Z[d]`, each term has its own sum. If some
+/// term leaves the index open, as both do in `P[d] - Q[d]`, all terms keep it, and it is reduced around the sum.
+pub(crate) struct Terms {
+    /// The indices that each term must keep.
+    pub(crate) keep: Names,
+    /// The axis order of each term.
+    pub(crate) orders: Vec<Vec<Name>>,
+    /// Positions of terms that would sum over an index, and the index, which they keep because another term leaves it
+    /// open.
+    pub(crate) mixed: Vec<(usize, Name)>,
+}
+
+impl Terms {
+    /// `keep` are the indices kept around the sum.
+    pub(crate) fn new(keep: &Names, terms: &[Expr], program: &Program) -> Terms {
+        let mut orders: Vec<Vec<Name>> = terms.iter().map(|t| axis_order(t, keep, program)).collect();
+        let (mut keep, mut mixed) = (keep.clone(), Vec::new());
+        if terms.iter().all(Expr::is_single) {
+            return Terms { keep, orders, mixed };
+        }
+        let own: Vec<Names> = terms.iter().map(occurrences).collect();
+        let mut times: BTreeMap<&Name, usize> = BTreeMap::new();
+        own.iter().flat_map(Names::iter).for_each(|n| *times.entry(n).or_default() += 1);
+        let shared = |n: &&Name| times.get(n).is_some_and(|count| *count > 1) && !keep.contains(n);
+        let open: Names = orders.iter().flatten().filter(shared).cloned().collect();
+        if open.is_empty() {
+            return Terms { keep, orders, mixed };
+        }
+        keep.extend(open.iter().cloned());
+        for (at, term) in terms.iter().enumerate() {
+            let closed: Vec<&Name> =
+                open.iter().filter(|n| own[at].contains(n) && !orders[at].contains(n)).collect();
+            if closed.is_empty() {
+                continue;
+            }
+            let kept = axis_order(term, &keep, program);
+            // An index that is bound in the term, as by `reduce(sum, d)`, is not free even if it is kept.
+            mixed.extend(closed.into_iter().filter(|n| kept.contains(n)).map(|n| (at, n.clone())));
+            orders[at] = kept;
+        }
+        Terms { keep, orders, mixed }
+    }
+}
+
 /// The indices that each part of an expression must keep, in order.
-pub(crate) fn kept_within(e: &Expr, keep: &Names) -> Vec<Names> {
+pub(crate) fn kept_within(e: &Expr, keep: &Names, program: &Program) -> Vec<Names> {
     let mut around = keep.clone();
     match &e.kind {
+        Kind::Sum(terms) => return vec![Terms::new(keep, terms, program).keep; terms.len()],
         Kind::Reduce(_, axes, _) => around.extend(axes.iter().cloned()),
         Kind::Call(call) => {
             around.extend(bound_by(call));

@@ -8,8 +8,8 @@ use crate::syntax::ast;
 use crate::syntax::ast::{Name, Projection};
 use std::cell::Cell;
 
-/// What a text leaves out. Each axis of a sum that no program wrote, and the axes of each call that may be left as the
-/// program has them, are counted in the order of the text.
+/// The parts that a text leaves out. Each axis of a sum that no program wrote, and the axes of each call that may be
+/// left as the program has them, are counted in the order of the text.
 #[derive(Default)]
 pub(super) struct Spelling {
     left_out: Vec<bool>,
@@ -147,8 +147,8 @@ impl Call {
         named
     }
 
-    /// True if the axes may be left as the program has them: those that it wrote, and, except for derivatives, those that
-    /// the first argument shows.
+    /// Returns true if the axes may be left as the program has them: those that it wrote, and, except for derivatives,
+    /// those that the first argument shows.
     pub(super) fn may_leave_axes(&self) -> bool {
         let written = self.settings.iter().any(|(k, _)| &**k == "axis");
         let shown = || matches!(self.args.first().map(|a| &a.value.kind), Some(Kind::Ref(_)));

@@ -48,8 +48,8 @@ impl Program {
         out
     }
 
-    /// True if two programs have the same equations in Core, up to the names of indices and the order of lines of
-    /// different names.
+    /// Returns true if two programs have the same equations in Core, up to the names of indices and the order of lines
+    /// of different names.
     pub fn has_same_core(&self, other: &Program) -> bool {
         let all = |p: &Program| {
             let core = Core::new(p);
@@ -79,7 +79,7 @@ fn written(e: &core::Equation, own: &Equation) -> Equation {
     out
 }
 
-/// True if two equations differ in the names of indices only.
+/// Returns true if two equations differ in the names of indices only.
 fn same(a: &Equation, b: &Equation) -> bool {
     let tensor = |e: &Equation| ast::Kind::Ref(e.target.clone()).at(e.span);
     let parts = |e: &Equation| -> Vec<Expr> {

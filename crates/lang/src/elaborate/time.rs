@@ -249,7 +249,7 @@ pub(crate) fn array(e: &Expr) -> Option<&[usize]> {
     }
 }
 
-/// True if a call combines several elements of its arguments, as `softmax` does and `exp` does not.
+/// Returns true if a call combines several elements of its arguments, as `softmax` does and `exp` does not.
 fn mixes(call: &Call, program: &Program) -> bool {
     match builtin::find(&call.function, program) {
         Some(callee) => match &callee.base {
@@ -260,8 +260,8 @@ fn mixes(call: &Call, program: &Program) -> bool {
     }
 }
 
-/// True if an expression would see time as an axis if all steps were computed at once: it contains a call that mixes
-/// elements of an argument with this time, or a reduction over it.
+/// Returns true if an expression would see time as an axis if all steps were computed at once: it contains a call that
+/// mixes elements of an argument with this time, or a reduction over it.
 pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
     let moves = |e: &Expr| e.any_ref(&mut |r| moving(&r.places).is_some_and(|t| t.0 == time));
     let here = match &e.kind {
@@ -273,8 +273,8 @@ pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
 }
 
 impl Program {
-    /// True if an equation must be evaluated step by step even if it does not depend on itself: its value for all
-    /// steps at once would differ, or its time ends by a condition.
+    /// Returns true if an equation must be evaluated step by step even if it does not depend on itself: its value for
+    /// all steps at once would differ, or its time ends by a condition.
     pub(crate) fn is_by_moment(&self, e: &Equation) -> bool {
         let Some((time, _)) = moving(&e.target.places) else { return false };
         let mut parts = [&e.value].into_iter().chain(&e.guard);

@@ -18,7 +18,7 @@ use crate::elaborate::core::{Equation, Expr, Index, Kind, Origin};
 use crate::elaborate::number;
 use crate::elaborate::scope::{key, keys};
 use crate::program::Program;
-use crate::solve::Options;
+use crate::solve::{Options, failure};
 use crate::syntax::ast::{Array, Comparison, Name, Projection};
 use crate::syntax::diagnostic::{Diagnostic, indices, nearest};
 use crate::syntax::indices::moving;
@@ -53,7 +53,7 @@ pub(crate) struct Value {
     pub(crate) batch: Vec<Name>,
     /// The time step of the first slice along the time axis, if there is one.
     pub(crate) start: i64,
-    /// True if only the last time step is stored, as for `axis t while Go`.
+    /// If true, only the last time step is stored, as for `axis t while Go`.
     pub(crate) ended: bool,
 }
 
@@ -111,6 +111,9 @@ fn product(factors: &[Named], left: &[Name], span: Span) -> Eval<Named> {
 
 /// Converts a tensor error to a diagnostic at a location.
 pub(crate) fn fault(span: Span, e: &Error) -> Fault {
+    if let Some(fault) = located(e, None) {
+        return fault.into();
+    }
     Diagnostic::error(span, in_words(e, None)).into()
 }
 
@@ -119,6 +122,14 @@ pub(crate) fn in_words(e: &Error, called: Option<&str>) -> String {
     // Only the first line is kept: the others name locations in the implementation.
     let text = || e.to_string().lines().next().unwrap_or_default().to_string();
     index_fault(e, called).unwrap_or_else(text)
+}
+
+/// The error of a routine that failed in a run, at its line of the program. `None` if the error has no line.
+pub(crate) fn located(e: &Error, called: Option<&str>) -> Option<Diagnostic> {
+    let (span, step) = failure(e)?;
+    let told = in_words(e, called);
+    let told = step.map_or_else(|| told.clone(), |step| format!("{told} (at step {step})"));
+    Some(Diagnostic::error(span, told))
 }
 
 /// Describes an error about an index out of range in terms of the language; `None` for other errors.
@@ -209,7 +220,7 @@ impl<'a> Term<'a> {
             }
             _ => {
                 let guard = match &e.guard {
-                    Some(guard) => Some(real(self.eval(guard)?, guard.span, "is no truth value")?.truth()),
+                    Some(guard) => Some(real(self.eval(guard)?, guard.span, "is not a boolean")?.truth()),
                     None => None,
                 };
                 let mut value = self.taken(guard.as_slice(), || self.eval(&e.value))?;
@@ -316,7 +327,7 @@ impl<'a> Term<'a> {
         let float = self.options.float;
         let part = |i: usize, parts: &[Expr]| self.eval(&parts[i]);
         let truth = |i: usize, parts: &[Expr]| {
-            Ok::<_, Fault>(real(part(i, parts)?, parts[i].span, "is no truth value")?.truth())
+            Ok::<_, Fault>(real(part(i, parts)?, parts[i].span, "is not a boolean")?.truth())
         };
         let value = match &e.kind {
             Kind::Number(x) => Named::scalar(*x, float),
@@ -326,7 +337,7 @@ impl<'a> Term<'a> {
             Kind::Array(array, _) => self.array(array, e.span)?,
             Kind::Ref(r) => self.reference(r)?,
             Kind::Of(function, callee, index) => self.of_index(function, callee, index, e.span)?,
-            Kind::Call(call) => self.call(call, e.span)?,
+            Kind::Call(call) => self.options.located(e.span, || self.call(call, e.span))?,
             Kind::Product(factors) => {
                 let values = self.factors(factors)?;
                 product(&values, &union(&values), e.span)?
@@ -384,7 +395,7 @@ impl<'a> Term<'a> {
                 let both = [truth(0, &two[..])?, truth(1, &two[..])?];
                 pointwise(&both, |t| t[0].logical_or(t[1]))
             }
-            Kind::Not(one) => not(&real(self.eval(one)?, one.span, "is no truth value")?.truth()),
+            Kind::Not(one) => not(&real(self.eval(one)?, one.span, "is not a boolean")?.truth()),
             Kind::Choose(cases, otherwise) => self.cases(e, cases, otherwise.as_deref())?,
             Kind::Reduce(how, axes, body, Origin::Written) => {
                 let body = || self.eval(body);

@@ -121,7 +121,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// True if some name of a group depends on virtual time.
+    /// Returns true if some name of a group depends on virtual time.
     fn moves(&self, group: &[usize]) -> bool {
         group.iter().flat_map(|i| self.own(*i)).any(|e| moving(&e.target.places).is_some())
     }
@@ -135,7 +135,7 @@ impl<'a> Solver<'a> {
         &self.equations.names[name].0
     }
 
-    /// True if a group reads only booleans and the program's own floats, so that its names are floats too.
+    /// Returns true if a group reads only booleans and the program's own floats, so that its names are floats too.
     fn is_plain(&self, group: &[usize]) -> bool {
         let plain = |r: &&Ref| match self.values.get(&r.name) {
             Some(Some(v)) => {

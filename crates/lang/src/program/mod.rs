@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Param {
     /// Its value, in terms of numbers and earlier parameters.
     pub value: Expr,
-    /// True if it must be an integer.
+    /// If true, it must be an integer.
     pub whole: bool,
     /// True for `const`: it cannot be changed from outside.
     pub fixed: bool,
@@ -36,7 +36,7 @@ pub struct Definition {
     pub relation: bool,
     /// The position of the time index, if the name depends on virtual time.
     pub time: Option<usize>,
-    /// True if the name is visible in its block only (`let`).
+    /// If true, the name is visible in its block only (`let`).
     pub local: bool,
     /// Location of the definition, or of the first read.
     pub span: Span,
@@ -71,7 +71,7 @@ pub struct Program {
     pub exports: Vec<(Name, Span)>,
     /// The files to write.
     pub sinks: Vec<(Arc<str>, Expr, Span)>,
-    /// What is doubtful.
+    /// Warnings about doubtful lines.
     pub warnings: Vec<Diagnostic>,
     /// The names that `let` defines in blocks.
     pub locals: Vec<Local>,
@@ -112,12 +112,12 @@ impl Program {
         self.definitions.get(name)
     }
 
-    /// True if some equation reads a name that none defines.
+    /// Returns true if some equation reads a name that none defines.
     pub fn is_input(&self, name: &str) -> bool {
         self.definition(name).is_some_and(|d| d.equations.is_empty())
     }
 
-    /// True if a name is a state: it depends on time, and its start may be an input.
+    /// Returns true if a name is a state: it depends on time, and its start may be an input.
     pub fn is_state(&self, name: &str) -> bool {
         let own =
             |d: &Definition| d.equations.iter().any(|i| moving(&self.equations[*i].target.places).is_some());
@@ -157,7 +157,7 @@ impl Program {
 pub struct File<'a> {
     /// Its path, relative to the program.
     pub path: &'a str,
-    /// True if the first line is a header, if the program states it: `table("facts.tsv", header=true)`.
+    /// If true, the first line is a header, if the program states it: `table("facts.tsv", header=true)`.
     pub header: Option<bool>,
 }
 
@@ -185,7 +185,7 @@ impl Equation {
         refs
     }
 
-    /// True if `f` holds for one of the tensors read.
+    /// Returns true if `f` holds for one of the tensors read.
     pub(crate) fn any_read<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
         self.value.any_ref(f)
             || self.guard.as_ref().is_some_and(|g| g.any_ref(f))

@@ -8,7 +8,7 @@ use gradus_ir::ops::scan::Scan;
 use gradus_ir::{Graph, Result};
 use std::sync::Arc;
 
-/// So many steps are written out, one after the other: more are a loop over time.
+/// The largest number of steps that are written out one after the other. More steps are a loop over time.
 pub(super) const FEW: usize = 4;
 
 /// A tensor at one place of its first axis.
@@ -66,7 +66,7 @@ impl Raise<'_> {
         Ok((0..self.node.outs.len()).map(|k| one(k, drafts)).collect())
     }
 
-    /// What a loop without steps gives: what it begins with, and stacks of nothing.
+    /// The results of a loop without steps: its start values, and empty stacks.
     pub(super) fn no_steps(&self, scan: &Scan, drafts: &mut Drafts) -> Vec<Seen> {
         let begin = self.ins[scan.shared..scan.shared + scan.carries].to_vec();
         let none = |k: usize| {

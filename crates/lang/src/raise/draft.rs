@@ -17,7 +17,7 @@ pub(crate) struct Draft {
     pub(crate) when: Option<Index>,
     /// The kinds of its indices: first those of the left side, in order.
     pub(crate) kinds: Vec<usize>,
-    /// How many are on the left.
+    /// The number of indices on the left.
     pub(crate) left: usize,
     pub(crate) projection: Projection,
     /// The right side; index `k` is called `#k`.
@@ -43,7 +43,7 @@ pub(crate) struct Drafts {
     float: Option<DType>,
     /// The time of the program, or of the function that is being written.
     pub(crate) clock: Clock,
-    /// What time is called, by how many steps it has.
+    /// The name of the time with each number of steps.
     pub(crate) times: BTreeMap<usize, Name>,
     /// Times that go on while a name holds, by that name.
     pub(crate) endless: Vec<(Name, Name)>,
@@ -63,7 +63,7 @@ pub(crate) struct Clock {
     pub(crate) within: bool,
 }
 
-/// What index `k` of a draft is called.
+/// The name of index `k` of a draft.
 pub(crate) fn local(k: usize) -> Name {
     format!("#{k}").into()
 }
@@ -88,7 +88,7 @@ impl Drafts {
         }
     }
 
-    /// A dtype, if it has to be said: truth values are what they are.
+    /// A dtype, if the text must state it. Booleans need no dtype.
     pub(crate) fn said(&self, dtype: DType) -> Option<DType> {
         let known = dtype == DType::Bool || dtype.is_complex() || Some(dtype) == self.float;
         Some(dtype).filter(|_| !known)
@@ -106,7 +106,7 @@ impl Drafts {
         self.equation(x.kinds.clone(), Vec::new(), Projection::Sum, value)
     }
 
-    /// Whether the equation of a value gives truth values.
+    /// Returns true if the equation of a value gives Booleans.
     pub(crate) fn is_truth(&self, x: &Seen) -> bool {
         let Base::Tensor(name, _) = &x.base else { return false };
         if self.relations.contains(name) {
@@ -120,7 +120,7 @@ impl Drafts {
         })
     }
 
-    /// What a time of so many steps is called.
+    /// The name of the time with this number of steps.
     pub(crate) fn time(&mut self, steps: usize) -> Name {
         let mut next: Name = if self.times.is_empty() { "t".into() } else { format!("t{steps}").into() };
         while self.taken.contains(&next) {
@@ -143,7 +143,7 @@ impl Drafts {
         self.parent.len() - 1
     }
 
-    /// How many places an index of this kind has.
+    /// The size of an index of this kind.
     pub(crate) fn extent(&self, kind: usize) -> usize {
         self.extents[kind]
     }
@@ -184,7 +184,7 @@ impl Drafts {
         value: Expr,
     ) -> Seen {
         let name = self.fresh();
-        // What reads something at a moment has a value at that moment.
+        // An equation that reads a value at a step has a value at that step.
         let mut times = value.refs().into_iter().flat_map(|r| &r.places);
         let when = times.find_map(|p| match &p.index {
             Index::Time(time, _) => Some(Index::Time(time.clone(), 0)),
@@ -331,7 +331,7 @@ fn letter(n: usize) -> Name {
     }
 }
 
-/// Functions that give truth values.
+/// Functions that return booleans.
 const TRUTHS: &[&str] = &["eq", "ne", "lt", "le", "gt", "ge", "is_nan", "is_inf", "is_finite"];
 
 /// An expression in a dtype.

@@ -63,13 +63,13 @@ impl Raise<'_> {
         self.node.outs[out].shape.to_vec()
     }
 
-    /// Whether nothing of it is complex.
+    /// Returns true if no operand and no result is complex.
     pub(super) fn is_real(&self) -> bool {
         let ins = self.node.ins.iter().map(|i| self.graph.aval(*i).dtype);
         !ins.chain(self.node.outs.iter().map(|a| a.dtype)).any(|d| d.is_complex())
     }
 
-    /// Whether all of it are floats of one dtype.
+    /// Returns true if all operands and results are floats of one dtype.
     fn is_of_floats(&self) -> bool {
         let mut all = self.node.ins.iter().map(|i| self.graph.aval(*i).dtype);
         let out = self.node.outs[0].dtype;
@@ -522,7 +522,7 @@ impl Raise<'_> {
         }
     }
 
-    /// Whether all operands have the extents of the result: names do not repeat what has extent 1.
+    /// Returns true if all operands have the extents of the result: a name does not repeat an axis of extent 1.
     fn is_even(&self) -> bool {
         self.node.ins.iter().all(|i| self.graph.aval(*i).shape == self.node.outs[0].shape)
     }

@@ -8,7 +8,7 @@ use gradus_ir::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Drafts {
-    /// What equations make of operands, called as functions: one for each result, which has these extents.
+    /// Writes a function of equations and calls of it: one for each result, which has these extents.
     pub(super) fn function(
         &mut self,
         operands: &[Seen],
@@ -31,7 +31,7 @@ impl Drafts {
             let kinds: Vec<usize> = extents.iter().map(|n| self.kind(*n)).collect();
             let (result, places) = (self.fresh(), (0..kinds.len()).collect::<Vec<_>>());
             let value = operand(seen, &places);
-            // What says when a time ends is read by no result.
+            // No result reads the condition that ends a time.
             let ends =
                 self.endless.iter().map(|(_, go)| go.clone()).filter(|go| all.iter().any(|d| d.name == *go));
             let (body, used) = needed(&all, reads(&value).into_iter().chain(ends).collect());

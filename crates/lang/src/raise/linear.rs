@@ -7,7 +7,7 @@ use super::{Seen, number};
 use crate::syntax::ast::{Expr, Kind, Name, Projection};
 use gradus_ir::attr::Attr;
 
-/// How the axes of a result are called.
+/// The names of the axes of a result.
 #[derive(Clone, Copy)]
 enum Axes {
     /// As those of the matrix.

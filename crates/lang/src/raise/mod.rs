@@ -62,7 +62,7 @@ impl Seen {
         self.when.clone().map(|index| Place { index, dotted: false, span: Span::default() })
     }
 
-    /// True if an axis is read at all.
+    /// Returns true if an axis is read at all.
     pub(crate) fn reads(&self, axis: usize) -> bool {
         matches!(&self.base, Base::Tensor(_, sources) if sources.contains(&Source::Axis(axis)))
     }

@@ -31,7 +31,7 @@ impl Raise<'_> {
             Scalar::Cast if from.is_complex() || to.is_complex() => {
                 return self.complex_cast(from, to, drafts);
             }
-            // Truth values count as the program's own numbers.
+            // Booleans count as numbers of the program's float dtype.
             Scalar::Cast if from == DType::Bool && drafts.said(to).is_none() && !self.is_result() => {
                 return self.ins.first().cloned();
             }
@@ -79,7 +79,7 @@ impl Raise<'_> {
         Some(drafts.equation(kinds, Vec::new(), Projection::Sum, value))
     }
 
-    /// Whether the graph gives it.
+    /// Returns true if the value is a result of the graph.
     fn is_result(&self) -> bool {
         self.graph.outputs().iter().any(|o| std::ptr::eq(&self.graph.nodes()[o.node as usize], self.node))
     }

@@ -21,7 +21,7 @@ enum Held {
     Same(Seen),
     /// For all steps at once, along a first axis.
     Stack(Seen),
-    /// At the moment at hand.
+    /// At the current step.
     Moment(Seen),
 }
 
@@ -32,7 +32,7 @@ struct Loop<'a> {
     held: HashMap<Id, Held>,
     /// The states of the carries.
     states: HashMap<usize, Name>,
-    /// Values at hand that were laid out, and those laid out that were brought to hand.
+    /// Values of the current step that were stored for all steps, and stored values that were read at the current step.
     stacks: HashMap<Id, Seen>,
     moments: HashMap<Id, Seen>,
 }
@@ -49,7 +49,7 @@ fn flipped(x: &Seen, drafts: &mut Drafts) -> Seen {
     drafts.equation(x.kinds, Vec::new(), Projection::Sum, value)
 }
 
-/// Whether an op is written by functions that know axes by their places.
+/// Returns true if an op is written as functions that identify axes by position.
 fn is_by_place(graph: &Graph, node: &Node) -> bool {
     let avals: Vec<Aval> = node.ins.iter().map(|i| graph.aval(*i).clone()).collect();
     match node.op.def().form(&avals) {
@@ -93,7 +93,7 @@ fn opened(graph: &Graph) -> Result<Graph> {
 }
 
 impl Raise<'_> {
-    /// A loop of more than a few steps: over the time of the program or function at hand, or, where that is another or has
+    /// A loop of more than a few steps: over the time of the current program or function, or, where that is another or has
     /// begun, over that of a function of its own.
     pub(super) fn through_time(&self, scan: &Scan, drafts: &mut Drafts) -> Result<Vec<Seen>> {
         let clock = drafts.clock;
@@ -297,7 +297,7 @@ impl Loop<'_> {
         seen
     }
 
-    /// A value at the moment at hand.
+    /// A value at the current step.
     fn moment(&mut self, id: Id, drafts: &mut Drafts) -> Seen {
         if let Some(seen) = self.moments.get(&id) {
             return seen.clone();

@@ -120,11 +120,11 @@ struct Level {
     readings: Vec<Reading>,
 }
 
-/// What one rule does with what is new in one of the relations it reads.
+/// The evaluation of one rule for the new facts of one relation that it reads.
 struct Plan {
     new: Reading,
     variables: usize,
-    /// What must hold of the variables that are known at once.
+    /// Conditions on the variables that are known at the start.
     tests: Vec<Reading>,
     levels: Vec<Level>,
     /// The variable along the rows, and what holds along it.
@@ -252,7 +252,7 @@ impl Engine {
         Engine { grow, known: rows(shapes.len()), new: rows(grow), found: rows(grow), plans, shapes }
     }
 
-    /// What a relation holds at first.
+    /// Sets the first facts of a relation.
     pub(super) fn load(&mut self, relation: usize, truths: &[i64]) {
         let shape = self.shapes[relation].clone();
         let mut fact = vec![0; shape.len()];
@@ -268,7 +268,7 @@ impl Engine {
         }
     }
 
-    /// What a relation holds.
+    /// The facts of a relation.
     pub(super) fn facts(&self, relation: usize) -> Vec<i64> {
         let rows = &self.known[relation][0];
         let n = rows.extents.last().copied().unwrap_or(1);
@@ -291,7 +291,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What was found becomes new, in all orders.
+    /// Makes the facts found in this round the new ones, in all orders.
     fn turn(&mut self) {
         for g in 0..self.grow {
             let mut fact = vec![0; self.shapes[g].len()];
@@ -315,7 +315,7 @@ impl Engine {
     }
 }
 
-/// What a walk over the variables of a rule sees and changes.
+/// The state of a walk over the variables of a rule.
 struct Walk<'a> {
     plan: &'a Plan,
     known: &'a [Vec<Rows>],

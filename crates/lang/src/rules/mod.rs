@@ -60,7 +60,7 @@ op_struct! {
     /// in the end; the others are relations that the rules read. `r0(0,2) = r1(0,1) r0(1,2)` has relations by the number of
     /// their operand and a number for every variable.
     pub struct Closure = "closure" {
-        /// How many relations grow.
+        /// The number of relations that grow.
         grow: usize,
         /// The rules, with semicolons between them.
         rules: String,
@@ -86,7 +86,7 @@ impl Closure {
     /// Checks that every variable of a rule has one extent, and that every atom has distinct variables, one per axis.
     fn check(&self, ins: &[Aval]) -> Result<()> {
         if let Some(other) = ins.iter().find(|a| a.dtype != DType::Bool) {
-            return Err(Error::dtype(other.dtype, "relations are truth values"));
+            return Err(Error::dtype(other.dtype, "relations are boolean"));
         }
         for rule in self.parsed()? {
             let mut extents: Vec<(usize, usize)> = Vec::new();

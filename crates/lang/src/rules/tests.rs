@@ -83,7 +83,7 @@ fn random_rules_have_the_facts_of_their_definition() {
     }
 }
 
-/// What follows from relations that do not grow.
+/// The facts that follow from relations that do not grow.
 fn by_first_round(
     shapes: &[Vec<usize>],
     rules: &[Rule],

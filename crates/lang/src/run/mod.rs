@@ -8,10 +8,10 @@ use crate::builtin;
 use crate::builtin::{Judged, Verdict};
 use crate::check::Settings;
 use crate::elaborate::Core;
-use crate::lower::eval::{Value, Values, in_words, window};
+use crate::lower::eval::{Value, Values, in_words, located, window};
 use crate::lower::solver::Solver;
 use crate::program::{Faults, Program};
-use crate::solve::Options;
+use crate::solve::{Options, failure};
 use crate::syntax::ast::{Expr, Kind, Name};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::indices::moving;
@@ -260,7 +260,7 @@ impl Lowered {
         Ok(self.outputs.iter().cloned().zip(outs).collect())
     }
 
-    /// True if some names depend on themselves and are computed in rounds.
+    /// Returns true if some names depend on themselves and are computed in rounds.
     pub fn has_fixpoints(&self) -> bool {
         self.verdicts.iter().any(|v| v.0 == Judged::Rest)
     }
@@ -282,6 +282,10 @@ impl Lowered {
     /// The error of a failed run. An index out of range is attributed to the call of a function of positions, if there
     /// is only one.
     fn failed(&self, e: &gradus_ir::Error) -> Faults {
+        let own = failure(e).and_then(|(span, _)| self.by_places.iter().find(|(_, at)| *at == span));
+        if let Some(fault) = located(e, own.map(|(name, _)| &**name)) {
+            return self.faulty(fault);
+        }
         let (function, span) = match &self.by_places[..] {
             [(function, span)] => (Some(&**function), *span),
             _ => (None, Span::NOWHERE),

@@ -237,7 +237,7 @@ fn push_unravelled(at: usize, sizes: &[u32], out: &mut Vec<u32>) {
     }
 }
 
-/// True if the indices of a left side are distinct; `None` if some are not plain.
+/// Returns true if the indices of a left side are distinct; `None` if some are not plain.
 fn plain(r: &Ref) -> Option<bool> {
     let named = |p: &crate::syntax::ast::Place| {
         if let Index::Named(n, 0) = &p.index { Some(n.clone()) } else { None }
@@ -337,8 +337,8 @@ impl<'s, 'a> Line<'s, 'a> {
         Rule { head: head.clone(), body, value, sizes: self.sizes.clone() }
     }
 
-    /// True if every sum is around all conditions. An index that occurs several times in one number, and nowhere else,
-    /// is summed inside that number, which rules cannot express.
+    /// Returns true if every sum is around all conditions. An index that occurs several times in one number, and
+    /// nowhere else, is summed inside that number, which rules cannot express.
     fn closes(&self, head: &Atom, body: &[Literal], value: Option<&Number>) -> bool {
         let mut bound: Vec<usize> = head.variables().collect();
         let mut numbers: Vec<Vec<usize>> = Vec::new();
@@ -525,7 +525,7 @@ impl<'s, 'a> Line<'s, 'a> {
         self.source.own(name).any(|e| e.any_read(&mut |r| r.name == *name))
     }
 
-    /// True if an index that the rest of the line lacks appears twice in the guard.
+    /// Returns true if an index that the rest of the line lacks appears twice in the guard.
     fn sums_inside(&self, guard: &Expr) -> bool {
         let outside = |n: &Name| {
             crate::elaborate::scope::keys(&self.equation.target).contains(n)

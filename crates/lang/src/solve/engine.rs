@@ -38,7 +38,7 @@ impl From<Error> for Stopped {
 pub(super) struct Engine<'a> {
     rules: &'a Rules,
     pub(super) stores: Vec<Store>,
-    /// True if numbers are rounded to `f32`.
+    /// If true, numbers are rounded to `f32`.
     narrow: bool,
     rounds: usize,
 }
@@ -370,7 +370,7 @@ struct Walk<'a> {
     how: Option<Projection>,
     sums: Vec<f64>,
     counts: Vec<u32>,
-    /// True if improved elements are listed instead of written, because the rule reads them.
+    /// If true, improved elements are listed instead of written, because the rule reads them.
     apart: bool,
     better: Vec<(usize, f64)>,
     /// The error that ended the run early.

@@ -190,8 +190,8 @@ impl Magic<'_> {
         Some(Atom { of: answer, args })
     }
 
-    /// Whether every rule of a predicate reads it at most once, with the free arguments of its head and nothing else that
-    /// reads them, and no other predicate takes part in the recursion.
+    /// Returns true if every rule of a predicate reads it at most once, with the free arguments of its head and nothing
+    /// else that reads them, and no other predicate takes part in the recursion.
     fn passes_on(&self, of: usize, pattern: &Pattern) -> bool {
         let needs = self.rules.needs();
         let alone = components(&needs).iter().any(|g| g[..] == [of]);

@@ -2,6 +2,7 @@
 //! Takes a program with its settings; returns sorted tuples of relations and elements of counts, sums, minima and maxima.
 //! A relation that reads a computed number stays a Boolean tensor, which `solve` evaluates.
 
+mod clock;
 mod compile;
 mod engine;
 mod magic;
@@ -11,6 +12,7 @@ mod rule;
 mod steps;
 mod trie;
 
+pub(crate) use clock::{Clock, failure};
 pub(crate) use options::Options;
 
 use crate::check::Settings;
@@ -44,7 +46,7 @@ impl Facts {
         self.tuples.len().checked_div(self.width).unwrap_or(usize::from(self.holds))
     }
 
-    /// True if there are no facts.
+    /// Returns true if there are no facts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -83,7 +85,7 @@ pub(crate) struct Solution {
 }
 
 impl Solution {
-    /// True if a name needs no other evaluation.
+    /// Returns true if a name needs no other evaluation.
     pub(crate) fn holds(&self, name: &Name) -> bool {
         self.names.contains_key(name) && !self.arrays.contains(name)
     }
@@ -126,7 +128,7 @@ fn dense(tuples: &[u32], holds: bool, shape: &[usize]) -> Tensor {
 }
 
 impl Program {
-    /// True if an equation writes a relation, a symbol or a table.
+    /// Returns true if an equation writes a relation, a symbol or a table.
     pub(crate) fn has_facts(&self) -> bool {
         let symbol = |p: &crate::syntax::ast::Place| matches!(p.index, Index::Symbol(..));
         self.equations.iter().any(|e| e.target.relation || e.target.places.iter().any(symbol))

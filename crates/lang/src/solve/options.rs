@@ -1,5 +1,6 @@
 //! Settings with everything evaluated: numbers, sizes and the number of steps.
 
+use super::clock::Clock;
 use crate::builtin::{self, Verdict};
 use crate::check::Settings;
 use crate::elaborate::time::timed_refs;
@@ -10,6 +11,7 @@ use crate::syntax::diagnostic::{Diagnostic, add_near};
 use crate::syntax::limit::{MOST_ROUNDS, MOST_STEPS};
 use crate::syntax::source::Span;
 use gradus_ir::{Aval, DType};
+use gradus_tensor::with_line;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -34,10 +36,12 @@ pub(crate) struct Options {
     pub(crate) sparse: bool,
     /// The number of calls of the program's own functions so far.
     pub(crate) calls: Arc<AtomicUsize>,
-    /// True if a fixpoint that has not converged is not an error.
+    /// If true, a fixpoint that has not converged is not an error.
     pub(crate) allow_unconverged: bool,
     /// Run-time checks of fixpoints inside functions, and of numbers.
     pub(crate) verdicts: Rc<RefCell<Vec<Verdict>>>,
+    /// The loops and the step of the lines being traced.
+    clock: Rc<Cell<Clock>>,
     /// The number of loops and derivatives being traced; checks inside them do not reach the run.
     traced: Rc<Cell<usize>>,
     /// The number of these that are loops over steps, which return their checks.
@@ -56,6 +60,20 @@ impl Options {
     /// The same options with another number of time steps.
     pub(crate) fn lasting(self, steps: usize) -> Options {
         Options { steps, ..self }
+    }
+
+    /// Runs `f`, which traces lines with another clock.
+    pub(crate) fn timed<R>(&self, clock: impl FnOnce(Clock) -> Clock, f: impl FnOnce() -> R) -> R {
+        let before = self.clock.get();
+        self.clock.set(clock(before));
+        let done = f();
+        self.clock.set(before);
+        done
+    }
+
+    /// Runs `f`, whose nodes remember this location in the program.
+    pub(crate) fn located<R>(&self, span: Span, f: impl FnOnce() -> R) -> R {
+        with_line(self.clock.get().line(span), f)
     }
 
     /// Runs `f`, which traces into a graph of its own.
@@ -90,7 +108,7 @@ impl Options {
         done
     }
 
-    /// True if checks of fixpoints and numbers made here reach the run.
+    /// Returns true if checks of fixpoints and numbers made here reach the run.
     pub(crate) fn is_read(&self) -> bool {
         self.traced.get() == self.read_at.get()
     }
@@ -161,6 +179,7 @@ impl Program {
             calls: Arc::default(),
             allow_unconverged: settings.allow_unconverged,
             verdicts: Rc::default(),
+            clock: Rc::default(),
             traced: Rc::default(),
             read_at: Rc::default(),
             derived: Rc::new(Cell::new(usize::from(settings.differentiated))),

@@ -40,8 +40,8 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// True if the number is increasing in each element of the group that it reads: these are read alone or as terms
-    /// of a sum.
+    /// Returns true if the number is increasing in each element of the group that it reads: these are read alone or as
+    /// terms of a sum.
     pub(super) fn grows(&self, group: &[usize]) -> bool {
         let mut reads = false;
         self.reads(&mut |r| reads |= group.contains(&r.of));

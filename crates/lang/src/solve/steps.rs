@@ -94,7 +94,7 @@ impl Program {
         }
     }
 
-    /// True if a state has a start: a line at the first step, or an input.
+    /// Returns true if a state has a start: a line at the first step, or an input.
     fn starts(&self, name: &Name, inputs: &BTreeMap<Name, Aval>) -> bool {
         let at_first = |e: &Equation| e.target.places.iter().any(|p| p.index == Index::Moment(0));
         inputs.contains_key(name) || self.equations.iter().any(|e| e.target.name == *name && at_first(e))
@@ -105,7 +105,7 @@ impl Program {
         let ahead = |e: &&Equation| moving(&e.target.places).is_some_and(|t| t.1 > 0);
         let state = self.equations.iter().find(ahead).filter(|_| self.times.is_empty())?;
         let one = self.time_steps(inputs, settings).is_ok_and(|n| n == 1);
-        // True if another number of steps would be consistent, so that nothing determines it.
+        // Another number of steps that is consistent shows that nothing determines it.
         let two = Settings { steps: Some(2), ..settings.clone() };
         let open = settings.steps.is_none() && self.time_steps(inputs, &two).is_ok();
         (one && open).then_some(&state.target.name)

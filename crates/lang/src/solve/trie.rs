@@ -146,7 +146,7 @@ impl Node {
         }
     }
 
-    /// Whether the column of this level has a value, and what follows it.
+    /// Looks up a value in the column of this level. Returns the rows that follow it.
     pub(super) fn at(&self, x: u32) -> Option<Option<&Node>> {
         match self {
             Node::Inner(map) => map.get(&x).map(Some),

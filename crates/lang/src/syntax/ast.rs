@@ -50,7 +50,7 @@ pub struct Affine {
 pub struct Place<E = Expr> {
     /// The index.
     pub index: Index<E>,
-    /// True if a dot follows.
+    /// If true, a dot follows.
     pub dotted: bool,
     /// Location in the source.
     pub span: Span,
@@ -71,7 +71,7 @@ impl<E> Index<E> {
         }
     }
 
-    /// True if positions are computed, by index arithmetic or by an expression.
+    /// Returns true if positions are computed, by index arithmetic or by an expression.
     pub(crate) fn is_arithmetic(&self) -> bool {
         matches!(self, Index::Affine(_) | Index::Computed(_))
     }
@@ -217,7 +217,7 @@ impl Comparison {
         (Comparison::Ge, ">="),
     ];
 
-    /// True if the comparison of two numbers holds.
+    /// Returns true if the comparison of two numbers holds.
     pub(crate) fn holds(self, a: f64, b: f64) -> bool {
         match self {
             Comparison::Eq => a == b,
@@ -367,7 +367,7 @@ impl Expr {
         matches!(self.kind, Kind::Number(_) | Kind::Ref(_) | Kind::Of(..))
     }
 
-    /// True if `f` holds for one of the parts; stops at the first such part.
+    /// Returns true if `f` holds for one of the parts; stops at the first such part.
     pub(crate) fn any_part<'a>(&'a self, mut f: impl FnMut(&'a Expr) -> bool) -> bool {
         match &self.kind {
             Kind::Number(_) | Kind::Text(_) | Kind::Array(_) | Kind::Of(..) => false,
@@ -449,7 +449,7 @@ impl Expr {
         out
     }
 
-    /// True if `f` holds for one of the tensors read.
+    /// Returns true if `f` holds for one of the tensors read.
     pub(crate) fn any_ref<'a>(&'a self, f: &mut impl FnMut(&'a Ref) -> bool) -> bool {
         match &self.kind {
             Kind::Ref(r) => f(r) || self.any_part(|part| part.any_ref(f)),
@@ -471,7 +471,7 @@ pub struct Equation {
     pub spelled: bool,
     /// The right side.
     pub value: Expr,
-    /// True if the name is visible in its block only (`let`).
+    /// If true, the name is visible in its block only (`let`).
     pub local: bool,
     /// The span of the entire equation.
     pub span: Span,
@@ -509,7 +509,7 @@ pub enum Statement {
     Param {
         /// Its name.
         name: Name,
-        /// True if the value must be an integer.
+        /// If true, the value must be an integer.
         whole: bool,
         /// True for `const`: the value cannot be changed from outside.
         fixed: bool,

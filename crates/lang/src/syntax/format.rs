@@ -107,7 +107,7 @@ fn inside(statement: &Statement) -> Vec<Statement> {
     }
 }
 
-/// True if `#` occurs outside a string.
+/// Returns true if `#` occurs outside a string.
 fn has_comment(text: &str) -> bool {
     let mut quoted = false;
     text.chars().any(|c| {

@@ -248,12 +248,12 @@ pub(crate) fn from_moment<E, F>(target: &Ref<E>, places: &[Place<F>]) -> Option<
     places.iter().find_map(|p| own_time(target, p))
 }
 
-/// True if an index entry is the time of an equation with this left side.
+/// Returns true if an index entry is the time of an equation with this left side.
 pub(crate) fn is_time<E, F>(target: &Ref<E>, place: &Place<F>) -> bool {
     own_time(target, place).is_some()
 }
 
-/// True if an index entry is a time or a fixed step.
+/// Returns true if an index entry is a time or a fixed step.
 pub(crate) fn is_timed<E>(p: &Place<E>) -> bool {
     matches!(p.index, Index::Time(..) | Index::Moment(_))
 }

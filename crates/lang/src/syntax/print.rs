@@ -157,7 +157,7 @@ fn number(f: &mut Formatter<'_>, x: f64) -> fmt::Result {
     }
 }
 
-/// True if the expression is a single number.
+/// Returns true if the expression is a single number.
 fn is_number(kind: &Kind) -> bool {
     matches!(kind, Kind::Number(_)) || matches!(kind, Kind::Array(a) if a.shape.is_empty())
 }

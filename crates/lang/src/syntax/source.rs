@@ -17,7 +17,7 @@ impl Span {
     /// No location: for errors about the entire program or its environment.
     pub const NOWHERE: Span = Span { file: u32::MAX, start: 0, end: 0 };
 
-    /// True if the other span is part of this one.
+    /// Returns true if the other span is part of this one.
     pub fn holds(self, other: Span) -> bool {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }

@@ -117,7 +117,7 @@ fn sign(bytes: &[u8]) -> Option<&'static str> {
     pair.then(|| among(PAIRS)).flatten().or_else(|| among(SINGLE))
 }
 
-/// True if bytes begin with a sign; faster than a string comparison, since signs have one or two characters.
+/// Returns true if bytes begin with a sign; faster than a string comparison, since signs have one or two characters.
 pub(crate) fn begins(bytes: &[u8], sign: &str) -> bool {
     match sign.as_bytes() {
         [a] => bytes.first() == Some(a),

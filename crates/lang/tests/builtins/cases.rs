@@ -15,7 +15,7 @@ pub(crate) struct Case {
     pub(crate) before: &'static str,
     /// The same by the tensor crate.
     pub(crate) expected: Expected,
-    /// Whether there is a derivative.
+    /// If true, there is a derivative.
     pub(crate) smooth: bool,
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn along() -> Vec<Case> {
             mask().select(&shares, 0.0)
         })
         .after(MASK),
-        // What is hidden counts as 0.5 in the sum.
+        // Masked elements count as 0.5 in the sum.
         matrix("masked_softmax", "masked_softmax(X[i,j], Mask[i,j], fill=0.5)", |t| {
             mask().select(&mask().select(&t[0], 0.5).softmax(1), 0.0)
         })

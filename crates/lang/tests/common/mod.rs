@@ -1,4 +1,4 @@
-//! Whether two programs say the same.
+//! Compares two programs up to names of indices.
 
 pub(crate) mod check;
 

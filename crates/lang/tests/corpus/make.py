@@ -41,6 +41,55 @@ def step_det(P):
 
 
 @program
+def guard_index(A, B):
+    n = range(3)
+    zero = A.sum() * 0
+    count = torch.tensor([float(sum(a < b for j, b in enumerate(B) if j != 1)) for a in A])
+    pick = torch.stack([sum(A[i] * B[j] for j in n if j > 0) for i in n])
+    times = torch.stack([sum(A[i] * A[i] for k in range(4) if k > 1) for i in n])
+    most = torch.stack([torch.stack([A[i] * B[j] for j in n if j < 2]).max() for i in n])
+    mean = torch.stack([sum(A[i] * k for k in range(3)) / 3 for i in n])
+    chosen = torch.stack([sum(A[i] * B[j] if j > i else B[i] for j in n) for i in n])
+    pairs = sum((A[i] * B[j] for i in n for j in n if i < j), zero)
+    loss = (pick * times).sum() + (most * chosen).sum() * pairs + (mean**3).sum() + (count * A**2).sum()
+    return {"Count": count, "Pick": pick, "Times": times, "Most": most, "Mean": mean, "Chosen": chosen,
+            "Pairs": pairs, "Loss": loss}
+
+
+@program
+def concat_with_front_axis(A, B):
+    y, one = torch.cat([A, B], 1), torch.cat([A[0], B[1]])
+    z = torch.stack([torch.stack([torch.cat([A[b], B[c]]) for c in range(2)]) for b in range(2)])
+    loss = (y**3).sum() + (one * y[0]).sum() + (z * z * y[:, None, :]).sum()
+    return {"Y": y, "Z": z, "One": one, "Loss": loss}
+
+
+@program
+def bounded_lines(A, B):
+    s = A
+    for _ in range(5):
+        if not s[0] < 3:
+            break
+        s = s + B * s
+    return {"S": s, "Loss": (s * s).sum()}
+
+
+@program
+def sums_of_products(W, U, X, Z):
+    wx, uz = W @ X, U @ Z
+    h, s = torch.tanh(wx + uz), (wx - 2 * uz + 1) ** 2
+    q = (wx + uz) / (2 + X @ X + Z @ Z)
+    # In `K` the denominator has the index too, so it stays in all terms.
+    k = ((W * X + U * Z) / (2 + X * X)).sum(1)
+    d, f = ((X - Z) ** 2).sum(), torch.exp(X - Z).sum()
+    l = 2 * (W * X + Z).sum(1)
+    p = ((W * X + U * Z) * torch.relu(X)).sum(1)
+    m = h.max()
+    loss = (k**2).sum() + (h * s).sum() + (q**3).sum() + d + f + (l * p).sum() + m
+    return {"H": h, "S": s, "Q": q, "K": k, "D": d, "F": f, "L": l, "P": p, "M": m, "Loss": loss}
+
+
+@program
 def inverse_each_step(P0):
     p = P0
     for _ in range(3):

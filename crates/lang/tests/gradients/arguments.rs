@@ -68,7 +68,7 @@ fn expressions_lie_as_tensors_do() {
     }
 }
 
-/// What is summed within an argument is none of its axes; the others lie as they first appear.
+/// An index summed in an argument is not one of its axes; the others are in order of first appearance.
 #[test]
 fn products_lie_as_they_are_written() {
     let shapes: Shapes = &[("A", &[3, 3]), ("B", &[3, 3]), ("V", &[3])];

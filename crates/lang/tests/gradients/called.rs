@@ -113,7 +113,7 @@ fn sums_around_what_is_left() {
     }
 }
 
-/// What is asked before a choice is made has no say in how the cotangent of a call lies.
+/// Conditions of a choice do not change the axis order of a call's cotangent.
 #[test]
 fn calls_by_place_under_conditions() {
     let ins: &[(&str, &[usize])] = &[("V", &[3]), ("U", &[3]), ("M", &[3, 3]), ("N", &[3, 3])];
@@ -173,7 +173,7 @@ fn conditions_that_sum_over_one_index() {
     }
 }
 
-/// What is kept for an argument of a call, or by a sum around it, is summed around all of a line.
+/// An index kept for an argument of a call, or by a sum around the call, is summed at the left side.
 #[test]
 fn sums_around_powers() {
     let shapes: &[(&str, &[usize])] = &[("M", &[3, 3]), ("U", &[3]), ("V", &[3])];
@@ -188,7 +188,7 @@ fn sums_around_powers() {
     }
 }
 
-/// How often something is repeated is told by what a reduction leaves, and a choice around a mean is summed before it.
+/// The axes that a reduction leaves give the number of repetitions, and a choice around a mean is summed before it.
 #[test]
 fn repeated_beside_reductions() {
     let shapes: &[(&str, &[usize])] = &[("M", &[3, 3]), ("N", &[3, 4]), ("U", &[3]), ("V", &[3])];
@@ -204,7 +204,7 @@ fn repeated_beside_reductions() {
     }
 }
 
-/// What a function gives under a name of the left side lies behind what appears, also once it has a name.
+/// Axes that a function names by the left side follow those that appear, also after the call got a line of its own.
 #[test]
 fn new_indices_within_choices() {
     for y in ["U[q] > 0 ? f(V[q]) : N[q,s]", "where(U[q] > 0.4, f(V[q]) tanh(U[r]), N[q=::-1,s])"] {

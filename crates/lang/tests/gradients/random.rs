@@ -105,7 +105,8 @@ fn wide() -> impl Strategy<Value = String> {
             1 => (e(), e(), e()).prop_map(|(c, a, b)| format!("case {{ {c} > 0.4 -> {a}, {a} > 0.3 -> {b} }}")),
             1 => (e(), e(), e()).prop_map(|(c, a, b)| format!("where({c} > 0.4, {a}, {b})")),
             1 => (e(), e(), e()).prop_map(|(c, a, b)| format!("case({c} > 0.4, {a}, {a} > 0.3, {b})")),
-            // What works along an axis of a choice, whose condition may have other indices, or the same in another order.
+            // Functions along an axis of a choice, whose condition may have other indices, or the same in another
+            // order.
             3 => (select(vec!["softmax", "cumsum"]), select(vec!["where", "masked_fill", "case"]), e(), e(), e())
                 .prop_map(|(f, choice, c, a, b)| match choice {
                     "masked_fill" => format!("{f}({choice}({a}, {c} > 0.4, {b}))"),

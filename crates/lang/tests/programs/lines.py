@@ -6,7 +6,7 @@ A program has at most one time. A tensor with time has a value at every step; `R
 import math
 from itertools import product as combinations
 
-from tree import Place, Sigma, Style, close, closed_indices, combine, number
+from tree import Place, Sigma, Style, close, closed_indices, combine, number, refuse, shared
 
 
 class Tie(Exception):
@@ -73,7 +73,7 @@ class Line:
         return f"{left}{before} {self.how} {right}{after}"
 
     def is_one(self, e):
-        """True if the sum is one value: in parentheses, as `=` would split it."""
+        """Returns true if the sum is one value: in parentheses, as `=` would split it."""
         return e.level == 4 and self.how in ("=", "+=", "sum=")
 
 
@@ -81,6 +81,8 @@ class Program:
     def __init__(self):
         self.tensors, self.sizes, self.axes, self.functions = [], {}, set(), []
         self.steps, self.while_, self.declared = None, None, False
+        # The lines of a program that is refused, and the index of its ambiguous sum.
+        self.refused = None
 
     def add(self, tensor):
         self.tensors.append(tensor)
@@ -120,6 +122,8 @@ class Run:
             yield dict(zip(indices, at))
 
     def last(self, tensor):
+        if tensor.constant is not None:
+            return self.program.steps - 1
         offsets = tensor.offsets() or [0]
         return (self.steps if max(offsets) > 0 else self.program.steps - 1) if self.program.while_ is None else self.steps
 
@@ -184,9 +188,13 @@ class Run:
             splits = line.how in ("=", "+=", "sum=")
             parts = []
             for sign, e in line.terms:
-                tree, left = closed_indices(e, kept)
+                around = kept if splits else kept | shared(e)
+                refuse(e, around, splits)
+                tree, left = closed_indices(e, around)
                 parts.append((sign, tree, left))
             assert splits or len(parts) == 1
+            if line.guard:
+                refuse(line.guard, set(line.left()) | {n for _, e in line.terms for n in e.mentions()}, False)
             self.closed[key] = (parts, used)
         parts, used = self.closed[key]
         for sign, tree, left in parts:

@@ -4,7 +4,9 @@ import math
 import random
 
 from lines import Line, Program, Run, Tensor, Tie, Wrong, positions
-from tree import (Along, Both, Call, Choice, Compare, Number, Of, Own, Place, Power, Product, Read, Reduced, Sum, number)
+from spellings import text
+from tree import (Along, Ambiguous, Both, Call, Choice, Compare, Number, Of, Own, Place, Power, Product, Read, Reduced,
+                  Style, Sum, number)
 
 HOWS = ["=", "=", "=", "+=", "sum=", "max=", "min=", "avg=", "prod="]
 
@@ -107,8 +109,10 @@ class Maker:
                 ops[-1] = "/"
                 parts[-1] = Sum([Number(2), Power(parts[-1], 2)])
             return Product(parts, ops)
-        if kind < 0.42:
+        if kind < 0.36:
             return Sum([more(), more()], [1, r.choice([1, -1])])
+        if kind < 0.42:
+            return self.sum_of_products(sources, indices)
         if kind < 0.62:
             return Call(r.choice(["tanh", "tanh", "sin", "relu", "abs", "square"]), more())
         if kind < 0.66:
@@ -129,8 +133,33 @@ class Maker:
             return self.own(sources, indices, stay, depth)
         return self.expression(sources, indices, stay, 0)
 
+    def sum_of_products(self, sources, indices):
+        """A sum whose terms have an index in common: each closes it, or none does, or only some do."""
+        r, program = self.r, self.program
+        axis = self.index(r.choice([2, 3]))
+        fitting = [s for s in sources if program.sizes[axis] in s[0].shape]
+        if not fitting:
+            return self.read(sources, indices)
+
+        def factor():
+            tensor, steps = r.choice(fitting)
+            at = r.choice([k for k, n in enumerate(tensor.shape) if n == program.sizes[axis]])
+            places = [Place([(1, axis)]) if k == at else self.place(n, indices) for k, n in enumerate(tensor.shape)]
+            return Read(tensor, places, r.choice(steps))
+
+        each = r.choice([[2, 2], [2, 2], [2, 3], [2, 2, 0], [1, 1], [1, 1, 0], [1, 2], [2, 2, 1]])
+        terms = [Product([factor() for _ in range(n)]) if n > 1 else factor() if n else Number(0.5) for n in each]
+        r.shuffle(terms)
+        out = Sum(terms, [1] + [r.choice([1, -1]) for _ in terms[1:]])
+        kind = r.random()
+        if kind < 0.4:
+            return Call(r.choice(["tanh", "sin", "relu"]), out)
+        if kind < 0.6:
+            return Product([out, r.choice([Number(2), self.read(sources, indices)])])
+        return Power(out, 2) if kind < 0.8 else out
+
     def plain(self, tree, axis):
-        """True if a tensor is read at an index itself, which gives the index its size."""
+        """Returns true if a tensor is read at an index itself, which gives the index its size."""
         if isinstance(tree, Read):
             return any(p.is_plain() and p.terms[0][1] == axis for p in tree.places)
         return any(self.plain(p, axis) for p in tree.parts)
@@ -262,11 +291,17 @@ class Maker:
                     if any(abs(x) > 1e3 and math.isfinite(x) for x in values):
                         raise Wrong("large")
                 return tensor
-            except (Tie, Wrong, OverflowError, ZeroDivisionError):
+            except (Ambiguous, Tie, Wrong, OverflowError, ValueError, ZeroDivisionError) as error:
+                self.note(error)
                 program.tensors, program.axes, program.sizes = saved[0], saved[1], saved[2]
                 for t, lines in zip(program.tensors, saved[3]):
                     t.lines = lines
         return None
+
+    def note(self, error):
+        """Keeps the text of a program with an ambiguous sum."""
+        if isinstance(error, Ambiguous):
+            self.program.refused = text(self.program, Style()), error.index
 
     def target(self, name):
         """A name without time with one or several lines."""

@@ -4,7 +4,7 @@ import math
 
 from lines import Line, Run, Tensor, Tie, Wrong, positions
 from make_lines import Maker
-from tree import Call, Choice, Compare, Number, Of, Place, Product, Read, Reduced, Sum, number
+from tree import Ambiguous, Call, Choice, Compare, Number, Of, Place, Product, Read, Reduced, Sum, number
 
 
 def reads(line):
@@ -43,7 +43,8 @@ class Steps(Maker):
                     self.ending()
                 self.check()
                 break
-            except (Tie, Wrong, OverflowError, ZeroDivisionError):
+            except (Ambiguous, Tie, Wrong, OverflowError, ValueError, ZeroDivisionError) as error:
+                self.note(error)
                 program.tensors, program.axes, program.sizes = list(saved[0]), set(saved[1]), dict(saved[2])
                 program.while_ = None
         else:

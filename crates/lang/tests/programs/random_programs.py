@@ -19,7 +19,7 @@ from make_lines import Maker
 from make_relations import Relations
 from make_steps import Steps
 from spellings import spellings
-from tree import number
+from tree import Ambiguous, number
 
 torch.set_default_dtype(torch.float64)
 STEP = 1e-5
@@ -98,7 +98,7 @@ def trees(maker, r):
     try:
         loss = maker.make()
         expect = loss and expectations(maker.program, loss, r)
-    except (Tie, Wrong, OverflowError, ZeroDivisionError):
+    except (Ambiguous, Tie, Wrong, OverflowError, ValueError, ZeroDivisionError):
         return None
     if not expect:
         return None
@@ -106,6 +106,9 @@ def trees(maker, r):
     for k, (lines, names) in enumerate(spellings(maker.program, r)):
         keep = expect if k in (0, 4) else [e for e in expect if not e.startswith("# grad2")]
         parts.append("\n".join(lines + [renamed(e, names) for e in keep]))
+    if maker.program.refused:
+        lines, index = maker.program.refused
+        parts.append("\n".join(lines + [f"# fails: the sum over `{index}` is ambiguous"]))
     return "\n# ----\n".join(parts) + "\n"
 
 

@@ -1,7 +1,7 @@
 """Writes one program in several spellings that must have the same values."""
 
 from lines import Line, Tensor, positions
-from tree import Both, Compare, Number, Own, Place, Read, Style, factors
+from tree import Ambiguous, Number, Own, Place, Read, Style, closed, factors, refuse, scope, shared
 
 
 def constant_text(t, style):
@@ -62,28 +62,34 @@ def named(program, r):
                 return Read(tensor, places, step)
 
             def walk(node, kept, own):
-                all = node.mentions()
-                kept = kept | {n for n, k in all.items() if k < 2}
-                here = set(all) - kept
-                for part in node.parts:
-                    inner = part.mentions()
-                    here = {n for n in here if inner.get(n, 0) < all[n]}
-                around = kept | here | set(node.bound())
-                stays = isinstance(node, (Compare, Both)) or any(node is o for o in own)
-                free = set(all) & (kept | here if stays else kept)
+                around = scope(node, kept)[0]
+                free = set(closed(node, kept, own).mentions())
                 if not isinstance(node, (Number, Read)) and r.random() < 0.3:
                     return name(node, free)
                 if isinstance(node, Own):
                     return node
                 return node.changed([walk(p, around, own) for p in node.parts])
 
-            terms = [(s, walk(e, kept, list(factors(e)))) for s, e in line.terms]
+            splits = line.how in ("=", "+=", "sum=")
+            terms = [(s, walk(e, kept if splits else kept | shared(e), list(factors(e)))) for s, e in line.terms]
             guard = line.guard
             if guard is not None and r.random() < 0.3:
                 guard = name(guard, set(guard.mentions()))
             out += extra + [copied(line, terms, guard)]
     axes = {n for l in out for n in l.indices()} - {"t"}
     return out, axes
+
+
+def is_refused(line):
+    """Returns true if a line has an ambiguous sum, which a call can hide."""
+    kept = set(line.left()) | (set(line.guard.mentions()) if line.guard else set())
+    try:
+        splits = line.how in ("=", "+=", "sum=")
+        for _, e in line.terms:
+            refuse(e, kept if splits else kept | shared(e), splits)
+    except Ambiguous:
+        return True
+    return False
 
 
 def inlined(program):
@@ -119,7 +125,8 @@ def spellings(program, r):
     program.axes = axes
     yield text(program, Style(r, 0.1), lines), {}
     program.axes = declared
-    if program.functions:
-        program.axes = {n for n in program.sizes if any(n in l.indices() for l in inlined(program))} - {"t"}
-        yield text(program, Style(r, 0.1), inlined(program), functions=False), {}
+    lines = inlined(program) if program.functions else []
+    if lines and not any(is_refused(l) for l in lines):
+        program.axes = {n for n in program.sizes if any(n in l.indices() for l in lines)} - {"t"}
+        yield text(program, Style(r, 0.1), lines, functions=False), {}
         program.axes = declared

@@ -425,27 +425,91 @@ def factors(node):
         yield from factors(node.parts[0])
 
 
+class Ambiguous(Exception):
+    """One term of a sum closes an index, and another leaves it open."""
+
+    def __init__(self, index):
+        super().__init__(index)
+        self.index = index
+
+
+def joins(node, index):
+    """Returns true if factors of a product, not only a numerator and its divisor, have the index in common."""
+    own = [n for n, part in enumerate(node.parts) if part.mentions().get(index)]
+    return len(own) > 1 and node.operators[own[-1]] == "*"
+
+
+def open_terms(node, kept):
+    """For each index that some term of a sum leaves open: the terms that would close it."""
+    shared = {n for n in node.mentions() if n not in kept and sum(n in p.mentions() for p in node.parts) > 1}
+    alone = [closed(p, kept).mentions() for p in node.parts]
+    around = {n for n in shared if any(n in free for free in alone)}
+    within = [closed(p, kept | around).mentions() for p in node.parts]
+    return {n: [p for p, a, w in zip(node.parts, alone, within) if n in w and n not in a] for n in around}
+
+
+def scope(node, kept):
+    """The indices that the parts of a node keep, and those that the node closes."""
+    all = node.mentions()
+    kept = kept | {n for n, k in all.items() if k < 2}
+    if isinstance(node, Sum):
+        return kept | set(open_terms(node, kept)), set()
+    here = set(all) - kept
+    for part in node.parts:
+        inside = part.mentions()
+        here = {n for n in here if inside.get(n, 0) < all[n]}
+    return kept | here | set(node.bound()), {n for n in here if isinstance(node, Product) and joins(node, n)}
+
+
+def closed(node, kept, own=()):
+    """A tree with its sums; the nodes in `own` close nothing."""
+    around, here = scope(node, kept)
+    out = node.changed([closed(p, around, own) for p in node.parts])
+    return Sigma(sorted(here), out) if here and not any(node is o for o in own) else out
+
+
 def close(root, kept):
-    """Adds the sums of a right side: an index that is not kept, and appears twice, at the smallest node with all of it.
+    """Adds the sums of a right side: an index that is not kept, at the smallest product that joins all of it.
 
-    What closes at the right side itself is left to the reduction of the line.
+    Terms of a sum are separate if each of them closes the index. What closes at the right side itself, and what no product
+    closes, is left to the reduction of the line.
     """
-    own = list(factors(root))
+    return closed(root, kept, list(factors(root)))
 
-    def walk(node, kept):
-        all = node.mentions()
-        kept = kept | {n for n, k in all.items() if k < 2}
-        here = set(all) - kept
-        for part in node.parts:
-            inside = part.mentions()
-            here = {n for n in here if inside.get(n, 0) < all[n]}
-        around = kept | here | set(node.bound())
-        out = node.changed([walk(p, around) for p in node.parts])
-        # An index that a condition leaves open is reduced at the left side.
-        stays = isinstance(node, (Compare, Both)) or any(node is o for o in own)
-        return Sigma(sorted(here), out) if here and not stays else out
 
-    return walk(root, kept)
+def shared(root):
+    """The indices that terms of the outermost sum of a right side share: a reduction such as `max=` is over them."""
+    while isinstance(root, Product) and root.parts and set(root.operators[1:]) <= {"/"}:
+        root = root.parts[0]
+    if not isinstance(root, Sum):
+        return set()
+    return {n for n in root.mentions() if sum(n in p.mentions() for p in root.parts) > 1}
+
+
+def refuse(root, kept, linear):
+    """Raises `Ambiguous` if the place of a sum matters that only some terms close. `linear`: the line is a sum."""
+    def linear_to(node, index):
+        """Returns true if only sums, products and numerators are between the node and the product that closes the index."""
+        own = [n for n, p in enumerate(node.parts) if index in p.mentions()]
+        if isinstance(node, Product):
+            return len(own) > 1 or node.operators[own[0]] == "*" and linear_to(node.parts[own[0]], index)
+        if isinstance(node, Sum) or isinstance(node, Reduced) and node.how == "sum" and not node.called:
+            return all(linear_to(node.parts[n], index) for n in own)
+        return False
+
+    def visit(node, kept, linear):
+        if isinstance(node, Sum):
+            for index, terms in sorted(open_terms(node, kept).items()):
+                if terms and not (linear and all(linear_to(p, index) for p in terms)):
+                    raise Ambiguous(index)
+        for n, part in enumerate(node.parts):
+            others = [] if isinstance(node, Sum) else [p for p in node.parts if p is not part]
+            around = kept | set(node.bound()) | {m for p in others for m in p.mentions()}
+            through = isinstance(node, Sum) or isinstance(node, Product) and node.operators[n] == "*"
+            through = through or isinstance(node, Reduced) and node.how == "sum" and not node.called
+            visit(part, around, linear and through)
+
+    visit(root, kept, linear)
 
 
 def closed_indices(root, kept):

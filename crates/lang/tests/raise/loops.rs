@@ -171,7 +171,7 @@ fn complex_numbers_in_loops() {
     both_ways(&graph);
 }
 
-/// What a region computes of this step's input alone is no part of the recursion, though the region is.
+/// The values that a region computes of this step's input only are not part of the recursion, though the region is.
 #[test]
 fn regions_that_mix_states_and_inputs() {
     let (x, h) = (f64s(1, &[20, 6]), f64s(2, &[2, 3]));

@@ -7,7 +7,7 @@ use crate::differentiate::complex::gives;
 use crate::elaborate::core::{Call, Expr, Kind};
 
 impl Back<'_, '_> {
-    /// True if the value of an expression is complex.
+    /// Returns true if the value of an expression is complex.
     pub(super) fn is_complex(&self, e: &Expr) -> bool {
         if self.walk.complex.is_empty() {
             return false;

@@ -30,7 +30,7 @@ impl Back<'_, '_> {
             return self.contribute_part(r, ct);
         }
         let (mut places, mut ct) = (plain(&r.places), ct);
-        // True if an index at an offset may have another size than the tensor's axis.
+        // `apart`: an index at an offset may have another size than the tensor's axis.
         let (mut apart, mut sized_elsewhere) = (false, false);
         // Sizes must come from tensors: `even(i)` has none, and index arithmetic does not determine one.
         let sized: Vec<Name> =
@@ -86,7 +86,8 @@ impl Back<'_, '_> {
         self.print(Ref { name, places, relation: false, span: Span::default() }, zeros)
     }
 
-    /// True if something other than this axis of `r` determines the size of an index that `r` is read at with an offset.
+    /// Returns true if something other than this axis of `r` determines the size of an index that `r` is read at with
+    /// an offset.
     fn is_sized_elsewhere(&self, r: &Ref, axis: usize, name: &Name) -> bool {
         let e = self.equation;
         let plain = Index::Named(name.clone(), 0);
@@ -99,7 +100,8 @@ impl Back<'_, '_> {
         left || e.any_read(&mut |o| has(o))
     }
 
-    /// True if a part of a tensor is read at an offset whose index may have another size, and the part can be written to.
+    /// Returns true if a part of a tensor is read at an offset whose index may have another size, and the part can be
+    /// written to.
     fn is_cut_apart(&self, r: &Ref) -> bool {
         let moved = |(axis, p): (usize, &Place)| match &p.index {
             Index::Named(n, 1.. | ..=-1) => {
@@ -119,7 +121,10 @@ impl Back<'_, '_> {
 
     /// Emits the line that adds a cotangent of a part to the gradient of the entire tensor.
     fn contribute_part(&mut self, r: &Ref, ct: Expr) -> Option<()> {
-        let ct = self.closed(ct, &keys(r)).0;
+        // A line with time contributes at every step, and `add` sums over the steps.
+        let time = moving(&self.equation.target.places).map(|t| t.0.clone());
+        let own: Vec<Name> = keys(r).into_iter().chain(time).collect();
+        let ct = self.closed(ct, &own).0;
         let mut taken: Names = ct.index_names().into_iter().chain(keys(r)).collect();
         let own = self.program.definition(&r.name).map(|d| d.places.clone()).unwrap_or_default();
         let (mut places, mut at): (Vec<Place>, Vec<String>) = Default::default();
@@ -289,7 +294,8 @@ fn unmoved(p: &Place) -> Place {
     }
 }
 
-/// True if an expression is a product of tensors and numbers in which an index can be shifted. A range cannot be.
+/// Returns true if an expression is a product of tensors and numbers in which an index can be shifted. A range cannot
+/// be.
 fn shiftable(e: &Expr, name: &Name) -> bool {
     match &e.kind {
         Kind::Ref(r) => {

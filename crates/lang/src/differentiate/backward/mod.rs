@@ -79,7 +79,7 @@ fn text(t: &str) -> ast::Expr {
     ast::Kind::Text(t.into()).bare()
 }
 
-/// True if an entry takes a part of its axis.
+/// Returns true if an entry takes a part of its axis.
 fn is_cut(p: &Place) -> bool {
     matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Slice(..))
 }
@@ -246,7 +246,7 @@ impl Back<'_, '_> {
         e.any_ref(&mut |r| self.flows(r))
     }
 
-    /// True if the gradient of a tensor is wanted.
+    /// Returns true if the gradient of a tensor is wanted.
     fn flows(&self, r: &Ref) -> bool {
         let relation = || self.program.definition(&r.name).is_some_and(|d| d.relation);
         self.walk.wanted.contains(&r.name) && !relation()
@@ -329,7 +329,7 @@ impl Back<'_, '_> {
         }
     }
 
-    /// True if the equation mentions an index outside of one of its parts too.
+    /// Returns true if the equation mentions an index outside of one of its parts too.
     fn is_used_outside(&self, part: &Expr, index: &Name) -> bool {
         let mut own = HashMap::new();
         part.mentions(&mut own);

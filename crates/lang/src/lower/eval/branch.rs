@@ -86,7 +86,7 @@ impl Term<'_> {
         let float = self.options.float;
         let (mut choices, mut values, mut masks) = (Vec::new(), Vec::new(), Vec::new());
         for [condition, value] in cases {
-            let condition = real(self.eval(condition)?, condition.span, "is no truth value")?.truth();
+            let condition = real(self.eval(condition)?, condition.span, "is not a boolean")?.truth();
             masks.push(condition.clone());
             let value = self.taken(&masks, || self.eval(value))?;
             masks.pop();

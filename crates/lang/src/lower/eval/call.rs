@@ -68,7 +68,7 @@ fn in_order(names: &[Name], own: Vec<Name>) -> Vec<Name> {
 
 impl Term<'_> {
     pub(super) fn of_index(&self, function: &Name, callee: &Callee, index: &Name, span: Span) -> Eval<Named> {
-        if let Some(moment) = self.at_hand(index).filter(|_| &**function != "size") {
+        if let Some(moment) = self.current_step(index).filter(|_| &**function != "size") {
             let moment = moment.to_dtype(DType::I64).reshape([1]);
             let value = self.of_places(callee, moment, index, span)?.in_full();
             return Ok(Named::whole(&value.first().tensor, Vec::new(), self.options.float));
@@ -110,7 +110,7 @@ impl Term<'_> {
     }
 
     /// The number of the current time step, if `index` is the time of this line.
-    pub(super) fn at_hand(&self, index: &Name) -> Option<&Tensor> {
+    pub(super) fn current_step(&self, index: &Name) -> Option<&Tensor> {
         moving(&self.equation.target.places).filter(|t| t.0 == index)?;
         self.step()
     }
@@ -178,7 +178,7 @@ impl Term<'_> {
                 return Err(Diagnostic::error(arg.span, what).help(help).into());
             }
             if let Some(Takes::Ids | Takes::Truth | Takes::Classes) = takes {
-                value = real(value, arg.span, "stands for no place, class or truth value")?;
+                value = real(value, arg.span, "is not a position, class or boolean")?;
             }
             args.push(value);
         }

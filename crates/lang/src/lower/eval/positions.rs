@@ -21,7 +21,7 @@ impl Term<'_> {
                 let scalar = |x: i64| Tensor::full([], x as f64).to_dtype(DType::I64);
                 let mut at = Named::new(scalar(offset), Vec::new());
                 for (by, name) in terms {
-                    let counted = match self.at_hand(name) {
+                    let counted = match self.current_step(name) {
                         Some(now) => {
                             known = false;
                             Named::new(now.to_dtype(DType::I64) * &scalar(by), Vec::new())

@@ -108,7 +108,7 @@ impl<'a> Term<'a> {
         Ok(())
     }
 
-    /// True if a tensor is read at the current time step, without its time axis.
+    /// Returns true if a tensor is read at the current time step, without its time axis.
     pub(super) fn timed(&self, r: &Ref) -> bool {
         self.moment.is_some() && from_moment(&self.equation.target, &r.places).is_some()
     }
@@ -212,7 +212,7 @@ impl<'a> Term<'a> {
     }
 }
 
-/// True if a function matches the axes of its arguments by position, so that one index may have several sizes.
+/// Returns true if a function matches the axes of its arguments by position, so that one index may have several sizes.
 fn knows_places_only(callee: &Callee) -> bool {
     callee.shape().is_of_any_size() && !matches!(callee.base, Base::User(_))
 }

@@ -95,7 +95,7 @@ impl Term<'_> {
     }
 
     fn is_open(&self, name: &Name) -> bool {
-        self.size_of(name).is_none() && self.at_hand(name).is_none()
+        self.size_of(name).is_none() && self.current_step(name).is_none()
     }
 
     /// The largest size of an index for which a read is in range for all values of the other indices.

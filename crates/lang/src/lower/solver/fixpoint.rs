@@ -10,6 +10,7 @@ use crate::builtin::{Counts, Judged, Verdict};
 use crate::elaborate::core::{Equation, Expr, Index, Kind, Ref};
 use crate::elaborate::scope::key;
 use crate::lower::eval::{Eval, Fault, Term, Value, Values, fault, real};
+use crate::solve::Clock;
 use crate::syntax::ast::{Name, Projection};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::indices::{is_timed, moving};
@@ -220,7 +221,7 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
-    /// True if every rule reads the names of its group as plain factors, so that relations can only grow.
+    /// Returns true if every rule reads the names of its group as plain factors, so that relations can only grow.
     fn grows(&self, group: &[usize]) -> bool {
         let names: HashSet<Name> = self.group_names(group).into_iter().collect();
         let reads = |e: &Expr| e.refs().iter().any(|r| names.contains(&r.name));
@@ -364,7 +365,8 @@ impl<'a> Solver<'a> {
             each.reduce(|a, b| a.logical_or(&b)).unwrap_or_else(|| Tensor::full([], false))
         };
         let init: Vec<&Tensor> = first.iter().chain(&first).collect();
-        let result = self.options.turns(Counts::Each, &init, None, any, step);
+        let result =
+            self.options.timed(Clock::looped, || self.options.turns(Counts::Each, &init, None, any, step));
         self.finish(group, &names, &brought, fault_inside, result)
     }
 
@@ -473,7 +475,9 @@ impl<'a> Solver<'a> {
             })
         };
         let (init, rounds) = (init.iter().collect::<Vec<_>>(), Some(self.options.rounds));
-        let result = self.options.turns(Counts::Last, &init, rounds, Watch::restless, step);
+        let result = self
+            .options
+            .timed(Clock::looped, || self.options.turns(Counts::Last, &init, rounds, Watch::restless, step));
         if inside.borrow().is_none()
             && let (Ok(tensors), Some(e)) = (&result, self.own(group[0]).first().copied())
         {

@@ -17,9 +17,9 @@ pub(super) enum Before {
 }
 
 impl Solver<'_> {
-    /// The dtypes that names have in the end, where `round` says which ones a step gives to names of some, and whether those
-    /// that are truth values are still open. What is open takes the dtype of what it meets, as truth values do, and is the
-    /// program's float if it meets nothing; but where there is nothing but steps, and they give truth values, it is one.
+    /// Infers the dtypes of names with time. `round` maps the dtypes of the names to those after one step; its flag says
+    /// whether booleans are still open. An open dtype, boolean or not, becomes that of the other operands, and the float
+    /// dtype of the program if there are none. A group that consists only of steps which return booleans is boolean.
     pub(super) fn kinds_of_steps(
         &self,
         before: &[Before],

@@ -45,7 +45,7 @@ impl<'a> Solver<'a> {
         for ((e, term), mut value) in terms.iter().zip(values) {
             value = self.repeated(e, value);
             if relation {
-                let number = real(value, e.value.span, "is no truth value")?.float(float);
+                let number = real(value, e.value.span, "is not a boolean")?.float(float);
                 value = number.with(number.tensor.gt(0.0));
             }
             let how = if relation { Projection::Sum } else { e.projection };
@@ -326,7 +326,7 @@ pub(super) struct Ground<'s> {
     pub(super) sizes: &'s [usize],
     /// The first time step.
     pub(super) start: i64,
-    /// True if terms are of one time step.
+    /// If true, terms are of one time step.
     pub(super) inside: bool,
 }
 
@@ -336,7 +336,7 @@ impl Ground<'_> {
     }
 }
 
-/// True if a left side does not write to all elements of its name.
+/// Returns true if a left side does not write to all elements of its name.
 fn is_partial(e: &Equation) -> bool {
     let keys = crate::elaborate::scope::keys(&e.target);
     let moved = |p: &Place| matches!(p.index, Index::At(_) | Index::Symbol(..) | Index::Moment(_) | Index::Named(_, 1.. | ..=-1) | Index::Time(_, 1.. | ..=-1));

@@ -20,7 +20,7 @@ const ROUNDINGS: f64 = 4.0;
 pub(super) struct Watch {
     pub(super) float: DType,
     pub(super) tolerance: f64,
-    /// True if infinities are valid values: a maximum or minimum without contributions so far.
+    /// If true, infinities are valid values: a maximum or minimum without contributions so far.
     pub(super) infinite: bool,
 }
 
@@ -81,7 +81,7 @@ impl Watch {
         largest
     }
 
-    /// True if another round is needed; false if the last one changed nothing.
+    /// Returns true if another round is needed; false if the last one changed nothing.
     pub(super) fn restless(carries: &[Tensor]) -> Tensor {
         let own = &carries[carries.len() - OWN..];
         own[5].gt(&own[6]).logical_and(&own[0].ne(0.0))

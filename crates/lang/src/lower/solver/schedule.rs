@@ -56,11 +56,11 @@ pub(super) struct Schedule<'a> {
     pub(super) shift: Vec<i64>,
     /// The names within a step, in dependency order.
     pub(super) order: Vec<usize>,
-    /// True if later steps depend on earlier ones, false for the opposite.
+    /// If true, later steps depend on earlier ones, false for the opposite.
     pub(super) forwards: bool,
     /// The largest number of steps back at which values are read.
     pub(super) lags: usize,
-    /// True if no step depends on another.
+    /// If true, no step depends on another.
     pub(super) independent: bool,
     /// Reads at fixed time steps inside the loop.
     pub(super) fixed: Vec<FixedRead<'a>>,
@@ -68,13 +68,13 @@ pub(super) struct Schedule<'a> {
 }
 
 impl<'a> Solver<'a> {
-    /// True if an equation is part of the loop of a group: it has time on its left and depends on the group, or must
-    /// be evaluated step by step anyway.
+    /// Returns true if an equation is part of the loop of a group: it has time on its left and depends on the group, or
+    /// must be evaluated step by step anyway.
     pub(super) fn steps(&self, e: &Equation, names: &Group) -> bool {
         offset(&e.target.places).is_some() && (self.needs(e, names) || e.by_step)
     }
 
-    /// True if an equation reads any of these names.
+    /// Returns true if an equation reads any of these names.
     pub(super) fn needs(&self, e: &Equation, names: &Group) -> bool {
         e.any_read(&mut |r| names.contains_key(&r.name))
     }
@@ -131,7 +131,7 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// True if no name depends on itself within a step.
+    /// Returns true if no name depends on itself within a step.
     fn ordered(&self, edges: &[Edge], lags: &[i64], names: usize) -> bool {
         let mut now = vec![Vec::new(); names];
         edges.iter().zip(lags).filter(|(_, lag)| **lag == 0).for_each(|(e, _)| now[e.reader].push(e.read));

@@ -183,7 +183,7 @@ impl<'a> Solver<'a> {
         all
     }
 
-    /// True if a line at a fixed step reads values of the group that do not exist before the first step.
+    /// Returns true if a line at a fixed step reads values of the group that do not exist before the first step.
     fn is_late(&self, frame: &Frame<'_, 'a>, e: &Equation) -> bool {
         e.reads().into_iter().any(|r| match (frame.schedule.at.get(&r.name), fixed(&r.places)) {
             (Some(&g), Some(at)) => {

@@ -8,6 +8,7 @@ use crate::builtin::Verdict;
 use crate::builtin::named::{Named, combined, common};
 use crate::elaborate::core::{Equation, Place};
 use crate::lower::eval::{Eval, Fault, NOW, Value, Values, fault, window};
+use crate::solve::Clock;
 use crate::syntax::ast::{Name, Projection};
 use crate::syntax::diagnostic::Diagnostic;
 use crate::syntax::indices::{from_moment, is_time, is_timed};
@@ -204,7 +205,7 @@ impl<'a> Solver<'a> {
                     moment.insert((r.name.clone(), own), value);
                 }
                 let values = &*self.with_this_step(frame, e, values, &found);
-                let term = self.term(e, values, Some(&moment))?;
+                let term = self.options.timed(|c| c.later(ahead), || self.term(e, values, Some(&moment)))?;
                 let written = term.written.clone();
                 let joined = self.joined(&[(e, term)], false, Some(&frame.sizes[g]))?;
                 terms.push(Named { written, ..Named::new(self.with_all_brought(&joined), Vec::new()) });
@@ -268,7 +269,7 @@ impl<'a> Solver<'a> {
         out
     }
 
-    /// How lines of a name that moves with time combine at one moment.
+    /// The reduction by which lines of a name with time combine at one step.
     pub(super) fn reduction(&self, frame: &Frame<'_, 'a>, g: usize) -> Projection {
         let own = self.own(frame.group[g]);
         let moves = own.iter().find(|e| offset(&e.target.places).is_some());
@@ -395,13 +396,13 @@ impl<'a> Solver<'a> {
             let all: Vec<&Tensor> = rows.iter().collect();
             let result = if count(segment) == 1 {
                 let row: Vec<Tensor> = rows.iter().map(|t| t.at(0)).collect();
-                let now = step(&carries, &row);
+                let now = self.options.timed(|c| c.at(segment.0), || step(&carries, &row));
                 carries = Self::carried(schedule.lags, &carries, &now);
                 Ok(now.iter().map(|t| t.unsqueeze(0)).collect())
             } else if batched {
                 let axes = vec![Some(0); all.len()];
-                self.options
-                    .by_steps(|| vmap(&all, &axes, |at: &[Tensor]| -> Vec<Tensor> { heard(&[], at).1 }))
+                let each = || vmap(&all, &axes, |at: &[Tensor]| -> Vec<Tensor> { heard(&[], at).1 });
+                self.options.timed(Clock::unknown, || self.options.by_steps(each))
             } else {
                 let how = ScanOptions {
                     reverse: !schedule.forwards,
@@ -411,7 +412,7 @@ impl<'a> Solver<'a> {
                 let init: Vec<&Tensor> = carries.iter().collect();
                 let result = self.options.by_steps(|| {
                     scan(&init, &all, how, |carries, at| {
-                        let (now, outs) = heard(carries, at);
+                        let (now, outs) = self.options.timed(|c| c.from(segment.0), || heard(carries, at));
                         (Self::carried(schedule.lags, carries, &now), outs)
                     })
                 });

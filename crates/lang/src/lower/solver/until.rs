@@ -52,12 +52,13 @@ impl<'a> Solver<'a> {
         // At the first step no state has been computed from another.
         let at_first: Vec<&Line<'a>> = frame.lines.iter().filter(|l| l.steps.0 <= 0).collect();
         let always: Vec<&Line<'a>> = frame.lines.iter().collect();
-        let start = step(&begin, &at_first, &zeros, &first);
+        let start = self.options.timed(|c| c.at(0), || step(&begin, &at_first, &zeros, &first));
         let init: Vec<&Tensor> = [&begin].into_iter().chain(&start).collect();
         let on = |c: &[Tensor]| holds(c).logical_and(&c[0].lt(most as f64));
         let last = self.options.turns(Counts::Each, &init, None, on, |c: &[Tensor]| {
             let moment = &c[0] + 1i64;
-            let next = step(&moment, &always, &c[1..], &later);
+            // Iteration 0 computes step 1.
+            let next = self.options.timed(|c| c.from(1), || step(&moment, &always, &c[1..], &later));
             [vec![moment], next].concat()
         });
         if let Some(fault) = inside.borrow_mut().take() {

@@ -97,7 +97,7 @@ impl Parser<'_> {
         Ok(Kind::Sum(terms).at(start.to(self.last_span())))
     }
 
-    /// True if a factor can begin here, next to the one before.
+    /// Returns true if a factor can begin here, next to the one before.
     fn factor_begins(&mut self) -> bool {
         match self.peek() {
             // The `max` of `max=` is not a factor.
@@ -315,7 +315,7 @@ impl Parser<'_> {
         Ok(Kind::Reduce(how, axes, Box::new(body)).at(span))
     }
 
-    /// True if the `default` case begins here.
+    /// Returns true if the `default` case begins here.
     fn is_default(&mut self) -> bool {
         self.is_word("default") && self.peek_after() == Token::Sign("->")
     }

@@ -49,7 +49,7 @@ impl Parser<'_> {
         }
     }
 
-    /// True if a comma or the closing bracket follows, possibly on a later line.
+    /// Returns true if a comma or the closing bracket follows, possibly on a later line.
     fn place_ends(&mut self) -> bool {
         let ahead = self.tokens[self.at..].iter().position(|t| t.0 != Token::Line).unwrap_or(0);
         let ends = matches!(self.tokens[self.at + ahead].0, Token::Sign("," | "]"));
@@ -95,7 +95,7 @@ impl Parser<'_> {
         if self.is("-") { self.whole("a whole number") } else { Ok(0) }
     }
 
-    /// True if `=1:3` follows a name; any other `=` means that the closing bracket is missing.
+    /// Returns true if `=1:3` follows a name; any other `=` means that the closing bracket is missing.
     fn range_follows(&mut self) -> bool {
         if !self.is("=") {
             return false;

@@ -110,7 +110,7 @@ struct Parser<'a> {
     unclosed: Option<usize>,
     /// The names in statements that could not be read.
     skipped: HashSet<Name>,
-    /// True if the text ended inside a statement, which has been reported.
+    /// If true, the text ended inside a statement, which has been reported.
     cut_short: bool,
     /// Interned names: equal names share memory.
     names: HashMap<&'a str, Name>,

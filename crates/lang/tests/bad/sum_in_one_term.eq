@@ -1,0 +1,11 @@
+W[h,d] = const([[1, 2], [3, -4]])
+X[d] = const([1, 2])
+V[d] = const([7, -3])
+H[h] = 2 - relu(W[h,d] X[d] - V[d])
+M[h] max= W[h,d] X[d] + V[d]
+Power[h] = 2 * (relu(W[h,d] X[d]) + V[d] + 1)
+Chosen[h] when W[h,d] X[d] > V[d] + W[h,d] = 1
+Guarded[h] when W[h,d] X[d] + V[d] > 0 = 1
+Deep[h] = ((W[h,d] X[d] + V[d]) / 3 - X[d]) ** 2
+fn last(a[x]) -> y { y = a[-1] }
+Along[h] = last(W[h,d] X[d] + V[d])

@@ -1,0 +1,70 @@
+A[p] = const([-0.44, -0.03, 0.68])
+B[p] = const([0.81, 1.15])
+C[p,q] = const([[-1.01, -0.37], [-0.75, 0.9], [0.46, -0.35]])
+D = const(1.18)
+I[p] = const([0, 0])
+J[p] = const([1, 0, 1])
+axis i3 = 3
+Y0[i3] prod= 0.5
+Loss = Y0[m4] Y0[m4]
+# expect Y0 = [0.5, 0.5, 0.5]
+# expect Loss = [0.75]
+# ----
+A[p] = const([-0.44, -0.03, 0.68])
+B[p] = const([0.81, 1.15])
+C[p,q] = const([[-1.01, -0.37], [-0.75, 0.9], [0.46, -0.35]])
+D = const(1.18)
+I[p] = const([0, 0])
+J[p] = const([1, 0, 1])
+axis i3 = 3
+Y0[i3] prod= 0.5
+Loss = Y0[m4] * Y0[m4]
+# expect Y0 = [0.5, 0.5, 0.5]
+# expect Loss = [0.75]
+# ----
+Yb0[p] = const([-0.44, -0.03, 0.68])
+Ab1[p] = const([0.81, 1.15])
+Yb2[p,q] = const([[-1.01, -0.37], [-0.75, 0.9], [0.46, -0.35]])
+Ac3 = const(1.18)
+Za4[p] = const([0, 0])
+Xb5[p] = const([1, 0, 1])
+axis c0 = 3
+Yc6[c0] prod= 0.5
+Yc7 = Yc6[x1] Yc6[x1]
+# expect Yc6 = [0.5, 0.5, 0.5]
+# expect Yc7 = [0.75]
+# ----
+Y0[i3] prod= 0.5
+C[p,q] = const([[-1.01, -0.37], [-0.75, 0.9], [0.46, -0.35]])
+axis i3 = 3
+B[p] = const([0.81, 1.15])
+D = const(1.18)
+Loss = Y0[m4] Y0[m4]
+I[p] = const([0, 0])
+A[p] = const([-0.44, -0.03, 0.68])
+J[p] = const([1, 0, 1])
+# expect Y0 = [0.5, 0.5, 0.5]
+# expect Loss = [0.75]
+# ----
+A[p] = const([-0.44, -0.03, 0.68])
+B[p] = const([0.81, 1.15])
+C[p,q] = const([[-1.01, -0.37], [-0.75, 0.9], [0.46, -0.35]])
+D = const(1.18)
+I[p] = const([0, 0])
+J[p] = const([1, 0, 1])
+axis i3 = 3
+axis m4 = 3
+Y0[i3] prod= 0.5
+Loss = (Y0[m4]) * Y0[m4]
+# expect Y0 = [0.5, 0.5, 0.5]
+# expect Loss = [0.75]
+# ----
+A[p] = const([-0.44, -0.03, 0.68])
+B[p] = const([0.81, 1.15])
+C[p,q] = const([[-1.01, -0.37], [-0.75, 0.9], [0.46, -0.35]])
+D = const(1.18)
+I[p] = const([0, 0])
+J[p] = const([1, 0, 1])
+Y0 sum= -abs(tanh((A[m1] A[m1] + A[m1] A[m1] - A[m1]) ** 2))
+Y0 when D > -0.16 += square(B[1]) + C[1,i2] - tanh((B[i2] / (2 + C[2*i2,I[i2]] ** 2)) * (2 D))
+# fails: the sum over `m1` is ambiguous

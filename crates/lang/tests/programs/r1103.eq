@@ -1,0 +1,72 @@
+A[p] = const([-0.23, 0.49, 0.09])
+B[p] = const([0.36, 0.69])
+C[p,q] = const([[0.81, -1.06], [0.82, -0.2]])
+I[p] = const([1, 0, 2])
+J[p] = const([1, 2, 1])
+Y0[n14] min= where(A[n14-1] < -0.22, B[n14], index(n14))
+Loss = Y0[j15] Y0[j15]
+# expect Y0 = [0.0, 0.69]
+# expect Loss = [0.4760999999999999]
+# grad Loss B = [0.0, 1.38]
+# ----
+A[p] = const([-0.23, 0.49, 0.09])
+B[p] = const([0.36, 0.69])
+C[p,q] = const([[0.81, -1.06], [0.82, -0.2]])
+I[p] = const([1, 0, 2])
+J[p] = const([1, 2, 1])
+Y0[n14] min= where((A[n14-1]) < -0.22, B[n14], index(n14))
+Loss = Y0[j15] * (Y0[j15])
+# expect Y0 = [0.0, 0.69]
+# expect Loss = [0.4760999999999999]
+# grad Loss B = [0.0, 1.38]
+# ----
+Yc0[p] = const([-0.23, 0.49, 0.09])
+Ya1[p] = const([0.36, 0.69])
+Bc2[p,q] = const([[0.81, -1.06], [0.82, -0.2]])
+Xc3[p] = const([1, 0, 2])
+Xb4[p] = const([1, 2, 1])
+Za5[x1] min= where(Yc0[x1-1] < -0.22, Ya1[x1], index(x1))
+Aa6 = Za5[x0] Za5[x0]
+# expect Za5 = [0.0, 0.69]
+# expect Aa6 = [0.4760999999999999]
+# grad Aa6 Ya1 = [0.0, 1.38]
+# ----
+Y0[n14] min= where(A[n14-1] < -0.22, B[n14], index(n14))
+J[p] = const([1, 2, 1])
+Loss = (Y0[j15]) * Y0[j15]
+B[p] = const([0.36, 0.69])
+I[p] = const([1, 0, 2])
+A[p] = const([-0.23, 0.49, 0.09])
+C[p,q] = const([[0.81, -1.06], [0.82, -0.2]])
+# expect Y0 = [0.0, 0.69]
+# expect Loss = [0.4760999999999999]
+# grad Loss B = [0.0, 1.38]
+# ----
+A[p] = const([-0.23, 0.49, 0.09])
+B[p] = const([0.36, 0.69])
+C[p,q] = const([[0.81, -1.06], [0.82, -0.2]])
+I[p] = const([1, 0, 2])
+J[p] = const([1, 2, 1])
+axis j15 = 2
+axis n14 = 2
+Part1[n14] = index(n14)
+Y0[n14] min= where((A[n14-1]) < -0.22, B[n14], Part1[n14])
+Loss = Y0[j15] * Y0[j15]
+# expect Y0 = [0.0, 0.69]
+# expect Loss = [0.4760999999999999]
+# grad Loss B = [0.0, 1.38]
+# ----
+A[p] = const([-0.23, 0.49, 0.09])
+B[p] = const([0.36, 0.69])
+C[p,q] = const([[0.81, -1.06], [0.82, -0.2]])
+I[p] = const([1, 0, 2])
+J[p] = const([1, 2, 1])
+axis j3 = 2
+axis j6 = 2
+axis m4 = 3
+axis m7 = 3
+axis n9 = 3
+Y0[j3,m4] min= sin(A[m5] A[m5] + A[m5])
+Y0[j6,m7] when B[1] > 0.07 min= maximum(A[m7] C[j6,j6], 0.5 + A[n9] A[n9] + A[n9] A[n9])
+Y0[m11,i12] min= (C[m11,m11] / (2 + B[j13] ** 2)) abs(A[i12])
+# fails: the sum over `m5` is ambiguous

@@ -1,0 +1,79 @@
+A[p] = const([1.19, 0.71, 1.03])
+B[p] = const([0.05, -0.75])
+C[p,q] = const([[0.95, 1.01, -0.59], [0.13, 0.21, -0.86]])
+D = const(0.82)
+I[p] = const([1, 1])
+J[p] = const([2, 1])
+axis n25 = 2
+Y0[n25] prod= square(D)
+Loss = Y0[k26] Y0[k26]
+# expect Y0 = [0.6723999999999999, 0.6723999999999999]
+# expect Loss = [0.9042435199999997]
+# grad Loss D = [4.410943999999999]
+# ----
+A[p] = const([1.19, 0.71, 1.03])
+B[p] = const([0.05, -0.75])
+C[p,q] = const([[0.95, 1.01, -0.59], [0.13, 0.21, -0.86]])
+D = const(0.82)
+I[p] = const([1, 1])
+J[p] = const([2, 1])
+axis n25 = 2
+Y0[n25] prod= square(D)
+Loss = (Y0[k26]) * Y0[k26]
+# expect Y0 = [0.6723999999999999, 0.6723999999999999]
+# expect Loss = [0.9042435199999997]
+# grad Loss D = [4.410943999999999]
+# ----
+Bb0[p] = const([1.19, 0.71, 1.03])
+Ab1[p] = const([0.05, -0.75])
+Ab2[p,q] = const([[0.95, 1.01, -0.59], [0.13, 0.21, -0.86]])
+Xc3 = const(0.82)
+Aa4[p] = const([1, 1])
+Ba5[p] = const([2, 1])
+axis a1 = 2
+Aa6[a1] prod= square(Xc3)
+Aa7 = Aa6[b0] Aa6[b0]
+# expect Aa6 = [0.6723999999999999, 0.6723999999999999]
+# expect Aa7 = [0.9042435199999997]
+# grad Aa7 Xc3 = [4.410943999999999]
+# ----
+B[p] = const([0.05, -0.75])
+C[p,q] = const([[0.95, 1.01, -0.59], [0.13, 0.21, -0.86]])
+I[p] = const([1, 1])
+J[p] = const([2, 1])
+Loss = Y0[k26] * Y0[k26]
+axis n25 = 2
+A[p] = const([1.19, 0.71, 1.03])
+D = const(0.82)
+Y0[n25] prod= square(D)
+# expect Y0 = [0.6723999999999999, 0.6723999999999999]
+# expect Loss = [0.9042435199999997]
+# grad Loss D = [4.410943999999999]
+# ----
+A[p] = const([1.19, 0.71, 1.03])
+B[p] = const([0.05, -0.75])
+C[p,q] = const([[0.95, 1.01, -0.59], [0.13, 0.21, -0.86]])
+D = const(0.82)
+I[p] = const([1, 1])
+J[p] = const([2, 1])
+axis k26 = 2
+axis n25 = 2
+Y0[n25] prod= square(D)
+Loss = Y0[k26] * Y0[k26]
+# expect Y0 = [0.6723999999999999, 0.6723999999999999]
+# expect Loss = [0.9042435199999997]
+# grad Loss D = [4.410943999999999]
+# ----
+A[p] = const([1.19, 0.71, 1.03])
+B[p] = const([0.05, -0.75])
+C[p,q] = const([[0.95, 1.01, -0.59], [0.13, 0.21, -0.86]])
+D = const(0.82)
+I[p] = const([1, 1])
+J[p] = const([2, 1])
+axis i20 = 3
+axis i23 = 2
+axis k19 = 2
+axis n21 = 2
+Y0[m18] += sin(B[k19] D / (2 + D ** 2)) + sin(D C[k19,m18] - where(D > 0.32, B[1], index(m18)))
+Y0[i20] += (index(i20) == 0 && index(i20) > 1 ? tanh(C[n21,i20] - B[n21] B[n21]) : square(C[i22,i22+1])) + (abs(C[i23,2*i23+1]) + B[i23] B[i23]) + maximum(B[i23], D)
+# fails: the sum over `n21` is ambiguous

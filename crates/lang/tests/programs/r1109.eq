@@ -1,0 +1,96 @@
+fn most(a[x]) -> s { s max= a[x] }
+A[p] = const([0.78, -0.82, -1.11])
+B[p] = const([-1.17, 0.46])
+C[p,q] = const([[-0.78, 0.49, 0.99], [-0.45, 0.13, 0.49]])
+I[p] = const([0, 1, 0])
+J[p] = const([1, 2, 2])
+axis n11 = 2
+Y0[n11] max= most(C[1,k12])
+Loss = Y0[m13] Y0[m13]
+# expect Y0 = [0.49, 0.49]
+# expect Loss = [0.48019999999999996]
+# grad Loss C = [0.0, 0.0, 0.0, 0.0, 0.0, 1.96]
+# grad2 Loss C = [0.0, 0.0, 0.0, 0.0, 0.0, 15.68]
+# ----
+fn most(a[x]) -> s { s max= a[x] }
+A[p] = const([0.78, -0.82, -1.11])
+B[p] = const([-1.17, 0.46])
+C[p,q] = const([[-0.78, 0.49, 0.99], [-0.45, 0.13, 0.49]])
+I[p] = const([0, 1, 0])
+J[p] = const([1, 2, 2])
+axis n11 = 2
+Y0[n11] max= most(C[1,k12])
+Loss = Y0[m13] * Y0[m13]
+# expect Y0 = [0.49, 0.49]
+# expect Loss = [0.48019999999999996]
+# grad Loss C = [0.0, 0.0, 0.0, 0.0, 0.0, 1.96]
+# ----
+fn most(a[x]) -> s { s max= a[x] }
+Yc0[p] = const([0.78, -0.82, -1.11])
+Ba1[p] = const([-1.17, 0.46])
+Zc2[p,q] = const([[-0.78, 0.49, 0.99], [-0.45, 0.13, 0.49]])
+Ya3[p] = const([0, 1, 0])
+Ac4[p] = const([1, 2, 2])
+axis x2 = 2
+Za5[x2] max= most(Zc2[1,c0])
+Ab6 = Za5[x1] Za5[x1]
+# expect Za5 = [0.49, 0.49]
+# expect Ab6 = [0.48019999999999996]
+# grad Ab6 Zc2 = [0.0, 0.0, 0.0, 0.0, 0.0, 1.96]
+# ----
+J[p] = const([1, 2, 2])
+Y0[n11] max= most(C[1,k12])
+I[p] = const([0, 1, 0])
+C[p,q] = const([[-0.78, 0.49, 0.99], [-0.45, 0.13, 0.49]])
+axis n11 = 2
+Loss = Y0[m13] * (Y0[m13])
+fn most(a[x]) -> s { s max= a[x] }
+B[p] = const([-1.17, 0.46])
+A[p] = const([0.78, -0.82, -1.11])
+# expect Y0 = [0.49, 0.49]
+# expect Loss = [0.48019999999999996]
+# grad Loss C = [0.0, 0.0, 0.0, 0.0, 0.0, 1.96]
+# ----
+fn most(a[x]) -> s { s max= a[x] }
+A[p] = const([0.78, -0.82, -1.11])
+B[p] = const([-1.17, 0.46])
+C[p,q] = const([[-0.78, 0.49, 0.99], [-0.45, 0.13, 0.49]])
+I[p] = const([0, 1, 0])
+J[p] = const([1, 2, 2])
+axis m13 = 2
+axis n11 = 2
+Y0[n11] max= most(C[1,k12])
+Loss = Y0[m13] Y0[m13]
+# expect Y0 = [0.49, 0.49]
+# expect Loss = [0.48019999999999996]
+# grad Loss C = [0.0, 0.0, 0.0, 0.0, 0.0, 1.96]
+# grad2 Loss C = [0.0, 0.0, 0.0, 0.0, 0.0, 15.68]
+# ----
+A[p] = const([0.78, -0.82, -1.11])
+B[p] = const([-1.17, 0.46])
+C[p,q] = const([[-0.78, 0.49, 0.99], [-0.45, 0.13, 0.49]])
+I[p] = const([0, 1, 0])
+J[p] = const([1, 2, 2])
+axis m13 = 2
+axis n11 = 2
+Y0[n11] max= reduce(max, k12) C[1,k12]
+Loss = Y0[m13] * (Y0[m13])
+# expect Y0 = [0.49, 0.49]
+# expect Loss = [0.48019999999999996]
+# grad Loss C = [0.0, 0.0, 0.0, 0.0, 0.0, 1.96]
+# ----
+fn most(a[x]) -> s { s max= a[x] }
+A[p] = const([0.78, -0.82, -1.11])
+B[p] = const([-1.17, 0.46])
+C[p,q] = const([[-0.78, 0.49, 0.99], [-0.45, 0.13, 0.49]])
+I[p] = const([0, 1, 0])
+J[p] = const([1, 2, 2])
+axis i8 = 2
+axis j4 = 3
+axis k10 = 3
+axis k2 = 2
+axis k7 = 3
+axis n9 = 3
+Y0[k2] = case { sin(A[k2-1]) < -0.14 -> tanh(C[k3,j4] B[k3] + C[k3,k2+1]), default -> C[k2,k2+1] B[k2] C[2*j4-k2-1,-k2+2] } * (case { A[2*j4+2] < -0.41 -> A[j5], default -> B[k2-j5-1] } flip(B[k2], axis=k2)) + most(A[j6]) * (A[k2-1] A[k7]) - B[j4-1]
+Y0[i8] when C[i8,k10] > -0.49 = maximum(C[i8,2] C[1,n9] C[i8,n9], tanh(C[i8,1]))
+# fails: the sum over `k3` is ambiguous
