@@ -1,11 +1,8 @@
 //! Rule: words that the project no longer uses, because they have too many meanings, do not occur.
-//! Takes every text file that is not below `PENDING`: comments, strings, identifiers and prose. Returns each use with
-//! its replacement. Words that are only discouraged are left to reviews.
+//! Takes every text file: comments, strings, identifiers and prose. Returns each use with its replacement. Words that are
+//! only discouraged are left to reviews.
 
 use crate::tree::{Tree, Violation};
-
-/// Folders in which the rule does not apply. Remove a folder here once its text is free of these words.
-const PENDING: &[&str] = &[];
 
 /// The words and their replacements. They are concatenated from pieces, because this file is checked too.
 const RETIRED: &[(&str, &str)] = &[
@@ -28,13 +25,13 @@ const EXCEPTIONS: &[(&str, &str)] = &[("examples/data/sonnets.txt", concat!("men
 
 /// Finds retired words. Words of a phrase may be separated by a line break, and may be parts of an identifier.
 pub(crate) fn retired(tree: &Tree) -> Vec<Violation> {
-    retired_in(tree, PENDING, EXCEPTIONS)
+    retired_except(tree, EXCEPTIONS)
 }
 
-fn retired_in(tree: &Tree, pending: &[&str], exceptions: &[(&str, &str)]) -> Vec<Violation> {
+fn retired_except(tree: &Tree, exceptions: &[(&str, &str)]) -> Vec<Violation> {
     let phrases: Vec<Vec<&str>> = RETIRED.iter().map(|(phrase, _)| phrase.split(' ').collect()).collect();
     let mut found = Vec::new();
-    for file in tree.files.iter().filter(|file| !pending.iter().any(|folder| file.is_in(folder))) {
+    for file in &tree.files {
         let words = words(&file.text);
         for (phrase, (text, instead)) in phrases.iter().zip(RETIRED) {
             if exceptions.contains(&(file.path.as_str(), text)) {
@@ -102,7 +99,7 @@ mod tests {
     /// The lines on which a text has a retired word.
     fn lines(text: &str) -> Vec<usize> {
         let tree = Tree::of(&[("crates/ir/src/a.rs", text)]);
-        retired_in(&tree, &[], &[]).iter().map(|violation| violation.line).collect()
+        retired_except(&tree, &[]).iter().map(|violation| violation.line).collect()
     }
 
     #[test]
@@ -135,11 +132,10 @@ mod tests {
     }
 
     #[test]
-    fn leaves_pending_folders_and_exceptions_alone() {
+    fn leaves_exceptions_alone() {
         let text = RETIRED[0].0;
-        let tree = Tree::of(&[("crates/irx/src/a.rs", text), ("README.md", text)]);
-        assert_eq!(retired_in(&tree, &["crates/ir"], &[]).len(), 2);
-        assert_eq!(retired_in(&tree, &["crates/irx"], &[]).len(), 1);
-        assert!(retired_in(&tree, &["crates/irx"], &[("README.md", text)]).is_empty());
+        let tree = Tree::of(&[("crates/ir/src/a.rs", text), ("README.md", text)]);
+        assert_eq!(retired_except(&tree, &[]).len(), 2);
+        assert_eq!(retired_except(&tree, &[("README.md", text)]).len(), 1);
     }
 }
