@@ -95,7 +95,7 @@ fn find<'a>(e: &'a Expr, keep: &Names, is_linear: bool, program: &Program) -> Op
         // A term alone: the indices of the other terms do not count as used outside.
         Kind::Sum(terms) => {
             let mixed = Terms::new(keep, terms, program);
-            let apart = |(at, n): &&(usize, Name)| !is_linear || !closes_linearly(&terms[*at], n, keep);
+            let apart = |(at, n): &&(usize, Name)| !is_linear || !closes_linearly(&terms[*at], n);
             if let Some((at, index)) = mixed.mixed.iter().find(apart) {
                 let closes = |i: &usize| mixed.mixed.iter().any(|(j, n)| j == i && n == index);
                 let open = (0..terms.len()).filter(|i| !closes(i) && mixed.orders[*i].contains(index));
@@ -125,16 +125,16 @@ fn find<'a>(e: &'a Expr, keep: &Names, is_linear: bool, program: &Program) -> Op
 }
 
 /// Returns true if only sums, products and numerators are between a term and the product in it that closes an index.
-fn closes_linearly(e: &Expr, index: &Name, keep: &Names) -> bool {
+fn closes_linearly(e: &Expr, index: &Name) -> bool {
     let has = |e: &&Expr| occurrences(e).contains(index);
     match &e.kind {
         Kind::Product(factors) => {
             let own: Vec<&Expr> = factors.iter().filter(has).collect();
-            own.len() > 1 || own.iter().all(|f| closes_linearly(f, index, keep))
+            own.len() > 1 || own.iter().all(|f| closes_linearly(f, index))
         }
-        Kind::Sum(terms) => terms.iter().filter(has).all(|t| closes_linearly(t, index, keep)),
-        Kind::Negative(one) | Kind::Reduce(Projection::Sum, _, one) => closes_linearly(one, index, keep),
-        Kind::Quotient(two) => !has(&&two[1]) && closes_linearly(&two[0], index, keep),
+        Kind::Sum(terms) => terms.iter().filter(has).all(|t| closes_linearly(t, index)),
+        Kind::Negative(one) | Kind::Reduce(Projection::Sum, _, one) => closes_linearly(one, index),
+        Kind::Quotient(two) => !has(&&two[1]) && closes_linearly(&two[0], index),
         _ => false,
     }
 }
