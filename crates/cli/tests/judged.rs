@@ -109,7 +109,7 @@ fn check_knows_edges_from_faults() {
         "P = 0\nLoss = P > 0 ? sqrt(P) P : 0",
         "P = 0\nLoss = relu(P) P",
         // Complex numbers have a slope along each of their parts.
-        "A[i] = const([1, 2])\nP[i] = complex(A[i], 3)\nLoss = abs(P[i] P[i] + A[i])",
+        "A[i] = const([1, 2])\nP[i] = complex(A[i], 3)\nLoss = reduce(sum, i) abs(P[i] P[i] + A[i])",
     ] {
         let (code, row) = row(fine, "P");
         assert!(code == 0 && row.ends_with("  ok"), "{fine}\n{row}");

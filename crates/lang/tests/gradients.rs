@@ -2,6 +2,7 @@
 
 mod arguments;
 mod called;
+mod offsets;
 mod random;
 
 use crate::common::check::{check_with, load, numbers, settings};

@@ -322,9 +322,11 @@ impl Parts<'_> {
 
     /// A name for an expression with the indices `names`. Returns the expression unchanged if the indices are not plain
     /// names.
-    fn named(&mut self, mut value: Expr, names: Vec<Name>) -> Expr {
+    fn named(&mut self, mut value: Expr, mut names: Vec<Name>) -> Expr {
         let (equation, program) = (self.equation, self.program);
         let time = moving(&equation.target.places).map(|t| t.0);
+        // A fixed step of a state gets its gradient step by step, as the state does.
+        names.extend(time.filter(|t| !names.contains(t) && self.reads_own_step(&value)).cloned());
         if names.iter().any(|n| n.contains([':', ' '])) {
             return value;
         }
@@ -340,6 +342,14 @@ impl Parts<'_> {
         let value = self.with_sizes(value, &target);
         self.found.push(self.line(target.clone(), value));
         Kind::Ref(target).at(span)
+    }
+
+    /// Returns true if an expression reads a fixed step of a tensor that depends on the equation.
+    fn reads_own_step(&self, value: &Expr) -> bool {
+        let fixed = |r: &&Ref| r.places.iter().any(|p| matches!(p.index, Index::Moment(_)));
+        let depends =
+            |r: &Ref| self.program.needed(std::slice::from_ref(&r.name)).contains(&self.equation.target.name);
+        value.refs().into_iter().filter(fixed).any(depends)
     }
 
     fn new_name(&mut self, stem: &str) -> Name {

@@ -20,7 +20,8 @@ fn gradients(text: &str, of: &str) -> [Vec<f64>; 2] {
     })
 }
 
-fn gives(text: &str, of: &str, expected: &[f64]) {
+/// Compares the gradient of a name with expected values.
+pub(super) fn gives(text: &str, of: &str, expected: &[f64]) {
     for found in gradients(text, of) {
         let far = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-12 * (1.0 + b.abs());
         assert_eq!(found.len(), expected.len(), "{text}");

@@ -6,6 +6,7 @@ use crate::elaborate::core::{Call, Expr, Index, Kind, Origin};
 use crate::elaborate::scope::{Names, fresh, keys};
 use crate::syntax::ast::{self, Function, Inside, Name, Projection};
 use crate::syntax::diagnostic::Diagnostic;
+use crate::syntax::indices::moving;
 use std::collections::HashMap;
 
 impl Back<'_, '_> {
@@ -13,8 +14,9 @@ impl Back<'_, '_> {
     /// names of its axes.
     fn without_others(&self, e: &Expr, ct: Expr) -> Expr {
         let own = e.axis_order(self.program);
-        match self.sorted(ct.axis_order(self.program), |n| !own.contains(n) && self.step.as_ref() != Some(n))
-        {
+        // Contributions of a line with time are summed over its steps where they are added.
+        let time = moving(&self.equation.target.places).map(|t| t.0);
+        match self.sorted(ct.axis_order(self.program), |n| !own.contains(n) && time != Some(n)) {
             none if none.is_empty() => ct,
             others => bare(Kind::Reduce(Projection::Sum, others, Box::new(ct), Origin::Written)),
         }

@@ -32,6 +32,7 @@ impl Back<'_, '_> {
         let (mut places, mut ct) = (plain(&r.places), ct);
         // `apart`: an index at an offset may have another size than the tensor's axis.
         let (mut apart, mut sized_elsewhere) = (false, false);
+        let mut other_sizes: Vec<Name> = Vec::new();
         // Sizes must come from tensors: `even(i)` has none, and index arithmetic does not determine one.
         let sized: Vec<Name> =
             ct.refs().into_iter().flat_map(|r| r.places.iter().filter_map(sized_key)).collect();
@@ -52,10 +53,15 @@ impl Back<'_, '_> {
                 sized_elsewhere |= elsewhere;
             } else {
                 apart |= elsewhere;
+                other_sizes.extend(elsewhere.then(|| name.clone()));
             }
         }
         let free = ct.axis_order(self.program);
         let is_unsized = |k: &Name| !free.contains(k) || !sized.contains(k);
+        for name in other_sizes.iter().filter(|n| is_unsized(n)) {
+            let ones = self.ones(&self.equation.value, name);
+            ct = times(ct, ones);
+        }
         if !apart && (sized_elsewhere || places.iter().filter_map(key).any(|k| is_unsized(&k))) {
             let whole = reference(r.name.clone(), places.iter().map(unmoved).collect());
             ct = times(ct, [self.made("ones_like".into(), vec![whole], Vec::new(), None)?]);

@@ -486,7 +486,8 @@ impl Back<'_, '_> {
 
     /// A value with ones along indices that only index arithmetic has: their sizes are those of the equation.
     fn with_sizes(&mut self, target: &Ref, mut value: Expr) -> Expr {
-        let open = unsized_indices(target, &value, false, self.program);
+        let open = unsized_indices(target, &value, true, self.program);
+        let by_arithmetic = unsized_indices(target, &value, false, self.program);
         let mut ones = Vec::new();
         // Inner sums in copies of parts have all that determines their sizes.
         for index in open.into_iter().filter(|n| !self.introduced.contains(n)).collect::<Vec<_>>() {
@@ -494,7 +495,9 @@ impl Back<'_, '_> {
             let left = bare(Kind::Ref(e.target.clone()));
             let mut parts = [&e.value].into_iter().chain(&e.guard).chain([&left]);
             let known = parts.find_map(|p| along("ones_like", &index, p, e, self.program));
-            let known = known.or_else(|| self.inferred(&index));
+            // An index that the equation reads at offsets only has the same size on this line.
+            let infer = || by_arithmetic.contains(&index).then(|| self.inferred(&index)).flatten();
+            let known = known.or_else(infer);
             match value.has_index(&index) && !value.axis_order(self.program).contains(&index) {
                 true => known.iter().for_each(|ones| with_ones(&mut value, &index, ones, self.program)),
                 false => ones.extend(known),

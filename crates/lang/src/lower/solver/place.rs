@@ -380,7 +380,12 @@ fn placed_at(
             (_, Some(k)) if seen.contains(&k) => {
                 // A repeated index: the value is on the diagonal.
                 let first = batch.len() + seen.iter().position(|s| *s == k).unwrap_or(0);
-                out = on_diagonal(&out, first, at, sizes[p]);
+                // Elements are moved by the offset below, so an axis at an offset has all positions of the index here.
+                let n = match place.index {
+                    Index::Named(_, 1.. | ..=-1) => out.dim(first as isize),
+                    _ => sizes[p],
+                };
+                out = on_diagonal(&out, first, at, n);
                 seen.push(k);
             }
             (_, Some(k)) => seen.push(k),

@@ -1,0 +1,153 @@
+fn most(a[x]) -> s { s max= a[x] }
+fn bend(x, w) -> y { let h = tanh(x w); y = h x - w }
+A[p] = const([-0.65, 1.15])
+B[p] = const([0.04, -0.32, -0.35])
+C[p,q] = const([[0.1, -0.52, 0.83], [-1.0, 0.68, -1.08]])
+D = const(1.04)
+I[p] = const([2, 1, 0])
+J[p] = const([0, 0])
+X[p,*t] = const([[-0.29, 0.59, 0.11], [-0.73, -0.98, -1.11], [-1.01, 0.19, 0.71]])
+U[*t] = const([-0.66, -0.36, -0.18])
+axis t = 3 while Go
+axis j1 = 3
+axis k6 = 2
+axis k9 = 3
+axis m7 = 3
+axis n8 = 2
+S0[j1,*0] = tanh(A[m2]) - sin(C[m2,m2+1] index(j1)) * ((A[0] B[j1-1]) * (B[j1-1] index(j1))) - (C[j1-1,2] B[n3] - where(index(j1) >= 2, C[m2,n3], B[I[n3]]))
+S0[k9,*t+1] min= bend(D, sin(X[1,*-1]))
+P0[*t] = index(t) S0[k4,*t] U[*t] - most(A[k5]) - abs(S0[k4,*t])
+P1[k6,*t] = sin(index(t) P0[*t] X[m7,*t+1]) + case { P0[*t] - C[k6,m7+1] > 0.21 -> maximum(A[k6], A[n8]), default -> P0[*t] A[k6] A[-n8+1] } - (S0[k6+1,*t] - S0[k6+1,*t])
+Go[*t] = (abs(S0[1,*t]) < 0.18)
+End[m11] = S0[m11,*-1]
+Loss = End[m12] End[m12]
+# expect S0 = [0.1351416223137245, 0.1351416223137245, 0.1351416223137245]
+# expect End = [0.1351416223137245, 0.1351416223137245, 0.1351416223137245]
+# expect Loss = [0.05478977424475608]
+# grad Loss D = [-0.9443518562819403]
+# grad Loss X = [0.0, 0.0, 0.0, 0.0, 0.0, -0.1791400273443456, 0.0, 0.0, 0.0]
+# ----
+fn most(a[x]) -> s { s max= a[x] }
+fn bend(x, w) -> y { let h = tanh(x w); y = h x - w }
+A[p] = const([-0.65, 1.15])
+B[p] = const([0.04, -0.32, -0.35])
+C[p,q] = const([[0.1, -0.52, 0.83], [-1.0, 0.68, -1.08]])
+D = const(1.04)
+I[p] = const([2, 1, 0])
+J[p] = const([0, 0])
+X[p,*t] = const([[-0.29, 0.59, 0.11], [-0.73, -0.98, -1.11], [-1.01, 0.19, 0.71]])
+U[*t] = const([-0.66, -0.36, -0.18])
+axis t = 3 while Go
+axis j1 = 3
+axis k6 = 2
+axis k9 = 3
+axis m7 = 3
+axis n8 = 2
+S0[j1,*0] = tanh((A[m2])) - sin(C[m2,m2+1] * index(j1)) * ((A[0] B[j1-1]) * (B[j1-1] * (index(j1)))) - (C[j1-1,2] B[n3] - (where((index(j1)) >= 2, C[m2,n3], B[I[n3]])))
+S0[k9,*t+1] min= bend(D, (sin(X[1,*-1])))
+P0[*t] = index(t) * (S0[k4,*t]) U[*t] - most((A[k5])) - abs(S0[k4,*t])
+P1[k6,*t] = sin(index(t) P0[*t] X[m7,*t+1]) + case { (P0[*t] - C[k6,m7+1]) > 0.21 -> (maximum((A[k6]), A[n8])), default -> (P0[*t]) A[k6] * (A[-n8+1]) } - (S0[k6+1,*t] - S0[k6+1,*t])
+Go[*t] = ((abs((S0[1,*t]))) < 0.18)
+End[m11] = S0[m11,*-1]
+Loss = End[m12] * (End[m12])
+# expect S0 = [0.1351416223137245, 0.1351416223137245, 0.1351416223137245]
+# expect End = [0.1351416223137245, 0.1351416223137245, 0.1351416223137245]
+# expect Loss = [0.05478977424475608]
+# grad Loss D = [-0.9443518562819403]
+# grad Loss X = [0.0, 0.0, 0.0, 0.0, 0.0, -0.1791400273443456, 0.0, 0.0, 0.0]
+# ----
+fn most(a[x]) -> s { s max= a[x] }
+fn bend(x, w) -> y { let h = tanh(x w); y = h x - w }
+Yc0[p] = const([-0.65, 1.15])
+Ba1[p] = const([0.04, -0.32, -0.35])
+Xc2[p,q] = const([[0.1, -0.52, 0.83], [-1.0, 0.68, -1.08]])
+Zb3 = const(1.04)
+Ab4[p] = const([2, 1, 0])
+Yb5[p] = const([0, 0])
+Xc6[p,*t] = const([[-0.29, 0.59, 0.11], [-0.73, -0.98, -1.11], [-1.01, 0.19, 0.71]])
+Yb7[*t] = const([-0.66, -0.36, -0.18])
+axis t = 3 while Ac11
+axis z0 = 3
+axis z4 = 2
+axis b5 = 3
+axis b9 = 3
+axis x11 = 2
+Aa8[z0,*0] = tanh(Yc0[a8]) - sin(Xc2[a8,a8+1] index(z0)) * ((Yc0[0] Ba1[z0-1]) * (Ba1[z0-1] index(z0))) - (Xc2[z0-1,2] Ba1[y10] - where(index(z0) >= 2, Xc2[a8,y10], Ba1[Ab4[y10]]))
+Aa8[b5,*t+1] min= bend(Zb3, sin(Xc6[1,*-1]))
+Zb9[*t] = index(t) Aa8[y2,*t] Yb7[*t] - most(Yc0[z3]) - abs(Aa8[y2,*t])
+Ab10[z4,*t] = sin(index(t) Zb9[*t] Xc6[b9,*t+1]) + case { Zb9[*t] - Xc2[z4,b9+1] > 0.21 -> maximum(Yc0[z4], Yc0[x11]), default -> Zb9[*t] Yc0[z4] Yc0[-x11+1] } - (Aa8[z4+1,*t] - Aa8[z4+1,*t])
+Ac11[*t] = (abs(Aa8[1,*t]) < 0.18)
+Ya12[b6] = Aa8[b6,*-1]
+Ab13 = Ya12[c7] Ya12[c7]
+# expect Aa8 = [0.1351416223137245, 0.1351416223137245, 0.1351416223137245]
+# expect Ya12 = [0.1351416223137245, 0.1351416223137245, 0.1351416223137245]
+# expect Ab13 = [0.05478977424475608]
+# grad Ab13 Zb3 = [-0.9443518562819403]
+# grad Ab13 Xc6 = [0.0, 0.0, 0.0, 0.0, 0.0, -0.1791400273443456, 0.0, 0.0, 0.0]
+# ----
+End[m11] = S0[m11,*-1]
+axis m7 = 3
+axis t = 3 while Go
+axis k9 = 3
+I[p] = const([2, 1, 0])
+S0[j1,*0] = tanh(A[m2]) - sin(C[m2,m2+1] index(j1)) * ((A[0] * (B[j1-1])) * (B[j1-1] * index(j1))) - ((C[j1-1,2]) * (B[n3]) - where(index(j1) >= 2, C[m2,n3], B[I[n3]]))
+D = const(1.04)
+S0[k9,*t+1] min= bend(D, (sin(X[1,*-1])))
+axis k6 = 2
+axis n8 = 2
+B[p] = const([0.04, -0.32, -0.35])
+Go[*t] = (abs((S0[1,*t])) < 0.18)
+P0[*t] = index(t) S0[k4,*t] * U[*t] - most(A[k5]) - abs((S0[k4,*t]))
+fn bend(x, w) -> y { let h = tanh(x w); y = h x - w }
+C[p,q] = const([[0.1, -0.52, 0.83], [-1.0, 0.68, -1.08]])
+X[p,*t] = const([[-0.29, 0.59, 0.11], [-0.73, -0.98, -1.11], [-1.01, 0.19, 0.71]])
+U[*t] = const([-0.66, -0.36, -0.18])
+axis j1 = 3
+A[p] = const([-0.65, 1.15])
+Loss = End[m12] * (End[m12])
+P1[k6,*t] = sin(index(t) * P0[*t] X[m7,*t+1]) + case { P0[*t] - (C[k6,m7+1]) > 0.21 -> maximum(A[k6], (A[n8])), default -> P0[*t] A[k6] * A[-n8+1] } - (S0[k6+1,*t] - S0[k6+1,*t])
+J[p] = const([0, 0])
+fn most(a[x]) -> s { s max= a[x] }
+# expect S0 = [0.1351416223137245, 0.1351416223137245, 0.1351416223137245]
+# expect End = [0.1351416223137245, 0.1351416223137245, 0.1351416223137245]
+# expect Loss = [0.05478977424475608]
+# grad Loss D = [-0.9443518562819403]
+# grad Loss X = [0.0, 0.0, 0.0, 0.0, 0.0, -0.1791400273443456, 0.0, 0.0, 0.0]
+# ----
+fn most(a[x]) -> s { s max= a[x] }
+fn bend(x, w) -> y { let h = tanh(x w); y = h x - w }
+A[p] = const([-0.65, 1.15])
+B[p] = const([0.04, -0.32, -0.35])
+C[p,q] = const([[0.1, -0.52, 0.83], [-1.0, 0.68, -1.08]])
+D = const(1.04)
+I[p] = const([2, 1, 0])
+J[p] = const([0, 0])
+X[p,*t] = const([[-0.29, 0.59, 0.11], [-0.73, -0.98, -1.11], [-1.01, 0.19, 0.71]])
+U[*t] = const([-0.66, -0.36, -0.18])
+axis t = 3 while Go
+axis j1 = 3
+axis k4 = 3
+axis k6 = 2
+axis k9 = 3
+axis m11 = 3
+axis m12 = 3
+axis m2 = 2
+axis m7 = 3
+axis n3 = 3
+axis n8 = 2
+Part1[m2,j1] = C[m2,m2+1] * (index(j1))
+S0[j1,*0] = tanh(A[m2]) - sin(Part1[m2,j1]) * (((A[0]) * B[j1-1]) * (B[j1-1] index(j1))) - (C[j1-1,2] B[n3] - where(index(j1) >= 2, C[m2,n3], B[I[n3]]))
+S0[k9,*t+1] min= bend(D, sin(X[1,*-1]))
+Part2 = most(A[k5])
+P0[*t] = index(t) S0[k4,*t] * U[*t] - Part2 - abs(S0[k4,*t])
+Part3[m7,*t] = sin((index(t)) P0[*t] X[m7,*t+1])
+Part4[k6,m7,*t] = (P0[*t] - C[k6,m7+1])
+P1[k6,*t] = Part3[m7,*t] + case { Part4[k6,m7,*t] > 0.21 -> maximum(A[k6], (A[n8])), default -> P0[*t] A[k6] A[-n8+1] } - (S0[k6+1,*t] - S0[k6+1,*t])
+Go[*t] = (abs(S0[1,*t]) < 0.18)
+End[m11] = S0[m11,*-1]
+Loss = End[m12] * End[m12]
+# expect S0 = [0.1351416223137245, 0.1351416223137245, 0.1351416223137245]
+# expect End = [0.1351416223137245, 0.1351416223137245, 0.1351416223137245]
+# expect Loss = [0.05478977424475608]
+# grad Loss D = [-0.9443518562819403]
+# grad Loss X = [0.0, 0.0, 0.0, 0.0, 0.0, -0.1791400273443456, 0.0, 0.0, 0.0]
