@@ -149,6 +149,8 @@ def test_gamma_draws_move_with_their_concentration():
 def test_slopes_of_gamma_draws():
     from gradus.distributions.counted import _moves
 
+    # A seed, because PyTorch's slope is an approximation that errs by 0.4 % at rare draws (a = 0.01, x = 4.05).
+    torch.manual_seed(1)
     a = torch.tensor([0.01, 0.3, 1.0, 1.7, 8.0, 60.0, 900.0, 5e3, 1e6], dtype=torch.float64)
     x = torch.distributions.Gamma(a, 1.0).sample((200,)).clamp(min=1e-290)
     found = _moves(gradus.tensor(a.numpy()).expand(200, 9), gradus.tensor(x.numpy()))
