@@ -122,7 +122,11 @@ fn a_killed_run_ends_the_same() {
     let path = folder.file("killed");
     let start = || {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "resume::child"]).env(FOLDER, &folder.0).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(["--exact", "resume::child"])
+            .env(FOLDER, &folder.0)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         command.spawn().unwrap()
     };
     let (mut kills, mut random) = (0, 12345u64);

@@ -159,6 +159,9 @@ fn a_tangent_of_another_type_is_refused() {
     let graph = graph_of(&Op::user(Bent {}), &[Samples::default().normal([3])]).unwrap();
     for derived in [transform::vjp(&graph, &[0]), transform::jvp(&graph, &[0])] {
         let message = derived.unwrap_err().to_string();
-        assert!(message.contains("the tangent of user_bent has type f64[], but its result has type f64[3]"), "{message}");
+        assert!(
+            message.contains("the tangent of user_bent has type f64[], but its result has type f64[3]"),
+            "{message}"
+        );
     }
 }
