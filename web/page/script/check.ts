@@ -150,7 +150,7 @@ function checkExports(source: string, tree: Node, exports: string[], found: Foun
 /** The known name that is most similar to `name`, if any is. */
 export function suggestion(name: string, among: string[]): string | null {
   const most = Math.max(1, Math.floor(name.length / 3))
-  // Of equally similar names, prefers the one that differs less in upper and lower case.
+  // If several names are equally similar, prefers the one whose upper and lower case differs least.
   const [best] = among.map((n) => [n, distance(name.toLowerCase(), n.toLowerCase()) + distance(name, n) / 100] as const)
     .filter(([, d]) => Math.floor(d) <= most).sort((a, b) => a[1] - b[1])
   return best ? `did you mean \`${best[0]}\`?` : null

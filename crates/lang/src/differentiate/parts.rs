@@ -325,7 +325,7 @@ impl Parts<'_> {
     fn named(&mut self, mut value: Expr, mut names: Vec<Name>) -> Expr {
         let (equation, program) = (self.equation, self.program);
         let time = moving(&equation.target.places).map(|t| t.0);
-        // A fixed step of a state gets its gradient step by step, as the state does.
+        // The gradient of a state at a fixed step collects a contribution of every step, so the part needs a value per step.
         names.extend(time.filter(|t| !names.contains(t) && self.reads_own_step(&value)).cloned());
         if names.iter().any(|n| n.contains([':', ' '])) {
             return value;

@@ -271,7 +271,7 @@ pub(crate) fn sees_time(e: &Expr, time: &Name, program: &Program) -> bool {
     let moves = |e: &Expr| e.any_ref(&mut |r| moving(&r.places).is_some_and(|t| t.0 == time));
     let here = match &e.kind {
         Kind::Call(call) => {
-            // The derivative of a function is summed over axes that its argument lacks.
+            // The derivative by an argument is summed over the axes that the argument lacks, so time must not be one of them.
             let sums = || call.named.iter().any(|(k, _)| &**k == "wrt") && !call.args.iter().all(moves);
             call.args.iter().any(moves) && (mixes(call, program) || is_user(call, program) && sums())
         }

@@ -380,7 +380,7 @@ fn placed_at(
             (_, Some(k)) if seen.contains(&k) => {
                 // A repeated index: the value is on the diagonal.
                 let first = batch.len() + seen.iter().position(|s| *s == k).unwrap_or(0);
-                // Elements are moved by the offset below, so an axis at an offset has all positions of the index here.
+                // Offsets are applied after this loop: until then, an axis at an offset has the size of its index.
                 let n = match place.index {
                     Index::Named(_, 1.. | ..=-1) => out.dim(first as isize),
                     _ => sizes[p],
