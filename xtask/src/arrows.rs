@@ -78,6 +78,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gradus-bench", &["gradus", "gradus-compile", "gradus-cpu"]),
     ("gradus-cli", &["gradus"]),
     ("gradus-python", &["gradus"]),
+    ("user_primitive", &["gradus"]),
     ("xtask", &[]),
 ];
 

@@ -10,8 +10,8 @@ use std::process::Command;
 /// The package whose examples are programs for readers; each must run to completion.
 const FACADE: &str = "gradus";
 
-/// A crate that uses the facade from outside the workspace.
-const OUTSIDE: &str = "examples/user_primitive/Cargo.toml";
+/// A program that declares ops as a user's crate does, with the facade as its only dependency.
+const USER: &str = "user_primitive";
 
 /// Instruction sets to test in addition to the best one of the processor.
 const LESSER: &[&str] = if cfg!(target_arch = "x86_64") { &["portable", "avx2"] } else { &["portable"] };
@@ -48,16 +48,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), String
         step_with(workspace, tests, &[("GRADUS_ISA", isa)])?;
     }
     // Use the features of the tests, so that dependencies are not rebuilt.
-    step(workspace, "build --workspace --exclude gradus-bench --examples")?;
+    step(workspace, &format!("build --workspace --exclude gradus-bench --examples --bin {USER}"))?;
     for package in workspace.packages.iter().filter(|package| package.name == FACADE) {
         for example in &package.examples {
-            run_example(workspace, example)?;
+            run_example(workspace, &format!("examples/{example}"))?;
         }
     }
+    run_example(workspace, USER)?;
     docs::run(workspace)?;
-    // Outside the workspace, as a user's crate is.
-    step(workspace, &format!("fmt --check --manifest-path {OUTSIDE}"))?;
-    step(workspace, &format!("run --quiet --manifest-path {OUTSIDE}"))?;
     python::run(workspace, options.oracles)?;
     if options.browser {
         web::run(workspace, Profile::Fast, Tests::Required)?;
@@ -72,10 +70,10 @@ fn oracles(workspace: &Workspace) -> Result<(String, String), String> {
     Ok((python::nvrtc(&python).unwrap_or_default(), python::weights(workspace, &python)?))
 }
 
-/// Runs an example that was built before. `cargo run` would rebuild dependencies with fewer features.
+/// Runs a program that was built before. `cargo run` would rebuild dependencies with fewer features.
 fn run_example(workspace: &Workspace, name: &str) -> Result<(), String> {
     heading(format_args!("example {name}"));
-    let program = workspace.target.join("debug/examples").join(name);
+    let program = workspace.target.join("debug").join(name);
     let status = Command::new(&program).current_dir(&workspace.root).status();
     match status.map_err(|error| format!("cannot start {}: {error}", program.display()))? {
         status if status.success() => Ok(()),
@@ -93,7 +91,6 @@ fn step_with(workspace: &Workspace, arguments: &str, environment: &[(&str, &str)
     let status = cargo()
         .args(arguments.split(' '))
         .current_dir(&workspace.root)
-        .env("CARGO_TARGET_DIR", &workspace.target) // also for the crate outside of the workspace
         .envs(environment.iter().copied())
         .env_remove("RUST_BACKTRACE") // so that messages do not depend on the environment
         .status()
