@@ -22,6 +22,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     layout::module_docs,
     layout::length,
     modules::tests,
+    modules::unit_tests,
     words::forbidden,
     words::panics,
     words::machine_paths,

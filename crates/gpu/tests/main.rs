@@ -6,3 +6,8 @@ mod kernels;
 mod nvrtc;
 mod saved;
 mod text;
+
+// Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
+#[allow(dead_code)]
+#[path = "../src/ranges.rs"]
+mod ranges;

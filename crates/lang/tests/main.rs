@@ -20,3 +20,11 @@ mod relations;
 mod rules;
 mod seed;
 mod sizes;
+
+// Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
+#[allow(dead_code)]
+#[path = "../src/rules/mod.rs"]
+mod closure_of_rules;
+#[allow(dead_code)]
+#[path = "../src/solve/trie.rs"]
+mod trie;

@@ -11,3 +11,8 @@ mod smollm2;
 mod tokenizer;
 mod tune;
 mod tune_learns;
+
+// Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
+#[allow(dead_code)]
+#[path = "../src/stop.rs"]
+mod stop;

@@ -20,6 +20,7 @@ mod loss;
 mod memory;
 mod norm;
 mod print;
+mod profile;
 mod quantized;
 mod random;
 mod stated;
@@ -27,3 +28,8 @@ mod strict;
 mod trace;
 mod transforms;
 mod wgpu;
+
+// Private modules, compiled here with their unit tests: tests of the library itself would compile all of it twice.
+#[allow(dead_code)]
+#[path = "../src/eager/inline_list.rs"]
+mod inline_list;

@@ -1,5 +1,6 @@
-//! Rule: every file of tests is compiled. The tests of a crate are modules of `tests/main.rs`, or programs that its
-//! manifest names; a file that neither mentions would be ignored silently.
+//! Rules: every test is compiled. The tests of a crate are modules of `tests/main.rs`, or programs that its manifest
+//! names; a file that neither mentions would be ignored silently. The same holds for unit tests in a library whose
+//! manifest says `test = false`, unless `tests/main.rs` compiles their module by its path.
 
 use crate::tree::{Tree, Violation};
 
@@ -31,6 +32,42 @@ pub(crate) fn tests(tree: &Tree) -> Vec<Violation> {
     found
 }
 
+/// Finds unit tests in libraries that are not compiled as tests.
+pub(crate) fn unit_tests(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for manifest in &tree.files {
+        let Some(package) = manifest.path.strip_suffix("Cargo.toml") else { continue };
+        let library = manifest.text.split_once("\n[lib]\n").map_or("", |(_, rest)| rest);
+        let library = library.split("\n[").next().unwrap_or_default();
+        if !library.lines().any(|line| line == "test = false") {
+            continue;
+        }
+        let main = tree.file(&format!("{package}{MAIN}")).map_or("", |file| &file.text);
+        let compiled: Vec<&str> = main
+            .lines()
+            .filter_map(|line| line.strip_prefix("#[path = \"../src/")?.strip_suffix("\"]"))
+            .collect();
+        for file in tree.rust() {
+            let Some(path) = file.path.strip_prefix(package).and_then(|rest| rest.strip_prefix("src/"))
+            else {
+                continue;
+            };
+            // A module `a/mod.rs` also compiles the files of its folder.
+            let is_compiled = compiled.iter().any(|c| {
+                *c == path || c.strip_suffix("mod.rs").is_some_and(|folder| path.starts_with(folder))
+            });
+            if let Some(line) =
+                file.code.lines().position(|line| line.trim() == "#[test]").filter(|_| !is_compiled)
+            {
+                let what =
+                    format!("move this test into {package}tests: the library is not compiled as a test");
+                found.push(file.violation(line + 1, "unit-tests", what));
+            }
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod cases {
     use super::*;
@@ -48,5 +85,24 @@ mod cases {
         ]);
         let what = "test-modules: add `mod two;` to a/tests/main.rs: its tests are not compiled";
         assert_eq!(tree.complaints(tests), [format!("a/tests/two.rs:1: {what}")]);
+    }
+
+    #[test]
+    fn unit_tests_are_compiled() {
+        let test = "//! A.\n#[test]\nfn t() {}\n";
+        let tree = Tree::of(&[
+            ("a/Cargo.toml", "[package]\n\n[lib]\ntest = false\n\n[dependencies]\n"),
+            (
+                "a/tests/main.rs",
+                "#[path = \"../src/one.rs\"]\nmod one;\n#[path = \"../src/two/mod.rs\"]\nmod two;\n",
+            ),
+            ("a/src/one.rs", test),
+            ("a/src/two/tests.rs", test),
+            ("a/src/three.rs", test),
+            ("b/Cargo.toml", "[lib]\n\n[[bin]]\ntest = false\n"),
+            ("b/src/four.rs", test),
+        ]);
+        let what = "unit-tests: move this test into a/tests: the library is not compiled as a test";
+        assert_eq!(tree.complaints(unit_tests), [format!("a/src/three.rs:2: {what}")]);
     }
 }

@@ -82,33 +82,3 @@ pub(crate) fn failure(e: &Error) -> Option<(Span, Option<i64>)> {
     };
     Some((span, step))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The step that an error in these iterations, innermost first, is attributed to.
-    fn step(clock: Clock, iterations: &[usize]) -> Option<i64> {
-        let location = std::panic::Location::caller();
-        let span = Span { file: 1, start: 2, end: 3 };
-        let origin = gradus_ir::graph::Origin::new("inv", Vec::new(), location, Some(clock.line(span)));
-        let error = Error::value("the matrix", "is singular").of(&origin);
-        let error = iterations.iter().fold(error, |e, i| e.in_iteration(*i));
-        let (at, step) = failure(&error).unwrap();
-        assert_eq!(at, span);
-        step
-    }
-
-    #[test]
-    fn steps_follow_from_iterations() {
-        let none = Clock::default();
-        assert_eq!(step(none, &[]), None);
-        assert_eq!(step(none.at(3), &[]), Some(3));
-        assert_eq!(step(none.at(3).later(-1), &[]), Some(2));
-        assert_eq!(step(none.from(2), &[5]), Some(7));
-        assert_eq!(step(none.from(2).looped(), &[9, 5]), Some(7));
-        assert_eq!(step(none.looped().from(2).looped(), &[9, 5, 8]), Some(7));
-        assert_eq!(step(none.from(2), &[]), None);
-        assert_eq!(step(none.from(2).unknown(), &[5]), None);
-    }
-}
