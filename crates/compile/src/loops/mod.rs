@@ -29,8 +29,8 @@ pub(crate) fn optimize_loops(graph: Graph, limits: &Loops) -> Result<Graph> {
     let together = find_mergeable(&graph)?;
     let graph = rebuild(&graph, |b, i, values, operands| match together.get(&i) {
         // An earlier loop computes the results of this one.
-        Some(Together::In(first, outs)) => Ok(Some(outs.iter().map(|&k| values[*first][k]).collect())),
-        Some(Together::All(scan)) => b.try_apply(scan.clone(), operands).map(Some),
+        Some(MergedLoop::In(first, outs)) => Ok(Some(outs.iter().map(|&k| values[*first][k]).collect())),
+        Some(MergedLoop::All(scan)) => b.try_apply(scan.clone(), operands).map(Some),
         None => Ok(None),
     })?;
     let graph = reuse::reuse_products(&graph, limits)?;
@@ -71,7 +71,7 @@ fn rebuild(
 }
 
 /// The role of a loop that runs the same iterations as another.
-enum Together {
+enum MergedLoop {
     /// This loop computes the results of all loops with the same iterations.
     All(Scan),
     /// An earlier loop computes the results of this loop. Has the number of that loop, and the indices of the results.
@@ -80,8 +80,8 @@ enum Together {
 
 /// Finds loops over the same operands with the same carries, such as a recurrence and the same recurrence that also returns
 /// its carries.
-fn find_mergeable(graph: &Graph) -> Result<HashMap<usize, Together>> {
-    let mut found: HashMap<usize, Together> = HashMap::new();
+fn find_mergeable(graph: &Graph) -> Result<HashMap<usize, MergedLoop>> {
+    let mut found: HashMap<usize, MergedLoop> = HashMap::new();
     let scans: Vec<(usize, &Node, &Scan)> = graph
         .nodes()
         .iter()
@@ -93,13 +93,13 @@ fn find_mergeable(graph: &Graph) -> Result<HashMap<usize, Together>> {
         let alike = |(_, n, s): &&(usize, &Node, &Scan)| n.ins == node.ins && how(s) == how(scan);
         let Some((first, _, other)) = scans[..k].iter().find(alike) else { continue };
         let whole = match found.get(first) {
-            Some(Together::All(whole)) => whole.clone(),
-            Some(Together::In(..)) => continue,
+            Some(MergedLoop::All(whole)) => whole.clone(),
+            Some(MergedLoop::In(..)) => continue,
             None => (*other).clone(),
         };
         if let Some((both, outs)) = merge_loops(&whole, scan)? {
-            found.insert(*first, Together::All(both));
-            found.insert(*i, Together::In(*first, outs));
+            found.insert(*first, MergedLoop::All(both));
+            found.insert(*i, MergedLoop::In(*first, outs));
         }
     }
     Ok(found)

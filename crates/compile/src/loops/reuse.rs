@@ -11,7 +11,7 @@ use gradus_ir::{Graph, Result};
 use std::sync::Arc;
 
 /// A product of a later loop that an earlier loop computes too.
-struct Again {
+struct RepeatedProduct {
     /// The later loop, and the product in its body.
     later: usize,
     product: Id,
@@ -22,7 +22,7 @@ struct Again {
 
 /// Rebuilds a graph so that loops keep values that later loops need.
 pub(super) fn reuse_products(graph: &Graph, limits: &Loops) -> Result<Graph> {
-    let found: Vec<Again> =
+    let found: Vec<RepeatedProduct> =
         (0..graph.nodes().len()).flat_map(|later| find_repeated(graph, later, limits)).collect();
     if found.is_empty() {
         return Ok(graph.clone());
@@ -30,12 +30,12 @@ pub(super) fn reuse_products(graph: &Graph, limits: &Loops) -> Result<Graph> {
     rebuild(graph, |b, i, values, operands| {
         let Op::Scan(scan) = &graph.nodes()[i].op else { return Ok(None) };
         let keeps: Vec<Id> = found.iter().filter(|a| a.earlier == i).map(|a| a.kept).collect();
-        let given: Vec<&Again> = found.iter().filter(|a| a.later == i).collect();
+        let given: Vec<&RepeatedProduct> = found.iter().filter(|a| a.later == i).collect();
         if keeps.is_empty() && given.is_empty() {
             return Ok(None);
         }
         // Kept values are additional results, in the order in which they were found.
-        let stack = |a: &&Again| {
+        let stack = |a: &&RepeatedProduct| {
             let before = found.iter().filter(|o| o.earlier == a.earlier);
             let index = before.take_while(|o| !std::ptr::eq(*o, *a)).count();
             values[a.earlier][graph.nodes()[a.earlier].outs.len() + index]
@@ -71,13 +71,13 @@ fn step(scan: &Scan, keeps: &[Id], given: &[Id], stacks: &[Var<'_>]) -> Result<A
 }
 
 /// Finds the products of a loop that an earlier loop computes too.
-fn find_repeated(graph: &Graph, later: usize, limits: &Loops) -> Vec<Again> {
+fn find_repeated(graph: &Graph, later: usize, limits: &Loops) -> Vec<RepeatedProduct> {
     let Op::Scan(scan) = &graph.nodes()[later].op else { return Vec::new() };
     let ahead = LoopOptimizer::new(scan, limits).batched_over_steps().into_iter();
     ahead.filter_map(|product| find_earlier(graph, later, scan, product)).collect()
 }
 
-fn find_earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option<Again> {
+fn find_earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option<RepeatedProduct> {
     let node = &scan.body.nodes()[product.node as usize];
     let types: Vec<_> = node.ins.iter().map(|id| scan.body.aval(*id).clone()).collect();
     if !matches!(node.op.def().form(&types), Form::Contract { .. }) {
@@ -113,5 +113,5 @@ fn find_earlier(graph: &Graph, later: usize, scan: &Scan, product: Id) -> Option
         n.op == node.op && own.eq(wanted.iter().map(|i| Some(*i)))
     };
     let at = nodes.iter().position(same)?;
-    Some(Again { later, product, earlier, kept: Id { node: at as u32, out: 0 } })
+    Some(RepeatedProduct { later, product, earlier, kept: Id { node: at as u32, out: 0 } })
 }

@@ -4,8 +4,8 @@
 //! of `x + 0`, `0 - x` and `-(x - y)` (because of the sign of a zero), of `x == x` (because of NaN), and `x^0.5 = sqrt(x)`
 //! (the power is +0 at -0 and +inf at -inf). Integers wrap, so the laws of a ring hold for them, except for division.
 
-use super::pattern::{C, Law, Term, X, Y, Z};
-use super::{Expr, Rewrite, Rule, Seen};
+use super::pattern::{C, PatternRule, Term, X, Y, Z};
+use super::{Expr, GraphSoFar, Rewrite, Rule};
 use Term::{Apply, Choose, Num};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::pointwise::table::*;
@@ -39,13 +39,13 @@ fn boolean(d: DType) -> bool {
 
 macro_rules! laws {
     ($($name:literal $law:literal: $find:expr, $on:ident => $put:expr, $exact:literal;)*) => {
-        &[$(Law { name: $name, law: $law, find: $find, on: $on, put: $put, exact: $exact }),*]
+        &[$(PatternRule { name: $name, law: $law, find: $find, on: $on, put: $put, exact: $exact }),*]
     };
 }
 
 /// Each line has a name and a law, the pattern, the dtypes for which it holds, the replacement, and true if it is exact.
 #[rustfmt::skip]
-static LAWS: &[Law] = laws! {
+static LAWS: &[PatternRule] = laws! {
     "times one" "x * 1 = x": Apply(&mul, &[X, Num(1.0)]), real => X, true;
     "times minus one" "x * -1 = -x": Apply(&mul, &[X, Num(-1.0)]), real => Apply(&neg, &[X]), true;
     "times zero" "x * 0 = 0": Apply(&mul, &[X, Num(0.0)]), int => Num(0.0), true;
@@ -106,7 +106,7 @@ static LAWS: &[Law] = laws! {
 };
 
 pub(super) fn rules() -> Vec<Rule> {
-    let pattern = |law: &'static Law| Rule {
+    let pattern = |law: &'static PatternRule| Rule {
         name: law.name,
         law: law.law,
         exact: law.exact,
@@ -131,7 +131,7 @@ fn operands<'a>(node: &'a Node, op: &Pointwise) -> Option<&'a [Id]> {
 
 /// Replaces a division by a power of two by a multiplication with the inverse. Both round the exact quotient once. The
 /// inverse must be a normal number, because a device may flush subnormals.
-fn over_power_of_two(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn over_power_of_two(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let &[x, by] = operands(node, &div)? else { return None };
     let (by, dtype) = (seen.splat(by)?, seen.aval(x).dtype);
     let inverse = 1.0 / by;
@@ -141,7 +141,7 @@ fn over_power_of_two(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     fits.then(|| Expr::of(&mul, [Expr::Is(x), Expr::full(&node.outs[0], inverse)]))
 }
 
-fn plus_zero(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn plus_zero(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let &[x, y] = operands(node, &add)? else { return None };
     let zero = |id: Id| seen.splat(id).is_some_and(|v| v.to_bits() == 0) && float(seen.aval(id).dtype);
     let same = |x: Id, y: Id| zero(y) && never_minus_zero(seen, x);
@@ -149,7 +149,7 @@ fn plus_zero(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 }
 
 /// Returns true if a float value is known not to be -0. Sums start from 0, and 0 + -0 is 0.
-fn never_minus_zero(seen: &Seen<'_>, id: Id) -> bool {
+fn never_minus_zero(seen: &GraphSoFar<'_>, id: Id) -> bool {
     let node = seen.node(id);
     let positive =
         |op: &Pointwise| [&exp, &exp2, &abs, &square, &sigmoid].iter().any(|r| std::ptr::eq(*r, op));
@@ -169,20 +169,20 @@ fn never_minus_zero(seen: &Seen<'_>, id: Id) -> bool {
     }
 }
 
-fn idempotent(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn idempotent(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Map(Map(op)) = &node.op else { return None };
     let such = [&abs, &sign, &floor, &ceil, &round, &trunc].iter().any(|r| std::ptr::eq(*r, *op));
     (such && *seen.op(node.ins[0]) == node.op).then(|| Expr::Is(node.ins[0]))
 }
 
-fn same_dtype(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn same_dtype(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Cast(cast) = &node.op else { return None };
     (seen.aval(node.ins[0]).dtype == cast.to).then(|| Expr::Is(node.ins[0]))
 }
 
 /// Removes the inner of two casts. The intermediate dtype must hold every value of the operand, because casts between
 /// integers wrap, but casts from floats to integers saturate.
-fn cast_through(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn cast_through(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (Op::Cast(cast), inner) = (&node.op, seen.node(*node.ins.first()?)) else { return None };
     let Op::Cast(through) = &inner.op else { return None };
     let from = seen.aval(inner.ins[0]).dtype;
@@ -207,6 +207,6 @@ fn holds(wide: DType, narrow: DType) -> bool {
     }
 }
 
-fn stopped(_: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn stopped(_: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     matches!(node.op, Op::StopGradient(_)).then(|| Expr::Is(node.ins[0]))
 }

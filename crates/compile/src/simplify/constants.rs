@@ -1,6 +1,6 @@
 //! Folds constants: the reference evaluator computes values that do not depend on inputs at compile time.
 
-use super::{Expr, Rule, Seen};
+use super::{Expr, GraphSoFar, Rule};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::{Form, Op};
 use gradus_ir::{Aval, Literal, reference};
@@ -21,19 +21,19 @@ pub(super) fn costly() -> Vec<Rule> {
     vec![Rule::exact("fold", "f(constants) = its value", fold)]
 }
 
-fn splat(_: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn splat(_: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Constant(c) = &node.op else { return None };
     let l = &c.value;
     let repeated = l.data().len() > 1 && !l.dtype().is_complex() && l.splat().is_some();
     repeated.then(|| Expr::splat(l.clone(), l.shape()))
 }
 
-fn types(seen: &Seen<'_>, node: &Node) -> Vec<Aval> {
+fn types(seen: &GraphSoFar<'_>, node: &Node) -> Vec<Aval> {
     node.ins.iter().map(|id| seen.aval(*id).clone()).collect()
 }
 
 /// Folds views and pointwise functions of repeated elements: the result is one element, repeated.
-fn fold_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn fold_repeated(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let shape = &node.outs[0].shape;
     if node.ins.is_empty() || shape.numel() == 0 || matches!(node.op, Op::Barrier(_)) {
         return None;
@@ -59,7 +59,7 @@ fn fold_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 
 /// Folds ops whose work is proportional to the number of elements they read and write. Does not fold views of an index,
 /// because kernels compute them at no cost, nor broadcasts, which would store equal elements. Folds views of a constant.
-fn fold(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn fold(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let small =
         |a: &Aval| a.shape.numel().checked_mul(a.dtype.size()).is_some_and(|bytes| bytes <= MOST_BYTES);
     if node.ins.is_empty() || !small(&node.outs[0]) || matches!(node.op, Op::Barrier(_) | Op::Broadcast(_)) {
@@ -83,7 +83,7 @@ fn fold(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 }
 
 /// Returns true if a value is a constant, an index, or a view of one.
-fn is_constant(seen: &Seen<'_>, id: Id) -> bool {
+fn is_constant(seen: &GraphSoFar<'_>, id: Id) -> bool {
     let node = seen.node(id);
     match &node.op {
         Op::Constant(_) | Op::Iota(_) => true,
@@ -94,7 +94,7 @@ fn is_constant(seen: &Seen<'_>, id: Id) -> bool {
     }
 }
 
-fn value(seen: &Seen<'_>, id: Id) -> Option<Literal> {
+fn value(seen: &GraphSoFar<'_>, id: Id) -> Option<Literal> {
     let node = seen.node(id);
     if let Op::Constant(c) = &node.op {
         return Some(c.value.clone());

@@ -5,7 +5,7 @@
 //! order of two products as long as that reduces the cost of a chain. The result is not always the best order, but never
 //! worse than the original.
 
-use super::{Expr, Rule, Seen};
+use super::{Expr, GraphSoFar, Rule};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::Op;
 use gradus_ir::ops::dot::Dot;
@@ -17,7 +17,7 @@ pub(super) fn rules() -> Vec<Rule> {
 /// An operand of a product of three, with its labels.
 type Factor = (Id, String);
 
-fn reordered(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn reordered(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     let (operand, inner) = (0..2).find_map(|operand| match seen.op(node.ins[operand]) {
         Op::Dot(inner) if seen.read_once(node.ins[operand]) => Some((operand, inner)),
@@ -56,7 +56,7 @@ struct Order {
 }
 
 impl Order {
-    fn of(seen: &Seen<'_>, x: &Factor, y: &Factor, z: &Factor, out: &str) -> Order {
+    fn of(seen: &GraphSoFar<'_>, x: &Factor, y: &Factor, z: &Factor, out: &str) -> Order {
         let mut both: String = x.1.clone();
         both.extend(y.1.chars().filter(|l| !x.1.contains(*l)));
         let between: String = both.chars().filter(|l| out.contains(*l) || z.1.contains(*l)).collect();

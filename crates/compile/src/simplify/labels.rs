@@ -4,7 +4,7 @@
 //! if that order stays the same, or if the elements are integers.
 
 use super::movement::{repeats, unrepeated};
-use super::{Expr, Rule, Seen};
+use super::{Expr, GraphSoFar, Rule};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::dot::Dot;
 use gradus_ir::ops::{Form, Op};
@@ -76,7 +76,7 @@ fn with_operand(dot: Dot, node: &Node, operand: usize, x: Expr) -> Expr {
     Expr::of(dot, if operand == 0 { [x, other] } else { [other, x] })
 }
 
-fn permute_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn permute_into(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
         let below = seen.node(node.ins[operand]);
@@ -88,7 +88,7 @@ fn permute_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 }
 
 /// Moves a permute through a pointwise op, so that its operand is read in order.
-fn permute_past(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn permute_past(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
         let id = node.ins[operand];
@@ -102,7 +102,7 @@ fn permute_past(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 
 /// Returns the axis order by which a value is permuted: that of a permute, or the common order of all operands of a pointwise
 /// op that has no other reader. Searches operands to a depth of `reach`.
-fn permuted(seen: &Seen<'_>, id: Id, reach: usize) -> Option<Vec<usize>> {
+fn permuted(seen: &GraphSoFar<'_>, id: Id, reach: usize) -> Option<Vec<usize>> {
     let node = seen.node(id);
     if let Op::Permute(p) = &node.op {
         return Some(p.axes.clone());
@@ -120,13 +120,13 @@ fn permuted(seen: &Seen<'_>, id: Id, reach: usize) -> Option<Vec<usize>> {
     found.filter(|_| seen.read_once(id))
 }
 
-fn is_pointwise(seen: &Seen<'_>, node: &Node) -> bool {
+fn is_pointwise(seen: &GraphSoFar<'_>, node: &Node) -> bool {
     let types: Vec<Aval> = node.ins.iter().map(|x| seen.aval(*x).clone()).collect();
     !matches!(node.op, Op::Barrier(_)) && matches!(node.op.def().form(&types), Form::Pointwise(_))
 }
 
 /// Returns the expression of a value without its permute.
-fn unpermuted(seen: &Seen<'_>, id: Id, axes: &[usize]) -> Option<Expr> {
+fn unpermuted(seen: &GraphSoFar<'_>, id: Id, axes: &[usize]) -> Option<Expr> {
     let node = seen.node(id);
     if let Op::Permute(_) = &node.op {
         return Some(Expr::Is(node.ins[0]));
@@ -142,7 +142,7 @@ fn unpermuted(seen: &Seen<'_>, id: Id, axes: &[usize]) -> Option<Expr> {
 
 /// Moves a permute of a product into its labels. Applies only if the product has no other reader, because it would be
 /// computed twice otherwise.
-fn permute_of(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn permute_of(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Permute(p) = &node.op else { return None };
     let below = seen.node(node.ins[0]);
     let Op::Dot(dot) = &below.op else { return None };
@@ -156,7 +156,7 @@ fn permute_of(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 
 /// Returns the source of an operand that is a broadcast, and the axes with a `wanted` label along which it repeats.
 fn repeated(
-    seen: &Seen<'_>,
+    seen: &GraphSoFar<'_>,
     id: Id,
     labels: &str,
     wanted: impl Fn(char) -> bool,
@@ -170,7 +170,7 @@ fn repeated(
 }
 
 /// Returns the broadcast without the repetitions along the axes `lost`.
-fn less_repeated(seen: &Seen<'_>, x: Id, to: &Shape, lost: &[usize]) -> Expr {
+fn less_repeated(seen: &GraphSoFar<'_>, x: Id, to: &Shape, lost: &[usize]) -> Expr {
     Expr::Is(x).reshape(&unrepeated(seen.shape(x), to, lost)).broadcast(&to.without(lost))
 }
 
@@ -180,7 +180,7 @@ fn without(labels: &str, axes: &[usize]) -> String {
 
 /// Removes a label along which an operand is repeated. Applies if the other operand has the label, which then determines its
 /// extent.
-fn repeated_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn repeated_into(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
         let (own, other, id) = (labels(dot, operand), labels(dot, 1 - operand), node.ins[operand]);
@@ -193,7 +193,7 @@ fn repeated_into(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 
 /// Moves a repetition from an operand to the result. Applies if only the broadcast operand has the label, so that all results
 /// along it are equal.
-fn repeated_by(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn repeated_by(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Dot(dot) = &node.op else { return None };
     (0..2).find_map(|operand| {
         let (own, other, id) = (labels(dot, operand), labels(dot, 1 - operand), node.ins[operand]);

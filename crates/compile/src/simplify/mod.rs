@@ -59,16 +59,16 @@ pub struct Rule {
 /// The implementation of a rule.
 enum Rewrite {
     /// Matches the pattern of a law.
-    Pattern(&'static pattern::Law),
+    Pattern(&'static pattern::PatternRule),
     /// Calls a function.
-    Look(fn(&Seen<'_>, &Node) -> Option<Expr>),
+    Look(fn(&GraphSoFar<'_>, &Node) -> Option<Expr>),
 }
 
 impl Rule {
     const fn exact(
         name: &'static str,
         law: &'static str,
-        look: fn(&Seen<'_>, &Node) -> Option<Expr>,
+        look: fn(&GraphSoFar<'_>, &Node) -> Option<Expr>,
     ) -> Rule {
         Rule { name, law, exact: true, rewrite: Rewrite::Look(look) }
     }
@@ -76,7 +76,7 @@ impl Rule {
     const fn rounding(
         name: &'static str,
         law: &'static str,
-        look: fn(&Seen<'_>, &Node) -> Option<Expr>,
+        look: fn(&GraphSoFar<'_>, &Node) -> Option<Expr>,
     ) -> Rule {
         Rule { name, law, exact: false, rewrite: Rewrite::Look(look) }
     }
@@ -123,14 +123,14 @@ pub fn simplify(graph: &Graph, options: &Options) -> Result<Simplified> {
 }
 
 /// The values so far, and what rules may ask about them.
-struct Seen<'a> {
+struct GraphSoFar<'a> {
     nodes: &'a [Node],
     uses: &'a [usize],
     /// Values that a rule required to be read once, but that have more readers.
     refused: &'a RefCell<Vec<Id>>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> GraphSoFar<'a> {
     fn node(&self, id: Id) -> &'a Node {
         &self.nodes[id.node as usize]
     }
@@ -299,7 +299,7 @@ impl<'r> Pass<'r> {
         }
         let found = self.b.look(|nodes| {
             let (seen, node) =
-                (Seen { nodes, uses: &self.uses, refused: &self.refused }, &nodes[at as usize]);
+                (GraphSoFar { nodes, uses: &self.uses, refused: &self.refused }, &nodes[at as usize]);
             let ask = |(i, rule): (usize, &&Rule)| {
                 let expr = match rule.rewrite {
                     Rewrite::Pattern(law) => law.rewrite(&seen, node),

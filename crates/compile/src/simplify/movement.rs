@@ -2,7 +2,7 @@
 //! Each rule takes a movement of a movement, or one without effect, and returns the simpler expression.
 //! Rules for movements next to contractions are in `labels.rs`, rules for pad and concat in `pieces.rs`.
 
-use super::{Expr, Rule, Seen};
+use super::{Expr, GraphSoFar, Rule};
 use gradus_ir::graph::Node;
 use gradus_ir::ops::Op;
 use gradus_ir::ops::movement::{Broadcast, Flip, Permute, Reshape, Slice};
@@ -38,7 +38,7 @@ macro_rules! two {
     }};
 }
 
-fn identity(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn identity(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let &[x] = &node.ins[..] else { return None };
     let from: &Aval = seen.aval(x);
     let same = *from == node.outs[0];
@@ -56,23 +56,23 @@ fn identity(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     stays.then_some(Expr::Is(x))
 }
 
-fn reshape_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn reshape_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (outer, _, x) = two!(seen, node, Reshape);
     Some(Expr::Is(x).reshape(&outer.shape))
 }
 
-fn permute_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn permute_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (outer, inner, x) = two!(seen, node, Permute);
     let axes = outer.axes.iter().map(|&a| inner.axes[a]).collect();
     Some(Expr::of(Permute { axes }, [Expr::Is(x)]))
 }
 
-fn broadcast_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn broadcast_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (outer, _, x) = two!(seen, node, Broadcast);
     Some(Expr::of(Broadcast { shape: outer.shape.clone() }, [Expr::Is(x)]))
 }
 
-fn slice_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn slice_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (outer, inner, x) = two!(seen, node, Slice);
     let shape = seen.shape(x);
     let mut both = Slice { start: vec![], stop: vec![], step: vec![] };
@@ -98,7 +98,7 @@ fn slice_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(both, [Expr::Is(x)]))
 }
 
-fn flip_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn flip_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (outer, inner, x) = two!(seen, node, Flip);
     let rank = node.outs[0].rank();
     let axes = (0..rank).filter(|a| outer.axes.contains(a) != inner.axes.contains(a)).collect();
@@ -106,7 +106,7 @@ fn flip_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 }
 
 /// Replaces a permute that moves only axes of extent 1 by a reshape, which is cheaper because it needs no strides.
-fn permute_of_ones(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn permute_of_ones(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Permute(p) = &node.op else { return None };
     let shape = seen.shape(node.ins[0]);
     let moving: Vec<usize> = p.axes.iter().copied().filter(|&a| shape[a] != 1).collect();

@@ -1,6 +1,6 @@
 //! Rules as patterns: a term to match, and a term that replaces it.
 
-use super::{Expr, Seen};
+use super::{Expr, GraphSoFar};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::pointwise::Pointwise;
 use gradus_ir::ops::pointwise::table::{add, and, eq, mul, ne, or, xor};
@@ -9,7 +9,7 @@ use gradus_ir::ops::{Map, Op};
 use gradus_ir::{Class, DType};
 
 /// A rule that is expressed by a pattern.
-pub(super) struct Law {
+pub(super) struct PatternRule {
     pub(super) name: &'static str,
     pub(super) exact: bool,
     pub(super) law: &'static str,
@@ -42,8 +42,8 @@ static EITHER_WAY: [&Pointwise; 7] = [&add, &mul, &and, &or, &xor, &eq, &ne];
 
 type Bound = [Option<Id>; 4];
 
-impl Law {
-    pub(super) fn rewrite(&self, seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+impl PatternRule {
+    pub(super) fn rewrite(&self, seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
         let mut bound = Bound::default();
         let found = found(&self.find, seen, node, &mut bound) && (self.on)(class_giver(seen, node)?);
         found.then(|| put(&self.put, node, &bound)).flatten()
@@ -51,12 +51,12 @@ impl Law {
 }
 
 /// Returns the dtype that decides whether a rule applies: that of the first operand, or of the branches of a selection.
-fn class_giver(seen: &Seen<'_>, node: &Node) -> Option<DType> {
+fn class_giver(seen: &GraphSoFar<'_>, node: &Node) -> Option<DType> {
     let at = matches!(node.op, Op::Select(_)) as usize;
     node.ins.get(at).map(|id| seen.aval(*id).dtype)
 }
 
-fn found(term: &Term, seen: &Seen<'_>, node: &Node, bound: &mut Bound) -> bool {
+fn found(term: &Term, seen: &GraphSoFar<'_>, node: &Node, bound: &mut Bound) -> bool {
     match (term, &node.op) {
         (Term::Apply(row, terms), Op::Map(Map(own))) if std::ptr::eq(*row, *own) => {
             let before = *bound;
@@ -72,7 +72,12 @@ fn found(term: &Term, seen: &Seen<'_>, node: &Node, bound: &mut Bound) -> bool {
     }
 }
 
-fn all(terms: impl Iterator<Item = &'static Term>, seen: &Seen<'_>, ins: &[Id], bound: &mut Bound) -> bool {
+fn all(
+    terms: impl Iterator<Item = &'static Term>,
+    seen: &GraphSoFar<'_>,
+    ins: &[Id],
+    bound: &mut Bound,
+) -> bool {
     terms.zip(ins).all(|(term, &id)| match term {
         Term::Any(i) => *bound[*i].get_or_insert(id) == id,
         Term::Num(v) => seen.splat(id).is_some_and(|s| match seen.aval(id).dtype.class() {

@@ -4,7 +4,7 @@
 //! pieces plus 0, bit for bit, and that is one kernel. Such sums are the gradients of values that are split, for example into
 //! queries, keys and values.
 
-use super::{Expr, Rule, Seen};
+use super::{Expr, GraphSoFar, Rule};
 use gradus_ir::graph::{Id, Node};
 use gradus_ir::ops::movement::{Concat, Pad, Slice};
 use gradus_ir::ops::pointwise::table::add;
@@ -35,7 +35,7 @@ pub(super) fn rules() -> Vec<Rule> {
     ]
 }
 
-fn slice_of_concat(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn slice_of_concat(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Slice(s) = &node.op else { return None };
     let below = seen.node(node.ins[0]);
     let Op::Concat(Concat { axis }) = &below.op else { return None };
@@ -58,7 +58,7 @@ fn plain(p: &Pad) -> bool {
     p.interior.iter().all(|&i| i == 0) && p.low.iter().chain(&p.high).all(|&x| x >= 0)
 }
 
-fn slice_of_pad(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn slice_of_pad(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Slice(s) = &node.op else { return None };
     let below = seen.node(node.ins[0]);
     let Op::Pad(p) = &below.op else { return None };
@@ -80,7 +80,7 @@ fn slice_of_pad(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     (0..shape.rank()).any(is_outside).then(|| Expr::full(&node.outs[0], 0.0))
 }
 
-fn pad_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn pad_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Pad(outer) = &node.op else { return None };
     let below = seen.node(node.ins[0]);
     let Op::Pad(inner) = &below.op else { return None };
@@ -92,7 +92,7 @@ fn pad_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(Expr::of(Pad { low, high, interior: outer.interior.clone() }, [Expr::Is(below.ins[0])]))
 }
 
-fn concat_in_concat(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn concat_in_concat(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Concat(own) = &node.op else { return None };
     let nested = |id: &Id| *seen.op(*id) == node.op && seen.read_once(*id);
     if !node.ins.iter().any(nested) {
@@ -103,7 +103,7 @@ fn concat_in_concat(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 }
 
 /// Merges two neighbouring slices into one, or into the operand itself if they cover it.
-fn concat_of_split(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn concat_of_split(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let Op::Concat(Concat { axis }) = &node.op else { return None };
     let slice = |id: Id| match seen.op(id) {
         Op::Slice(s) => Some((s, seen.node(id).ins[0])),
@@ -134,7 +134,7 @@ struct Pieces {
     pieces: Vec<(Range<usize>, Id)>,
 }
 
-fn sum_of_pieces(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn sum_of_pieces(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let out = &node.outs[0];
     let ids = addends(node)?;
     let (mut x, y) = (pieces(seen, ids[0])?, pieces(seen, ids[1])?);
@@ -176,7 +176,7 @@ fn addends(node: &Node) -> Option<[Id; 2]> {
 
 /// Returns the pieces of a value that is a pad along one axis, or a result of `sum_of_pieces`: a concat, plus 0 unless its
 /// elements are integers.
-fn pieces(seen: &Seen<'_>, id: Id) -> Option<Pieces> {
+fn pieces(seen: &GraphSoFar<'_>, id: Id) -> Option<Pieces> {
     let node = seen.node(id);
     if let Op::Pad(p) = &node.op {
         let shape = seen.shape(node.ins[0]);

@@ -4,7 +4,7 @@
 //! and products of floats depend on the order. A sum starts from 0, so the sum of one element is `x + 0`, not `x`.
 
 use super::movement::{repeats, unrepeated};
-use super::{Expr, Rule, Seen};
+use super::{Expr, GraphSoFar, Rule};
 use gradus_ir::graph::Node;
 use gradus_ir::ops::pointwise::table::add;
 use gradus_ir::ops::reduce::{Max, Min, Prod, Sum};
@@ -58,7 +58,7 @@ fn renumbered(axes: &[usize], gone: &[usize]) -> Vec<usize> {
     axes.iter().filter(|a| !gone[**a]).map(|a| a - before[*a]).collect()
 }
 
-fn reduce_one(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn reduce_one(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (combine, axes) = parts(node)?;
     let shape = seen.shape(node.ins[0]);
     let ones: Vec<usize> = axes.iter().copied().filter(|&a| shape[a] == 1).collect();
@@ -79,7 +79,7 @@ fn reduce_one(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     Some(if plain { x } else { Expr::of(&add, [x, Expr::full(out, 0.0)]) })
 }
 
-fn reduce_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn reduce_repeated(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (combine, axes) = parts(node)?;
     let below = seen.node(node.ins[0]);
     let (Combine::Max | Combine::Min, Op::Broadcast(b)) = (combine, &below.op) else { return None };
@@ -97,7 +97,7 @@ fn reduce_repeated(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
 
 /// Matches two nested reductions of one kind. Returns their combination, the axes of the operand that the outer one reduces
 /// and those that the inner one reduces, and the operand.
-fn both(seen: &Seen<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>, Expr)> {
+fn both(seen: &GraphSoFar<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>, Expr)> {
     let (combine, outer) = parts(node)?;
     let below = seen.node(node.ins[0]);
     let (same, inner) = parts(below)?;
@@ -110,7 +110,7 @@ fn both(seen: &Seen<'_>, node: &Node) -> Option<(Combine, Vec<usize>, Vec<usize>
 
 /// Merges two reductions if the order of combination stays the same. One reduction combines elements in row-major order, and
 /// so do two nested ones if the inner one is over the last axes.
-fn reduce_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn reduce_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (combine, mut outer, inner, x) = both(seen, node)?;
     let in_order = outer.iter().max() < inner.iter().min();
     let extreme = matches!(combine, Combine::Max | Combine::Min);
@@ -121,7 +121,7 @@ fn reduce_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
     reduce(combine, outer, x)
 }
 
-fn sum_twice(seen: &Seen<'_>, node: &Node) -> Option<Expr> {
+fn sum_twice(seen: &GraphSoFar<'_>, node: &Node) -> Option<Expr> {
     let (combine, mut outer, inner, x) = both(seen, node)?;
     outer.extend(inner);
     reduce(combine, outer, x)

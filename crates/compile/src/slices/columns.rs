@@ -4,7 +4,7 @@
 //! is split into sums of a few rows each. The nests around it become slices of the same rows, so that values that both use
 //! are loaded from memory once.
 
-use super::{Looked, Run, Users, emit_slices, run, sliced, users};
+use super::{Run, StepUses, Users, emit_slices, run, sliced, users};
 use crate::kernel::Kernel;
 use crate::plan::{Plan, Step};
 use crate::profile::Slices;
@@ -93,6 +93,6 @@ fn gather_nests(plan: &mut Plan, sum: usize, parts: usize, least: usize) -> Rang
 fn best(plan: &Plan, users: &Users, steps: Range<usize>, parts: usize, limits: &Slices) -> Option<Run> {
     let lengths = (2..=steps.len()).rev();
     let mut ranges = lengths.flat_map(|n| (steps.start..=steps.end - n).map(move |s| s..s + n));
-    let looked = Looked::new(plan, users, limits);
+    let looked = StepUses::new(plan, users, limits);
     ranges.find_map(|range| run(&looked, range, &[parts]))
 }

@@ -55,7 +55,7 @@ struct Move<'a> {
 }
 
 /// A function that is called for every access of a step, and returns the buffer to use instead.
-type Ask<'f> = &'f mut dyn FnMut(Move<'_>) -> usize;
+type RedirectAccess<'f> = &'f mut dyn FnMut(Move<'_>) -> usize;
 
 /// Splits axes so that the first parts have these extents. Returns the parts of each axis.
 fn front(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<usize>>> {
@@ -69,7 +69,7 @@ fn front(axes: &[usize], parallel: usize, extents: &[usize]) -> Option<Vec<Vec<u
 }
 
 /// Returns the step for one index of the outer axes; `None` if the step cannot be sliced.
-fn sliced(step: &Step, extents: &[usize], ask: Ask<'_>) -> Option<Step> {
+fn sliced(step: &Step, extents: &[usize], ask: RedirectAccess<'_>) -> Option<Step> {
     match step {
         Step::Kernel(k) => kernel(k, extents, ask).map(Step::Kernel),
         Step::Contract(c) => contraction(c, extents, ask).map(Step::Contract),
@@ -77,7 +77,7 @@ fn sliced(step: &Step, extents: &[usize], ask: Ask<'_>) -> Option<Step> {
     }
 }
 
-fn kernel(k: &Kernel, extents: &[usize], ask: Ask<'_>) -> Option<Kernel> {
+fn kernel(k: &Kernel, extents: &[usize], ask: RedirectAccess<'_>) -> Option<Kernel> {
     let (axes, n) = (&k.axes, extents.len());
     let pieces = front(axes, k.parallel, extents)?;
     let inner: Vec<usize> = pieces.concat().split_off(n);
@@ -112,7 +112,7 @@ fn kernel(k: &Kernel, extents: &[usize], ask: Ask<'_>) -> Option<Kernel> {
     Some(Kernel { axes: inner, parallel, ..new })
 }
 
-fn contraction(c: &Contraction, extents: &[usize], ask: Ask<'_>) -> Option<Contraction> {
+fn contraction(c: &Contraction, extents: &[usize], ask: RedirectAccess<'_>) -> Option<Contraction> {
     let n = extents.len();
     let axes: Vec<usize> = c.batch.iter().map(|b| b.0).chain([c.m.0]).collect();
     let pieces = front(&axes, axes.len(), extents)?;
@@ -179,7 +179,7 @@ struct Use {
 type Used = Option<Rc<[Use]>>;
 
 /// Properties of steps, cached because the search for runs needs them often.
-struct Looked<'a> {
+struct StepUses<'a> {
     plan: &'a Plan,
     users: &'a Users,
     limits: &'a Slices,
@@ -187,9 +187,9 @@ struct Looked<'a> {
     uses: RefCell<HashMap<(usize, Vec<usize>), Used>>,
 }
 
-impl<'a> Looked<'a> {
-    fn new(plan: &'a Plan, users: &'a Users, limits: &'a Slices) -> Looked<'a> {
-        Looked { plan, users, limits, uses: RefCell::default() }
+impl<'a> StepUses<'a> {
+    fn new(plan: &'a Plan, users: &'a Users, limits: &'a Slices) -> StepUses<'a> {
+        StepUses { plan, users, limits, uses: RefCell::default() }
     }
 
     fn uses(&self, step: usize, extents: &[usize]) -> Used {
@@ -220,7 +220,7 @@ impl<'a> Looked<'a> {
 }
 
 /// Returns consecutive steps as a run over these outer axes. Returns `None` if they cannot form one.
-fn run(looked: &Looked<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
+fn run(looked: &StepUses<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Run> {
     let (plan, users) = (looked.plan, looked.users);
     let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
     let mut scattered = BTreeSet::new();
@@ -252,7 +252,7 @@ fn run(looked: &Looked<'_>, steps: Range<usize>, extents: &[usize]) -> Option<Ru
 /// Returns the runs that are worth slicing. They do not overlap.
 fn runs(plan: &Plan, limits: &Slices) -> Vec<Run> {
     let users = users(plan);
-    let looked = &Looked::new(plan, &users, limits);
+    let looked = &StepUses::new(plan, &users, limits);
     let mut found: Vec<Run> = Vec::new();
     let mut at = 0;
     while at < plan.steps.len() {
@@ -266,7 +266,7 @@ fn runs(plan: &Plan, limits: &Slices) -> Vec<Run> {
 }
 
 /// Returns the longest run around a batch of products.
-fn grow_run(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
+fn grow_run(looked: &StepUses<'_>, first: usize, at: usize) -> Option<Run> {
     let plan = looked.plan;
     let Step::Contract(c) = &plan.steps[at] else { return None };
     let extents: Vec<usize> = c.batch.iter().map(|b| b.0).filter(|e| *e != 1).collect();
@@ -315,7 +315,7 @@ fn grow_run(looked: &Looked<'_>, first: usize, at: usize) -> Option<Run> {
 }
 
 /// Combines several slices into one if slices are small. Returns `None` if too few slices remain.
-fn merge_slices(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
+fn merge_slices(looked: &StepUses<'_>, mut whole: Run) -> Option<Run> {
     let Slices { fewest, small, .. } = *looked.limits;
     loop {
         let slices: usize = whole.extents.iter().product();
@@ -332,7 +332,7 @@ fn merge_slices(looked: &Looked<'_>, mut whole: Run) -> Option<Run> {
 }
 
 /// Splits slices into parts of their rows if slices are large and all steps can be split by rows.
-fn split_by_rows(looked: &Looked<'_>, whole: Run) -> Run {
+fn split_by_rows(looked: &StepUses<'_>, whole: Run) -> Run {
     let plan = looked.plan;
     let slices: usize = whole.extents.iter().product();
     let Some(Step::Contract(c)) =
