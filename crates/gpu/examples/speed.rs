@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Gpu, limits};
-use gradus_gpu::{Barriers, Limits};
+use gradus_gpu::{Barriers, Limits, profile};
 use gradus_ir::graph::{Builder, Var};
 use gradus_ir::ops::Combine;
 use gradus_ir::ops::cumulate::Cumulate;
@@ -34,21 +34,25 @@ fn main() {
         Ok(s) => println!("{name:32} {:10.3} ms {:10.1} {unit}/s", s * 1e3, work / s / 1e9),
         Err(why) => println!("{name:32} {why}"),
     };
-    // With an argument, measures attention only: by its own kernels, and by products with the scores in memory.
-    if let Some(n) = std::env::args().nth(1).and_then(|n| n.parse::<usize>().ok()) {
-        for barriers in [Barriers::Cheap, Barriers::Dear] {
-            let limits = Limits { barriers, ..limits.clone() };
-            for (name, of) in [("claimed", "scaled_dot_product_attention"), ("composite", "composite")] {
-                let forward = common::attention_as(of, [16, n, n, 64], true);
-                let backward = vjp(&forward, &[0, 1, 2]).expect("a gradient");
-                for (pass, graph) in [("forward", &forward), ("gradients", &backward)] {
-                    match Gpu::get().seconds(graph, &limits, 1) {
-                        Ok(s) => println!("{barriers:?} {name:10} {pass:10} {:10.1} ms", s * 1e3),
-                        Err(why) => println!("{barriers:?} {name:10} {pass:10} {why}"),
-                    }
+    // With numbers of tokens as arguments, measures attention only: by its own kernels, and by products with the scores in
+    // memory.
+    let tokens: Vec<usize> = std::env::args().skip(1).filter_map(|n| n.parse().ok()).collect();
+    for &n in &tokens {
+        for (name, of) in [("kernels", "scaled_dot_product_attention"), ("products", "products")] {
+            let mut profile = profile(&limits);
+            // Otherwise attention of medium size is always computed by products.
+            profile.scores.keys = usize::MAX;
+            let forward = common::attention_as(of, [16, n, n, 64], true);
+            let backward = vjp(&forward, &[0, 1, 2]).expect("a gradient");
+            for (pass, graph) in [("forward", &forward), ("gradients", &backward)] {
+                match Gpu::get().seconds_with(graph, &profile, &limits, 5) {
+                    Ok(s) => println!("attention of {n:5} tokens, {name:8} {pass:9} {:10.2} ms", s * 1e3),
+                    Err(why) => println!("attention of {n:5} tokens, {name:8} {pass:9} {why}"),
                 }
             }
         }
+    }
+    if !tokens.is_empty() {
         return;
     }
     let n = 1 << 26;

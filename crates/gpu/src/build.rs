@@ -103,6 +103,24 @@ impl<'a> Build<'a> {
         format!("{GROUP_NUMBER} * {}u + local", self.group)
     }
 
+    /// Chooses the number of threads per group of a kernel whose groups share memory.
+    pub(crate) fn group_of(&mut self, threads: u32) {
+        self.group = threads;
+    }
+
+    /// Returns the number of this group, for a kernel in which a group computes one of `groups` tiles. A dispatch in two
+    /// dimensions may have more groups than tiles. These get the number of the last tile, and must not write: if there
+    /// may be such groups, also returns the condition that this group has a tile of its own.
+    pub(crate) fn group_number(&mut self, groups: usize, limits: &Limits) -> (Int, Option<String>) {
+        let number = self.value(GROUP_NUMBER);
+        if self.text == Text::Special && groups <= limits.groups as usize {
+            return (Int::Text(number), None);
+        }
+        let all = self.size(groups as i64);
+        let exists = self.value(format!("{number} < {}", all.text()));
+        (Int::Text(self.value(format!("min({number}, {} - 1u)", all.text()))), Some(exists))
+    }
+
     /// Finishes the kernel as [`Build::finish`] does, with enough groups for `threads` threads.
     pub(crate) fn finish_threads(self, threads: usize, limits: &Limits) -> Result<Launch, String> {
         let groups = threads.div_ceil(self.group as usize);

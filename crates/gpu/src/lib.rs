@@ -23,6 +23,7 @@ mod routine;
 mod rows;
 mod saved;
 mod scan;
+mod tile;
 mod translate;
 
 pub use dialect::Dialect;

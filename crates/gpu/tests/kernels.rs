@@ -1,7 +1,7 @@
 //! Compares kernels over unusual layouts and sizes on a software adapter with the reference. Results must be within the
 //! bounds of the ops.
 
-use crate::common::{Gpu, attention, attention_as, limits, planned};
+use crate::common::{Gpu, Variant, attention, attention_as, attention_with, limits, planned};
 use gradus_compile::{Step, Text};
 use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, SMALL, translate};
 use gradus_ir::graph::{Builder, Var};
@@ -245,12 +245,50 @@ fn running_combinations() {
 /// its own row.
 #[test]
 fn attention_with_gradients() {
-    for (sizes, causal) in [([4, 300, 300, 4], false), ([8, 250, 130, 5], true), ([70, 1000, 9, 4], false)] {
+    // With multiples of four features and enough rows, tiles of scores are in shared memory.
+    for (sizes, causal) in [
+        ([4, 300, 300, 4], false),
+        ([8, 250, 130, 5], true),
+        ([70, 1000, 9, 4], false),
+        ([3, 350, 70, 64], true),
+        ([16, 64, 96, 20], false),
+        ([8, 128, 33, 40], true),
+    ] {
         let forward = attention(sizes, causal);
         check(&format!("attention {sizes:?}"), &forward, 1.0);
         let backward = vjp(&forward, &[0, 1, 2]).expect("a gradient");
         check(&format!("gradients of attention {sizes:?}"), &backward, 1.0);
     }
+}
+
+#[test]
+fn variants_of_attention() {
+    let sizes = [6, 180, 200, 12];
+    for (group, window, softcap) in
+        [(3, None, None), (1, Some(40), None), (1, None, Some(0.5)), (2, Some(70), Some(2.0))]
+    {
+        let variant = Variant { causal: true, group, window, softcap };
+        let forward = attention_with("scaled_dot_product_attention", sizes, &variant);
+        check(&format!("{variant:?}"), &forward, 1.0);
+        let backward = vjp(&forward, &[0, 1, 2]).expect("a gradient");
+        check(&format!("gradients of {variant:?}"), &backward, 1.0);
+    }
+}
+
+/// A dispatch in two dimensions may have more groups than the kernel has tiles. These groups must not write.
+#[test]
+fn more_groups_than_tiles() {
+    let limits = Limits { groups: 5, ..limits(Barriers::Cheap) };
+    let product = graph(&[(F, &[7, 64, 32]), (F, &[7, 32, 64]), (F, &[64, 64])], |_, x| {
+        vec![x[0].dot(x[1], "bik", "bkj", "bij"), x[2] * 2.0]
+    });
+    let program = with_limits(&product, &limits, 32.0);
+    let groups = |c: &Command| matches!(c, Command::Dispatch { groups: [4, 2, 1], .. });
+    assert!(program.commands.iter().any(groups), "8 groups for 7 tiles");
+    let forward = attention([17, 64, 64, 8], true);
+    let program = with_limits(&forward, &limits, 1.0);
+    let groups = |c: &Command| matches!(c, Command::Dispatch { groups: [5, 4, 1], .. });
+    assert!(program.commands.iter().any(groups), "20 groups for 17 tiles");
 }
 
 #[test]

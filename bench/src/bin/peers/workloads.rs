@@ -39,6 +39,7 @@ pub(crate) const NAMES: &[&str] = &[
     "W1.2048bf16",
     "W2.4M",
     "W2.64K",
+    "W2.64M",
     "W3.softmax",
     "W3.softmax_fb",
     "W3.ln",
@@ -67,6 +68,7 @@ pub(crate) fn build(name: &str) -> Result<Workload, Failure> {
         }
         "W2.4M" => chain(1 << 22)?,
         "W2.64K" => chain(1 << 16)?,
+        "W2.64M" => chain(1 << 26)?,
         "W3.softmax" => compiled(&[rows()], |x| vec![x[0].softmax(-1)])?,
         "W3.softmax_fb" => compiled(&[rows(), upstream()], |x| pulled(&x[..1], &x[1], |x| x[0].softmax(-1)))?,
         "W3.ln" => compiled(&norm_inputs()[..3], |x| vec![normed(x)])?,

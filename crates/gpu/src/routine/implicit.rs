@@ -4,17 +4,16 @@
 
 use super::Call;
 use super::convolve::{number, sizes, spread};
-use crate::build::{Build, GROUP_NUMBER, Launch};
+use crate::build::{Build, Launch};
 use crate::dialect::Unit;
 use crate::int::Int;
 use crate::memory::{load, store};
 use crate::nest::decompose;
+use crate::tile::DEPTH;
 use gradus_compile::{Access, Inst, Kernel, Layout, Level, Operation, Store};
 use gradus_ir::DType;
 use gradus_ir::ops::{Combine, Window};
 
-/// Elements of the summed axis in a tile.
-const DEPTH: u32 = 16;
 /// Number of terms above which sums should be split among threads.
 const LONG: usize = 1024;
 /// Number of tiles that occupy a GPU.
@@ -120,7 +119,7 @@ fn product(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, Strin
     for name in ["ta", "tb"] {
         b.shared_array(name, "vec4<f32>", quads * DEPTH);
     }
-    let tile = Int::Text(b.value(GROUP_NUMBER));
+    let (tile, exists) = b.group_number(g.tiles(side as usize) * g.parts, call.limits);
     let column0 = b.int(tile.modulo(&tiles_n).times(&Int::Literal(side)));
     let rest = b.int(tile.over(&tiles_n));
     let row0 = b.int(rest.modulo(&tiles_m).times(&Int::Literal(side)));
@@ -197,7 +196,13 @@ fn product(call: &Call<'_>, g: &Geometry<'_>, to: usize) -> Result<Launch, Strin
         }
     }
     b.line("}\nworkgroupBarrier();\n}");
+    if let Some(exists) = &exists {
+        b.line(format!("if ({exists}) {{"));
+    }
     results(&mut b, g, to, &sums, [&row0, &column0, &group, &part], [&ty, &tx], [&m, &n]);
+    if exists.is_some() {
+        b.line("}");
+    }
     b.finish(g.tiles(side as usize) * g.parts, call.limits.groups, call.limits.bindings)
 }
 

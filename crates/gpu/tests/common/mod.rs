@@ -2,7 +2,7 @@
 //! anything between runs.
 #![allow(dead_code, reason = "each test uses a part")]
 
-use gradus_compile::{BufferLocation, Plan, Text, compile};
+use gradus_compile::{BufferLocation, Plan, Profile, Text, compile};
 use gradus_gpu::{Barriers, Command, Dialect, GpuProgram, Limits, Memory, Word, profile, translate};
 use gradus_ir::attr::Attr;
 use gradus_ir::graph::{Builder, Var};
@@ -37,34 +37,68 @@ pub(crate) fn attention(sizes: [usize; 4], causal: bool) -> Graph {
 }
 
 /// Returns attention as a region with this name. If the name is not that of attention, the region is inlined.
-pub(crate) fn attention_as(name: &str, [heads, n, m, d]: [usize; 4], causal: bool) -> Graph {
+pub(crate) fn attention_as(name: &str, sizes: [usize; 4], causal: bool) -> Graph {
+    attention_with(name, sizes, &Variant { causal, group: 1, ..Variant::default() })
+}
+
+/// Options of attention.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Variant {
+    pub(crate) causal: bool,
+    /// Number of query heads that share a head of keys.
+    pub(crate) group: usize,
+    pub(crate) window: Option<usize>,
+    pub(crate) softcap: Option<f64>,
+}
+
+/// As [`attention_as`], with options.
+pub(crate) fn attention_with(name: &str, [heads, n, m, d]: [usize; 4], variant: &Variant) -> Graph {
     fn wide(v: Var<'_>, m: usize) -> Var<'_> {
         let shape = [v.shape().to_vec(), vec![m]].concat();
         let one = [v.shape().to_vec(), vec![1]].concat();
         v.reshape(one).broadcast_to(&shape.into())
     }
-    fn inputs(b: &Builder, [heads, n, m, d]: [usize; 4]) -> [Var<'_>; 3] {
-        [n, m, m].map(|rows| b.input("x", Aval::new(DType::F32, [heads, rows, d])))
-    }
-    let sizes = [heads, n, m, d];
+    let Variant { causal, group, window, softcap } = variant.clone();
+    let types = [(heads, n), (heads / group, m), (heads / group, m)];
+    let types = types.map(|(h, rows)| Aval::new(DType::F32, [h, rows, d]));
     let r = Builder::new();
-    let [q, k, v] = inputs(&r, sizes);
-    let mut scores = q.dot(k, "hid", "hjd", "hij") * (1.0 / (d as f64).sqrt());
-    if causal {
-        let hidden = |i: usize| if i % m > i / m { -1e30 } else { 0.0 };
+    let ins: Vec<Var<'_>> = types.iter().map(|a| r.input("x", a.clone())).collect();
+    let [k, v] = [ins[1], ins[2]].map(|v| {
+        let all = [heads / group, group, m, d];
+        v.reshape(vec![heads / group, 1, m, d]).broadcast_to(&all[..].into()).reshape(vec![heads, m, d])
+    });
+    let mut scores = ins[0].dot(k, "hid", "hjd", "hij") * (1.0 / (d as f64).sqrt());
+    if let Some(c) = softcap {
+        scores = (scores * (1.0 / c)).tanh() * c;
+    }
+    if causal || window.is_some() {
+        let is_hidden = |i: usize, j: usize| j > i || window.is_some_and(|w| j + w <= i);
+        let hidden = |at: usize| if is_hidden(at / m, at % m) { -1e30 } else { 0.0 };
         let hidden = Literal::floats(DType::F32, [n, m], (0..n * m).map(hidden).collect());
         scores = scores + r.constant(hidden.expect("a matrix")).broadcast_to(&scores.shape());
     }
     let e = (scores - wide(r.apply1(Max { axes: vec![2] }, &[scores]), m)).exp();
     let out = (e / wide(e.sum(&[2]), m)).dot(v, "hij", "hjd", "hid");
     let body = Arc::new(r.finish(&[out]).expect("a body"));
-    let args = [("mask", Attr::Bool(false)), ("causal", Attr::Bool(causal)), ("group", Attr::Int(1))];
-    let mut args: Vec<(String, Attr)> = args.into_iter().map(|(n, a)| (n.to_string(), a)).collect();
-    args.push(("dropout".into(), Attr::Float(0f64.to_bits())));
+    let mut args = vec![
+        ("mask", Attr::Bool(false)),
+        ("causal", Attr::Bool(causal)),
+        ("group", Attr::Int(group as i64)),
+        ("dropout", Attr::Float(0f64.to_bits())),
+    ];
+    args.extend(window.map(|w| ("window", Attr::Int(w as i64))));
+    args.extend(softcap.map(|c| ("softcap", Attr::Float(c.to_bits()))));
+    let args = args.into_iter().map(|(n, a)| (n.to_string(), a)).collect();
     let b = Builder::new();
-    let ins = inputs(&b, sizes);
+    let ins: Vec<Var<'_>> = types.iter().map(|a| b.input("x", a.clone())).collect();
     let outs = b.apply(Call::new(name, args, body), &ins);
     b.finish(&outs).expect("a call")
+}
+
+/// Returns a number between -1 and 1.
+fn noise(i: u32) -> f32 {
+    let mixed = (i ^ (i >> 15)).wrapping_mul(0x2c1b_3c6d);
+    (mixed ^ (mixed >> 12)) as i32 as f32 / (1u32 << 31) as f32
 }
 
 pub(crate) struct Gpu {
@@ -278,15 +312,41 @@ impl Gpu {
         Ok(())
     }
 
-    /// Returns the seconds of one run of a graph on inputs of zeros: the shortest of several runs.
+    /// Returns the seconds of one run of a graph: the shortest of several runs.
     pub(crate) fn seconds(&self, graph: &Graph, limits: &Limits, times: usize) -> Result<f64, String> {
-        let plan = planned(graph, limits).map_err(|e| e.to_string())?;
+        self.seconds_with(graph, &profile(limits), limits, times)
+    }
+
+    /// As [`Gpu::seconds`], with a profile other than that of the limits.
+    pub(crate) fn seconds_with(
+        &self,
+        graph: &Graph,
+        profile: &Profile,
+        limits: &Limits,
+        times: usize,
+    ) -> Result<f64, String> {
+        let plan = compile(graph, profile).map_err(|e| e.to_string())?;
         let program = translate(&plan, limits, Dialect::Wgsl, Text::Special).map_err(|e| e.to_string())?;
-        let zeros = |b: &usize| vec![0; program.buffers[*b].bytes()];
-        let (memory, starts) = self.memory(&program, &program.inputs.iter().map(zeros).collect::<Vec<_>>());
-        self.submit(&program, &memory, &starts, 1)?;
+        // Numbers between -1 and 1, because GPUs compute zeros faster.
+        let numbers = |b: &usize| -> Vec<u8> {
+            let buffer = &program.buffers[*b];
+            match buffer.dtype {
+                DType::F32 => (0..buffer.numel as u32).flat_map(|i| noise(i).to_le_bytes()).collect(),
+                DType::BF16 => (0..buffer.numel as u32)
+                    .flat_map(|i| ((noise(i).to_bits() >> 16) as u16).to_le_bytes())
+                    .collect(),
+                _ => vec![0; buffer.bytes()],
+            }
+        };
+        let inputs: Vec<Vec<u8>> = program.inputs.iter().map(numbers).collect();
+        let (memory, starts) = self.memory(&program, &inputs);
+        // GPUs that were idle are slow at first.
+        let warm = std::time::Instant::now();
+        while warm.elapsed().as_millis() < 300 {
+            self.submit(&program, &memory, &starts, times)?;
+        }
         let mut best = f64::INFINITY;
-        for _ in 0..5 {
+        for _ in 0..7 {
             let start = std::time::Instant::now();
             self.submit(&program, &memory, &starts, times)?;
             best = best.min(start.elapsed().as_secs_f64() / times as f64);

@@ -33,7 +33,7 @@ FN f32 f_product_error(f32 a, f32 b, f32 product) { return __fmaf_rn(a, b, -prod
 FN u32 countLeadingZeros(u32 x) { return __clz(x); }
 FN void workgroupBarrier() { __syncthreads(); }
 extern "C" __global__ void __launch_bounds__(256)
-entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
+entry(vec4<u32>* __restrict__ m0, const vec4<u32>* __restrict__ p) {
   const uint3 group = blockIdx;
   const uint3 groups = make_uint3(gridDim.x, gridDim.y, gridDim.z);
   const u32 local = threadIdx.x;
@@ -41,10 +41,7 @@ entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
   __shared__ vec4<f32> tb[256];
   const auto finish = [&](f32 x0, f32 x1, f32 x2, f32 x3, u32 place, u32 left) {
   let v1 = (p[0].y + place);
-  m0[v1] = bitcast<u32>(x0);
-  m0[(v1 + 1u)] = bitcast<u32>(x1);
-  m0[(v1 + 2u)] = bitcast<u32>(x2);
-  m0[(v1 + 3u)] = bitcast<u32>(x3);
+  m0[(v1 / 4u)] = vec4<u32>(bitcast<u32>(x0), bitcast<u32>(x1), bitcast<u32>(x2), bitcast<u32>(x3));
   };
   let v2 = (group.y * groups.x + group.x);
   let v3 = ((v2 % 3u) * 64u);
@@ -73,70 +70,97 @@ entry(u32* __restrict__ m0, const vec4<u32>* __restrict__ p) {
   var v26 = 0.0f;
   var v27 = 0.0f;
   for (var v28 = 0u; v28 < 128u; v28 = v28 + 16u) {
-    let v29 = local / 16u;
-    let v30 = local % 16u;
-    let v31 = (v5 + (v29 * 4u));
-    let v32 = (v28 + v30);
-    let v33 = ((v7 + (v31 * 128u)) + v32);
-    let v34 = ((v7 + ((v31 + 1u) * 128u)) + v32);
-    let v35 = ((v7 + ((v31 + 2u) * 128u)) + v32);
-    let v36 = ((v7 + ((v31 + 3u) * 128u)) + v32);
-    ta[v30 * 16u + v29] = vec4<f32>(bitcast<f32>(m0[v33]), bitcast<f32>(m0[v34]), bitcast<f32>(m0[v35]), bitcast<f32>(m0[v36]));
-    let v37 = local % 16u;
-    let v38 = local / 16u;
-    let v39 = (v3 + (v37 * 4u));
-    let v40 = (v28 + v38);
-    let v41 = ((v8 + v39) + (v40 * 192u));
-    tb[v38 * 16u + v37] = vec4<f32>(bitcast<f32>(m0[v41]), bitcast<f32>(m0[(v41 + 1u)]), bitcast<f32>(m0[(v41 + 2u)]), bitcast<f32>(m0[(v41 + 3u)]));
+    if (local < 64u) {
+      let v29 = local / 4u;
+      let v30 = local % 4u;
+      let v31 = (v5 + (v29 * 4u));
+      let v32 = (v28 + (v30 * 4u));
+      let v33 = ((v7 + (v31 * 128u)) + v32);
+      let v34 = m0[(v33 / 4u)];
+      let v35 = bitcast<f32>(v34.x);
+      let v36 = bitcast<f32>(v34.y);
+      let v37 = bitcast<f32>(v34.z);
+      let v38 = bitcast<f32>(v34.w);
+      let v39 = ((v7 + ((v31 + 1u) * 128u)) + v32);
+      let v40 = m0[(v39 / 4u)];
+      let v41 = bitcast<f32>(v40.x);
+      let v42 = bitcast<f32>(v40.y);
+      let v43 = bitcast<f32>(v40.z);
+      let v44 = bitcast<f32>(v40.w);
+      let v45 = ((v7 + ((v31 + 2u) * 128u)) + v32);
+      let v46 = m0[(v45 / 4u)];
+      let v47 = bitcast<f32>(v46.x);
+      let v48 = bitcast<f32>(v46.y);
+      let v49 = bitcast<f32>(v46.z);
+      let v50 = bitcast<f32>(v46.w);
+      let v51 = ((v7 + ((v31 + 3u) * 128u)) + v32);
+      let v52 = m0[(v51 / 4u)];
+      let v53 = bitcast<f32>(v52.x);
+      let v54 = bitcast<f32>(v52.y);
+      let v55 = bitcast<f32>(v52.z);
+      let v56 = bitcast<f32>(v52.w);
+      let v57 = v30 * 64u + (v29 ^ (v30 * 2u));
+      ta[v57 + 0u] = vec4<f32>(v35, v41, v47, v53);
+      ta[v57 + 16u] = vec4<f32>(v36, v42, v48, v54);
+      ta[v57 + 32u] = vec4<f32>(v37, v43, v49, v55);
+      ta[v57 + 48u] = vec4<f32>(v38, v44, v50, v56);
+    }
+    let v58 = local % 16u;
+    let v59 = local / 16u;
+    let v60 = (v3 + (v58 * 4u));
+    let v61 = (v28 + v59);
+    let v62 = ((v8 + v60) + (v61 * 192u));
+    let v63 = m0[(v62 / 4u)];
+    tb[v59 * 16u + v58] = vec4<f32>(bitcast<f32>(v63.x), bitcast<f32>(v63.y), bitcast<f32>(v63.z), bitcast<f32>(v63.w));
     workgroupBarrier();
-    for (var v42 = 0u; v42 < 16u; v42 = v42 + 1u) {
-      let v43 = ta[v42 * 16u + v11 + 0u];
-      let v44 = tb[v42 * 16u + v10 + 0u];
-      v12 = fma(v43.x, v44.x, v12);
-      v13 = fma(v43.x, v44.y, v13);
-      v14 = fma(v43.x, v44.z, v14);
-      v15 = fma(v43.x, v44.w, v15);
-      v16 = fma(v43.y, v44.x, v16);
-      v17 = fma(v43.y, v44.y, v17);
-      v18 = fma(v43.y, v44.z, v18);
-      v19 = fma(v43.y, v44.w, v19);
-      v20 = fma(v43.z, v44.x, v20);
-      v21 = fma(v43.z, v44.y, v21);
-      v22 = fma(v43.z, v44.z, v22);
-      v23 = fma(v43.z, v44.w, v23);
-      v24 = fma(v43.w, v44.x, v24);
-      v25 = fma(v43.w, v44.y, v25);
-      v26 = fma(v43.w, v44.z, v26);
-      v27 = fma(v43.w, v44.w, v27);
+    for (var v64 = 0u; v64 < 16u; v64 = v64 + 1u) {
+      let v65 = ta[v64 * 16u + ((v11 + 0u) ^ (v64 / 4u * 2u))];
+      let v66 = tb[v64 * 16u + v10 + 0u];
+      v12 = fma(v65.x, v66.x, v12);
+      v13 = fma(v65.x, v66.y, v13);
+      v14 = fma(v65.x, v66.z, v14);
+      v15 = fma(v65.x, v66.w, v15);
+      v16 = fma(v65.y, v66.x, v16);
+      v17 = fma(v65.y, v66.y, v17);
+      v18 = fma(v65.y, v66.z, v18);
+      v19 = fma(v65.y, v66.w, v19);
+      v20 = fma(v65.z, v66.x, v20);
+      v21 = fma(v65.z, v66.y, v21);
+      v22 = fma(v65.z, v66.z, v22);
+      v23 = fma(v65.z, v66.w, v23);
+      v24 = fma(v65.w, v66.x, v24);
+      v25 = fma(v65.w, v66.y, v25);
+      v26 = fma(v65.w, v66.z, v26);
+      v27 = fma(v65.w, v66.w, v27);
     }
     workgroupBarrier();
   }
-  let v45 = v5 + v11 * 4u + 0u;
-  if (v45 < 256u) {
-    let v46 = v3 + v10 * 4u + 0u;
-    if (v46 < 192u) {
-      finish(v12, v13, v14, v15, ((v9 + (v45 * 192u)) + v46), 192u - v46);
+  let v67 = v5 + v11 * 4u + 0u;
+  if (v67 < 256u) {
+    let v68 = v3 + v10 * 4u + 0u;
+    if (v68 < 192u) {
+      finish(v12, v13, v14, v15, ((v9 + (v67 * 192u)) + v68), 192u - v68);
     }
   }
-  let v47 = v5 + v11 * 4u + 1u;
-  if (v47 < 256u) {
-    let v48 = v3 + v10 * 4u + 0u;
-    if (v48 < 192u) {
-      finish(v16, v17, v18, v19, ((v9 + (v47 * 192u)) + v48), 192u - v48);
+  let v69 = v5 + v11 * 4u + 1u;
+  if (v69 < 256u) {
+    let v70 = v3 + v10 * 4u + 0u;
+    if (v70 < 192u) {
+      finish(v16, v17, v18, v19, ((v9 + (v69 * 192u)) + v70), 192u - v70);
     }
   }
-  let v49 = v5 + v11 * 4u + 2u;
-  if (v49 < 256u) {
-    let v50 = v3 + v10 * 4u + 0u;
-    if (v50 < 192u) {
-      finish(v20, v21, v22, v23, ((v9 + (v49 * 192u)) + v50), 192u - v50);
+  let v71 = v5 + v11 * 4u + 2u;
+  if (v71 < 256u) {
+    let v72 = v3 + v10 * 4u + 0u;
+    if (v72 < 192u) {
+      finish(v20, v21, v22, v23, ((v9 + (v71 * 192u)) + v72), 192u - v72);
     }
   }
-  let v51 = v5 + v11 * 4u + 3u;
-  if (v51 < 256u) {
-    let v52 = v3 + v10 * 4u + 0u;
-    if (v52 < 192u) {
-      finish(v24, v25, v26, v27, ((v9 + (v51 * 192u)) + v52), 192u - v52);
+  let v73 = v5 + v11 * 4u + 3u;
+  if (v73 < 256u) {
+    let v74 = v3 + v10 * 4u + 0u;
+    if (v74 < 192u) {
+      finish(v24, v25, v26, v27, ((v9 + (v73 * 192u)) + v74), 192u - v74);
     }
   }
 }
